@@ -27,7 +27,7 @@ const source = join(root, 'src');
 const output = join(root, 'dist');
 const stamp = join(output, '.built');
 /** Programs that load hundreds of modules: each is bundled. */
-const PROGRAMS = ['main', 'subprocess', 'cli/sluice', 'http/notes/notes-thread'];
+const PROGRAMS = ['main', 'node/subprocess', 'cli/sluice', 'http/notes/notes-thread'];
 
 /** Every file below src/, as absolute paths. */
 function sourceFiles() {
@@ -214,8 +214,8 @@ function modulesOf(draft) {
  * @param {string} draft
  */
 async function provideTemplate(draft) {
-  const previous = join(output, 'ledger', 'template');
-  const next = join(draft, 'ledger', 'template');
+  const previous = join(output, 'store', 'ledger', 'template');
+  const next = join(draft, 'store', 'ledger', 'template');
   const key = templateKey(draft);
   if (existsSync(previous) && readFileSync(`${previous}.key`, 'utf8') === key) {
     cpSync(previous, next, { recursive: true });
@@ -232,12 +232,12 @@ async function provideTemplate(draft) {
  */
 function templateKey(draft) {
   const pglite = join(root, 'node_modules', '@electric-sql', 'pglite', 'package.json');
-  const folder = join(draft, 'ledger', 'migration');
+  const folder = join(draft, 'store', 'ledger', 'migration');
   const migrations = readdirSync(folder)
     .sort()
     .map((name) => join(folder, name));
   const hash = createHash('sha256');
-  for (const file of [pglite, join(draft, 'ledger', 'migrate.js'), ...migrations]) {
+  for (const file of [pglite, join(draft, 'store', 'ledger', 'migrate.js'), ...migrations]) {
     hash.update(readFileSync(file)).update('\0');
   }
   return hash.digest('hex');
@@ -249,7 +249,7 @@ function templateKey(draft) {
  */
 async function makeTemplate(draft, template) {
   /** @param {string} name */
-  const load = (name) => import(pathToFileURL(join(draft, 'ledger', name)).href);
+  const load = (name) => import(pathToFileURL(join(draft, 'store', 'ledger', name)).href);
   const { openPgliteDatabase } = await load('pglite-database.js');
   const { migrate } = await load('migrate.js');
   const made = `${template}.draft`;

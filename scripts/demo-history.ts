@@ -4,14 +4,14 @@
 
 import { join } from 'node:path';
 import { seededRandom } from '../bench/random.ts';
+import { argon2Hasher } from '../src/access/argon2-hasher.ts';
 import { isFailure } from '../src/contract/failure.ts';
 import type { CheckIn } from '../src/domain/fleet/check-in.ts';
-import type { Database } from '../src/ledger/database.ts';
-import { migrate } from '../src/ledger/migrate.ts';
-import { openPgliteDatabase } from '../src/ledger/pglite-database.ts';
-import { createSqlLedger } from '../src/ledger/sql-ledger.ts';
-import { argon2Hasher } from '../src/password/argon2-hasher.ts';
-import type { Ledger } from '../src/ports/ledger.ts';
+import type { Database } from '../src/store/ledger/database.ts';
+import { migrate } from '../src/store/ledger/migrate.ts';
+import { openPgliteDatabase } from '../src/store/ledger/pglite-database.ts';
+import { createSqlLedger } from '../src/store/ledger/sql-ledger.ts';
+import type { Ledger } from '../src/store/ledger.ts';
 import { comeTo, createDevices, type DemoDevice, isDead } from './demo-devices.ts';
 import { livePlans } from './demo-plans.ts';
 import {

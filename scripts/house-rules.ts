@@ -1,19 +1,7 @@
-// House rules that Biome has no rule for: names of folders, opening comments, doc comments, namesakes, and
-// lines that the formatter does not break. Looks at one file at a time, and at its text only.
-
-import { basename } from 'node:path';
+// House rules that Biome has no rule for: names of folders, opening comments, doc comments, and lines
+// that the formatter does not break. Looks at one file at a time, and at its text only.
 
 const LINE_COLUMNS_MAX = 110;
-
-/** Files named for what all their exports are, not for one of them, and why. */
-const COLLECTIONS: Readonly<Record<string, string>> = {
-  'src/contract/resource.ts': "the contract's resources, in its order",
-  'src/contract/console-fleet.ts': 'what the console knows of devices',
-  'src/contract/rollout-plan.ts': 'plans, signals and health, as the contract has them',
-  'src/domain/rollout/plan-state.ts': 'the state of a plan, and its plainest changes',
-  'src/setting-shape.ts': 'the shapes of all settings',
-  'src/http/shape/device-field.ts': 'the fields by which a device is told',
-};
 
 const TYPESCRIPT = /\.tsx?$/;
 const KEBAB_CASE = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
@@ -24,12 +12,10 @@ const UNCHECKED = /^\s*\/[/*]\s*@ts-nocheck\b/m;
 const DOC_COMMENT = /\/\*\*[ \t]*(?:\n\s*\*)?[ \t]*(.*)/g;
 /** Words that a doc comment begins with when it does not name its subject. */
 const HEADLESS = /^(?:Of|That|Those|As|Likewise|The same|How many|Where|Whose|Whom?)\b/;
-const EXPORT =
-  /^export\s+(?:declare\s+)?(?:abstract\s+)?(?:async\s+)?(const|let|function\*?|class|type|interface|enum)\s+([\w$]+)/gm;
 
 /** Returns what is wrong with a file; `path` is relative to the root of the repository, with `/`. */
 export function houseRules(path: string, text: string): string[] {
-  const rules = [misnamed, unopened, tooWide, leftover, headless, notNamesake];
+  const rules = [misnamed, unopened, tooWide, leftover, headless];
   return rules.flatMap((rule) => rule(path, text));
 }
 
@@ -78,19 +64,4 @@ function headless(path: string, text: string): string[] {
   return [...text.matchAll(DOC_COMMENT)].flatMap(([, first = '']) =>
     HEADLESS.test(first) ? [`a doc comment does not begin with its subject: ${first}`] : [],
   );
-}
-
-/** Types that the namesake's signature needs may stand before it; any other export may not. */
-function notNamesake(path: string, text: string): string[] {
-  if (!path.startsWith('src/') || !TYPESCRIPT.test(path) || path in COLLECTIONS) return [];
-  const exports = [...text.matchAll(EXPORT)].map(([, kind, name = '']) => ({ kind, name }));
-  const main = exports.find(({ kind }) => kind !== 'type') ?? exports[0];
-  if (main === undefined) return [];
-  const code = exports.find(({ kind }) => kind !== 'type' && kind !== 'interface') ?? main;
-  const named = basename(path).replace(TYPESCRIPT, '').replaceAll('-', '');
-  const isNamesake = [exports[0] ?? main, main, code].some(({ name }) => {
-    const exported = name.replaceAll('_', '').toLowerCase();
-    return exported.includes(named) || named.includes(exported);
-  });
-  return isNamesake ? [] : [`its first export, ${code.name}, is not its namesake`];
 }

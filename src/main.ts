@@ -3,11 +3,17 @@
 
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Config, ConfigError, consoleUrlOf, reachableHost, readConfig } from './config.ts';
+import { runUntilSignal } from './node/run-until-signal.ts';
+import { type RunningService, startService } from './node/start-service.ts';
 import type { Log } from './observe/log.ts';
-import { runUntilSignal } from './run-until-signal.ts';
-import { type RunningService, startService } from './start-service.ts';
-import { tokenFilePath } from './token-file.ts';
+import {
+  type Config,
+  ConfigError,
+  consoleUrlOf,
+  reachableHost,
+  readConfig,
+} from './settings/settings.ts';
+import { tokenFilePath } from './settings/token-file.ts';
 
 /** Maximum number of questions whether the service is set up; the ledger may not be reachable yet. */
 const SET_UP_CHECKS_MAX = 300;

@@ -11,7 +11,7 @@ import {
   reachableHost,
   readClientConfig,
   readConfig,
-} from '../src/config.ts';
+} from '../src/settings/settings.ts';
 
 describe('readConfig', () => {
   it('has a default for every variable (Environment)', () => {

@@ -1,7 +1,7 @@
 // Tests the settings of an edge (docs/operating.md, Settings).
 
 import { expect, it } from 'vitest';
-import { readEdgeConfig, readUpstreamConfig } from '../src/edge-config.ts';
+import { readEdgeConfig, readUpstreamConfig } from '../src/settings/edge-settings.ts';
 
 const GOOD = { EDGE_UPSTREAM: 'https://updates.example.com/', EDGE_TOKEN: 'sluice-edge_a.b' };
 

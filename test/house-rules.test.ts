@@ -53,28 +53,6 @@ describe('names', () => {
       expect.stringMatching(/says nothing about what is inside$/),
     ]);
   });
-
-  it.each([
-    ['src/domain/cohort.ts', 'export const COHORT_BUCKETS = 1;'],
-    ['src/domain/serving-snapshot.ts', 'export type ServingSnapshot = 1;'],
-    ['src/domain/decide.ts', 'export type Decided = 1;\nexport function decide() {}'],
-    ['src/ports/engine.ts', 'export type Announcement = 1;\nexport interface Engine {}'],
-    ['src/engine/memory/memory-engine.ts', 'export class Engine {}'],
-    ['src/operations/a.ts', 'const inner = 1;'],
-  ])('%s is the namesake of what it exports first: %s', (path, text) => {
-    expect(complaintsAbout(path, text)).toEqual([]);
-  });
-
-  it.each([
-    'export const BUCKETS = 1;\nexport const cohort = 2;',
-    'export function bucket() {}',
-    'export type Bucket = 1;',
-    'export async function bucket() {}',
-  ])('cohort.ts is not the namesake of what it exports first: %s', (text) => {
-    expect(complaintsAbout('src/domain/cohort.ts', text)).toEqual([
-      expect.stringMatching(/^its first export, \w+, is not its namesake$/),
-    ]);
-  });
 });
 
 describe('comments', () => {
@@ -83,7 +61,7 @@ describe('comments', () => {
     'src/console/a.tsx',
     'test/a.test.ts',
     'src/ledger/a.sql',
-    'src/engine/redis/a.lua',
+    'src/store/redis/a.lua',
   ])('%s opens with one', (path) => {
     const mark = /\.tsx?$/.test(path) ? '//' : '--';
     expect(houseRules(path, 'select 1;\n')).toEqual([

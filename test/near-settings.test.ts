@@ -1,7 +1,7 @@
 // Tests which variables of the environment count as misspelt settings, and which are left alone.
 
 import { expect, it } from 'vitest';
-import { nearSettings } from '../src/near-settings.ts';
+import { nearSettings } from '../src/settings/misspelt-settings.ts';
 
 const SETTINGS = [
   ...['HOST', 'PORT', 'DATABASE_URL', 'REDIS_URL', 'DATA_DIR', 'ADMIN_TOKEN', 'SECRET_KEY'],

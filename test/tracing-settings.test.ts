@@ -1,7 +1,7 @@
 // Tests when traces are sent, and which values of the standard variables stop the start.
 
 import { expect, it } from 'vitest';
-import { ConfigError, readConfig, readNearSettings } from '../src/config.ts';
+import { ConfigError, readConfig, readNearSettings } from '../src/settings/settings.ts';
 
 const ENDPOINT = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' };
 

@@ -1,14 +1,15 @@
 // Recording of check-ins in a database of its own, as the drain of a tree of this repository does it, which
 // must be one whose devices lie in parts.
 
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
+import type { devicePart } from '../../src/domain/decision/hashes.ts';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
-import type { devicePart } from '../../src/hashing/device-part.ts';
-import type { openLedger } from '../../src/ledger/open-ledger.ts';
-import type { RecordMemory } from '../../src/operations/fleet/record-memory.ts';
-import type { Ledger } from '../../src/ports/ledger.ts';
+import type { RecordMemory } from '../../src/fleet/record-cache.ts';
+import type { openLedger } from '../../src/store/ledger/open-ledger.ts';
+import type { Ledger } from '../../src/store/ledger.ts';
 import { freshDatabase } from '../../test/support/fresh-database.ts';
 import { ledgerOptions } from '../../test/support/ledger-options.ts';
 import { runOn } from '../../test/support/run-on.ts';
@@ -21,7 +22,9 @@ const BATCH_SIZE = 2000;
 const FRESHNESS_MS = 300_000;
 const UNBOUNDED = { perNetwork: 0, perApp: 0 };
 const ADMIN = { kind: 'admin-token' } as const;
-const FILES = ['ledger/open-ledger', 'hashing/device-part', 'operations/fleet/record-memory'];
+const FILES = ['store/ledger/open-ledger', 'domain/decision/hashes', 'fleet/record-cache'];
+/** Places of the same in commits before the rooms had nouns for names. */
+const OLDER_FILES = ['ledger/open-ledger', 'hashing/device-part', 'operations/fleet/record-memory'];
 
 type Tree = {
   readonly openLedger: typeof openLedger;
@@ -30,7 +33,8 @@ type Tree = {
 };
 
 export async function openRecorder(folder: string, serverUrl: string) {
-  const urls = FILES.map((file) => pathToFileURL(join(folder, 'src', `${file}.ts`)).href);
+  const files = existsSync(join(folder, 'src/store')) ? FILES : OLDER_FILES;
+  const urls = files.map((file) => pathToFileURL(join(folder, 'src', `${file}.ts`)).href);
   const modules = await Promise.all(urls.map((url) => import(url)));
   const tree = Object.assign({}, ...modules) as Tree;
   const { url, drop } = await freshDatabase(serverUrl);

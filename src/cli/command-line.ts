@@ -2,9 +2,9 @@
 // stderr, with exit code 1 when the service refuses or cannot be reached, and 2 when the usage is wrong.
 
 import { Command, CommanderError } from 'commander';
-import { ConfigError, readClientConfig } from '../config.ts';
-import { readToken } from '../token-file.ts';
-import { version } from '../version.ts';
+import { version } from '../node/version.ts';
+import { ConfigError, readClientConfig } from '../settings/settings.ts';
+import { readToken } from '../settings/token-file.ts';
 import { addCommands } from './commands.ts';
 import { NotWell } from './not-well.ts';
 import { printableText } from './printable-text.ts';

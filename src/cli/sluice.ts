@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // The `sluice` command where the service is: it runs the service, examines its settings, or asks it.
 
-import { readConfig } from '../config.ts';
+import { readConfig } from '../settings/settings.ts';
 import { runCommandLine } from './command-line.ts';
 import { addLocalCommands, type LocalCommands } from './local-commands.ts';
 
@@ -9,17 +9,17 @@ import { addLocalCommands, type LocalCommands } from './local-commands.ts';
 const LOCAL: LocalCommands = {
   async diagnose(upstream) {
     // biome-ignore lint/style/noRestrictedImports: this command reaches the stores as the service does.
-    const { diagnose } = await import('../compose/diagnose.ts');
+    const { diagnose } = await import('../node/diagnose.ts');
     return diagnose(upstream);
   },
   async edge(upstream) {
     // biome-ignore lint/style/noRestrictedImports: this command is the edge itself.
-    const { runEdge } = await import('../edge.ts');
+    const { runEdge } = await import('../node/edge.ts');
     await runEdge(upstream);
   },
   async migrate() {
     // biome-ignore lint/style/noRestrictedImports: this command does a part of the start.
-    const { migrateSchema } = await import('../compose/migrate-schema.ts');
+    const { migrateSchema } = await import('../node/migrate-schema.ts');
     return migrateSchema(readConfig());
   },
 };

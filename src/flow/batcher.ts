@@ -2,7 +2,7 @@
 // While the maximum number of batches is in flight, further requests wait for the next one. So the slower the
 // answers, the larger the batches: a busy store gets fewer requests instead of more.
 
-import { Unavailable } from '../ports/unavailable.ts';
+import { Unavailable } from '../contract/unavailable.ts';
 
 type Waiting<Item, Answer> = {
   readonly item: Item;

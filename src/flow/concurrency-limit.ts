@@ -2,7 +2,7 @@
 // are refused when too many wait or when their turn comes too late. A limit of one is a queue for a resource
 // that serves one task at a time; a higher limit keeps requests of clients from using up a whole store.
 
-import { Unavailable } from '../ports/unavailable.ts';
+import { Unavailable } from '../contract/unavailable.ts';
 
 type Waiter = {
   readonly since: number;

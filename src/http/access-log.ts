@@ -1,7 +1,7 @@
 // Access log: a line for each request, on every surface, when its answer is written.
 
 import type { Log } from '../observe/log.ts';
-import { clientAddress } from './device/client-address.ts';
+import { clientAddress } from './client-address.ts';
 import type { RequestWatch, RequestWatcher, WatchedRequest } from './request-watch.ts';
 
 /** Maximum length of a path in a line; paths may have 64 KiB. */

@@ -4,15 +4,15 @@
 
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { fail, failUntil, invalidField, type Outcome } from '../contract/failure.ts';
-import { Unavailable } from '../ports/unavailable.ts';
+import { Unavailable } from '../contract/unavailable.ts';
 import { type BodyFailureKind, type BodyLimit, receiveBody } from './body.ts';
 import { writeEventStream } from './event-stream.ts';
 import { FAILURE_STATUS } from './failure-status.ts';
 import { isBodyAmbiguous } from './is-body-ambiguous.ts';
 import { failureReply, type Reply } from './reply.ts';
 import { RequestNotes } from './request-notes.ts';
+import type { RouteTraffic, Traffic } from './request-observation.ts';
 import type { RequestWatch } from './request-watch.ts';
-import type { RouteTraffic, Traffic } from './traffic.ts';
 import { writeReply, writeReplyAndClose } from './write-reply.ts';
 
 export type Exchange = {

@@ -1,7 +1,7 @@
 // Routes of health and metrics, for load balancers and monitoring.
 
 import { failUntil } from '../contract/failure.ts';
-import type { NodeState } from '../operations/serving/node-health.ts';
+import type { NodeState } from '../serving/node-health.ts';
 import { failureReply, jsonReply } from './reply.ts';
 import type { Route } from './router.ts';
 

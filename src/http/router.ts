@@ -8,7 +8,7 @@ import type { Surface } from '../observe/route-counts.ts';
 import type { BodyLimit } from './body.ts';
 import { type Handler, runExchange } from './exchange.ts';
 import { failureReply } from './reply.ts';
-import type { RouteTraffic, Traffic } from './traffic.ts';
+import type { RouteTraffic, Traffic } from './request-observation.ts';
 
 export type Route = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';

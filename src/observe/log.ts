@@ -2,7 +2,7 @@
 // addresses of stores; the redaction below is the second line of defence, not the first.
 
 import { type Logger, pino } from 'pino';
-import type { LogLevel } from '../config.ts';
+import type { LogLevel } from '../settings/settings.ts';
 
 export type Log = Pick<Logger, 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal'>;
 

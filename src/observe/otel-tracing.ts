@@ -13,7 +13,7 @@ import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-ho
 import { setGlobalErrorHandler, W3CTraceContextPropagator } from '@opentelemetry/core';
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
-import type { TracingSettings } from '../tracing-settings.ts';
+import type { TracingSettings } from '../settings/tracing-settings.ts';
 import type { RareLog } from './rare-log.ts';
 import type { NewSpan, OpenSpan, SpanAttributes, Tracing } from './tracing.ts';
 

@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { type ChildEnd, ChildService } from '../../src/child-process/child-service.ts';
+import { type ChildEnd, ChildService } from '../../src/process/child-process.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 
 type Down = {

@@ -5,8 +5,8 @@ import { chownSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { examineDataDirectory } from '../../src/compose/examine-data-directory.ts';
-import { makeDataDirectory } from '../../src/compose/make-data-directory.ts';
+import { makeDataDirectory } from '../../src/node/data-directory.ts';
+import { examineDataDirectory } from '../../src/node/doctor.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-directory-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -12,8 +12,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { EmbeddedCopies } from '../../src/compose/embedded-copies.ts';
 import { fail } from '../../src/contract/failure.ts';
+import { EmbeddedCopies } from '../../src/node/embedded-copies.ts';
 
 let dataDir = '';
 beforeEach(() => {

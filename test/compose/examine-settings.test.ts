@@ -1,8 +1,8 @@
 // Tests what `sluice doctor` says about settings that a start accepts and nobody should run.
 
 import { describe, expect, it } from 'vitest';
-import { examineSettings } from '../../src/compose/examine-settings.ts';
-import { readConfig } from '../../src/config.ts';
+import { examineSettings } from '../../src/node/examine-settings.ts';
+import { readConfig } from '../../src/settings/settings.ts';
 
 const STRONG = 'f3b1c09a7d5e2846f3b1c09a7d5e2846';
 const REAL = { DATABASE_URL: 'postgres://db/sluice', ADMIN_TOKEN: STRONG, SECRET_KEY: STRONG };

@@ -3,9 +3,9 @@
 
 import { expect, it } from 'vitest';
 import { LIMIT } from '../../src/contract/limit.ts';
-import { ADMITTED, DeviceWindows } from '../../src/device-limit/device-windows.ts';
 import { hashText } from '../../src/domain/decision/cohort.ts';
-import { secondHash } from '../../src/hashing/second-hash.ts';
+import { secondHash } from '../../src/domain/decision/second-hash.ts';
+import { ADMITTED, DeviceWindows } from '../../src/domain/fleet/device-windows.ts';
 import { IS_WHOLE_MATRIX } from '../support/matrix.ts';
 
 const MINUTES = IS_WHOLE_MATRIX ? 120 : 5;

@@ -4,8 +4,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { LIMIT } from '../../src/contract/limit.ts';
-import { ADMITTED, DeviceWindows, MUST_SETTLE } from '../../src/device-limit/device-windows.ts';
-import { type SharedWindow, settleDebt } from '../../src/device-limit/shared-window.ts';
+import { ADMITTED, DeviceWindows, MUST_SETTLE } from '../../src/domain/fleet/device-windows.ts';
+import { type SharedWindow, settleDebt } from '../../src/domain/fleet/shared-window.ts';
 
 const WINDOW_MS = LIMIT.rateWindowMs;
 const PER_MINUTE = LIMIT.deviceRequestsPerMinute;

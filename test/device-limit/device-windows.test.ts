@@ -3,9 +3,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { LIMIT } from '../../src/contract/limit.ts';
-import { ADMITTED, DeviceWindows, SLOT_BYTES } from '../../src/device-limit/device-windows.ts';
 import { hashText } from '../../src/domain/decision/cohort.ts';
-import { secondHash } from '../../src/hashing/second-hash.ts';
+import { secondHash } from '../../src/domain/decision/second-hash.ts';
+import { ADMITTED, DeviceWindows, SLOT_BYTES } from '../../src/domain/fleet/device-windows.ts';
 
 const WINDOW_MS = LIMIT.rateWindowMs;
 const PER_MINUTE = LIMIT.deviceRequestsPerMinute;

@@ -45,8 +45,8 @@ describe('settings', () => {
   const rows = tableRows(sectionOf(manual, 'Settings').split('What lies in')[0] as string);
   const documented = rows.flatMap(([name = '']) => quotedIn(name));
 
-  it('are those that src/config.ts reads', () => {
-    const config = sources.get('config.ts') ?? '';
+  it('are those that src/settings/settings.ts reads', () => {
+    const config = sources.get('settings/settings.ts') ?? '';
     const service = [...config.matchAll(/^ {2}([A-Z][A-Z_]*):/gm)].map(([, name]) => name);
     const client = [...config.matchAll(/environment\.([A-Z][A-Z_]*)/g)].map(([, name]) => name);
     expect(service.length).toBeGreaterThan(10);

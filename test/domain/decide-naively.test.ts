@@ -17,8 +17,8 @@ import type {
   SnapshotRelease,
 } from '../../src/domain/decision/serving-snapshot.ts';
 import { compareVersions, parseVersion } from '../../src/domain/decision/version.ts';
-import { CatalogSlot, PlanBudget } from '../../src/operations/serving/catalog-slot.ts';
-import { checkQuery, checkScope } from '../../src/operations/serving/check-query.ts';
+import { CatalogSlot, PlanBudget } from '../../src/serving/catalog-slot.ts';
+import { checkQuery, checkScope } from '../../src/serving/check-query.ts';
 import { manifestOf, manifestQuestion } from '../../src/updater/manifest.ts';
 import { PROPERTY_RUNS } from '../support/property-runs.ts';
 import {

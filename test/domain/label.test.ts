@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { LIMIT } from '../../src/contract/limit.ts';
 import { isLongerThan } from '../../src/contract/text.ts';
-import { refuseLabel } from '../../src/domain/fleet/label.ts';
+import { refuseLabel } from '../../src/domain/fleet/labels.ts';
 
 describe('a label is refused with 400 and the path of the field', () => {
   it.each([

@@ -9,7 +9,7 @@ import {
   wideNetworkOf,
   writeNetwork,
 } from '../../src/domain/fleet/network-words.ts';
-import { clientAddress } from '../../src/http/device/client-address.ts';
+import { clientAddress } from '../../src/http/client-address.ts';
 import { rowsOf } from '../support/rows-of.ts';
 
 function roundTrip(text: string): string | undefined {

@@ -2,7 +2,7 @@
 
 import { expect } from 'vitest';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
-import type { CheckInBatch, CheckInQueue } from '../../src/ports/check-in-queue.ts';
+import type { CheckInBatch, CheckInQueue } from '../../src/store/check-in-queue.ts';
 import { packCheckIns } from '../support/pack-check-ins.ts';
 import type { EnginesUnderTest, Rule } from './engines-under-test.ts';
 import { batchOf, checkInOf, devicesIn, HOSTILE_TEXTS, idsOf } from './fleet-sample.ts';

@@ -6,12 +6,12 @@
 
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
+import { Unavailable } from '../../src/contract/unavailable.ts';
 import type {
   ServingSnapshot,
   SnapshotRelease,
 } from '../../src/domain/decision/serving-snapshot.ts';
-import type { Announcement, Engine } from '../../src/ports/engine.ts';
-import { Unavailable } from '../../src/ports/unavailable.ts';
+import type { Announcement, Engine } from '../../src/store/engine.ts';
 import { eventually } from '../support/eventually.ts';
 import { packCheckIns } from '../support/pack-check-ins.ts';
 import type { EnginesUnderTest, Rule } from './engines-under-test.ts';

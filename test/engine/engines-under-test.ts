@@ -1,7 +1,7 @@
 // Engines that the contract suite is run on, and how a test lets time pass for them.
 
 import type { Redis } from 'ioredis';
-import type { Engine } from '../../src/ports/engine.ts';
+import type { Engine } from '../../src/store/engine.ts';
 
 export type EnginesUnderTest = {
   readonly engine: Engine;

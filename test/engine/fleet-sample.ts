@@ -2,8 +2,8 @@
 
 import type { Labels } from '../../src/domain/decision/targeting.ts';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
-import type { CheckInBatch } from '../../src/ports/check-in-queue.ts';
-import type { CachedLabels, StoredLabels } from '../../src/ports/label-cache.ts';
+import type { CheckInBatch } from '../../src/store/check-in-queue.ts';
+import type { CachedLabels, StoredLabels } from '../../src/store/label-store.ts';
 
 /** Ids and texts that often break programs. No text that reaches the engine holds NUL. */
 export const HOSTILE_TEXTS: readonly string[] = [

@@ -1,7 +1,7 @@
 // Tests the memory engine in cases that need a clock under control.
 
 import { expect, it } from 'vitest';
-import { createMemoryEngine } from '../../src/engine/memory/memory-engine.ts';
+import { createMemoryEngine } from '../../src/store/memory/memory-engine.ts';
 import { packCheckIns } from '../support/pack-check-ins.ts';
 import { announcementOf } from './engine-contract.ts';
 import { batchOf, confirmed, devicesIn, storedLabelsOf } from './fleet-sample.ts';

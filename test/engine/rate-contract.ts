@@ -5,8 +5,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import { LIMIT } from '../../src/contract/limit.ts';
-import type { DeviceDebt } from '../../src/device-limit/shared-window.ts';
-import type { RateDecision } from '../../src/ports/rate-decision.ts';
+import type { DeviceDebt } from '../../src/domain/fleet/shared-window.ts';
+import type { RateDecision } from '../../src/store/rate-decision.ts';
 import type { EnginesUnderTest, Rule } from './engines-under-test.ts';
 
 const MINUTE_MS = 60_000;

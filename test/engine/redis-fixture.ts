@@ -2,9 +2,9 @@
 
 import { Redis } from 'ioredis';
 import { afterEach } from 'vitest';
-import { createRedisEngine } from '../../src/engine/redis/redis-engine.ts';
-import type { RemovedKey } from '../../src/engine/redis/repairing-connection.ts';
-import type { Engine } from '../../src/ports/engine.ts';
+import type { Engine } from '../../src/store/engine.ts';
+import { createRedisEngine } from '../../src/store/redis/redis-engine.ts';
+import type { RemovedKey } from '../../src/store/redis/repairing-connection.ts';
 import { eventually } from '../support/eventually.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 

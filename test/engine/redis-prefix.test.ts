@@ -3,8 +3,8 @@
 
 import { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
-import { createRedisEngine } from '../../src/engine/redis/redis-engine.ts';
-import type { Engine } from '../../src/ports/engine.ts';
+import type { Engine } from '../../src/store/engine.ts';
+import { createRedisEngine } from '../../src/store/redis/redis-engine.ts';
 import { eventually } from '../support/eventually.ts';
 import { packCheckIns } from '../support/pack-check-ins.ts';
 import { findRedis } from '../support/redis-server.ts';

@@ -2,8 +2,8 @@
 // and it is used once it is another one (docs/operating.md, Backup and restore).
 
 import { describe, expect, it } from 'vitest';
-import { createRedisEngine, type RedisEngine } from '../../src/engine/redis/redis-engine.ts';
-import { OfAnotherRecord, Unavailable } from '../../src/ports/unavailable.ts';
+import { OfAnotherRecord, Unavailable } from '../../src/contract/unavailable.ts';
+import { createRedisEngine, type RedisEngine } from '../../src/store/redis/redis-engine.ts';
 import { eventually } from '../support/eventually.ts';
 import { packCheckIns } from '../support/pack-check-ins.ts';
 import { keys } from '../support/redis-keys.ts';

@@ -2,7 +2,7 @@
 // finds it works, and so does every later one.
 
 import { describe, expect, it } from 'vitest';
-import type { Engine } from '../../src/ports/engine.ts';
+import type { Engine } from '../../src/store/engine.ts';
 import { packCheckIns } from '../support/pack-check-ins.ts';
 import { keys, queueLength, streamKeys } from '../support/redis-keys.ts';
 import { findRedis } from '../support/redis-server.ts';

@@ -2,13 +2,13 @@
 
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
-import type { Database } from '../../src/ledger/database.ts';
-import { migrate } from '../../src/ledger/migrate.ts';
-import { openLedger } from '../../src/ledger/open-ledger.ts';
-import { openPgDatabase } from '../../src/ledger/pg-database.ts';
-import type { Ledger } from '../../src/ports/ledger.ts';
-import type { LedgerReport } from '../../src/ports/ledger-report.ts';
-import { Unavailable } from '../../src/ports/unavailable.ts';
+import { Unavailable } from '../../src/contract/unavailable.ts';
+import type { Database } from '../../src/store/ledger/database.ts';
+import { migrate } from '../../src/store/ledger/migrate.ts';
+import { openLedger } from '../../src/store/ledger/open-ledger.ts';
+import { openPgDatabase } from '../../src/store/ledger/pg-database.ts';
+import type { Ledger } from '../../src/store/ledger.ts';
+import type { LedgerReport } from '../../src/store/ledger-identity.ts';
 import { createTenant, OPERATOR, publish } from '../ledger/ledger-fixture.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';

@@ -5,9 +5,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, inject, test } from 'vitest';
-import { openLedger } from '../../src/ledger/open-ledger.ts';
-import type { Ledger } from '../../src/ports/ledger.ts';
-import { Unavailable } from '../../src/ports/unavailable.ts';
+import { Unavailable } from '../../src/contract/unavailable.ts';
+import { openLedger } from '../../src/store/ledger/open-ledger.ts';
+import type { Ledger } from '../../src/store/ledger.ts';
 import {
   createTenant,
   OPERATOR,

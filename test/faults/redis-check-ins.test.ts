@@ -2,8 +2,8 @@
 // rules of every engine: check-in-contract.
 
 import { describe, expect, it } from 'vitest';
-import { packCheckInPayload } from '../../src/packing/check-in-payload.ts';
-import { Unavailable } from '../../src/ports/unavailable.ts';
+import { Unavailable } from '../../src/contract/unavailable.ts';
+import { packCheckInPayload } from '../../src/domain/fleet/check-in-payload.ts';
 import { batchOf, checkInOf, devicesIn, idsOf } from '../engine/fleet-sample.ts';
 import { adminOf, connected, leftovers, redisOf } from '../engine/redis-fixture.ts';
 import { eventually, sleep } from '../support/eventually.ts';

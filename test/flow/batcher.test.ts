@@ -2,8 +2,8 @@
 // had to wait.
 
 import { describe, expect, it } from 'vitest';
+import { Unavailable } from '../../src/contract/unavailable.ts';
 import { Batcher } from '../../src/flow/batcher.ts';
-import { Unavailable } from '../../src/ports/unavailable.ts';
 
 /** A batcher on a store that answers each batch when the test tells it to. */
 function setUp({ batchSizeMax = 3, batchesMax = 2, pendingMax = 100 } = {}) {

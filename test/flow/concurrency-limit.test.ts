@@ -2,8 +2,8 @@
 // place is ever lost.
 
 import { expect, it, vi } from 'vitest';
+import { Unavailable } from '../../src/contract/unavailable.ts';
 import { ConcurrencyLimit } from '../../src/flow/concurrency-limit.ts';
-import { Unavailable } from '../../src/ports/unavailable.ts';
 import { settle } from '../operations/serving-node.ts';
 
 /** Work that the test ends when it wants, with the order in which it began. */

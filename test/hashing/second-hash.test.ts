@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest';
 import { hashText } from '../../src/domain/decision/cohort.ts';
-import { secondHash } from '../../src/hashing/second-hash.ts';
+import { secondHash } from '../../src/domain/decision/second-hash.ts';
 
 const COUNT = 400_000;
 

@@ -7,9 +7,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { isFailure } from '../../src/contract/failure.ts';
 import { failureReply, jsonReply } from '../../src/http/reply.ts';
+import { Traffic } from '../../src/http/request-observation.ts';
 import { createRouter } from '../../src/http/router.ts';
 import { type Server, startServer } from '../../src/http/server.ts';
-import { Traffic } from '../../src/http/traffic.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 

@@ -3,7 +3,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { clientAddress } from '../../src/http/device/client-address.ts';
+import { clientAddress } from '../../src/http/client-address.ts';
 
 describe('TRUST_PROXY', () => {
   it('0: the socket, whatever the header says', () => {

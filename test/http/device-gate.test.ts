@@ -4,10 +4,10 @@ import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { expect, it } from 'vitest';
 import { hashText } from '../../src/domain/decision/cohort.ts';
 import { readNetwork } from '../../src/domain/fleet/network-words.ts';
-import { createMemoryEngine } from '../../src/engine/memory/memory-engine.ts';
+import { LimitDevices } from '../../src/fleet/device-limit.ts';
 import { DeviceGate } from '../../src/http/device/device-gate.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
-import { LimitDevices } from '../../src/operations/fleet/limit-devices.ts';
+import { createMemoryEngine } from '../../src/store/memory/memory-engine.ts';
 
 type Sent = { readonly address: string; readonly forwardedFor?: readonly string[] };
 

@@ -1,9 +1,9 @@
 // Tests that an appcast never depends on the rendering of its notes: not on its time, and not on its success.
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { RenderedAppcasts } from '../../src/http/notes/rendered-appcasts.ts';
+import { Unavailable } from '../../src/contract/unavailable.ts';
+import { RenderedAppcasts } from '../../src/http/notes/feed-routes.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
-import { Unavailable } from '../../src/ports/unavailable.ts';
 import type { Appcast } from '../../src/updater/sparkle.ts';
 
 function appcast(notes: string): Appcast {

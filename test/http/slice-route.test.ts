@@ -4,7 +4,7 @@ import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { expect, it } from 'vitest';
 import { fail } from '../../src/contract/failure.ts';
 import { sliceRoute } from '../../src/http/device/slice-route.ts';
-import { Traffic } from '../../src/http/traffic.ts';
+import { Traffic } from '../../src/http/request-observation.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 

@@ -3,8 +3,8 @@
 import { expect, test } from 'vitest';
 import { fail } from '../../src/contract/failure.ts';
 import type { Role } from '../../src/contract/resource.ts';
-import type { StoredAccount } from '../../src/ports/account-ledger.ts';
-import type { Actor } from '../../src/ports/actor.ts';
+import type { StoredAccount } from '../../src/store/account-ledger.ts';
+import type { Actor } from '../../src/store/ledger-terms.ts';
 import { iso, START } from './fleet-fixture.ts';
 import {
   createTenant,

@@ -1,18 +1,18 @@
 // Tests how long a session lasts, by a clock that the test moves, on a ledger of its own.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createMemoryEngine } from '../../src/engine/memory/memory-engine.ts';
-import { createSqlLedger } from '../../src/ledger/sql-ledger.ts';
+import { Accounts, type SignedIn } from '../../src/access/accounts.ts';
+import { FailedSignIns } from '../../src/access/failed-sign-ins.ts';
+import { KnownBrowsers } from '../../src/access/known-browsers.ts';
+import { Members } from '../../src/access/members.ts';
+import { Passwords } from '../../src/access/passwords.ts';
+import { SignInGate } from '../../src/access/sign-in-gate.ts';
+import { LoginThrottle } from '../../src/access/sign-in-limits.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import { RareLog } from '../../src/observe/rare-log.ts';
-import { Accounts, type SignedIn } from '../../src/operations/access/accounts.ts';
-import { FailedSignIns } from '../../src/operations/access/failed-sign-ins.ts';
-import { KnownBrowsers } from '../../src/operations/access/known-browsers.ts';
-import { LoginThrottle } from '../../src/operations/access/login-throttle.ts';
-import { Members } from '../../src/operations/access/members.ts';
-import { Passwords } from '../../src/operations/access/passwords.ts';
-import { SignInGate } from '../../src/operations/access/sign-in-gate.ts';
+import { createSqlLedger } from '../../src/store/ledger/sql-ledger.ts';
+import { createMemoryEngine } from '../../src/store/memory/memory-engine.ts';
 import { expectValue } from './ledger-fixture.ts';
 import { openTestDatabase, type TestDatabase } from './test-database.ts';
 

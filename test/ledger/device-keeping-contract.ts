@@ -3,9 +3,9 @@
 import { expect, test } from 'vitest';
 import type { VersionChange } from '../../src/contract/console-fleet.ts';
 import { coalesceCheckIns } from '../../src/domain/fleet/check-in.ts';
-import { USUAL_KEEPING } from '../../src/ledger/device-keeping.ts';
-import { createSqlLedger } from '../../src/ledger/sql-ledger.ts';
-import type { Ledger } from '../../src/ports/ledger.ts';
+import { USUAL_KEEPING } from '../../src/store/ledger/device-keeping.ts';
+import { createSqlLedger } from '../../src/store/ledger/sql-ledger.ts';
+import type { Ledger } from '../../src/store/ledger.ts';
 import { anyCheckIn } from './fleet-counts-contract.ts';
 import {
   checkIn,

@@ -1,7 +1,7 @@
 // Rules of the parts of the fleet: which one a device belongs to, and what becomes of hours that are over.
 
 import { expect, test } from 'vitest';
-import { DEVICE_PARTS, devicePart } from '../../src/hashing/device-part.ts';
+import { DEVICE_PARTS, devicePart } from '../../src/domain/decision/hashes.ts';
 import { HOSTILE_TEXTS } from '../engine/fleet-sample.ts';
 import { checkIn, HOUR_MS, iso, START } from './fleet-fixture.ts';
 import { createTenant } from './ledger-fixture.ts';

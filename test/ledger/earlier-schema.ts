@@ -2,10 +2,10 @@
 
 import { readdir, readFile } from 'node:fs/promises';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
-import type { Database } from '../../src/ledger/database.ts';
-import { clientColumnsOf, columnsOf } from '../../src/ledger/query/record-check-ins.ts';
+import { clientColumnsOf, columnsOf } from '../../src/store/ledger/check-ins.ts';
+import type { Database } from '../../src/store/ledger/database.ts';
 
-const MIGRATIONS = new URL('../../src/ledger/migration/', import.meta.url);
+const MIGRATIONS = new URL('../../src/store/ledger/migration/', import.meta.url);
 
 /** Makes the schema as it was after so many migrations, in place of any other. */
 export async function applyEarlier(database: Database, count: number): Promise<void> {

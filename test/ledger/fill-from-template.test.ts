@@ -7,17 +7,17 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PGlite } from '@electric-sql/pglite';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { Database } from '../../src/ledger/database.ts';
-import { fillFromTemplate } from '../../src/ledger/fill-from-template.ts';
-import { migrate } from '../../src/ledger/migrate.ts';
-import { openPgliteDatabase } from '../../src/ledger/pglite-database.ts';
+import type { Database } from '../../src/store/ledger/database.ts';
+import { fillFromTemplate } from '../../src/store/ledger/fill-from-template.ts';
+import { migrate } from '../../src/store/ledger/migrate.ts';
+import { openPgliteDatabase } from '../../src/store/ledger/pglite-database.ts';
 
 vi.mock('node:fs', async (load) => {
   const real = await load<typeof fs>();
   return { ...real, renameSync: vi.fn(real.renameSync) };
 });
 
-const MIGRATIONS = fileURLToPath(new URL('../../src/ledger/migration', import.meta.url));
+const MIGRATIONS = fileURLToPath(new URL('../../src/store/ledger/migration', import.meta.url));
 /** Query of everything that a migration can make, each as one text. */
 const SCHEMA = `
   SELECT format('%s.%s %s %s %s', table_name, column_name, data_type, is_nullable, column_default) AS text

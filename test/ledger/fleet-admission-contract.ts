@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
-import type { AdmissionBounds } from '../../src/ports/fleet-ledger.ts';
+import type { AdmissionBounds } from '../../src/store/fleet-ledger.ts';
 import { checkIn, HOUR_MS, labelsOf, MINUTE_MS, randomFrom, recount } from './fleet-fixture.ts';
 import { createTenant, expectValue, type TestTenant, tenantOfEach } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';

@@ -7,8 +7,8 @@ import type {
 } from '../../src/contract/console-fleet.ts';
 import type { Labels } from '../../src/domain/decision/targeting.ts';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
-import type { Database } from '../../src/ledger/database.ts';
-import type { Ledger } from '../../src/ports/ledger.ts';
+import type { Database } from '../../src/store/ledger/database.ts';
+import type { Ledger } from '../../src/store/ledger.ts';
 import { expectValue, type TestTenant } from './ledger-fixture.ts';
 
 export const MINUTE_MS = 60_000;

@@ -1,9 +1,9 @@
 // Tests the fleet on PostgreSQL only: several writers at once, and how rows are updated.
 
 import { expect, test } from 'vitest';
+import { devicePart } from '../../src/domain/decision/hashes.ts';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
-import { devicePart } from '../../src/hashing/device-part.ts';
-import { createSqlLedger } from '../../src/ledger/sql-ledger.ts';
+import { createSqlLedger } from '../../src/store/ledger/sql-ledger.ts';
 import { eventually } from '../support/eventually.ts';
 import {
   checkIn,

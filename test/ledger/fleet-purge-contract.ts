@@ -3,8 +3,8 @@
 import { expect, test } from 'vitest';
 import { fail } from '../../src/contract/failure.ts';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
-import type { Actor } from '../../src/ports/actor.ts';
-import type { DevicePurge, PurgePlace } from '../../src/ports/fleet-ledger.ts';
+import type { DevicePurge, PurgePlace } from '../../src/store/fleet-ledger.ts';
+import type { Actor } from '../../src/store/ledger-terms.ts';
 import { checkIn, HOUR_MS, iso, labelsOf, recount, START } from './fleet-fixture.ts';
 import {
   createTenant,

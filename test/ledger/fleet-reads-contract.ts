@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { fail } from '../../src/contract/failure.ts';
-import type { DeviceFilter } from '../../src/ports/fleet-ledger.ts';
+import type { DeviceFilter } from '../../src/store/fleet-ledger.ts';
 import { checkIn, HOUR_MS, iso, labelsOf, START } from './fleet-fixture.ts';
 import {
   createTenant,

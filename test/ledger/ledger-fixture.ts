@@ -12,9 +12,9 @@ import type { Release, ServingState } from '../../src/contract/resource.ts';
 import type { ServingSnapshot } from '../../src/domain/decision/serving-snapshot.ts';
 import type { Serving, ServingChange } from '../../src/domain/release/serving-change.ts';
 import { applyServingChange } from '../../src/domain/release/serving-change.ts';
-import type { Actor } from '../../src/ports/actor.ts';
-import type { Changed } from '../../src/ports/changed.ts';
-import type { Ledger, NewRelease } from '../../src/ports/ledger.ts';
+import type { Changed } from '../../src/store/changed.ts';
+import type { Ledger, NewRelease } from '../../src/store/ledger.ts';
+import type { Actor } from '../../src/store/ledger-terms.ts';
 
 export const OPERATOR: Actor = { kind: 'admin-token' };
 /** Names that nothing has: of the usual form, and such as break statements. */

@@ -5,7 +5,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { fail, isFailure, type LostRight } from '../../src/contract/failure.ts';
 import { refuseSignature } from '../../src/contract/refuse-signature.ts';
 import type { Role } from '../../src/contract/resource.ts';
-import type { Actor } from '../../src/ports/actor.ts';
+import type { Actor } from '../../src/store/ledger-terms.ts';
 import { checkIn, iso, START } from './fleet-fixture.ts';
 import {
   createTenant,

@@ -3,9 +3,9 @@
 
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { AdoptionStep } from '../../src/contract/resource.ts';
-import type { Database } from '../../src/ledger/database.ts';
-import { migrate } from '../../src/ledger/migrate.ts';
-import { createSqlLedger } from '../../src/ledger/sql-ledger.ts';
+import type { Database } from '../../src/store/ledger/database.ts';
+import { migrate } from '../../src/store/ledger/migrate.ts';
+import { createSqlLedger } from '../../src/store/ledger/sql-ledger.ts';
 import { IS_WHOLE_MATRIX } from '../support/matrix.ts';
 import { applyEarlier, recordEarlier } from './earlier-schema.ts';
 import {

@@ -3,8 +3,8 @@
 
 import { expect, test } from 'vitest';
 import type { HostRelease } from '../../src/domain/release/host-release.ts';
-import { admitDatabase } from '../../src/ledger/admit-database.ts';
-import { type KnownState, type KnownStates, LedgerBehind } from '../../src/ports/known-state.ts';
+import { type KnownState, type KnownStates, LedgerBehind } from '../../src/store/known-state.ts';
+import { admitDatabase } from '../../src/store/ledger/admit-database.ts';
 import { KeptReport, TestMemory } from '../support/ledger-options.ts';
 import {
   createTenant,

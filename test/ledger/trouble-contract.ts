@@ -4,8 +4,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Signal } from '../../src/contract/rollout-plan.ts';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
-import { USUAL_KEEPING } from '../../src/ledger/device-keeping.ts';
-import { createSqlLedger } from '../../src/ledger/sql-ledger.ts';
+import { USUAL_KEEPING } from '../../src/store/ledger/device-keeping.ts';
+import { createSqlLedger } from '../../src/store/ledger/sql-ledger.ts';
 import { HOUR_MS, MINUTE_MS } from './fleet-fixture.ts';
 import { expectValue, type TestTenant } from './ledger-fixture.ts';
 import { BEGIN, checkIn, DAY_MS, furnish, publishAt } from './signal-fixture.ts';

@@ -3,12 +3,12 @@
 
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { LiveActivity } from '../../src/contract/console-fleet.ts';
-import { createMemoryEngine } from '../../src/engine/memory/memory-engine.ts';
+import { Unavailable } from '../../src/contract/unavailable.ts';
+import { ActivityBroadcast } from '../../src/fleet/live-activity.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
-import { ActivityBroadcast } from '../../src/operations/fleet/activity-broadcast.ts';
-import type { Activity, ActivityStream } from '../../src/ports/activity-stream.ts';
-import { Unavailable } from '../../src/ports/unavailable.ts';
+import type { Activity, ActivityStream } from '../../src/store/activity-stream.ts';
+import { createMemoryEngine } from '../../src/store/memory/memory-engine.ts';
 import { checkInOf } from '../engine/fleet-sample.ts';
 
 const INTERVAL_MS = 1000;

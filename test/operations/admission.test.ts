@@ -3,9 +3,9 @@
 
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
-import { Admission } from '../../src/operations/fleet/admission.ts';
-import { RecordedDevices } from '../../src/operations/fleet/recorded-devices.ts';
-import type { AdmissionBounds, FleetLedger } from '../../src/ports/fleet-ledger.ts';
+import { Admission } from '../../src/fleet/admission.ts';
+import { RecordedDevices } from '../../src/fleet/recorded-devices.ts';
+import type { AdmissionBounds, FleetLedger } from '../../src/store/fleet-ledger.ts';
 import { checkInOf } from '../engine/fleet-sample.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';
 

@@ -2,7 +2,7 @@
 // (docs/contract.md 18.10).
 
 import { describe, expect, it } from 'vitest';
-import { announcedArtifacts } from '../../src/operations/publishing/announced-artifacts.ts';
+import { announcedArtifacts } from '../../src/publishing/announced-artifacts.ts';
 
 const HOST = 'https://dl.example.com/';
 

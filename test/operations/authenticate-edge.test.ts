@@ -1,11 +1,11 @@
 // Tests for how long a token of edges counts as it was read (§29.2).
 
 import { expect, it } from 'vitest';
+import { createBearerSecret } from '../../src/access/bearer-secret.ts';
 import { fail } from '../../src/contract/failure.ts';
-import { AuthenticateEdge } from '../../src/operations/access/authenticate-edge.ts';
-import { createBearerSecret } from '../../src/operations/access/bearer-secret.ts';
-import type { StoredEdgeToken } from '../../src/ports/edge-ledger.ts';
-import { Unavailable } from '../../src/ports/unavailable.ts';
+import { Unavailable } from '../../src/contract/unavailable.ts';
+import { AuthenticateEdge } from '../../src/edge/server/authenticate-edge.ts';
+import type { StoredEdgeToken } from '../../src/store/edge-ledger.ts';
 
 const SECOND_MS = 1000;
 const HOUR_MS = 3_600_000;

@@ -2,11 +2,11 @@
 // for others.
 
 import { expect, it } from 'vitest';
+import { AuthenticateKey } from '../../src/access/api-keys.ts';
+import { createBearerSecret, hashSecret } from '../../src/access/bearer-secret.ts';
 import { KEY_RIGHTS } from '../../src/contract/resource.ts';
-import { AuthenticateKey } from '../../src/operations/access/authenticate-key.ts';
-import { createBearerSecret, hashSecret } from '../../src/operations/access/bearer-secret.ts';
-import type { StoredKey } from '../../src/ports/ledger.ts';
-import { Unavailable } from '../../src/ports/unavailable.ts';
+import { Unavailable } from '../../src/contract/unavailable.ts';
+import type { StoredKey } from '../../src/store/ledger.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';
 import { settle } from './serving-node.ts';
 

@@ -3,10 +3,10 @@
 
 import { describe, expect, it } from 'vitest';
 import { type FailureKind, isFailure } from '../../src/contract/failure.ts';
+import { Unavailable } from '../../src/contract/unavailable.ts';
 import type { ServingSnapshot } from '../../src/domain/decision/serving-snapshot.ts';
-import type { CatalogSlot } from '../../src/operations/serving/catalog-slot.ts';
-import type { Catalogs } from '../../src/operations/serving/catalogs.ts';
-import { Unavailable } from '../../src/ports/unavailable.ts';
+import type { CatalogSlot } from '../../src/serving/catalog-slot.ts';
+import type { Catalogs } from '../../src/serving/catalogs.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';
 import { gate } from '../support/gate.ts';
 import {

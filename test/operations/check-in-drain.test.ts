@@ -3,19 +3,19 @@
 // that ends with its process.
 
 import { afterEach, describe, expect, it } from 'vitest';
-import { CheckInDrain, type DrainDependencies } from '../../src/background/check-in-drain.ts';
+import { Unavailable } from '../../src/contract/unavailable.ts';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
-import { createMemoryEngine } from '../../src/engine/memory/memory-engine.ts';
+import { internContext, internVersion } from '../../src/domain/fleet/interned-value.ts';
+import type { Admission } from '../../src/fleet/admission.ts';
+import { CheckIns } from '../../src/fleet/check-in-buffer.ts';
+import { CheckInDrain, type DrainDependencies } from '../../src/fleet/check-in-drain.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
-import type { Admission } from '../../src/operations/fleet/admission.ts';
-import { CheckIns } from '../../src/operations/fleet/check-ins.ts';
-import { internContext, internVersion } from '../../src/packing/interned-value.ts';
-import type { CheckInBatch, CheckInQueue } from '../../src/ports/check-in-queue.ts';
-import type { Engine } from '../../src/ports/engine.ts';
-import type { RecordedChecks } from '../../src/ports/fleet-ledger.ts';
-import type { StoredLabels } from '../../src/ports/label-cache.ts';
-import { Unavailable } from '../../src/ports/unavailable.ts';
+import type { CheckInBatch, CheckInQueue } from '../../src/store/check-in-queue.ts';
+import type { Engine } from '../../src/store/engine.ts';
+import type { RecordedChecks } from '../../src/store/fleet-ledger.ts';
+import type { StoredLabels } from '../../src/store/label-store.ts';
+import { createMemoryEngine } from '../../src/store/memory/memory-engine.ts';
 import { checkInOf, storedLabelsOf } from '../engine/fleet-sample.ts';
 import { eventually } from '../support/eventually.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';

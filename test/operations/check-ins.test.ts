@@ -2,14 +2,14 @@
 // drop is counted, and with retries as long as the engine refuses them.
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { Unavailable } from '../../src/contract/unavailable.ts';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
+import { type CheckInPack, unpackCheckIns } from '../../src/domain/fleet/check-in-pack.ts';
+import { internContext, internVersion } from '../../src/domain/fleet/interned-value.ts';
+import { CheckIns } from '../../src/fleet/check-in-buffer.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
-import { CheckIns } from '../../src/operations/fleet/check-ins.ts';
-import { type CheckInPack, unpackCheckIns } from '../../src/packing/check-in-pack.ts';
-import { internContext, internVersion } from '../../src/packing/interned-value.ts';
-import type { CheckInQueue } from '../../src/ports/check-in-queue.ts';
-import { Unavailable } from '../../src/ports/unavailable.ts';
+import type { CheckInQueue } from '../../src/store/check-in-queue.ts';
 import { checkInOf } from '../engine/fleet-sample.ts';
 import { gate } from '../support/gate.ts';
 

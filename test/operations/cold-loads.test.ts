@@ -5,8 +5,8 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { fail, failUntil } from '../../src/contract/failure.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import { RareLog } from '../../src/observe/rare-log.ts';
-import { CatalogSlot, PlanBudget } from '../../src/operations/serving/catalog-slot.ts';
-import { ColdLoads } from '../../src/operations/serving/cold-loads.ts';
+import { CatalogSlot, PlanBudget } from '../../src/serving/catalog-slot.ts';
+import { ColdLoads } from '../../src/serving/cold-loads.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';
 import { settle } from './serving-node.ts';
 

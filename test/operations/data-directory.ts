@@ -3,7 +3,7 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type DiskFault, LastGoodFiles } from '../../src/engine/disk/last-good-files.ts';
+import { type DiskFault, LastGoodFiles } from '../../src/store/disk/last-good-files.ts';
 
 const leftovers: string[] = [];
 

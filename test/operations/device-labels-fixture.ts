@@ -1,19 +1,19 @@
 // What tests of device labels share: a label cache and a ledger that can be away or wait.
 
 import { vi } from 'vitest';
+import { Unavailable } from '../../src/contract/unavailable.ts';
 import type { Labels } from '../../src/domain/decision/targeting.ts';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
-import { tagLabels } from '../../src/domain/fleet/label.ts';
+import { tagLabels } from '../../src/domain/fleet/labels.ts';
 import { mergeLabels } from '../../src/domain/fleet/merge-labels.ts';
-import { createMemoryEngine } from '../../src/engine/memory/memory-engine.ts';
+import { DeviceLabels } from '../../src/fleet/device-labels.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
-import { DeviceLabels } from '../../src/operations/fleet/device-labels.ts';
-import type { Engine } from '../../src/ports/engine.ts';
-import type { LabelChanges, RecordedLabels } from '../../src/ports/fleet-ledger.ts';
-import type { DeviceName, LabelNews, StoredLabels } from '../../src/ports/label-cache.ts';
-import type { LabelNoteStore } from '../../src/ports/label-notes.ts';
-import { Unavailable } from '../../src/ports/unavailable.ts';
+import type { Engine } from '../../src/store/engine.ts';
+import type { LabelChanges, RecordedLabels } from '../../src/store/fleet-ledger.ts';
+import type { LabelNoteStore } from '../../src/store/label-notes.ts';
+import type { DeviceName, LabelNews, StoredLabels } from '../../src/store/label-store.ts';
+import { createMemoryEngine } from '../../src/store/memory/memory-engine.ts';
 import { checkInOf } from '../engine/fleet-sample.ts';
 import { guarded, type Watch } from '../support/guarded.ts';
 import { openAdmission } from '../support/open-admission.ts';

@@ -3,12 +3,12 @@
 
 import { afterEach, expect, it } from 'vitest';
 import type { EdgeIndexAnswer } from '../../src/contract/edge-answer.ts';
+import { FollowedState } from '../../src/edge/followed-state.ts';
+import { Follower } from '../../src/edge/follower.ts';
+import { EdgeIndex } from '../../src/edge/server/edge-index.ts';
+import type { UpstreamCall } from '../../src/edge/upstream-client.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
-import { EdgeIndex } from '../../src/operations/serving/edge-index.ts';
-import type { Announcement } from '../../src/ports/engine.ts';
-import { FollowedState } from '../../src/upstream/followed-state.ts';
-import { Follower } from '../../src/upstream/follower.ts';
-import type { UpstreamCall } from '../../src/upstream/upstream-client.ts';
+import type { Announcement } from '../../src/store/engine.ts';
 import { eventually } from '../support/eventually.ts';
 
 const CHANNEL = { appId: 'app_1', appRef: 'kiosk', channelId: 'chn_1', channel: 'stable' };

@@ -1,9 +1,9 @@
 // Tests whose apps an edge may know of, as far as the ledger tells.
 
 import { afterEach, expect, it, vi } from 'vitest';
-import { EdgeIndex } from '../../src/operations/serving/edge-index.ts';
-import type { ChannelState, ChannelStates } from '../../src/ports/edge-ledger.ts';
-import { Unavailable } from '../../src/ports/unavailable.ts';
+import { Unavailable } from '../../src/contract/unavailable.ts';
+import { EdgeIndex } from '../../src/edge/server/edge-index.ts';
+import type { ChannelState, ChannelStates } from '../../src/store/edge-ledger.ts';
 
 afterEach(() => {
   vi.useRealTimers();

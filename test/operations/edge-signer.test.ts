@@ -3,8 +3,8 @@
 import { createPublicKey, verify } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { PUBLIC_KEY_LENGTH, signedHead } from '../../src/contract/edge-signature.ts';
-import { EdgeSigner } from '../../src/operations/access/edge-signer.ts';
-import { SecretBox } from '../../src/operations/publishing/secret-box.ts';
+import { EdgeSigner } from '../../src/edge/server/edge-signer.ts';
+import { SecretBox } from '../../src/publishing/secret-box.ts';
 
 const SPKI_HEAD = Buffer.from('302a300506032b6570032100', 'hex');
 const BODY = Buffer.from('{"kind":"index"}');

@@ -2,16 +2,16 @@
 // when the channel moved or the ledger is away, and that it costs nothing afterwards.
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { LockedTooLong } from '../../src/contract/unavailable.ts';
 import type { CompiledRelease } from '../../src/domain/decision/catalog.ts';
 import type {
   ServingSnapshot,
   SnapshotRelease,
 } from '../../src/domain/decision/serving-snapshot.ts';
+import { CheckIns } from '../../src/fleet/check-in-buffer.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import { RareLog } from '../../src/observe/rare-log.ts';
-import { CheckIns } from '../../src/operations/fleet/check-ins.ts';
-import { FirstOffers } from '../../src/operations/serving/first-offer.ts';
-import { LockedTooLong } from '../../src/ports/unavailable.ts';
+import { FirstOffers } from '../../src/serving/first-offers.ts';
 import { catalog as compiled, release } from '../domain/sample.ts';
 import { FakeLedger, ledgerAway } from '../support/fake-ledger.ts';
 import {

@@ -1,7 +1,7 @@
 // Tests the sweep of silent devices: it goes by the ledger's clock, because a node's may be wrong by years.
 
 import { expect, it } from 'vitest';
-import { FleetSweeper } from '../../src/background/fleet-sweeper.ts';
+import { FleetSweeper } from '../../src/fleet/fleet-sweeper.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';

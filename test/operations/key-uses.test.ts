@@ -2,10 +2,10 @@
 // address, and never lost for good.
 
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { KeyUses } from '../../src/access/key-uses.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { RareLog } from '../../src/observe/rare-log.ts';
-import { KeyUses } from '../../src/operations/access/key-uses.ts';
-import type { KeyUse } from '../../src/ports/console-ledger.ts';
+import type { KeyUse } from '../../src/store/console-ledger.ts';
 
 let written: (readonly KeyUse[])[];
 let fault: Error | undefined;

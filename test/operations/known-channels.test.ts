@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { isFailure } from '../../src/contract/failure.ts';
-import { KnownChannels } from '../../src/operations/serving/known-channels.ts';
+import { KnownChannels } from '../../src/serving/known-channels.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';
 import { gate } from '../support/gate.ts';
 import { channelAt, engineAway, servingNode, settle } from './serving-node.ts';

@@ -2,11 +2,11 @@
 // pages, and is not believed where that position says nothing.
 
 import { expect, it } from 'vitest';
-import { createMemoryEngine } from '../../src/engine/memory/memory-engine.ts';
+import { LabelFeed } from '../../src/fleet/label-feed.ts';
 import { createLog } from '../../src/observe/log.ts';
-import { LabelFeed } from '../../src/operations/fleet/label-feed.ts';
-import type { LabelChanges } from '../../src/ports/fleet-ledger.ts';
-import type { StoredLabels } from '../../src/ports/label-cache.ts';
+import type { LabelChanges } from '../../src/store/fleet-ledger.ts';
+import type { StoredLabels } from '../../src/store/label-store.ts';
+import { createMemoryEngine } from '../../src/store/memory/memory-engine.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';
 
 const PAGE_SIZE = 500;

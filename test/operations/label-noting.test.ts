@@ -1,7 +1,7 @@
 // Tests labels that are noted in the engine before they are on record, and labels that it was not told of.
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { tagLabels } from '../../src/domain/fleet/label.ts';
+import { tagLabels } from '../../src/domain/fleet/labels.ts';
 import { checkInOf } from '../engine/fleet-sample.ts';
 import { eventually } from '../support/eventually.ts';
 import { gate } from '../support/gate.ts';

@@ -4,7 +4,7 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { LastGoodFiles } from '../../src/engine/disk/last-good-files.ts';
+import type { LastGoodFiles } from '../../src/store/disk/last-good-files.ts';
 import { dataDirectory, removeDirectories } from './data-directory.ts';
 import { channelAt } from './serving-node.ts';
 

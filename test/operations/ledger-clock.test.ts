@@ -3,7 +3,7 @@
 
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { LedgerClock } from '../../src/operations/fleet/ledger-clock.ts';
+import { LedgerClock } from '../../src/fleet/ledger-clock.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';
 
 /** A ledger and a machine whose clocks a test sets; an answer takes `thereMs` and `backMs`. */

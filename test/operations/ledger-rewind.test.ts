@@ -3,11 +3,11 @@
 
 import { describe, expect, it } from 'vitest';
 import { isFailure } from '../../src/contract/failure.ts';
+import { Unavailable } from '../../src/contract/unavailable.ts';
 import type { ServingSnapshot } from '../../src/domain/decision/serving-snapshot.ts';
-import { guardChanges } from '../../src/operations/serving/guard-changes.ts';
-import { type KnownState, LedgerBehind } from '../../src/ports/known-state.ts';
-import type { Ledger } from '../../src/ports/ledger.ts';
-import { Unavailable } from '../../src/ports/unavailable.ts';
+import { guardChanges } from '../../src/serving/guard-changes.ts';
+import { type KnownState, LedgerBehind } from '../../src/store/known-state.ts';
+import type { Ledger } from '../../src/store/ledger.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';
 import {
   channelAt,

@@ -3,14 +3,14 @@
 
 import { describe, expect, it } from 'vitest';
 import { LIMIT } from '../../src/contract/limit.ts';
-import { MUST_SETTLE } from '../../src/device-limit/device-windows.ts';
-import type { DeviceDebt } from '../../src/device-limit/shared-window.ts';
 import { hashText } from '../../src/domain/decision/cohort.ts';
-import { createMemoryEngine } from '../../src/engine/memory/memory-engine.ts';
-import { secondHash } from '../../src/hashing/second-hash.ts';
+import { secondHash } from '../../src/domain/decision/second-hash.ts';
+import { MUST_SETTLE } from '../../src/domain/fleet/device-windows.ts';
+import type { DeviceDebt } from '../../src/domain/fleet/shared-window.ts';
+import { LimitDevices, refusalOf } from '../../src/fleet/device-limit.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
-import { LimitDevices, refusalOf } from '../../src/operations/fleet/limit-devices.ts';
-import type { DeviceRates } from '../../src/ports/device-rates.ts';
+import type { DeviceRates } from '../../src/store/device-rates.ts';
+import { createMemoryEngine } from '../../src/store/memory/memory-engine.ts';
 import { engineAway } from './serving-node.ts';
 
 const PER_MINUTE = LIMIT.deviceRequestsPerMinute;

@@ -1,10 +1,10 @@
 // Tests the management rate limit: in the engine over all nodes, and without the engine on this node alone.
 
 import { expect, it } from 'vitest';
+import { limitManagement } from '../../src/access/limit-management.ts';
 import { LIMIT } from '../../src/contract/limit.ts';
-import { createMemoryEngine } from '../../src/engine/memory/memory-engine.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
-import { limitManagement } from '../../src/operations/access/limit-management.ts';
+import { createMemoryEngine } from '../../src/store/memory/memory-engine.ts';
 import { engineAway, watchedEngine } from './serving-node.ts';
 
 const ALLOWED = { isAllowed: true };

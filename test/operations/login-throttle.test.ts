@@ -2,9 +2,9 @@
 // engine, and other callers cannot lock the owner of an account out.
 
 import { expect, it } from 'vitest';
-import { createMemoryEngine } from '../../src/engine/memory/memory-engine.ts';
+import { LoginThrottle } from '../../src/access/sign-in-limits.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
-import { LoginThrottle } from '../../src/operations/access/login-throttle.ts';
+import { createMemoryEngine } from '../../src/store/memory/memory-engine.ts';
 import { watchedEngine } from './serving-node.ts';
 
 const MINUTE_MS = 60_000;

@@ -2,9 +2,9 @@
 // a known one.
 
 import { expect, it } from 'vitest';
-import { Passwords } from '../../src/operations/access/passwords.ts';
-import { argon2Hasher } from '../../src/password/argon2-hasher.ts';
-import { Unavailable } from '../../src/ports/unavailable.ts';
+import { argon2Hasher } from '../../src/access/argon2-hasher.ts';
+import { Passwords } from '../../src/access/passwords.ts';
+import { Unavailable } from '../../src/contract/unavailable.ts';
 
 /** A hasher that hashes nothing, and counts its concurrent calls. */
 function watchedHasher() {

@@ -1,13 +1,13 @@
 // Tests the turns in which roll-out plans are driven (docs/contract.md 27.2, 27.5).
 
 import { describe, expect, it } from 'vitest';
-import { PlanDriver } from '../../src/background/plan-driver.ts';
 import { fail, type Outcome } from '../../src/contract/failure.ts';
 import type { RolloutPlan } from '../../src/contract/rollout-plan.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
-import type { Changed, ChannelRevision } from '../../src/ports/changed.ts';
-import type { PlanLedger, PlanToDrive } from '../../src/ports/plan-ledger.ts';
+import { PlanDriver } from '../../src/publishing/plan-driver.ts';
+import type { Changed, ChannelRevision } from '../../src/store/changed.ts';
+import type { PlanLedger, PlanToDrive } from '../../src/store/plan-ledger.ts';
 import { eventually } from '../support/eventually.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';
 

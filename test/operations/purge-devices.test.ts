@@ -2,10 +2,10 @@
 
 import { describe, expect, it } from 'vitest';
 import { fail } from '../../src/contract/failure.ts';
-import { PurgeDevices } from '../../src/operations/fleet/purge-devices.ts';
-import type { Actor } from '../../src/ports/actor.ts';
-import type { FleetLedger, PurgePlace } from '../../src/ports/fleet-ledger.ts';
-import type { DeviceName } from '../../src/ports/label-cache.ts';
+import { PurgeDevices } from '../../src/fleet/purge-devices.ts';
+import type { FleetLedger, PurgePlace } from '../../src/store/fleet-ledger.ts';
+import type { DeviceName } from '../../src/store/label-store.ts';
+import type { Actor } from '../../src/store/ledger-terms.ts';
 
 const OPERATOR: Actor = { kind: 'admin-token' };
 const CALL = {

@@ -7,11 +7,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isFailure } from '../../src/contract/failure.ts';
 import type { WebhookProvider } from '../../src/contract/webhook-provider.ts';
-import {
-  type ReleaseEvent,
-  receiveRelease,
-} from '../../src/operations/publishing/receive-release.ts';
-import type { OpenWebhook } from '../../src/operations/publishing/webhooks.ts';
+import { type ReleaseEvent, receiveRelease } from '../../src/publishing/receive-release.ts';
+import type { OpenWebhook } from '../../src/publishing/webhooks.ts';
 import { HostLedger } from '../support/host-ledger.ts';
 
 const HOUR_MS = 3_600_000;

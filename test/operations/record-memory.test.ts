@@ -3,10 +3,10 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { devicePart } from '../../src/domain/decision/hashes.ts';
 import { type CheckIn, coalesceCheckIns } from '../../src/domain/fleet/check-in.ts';
-import { devicePart } from '../../src/hashing/device-part.ts';
-import { RecordMemory } from '../../src/operations/fleet/record-memory.ts';
-import type { DeviceWriter, RecordedChecks } from '../../src/ports/fleet-ledger.ts';
+import { RecordMemory } from '../../src/fleet/record-cache.ts';
+import type { DeviceWriter, RecordedChecks } from '../../src/store/fleet-ledger.ts';
 import { checkInOf } from '../engine/fleet-sample.ts';
 import '../support/property-runs.ts';
 

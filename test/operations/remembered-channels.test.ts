@@ -1,9 +1,9 @@
 // Tests what a process remembers of the record, by itself and by its engine.
 
 import { expect, it } from 'vitest';
-import { RememberedChannels } from '../../src/operations/serving/remembered-channels.ts';
-import type { ChannelNameList, SharedRecord } from '../../src/ports/channel-names.ts';
-import { Unavailable } from '../../src/ports/unavailable.ts';
+import { Unavailable } from '../../src/contract/unavailable.ts';
+import { RememberedChannels } from '../../src/serving/remembered-channels.ts';
+import type { ChannelNameList, SharedRecord } from '../../src/store/channel-names.ts';
 
 const STATE = { epoch: 3, revision: 1 };
 

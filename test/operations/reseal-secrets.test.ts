@@ -3,9 +3,9 @@
 
 import { describe, expect, it } from 'vitest';
 import { fail } from '../../src/contract/failure.ts';
-import { ResealSecrets } from '../../src/operations/publishing/reseal-secrets.ts';
-import { SecretBox } from '../../src/operations/publishing/secret-box.ts';
-import type { ResealedSecret, SecretPlace } from '../../src/ports/webhook-ledger.ts';
+import { ResealSecrets } from '../../src/publishing/reseal-secrets.ts';
+import { SecretBox } from '../../src/publishing/secret-box.ts';
+import type { ResealedSecret, SecretPlace } from '../../src/store/webhook-ledger.ts';
 
 const former = new SecretBox(['the key before']);
 const both = new SecretBox(['the new key', 'the key before']);

@@ -1,34 +1,30 @@
 // Serving side of one node on a fake ledger, the memory engine and a disk kept in memory, which the tests of
 // the operations share. A test sets faults on these parts.
 
-import { CatalogRefresher } from '../../src/background/catalog-refresher.ts';
 import { isFailure } from '../../src/contract/failure.ts';
+import { Unavailable } from '../../src/contract/unavailable.ts';
 import type { ArtifactCandidate } from '../../src/domain/decision/catalog.ts';
 import type { ServingSnapshot } from '../../src/domain/decision/serving-snapshot.ts';
-import { createMemoryEngine } from '../../src/engine/memory/memory-engine.ts';
+import { CheckIns } from '../../src/fleet/check-in-buffer.ts';
+import { DeviceLabels } from '../../src/fleet/device-labels.ts';
+import { ActivityBroadcast } from '../../src/fleet/live-activity.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import { RareLog } from '../../src/observe/rare-log.ts';
-import { ActivityBroadcast } from '../../src/operations/fleet/activity-broadcast.ts';
-import { CheckIns } from '../../src/operations/fleet/check-ins.ts';
-import { DeviceLabels } from '../../src/operations/fleet/device-labels.ts';
-import { Catalogs } from '../../src/operations/serving/catalogs.ts';
-import {
-  type CheckQuery,
-  checkQuery,
-  checkScope,
-} from '../../src/operations/serving/check-query.ts';
-import { CheckUpdate } from '../../src/operations/serving/check-update.ts';
-import { FirstOffers } from '../../src/operations/serving/first-offer.ts';
-import { KnownChannels } from '../../src/operations/serving/known-channels.ts';
-import { LedgerRewind } from '../../src/operations/serving/ledger-rewind.ts';
-import { RememberedChannels } from '../../src/operations/serving/remembered-channels.ts';
-import { SharedOffers } from '../../src/operations/serving/shared-offers.ts';
-import { SharedSnapshots } from '../../src/operations/serving/shared-snapshots.ts';
-import type { ChannelName } from '../../src/ports/channel-names.ts';
-import type { Announcement, Engine } from '../../src/ports/engine.ts';
-import type { LastGood } from '../../src/ports/last-good.ts';
-import { Unavailable } from '../../src/ports/unavailable.ts';
+import { CatalogRefresher } from '../../src/serving/catalog-refresher.ts';
+import { Catalogs } from '../../src/serving/catalogs.ts';
+import { type CheckQuery, checkQuery, checkScope } from '../../src/serving/check-query.ts';
+import { CheckUpdate } from '../../src/serving/check-update.ts';
+import { FirstOffers } from '../../src/serving/first-offers.ts';
+import { KnownChannels } from '../../src/serving/known-channels.ts';
+import { LedgerRewind } from '../../src/serving/ledger-recovery.ts';
+import { RememberedChannels } from '../../src/serving/remembered-channels.ts';
+import { SharedOffers } from '../../src/serving/shared-offers.ts';
+import { SharedSnapshots } from '../../src/serving/shared-snapshots.ts';
+import type { ChannelName } from '../../src/store/channel-names.ts';
+import type { Announcement, Engine } from '../../src/store/engine.ts';
+import type { LastGood } from '../../src/store/last-good.ts';
+import { createMemoryEngine } from '../../src/store/memory/memory-engine.ts';
 import { manifestOf, manifestQuestion } from '../../src/updater/manifest.ts';
 import { device, release, snapshot, version } from '../domain/sample.ts';
 import { FakeLedger } from '../support/fake-ledger.ts';

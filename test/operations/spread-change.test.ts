@@ -2,8 +2,8 @@
 // fault of a store makes it look as if nothing was committed, or as if it was served when it is not.
 
 import { expect, it, vi } from 'vitest';
-import { createSpreadChange } from '../../src/operations/publishing/spread-change.ts';
-import { Unavailable } from '../../src/ports/unavailable.ts';
+import { Unavailable } from '../../src/contract/unavailable.ts';
+import { createSpreadChange } from '../../src/publishing/propagate-change.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';
 import { channelAt, engineAway, servedRevision, servingNode, settle } from './serving-node.ts';
 

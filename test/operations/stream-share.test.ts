@@ -1,10 +1,10 @@
 // Tests how processes share the streams of check-ins: evenly, each stream with one of them at a time.
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { StreamShare } from '../../src/background/stream-share.ts';
+import { Unavailable } from '../../src/contract/unavailable.ts';
+import { StreamShare } from '../../src/fleet/stream-share.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
-import { Unavailable } from '../../src/ports/unavailable.ts';
 
 const STREAMS = 8;
 const LONG_MS = 2500;

@@ -8,8 +8,8 @@ import {
   type CheckInPack,
   CheckInPacker,
   unpackCheckIns,
-} from '../../src/packing/check-in-pack.ts';
-import { internContext, internVersion } from '../../src/packing/interned-value.ts';
+} from '../../src/domain/fleet/check-in-pack.ts';
+import { internContext, internVersion } from '../../src/domain/fleet/interned-value.ts';
 import { checkInOf } from '../engine/fleet-sample.ts';
 import { packCheckIns } from '../support/pack-check-ins.ts';
 

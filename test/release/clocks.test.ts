@@ -2,7 +2,7 @@
 // took it, and no time in the record is in the future (docs/contract.md 17.6 and 17.7).
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { DEVICE_PARTS, devicePart } from '../../src/hashing/device-part.ts';
+import { DEVICE_PARTS, devicePart } from '../../src/domain/decision/hashes.ts';
 import { describeOnRealStores } from '../support/backend.ts';
 import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
 import { asks, label, OLD, withTargeted } from '../support/device-labels.ts';

@@ -18,7 +18,7 @@ import { removeFolder, temporaryFolder } from '../support/server-process.ts';
 import { runSluice } from '../support/sluice-command.ts';
 
 const SECRET = 'f3b1c09a7d5e2846f3b1c09a7d5e2846';
-const MIGRATIONS = new URL('../../src/ledger/migration/', import.meta.url);
+const MIGRATIONS = new URL('../../src/store/ledger/migration/', import.meta.url);
 /** Time limit of a test, which runs the command several times. */
 const TIMEOUT_MS = 120_000;
 

@@ -3,13 +3,13 @@
 
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { Unavailable } from '../../src/contract/unavailable.ts';
+import { devicePart } from '../../src/domain/decision/hashes.ts';
 import { type CheckIn, coalesceCheckIns } from '../../src/domain/fleet/check-in.ts';
-import { devicePart } from '../../src/hashing/device-part.ts';
-import { migrate } from '../../src/ledger/migrate.ts';
-import { createSqlLedger } from '../../src/ledger/sql-ledger.ts';
-import { RecordMemory } from '../../src/operations/fleet/record-memory.ts';
-import type { Ledger } from '../../src/ports/ledger.ts';
-import { Unavailable } from '../../src/ports/unavailable.ts';
+import { RecordMemory } from '../../src/fleet/record-cache.ts';
+import { migrate } from '../../src/store/ledger/migrate.ts';
+import { createSqlLedger } from '../../src/store/ledger/sql-ledger.ts';
+import type { Ledger } from '../../src/store/ledger.ts';
 import {
   checkIn,
   chunksOf,

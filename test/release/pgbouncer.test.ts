@@ -3,10 +3,10 @@
 // have to keep is lost. The limits that protect the database must hold all the same.
 
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
-import { openLedger } from '../../src/ledger/open-ledger.ts';
-import { openPgDatabase } from '../../src/ledger/pg-database.ts';
-import type { Ledger } from '../../src/ports/ledger.ts';
-import { Unavailable } from '../../src/ports/unavailable.ts';
+import { Unavailable } from '../../src/contract/unavailable.ts';
+import { openLedger } from '../../src/store/ledger/open-ledger.ts';
+import { openPgDatabase } from '../../src/store/ledger/pg-database.ts';
+import type { Ledger } from '../../src/store/ledger.ts';
 import * as records from '../ledger/ledger-fixture.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 import { freshDatabase } from '../support/fresh-database.ts';

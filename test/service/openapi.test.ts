@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openapiDocument } from '../../src/http/reference/openapi-document.ts';
-import { version } from '../../src/version.ts';
+import { version } from '../../src/node/version.ts';
 import { serviceSuite } from '../support/service-suite.ts';
 import { createTenant, report, send, type Tenant } from '../support/tenant.ts';
 

@@ -3,14 +3,14 @@
 
 import { expect, it } from 'vitest';
 import type { ServingSnapshot } from '../../src/domain/decision/serving-snapshot.ts';
-import { assembleSnapshot } from '../../src/snapshot/assemble-snapshot.ts';
-import { releaseText } from '../../src/snapshot/release-text.ts';
+import { assembleSnapshot } from '../../src/store/snapshot/assemble-snapshot.ts';
+import { releaseText } from '../../src/store/snapshot/release-text.ts';
 import {
   indexText,
   parseIndex,
   type SnapshotIndex,
   writeIndex,
-} from '../../src/snapshot/snapshot-index.ts';
+} from '../../src/store/snapshot/snapshot-index.ts';
 import { release, snapshot } from '../domain/sample.ts';
 
 function channelOf(count: number, notes = ''): ServingSnapshot {

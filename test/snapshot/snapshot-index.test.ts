@@ -8,7 +8,7 @@ import {
   parseIndex,
   type SnapshotIndex,
   writeIndex,
-} from '../../src/snapshot/snapshot-index.ts';
+} from '../../src/store/snapshot/snapshot-index.ts';
 import { release, snapshot } from '../domain/sample.ts';
 
 const OFFERED = release('1.0.0', { edition: 'first', offered: true });

@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
-import { parseCheckInPayload } from '../../src/packing/check-in-payload.ts';
+import { parseCheckInPayload } from '../../src/domain/fleet/check-in-payload.ts';
 import { streamKeys } from './redis-keys.ts';
 
 const STREAMS = new Set(streamKeys);

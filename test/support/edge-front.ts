@@ -12,7 +12,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { parseIndex } from '../../src/snapshot/snapshot-index.ts';
+import { parseIndex } from '../../src/store/snapshot/snapshot-index.ts';
 import { EdgeArrivals, type ServedRevision } from './edge-arrivals.ts';
 import { makeEdgeToken, startEdge } from './edge-node.ts';
 

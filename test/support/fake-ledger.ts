@@ -2,17 +2,17 @@
 // or fails as a test says. Only the calls that serving needs exist; any other call is a TypeError, which
 // fails the test.
 
+import { Unavailable } from '../../src/contract/unavailable.ts';
 import { compareServing, type ServingOrder } from '../../src/domain/decision/serving-order.ts';
 import type { ServingSnapshot } from '../../src/domain/decision/serving-snapshot.ts';
-import type { ChannelRevision } from '../../src/ports/changed.ts';
-import type { ChannelNameList } from '../../src/ports/channel-names.ts';
+import type { ChannelRevision } from '../../src/store/changed.ts';
+import type { ChannelNameList } from '../../src/store/channel-names.ts';
 import type {
   Ledger,
   PresentRevisions,
   RaisedEpoch,
   SnapshotLookup,
-} from '../../src/ports/ledger.ts';
-import { Unavailable } from '../../src/ports/unavailable.ts';
+} from '../../src/store/ledger.ts';
 
 type Served = Pick<
   Ledger,

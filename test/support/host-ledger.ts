@@ -14,10 +14,10 @@ import {
   type HostRelease,
   joinEvents,
 } from '../../src/domain/release/host-release.ts';
-import type { Ledger } from '../../src/ports/ledger.ts';
-import type { NewArtifact } from '../../src/ports/new-artifact.ts';
-import type { ReleaseName } from '../../src/ports/release-name.ts';
-import type { Announced, WebhookLedger } from '../../src/ports/webhook-ledger.ts';
+import type { Ledger } from '../../src/store/ledger.ts';
+import type { NewArtifact } from '../../src/store/new-artifact.ts';
+import type { ReleaseName } from '../../src/store/release-name.ts';
+import type { Announced, WebhookLedger } from '../../src/store/webhook-ledger.ts';
 
 type Standing = StandingRelease<NewArtifact>;
 type Memory = HostMemory<NewArtifact>;

@@ -1,7 +1,7 @@
 // Admission without bounds, for tests of what lies around it.
 
+import { Admission, type AdmissionDependencies } from '../../src/fleet/admission.ts';
 import { createLog } from '../../src/observe/log.ts';
-import { Admission, type AdmissionDependencies } from '../../src/operations/fleet/admission.ts';
 
 /** Returns an admission that records all check-ins; `ledger` has the methods that the test needs. */
 export function openAdmission(ledger: Partial<AdmissionDependencies['ledger']>): Admission {

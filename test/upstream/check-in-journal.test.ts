@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { CheckInJournalFiles } from '../../src/engine/disk/check-in-journal-files.ts';
+import { CheckInJournalFiles } from '../../src/edge/journal-files.ts';
 
 const MANY_BYTES = 1024 * 1024;
 const SEGMENT_BYTES = 8 * 1024 * 1024;

@@ -1,9 +1,9 @@
 // Tests what anybody may read of an upstream that does not answer: why, and no address.
 
 import { expect, it } from 'vitest';
-import { Unavailable } from '../../src/ports/unavailable.ts';
-import { failureInWords } from '../../src/upstream/failure-in-words.ts';
-import { RefusedByUpstream } from '../../src/upstream/upstream-client.ts';
+import { Unavailable } from '../../src/contract/unavailable.ts';
+import { failureInWords } from '../../src/edge/failure-in-words.ts';
+import { RefusedByUpstream } from '../../src/edge/upstream-client.ts';
 
 function withCode(code: string, message: string): Error {
   return Object.assign(new Error(message), { code });

@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { EdgeIndexAnswer, EdgeIndexEntry } from '../../src/contract/edge-answer.ts';
-import { FollowedState, type IndexRefusal, isIndex } from '../../src/upstream/followed-state.ts';
+import { FollowedState, type IndexRefusal, isIndex } from '../../src/edge/followed-state.ts';
 
 function entry(channel: string, revision: number, ...offered: string[]): EdgeIndexEntry {
   return ['app_1', 'app', `chn_${channel}`, channel, revision, offered];

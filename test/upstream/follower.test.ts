@@ -2,10 +2,10 @@
 
 import { afterEach, expect, it, vi } from 'vitest';
 import type { EdgeIndexAnswer } from '../../src/contract/edge-answer.ts';
-import { Unavailable } from '../../src/ports/unavailable.ts';
-import { FollowedState } from '../../src/upstream/followed-state.ts';
-import { Follower } from '../../src/upstream/follower.ts';
-import { RefusedAnswer, type UpstreamCall } from '../../src/upstream/upstream-client.ts';
+import { Unavailable } from '../../src/contract/unavailable.ts';
+import { FollowedState } from '../../src/edge/followed-state.ts';
+import { Follower } from '../../src/edge/follower.ts';
+import { RefusedAnswer, type UpstreamCall } from '../../src/edge/upstream-client.ts';
 import { eventually } from '../support/eventually.ts';
 
 /** Time after which what is known of an upstream counts as its present state no more. */

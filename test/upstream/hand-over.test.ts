@@ -2,15 +2,15 @@
 
 import { expect, it } from 'vitest';
 import type { EdgeAnswer } from '../../src/contract/edge-answer.ts';
-import { joinBatches } from '../../src/packing/write-check-ins.ts';
-import { Unavailable } from '../../src/ports/unavailable.ts';
-import { HandOver } from '../../src/upstream/hand-over.ts';
-import { handOverCall } from '../../src/upstream/hand-over-call.ts';
+import { Unavailable } from '../../src/contract/unavailable.ts';
+import { joinBatches } from '../../src/domain/fleet/write-check-ins.ts';
+import { handOverCall } from '../../src/edge/hand-over-call.ts';
+import { HandOver } from '../../src/edge/journal-sender.ts';
 import {
   type ProvenAnswer,
   RefusedByUpstream,
   type UpstreamCall,
-} from '../../src/upstream/upstream-client.ts';
+} from '../../src/edge/upstream-client.ts';
 import { eventually } from '../support/eventually.ts';
 
 /** A journal of these batches, and an upstream that answers as `take` says. */

@@ -11,9 +11,9 @@ import {
   NONCE,
   signedHead,
 } from '../../src/contract/edge-signature.ts';
-import { Unavailable } from '../../src/ports/unavailable.ts';
-import { readCredential } from '../../src/upstream/read-credential.ts';
-import { RefusedByUpstream, UpstreamClient } from '../../src/upstream/upstream-client.ts';
+import { Unavailable } from '../../src/contract/unavailable.ts';
+import { readCredential } from '../../src/edge/read-credential.ts';
+import { RefusedByUpstream, UpstreamClient } from '../../src/edge/upstream-client.ts';
 
 const { privateKey, publicKey } = generateKeyPairSync('ed25519');
 const foreign = generateKeyPairSync('ed25519').privateKey;

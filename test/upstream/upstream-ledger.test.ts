@@ -2,17 +2,17 @@
 
 import { expect, it } from 'vitest';
 import type { EdgeAnswer } from '../../src/contract/edge-answer.ts';
+import { Unavailable } from '../../src/contract/unavailable.ts';
 import type { ServingSnapshot } from '../../src/domain/decision/serving-snapshot.ts';
-import { Unavailable } from '../../src/ports/unavailable.ts';
-import { releaseText } from '../../src/snapshot/release-text.ts';
-import { indexText, writeIndex } from '../../src/snapshot/snapshot-index.ts';
-import { FollowedState } from '../../src/upstream/followed-state.ts';
+import { FollowedState } from '../../src/edge/followed-state.ts';
 import {
   type ProvenAnswer,
   RefusedByUpstream,
   type UpstreamCall,
-} from '../../src/upstream/upstream-client.ts';
-import { UpstreamLedger } from '../../src/upstream/upstream-ledger.ts';
+} from '../../src/edge/upstream-client.ts';
+import { UpstreamLedger } from '../../src/edge/upstream-ledger.ts';
+import { releaseText } from '../../src/store/snapshot/release-text.ts';
+import { indexText, writeIndex } from '../../src/store/snapshot/snapshot-index.ts';
 
 const DEVICE = { appId: 'app_1', deviceId: 'd' };
 

@@ -11,7 +11,7 @@ import { newPlan } from '../../../src/domain/rollout/steer-plan.ts';
 import {
   OTHERS_LOOKED_AT,
   REACHED_LOOKED_AT,
-} from '../../../src/ledger/query/signal-conditions.ts';
+} from '../../../src/store/ledger/signal-conditions.ts';
 import { SignalCounter } from './signal-counter.ts';
 import { type FleetSettings, type SimulatedDevice, SimulatedFleet } from './simulated-fleet.ts';
 

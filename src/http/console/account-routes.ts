@@ -1,9 +1,9 @@
 // Routes of the console API by which the operator helps accounts.
 
 import { z } from 'zod';
+import { actorOf } from '../../access/access.ts';
+import type { PasswordResets } from '../../access/password-resets.ts';
 import { isFailure } from '../../contract/failure.ts';
-import { actorOf } from '../../operations/access/access.ts';
-import type { PasswordResets } from '../../operations/access/password-resets.ts';
 import type { Route } from '../router.ts';
 import { emailField } from '../shape/field.ts';
 import type { ConsoleRoutes } from './console-route.ts';

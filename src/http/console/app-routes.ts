@@ -5,16 +5,16 @@ import { type FailureKind, isFailure, type Outcome } from '../../contract/failur
 import { LIMIT } from '../../contract/limit.ts';
 import { isFreeRef, isRef } from '../../contract/ref.ts';
 import { UPDATE_MODES } from '../../contract/resource.ts';
-import type { Administer } from '../../operations/publishing/administer.ts';
-import { controlServing } from '../../operations/publishing/control-serving.ts';
-import { promoteRelease } from '../../operations/publishing/promote-release.ts';
-import { publishRelease } from '../../operations/publishing/publish-release.ts';
-import type { RehearseChange } from '../../operations/publishing/rehearse-change.ts';
-import type { SpreadChange } from '../../operations/publishing/spread-change.ts';
-import type { ViewConsole } from '../../operations/publishing/view-console.ts';
-import { withdrawRelease } from '../../operations/publishing/withdraw-release.ts';
-import type { CountMatching } from '../../operations/serving/count-matching.ts';
-import type { Ledger } from '../../ports/ledger.ts';
+import type { Administer } from '../../publishing/administer.ts';
+import type { RehearseChange } from '../../publishing/dry-run.ts';
+import { promoteRelease } from '../../publishing/promote-release.ts';
+import type { SpreadChange } from '../../publishing/propagate-change.ts';
+import { publishRelease } from '../../publishing/publish-release.ts';
+import { controlServing } from '../../publishing/releases.ts';
+import type { ViewConsole } from '../../publishing/view-console.ts';
+import { withdrawRelease } from '../../publishing/withdraw-release.ts';
+import type { CountMatching } from '../../serving/count-matching.ts';
+import type { Ledger } from '../../store/ledger.ts';
 import type { NotesRenderer } from '../notes/notes-renderer.ts';
 import type { Route } from '../router.ts';
 import {

@@ -1,9 +1,9 @@
 // Authentication of the console API: the operator by the admin token, people by a session. What a visitor may
 // do is checked for each request by `ConsoleRoutes`.
 
+import { OPERATOR, type Visitor } from '../../access/access.ts';
+import type { Accounts } from '../../access/accounts.ts';
 import { type FailureKind, fail, isFailure, type Outcome } from '../../contract/failure.ts';
-import { OPERATOR, type Visitor } from '../../operations/access/access.ts';
-import type { Accounts } from '../../operations/access/accounts.ts';
 import { bearerToken } from '../bearer-token.ts';
 import type { Exchange, Handler } from '../exchange.ts';
 import { failureReply, jsonReply, NO_STORE, type Reply } from '../reply.ts';

@@ -3,13 +3,13 @@
 // of another origin), the input (400), an unknown organization, app, key or invitation (404), the role (403).
 
 import type { z } from 'zod';
+import { type Access, actorOf, type Visitor } from '../../access/access.ts';
+import type { Principal } from '../../access/api-keys.ts';
 import type { ConsoleAnswer, ConsoleEvents } from '../../contract/console.ts';
 import { type FailureKind, isFailure, type Outcome } from '../../contract/failure.ts';
 import type { Role } from '../../contract/resource.ts';
-import { type Access, actorOf, type Visitor } from '../../operations/access/access.ts';
-import type { Principal } from '../../operations/access/authenticate-key.ts';
-import type { AccessRight, AppAccessRight } from '../../ports/account-ledger.ts';
-import type { NeededRole } from '../../ports/actor.ts';
+import type { AccessRight, AppAccessRight } from '../../store/account-ledger.ts';
+import type { NeededRole } from '../../store/ledger-terms.ts';
 import type { EventSource } from '../event-stream.ts';
 import type { Exchange, Handler } from '../exchange.ts';
 import { jsonReply } from '../reply.ts';

@@ -1,16 +1,16 @@
 // Routes of the console API, which people call with a session, and operators with the admin token; the
 // `sluice` command calls it with the admin token, too.
 
+import { Access } from '../../access/access.ts';
 import type { LiveEndReason } from '../../contract/console-fleet.ts';
-import { Access } from '../../operations/access/access.ts';
-import type { EdgeTokens } from '../../operations/access/edge-tokens.ts';
-import type { PurgeDevices } from '../../operations/fleet/purge-devices.ts';
-import type { ViewFleet } from '../../operations/fleet/view-fleet.ts';
-import type { ResealSecrets } from '../../operations/publishing/reseal-secrets.ts';
-import type { Webhooks } from '../../operations/publishing/webhooks.ts';
-import type { ExplainDecision } from '../../operations/serving/explain-decision.ts';
-import type { Ledger } from '../../ports/ledger.ts';
-import type { LedgerCopies } from '../../ports/ledger-copies.ts';
+import type { EdgeTokens } from '../../edge/server/edge-tokens.ts';
+import type { ViewFleet } from '../../fleet/fleet-views.ts';
+import type { PurgeDevices } from '../../fleet/purge-devices.ts';
+import type { ResealSecrets } from '../../publishing/reseal-secrets.ts';
+import type { Webhooks } from '../../publishing/webhooks.ts';
+import type { ExplainDecision } from '../../serving/explain-decision.ts';
+import type { Ledger } from '../../store/ledger.ts';
+import type { LedgerCopies } from '../../store/ledger-copies.ts';
 import type { Route } from '../router.ts';
 import { type AccountDependencies, accountRoutes } from './account-routes.ts';
 import { type AppDependencies, appRoutes } from './app-routes.ts';

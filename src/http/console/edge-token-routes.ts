@@ -1,9 +1,9 @@
 // Routes of the console API by which the operator gives edges their tokens.
 
 import { z } from 'zod';
+import { actorOf, type Visitor } from '../../access/access.ts';
 import { type FailureKind, fail, type Outcome } from '../../contract/failure.ts';
-import { actorOf, type Visitor } from '../../operations/access/access.ts';
-import type { EdgeTokens } from '../../operations/access/edge-tokens.ts';
+import type { EdgeTokens } from '../../edge/server/edge-tokens.ts';
 import type { Route } from '../router.ts';
 import { nameField, titleField } from '../shape/field.ts';
 import type { ConsoleRoutes } from './console-route.ts';

@@ -2,6 +2,8 @@
 // over time, a device's decision explained, and live activity.
 
 import { z } from 'zod';
+import type { Access } from '../../access/access.ts';
+import type { Accounts } from '../../access/accounts.ts';
 import type { LiveEndReason } from '../../contract/console-fleet.ts';
 import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
@@ -9,11 +11,9 @@ import { ADOPTION_STEPS } from '../../contract/resource.ts';
 import { SIGNALS } from '../../contract/rollout-plan.ts';
 import { foldPlatform } from '../../domain/decision/artifact.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
-import type { Access } from '../../operations/access/access.ts';
-import type { Accounts } from '../../operations/access/accounts.ts';
-import type { PurgeDevices } from '../../operations/fleet/purge-devices.ts';
-import type { ViewFleet } from '../../operations/fleet/view-fleet.ts';
-import type { ExplainDecision } from '../../operations/serving/explain-decision.ts';
+import type { ViewFleet } from '../../fleet/fleet-views.ts';
+import type { PurgeDevices } from '../../fleet/purge-devices.ts';
+import type { ExplainDecision } from '../../serving/explain-decision.ts';
 import type { Route } from '../router.ts';
 import { explainQuery } from '../shape/explain-query.ts';
 import { nameField, textField, timeField, versionParameter, withPlus } from '../shape/field.ts';

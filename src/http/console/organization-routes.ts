@@ -1,14 +1,14 @@
 // Routes of the console API for organizations, their members, invitations, keys and audit.
 
 import { z } from 'zod';
+import { actorOf } from '../../access/access.ts';
+import type { Members } from '../../access/members.ts';
 import { AUDIT_DEEDS } from '../../contract/audit-deed.ts';
 import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { KEY_RIGHTS, ROLES } from '../../contract/resource.ts';
-import { actorOf } from '../../operations/access/access.ts';
-import type { Members } from '../../operations/access/members.ts';
-import type { Administer } from '../../operations/publishing/administer.ts';
-import type { ViewConsole } from '../../operations/publishing/view-console.ts';
+import type { Administer } from '../../publishing/administer.ts';
+import type { ViewConsole } from '../../publishing/view-console.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Route } from '../router.ts';
 import {

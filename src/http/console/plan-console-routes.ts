@@ -1,10 +1,10 @@
 // Routes of the console API for roll-out plans and the health of releases (docs/contract.md 27).
 
 import { isFailure } from '../../contract/failure.ts';
-import { createPlan } from '../../operations/publishing/create-plan.ts';
-import type { RehearseChange } from '../../operations/publishing/rehearse-change.ts';
-import type { SpreadChange } from '../../operations/publishing/spread-change.ts';
-import type { Ledger } from '../../ports/ledger.ts';
+import { createPlan } from '../../publishing/create-plan.ts';
+import type { RehearseChange } from '../../publishing/dry-run.ts';
+import type { SpreadChange } from '../../publishing/propagate-change.ts';
+import type { Ledger } from '../../store/ledger.ts';
 import type { Route } from '../router.ts';
 import { definitionOf, planQuery, putPlanBody, steerPlanBody } from '../shape/plan-body.ts';
 import { releaseNameOf } from '../shape/release-body.ts';

@@ -2,14 +2,14 @@
 // resetting the password, accepting an invitation.
 
 import { z } from 'zod';
+import type { Accounts, SignedIn } from '../../access/accounts.ts';
+import type { Members } from '../../access/members.ts';
+import type { PasswordResets } from '../../access/password-resets.ts';
+import type { Session } from '../../access/session.ts';
 import type { NoContent, OpenInvitation, OpenReset, SessionState } from '../../contract/console.ts';
 import { type FailureKind, fail, isFailure, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import type { Accounts, SignedIn } from '../../operations/access/accounts.ts';
-import type { Members } from '../../operations/access/members.ts';
-import type { PasswordResets } from '../../operations/access/password-resets.ts';
-import type { Session } from '../../operations/access/session.ts';
-import { clientAddress } from '../device/client-address.ts';
+import { clientAddress } from '../client-address.ts';
 import type { Exchange, Handler } from '../exchange.ts';
 import { failureReply, type HeaderPair, jsonReply, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';

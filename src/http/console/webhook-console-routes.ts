@@ -4,8 +4,8 @@
 import { z } from 'zod';
 import { LIMIT } from '../../contract/limit.ts';
 import { WEBHOOK_PROVIDERS } from '../../contract/webhook-provider.ts';
-import { isTarget } from '../../operations/publishing/is-expected.ts';
-import type { Webhooks } from '../../operations/publishing/webhooks.ts';
+import { isTarget } from '../../publishing/is-expected.ts';
+import type { Webhooks } from '../../publishing/webhooks.ts';
 import type { Route } from '../router.ts';
 import { nameField, textField } from '../shape/field.ts';
 import type { ConsoleRoutes } from './console-route.ts';

@@ -3,7 +3,7 @@
 
 import { type Failure, failUntil, isFailure } from '../../contract/failure.ts';
 import type { Catalog } from '../../domain/decision/catalog.ts';
-import type { Catalogs } from '../../operations/serving/catalogs.ts';
+import type { Catalogs } from '../../serving/catalogs.ts';
 import type { Exchange, Handler } from '../exchange.ts';
 import { failureReply, type HeaderPair, NO_STORE, type Reply } from '../reply.ts';
 import type { DeviceGate } from './device-gate.ts';

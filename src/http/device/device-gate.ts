@@ -4,17 +4,17 @@
 
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { type Failure, isFailure } from '../../contract/failure.ts';
-import { ADMITTED } from '../../device-limit/device-windows.ts';
 import { hashText } from '../../domain/decision/cohort.ts';
+import { secondHash } from '../../domain/decision/second-hash.ts';
+import { ADMITTED } from '../../domain/fleet/device-windows.ts';
 import {
   NETWORK_WORDS,
   type NetworkWords,
   writeNetwork,
 } from '../../domain/fleet/network-words.ts';
-import { secondHash } from '../../hashing/second-hash.ts';
-import type { LimitDevices } from '../../operations/fleet/limit-devices.ts';
+import type { LimitDevices } from '../../fleet/device-limit.ts';
+import { clientAddress } from '../client-address.ts';
 import { type Exchange, remoteAddressOf } from '../exchange.ts';
-import { clientAddress } from './client-address.ts';
 import { readDeviceIdentity } from './device-identity.ts';
 import { readRequestQuery } from './request-query.ts';
 

@@ -11,19 +11,19 @@ import {
   type Outcome,
 } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import { ADMITTED, MUST_SETTLE } from '../../device-limit/device-windows.ts';
 import type { Candidate } from '../../domain/decision/catalog.ts';
 import { hashText } from '../../domain/decision/cohort.ts';
-import { utf8WordsOf } from '../../hashing/utf8-words.ts';
-import { refusalOf } from '../../operations/fleet/limit-devices.ts';
-import type { PlanDecision } from '../../operations/serving/catalog-slot.ts';
-import type { CheckQuery } from '../../operations/serving/check-query.ts';
-import type { CheckDevice, CheckUpdate } from '../../operations/serving/check-update.ts';
+import { utf8WordsOf } from '../../domain/decision/utf8-words.ts';
+import { ADMITTED, MUST_SETTLE } from '../../domain/fleet/device-windows.ts';
+import { refusalOf } from '../../fleet/device-limit.ts';
+import type { PlanDecision } from '../../serving/catalog-slot.ts';
+import type { CheckQuery } from '../../serving/check-query.ts';
+import type { CheckDevice, CheckUpdate } from '../../serving/check-update.ts';
 import type { AskingClient } from '../../updater/updater.ts';
 import { type AnsweredRequest, answerLater, faultReply } from '../exchange.ts';
 import { failureReply, NO_STORE, type Reply, replyHead } from '../reply.ts';
+import type { RouteTraffic, Traffic } from '../request-observation.ts';
 import type { RequestHandler } from '../server.ts';
-import type { RouteTraffic, Traffic } from '../traffic.ts';
 import { writeReply } from '../write-reply.ts';
 import type { DeviceGate } from './device-gate.ts';
 import { readDeviceIdentity } from './device-identity.ts';

@@ -6,13 +6,13 @@ import { foldPlatform, refuseArtifactName } from '../../domain/decision/artifact
 import { foldArch } from '../../domain/decision/fold-arch.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
 import { NETWORK_WORDS, writeNetwork } from '../../domain/fleet/network-words.ts';
-import type { FailureReports } from '../../operations/fleet/failure-reports.ts';
+import type { FailureReports } from '../../fleet/failure-reports.ts';
+import { clientAddress } from '../client-address.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Route } from '../router.ts';
 import { failureBody } from '../shape/failure-body.ts';
 import { parseBody } from '../shape/parse-shape.ts';
 import { type ChannelHandlerDependencies, channelHandler } from './channel-handler.ts';
-import { clientAddress } from './client-address.ts';
 import { readDeviceIdentity } from './device-identity.ts';
 import { readRequestQuery } from './request-query.ts';
 

@@ -5,7 +5,7 @@ import { type Failure, invalidField, type Outcome } from '../../contract/failure
 import { LIMIT } from '../../contract/limit.ts';
 import { isLongerThan, isStorable } from '../../contract/text.ts';
 import type { Labels } from '../../domain/decision/targeting.ts';
-import { refuseLabel, tagLabels } from '../../domain/fleet/label.ts';
+import { refuseLabel, tagLabels } from '../../domain/fleet/labels.ts';
 
 export type RequestQuery = {
   readonly labels: Labels;

@@ -10,7 +10,7 @@ import {
   type CheckScope,
   checkQuery,
   checkScope,
-} from '../../operations/serving/check-query.ts';
+} from '../../serving/check-query.ts';
 import type { AskingClient, Updater, UpdaterFailureKind } from '../../updater/updater.ts';
 import { decodeSegment } from '../router.ts';
 import { type AddressParts, AddressPattern } from './address-pattern.ts';

@@ -4,7 +4,7 @@
 import { fail, isFailure } from '../../contract/failure.ts';
 import type { Candidate } from '../../domain/decision/catalog.ts';
 import type { Plan } from '../../domain/decision/plan.ts';
-import type { PlanDecision } from '../../operations/serving/catalog-slot.ts';
+import type { PlanDecision } from '../../serving/catalog-slot.ts';
 import type { Updater } from '../../updater/updater.ts';
 import { conditionalReply, type TaggedBody, tagBody } from '../conditional.ts';
 import { failureReply, NO_STORE, type Reply, replyHead } from '../reply.ts';

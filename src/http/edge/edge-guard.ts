@@ -15,8 +15,8 @@ import {
   isFailure,
   type Outcome,
 } from '../../contract/failure.ts';
-import type { AuthenticateEdge, Edge } from '../../operations/access/authenticate-edge.ts';
-import type { EdgeSigner } from '../../operations/access/edge-signer.ts';
+import type { AuthenticateEdge, Edge } from '../../edge/server/authenticate-edge.ts';
+import type { EdgeSigner } from '../../edge/server/edge-signer.ts';
 import { bearerToken } from '../bearer-token.ts';
 import type { Exchange, Handler } from '../exchange.ts';
 import { failureReply, type HeaderPair, NO_STORE, type Reply } from '../reply.ts';

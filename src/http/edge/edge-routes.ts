@@ -3,10 +3,10 @@
 import { z } from 'zod';
 import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import type { EdgeDevices } from '../../operations/fleet/edge-devices.ts';
-import type { EdgeAhead } from '../../operations/serving/edge-ahead.ts';
-import type { EdgeIndex } from '../../operations/serving/edge-index.ts';
-import type { EdgeSnapshots } from '../../operations/serving/edge-snapshots.ts';
+import type { EdgeDevices } from '../../edge/server/edge-devices.ts';
+import type { EdgeIndex } from '../../edge/server/edge-index.ts';
+import type { EdgeSnapshots } from '../../edge/server/edge-snapshots.ts';
+import type { EdgeAhead } from '../../serving/edge-ahead.ts';
 import type { Route } from '../router.ts';
 import { nameField, textField, wholeField } from '../shape/field.ts';
 import { parseBody, parseShape } from '../shape/parse-shape.ts';

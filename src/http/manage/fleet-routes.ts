@@ -1,10 +1,10 @@
 // Routes of the management API for push mode (docs/contract.md 4.5 and 4.6).
 
+import type { Caller } from '../../access/api-keys.ts';
 import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import type { Caller } from '../../operations/access/authenticate-key.ts';
-import { type ReportFleetDependencies, reportFleet } from '../../operations/fleet/report-fleet.ts';
-import type { PlanWave, Wave, WaveDecision } from '../../operations/serving/plan-wave.ts';
+import { type ReportFleetDependencies, reportFleet } from '../../fleet/report-fleet.ts';
+import type { PlanWave, Wave, WaveDecision } from '../../serving/fleet-decisions.ts';
 import type { Exchange } from '../exchange.ts';
 import { failureReply, jsonReply, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';

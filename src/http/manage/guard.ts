@@ -2,17 +2,17 @@
 // the right that a call needs (403). Faults of the body (413, 400) and the refusals of the operation come
 // after these.
 
+import type { AuthenticateKey, Caller } from '../../access/api-keys.ts';
+import { limitManagement } from '../../access/limit-management.ts';
 import { failUntil, isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { refuseRight } from '../../contract/refuse-right.ts';
 import type { KeyRight } from '../../contract/resource.ts';
 import type { Metrics } from '../../observe/metrics.ts';
-import type { AuthenticateKey, Caller } from '../../operations/access/authenticate-key.ts';
-import { limitManagement } from '../../operations/access/limit-management.ts';
-import type { Engine } from '../../ports/engine.ts';
-import type { CountedRequest } from '../../ports/rate-decision.ts';
+import type { Engine } from '../../store/engine.ts';
+import type { CountedRequest } from '../../store/rate-decision.ts';
 import { bearerToken } from '../bearer-token.ts';
-import { clientAddress } from '../device/client-address.ts';
+import { clientAddress } from '../client-address.ts';
 import type { Exchange, Handler } from '../exchange.ts';
 import { failureReply, type HeaderPair, type Reply } from '../reply.ts';
 

@@ -1,14 +1,14 @@
 // Routes of the management API for roll-out plans and the health of releases (docs/contract.md 27).
 
 import type { z } from 'zod';
+import type { Caller } from '../../access/api-keys.ts';
 import { isFailure, type Outcome } from '../../contract/failure.ts';
 import { type NamedPreset, PLAN_PRESET_NAMES } from '../../contract/rollout-plan.ts';
 import { PLAN_PRESETS } from '../../domain/rollout/plan-presets.ts';
-import type { Caller } from '../../operations/access/authenticate-key.ts';
-import { createPlan } from '../../operations/publishing/create-plan.ts';
-import type { RehearseChange } from '../../operations/publishing/rehearse-change.ts';
-import type { SpreadChange } from '../../operations/publishing/spread-change.ts';
-import type { Ledger } from '../../ports/ledger.ts';
+import { createPlan } from '../../publishing/create-plan.ts';
+import type { RehearseChange } from '../../publishing/dry-run.ts';
+import type { SpreadChange } from '../../publishing/propagate-change.ts';
+import type { Ledger } from '../../store/ledger.ts';
 import type { Exchange } from '../exchange.ts';
 import { failureReply, jsonReply, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';

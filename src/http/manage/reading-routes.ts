@@ -2,10 +2,10 @@
 // what it gets (docs/contract.md 4.17 to 4.20).
 
 import { z } from 'zod';
+import type { Caller } from '../../access/api-keys.ts';
 import { isFailure } from '../../contract/failure.ts';
-import type { Caller } from '../../operations/access/authenticate-key.ts';
-import type { ExplainDecision } from '../../operations/serving/explain-decision.ts';
-import type { Ledger } from '../../ports/ledger.ts';
+import type { ExplainDecision } from '../../serving/explain-decision.ts';
+import type { Ledger } from '../../store/ledger.ts';
 import type { Exchange } from '../exchange.ts';
 import { failureReply, jsonReply, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';

@@ -2,10 +2,10 @@
 
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import type { Caller } from '../../access/api-keys.ts';
 import { isFailure, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import type { Caller } from '../../operations/access/authenticate-key.ts';
-import type { RepeatableCall } from '../../ports/repeatable-call.ts';
+import type { RepeatableCall } from '../../store/repeatable-call.ts';
 import type { BodyFailureKind } from '../body.ts';
 import type { Exchange } from '../exchange.ts';
 import { textField } from '../shape/field.ts';

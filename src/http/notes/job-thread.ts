@@ -3,8 +3,8 @@
 // pause. The next job starts another thread.
 
 import { Worker } from 'node:worker_threads';
+import { Unavailable } from '../../contract/unavailable.ts';
 import { ConcurrencyLimit } from '../../flow/concurrency-limit.ts';
-import { Unavailable } from '../../ports/unavailable.ts';
 
 export type JobThreadOptions = {
   /** Module that the thread runs: it says `ready` once, then answers each message with one. */

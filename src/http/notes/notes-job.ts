@@ -5,10 +5,10 @@ import type { Release } from '../../contract/resource.ts';
 import type { Appcast } from '../../updater/sparkle.ts';
 import { type TaggedBody, tagBody } from '../conditional.ts';
 import { writeAppcast } from './appcast.ts';
+import { RSS_RELEASE_NOTES } from './feed-formats.ts';
 import { JSON_RELEASE_NOTES } from './json-release-notes.ts';
 import { notesAsWritten, notesHtml } from './notes-html.ts';
 import type { FeedHead, FeedName, ReleaseNotesFormat } from './release-notes.ts';
-import { RSS_RELEASE_NOTES } from './rss-release-notes.ts';
 
 /** Rendering of notes to HTML. */
 export type HtmlJob = {

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Release } from '../../contract/resource.ts';
-import { Unavailable } from '../../ports/unavailable.ts';
+import { Unavailable } from '../../contract/unavailable.ts';
 import type { Appcast } from '../../updater/sparkle.ts';
 import type { TaggedBody } from '../conditional.ts';
 import { GIVEN_UP, JobThread } from './job-thread.ts';

@@ -40,7 +40,7 @@ import {
   VERDICTS,
   WEEK_DAYS,
 } from '../../contract/rollout-plan.ts';
-import type { OwnedRelease } from '../../ports/ledger.ts';
+import type { OwnedRelease } from '../../store/ledger.ts';
 
 const time = z.iso.datetime();
 const count = z.int().min(0);

@@ -6,7 +6,7 @@ import { LIMIT } from '../../contract/limit.ts';
 import { isStorable, NOT_STORABLE } from '../../contract/text.ts';
 import { readKind } from '../../domain/decision/artifact-format.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
-import { refuseLabel } from '../../domain/fleet/label.ts';
+import { refuseLabel } from '../../domain/fleet/labels.ts';
 import { objectField, textField } from './field.ts';
 
 export const deviceIdField = textField(LIMIT.deviceIdLengthMax);

@@ -1,7 +1,7 @@
 // Query of an explanation (docs/contract.md 4.20): a device on record, or one that the caller describes.
 
 import { z } from 'zod';
-import type { ToldDevice } from '../../operations/serving/explain-decision.ts';
+import type { ToldDevice } from '../../serving/explain-decision.ts';
 import {
   archField,
   bundleField,

@@ -3,7 +3,7 @@
 import { LIMIT } from '../../contract/limit.ts';
 import { isStorable } from '../../contract/text.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
-import type { ReleaseFilter } from '../../ports/ledger.ts';
+import type { ReleaseFilter } from '../../store/ledger.ts';
 import { withPlus } from './field.ts';
 
 /**

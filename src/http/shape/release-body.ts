@@ -7,8 +7,8 @@ import { LIMIT } from '../../contract/limit.ts';
 import type { Artifact } from '../../contract/resource.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
 import type { ServingChange } from '../../domain/release/serving-change.ts';
-import type { NewPromotion, NewRelease } from '../../ports/ledger.ts';
-import type { ReleaseName } from '../../ports/release-name.ts';
+import type { NewPromotion, NewRelease } from '../../store/ledger.ts';
+import type { ReleaseName } from '../../store/release-name.ts';
 import {
   formatField,
   hexField,

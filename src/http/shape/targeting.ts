@@ -10,7 +10,7 @@ import {
 } from '../../contract/resource.ts';
 import { isStorable, NOT_STORABLE } from '../../contract/text.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
-import { refuseLabel } from '../../domain/fleet/label.ts';
+import { refuseLabel } from '../../domain/fleet/labels.ts';
 import { objectField, textField } from './field.ts';
 
 const RESERVED_KEYS = new Set(['$version', '$platform', '$arch']);

@@ -3,7 +3,7 @@
 
 import { z } from 'zod';
 import { fail, isFailure, type Outcome } from '../../contract/failure.ts';
-import type { ReleaseEvent } from '../../operations/publishing/receive-release.ts';
+import type { ReleaseEvent } from '../../publishing/receive-release.ts';
 import { textField, timeField, urlField } from '../shape/field.ts';
 import { parseShape, readJson } from '../shape/parse-shape.ts';
 import { formField } from './form-field.ts';

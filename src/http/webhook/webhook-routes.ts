@@ -19,20 +19,13 @@ import {
 } from '../../contract/webhook-provider.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import type { RareLog } from '../../observe/rare-log.ts';
-import { type ReleaseEvent, receiveRelease } from '../../operations/publishing/receive-release.ts';
-import type { Received } from '../../operations/publishing/received.ts';
-import type { SpreadChange } from '../../operations/publishing/spread-change.ts';
-import {
-  isSignedWith,
-  readWebhookSignature,
-} from '../../operations/publishing/webhook-signature.ts';
-import {
-  integrationOf,
-  type OpenWebhook,
-  type Webhooks,
-} from '../../operations/publishing/webhooks.ts';
-import type { Ledger } from '../../ports/ledger.ts';
-import type { NewDelivery } from '../../ports/webhook-ledger.ts';
+import type { SpreadChange } from '../../publishing/propagate-change.ts';
+import { type ReleaseEvent, receiveRelease } from '../../publishing/receive-release.ts';
+import type { Received } from '../../publishing/received.ts';
+import { isSignedWith, readWebhookSignature } from '../../publishing/webhook-signature.ts';
+import { integrationOf, type OpenWebhook, type Webhooks } from '../../publishing/webhooks.ts';
+import type { Ledger } from '../../store/ledger.ts';
+import type { NewDelivery } from '../../store/webhook-ledger.ts';
 import type { BodyFailureKind } from '../body.ts';
 import type { Exchange } from '../exchange.ts';
 import { failureReply, jsonReply, type Reply } from '../reply.ts';

@@ -1,0 +1,68 @@
+// Access rights of callers of the console API. Roles are read from the ledger with every request, so a role
+// that was taken away is ineffective at once.
+
+import { type FailureKind, fail, isFailure, type Outcome } from '../contract/failure.ts';
+import { ROLES, type Role } from '../contract/resource.ts';
+import type {
+  AccessRight,
+  AccessTarget,
+  AppAccessRight,
+  UnknownTarget,
+} from '../store/account-ledger.ts';
+import type { Ledger } from '../store/ledger.ts';
+import type { Actor, NeededRole } from '../store/ledger-terms.ts';
+import { type Session, sessionActor } from './session.ts';
+
+/**
+ * Caller of the console API: an account with a session, or the operator, who holds the admin token and may do
+ * everything.
+ */
+export type Visitor = {
+  readonly session: Session | undefined;
+  /** Request by which the visitor calls. */
+  readonly requestId?: string | undefined;
+};
+
+export class Access {
+  private readonly ledger: Pick<Ledger, 'findAccessRight' | 'findAppAccessRight'>;
+
+  constructor(ledger: Pick<Ledger, 'findAccessRight' | 'findAppAccessRight'>) {
+    this.ledger = ledger;
+  }
+
+  /** Returns the visitor's right. Where the visitor is no member, the target is refused as unknown. */
+  async to(
+    visitor: Visitor,
+    target: AccessTarget,
+    role: Role,
+  ): Promise<Outcome<AccessRight, UnknownTarget | 'forbidden'>> {
+    return atLeast(role, await this.ledger.findAccessRight(visitor.session?.account.id, target));
+  }
+
+  /** Returns the visitor's right to an app, given by ref or id, by the rule of `to`. */
+  async toApp(
+    visitor: Visitor,
+    app: string,
+    role: Role,
+  ): Promise<Outcome<AppAccessRight, 'unknownApp' | 'forbidden'>> {
+    return atLeast(role, await this.ledger.findAppAccessRight(visitor.session?.account.id, app));
+  }
+}
+
+function atLeast<Found extends AccessRight, Kind extends FailureKind>(
+  role: Role,
+  right: Outcome<Found, Kind>,
+): Outcome<Found, Kind | 'forbidden'> {
+  if (isFailure(right)) return right;
+  return ROLES.indexOf(right.role) <= ROLES.indexOf(role) ? right : fail('forbidden');
+}
+
+export const OPERATOR: Visitor = { session: undefined };
+
+/** Returns the actor of a visitor's change; `needs` is the role that the change needs, if it needs one. */
+export function actorOf({ session, requestId }: Visitor, needs: NeededRole | undefined): Actor {
+  const actor = session === undefined ? OPERATOR_ACTOR : sessionActor(session, needs);
+  return { ...actor, requestId };
+}
+
+const OPERATOR_ACTOR = { kind: 'admin-token' } as const;

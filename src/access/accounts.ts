@@ -1,0 +1,190 @@
+// Accounts: creating the first one, signing in and out, and changing passwords. `Access` decides what an
+// account may do.
+
+import {
+  fail,
+  invalidField,
+  isFailure,
+  type LostRight,
+  type Outcome,
+} from '../contract/failure.ts';
+import { isoTime } from '../contract/iso-time.ts';
+import { LIMIT } from '../contract/limit.ts';
+import type { Account, Membership } from '../contract/resource.ts';
+import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
+import type { StoredAccount } from '../store/account-ledger.ts';
+import type { Ledger } from '../store/ledger.ts';
+import { equalSecrets } from './bearer-secret.ts';
+import type { KnownBrowsers } from './known-browsers.ts';
+import type { Passwords } from './passwords.ts';
+import { type Session, sessionActor } from './session.ts';
+import { createSessionToken, tokenHash } from './session-token.ts';
+import type { Client, SignInGate } from './sign-in-gate.ts';
+import type { LoginThrottle } from './sign-in-limits.ts';
+
+/** New session; its token is not readable anywhere else. */
+export type SignedIn = {
+  readonly account: Account;
+  readonly token: string;
+  /** Cookie by which the browser is known from then on. */
+  readonly browser: string;
+};
+
+export type Credentials = { readonly email: string; readonly password: string };
+
+export type SetUpRequest = Credentials & {
+  readonly token: string;
+  readonly name: string;
+  readonly organization: string;
+};
+
+export type AccountsDependencies = {
+  readonly ledger: Ledger;
+  readonly passwords: Passwords;
+  readonly throttle: LoginThrottle;
+  readonly browsers: KnownBrowsers;
+  readonly gate: SignInGate;
+  /** Returns the admin tokens that are accepted now. */
+  readonly adminTokens: () => readonly string[];
+  readonly now: () => number;
+};
+
+/** Maximum number of concurrent session look-ups, because every invented token costs one. */
+const LOOKUPS_RUNNING_MAX = 4;
+const LOOKUPS_WAITING_MAX = 1000;
+
+export class Accounts {
+  private readonly dependencies: AccountsDependencies;
+  private readonly gate = new ConcurrencyLimit(LOOKUPS_RUNNING_MAX, LOOKUPS_WAITING_MAX);
+
+  constructor(dependencies: AccountsDependencies) {
+    this.dependencies = dependencies;
+  }
+
+  /** Returns whether there is no account yet. */
+  async awaitSetUp(): Promise<boolean> {
+    return !(await this.dependencies.ledger.hasAccounts());
+  }
+
+  /** Returns whether a token is an admin token; always false when none is configured. */
+  isAdminToken(presented: string): boolean {
+    // Compares with all of them, so that the time does not tell which one it is.
+    const matches = this.dependencies
+      .adminTokens()
+      .filter((token) => equalSecrets(presented, token));
+    return matches.length > 0;
+  }
+
+  /** Finds the session of a token, unless it is expired or was unused for too long. */
+  async find(token: string | undefined): Promise<Session | undefined> {
+    const hash = tokenHash(token);
+    const found = hash === undefined ? undefined : await this.lookUp(hash);
+    if (hash === undefined || found === undefined) return undefined;
+    const { id, email, name, passwordHash } = found;
+    return { account: { id, email, name }, passwordHash, tokenHash: hash };
+  }
+
+  /** Returns whether a session that was found before still exists. */
+  async isOpen({ tokenHash: hash }: Session): Promise<boolean> {
+    return (await this.lookUp(hash)) !== undefined;
+  }
+
+  /** Lists the memberships of an account; undefined is the operator. */
+  listMemberships(accountId: string | undefined): Promise<readonly Membership[]> {
+    return this.dependencies.ledger.listMemberships(accountId);
+  }
+
+  /** Creates the first account, for the holder of the admin token, and signs it in. */
+  async setUp(
+    request: SetUpRequest,
+    address: string,
+  ): Promise<
+    Outcome<SignedIn, 'rateLimited' | 'adminUnauthorized' | 'alreadySetUp' | 'wrongLogin'>
+  > {
+    const { ledger, passwords, throttle } = this.dependencies;
+    const refusal = await throttle.admitAddress(address);
+    if (refusal !== undefined) return refusal;
+    if (!this.isAdminToken(request.token)) return fail('adminUnauthorized');
+    if (await ledger.hasAccounts()) return fail('alreadySetUp');
+    const { email, name, password, organization } = request;
+    const passwordHash = await passwords.hash(password, true);
+    const account = await ledger.createFirstAccount({ email, name, passwordHash }, organization);
+    return isFailure(account) ? account : this.begin({ ...account, passwordHash }, address);
+  }
+
+  /**
+   * Begins a new session; the one that was presented ends. `wrongLogin` does not tell what was wrong.
+   */
+  async signIn(
+    { email, password }: Credentials,
+    client: Client,
+    presented: string | undefined,
+  ): Promise<Outcome<SignedIn, 'rateLimited' | 'wrongLogin'>> {
+    const { ledger, gate } = this.dependencies;
+    const tried = await gate.try(email, password, client);
+    if (isFailure(tried)) return tried;
+    if (!tried.isRight || tried.account === undefined) return fail('wrongLogin');
+    const former = tokenHash(presented);
+    if (former !== undefined) await ledger.endSession(former);
+    return this.begin(tried.account, client.address);
+  }
+
+  signOut(session: Session): Promise<void> {
+    return this.dependencies.ledger.endSession(session.tokenHash);
+  }
+
+  signOutEverywhere(session: Session): Promise<void> {
+    return this.dependencies.ledger.endSessions(session.account.id);
+  }
+
+  /**
+   * Replaces the password if `current` is right; all other sessions of the account end. Returns the cookie by
+   * which the browser is known from then on: those that were issued before are not good any more.
+   */
+  async changePassword(
+    session: Session,
+    current: string,
+    next: string,
+  ): Promise<Outcome<Pick<SignedIn, 'browser'>, 'rateLimited' | 'invalid' | LostRight>> {
+    const { ledger, passwords, throttle, browsers } = this.dependencies;
+    const { account, passwordHash } = session;
+    const refusal = await throttle.admitKnown(session.tokenHash);
+    if (refusal !== undefined) return refusal;
+    const wrong = invalidField('current', 'Wrong password');
+    if (!(await passwords.verify(passwordHash, current, true))) return wrong;
+    await throttle.succeedKnown(session.tokenHash);
+    const hash = await passwords.hash(next, true);
+    const changed = await ledger.changePassword(passwordHash, hash, sessionActor(session));
+    if (isFailure(changed)) return changed;
+    if (changed === undefined) return wrong;
+    return { browser: await browsers.issue(account.email, changed) };
+  }
+
+  /** Opens a session for an account whose password was right a moment ago, unless it has changed since. */
+  async begin(
+    { id, email, name, passwordHash }: Account & { readonly passwordHash: string },
+    address: string,
+  ): Promise<Outcome<SignedIn, 'wrongLogin'>> {
+    const { ledger, browsers } = this.dependencies;
+    const { token, hash } = createSessionToken();
+    const now = this.dependencies.now();
+    const session = {
+      tokenHash: hash,
+      at: isoTime(now),
+      expiresAt: isoTime(now + LIMIT.sessionLifetimeMs),
+      address,
+    };
+    const passwordNumber = await ledger.openSession({ id, email, passwordHash }, session);
+    if (isFailure(passwordNumber)) return passwordNumber;
+    const browser = await browsers.issue(email, passwordNumber);
+    return { account: { id, email, name }, token, browser };
+  }
+
+  private lookUp(hash: string): Promise<StoredAccount | undefined> {
+    const now = this.dependencies.now();
+    const idleSince = isoTime(now - LIMIT.sessionIdleMs);
+    return this.gate.pass(() =>
+      this.dependencies.ledger.findSession(hash, isoTime(now), idleSince),
+    );
+  }
+}

@@ -1,0 +1,161 @@
+// Members of an organization, their roles, and invitations by a link that works once.
+
+import type { MemberList, OpenInvitation, RevokedInvitation } from '../contract/console.ts';
+import {
+  fail,
+  invalidField,
+  isFailure,
+  type LostRight,
+  type Outcome,
+} from '../contract/failure.ts';
+import { isoTime } from '../contract/iso-time.ts';
+import { LIMIT } from '../contract/limit.ts';
+import type { Invitation, Member, Organization, Role } from '../contract/resource.ts';
+import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
+import type { Joining } from '../store/account-ledger.ts';
+import type { Ledger } from '../store/ledger.ts';
+import type { Actor } from '../store/ledger-terms.ts';
+import type { Accounts, SignedIn } from './accounts.ts';
+import type { Passwords } from './passwords.ts';
+import { createSessionToken, tokenHash } from './session-token.ts';
+import type { Client, SignInGate } from './sign-in-gate.ts';
+import type { LoginThrottle } from './sign-in-limits.ts';
+
+export type MembersDependencies = {
+  readonly ledger: Ledger;
+  readonly accounts: Accounts;
+  readonly passwords: Passwords;
+  readonly throttle: LoginThrottle;
+  readonly gate: SignInGate;
+  readonly now: () => number;
+};
+
+/** Maximum number of concurrent look-ups of invitations, because every invented token costs one. */
+const LOOKUPS_RUNNING_MAX = 2;
+const LOOKUPS_WAITING_MAX = 1000;
+
+export class Members {
+  private readonly dependencies: MembersDependencies;
+  private readonly lookups = new ConcurrencyLimit(LOOKUPS_RUNNING_MAX, LOOKUPS_WAITING_MAX);
+
+  constructor(dependencies: MembersDependencies) {
+    this.dependencies = dependencies;
+  }
+
+  /** Lists members and open invitations. */
+  async list(organizationId: string): Promise<MemberList> {
+    const { ledger, now } = this.dependencies;
+    const members = await ledger.listMembers(organizationId);
+    return { members, invitations: await ledger.listInvitations(organizationId, isoTime(now())) };
+  }
+
+  /** Changes a member's role; undefined ends the membership. The last owner must stay one. */
+  change(
+    organizationId: string,
+    accountId: string,
+    role: Role | undefined,
+    actor: Actor,
+  ): Promise<Outcome<Member, 'unknownMember' | 'lastOwner' | LostRight>> {
+    return this.dependencies.ledger.changeMember(organizationId, accountId, role, actor);
+  }
+
+  rename(
+    organizationId: string,
+    name: string,
+    actor: Actor,
+  ): Promise<Outcome<Organization, LostRight>> {
+    return this.dependencies.ledger.renameOrganization(organizationId, name, actor);
+  }
+
+  /** Invites an e-mail address. The token is contained in this answer only. */
+  async invite(
+    organizationId: string,
+    email: string,
+    role: Role,
+    actor: Actor,
+  ): Promise<
+    Outcome<
+      Invitation & { readonly token: string },
+      'alreadyMember' | 'tooManyInvitations' | LostRight
+    >
+  > {
+    const { token, hash } = createSessionToken();
+    const now = this.dependencies.now();
+    const invitation = await this.dependencies.ledger.createInvitation(
+      {
+        organizationId,
+        tokenHash: hash,
+        email,
+        role,
+        at: isoTime(now),
+        expiresAt: isoTime(now + LIMIT.invitationLifetimeMs),
+      },
+      actor,
+    );
+    return isFailure(invitation) ? invitation : { ...invitation, token };
+  }
+
+  /** Ends an invitation. */
+  revoke(id: string, actor: Actor): Promise<Outcome<RevokedInvitation, LostRight>> {
+    return this.dependencies.ledger.revokeInvitation(id, isoTime(this.dependencies.now()), actor);
+  }
+
+  /**
+   * Returns what the holder of a token is invited to, while the invitation can be used. Only tokens that are
+   * none count as tries of an address.
+   */
+  async readInvitation(
+    token: string,
+    address: string,
+  ): Promise<
+    Outcome<OpenInvitation & { readonly hash: string }, 'rateLimited' | 'unknownInvitation'>
+  > {
+    const { ledger, throttle, now } = this.dependencies;
+    const hash = tokenHash(token);
+    const found =
+      hash === undefined
+        ? undefined
+        : await this.lookups.pass(() => ledger.findInvitation(hash, isoTime(now())));
+    if (hash !== undefined && found !== undefined) return { ...found, hash };
+    return (await throttle.admitAddress(address)) ?? fail('unknownInvitation');
+  }
+
+  /**
+   * Accepts an invitation, with a new account or, when the e-mail address has one, with that account's
+   * password, and signs in. Refused as `invalid` when the password is wrong, unless the account is a member
+   * nowhere: then it gets this name and password.
+   */
+  async accept(
+    request: { readonly token: string; readonly name: string; readonly password: string },
+    client: Client,
+  ): Promise<Outcome<SignedIn, 'rateLimited' | 'unknownInvitation' | 'invalid' | 'wrongLogin'>> {
+    const { ledger, accounts, now } = this.dependencies;
+    const invitation = await this.readInvitation(request.token, client.address);
+    if (isFailure(invitation)) return invitation;
+    const joining = await this.join(invitation, request, client);
+    if (isFailure(joining)) return joining;
+    const account = await ledger.acceptInvitation(invitation.hash, joining, isoTime(now()));
+    if (isFailure(account)) return account;
+    return accounts.begin({ ...account, passwordHash: joining.passwordHash }, client.address);
+  }
+
+  /** Returns as what the holder of an invitation joins; only an account's password joins as that account. */
+  private async join(
+    { email, hash }: { readonly email: string; readonly hash: string },
+    { name, password }: { readonly name: string; readonly password: string },
+    client: Client,
+  ): Promise<Outcome<Joining, 'rateLimited' | 'invalid'>> {
+    const { ledger, passwords, gate } = this.dependencies;
+    const stored = await ledger.findAccount(email);
+    if (stored === undefined) {
+      return { email, name, passwordHash: await passwords.hash(password, true), as: 'new' };
+    }
+    const tried = await gate.try(email, password, { ...client, voucher: hash });
+    if (isFailure(tried)) return tried;
+    if (tried.isRight) return { email, name, passwordHash: stored.passwordHash, as: 'known' };
+    if ((await ledger.listMemberships(stored.id)).length > 0) {
+      return invalidField('password', 'This email has an account, and that has another password');
+    }
+    return { email, name, passwordHash: await passwords.hash(password, true), as: 'claimed' };
+  }
+}

@@ -1,0 +1,84 @@
+// Links by which an account gets a new password: made by the operator for somebody who has forgotten the old
+// one, valid once and for an hour.
+
+import { fail, isFailure, type LostRight, type Outcome } from '../contract/failure.ts';
+import { isoTime } from '../contract/iso-time.ts';
+import { LIMIT } from '../contract/limit.ts';
+import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
+import type { Ledger } from '../store/ledger.ts';
+import type { Actor } from '../store/ledger-terms.ts';
+import type { Accounts, SignedIn } from './accounts.ts';
+import type { Passwords } from './passwords.ts';
+import { createSessionToken, tokenHash } from './session-token.ts';
+import type { LoginThrottle } from './sign-in-limits.ts';
+
+export type PasswordResetsDependencies = {
+  readonly ledger: Ledger;
+  readonly accounts: Accounts;
+  readonly passwords: Passwords;
+  readonly throttle: LoginThrottle;
+  readonly now: () => number;
+};
+
+/** Maximum number of concurrent look-ups, because every invented token costs one. */
+const LOOKUPS_RUNNING_MAX = 2;
+const LOOKUPS_WAITING_MAX = 1000;
+
+export class PasswordResets {
+  private readonly dependencies: PasswordResetsDependencies;
+  private readonly gate = new ConcurrencyLimit(LOOKUPS_RUNNING_MAX, LOOKUPS_WAITING_MAX);
+
+  constructor(dependencies: PasswordResetsDependencies) {
+    this.dependencies = dependencies;
+  }
+
+  /** Makes a link for the account of an e-mail address. The token is contained in this answer only. */
+  async create(
+    email: string,
+    actor: Actor,
+  ): Promise<
+    Outcome<{ readonly token: string; readonly expiresAt: string }, 'unknownAccount' | LostRight>
+  > {
+    const { ledger, now } = this.dependencies;
+    if (actor.kind !== 'admin-token') return fail('forbidden');
+    const { token, hash } = createSessionToken();
+    const at = now();
+    const expiresAt = isoTime(at + LIMIT.passwordResetLifetimeMs);
+    const reset = { email, tokenHash: hash, at: isoTime(at), expiresAt };
+    const created = await ledger.createPasswordReset(reset, actor);
+    return isFailure(created) ? created : { token, expiresAt };
+  }
+
+  /**
+   * Returns the e-mail address of the account that a link is for, while it can be used. Only tokens that are
+   * none count as tries of an address: whoever holds a link gets in, whatever others do.
+   */
+  async read(
+    token: string,
+    address: string,
+  ): Promise<
+    Outcome<{ readonly email: string; readonly hash: string }, 'rateLimited' | 'unknownReset'>
+  > {
+    const { ledger, throttle, now } = this.dependencies;
+    const hash = tokenHash(token);
+    const found =
+      hash === undefined
+        ? undefined
+        : await this.gate.pass(() => ledger.findPasswordReset(hash, isoTime(now())));
+    if (hash !== undefined && found !== undefined) return { ...found, hash };
+    return (await throttle.admitAddress(address)) ?? fail('unknownReset');
+  }
+
+  /** Sets the password, ends every session of the account, and signs in. */
+  async use(
+    request: { readonly token: string; readonly password: string },
+    address: string,
+  ): Promise<Outcome<SignedIn, 'rateLimited' | 'unknownReset' | 'wrongLogin'>> {
+    const { ledger, accounts, passwords, now } = this.dependencies;
+    const reset = await this.read(request.token, address);
+    if (isFailure(reset)) return reset;
+    const passwordHash = await passwords.hash(request.password, true);
+    const account = await ledger.usePasswordReset(reset.hash, passwordHash, isoTime(now()));
+    return isFailure(account) ? account : accounts.begin(account, address);
+  }
+}

@@ -1,0 +1,198 @@
+// Exact request times of busy devices: a pool of ring buffers, allocated once. Each ring has room for as many
+// requests as the device limit allows, and for a few more that are not decided yet. `DeviceWindows` knows
+// which device owns a ring.
+//
+// Times are in milliseconds modulo 2^32. All times in one ring lie within one rate window.
+
+import { LIMIT } from '../../contract/limit.ts';
+
+const WINDOW_MS = LIMIT.rateWindowMs;
+const NONE = -1;
+
+export class RequestRings {
+  readonly capacity: number;
+  /** Slot in `DeviceWindows` that owns each ring. */
+  readonly owner: Int32Array;
+  /**
+   * Time in full milliseconds (not modulo 2^32) until which the owner is refused without asking the shared
+   * store.
+   */
+  readonly refusedUntilMs: Float64Array;
+  /**
+   * Time in full milliseconds (not modulo 2^32) until which the owner must ask the shared store about every
+   * request.
+   */
+  readonly settlesUntilMs: Float64Array;
+  private readonly times: Uint32Array;
+  private readonly states: Uint8Array;
+  private readonly first: Uint8Array;
+  private readonly counts: Uint8Array;
+  private readonly freeRings: Int32Array;
+  private freeCount = 0;
+  /**
+   * Number of rings that were ever used; the memory pages of the others are not touched yet and cost nothing.
+   */
+  private unusedFrom = 0;
+
+  constructor(capacity: number) {
+    this.capacity = capacity;
+    this.owner = new Int32Array(capacity);
+    this.refusedUntilMs = new Float64Array(capacity);
+    this.settlesUntilMs = new Float64Array(capacity);
+    this.times = new Uint32Array(capacity * RING_ENTRIES);
+    this.states = new Uint8Array(capacity * RING_ENTRIES);
+    this.first = new Uint8Array(capacity);
+    this.counts = new Uint8Array(capacity);
+    this.freeRings = new Int32Array(capacity);
+  }
+
+  /** Number of rings that have an owner. */
+  get usedCount(): number {
+    return this.unusedFrom - this.freeCount;
+  }
+
+  /** Assigns an empty ring to an owner and returns its number, or -1 when all are in use. */
+  take(owner: number): number {
+    let ring = NONE;
+    if (this.freeCount > 0) ring = this.freeRings[--this.freeCount] as number;
+    else if (this.unusedFrom < this.capacity) ring = this.unusedFrom++;
+    if (ring === NONE) return NONE;
+    this.owner[ring] = owner;
+    this.counts[ring] = 0;
+    this.first[ring] = 0;
+    this.refusedUntilMs[ring] = 0;
+    this.settlesUntilMs[ring] = 0;
+    return ring;
+  }
+
+  release(ring: number): void {
+    this.counts[ring] = 0;
+    this.freeRings[this.freeCount++] = ring;
+  }
+
+  count(ring: number): number {
+    return this.counts[ring] as number;
+  }
+
+  /** Removes the times that have left the window and returns how many remain. */
+  expire(ring: number, now: number): number {
+    let count = this.counts[ring] as number;
+    let first = this.first[ring] as number;
+    while (
+      count > 0 &&
+      (now - (this.times[ring * RING_ENTRIES + first] as number)) >>> 0 >= WINDOW_MS
+    ) {
+      first = first + 1 === RING_ENTRIES ? 0 : first + 1;
+      count -= 1;
+    }
+    this.counts[ring] = count;
+    this.first[ring] = first;
+    return count;
+  }
+
+  /** Appends the newest request. Throws when the ring is full; callers check `count` before. */
+  push(ring: number, time: number, state: RequestState): void {
+    const count = this.counts[ring] as number;
+    if (count === RING_ENTRIES) throw new Error('a full ring takes no request');
+    const at = this.entryOf(ring, count);
+    this.times[at] = time;
+    this.states[at] = state;
+    this.counts[ring] = count + 1;
+  }
+
+  /** Returns the time at an index; 0 is the oldest. */
+  time(ring: number, index: number): number {
+    return this.times[this.entryOf(ring, index)] as number;
+  }
+
+  state(ring: number, index: number): RequestState {
+    return this.states[this.entryOf(ring, index)] as RequestState;
+  }
+
+  setState(ring: number, index: number, state: RequestState): void {
+    this.states[this.entryOf(ring, index)] = state;
+  }
+
+  /** Returns the index of the newest entry with this time and state, or -1. */
+  findNewest(ring: number, time: number, state: RequestState): number {
+    for (let index = this.count(ring) - 1; index >= 0; index--) {
+      if (this.time(ring, index) === time && this.state(ring, index) === state) return index;
+    }
+    return NONE;
+  }
+
+  /**
+   * Builds the question to the store about the request of this time: it tells of all that the store has not
+   * been told of.
+   */
+  claim(ring: number, time: number): Claim {
+    const owed: Claim['owed'][number][] = [];
+    let requestId: string | undefined;
+    for (let index = 0, sequence = 0; index < this.count(ring); index++) {
+      const at = this.time(ring, index);
+      sequence = index > 0 && this.time(ring, index - 1) === at ? sequence + 1 : 0;
+      const id = nameOf(at, sequence);
+      const state = this.state(ring, index);
+      if (state === OWED) owed.push({ time: at, id, ageMs: (time - at) >>> 0 });
+      if (state === PENDING && at === time) requestId = id;
+    }
+    return claimOf(time, owed, requestId);
+  }
+
+  /** Removes one entry; later entries move one index down. */
+  remove(ring: number, index: number): void {
+    const count = this.counts[ring] as number;
+    for (let each = index; each < count - 1; each++) {
+      const [to, from] = [this.entryOf(ring, each), this.entryOf(ring, each + 1)];
+      this.times[to] = this.times[from] as number;
+      this.states[to] = this.states[from] as number;
+    }
+    this.counts[ring] = count - 1;
+  }
+
+  /** Frees every ring. */
+  clear(): void {
+    this.freeCount = 0;
+    this.unusedFrom = 0;
+  }
+
+  private entryOf(ring: number, index: number): number {
+    const entry = (this.first[ring] as number) + index;
+    return ring * RING_ENTRIES + (entry >= RING_ENTRIES ? entry - RING_ENTRIES : entry);
+  }
+}
+
+/** Question to the shared store about one request; the caller passes it back with the store's answer. */
+export type Claim = {
+  readonly time: number;
+  readonly requestId: string;
+  readonly owed: readonly { readonly time: number; readonly id: string; readonly ageMs: number }[];
+};
+
+/** Builds the question about a request; its name is mostly that of the first in its millisecond. */
+export function claimOf(time: number, owed: Claim['owed'], requestId = nameOf(time, 0)): Claim {
+  return { time, requestId, owed };
+}
+
+/**
+ * Returns the name of a request: its time, and its place among those of the same millisecond. So one that is
+ * reported twice is recognised.
+ */
+function nameOf(time: number, sequence: number): string {
+  return `${time}.${sequence}`;
+}
+
+/** Number of entries in a ring. */
+export const RING_ENTRIES = 128;
+
+/** State of a request that was let through and that the shared store knows. */
+export const KNOWN = 0;
+/** State of a request that was let through and that the shared store has not been told of. */
+export const OWED = 1;
+/** State of a request that waits for the shared store's decision. */
+export const PENDING = 2;
+
+export type RequestState = typeof KNOWN | typeof OWED | typeof PENDING;
+
+/** Bytes of memory per ring, including its owner and deadlines. */
+export const RING_BYTES = RING_ENTRIES * (4 + 1) + 2 + 4 + 4 + 8 + 8;

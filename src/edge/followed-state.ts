@@ -1,0 +1,173 @@
+// What an edge knows of all channels of its upstream: the newest index that it has accepted. An index is of
+// one record, and only moves forward: by epochs, then by the revisions of the channels. One that is older
+// came from a service that is behind: it has not heard of everything yet, its ledger went back, or it is
+// another copy.
+
+import type { EdgeIndexAnswer, EdgeIndexEntry } from '../contract/edge-answer.ts';
+import { indexKinship, isIndexAhead } from '../domain/decision/is-index-ahead.ts';
+import { compareServing, orderOf, type ServingOrder } from '../domain/decision/serving-order.ts';
+import type { ChannelName } from '../store/channel-names.ts';
+import type { Announcement } from '../store/engine.ts';
+
+/** Why an index is not accepted: it is of another record, or older than what is known. */
+export type IndexRefusal = 'foreign' | 'replayed';
+
+export class FollowedState {
+  private index: EdgeIndexAnswer | undefined;
+  private byId = new Map<string, EdgeIndexEntry>();
+  private byName = new Map<string, EdgeIndexEntry>();
+  private apps = new Set<string>();
+  /** States of channels that are known to be newer than the index; bounded by the channels that it has. */
+  private readonly seen = new Map<string, ServingOrder>();
+
+  /** Tag of the index; undefined before the first. */
+  get tag(): string | undefined {
+    return this.index?.tag;
+  }
+
+  /** Epoch of the upstream's ledger; 0 before the first index. */
+  get epoch(): number {
+    return this.index?.epoch ?? 0;
+  }
+
+  /** Name of the record; undefined before an index has told it. */
+  get record(): string | undefined {
+    return this.index?.record ?? undefined;
+  }
+
+  /** Whether the index has all channels. */
+  get isComplete(): boolean {
+    return this.index?.isComplete === true;
+  }
+
+  /** Names of all channels. */
+  get names(): readonly ChannelName[] {
+    return [...this.byId.values()].map(nameOf);
+  }
+
+  /** Returns why an index is not accepted; undefined when it is. */
+  refusalOf(index: EdgeIndexAnswer): IndexRefusal | undefined {
+    const held = this.index;
+    if (held === undefined) return undefined;
+    const { record, epoch, line } = index;
+    const revisions = new Map(index.channels.map((each) => [each[CHANNEL_ID], each[REVISION]]));
+    const present = { record, epoch, line, revisionOf: (id: string) => revisions.get(id) };
+    if (indexKinship(held, present) === 'other') return 'foreign';
+    return isIndexAhead(held, present) ? 'replayed' : undefined;
+  }
+
+  /** Takes an index over that is not refused; returns what is new in it, as nodes announce it. */
+  adopt(index: EdgeIndexAnswer): readonly Announcement[] {
+    const before = this.byId;
+    const formerEpoch = this.index?.epoch;
+    // A node of an earlier version does not tell it, while a service is updated node by node.
+    this.index = { ...index, record: index.record ?? this.record };
+    this.byId = new Map(index.channels.map((entry) => [entry[CHANNEL_ID], entry]));
+    this.byName = new Map();
+    this.apps = new Set();
+    for (const entry of index.channels) {
+      const [appId, appRef, , channel] = entry;
+      this.byName.set(`${appRef}/${channel}`, entry).set(`${appId}/${channel}`, entry);
+      this.apps.add(appId).add(appRef);
+    }
+    for (const channelId of this.seen.keys()) {
+      if (!this.byId.has(channelId)) this.seen.delete(channelId);
+    }
+    // Of the first index everything is new, and nothing is loaded yet.
+    if (formerEpoch === undefined) return [];
+    return index.channels.flatMap((entry) => {
+      const known = formerEpoch === index.epoch ? before.get(entry[CHANNEL_ID]) : undefined;
+      return newsOf(entry, known, index.epoch);
+    });
+  }
+
+  /** Finds a channel by the ref or id of its app, or says what does not exist. */
+  find(app: string, channel: string): ChannelName | 'unknown-app' | 'unknown-channel' {
+    const entry = this.byName.get(`${app}/${channel}`);
+    if (entry !== undefined) return nameOf(entry);
+    return this.apps.has(app) ? 'unknown-channel' : 'unknown-app';
+  }
+
+  /** Finds a channel by its id. */
+  findById(channelId: string): ChannelName | undefined {
+    const entry = this.byId.get(channelId);
+    return entry && nameOf(entry);
+  }
+
+  /** Returns the present revisions of these channels, without those that do not exist. */
+  revisionsOf(channelIds: readonly string[]): ReadonlyMap<string, number> {
+    const revisions = new Map<string, number>();
+    for (const channelId of channelIds) {
+      const entry = this.byId.get(channelId);
+      if (entry === undefined) continue;
+      const seen = this.seen.get(channelId);
+      const isSeen = seen?.epoch === this.epoch && seen.revision > entry[REVISION];
+      revisions.set(channelId, isSeen ? seen.revision : entry[REVISION]);
+    }
+    return revisions;
+  }
+
+  /** Returns the newest state of a channel that is known: nothing older is accepted. */
+  newestOf(channelId: string): ServingOrder {
+    const revision = this.byId.get(channelId)?.[REVISION] ?? 0;
+    const order = { epoch: this.epoch, revision };
+    const seen = this.seen.get(channelId);
+    return seen !== undefined && compareServing(seen, order) > 0 ? seen : order;
+  }
+
+  /**
+   * Takes note of a state of a channel that the upstream has shown. Not of another epoch: that of the
+   * record is what the index says.
+   */
+  see(channelId: string, order: ServingOrder): void {
+    if (order.epoch !== this.epoch) return;
+    if (!this.byId.has(channelId) || compareServing(order, this.newestOf(channelId)) <= 0) return;
+    this.seen.set(channelId, orderOf(order));
+  }
+}
+
+const [CHANNEL_ID, REVISION] = [2, 4] as const;
+
+function nameOf([appId, appRef, channelId, channel]: EdgeIndexEntry): ChannelName {
+  return { appId, appRef, channelId, channel };
+}
+
+/** Returns what an entry tells that the one before it did not. */
+function newsOf(
+  entry: EdgeIndexEntry,
+  known: EdgeIndexEntry | undefined,
+  epoch: number,
+): readonly Announcement[] {
+  const [, appRef, channelId, channel, revision, offered] = entry;
+  const state = { appRef, channel, channelId, epoch, revision };
+  const isSame = known?.[REVISION] === revision;
+  const told = isSame ? known[5] : [];
+  const offers = offered
+    .filter((offeredReleaseId) => !told.includes(offeredReleaseId))
+    .map((offeredReleaseId) => ({ ...state, offeredReleaseId }));
+  return isSame ? offers : [state, ...offers];
+}
+
+/** Whether a parsed value is an index as far as its parts have the right types. */
+export function isIndex(index: Readonly<Partial<EdgeIndexAnswer>>): index is EdgeIndexAnswer {
+  const { record, line, epoch, at, tag, channels, isComplete } = index;
+  return (
+    [epoch, at].every(Number.isSafeInteger) &&
+    [record ?? '', line ?? ''].every((name) => typeof name === 'string') &&
+    typeof tag === 'string' &&
+    typeof isComplete === 'boolean' &&
+    Array.isArray(channels) &&
+    channels.every(isEntry)
+  );
+}
+
+function isEntry(entry: unknown): boolean {
+  if (!Array.isArray(entry)) return false;
+  const [appId, appRef, channelId, channel, revision, offered] = entry as unknown[];
+  return (
+    [appId, appRef, channelId, channel].every((text) => typeof text === 'string') &&
+    Number.isSafeInteger(revision) &&
+    Array.isArray(offered) &&
+    offered.every((id) => typeof id === 'string')
+  );
+}

@@ -1,0 +1,184 @@
+// Follows the index of the upstream: a request waits there for the next change, for two seconds at most, so
+// that a connection which is silently cut is noticed soon. What is new is announced in this process as other
+// nodes' changes are in theirs.
+
+import type { EdgeIndexAnswer } from '../contract/edge-answer.ts';
+import { Unavailable } from '../contract/unavailable.ts';
+import { type BackOff, backOffMs } from '../flow/back-off.ts';
+import { pause } from '../flow/pause.ts';
+import type { Announcement } from '../store/engine.ts';
+import type { FollowedFile, KeptIndex } from './followed-file.ts';
+import { type FollowedState, type IndexRefusal, isIndex } from './followed-state.ts';
+import { RefusedAnswer, RefusedByUpstream, type UpstreamClient } from './upstream-client.ts';
+
+/** Milliseconds for which a request waits at the upstream. */
+const WAIT_MS = 2000;
+/** Longest time for a whole request, beyond its wait. */
+const ANSWER_MS_MAX = 2000;
+/** Milliseconds after contact with the upstream for which what is known counts as its present state. */
+const FRESH_MS = 5000;
+/** Longest time for an upstream to look into what it seems to be behind of. */
+const AHEAD_MS_MAX = 5000;
+/** Delays after failures: short, because a change has to be there within two seconds of a return. */
+const BACK_OFF: BackOff = { minMs: 100, maxMs: 800 };
+/**
+ * Least time between two requests. An upstream that stops lets nobody wait, and of several processes each may
+ * know of other first offers, so that each answers at once what the one before it has told.
+ */
+const QUIET_MS_MIN = 250;
+
+export type FollowerDependencies = {
+  readonly client: Pick<UpstreamClient, 'call' | 'refuse' | 'isProven'>;
+  readonly state: FollowedState;
+  readonly file: Pick<FollowedFile, 'read' | 'keep' | 'flush'>;
+  /** Tells what is new, in the order in which it came. */
+  readonly announce: (news: readonly Announcement[]) => void;
+  /** Called after each failure with its reason, and with undefined once the upstream answers. */
+  readonly onContact: (failure: unknown) => void;
+  /** Called when what lies on disk cannot be used. */
+  readonly onDamaged: (error: unknown) => void;
+};
+
+export class Follower {
+  private readonly dependencies: FollowerDependencies;
+  private readonly stopping = new AbortController();
+  private running: Promise<void> | undefined;
+  /** Monotonic time of the latest answer; undefined before the first. */
+  private contactAt: number | undefined;
+  /** Accepted index with its proof, to be shown to an upstream that is behind it. */
+  private held: KeptIndex | undefined;
+  private latestRefusal: IndexRefusal | undefined;
+  private onFirst: (() => void) | undefined;
+  /** Resolves with the first answer of the upstream. */
+  readonly first = new Promise<void>((resolve) => {
+    this.onFirst = resolve;
+  });
+
+  constructor(dependencies: FollowerDependencies) {
+    this.dependencies = dependencies;
+  }
+
+  /** Whether the upstream has confirmed a moment ago what is known of it. */
+  get isFresh(): boolean {
+    return this.contactAt !== undefined && performance.now() - this.contactAt < FRESH_MS;
+  }
+
+  /**
+   * Why what answers as the upstream is refused, once that lasts; undefined while it is followed, or
+   * silent.
+   */
+  get refusal(): IndexRefusal | undefined {
+    return this.isFresh ? undefined : this.latestRefusal;
+  }
+
+  /** Reads what lies on disk, then follows until `stop`. */
+  async start(): Promise<void> {
+    await this.recall();
+    this.running ??= this.run();
+  }
+
+  /** Stops soon; the client ends the request in flight when it is closed. */
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    await this.running;
+    await this.dependencies.file.flush();
+  }
+
+  private async recall(): Promise<void> {
+    const { file, client, state, onDamaged } = this.dependencies;
+    try {
+      const kept = await file.read();
+      if (kept === undefined) return;
+      if (!client.isProven(kept.bytes, kept.proof)) {
+        throw new Error('it has no signature of the right key');
+      }
+      const index = JSON.parse(kept.bytes.toString('utf8')) as Partial<EdgeIndexAnswer>;
+      if (!isIndex(index)) throw new Error('it is no index');
+      this.held = kept;
+      state.adopt(index);
+    } catch (error) {
+      onDamaged(error);
+    }
+  }
+
+  private async run(): Promise<void> {
+    const { signal } = this.stopping;
+    for (let failures = 0; !signal.aborted; ) {
+      const beganAt = performance.now();
+      try {
+        await this.ask();
+        failures = 0;
+        this.latestRefusal = undefined;
+        this.contactAt = performance.now();
+        this.onFirst?.();
+        this.dependencies.onContact(undefined);
+        const tookMs = performance.now() - beganAt;
+        if (tookMs < QUIET_MS_MIN) await pause(QUIET_MS_MIN - tookMs, signal);
+      } catch (error) {
+        if (!isFailedCall(error)) throw error;
+        if (signal.aborted) return;
+        failures += 1;
+        this.latestRefusal = refusalIn(error);
+        this.dependencies.onContact(error);
+        await pause(backOffMs(BACK_OFF, failures), signal);
+      }
+    }
+  }
+
+  /** Asks for an index that is not the known one, and takes it over. */
+  private async ask(): Promise<void> {
+    const { client, state, file, announce } = this.dependencies;
+    const path = `index?wait=${this.contactAt === undefined ? 0 : WAIT_MS}`;
+    const proven = await client.call('index', {
+      method: 'GET',
+      path,
+      headers: state.tag === undefined ? {} : { 'if-none-match': `"${state.tag}"` },
+      timeoutMs: WAIT_MS + ANSWER_MS_MAX,
+    });
+    if (proven === undefined) return;
+    const { answer, bytes, proof } = proven;
+    if (!isIndex(answer)) return client.refuse('malformed', { path }, 'its answer is no index');
+    const refusal = state.refusalOf(answer);
+    if (refusal === 'replayed') await this.showHeld();
+    if (refusal !== undefined) return client.refuse(refusal, { path }, REFUSED[refusal]);
+    // Before anybody serves it: after a restart nothing older is accepted.
+    this.held = { bytes, proof };
+    file.keep(this.held);
+    announce(state.adopt(answer));
+  }
+
+  /**
+   * Shows the upstream what it seems to be behind of, with the proof that it came from there. If its ledger
+   * is behind, it raises its epoch above it, and what it tells next is newer.
+   */
+  private async showHeld(): Promise<void> {
+    if (this.held === undefined) return;
+    const { bytes, proof } = this.held;
+    const body = { proof, index: bytes.toString('utf8') };
+    const call = { method: 'POST', path: 'ahead', body, timeoutMs: AHEAD_MS_MAX } as const;
+    try {
+      await this.dependencies.client.call('ahead', call);
+    } catch (error) {
+      if (!isFailedCall(error)) throw error;
+      // The index is refused all the same, and it is shown again with the next one.
+      this.dependencies.onContact(error);
+    }
+  }
+}
+
+function isFailedCall(error: unknown): boolean {
+  return error instanceof Unavailable || error instanceof RefusedByUpstream;
+}
+
+const REFUSED: Readonly<Record<IndexRefusal, string>> = {
+  foreign: 'its index is of another record',
+  replayed: 'its index is older than the known one',
+};
+
+/** Returns why an index was refused, where that is why a question failed. */
+function refusalIn(error: unknown): IndexRefusal | undefined {
+  const cause = error instanceof Unavailable ? error.cause : undefined;
+  if (!(cause instanceof RefusedAnswer)) return undefined;
+  const { refusal } = cause;
+  return refusal === 'foreign' || refusal === 'replayed' ? refusal : undefined;
+}

@@ -1,0 +1,319 @@
+// Journal of check-ins as files that are only appended to. An append is written and synced at once, or with
+// others 50 ms after the last sync began: a kill loses what was not synced, and that was not accepted either.
+//
+//   000001.log  000002.log  000003.log      segments, removed once all of them is acknowledged
+//        ▲ acknowledged          ▲ appended
+//
+// The place up to which all is acknowledged lies in a file of its own. It is not synced: an older one only
+// delivers some batches again.
+
+import { type FileHandle, mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Unavailable } from '../contract/unavailable.ts';
+import { pause } from '../flow/pause.ts';
+import type { CheckInJournal } from '../store/check-in-journal.ts';
+import { FILE_MODE, FOLDER_MODE, replaceFile } from '../store/disk/replace-file.ts';
+import { readRecords, writeRecord } from './journal-record.ts';
+
+/** Minimum time in milliseconds from the begin of a sync to that of the next one. */
+const SYNC_INTERVAL_MS = 50;
+/** Size above which a segment gets no more records. */
+const SEGMENT_BYTES_MAX = 8 * 1024 * 1024;
+const SEGMENT = /^(\d{6,15})\.log$/;
+const PLACE_FILE = 'acknowledged';
+
+export type JournalOptions = {
+  readonly directory: string;
+  /** Maximum number of bytes that are not acknowledged. */
+  readonly bytesMax: number;
+  /** Told of what was damaged when the journal was opened, and of what the disk refuses. */
+  readonly onFault: (path: string, error: unknown) => void;
+};
+
+/** Bytes of records that a segment has, whole ones only, and how many of them are not acknowledged. */
+type Segment = { readonly number: number; size: number; left: number };
+type Place = { readonly segment: number; readonly offset: number };
+type Pending = {
+  readonly record: Buffer;
+  readonly resolve: (outcome: 'accepted') => void;
+  readonly reject: (error: unknown) => void;
+};
+/** What was read and not acknowledged: the ends of its records. */
+type ReadRecord = { readonly end: Place; readonly bytes: number };
+
+export class CheckInJournalFiles implements CheckInJournal {
+  private readonly options: JournalOptions;
+  private segments: Segment[] = [];
+  private place: Place = { segment: 0, offset: 0 };
+  private file: FileHandle | undefined;
+  private pending: Pending[] = [];
+  private pendingBytes = 0;
+  private timer: NodeJS.Timeout | undefined;
+  /** Monotonic time in milliseconds before which no sync begins. */
+  private nextSyncAt = 0;
+  private syncing: Promise<void> = Promise.resolve();
+  private readOnes: readonly ReadRecord[] = [];
+  private waiting: (() => void) | undefined;
+  /** Time of the oldest record that is not acknowledged, as far as it was read. */
+  private oldestAt: number | undefined;
+  private recordCount = 0;
+  private unacknowledged = 0;
+  private isClosed = false;
+
+  private constructor(options: JournalOptions) {
+    this.options = options;
+  }
+
+  /** Opens a journal with what it holds. Rejects when the directory cannot be used. */
+  static async open(options: JournalOptions): Promise<CheckInJournalFiles> {
+    const journal = new CheckInJournalFiles(options);
+    await mkdir(options.directory, { recursive: true, mode: FOLDER_MODE });
+    await journal.recall();
+    return journal;
+  }
+
+  get count(): number {
+    return this.recordCount;
+  }
+
+  get bytes(): number {
+    return this.unacknowledged + this.pendingBytes;
+  }
+
+  get ageMs(): number {
+    return this.oldestAt === undefined ? 0 : Math.max(0, Date.now() - this.oldestAt);
+  }
+
+  append(batch: Buffer): Promise<'accepted' | 'full'> {
+    if (this.isClosed) return Promise.reject(new Unavailable('engine', new Error('closed')));
+    const record = writeRecord(batch, Date.now());
+    if (this.bytes + record.length > this.options.bytesMax) return Promise.resolve('full');
+    this.pendingBytes += record.length;
+    return new Promise((resolve, reject) => {
+      this.pending.push({ record, resolve, reject });
+      // The sync that the first one waits for takes all that come until it begins.
+      if (this.pending.length === 1) this.schedule();
+    });
+  }
+
+  async read(bytesMax: number): Promise<readonly Buffer[]> {
+    const batches: Buffer[] = [];
+    const ends: ReadRecord[] = [];
+    let bytes = 0;
+    let oldestAt: number | undefined;
+    for (const segment of [...this.segments]) {
+      const { number, size, left } = segment;
+      if (number < this.place.segment) continue;
+      const from = number === this.place.segment ? this.place.offset : 0;
+      const before = ends.length;
+      let last = from;
+      let isCut = false;
+      for await (const { content, at, end } of readRecords(this.pathOf(number), from, size)) {
+        isCut = batches.length > 0 && bytes + content.length > bytesMax;
+        if (isCut) break;
+        oldestAt ??= at;
+        batches.push(Buffer.from(content));
+        bytes += content.length;
+        ends.push({ end: { segment: number, offset: end }, bytes: end - last });
+        last = end;
+      }
+      if (isCut) break;
+      const lost = left - (ends.length - before);
+      if (lost > 0) await this.giveUp(segment, lost, size, last);
+    }
+    this.readOnes = ends;
+    this.oldestAt = oldestAt;
+    return batches;
+  }
+
+  async acknowledge(count: number): Promise<void> {
+    const done = this.readOnes.slice(0, count);
+    const last = done.at(-1);
+    if (last === undefined) return;
+    this.readOnes = [];
+    this.place = last.end;
+    this.recordCount -= done.length;
+    this.unacknowledged -= done.reduce((sum, { bytes }) => sum + bytes, 0);
+    for (const { end } of done) {
+      const segment = this.segments.find(({ number }) => number === end.segment);
+      if (segment !== undefined) segment.left -= 1;
+    }
+    if (this.recordCount === 0) this.oldestAt = undefined;
+    await this.removeDone().catch((error) => this.fault(PLACE_FILE, error));
+  }
+
+  async appended(ms: number, signal: AbortSignal): Promise<void> {
+    if (this.recordCount > 0 || signal.aborted) return;
+    const news = new Promise<void>((resolve) => {
+      this.waiting = resolve;
+    });
+    await Promise.race([news, pause(ms, signal)]);
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+    clearTimeout(this.timer);
+    this.sync();
+    await this.syncing;
+    await this.file?.close();
+    this.file = undefined;
+  }
+
+  /** Finds what the directory holds. */
+  private async recall(): Promise<void> {
+    const { directory } = this.options;
+    this.place = (await this.readPlace()) ?? this.place;
+    const names = await readdir(directory);
+    const numbers = names.flatMap((name) => Number(SEGMENT.exec(name)?.[1] ?? []) || []);
+    for (const number of numbers.sort((one, other) => one - other)) {
+      if (number < this.place.segment) {
+        await rm(this.pathOf(number), { force: true });
+        continue;
+      }
+      await this.recallSegment(number);
+    }
+  }
+
+  private async recallSegment(number: number): Promise<void> {
+    const path = this.pathOf(number);
+    const { size } = await stat(path);
+    const from = number === this.place.segment ? Math.min(this.place.offset, size) : 0;
+    let end = from;
+    let left = 0;
+    let damaged = 0;
+    for await (const record of readRecords(path, from, size)) {
+      damaged += record.begin - end;
+      end = record.end;
+      this.oldestAt ??= record.at;
+      left += 1;
+    }
+    if (damaged > 0)
+      this.fault(path, new Error(`${damaged} bytes between its records are damaged`));
+    this.recordCount += left;
+    this.unacknowledged += end - from;
+    this.segments.push({ number, size: end, left });
+    if (end < size) this.fault(path, new Error(`${size - end} bytes at its end are no record`));
+  }
+
+  private async readPlace(): Promise<Place | undefined> {
+    const path = join(this.options.directory, PLACE_FILE);
+    try {
+      const [segment, offset] = (await readFile(path, 'utf8')).trim().split(' ').map(Number);
+      const isPlace = Number.isSafeInteger(segment) && Number.isSafeInteger(offset);
+      if (!isPlace) throw new Error('it names no place');
+      return { segment: segment as number, offset: offset as number };
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') this.fault(path, error);
+      return undefined;
+    }
+  }
+
+  private schedule(): void {
+    const waitMs = this.nextSyncAt - performance.now();
+    if (waitMs > 0) this.timer = setTimeout(() => this.sync(), waitMs);
+    else this.sync();
+  }
+
+  private sync(): void {
+    this.syncing = this.syncing.then(() => this.writePending());
+  }
+
+  private async writePending(): Promise<void> {
+    const group = this.pending;
+    if (group.length === 0) return;
+    this.pending = [];
+    this.nextSyncAt = performance.now() + SYNC_INTERVAL_MS;
+    const bytes = group.reduce((sum, { record }) => sum + record.length, 0);
+    try {
+      const segment = await this.openSegment();
+      await this.file?.appendFile(Buffer.concat(group.map(({ record }) => record)));
+      await this.file?.datasync();
+      segment.size += bytes;
+      segment.left += group.length;
+      this.unacknowledged += bytes;
+      this.recordCount += group.length;
+      this.oldestAt ??= Date.now();
+      for (const { resolve } of group) resolve('accepted');
+      this.waiting?.();
+      this.waiting = undefined;
+    } catch (error) {
+      this.fault(this.options.directory, error);
+      // What was written of the group is behind the end of the segment, and is never read.
+      await this.leaveSegment();
+      await this.removeEmpty();
+      for (const { reject } of group) reject(new Unavailable('engine', error));
+    } finally {
+      this.pendingBytes -= bytes;
+    }
+  }
+
+  private async openSegment(): Promise<Segment> {
+    const last = this.segments.at(-1);
+    if (this.file !== undefined && last !== undefined && last.size < SEGMENT_BYTES_MAX) return last;
+    await this.leaveSegment();
+    const number = Math.max(last?.number ?? 0, this.place.segment) + 1;
+    this.file = await open(this.pathOf(number), 'a', FILE_MODE);
+    const segment = { number, size: 0, left: 0 };
+    this.segments.push(segment);
+    return segment;
+  }
+
+  private async leaveSegment(): Promise<void> {
+    const { file } = this;
+    this.file = undefined;
+    await file?.close().catch((error: unknown) => this.fault(this.options.directory, error));
+  }
+
+  /** Removes the file of a segment that has no record: a disk that is full would get one with each try. */
+  private async removeEmpty(): Promise<void> {
+    const last = this.segments.at(-1);
+    if (last === undefined || last.size > 0) return;
+    try {
+      await rm(this.pathOf(last.number), { force: true });
+      this.segments.pop();
+    } catch (error) {
+      this.fault(this.pathOf(last.number), error);
+    }
+  }
+
+  /**
+   * Gives up records of a segment that were damaged after they were written. Its last whole record ended at
+   * `end` when it had `size` bytes; nothing is appended to it any more if that was not its end.
+   */
+  private giveUp(segment: Segment, lost: number, size: number, end: number): Promise<void> {
+    this.syncing = this.syncing.then(async () => {
+      this.fault(this.pathOf(segment.number), new Error(`${lost} records are damaged`));
+      this.recordCount -= lost;
+      segment.left -= lost;
+      // Otherwise the next record, which was appended meanwhile, is found behind them.
+      if (segment.size > size) return;
+      if (segment === this.segments.at(-1) && end < size) await this.leaveSegment();
+      this.unacknowledged -= size - end;
+      segment.size = end;
+    });
+    return this.syncing;
+  }
+
+  /**
+   * Removes the segments of which nothing is left, then notes the place. A disk that is full has room for the
+   * note only after that, and an older one only delivers some batches again.
+   */
+  private async removeDone(): Promise<void> {
+    const { segment, offset } = this.place;
+    const open = this.file === undefined ? undefined : this.segments.at(-1);
+    const isDone = (each: Segment) =>
+      each.number < segment || (each.number === segment && offset >= each.size && each !== open);
+    const done = this.segments.filter(isDone);
+    this.segments = this.segments.filter((each) => !isDone(each));
+    for (const { number } of done) await rm(this.pathOf(number), { force: true });
+    await replaceFile(join(this.options.directory, PLACE_FILE), `${segment} ${offset}\n`);
+  }
+
+  private pathOf(number: number): string {
+    return join(this.options.directory, `${String(number).padStart(6, '0')}.log`);
+  }
+
+  private fault(path: string, error: unknown): void {
+    this.options.onFault(path, error);
+  }
+}

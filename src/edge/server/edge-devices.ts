@@ -1,0 +1,213 @@
+// What devices of edges have said and what is on record of them. An edge hands its check-ins over as it
+// received them; they go the way of this node's own. Apps that an edge may not serve do not exist for it.
+
+import { LRUCache } from 'lru-cache';
+import type {
+  EdgeCheckInsAnswer,
+  EdgeLabelChangesAnswer,
+  EdgeLabels,
+  EdgeLabelsAnswer,
+  EdgeRecordedAnswer,
+} from '../../contract/edge-answer.ts';
+import { LIMIT } from '../../contract/limit.ts';
+import { isStorable } from '../../contract/text.ts';
+import { Unavailable } from '../../contract/unavailable.ts';
+import { devicePart } from '../../domain/decision/hashes.ts';
+import { type CheckIn, deviceKey } from '../../domain/fleet/check-in.ts';
+import { type CheckInPack, CheckInPacker } from '../../domain/fleet/check-in-pack.ts';
+import { packCheckIn } from '../../domain/fleet/pack-check-in.ts';
+import type { Admission } from '../../fleet/admission.ts';
+import type { DeviceLabels } from '../../fleet/device-labels.ts';
+import { pause } from '../../flow/pause.ts';
+import type { CheckInQueue } from '../../store/check-in-queue.ts';
+import type { EdgeScope } from '../../store/edge-ledger.ts';
+import type { DeviceName, StoredLabels } from '../../store/label-store.ts';
+import type { Ledger } from '../../store/ledger.ts';
+import type { ReportedFailure } from '../../store/plan-ledger.ts';
+
+export type EdgeDevicesDependencies = {
+  readonly ledger: Pick<
+    Ledger,
+    'readLabels' | 'readLabelChanges' | 'recordFailures' | 'findReleaseApps'
+  >;
+  readonly queue: Pick<CheckInQueue, 'streams' | 'appendCheckIns' | 'ageOfCheckIns'>;
+  /** Whether the queue ends with this process: then check-ins are taken over once they are recorded. */
+  readonly isQueueInProcess: boolean;
+  readonly admission: Pick<Admission, 'record'>;
+  readonly labels: Pick<DeviceLabels, 'remember'>;
+  /** Returns those of these apps, by id, that an edge of this scope may serve. */
+  readonly servedOf: (scope: EdgeScope, appIds: Iterable<string>) => Promise<ReadonlySet<string>>;
+};
+
+/** Maximum number of check-ins in a batch for the queue. */
+const BATCH_SIZE_MAX = 2000;
+/** Longest wait, in milliseconds, for check-ins to be recorded. */
+const RECORDED_WAIT_MS_MAX = 8000;
+const RECORDED_POLL_MS = 50;
+/** Maximum number of releases whose app is remembered; it never changes. */
+const RELEASES_MAX = 10_000;
+
+export class EdgeDevices {
+  private readonly dependencies: EdgeDevicesDependencies;
+  private readonly releaseApps = new LRUCache<string, string>({ max: RELEASES_MAX });
+
+  constructor(dependencies: EdgeDevicesDependencies) {
+    this.dependencies = dependencies;
+  }
+
+  /** Reads the labels on record of devices, in their order; an unknown device has none, at revision 0. */
+  async readLabels(scope: EdgeScope, devices: readonly DeviceName[]): Promise<EdgeLabelsAnswer> {
+    const served = await this.servedAmong(scope, devices);
+    const read = await this.dependencies.ledger.readLabels(devices);
+    const own = read.map((each) =>
+      served.has(each.appId)
+        ? each
+        : { ...each, labels: new Map(), revision: 0, isRecorded: false },
+    );
+    const areRecorded = own.map(({ isRecorded }) => isRecorded);
+    return { kind: 'labels', labels: own.map(labelsOf), areRecorded };
+  }
+
+  /** Reads changes of labels after a position; undefined reads none, only the newest position. */
+  async readLabelChanges(
+    scope: EdgeScope,
+    after: number | undefined,
+  ): Promise<EdgeLabelChangesAnswer> {
+    const { ledger } = this.dependencies;
+    const limit = LIMIT.edgeDevicesMax;
+    const { epoch, newest, changed } = await ledger.readLabelChanges(after, limit);
+    const served = await this.servedAmong(scope, changed);
+    return {
+      kind: 'label-changes',
+      epoch,
+      newest,
+      through: changed.length < limit ? newest : (changed.at(-1)?.position ?? newest),
+      changed: changed
+        .filter(({ appId }) => served.has(appId))
+        .map((each) => [...labelsOf(each), each.position]),
+    };
+  }
+
+  /**
+   * Takes check-ins over. When it resolves, they are as safe as those that this node received itself, or on
+   * record where its queue is not. Rejects with `Unavailable` when they were not, or not all, taken: to hand
+   * them over again does no harm.
+   */
+  async take(scope: EdgeScope, checkIns: readonly CheckIn[]): Promise<EdgeCheckInsAnswer> {
+    const { queue, isQueueInProcess } = this.dependencies;
+    const good = await this.goodOf(scope, checkIns);
+    const batches = packByStream(good, queue.streams);
+    const appendedAt = performance.now();
+    for (const { pack, stream } of batches) {
+      if ((await queue.appendCheckIns(pack, stream)) === 'full') {
+        throw new Unavailable('engine', 'the queue of check-ins is full');
+      }
+    }
+    if (isQueueInProcess && batches.length > 0) await this.recorded(appendedAt);
+    return { kind: 'check-ins', accepted: good.length, dropped: checkIns.length - good.length };
+  }
+
+  /** Records check-ins of distinct devices that wait for it, because of their labels. */
+  async record(scope: EdgeScope, checkIns: readonly CheckIn[]): Promise<EdgeRecordedAnswer> {
+    const { admission, labels } = this.dependencies;
+    const good = await this.goodOf(scope, checkIns);
+    const { labels: stored, unadmitted } = await admission.record(good, 'awaited');
+    await labels.remember(stored, good, 'awaited');
+    const taken = new Set(good.map(deviceKey));
+    const left = checkIns.filter((each) => !taken.has(deviceKey(each)));
+    return {
+      kind: 'recorded',
+      labels: stored.map(labelsOf),
+      unadmitted: [...unadmitted, ...left].map(({ appId, deviceId }) => [appId, deviceId]),
+    };
+  }
+
+  /** Records failures that devices have reported. */
+  async reportFailures(
+    scope: EdgeScope,
+    failures: readonly ReportedFailure[],
+  ): Promise<EdgeCheckInsAnswer> {
+    const served = await this.servedAmong(scope, failures);
+    const good = failures.filter(({ appId }) => served.has(appId));
+    if (good.length > 0) await this.dependencies.ledger.recordFailures(good);
+    return { kind: 'check-ins', accepted: good.length, dropped: failures.length - good.length };
+  }
+
+  /**
+   * Returns the check-ins that an edge of this scope may hand over, without the offers of others' releases:
+   * they would count among the signals of those.
+   */
+  private async goodOf(
+    scope: EdgeScope,
+    checkIns: readonly CheckIn[],
+  ): Promise<readonly CheckIn[]> {
+    const served = await this.servedAmong(scope, checkIns);
+    const good = checkIns.filter((each) => served.has(each.appId) && isRecordable(each));
+    if (scope === null) return good;
+    const offers = new Set(good.flatMap(({ offeredReleaseId }) => offeredReleaseId ?? []));
+    const unknown = [...offers].filter((id) => !this.releaseApps.has(id));
+    if (unknown.length > 0) {
+      const found = await this.dependencies.ledger.findReleaseApps(unknown);
+      for (const [id, appId] of found) this.releaseApps.set(id, appId);
+    }
+    return good.map((each) => {
+      const offered = each.offeredReleaseId;
+      const isOwn = offered === undefined || this.releaseApps.get(offered) === each.appId;
+      return isOwn ? each : { ...each, offeredReleaseId: undefined };
+    });
+  }
+
+  private servedAmong(
+    scope: EdgeScope,
+    named: readonly { readonly appId: string }[],
+  ): Promise<ReadonlySet<string>> {
+    return this.dependencies.servedOf(scope, new Set(named.map(({ appId }) => appId)));
+  }
+
+  /** Waits until what was appended before `appendedAt` is recorded. */
+  private async recorded(appendedAt: number): Promise<void> {
+    const { queue } = this.dependencies;
+    const deadline = performance.now() + RECORDED_WAIT_MS_MAX;
+    while (performance.now() < deadline) {
+      // Asked for first: the age is of a moment after it.
+      const sinceMs = performance.now() - appendedAt;
+      if ((await queue.ageOfCheckIns()) < sinceMs) return;
+      await pause(RECORDED_POLL_MS);
+    }
+    throw new Unavailable('ledger', 'check-ins wait to be recorded');
+  }
+}
+
+function labelsOf({ appId, deviceId, revision, labels }: StoredLabels): EdgeLabels {
+  return [appId, deviceId, revision, [...labels]];
+}
+
+/** Whether the ledger can take a check-in: an edge of another version may let more through. */
+function isRecordable({ deviceId, version, at, labels = new Map() }: CheckIn): boolean {
+  return (
+    deviceId !== '' &&
+    deviceId.length <= LIMIT.deviceIdLengthMax &&
+    isStorable(deviceId, version ?? '', ...labels.keys(), ...labels.values()) &&
+    labels.size <= LIMIT.labelCountMax &&
+    Number.isSafeInteger(Math.floor(at)) &&
+    at > 0
+  );
+}
+
+type StreamBatch = { readonly pack: CheckInPack; readonly stream: number };
+
+/** Packs check-ins for the streams of their devices, in their order. */
+function packByStream(checkIns: readonly CheckIn[], streams: number): readonly StreamBatch[] {
+  const packers = Array.from({ length: streams }, () => new CheckInPacker());
+  const batches: StreamBatch[] = [];
+  for (const checkIn of checkIns) {
+    const stream = devicePart(checkIn.appId, checkIn.deviceId) & (streams - 1);
+    const packer = packers[stream] as CheckInPacker;
+    packCheckIn(packer, checkIn);
+    if (packer.size === BATCH_SIZE_MAX) batches.push({ pack: packer.take(), stream });
+  }
+  for (const [stream, packer] of packers.entries()) {
+    if (packer.size > 0) batches.push({ pack: packer.take(), stream });
+  }
+  return batches;
+}

@@ -1,0 +1,143 @@
+// Snapshots and first offers for edges: an edge gets a channel as this node serves it, in parts, and may
+// offer a release only once this has put the first offer on record.
+
+import type {
+  EdgeOfferAnswer,
+  EdgeReleasesAnswer,
+  EdgeSnapshotAnswer,
+} from '../../contract/edge-answer.ts';
+import { type Failure, fail, isFailure, type Outcome } from '../../contract/failure.ts';
+import { Unavailable } from '../../contract/unavailable.ts';
+import type { Catalog } from '../../domain/decision/catalog.ts';
+import { compareServing, orderOf, type ServingOrder } from '../../domain/decision/serving-order.ts';
+import type { SnapshotRelease } from '../../domain/decision/serving-snapshot.ts';
+import type { Catalogs } from '../../serving/catalogs.ts';
+import type { FirstOffers } from '../../serving/first-offers.ts';
+import type { NoCatalog } from '../../serving/known-channels.ts';
+import type { EdgeScope } from '../../store/edge-ledger.ts';
+import { releaseText } from '../../store/snapshot/release-text.ts';
+import { indexText, writeIndex } from '../../store/snapshot/snapshot-index.ts';
+import type { EdgeIndex } from './edge-index.ts';
+
+export type EdgeSnapshotsDependencies = {
+  readonly catalogs: Pick<Catalogs, 'findForCaller' | 'chase'>;
+  readonly index: Pick<EdgeIndex, 'mayServe' | 'noteEpoch'>;
+  readonly firstOffers: Pick<FirstOffers, 'record'>;
+};
+
+/**
+ * Length of the texts of an answer, so that writing, signing and reading it stops no process for long. An
+ * edge asks for the rest.
+ */
+const TEXTS_LENGTH_MAX = 1024 * 1024;
+
+/** Channel that an edge asks about, given by ref or id of the app, with the least state that it expects. */
+export type WantedChannel = {
+  readonly app: string;
+  readonly channel: string;
+  readonly atLeast: ServingOrder | undefined;
+};
+
+export class EdgeSnapshots {
+  private readonly dependencies: EdgeSnapshotsDependencies;
+
+  constructor(dependencies: EdgeSnapshotsDependencies) {
+    this.dependencies = dependencies;
+  }
+
+  /**
+   * Returns the present snapshot of a channel, without the releases of these editions, and without those that
+   * do not fit. It may be older than the expected state when no store has that.
+   */
+  async read(
+    scope: EdgeScope,
+    wanted: WantedChannel,
+    knownEditions: readonly string[],
+  ): Promise<Outcome<EdgeSnapshotAnswer, NoCatalog>> {
+    const catalog = await this.find(scope, wanted);
+    if (isFailure(catalog)) return catalog;
+    const known = new Set(knownEditions);
+    const missing = catalog.marked.releases.filter(({ edition }) => !known.has(edition));
+    const index = indexText(writeIndex(catalog.marked));
+    return { kind: 'snapshot', index, releases: textsOf(missing) };
+  }
+
+  /** Returns the texts of releases of a channel by these editions, as far as they are there and fit. */
+  async readReleases(
+    scope: EdgeScope,
+    wanted: WantedChannel,
+    editions: readonly string[],
+  ): Promise<Outcome<EdgeReleasesAnswer, NoCatalog>> {
+    const catalog = await this.find(scope, wanted);
+    if (isFailure(catalog)) return catalog;
+    const asked = new Set(editions);
+    const found = catalog.marked.releases.filter(({ edition }) => asked.has(edition));
+    return { kind: 'releases', releases: textsOf(found) };
+  }
+
+  /**
+   * Puts the first offer of a release on record, which an edge is about to make from a state of the channel.
+   * Not where the channel is in another state, or no device can be offered the release in this one.
+   */
+  async offer(
+    scope: EdgeScope,
+    wanted: WantedChannel & { readonly atLeast: ServingOrder },
+    releaseId: string,
+  ): Promise<Outcome<EdgeOfferAnswer, NoCatalog>> {
+    const catalog = await this.find(scope, wanted);
+    if (isFailure(catalog)) return catalog;
+    const answer = { kind: 'offer', releaseId } as const;
+    const order = orderOf(catalog.snapshot);
+    const release = catalog.published.find(({ source }) => source.id === releaseId);
+    const isPossible =
+      compareServing(catalog.snapshot, wanted.atLeast) === 0 &&
+      release !== undefined &&
+      release.source.rolloutPct > 0;
+    if (!isPossible) return { ...answer, ...order, isRecorded: false };
+    const outcome = await this.dependencies.firstOffers.record(catalog, release);
+    if (outcome === 'unavailable') throw new Unavailable('ledger', 'the offer was not recorded');
+    if (outcome === 'recorded') return { ...answer, ...order, isRecorded: true };
+    // The channel has changed: the answer names the state from which the edge is to decide again.
+    const next = { epoch: order.epoch, revision: order.revision + 1 };
+    const present = await this.find(scope, { ...wanted, atLeast: next });
+    if (isFailure(present)) return present;
+    return { ...answer, ...orderOf(present.snapshot), isRecorded: false };
+  }
+
+  private async find(
+    scope: EdgeScope,
+    { app, channel, atLeast }: WantedChannel,
+  ): Promise<Outcome<Catalog, NoCatalog>> {
+    const { catalogs, index } = this.dependencies;
+    const slot = await catalogs.findForCaller(app, channel);
+    if (isFailure(slot)) return toldTo(scope, slot);
+    const before = slot.catalog;
+    if (before === undefined) return fail('unavailable');
+    if (!(await index.mayServe(scope, before.snapshot.appId))) return fail('unknownApp');
+    if (atLeast !== undefined && compareServing(before.snapshot, atLeast) < 0) {
+      await catalogs.chase(before.snapshot.channelId, atLeast);
+    }
+    if (slot.catalog === undefined) return fail('unavailable');
+    // An edge takes a channel only in the epoch that the index has.
+    index.noteEpoch(slot.catalog.snapshot.epoch);
+    return slot.catalog;
+  }
+}
+
+/** An edge of one organization is not told that an app exists: it may be another's. */
+function toldTo(scope: EdgeScope, refusal: Failure<NoCatalog>): Failure<NoCatalog> {
+  return scope !== null && refusal.failure === 'unknownChannel' ? fail('unknownApp') : refusal;
+}
+
+/** Returns the texts of releases by their editions: as many as fit, and one at least. */
+function textsOf(releases: readonly SnapshotRelease[]): Readonly<Record<string, string>> {
+  const texts: Record<string, string> = {};
+  let length = 0;
+  for (const release of releases) {
+    const text = releaseText(release);
+    if (length > 0 && length + text.length > TEXTS_LENGTH_MAX) break;
+    texts[release.edition] = text;
+    length += text.length;
+  }
+  return texts;
+}

@@ -1,0 +1,247 @@
+// Calls of an edge to the service that it follows. Every answer must be signed for its call with the key that
+// the edge's token carries; one that is not is refused, whatever it says, as if nobody had answered.
+
+import { randomBytes, verify } from 'node:crypto';
+import {
+  type ClientRequest,
+  Agent as HttpAgent,
+  type IncomingMessage,
+  request as requestHttp,
+} from 'node:http';
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
+import type { EdgeAnswer } from '../contract/edge-answer.ts';
+import {
+  EDGE_NONCE_HEADER,
+  EDGE_RECORD_HEADER,
+  EDGE_SIGNATURE_HEADER,
+  signedHead,
+} from '../contract/edge-signature.ts';
+import { Unavailable } from '../contract/unavailable.ts';
+import type { EdgeCredential } from './read-credential.ts';
+
+/**
+ * Why something that came from the address of the upstream was refused. `unsigned`: without a signature.
+ * `tampered`: changed on its way, an answer to another call, or signed by another service. `replayed`:
+ * older than what is known. `foreign`: of a service with another record. `malformed`: signed, and not what
+ * was asked for. `revoked`: the upstream refuses the token.
+ */
+export type UpstreamRefusal =
+  | 'unsigned'
+  | 'tampered'
+  | 'replayed'
+  | 'foreign'
+  | 'malformed'
+  | 'revoked';
+
+export type UpstreamCall = {
+  readonly method: 'GET' | 'POST';
+  /** Path below `/edge/v1/`. */
+  readonly path: string;
+  /** Value that becomes JSON, or bytes. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Longest time for the whole call. */
+  readonly timeoutMs: number;
+};
+
+/**
+ * Answer of the kind that was asked for, with the bytes and what proves them: the nonce of the call and the
+ * signatures, with a space between them.
+ */
+export type ProvenAnswer<Kind extends EdgeAnswer['kind']> = {
+  readonly answer: Extract<EdgeAnswer, { kind: Kind }>;
+  readonly bytes: Buffer;
+  readonly proof: string;
+};
+
+export type UpstreamClientOptions = {
+  /** Base URL of the upstream, without a slash at its end. */
+  readonly url: string;
+  readonly credential: EdgeCredential;
+  /** Returns the name of the record that is followed; undefined while it is not known. */
+  readonly record: () => string | undefined;
+  readonly onRefused: (refusal: UpstreamRefusal, path: string) => void;
+};
+
+/** Maximum number of signatures that are tried: as many as SECRET_KEY may have values. */
+const SIGNATURES_MAX = 8;
+/** Maximum size of an answer: the content of the largest channel, and what its JSON adds. */
+const ANSWER_BYTES_MAX = 192 * 1024 * 1024;
+/** Maximum number of connections. */
+const SOCKETS_MAX = 16;
+const NONCE_BYTES = 16;
+const OK = 200;
+/** Status by which a service says that it is not of the record that an edge has named. */
+const OTHER_RECORD = 409;
+
+export class UpstreamClient {
+  private readonly options: UpstreamClientOptions;
+  private credential: EdgeCredential;
+  private readonly agent: HttpAgent;
+  private readonly request: typeof requestHttp;
+  /** Requests that are not answered yet; bounded by what callers ask at a time. */
+  private readonly running = new Set<ClientRequest>();
+  private isClosed = false;
+
+  constructor(options: UpstreamClientOptions) {
+    this.options = options;
+    this.credential = options.credential;
+    const isHttps = options.url.startsWith('https:');
+    this.request = isHttps ? requestHttps : requestHttp;
+    const settings = { keepAlive: true, maxSockets: SOCKETS_MAX };
+    this.agent = isHttps ? new HttpsAgent(settings) : new HttpAgent(settings);
+  }
+
+  /** Uses another token from the next call on. */
+  use(credential: EdgeCredential): void {
+    this.credential = credential;
+  }
+
+  /** Ends all calls, which reject with `Unavailable`, as later ones do. */
+  close(): void {
+    this.isClosed = true;
+    for (const request of this.running) request.destroy(new Error('closed'));
+    this.agent.destroy();
+  }
+
+  /**
+   * Makes a call and returns its proven answer; undefined for 304. Rejects with `Unavailable` when the
+   * upstream does not answer in time, cannot, or its answer is refused; with `RefusedByUpstream` when it says
+   * that the call is wrong.
+   */
+  async call<Kind extends EdgeAnswer['kind']>(
+    kind: Kind,
+    call: UpstreamCall,
+  ): Promise<ProvenAnswer<Kind> | undefined> {
+    const nonce = randomBytes(NONCE_BYTES).toString('base64url');
+    const { status, signatures, bytes } = await this.send(call, nonce);
+    if (status === 401) return this.refuse('revoked', call, 'it does not accept the token');
+    const text = bytes.toString('utf8', 0, 200);
+    if (status >= 500 || status === 408 || status === 429) {
+      throw new Unavailable('upstream', new Error(`it answers ${status}: ${text}`));
+    }
+    if (signatures === '') {
+      return this.refuse('unsigned', call, `its answer ${status} is not signed`);
+    }
+    const proof = `${nonce} ${signatures}`;
+    if (!this.isProven(bytes, proof, status)) {
+      return this.refuse('tampered', call, 'its answer has no signature of the right key');
+    }
+    if (status === 304) return undefined;
+    if (status === OTHER_RECORD) return this.refuse('foreign', call, 'it is of another record');
+    if (status !== OK) throw new RefusedByUpstream(status, text);
+    const answer = parseAnswer(bytes, kind);
+    if (answer === undefined) return this.refuse('malformed', call, `its answer is no ${kind}`);
+    return { answer, bytes, proof };
+  }
+
+  /** Whether one of the signatures of an answer is of the upstream's key. */
+  isProven(bytes: Buffer, proof: string, status = OK): boolean {
+    const [nonce = '', signatures = ''] = proof.split(' ');
+    const signed = Buffer.concat([Buffer.from(signedHead(nonce, status)), bytes]);
+    const { publicKey } = this.credential;
+    return signatures
+      .split(',')
+      .slice(0, SIGNATURES_MAX)
+      .some((each) => verify(null, signed, publicKey, Buffer.from(each, 'base64url')));
+  }
+
+  /** Notes and throws the refusal of an answer. */
+  refuse(refusal: UpstreamRefusal, { path }: Pick<UpstreamCall, 'path'>, reason: string): never {
+    this.options.onRefused(refusal, path.split('?')[0] ?? path);
+    throw new Unavailable('upstream', new RefusedAnswer(refusal, reason));
+  }
+
+  private async send(call: UpstreamCall, nonce: string): Promise<RawAnswer> {
+    const { method, path, body, headers = {}, timeoutMs } = call;
+    if (this.isClosed) throw new Unavailable('upstream', new Error('closed'));
+    const record = this.options.record();
+    const bytes = Buffer.isBuffer(body) || body === undefined ? body : JSON.stringify(body);
+    const request = this.request(`${this.options.url}/edge/v1/${path}`, {
+      method,
+      agent: this.agent,
+      headers: {
+        authorization: `Bearer ${this.credential.secret}`,
+        [EDGE_NONCE_HEADER]: nonce,
+        ...(record !== undefined && { [EDGE_RECORD_HEADER]: record }),
+        ...headers,
+      },
+    });
+    this.running.add(request);
+    const timer = setTimeout(
+      () => request.destroy(new Error(`no answer within ${timeoutMs} ms`)),
+      timeoutMs,
+    );
+    try {
+      return await answerTo(request, bytes);
+    } catch (error) {
+      throw new Unavailable('upstream', error);
+    } finally {
+      clearTimeout(timer);
+      this.running.delete(request);
+    }
+  }
+}
+
+/** Reason of the failure of a call whose answer was refused. */
+export class RefusedAnswer extends Error {
+  readonly refusal: UpstreamRefusal;
+
+  constructor(refusal: UpstreamRefusal, reason: string) {
+    super(reason);
+    this.name = 'RefusedAnswer';
+    this.refusal = refusal;
+  }
+}
+
+/** Refusal of a call by the upstream that a repetition would meet again. */
+export class RefusedByUpstream extends Error {
+  readonly status: number;
+
+  constructor(status: number, text: string) {
+    super(`the upstream refuses the call with ${status}: ${text}`);
+    this.name = 'RefusedByUpstream';
+    this.status = status;
+  }
+}
+
+type RawAnswer = { readonly status: number; readonly signatures: string; readonly bytes: Buffer };
+
+/** Sends a request; resolves with its whole answer. */
+function answerTo(request: ClientRequest, bytes: Buffer | string | undefined): Promise<RawAnswer> {
+  return new Promise((resolve, reject) => {
+    request.on('error', reject);
+    request.on('response', (response) => {
+      readAnswer(response).then(resolve, reject);
+    });
+    request.end(bytes);
+  });
+}
+
+async function readAnswer(response: IncomingMessage): Promise<RawAnswer> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of response) {
+    length += (chunk as Buffer).length;
+    if (length > ANSWER_BYTES_MAX) throw new Error('the answer is too large');
+    chunks.push(chunk as Buffer);
+  }
+  return {
+    status: response.statusCode ?? 0,
+    signatures: String(response.headers[EDGE_SIGNATURE_HEADER] ?? ''),
+    bytes: Buffer.concat(chunks),
+  };
+}
+
+/** Parses an answer of a kind. What it holds beyond that is trusted, because it is signed. */
+function parseAnswer<Kind extends EdgeAnswer['kind']>(
+  bytes: Buffer,
+  kind: Kind,
+): Extract<EdgeAnswer, { kind: Kind }> | undefined {
+  try {
+    const value = JSON.parse(bytes.toString('utf8')) as EdgeAnswer | null;
+    return value?.kind === kind ? (value as Extract<EdgeAnswer, { kind: Kind }>) : undefined;
+  } catch {
+    return undefined;
+  }
+}

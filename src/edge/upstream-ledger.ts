@@ -1,0 +1,322 @@
+// The ledger of an edge: what serving needs of it, asked of the upstream. Names and revisions are those of
+// the followed index, so that only snapshots, first offers and labels cost a call. `ServingLedger` states the
+// obligations; here a ledger that is away is an upstream that is.
+
+import type { EdgeLabels, EdgeSnapshotAnswer } from '../contract/edge-answer.ts';
+import { Unavailable } from '../contract/unavailable.ts';
+import { compareServing, type ServingOrder } from '../domain/decision/serving-order.ts';
+import type { ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
+import type { CheckIn } from '../domain/fleet/check-in.ts';
+import { writeCheckIns } from '../domain/fleet/write-check-ins.ts';
+import type { ChannelName, ChannelNameList } from '../store/channel-names.ts';
+import type { LabelChanges, RecordedChecks, RecordedLabels } from '../store/fleet-ledger.ts';
+import type { DeviceName, StoredLabels } from '../store/label-store.ts';
+import type { PresentRevisions, RaisedEpoch, SnapshotLookup } from '../store/ledger.ts';
+import type { ServingLedger } from '../store/serving-ledger.ts';
+import {
+  assembleSnapshot,
+  MalformedIndex,
+  MalformedRelease,
+} from '../store/snapshot/assemble-snapshot.ts';
+import { parseIndex } from '../store/snapshot/snapshot-index.ts';
+import type { FollowedState } from './followed-state.ts';
+import type { Follower } from './follower.ts';
+import { LabelChangeReader } from './label-change-reader.ts';
+import { RefusedByUpstream, type UpstreamCall, type UpstreamClient } from './upstream-client.ts';
+
+export type UpstreamLedgerDependencies = {
+  readonly client: Pick<UpstreamClient, 'call' | 'refuse' | 'close'>;
+  readonly state: FollowedState;
+  readonly follower: Pick<Follower, 'isFresh'>;
+  /** Returns why the upstream could not be followed the last time; undefined when it could. */
+  readonly lastFailure: () => unknown;
+};
+
+/** Longest times of calls in milliseconds. A snapshot may be large, and the way to the upstream long. */
+const SNAPSHOT_MS_MAX = 20_000;
+const OFFER_MS_MAX = 5000;
+const CALL_MS_MAX = 5000;
+/** Maximum number of marks of a channel that are told to the upstream at a time. */
+const MARKS_MAX = 100;
+const NOTHING_LEFT_OUT: RecordedChecks = { labels: [], unadmitted: [], left: [] };
+
+export class UpstreamLedger implements ServingLedger {
+  private readonly dependencies: UpstreamLedgerDependencies;
+  private readonly labelChanges: LabelChangeReader;
+  /** Whether labels of devices were asked of the upstream, and are kept here. */
+  keepsLabels = false;
+  /** Whether anything is known here of labels: before that, no change of them is of interest. */
+  private knowsLabels = false;
+  /** Tag of the names in an index, by the tag of that: names change less often than revisions. */
+  private named: { readonly indexTag: string; readonly list: ChannelNameList } | undefined;
+
+  constructor(dependencies: UpstreamLedgerDependencies) {
+    this.dependencies = dependencies;
+    this.labelChanges = new LabelChangeReader((after) => this.callLabelChanges(after));
+  }
+
+  /** Takes note of labels that devices of this edge have sent: their changes elsewhere matter from now on. */
+  noteLabels(): void {
+    this.knowsLabels = true;
+  }
+
+  async listChannelNames(
+    heldTag: string | undefined,
+    countMax: number,
+  ): Promise<ChannelNameList | undefined> {
+    this.demandFresh();
+    const { state } = this.dependencies;
+    const indexTag = state.tag ?? '';
+    if (this.named?.indexTag !== indexTag) {
+      const channels = state.names.slice(0, countMax);
+      const list = { tag: namesTag(channels), channels, isComplete: state.isComplete };
+      this.named = { indexTag, list };
+    }
+    const { list } = this.named;
+    return list.tag === heldTag ? undefined : list;
+  }
+
+  async readRevisions(channelIds: readonly string[]): Promise<PresentRevisions> {
+    this.demandFresh();
+    const { state } = this.dependencies;
+    return { epoch: state.epoch, revisions: state.revisionsOf(channelIds) };
+  }
+
+  async readSnapshot(
+    app: string,
+    channel: string,
+    known?: ServingSnapshot,
+  ): Promise<SnapshotLookup> {
+    this.demandFresh();
+    const { state, client } = this.dependencies;
+    const found = state.find(app, channel);
+    if (typeof found === 'string') return found;
+    const atLeast = state.newestOf(found.channelId);
+    const call: UpstreamCall = {
+      method: 'POST',
+      path: 'snapshot',
+      body: {
+        ...{ app: found.appRef, channel, atLeast },
+        known: known?.releases.map(({ edition }) => edition) ?? [],
+      },
+      timeoutMs: SNAPSHOT_MS_MAX,
+    };
+    const answer = await this.ask('snapshot', call);
+    const name = { app: found.appRef, channel };
+    const snapshot = await this.assemble(answer, known, name, call);
+    if (snapshot.channelId !== found.channelId) {
+      client.refuse('malformed', call, 'its snapshot is of another channel');
+    }
+    // That of the record is what the index says: a call may have led to another copy of it.
+    if (snapshot.epoch > state.epoch) {
+      throw new Unavailable('upstream', new Error('it is in a later epoch than its index'));
+    }
+    if (compareServing(snapshot, state.newestOf(found.channelId)) < 0) {
+      client.refuse('replayed', call, 'its snapshot is older than what is known');
+    }
+    state.see(snapshot.channelId, snapshot);
+    return snapshot;
+  }
+
+  async recordFirstOffer(
+    channelId: string,
+    releaseId: string,
+    order: ServingOrder,
+  ): Promise<boolean> {
+    const { state, client } = this.dependencies;
+    const { appRef: app, channel } = this.channelOf(channelId);
+    const { epoch, revision } = order;
+    const call: UpstreamCall = {
+      method: 'POST',
+      path: 'offer',
+      body: { app, channel, state: { epoch, revision }, release: releaseId },
+      timeoutMs: OFFER_MS_MAX,
+    };
+    const answer = await this.ask('offer', call);
+    if (answer.releaseId !== releaseId) {
+      client.refuse('malformed', call, 'its answer is about another release');
+    }
+    // The state that it has instead is to be read next, whatever the index says by then.
+    if (!answer.isRecorded) state.see(channelId, answer);
+    return answer.isRecorded;
+  }
+
+  async readTime(): Promise<number> {
+    const call = { method: 'GET', path: 'time', timeoutMs: CALL_MS_MAX } as const;
+    return (await this.ask('time', call)).at;
+  }
+
+  async readLabels(devices: readonly DeviceName[]): Promise<readonly RecordedLabels[]> {
+    this.keepsLabels = true;
+    this.noteLabels();
+    const body = { devices: devices.map(({ appId, deviceId }) => ({ appId, deviceId })) };
+    const call = { method: 'POST', path: 'labels', body, timeoutMs: CALL_MS_MAX } as const;
+    const { labels, areRecorded } = await this.ask('labels', call);
+    const read = labels.map((each, place) => {
+      return { ...storedLabels(each), isRecorded: areRecorded[place] === true };
+    });
+    const isAnswer =
+      read.length === devices.length &&
+      read.every(({ appId, deviceId }, place) => {
+        return appId === devices[place]?.appId && deviceId === devices[place].deviceId;
+      });
+    if (!isAnswer) this.dependencies.client.refuse('malformed', call, 'it names other devices');
+    return read;
+  }
+
+  async readLabelChanges(after: number | undefined, limit: number): Promise<LabelChanges> {
+    if (this.knowsLabels) return this.labelChanges.read(after, limit);
+    this.demandFresh();
+    return { epoch: this.dependencies.state.epoch, newest: 0, changed: [] };
+  }
+
+  /** Not for an edge: check-ins that nobody waits for are handed over from its journal. */
+  recordCheckIns(): Promise<never> {
+    throw new Error('an edge hands its check-ins over from its journal');
+  }
+
+  async recordAwaited(checkIns: readonly CheckIn[]): Promise<readonly StoredLabels[]> {
+    return (await this.recordChecks(checkIns)).labels;
+  }
+
+  /** Records check-ins that devices wait for, under the bounds of the upstream. */
+  async recordChecks(checkIns: readonly CheckIn[]): Promise<RecordedChecks> {
+    if (checkIns.length === 0) return NOTHING_LEFT_OUT;
+    this.keepsLabels = true;
+    this.noteLabels();
+    const body = writeCheckIns(checkIns);
+    const path = 'check-ins/awaited';
+    const call = { method: 'POST', path, body, timeoutMs: CALL_MS_MAX } as const;
+    const { labels, unadmitted } = await this.ask('recorded', call);
+    return {
+      labels: labels.map(storedLabels),
+      unadmitted: unadmitted.map(([appId, deviceId]) => {
+        return { appId, deviceId, network: undefined, bound: 'app' };
+      }),
+      left: [],
+    };
+  }
+
+  async confirm(): Promise<void> {
+    this.demandFresh();
+  }
+
+  /** Returns the epoch of the upstream, which alone can tell whether its ledger went back. */
+  async raiseEpoch(): Promise<RaisedEpoch> {
+    this.demandFresh();
+    return { epoch: this.dependencies.state.epoch, isRaised: false };
+  }
+
+  /** Tells the upstream of first offers that it does not know of, as if they were made now. */
+  async restoreOffers(channelId: string, releaseIds: readonly string[]): Promise<number> {
+    const order = this.dependencies.state.newestOf(channelId);
+    let restored = 0;
+    for (const releaseId of releaseIds.slice(0, MARKS_MAX)) {
+      if (await this.recordFirstOffer(channelId, releaseId, order)) restored += 1;
+    }
+    return restored;
+  }
+
+  async isReachable(): Promise<boolean> {
+    return this.dependencies.follower.isFresh;
+  }
+
+  /** Returns why it is not reachable, as the error of a call. */
+  lastFailure(): Unavailable {
+    const failure = this.dependencies.lastFailure();
+    const cause = failure instanceof Unavailable ? failure.cause : failure;
+    return new Unavailable('upstream', cause ?? new Error('it has not answered for some seconds'));
+  }
+
+  async close(): Promise<void> {
+    this.dependencies.client.close();
+  }
+
+  private demandFresh(): void {
+    if (!this.dependencies.follower.isFresh) throw this.lastFailure();
+  }
+
+  private channelOf(channelId: string): ChannelName {
+    const channel = this.dependencies.state.findById(channelId);
+    if (channel !== undefined) return channel;
+    throw new Unavailable('upstream', new Error('it does not name the channel'));
+  }
+
+  /** Puts a snapshot together; asks for the releases that did not fit into the answer. */
+  private async assemble(
+    { index: text, releases }: EdgeSnapshotAnswer,
+    known: ServingSnapshot | undefined,
+    channel: { readonly app: string; readonly channel: string },
+    call: UpstreamCall,
+  ): Promise<ServingSnapshot> {
+    const index = parseIndex(text);
+    if (index === undefined) {
+      return this.dependencies.client.refuse('malformed', call, 'its snapshot cannot be read');
+    }
+    const texts = new Map(Object.entries(releases));
+    const read = async (editions: readonly string[]) => {
+      await this.complete(texts, editions, channel);
+      return editions.map((edition) => texts.get(edition));
+    };
+    const snapshot = await assembleSnapshot(index, known, read).catch((error: unknown) => {
+      const isMalformed = error instanceof MalformedIndex || error instanceof MalformedRelease;
+      if (!isMalformed) throw error;
+      return this.dependencies.client.refuse('malformed', call, error.message);
+    });
+    if (snapshot !== undefined) return snapshot;
+    throw new Unavailable('upstream', new Error('the channel changed while it was read'));
+  }
+
+  /** Asks for texts that are missing, until all are there or the upstream has no more of them. */
+  private async complete(
+    texts: Map<string, string>,
+    editions: readonly string[],
+    channel: { readonly app: string; readonly channel: string },
+  ): Promise<void> {
+    for (;;) {
+      const missing = editions.filter((edition) => !texts.has(edition));
+      if (missing.length === 0) return;
+      const answer = await this.ask('releases', {
+        method: 'POST',
+        path: 'releases',
+        body: { ...channel, editions: missing },
+        timeoutMs: SNAPSHOT_MS_MAX,
+      });
+      const found = missing.filter((edition) => answer.releases[edition] !== undefined);
+      if (found.length === 0) return;
+      for (const edition of found) texts.set(edition, answer.releases[edition] ?? '');
+    }
+  }
+
+  private async callLabelChanges(after: number | undefined) {
+    const path = after === undefined ? 'label-changes' : `label-changes?after=${after}`;
+    return this.ask('label-changes', { method: 'GET', path, timeoutMs: CALL_MS_MAX });
+  }
+
+  /** Makes a call; one that the upstream refuses as wrong is one that it cannot answer. */
+  private async ask<Kind extends Parameters<UpstreamClient['call']>[0]>(
+    kind: Kind,
+    call: UpstreamCall,
+  ) {
+    try {
+      const proven = await this.dependencies.client.call(kind, call);
+      if (proven !== undefined) return proven.answer;
+    } catch (error) {
+      if (error instanceof RefusedByUpstream) throw new Unavailable('upstream', error);
+      throw error;
+    }
+    return this.dependencies.client.refuse('malformed', call, 'it answers nothing');
+  }
+}
+
+function storedLabels([appId, deviceId, revision, labels]: EdgeLabels): StoredLabels {
+  return { appId, deviceId, revision, labels: new Map(labels) };
+}
+
+/** Returns a text that another list of names does not have: names never change, so the ids are enough. */
+function namesTag(channels: readonly ChannelName[]): string {
+  return channels
+    .map(({ channelId }) => channelId)
+    .sort()
+    .join(' ');
+}

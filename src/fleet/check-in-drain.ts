@@ -1,0 +1,253 @@
+// Moves check-ins from the engine into the ledger. Any number of nodes may run the drain: they share the
+// work, and batches that a node took and did not finish before it died are taken over by another.
+//
+//   take ──▶ leave out what is on record ──▶ record in one statement ──▶ acknowledge ──▶ rest ──▶ take …
+//                                              │ ledger away: wait, record the same again (idempotent);
+//                                              │ nothing is acknowledged
+//
+// A device's check-ins come through one stream of the queue, and a stream is one drain's at a time: so drains
+// write side by side, in parts of the ledger that no other one locks.
+//
+// No request waits for the drain, so it yields to serving: it rests three times as long as it worked, until
+// it falls behind. Otherwise a database on the same machine would take a core from the service.
+
+import { randomUUID } from 'node:crypto';
+import { Unavailable } from '../contract/unavailable.ts';
+import { type CheckIn, coalesceCheckIns, deviceKey } from '../domain/fleet/check-in.ts';
+import { type BackOff, backOffMs } from '../flow/back-off.ts';
+import { pause } from '../flow/pause.ts';
+import type { Log } from '../observe/log.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import type { CheckInBatch, CheckInQueue } from '../store/check-in-queue.ts';
+import type { Admission } from './admission.ts';
+import type { DeviceLabels } from './device-labels.ts';
+import type { LedgerClock } from './ledger-clock.ts';
+import type { RecordMemory } from './record-cache.ts';
+
+const ROWS_PER_STATEMENT_MAX = 2000;
+/** Bounds of the number of batches that are taken at a time: of large ones few fill a statement. */
+const BATCHES = { min: 8, max: 128 };
+const WAIT_MS = 500;
+/**
+ * Milliseconds after which a taken batch counts as abandoned: longer than any statement may take, so its node
+ * is dead.
+ */
+const ABANDONED_MS = 30_000;
+/** Age in milliseconds of the oldest check-in above which the drain works without rests. */
+const BEHIND_MS = 15_000;
+const REST_FACTOR = 3;
+const REST_MS_MAX = 1000;
+const BACK_OFF: BackOff = { minMs: 100, maxMs: 2000 };
+/** Milliseconds by which the clocks of processes may differ. */
+const AHEAD_MS_MAX = 1000;
+
+export type DrainDependencies = {
+  readonly queue: CheckInQueue;
+  readonly admission: Pick<Admission, 'record'>;
+  /** What the process knows of the record; several drains of a process share it. */
+  readonly memory: Pick<RecordMemory, 'writer' | 'confirm' | 'sift' | 'note'>;
+  /** Streams of the queue that are this drain's at the moment. */
+  readonly streams: () => readonly number[];
+  readonly labels: Pick<DeviceLabels, 'remember' | 'tellLost'>;
+  readonly clock: Pick<LedgerClock, 'now' | 'aheadMs'>;
+  readonly metrics: Metrics;
+  readonly log: Log;
+};
+
+export class CheckInDrain {
+  private readonly dependencies: DrainDependencies;
+  private readonly taker = randomUUID();
+  private readonly stopping = new AbortController();
+  private running: Promise<void> | undefined;
+  /** Failures since check-ins were last recorded. */
+  private failures = 0;
+  /** Batches that were taken and are not acknowledged yet. */
+  private inHand: readonly CheckInBatch[] = [];
+  /** Number of batches that are taken at a time. */
+  private batchesMax = BATCHES.min;
+  /** Time of the oldest check-in that was taken and is not recorded, in milliseconds since 1970. */
+  private oldestAt: number | undefined;
+
+  constructor(dependencies: DrainDependencies) {
+    this.dependencies = dependencies;
+  }
+
+  /** Age in milliseconds of the oldest check-in that was taken and is not recorded; 0 when there is none. */
+  get behindMs(): number {
+    return this.oldestAt === undefined
+      ? 0
+      : Math.max(0, this.dependencies.clock.now() - this.oldestAt);
+  }
+
+  /** Drains until `stop`. */
+  start(): void {
+    this.running ??= this.run();
+  }
+
+  /** Stops soon. Batches in hand that were not recorded stay in the engine's queue. */
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    await this.running;
+  }
+
+  /** Records everything in hand and in the queue, and returns; for an engine that ends with this process. */
+  async finish(deadlineMs: number): Promise<void> {
+    await this.stop();
+    const deadline = performance.now() + deadlineMs;
+    while (performance.now() < deadline) {
+      if (this.inHand.length === 0) this.inHand = await this.take(0);
+      if (this.inHand.length === 0 || !(await this.settleOnce())) return;
+    }
+  }
+
+  private async run(): Promise<void> {
+    while (!this.stopping.signal.aborted) {
+      this.inHand = await this.take(WAIT_MS);
+      this.oldestAt = oldestOf(this.inHand);
+      if (this.inHand.length === 0) continue;
+      this.fitBatches();
+      const begin = performance.now();
+      const isBehind = this.behindMs > BEHIND_MS;
+      await this.settle();
+      if (!isBehind) await this.rest(performance.now() - begin);
+    }
+  }
+
+  private async rest(workedMs: number): Promise<void> {
+    await pause(Math.min(workedMs * REST_FACTOR, REST_MS_MAX), this.stopping.signal);
+  }
+
+  private async take(waitMs: number): Promise<readonly CheckInBatch[]> {
+    try {
+      return await this.dependencies.queue.takeCheckIns(
+        this.taker,
+        this.batchesMax,
+        waitMs,
+        ABANDONED_MS,
+        this.dependencies.streams(),
+      );
+    } catch (error) {
+      this.report(error, 'check-in-take');
+      await this.backOff();
+      return [];
+    }
+  }
+
+  /**
+   * Takes more batches from now on when as many as allowed did not fill a statement, fewer when they filled
+   * two. A statement costs some milliseconds whatever is in it, and how large a batch is depends on the load
+   * of a process and on the number of streams, over which it spreads its check-ins.
+   */
+  private fitBatches(): void {
+    const rows = this.inHand.reduce((sum, { checkIns }) => sum + checkIns.length, 0);
+    const isWhole = this.inHand.length >= this.batchesMax;
+    if (isWhole && rows < ROWS_PER_STATEMENT_MAX) {
+      this.batchesMax = Math.min(this.batchesMax * 2, BATCHES.max);
+    } else if (rows > 2 * ROWS_PER_STATEMENT_MAX) {
+      this.batchesMax = Math.max(this.batchesMax / 2, BATCHES.min);
+    }
+  }
+
+  /** Records the batches in hand, retrying for as long as the ledger is unavailable. */
+  private async settle(): Promise<void> {
+    while (!this.stopping.signal.aborted) {
+      if (await this.settleOnce()) return;
+      await this.backOff();
+    }
+  }
+
+  /** Time after which no check-in can be; endless while the ledger's time is not known. */
+  private get latestMs(): number {
+    const { clock } = this.dependencies;
+    return clock.aheadMs === undefined ? Number.POSITIVE_INFINITY : clock.now() + AHEAD_MS_MAX;
+  }
+
+  private async settleOnce(): Promise<boolean> {
+    const { queue, memory, metrics } = this.dependencies;
+    const distinct = coalesceCheckIns(datedBy(this.latestMs, this.inHand));
+    try {
+      await memory.confirm(distinct);
+      const needed = memory.sift(distinct);
+      for (let from = 0; from < needed.length; from += ROWS_PER_STATEMENT_MAX) {
+        await this.record(needed.slice(from, from + ROWS_PER_STATEMENT_MAX));
+      }
+      if (needed.length < distinct.length) {
+        metrics.checkIns.add('stored', distinct.length - needed.length);
+      }
+      await queue.acknowledgeCheckIns(this.inHand.map(({ id }) => id));
+      this.inHand = [];
+      this.failures = 0;
+      return true;
+    } catch (error) {
+      this.report(error, 'check-in-record');
+      return false;
+    }
+  }
+
+  /**
+   * Records check-ins. When the ledger refuses a statement for a reason other than being unavailable, its
+   * halves are recorded separately, down to the one row at fault, which is dropped: it would be refused for
+   * ever and block all others.
+   */
+  private async record(checkIns: readonly CheckIn[]): Promise<void> {
+    const { admission, labels, memory, metrics, log } = this.dependencies;
+    try {
+      const result = await admission.record(checkIns, 'queued', memory.writer);
+      memory.note(checkIns, result);
+      const { labels: stored, unadmitted } = result;
+      await labels.remember(stored, checkIns, 'queued');
+      if (unadmitted.length > 0) {
+        const labelled = new Set(
+          checkIns.filter((each) => each.labels !== undefined).map(deviceKey),
+        );
+        await labels.tellLost(unadmitted.filter((each) => labelled.has(deviceKey(each))));
+      }
+      metrics.checkIns.add('stored', checkIns.length - unadmitted.length);
+      if (unadmitted.length > 0) metrics.checkIns.add('unadmitted', unadmitted.length);
+    } catch (error) {
+      if (error instanceof Unavailable) throw error;
+      if (checkIns.length > 1) {
+        const middle = checkIns.length >> 1;
+        await this.record(checkIns.slice(0, middle));
+        await this.record(checkIns.slice(middle));
+        return;
+      }
+      metrics.checkIns.add('dropped');
+      log.error({ err: error }, 'a check-in could not be recorded');
+    }
+  }
+
+  private async backOff(): Promise<void> {
+    this.failures += 1;
+    await pause(backOffMs(BACK_OFF, this.failures), this.stopping.signal);
+  }
+
+  /**
+   * Reports an error. An unavailable store is expected; anything else is a bug, and the drain keeps trying
+   * all the same.
+   */
+  private report(error: unknown, place: string): void {
+    const { metrics, log } = this.dependencies;
+    metrics.faults.add(place);
+    if (error instanceof Unavailable) log.debug({ err: error, place }, 'check-ins wait');
+    else log.error({ err: error, place }, 'check-ins could not be recorded');
+  }
+}
+
+/**
+ * Returns check-ins in their order, none later than this time. One may be where the ledger's clock was put
+ * back, or an edge began without its upstream and went by a wrong clock: it would count as later than all
+ * that its device says until then.
+ */
+function datedBy(latestMs: number, batches: readonly CheckInBatch[]): readonly CheckIn[] {
+  return batches.flatMap(({ checkIns }) =>
+    checkIns.map((each) => (each.at > latestMs ? { ...each, at: latestMs } : each)),
+  );
+}
+
+/** Time of the earliest of these check-ins, in milliseconds since 1970; undefined when there are none. */
+function oldestOf(batches: readonly CheckInBatch[]): number | undefined {
+  // Batches of a stream come in their order, and those of several streams one stream after the other.
+  const begins = batches.flatMap(({ checkIns }) => checkIns[0]?.at ?? []);
+  return begins.length === 0 ? undefined : Math.min(...begins);
+}

@@ -1,0 +1,136 @@
+// The device rate limit: 120 requests a minute over all device endpoints. A single process decides at once.
+// One of several processes asks the engine, but only about busy devices, and decides alone when the engine
+// does not answer: the limit protects the service, so a lost engine must neither lock devices out nor lift
+// the limit. `DeviceWindows` states the guarantees.
+
+import { randomBytes } from 'node:crypto';
+// Imported, because the global `performance` is a getter that every access would call.
+import { performance } from 'node:perf_hooks';
+import { type Failure, failUntil } from '../contract/failure.ts';
+import { Unavailable } from '../contract/unavailable.ts';
+import { ADMITTED, DeviceWindows, MUST_SETTLE } from '../domain/fleet/device-windows.ts';
+import type { Claim } from '../domain/fleet/request-rings.ts';
+import type { DeviceDebt } from '../domain/fleet/shared-window.ts';
+import { Batcher } from '../flow/batcher.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import type { DeviceRates } from '../store/device-rates.ts';
+import type { RateDecision } from '../store/rate-decision.ts';
+
+export type LimitDevicesOptions = {
+  readonly engine: DeviceRates;
+  /** Whether other processes serve the same devices. */
+  readonly isShared: boolean;
+  readonly metrics: Pick<Metrics, 'deviceLimit' | 'faults'>;
+  /** Clock in milliseconds that never goes back; default: the process's monotonic clock. */
+  readonly now?: () => number;
+  /** Maximum number of devices counted at a time; a power of two. */
+  readonly capacity?: number;
+  readonly busyCapacity?: number;
+};
+
+/**
+ * Default number of counted devices (40 MiB): a fleet of a million that asks within a minute, or ten million
+ * within ten.
+ */
+const CAPACITY_DEFAULT = 2 ** 20;
+/**
+ * Default number of busy devices, which ask more often than every five seconds (21 MiB when all are in use).
+ */
+const BUSY_CAPACITY_DEFAULT = 2 ** 15;
+/**
+ * Maximum number of devices per call of the engine, which is blocked for about a millisecond by that many.
+ */
+const BATCH_SIZE_MAX = 100;
+/** Maximum number of concurrent calls; other commands to the engine queue behind them. */
+const BATCHES_MAX = 16;
+const PENDING_MAX = 10_000;
+
+export class LimitDevices {
+  readonly windows: DeviceWindows;
+  private readonly options: LimitDevicesOptions;
+  private readonly clock: () => number;
+  /** Name of this process, unique among all processes: the engine attributes owed requests by it. */
+  private readonly name = randomBytes(9).toString('base64url');
+  private readonly settling: Batcher<DeviceDebt, RateDecision>;
+  private nowMs = 0;
+
+  constructor(options: LimitDevicesOptions) {
+    const { engine, isShared, capacity, busyCapacity } = options;
+    this.options = options;
+    this.clock = options.now ?? (() => performance.now());
+    this.windows = new DeviceWindows({
+      capacity: capacity ?? CAPACITY_DEFAULT,
+      ringCapacity: busyCapacity ?? BUSY_CAPACITY_DEFAULT,
+      isShared,
+    });
+    this.settling = new Batcher({
+      ask: (debts) => engine.settleDevices(debts),
+      batchSizeMax: BATCH_SIZE_MAX,
+      batchesMax: BATCHES_MAX,
+      pendingMax: PENDING_MAX,
+    });
+  }
+
+  /**
+   * Counts a request of the device with these hashes (`hashText`, `secondHash`). Returns 0 when it is
+   * allowed, the seconds for `Retry-After`, or `MUST_SETTLE`, after which `later` must be called in the same
+   * turn.
+   */
+  now(hash: number, tag: number): number {
+    this.nowMs = Math.floor(this.clock());
+    const waitMs = this.windows.admit(hash, tag, this.nowMs);
+    return waitMs > 0 ? this.refuse(waitMs) : waitMs;
+  }
+
+  /** Decides a request after `MUST_SETTLE`: 0 when it is allowed, or the seconds for `Retry-After`. */
+  async later(hash: number, tag: number): Promise<number> {
+    const claim = this.windows.claim(hash, tag, this.nowMs);
+    const decision = await this.settle(hash, tag, claim);
+    const nowMs = Math.floor(this.clock());
+    if (decision === undefined) {
+      const waitMs = this.windows.unanswered(hash, tag, claim, nowMs);
+      return waitMs === ADMITTED ? ADMITTED : this.refuse(waitMs);
+    }
+    if (decision.isAllowed) {
+      this.windows.allowed(hash, tag, claim, nowMs);
+      return ADMITTED;
+    }
+    // Rounded up, so that a client that waits exactly this long is not early by the engine's clock.
+    this.windows.refused(hash, tag, claim, decision.waitMs, nowMs + 1);
+    return this.refuse(decision.waitMs);
+  }
+
+  /** Decides a request for callers that may wait: the refusal, or undefined when it is allowed. */
+  async limit(hash: number, tag: number): Promise<Failure<'rateLimited'> | undefined> {
+    const first = this.now(hash, tag);
+    const seconds = first === MUST_SETTLE ? await this.later(hash, tag) : first;
+    return seconds === ADMITTED ? undefined : refusalOf(seconds);
+  }
+
+  /** Returns the engine's decision, or undefined when it does not answer. */
+  private async settle(hash: number, tag: number, claim: Claim): Promise<RateDecision | undefined> {
+    const { requestId, owed } = claim;
+    const device = `${hash.toString(16)}.${tag.toString(16)}`;
+    try {
+      this.options.metrics.deviceLimit.add('settled');
+      return await this.settling.ask({ device, process: this.name, requestId, owed });
+    } catch (error) {
+      if (!(error instanceof Unavailable)) {
+        this.windows.unanswered(hash, tag, claim, this.nowMs);
+        throw error;
+      }
+      this.options.metrics.faults.add('device-rate');
+      return undefined;
+    }
+  }
+
+  private refuse(waitMs: number): number {
+    this.options.metrics.deviceLimit.add('refused');
+    return Math.max(1, Math.ceil(waitMs / 1000));
+  }
+}
+
+/** Builds the refusal of a device that must wait this many seconds. */
+export function refusalOf(retryAfterSeconds: number): Failure<'rateLimited'> {
+  return failUntil('rateLimited', retryAfterSeconds * 1000);
+}

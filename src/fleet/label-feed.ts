@@ -1,0 +1,70 @@
+// Brings the engine's labels up to the ledger's changes. Whoever records labels tells the engine at once; the
+// feed finds what it was not told, because it did not answer, or lost it, or the process ended before.
+//
+// The engine holds the position up to which it has all changes, so any process of any node may feed it, each
+// where the one before ended. When the changes after that position are too many, or cannot be known, no
+// cached labels are believed any more until the ledger has confirmed them.
+
+import type { Log } from '../observe/log.ts';
+import type { Engine } from '../store/engine.ts';
+import type { LabelPosition } from '../store/label-store.ts';
+import type { Ledger } from '../store/ledger.ts';
+
+/** Maximum number of devices whose labels are read and put at a time. */
+const PAGE_SIZE = 500;
+/** Maximum number of pages of one turn; the rest waits for the next one. */
+const PAGES_MAX = 100;
+/** Number of changes above which asking the ledger when a device asks is less work than reading them. */
+const BACKLOG_MAX = 50_000;
+
+export type LabelFeedDependencies = {
+  readonly ledger: Pick<Ledger, 'readLabelChanges'>;
+  readonly engine: Pick<Engine, 'putLabels' | 'readLabelPosition' | 'moveLabelPosition'>;
+  readonly log: Log;
+};
+
+export class LabelFeed {
+  private readonly dependencies: LabelFeedDependencies;
+
+  constructor(dependencies: LabelFeedDependencies) {
+    this.dependencies = dependencies;
+  }
+
+  /** Feeds the engine until it has all changes. Rejects with `Unavailable` when a store does not answer. */
+  async feed(): Promise<void> {
+    for (let page = 0; page < PAGES_MAX; page++) {
+      if (await this.feedPage()) return;
+    }
+  }
+
+  /** Returns whether the engine now has all changes that there were. */
+  private async feedPage(): Promise<boolean> {
+    const { ledger, engine } = this.dependencies;
+    const held = await engine.readLabelPosition();
+    const { epoch, newest, changed } = await ledger.readLabelChanges(held?.position, PAGE_SIZE);
+    const present = { epoch, position: newest };
+    if (held === undefined || !canFollow(held, present)) {
+      await this.doubt(held, present);
+      return true;
+    }
+    const last = changed.at(-1);
+    if (last === undefined) return true;
+    await engine.putLabels(changed);
+    // When another process was quicker, its position stays, and the next page begins there.
+    await engine.moveLabelPosition(held, { epoch, position: last.position }, false);
+    return last.position === newest;
+  }
+
+  private async doubt(held: LabelPosition | undefined, present: LabelPosition): Promise<void> {
+    const { engine, log } = this.dependencies;
+    const isMoved = await engine.moveLabelPosition(held, present, true);
+    if (!isMoved || held === undefined) return;
+    log.warn({ held, present }, 'cached labels are read from the ledger again');
+  }
+}
+
+/** Whether all changes between the two positions are known, and few enough to be read. */
+function canFollow(held: LabelPosition, present: LabelPosition): boolean {
+  const distance = present.position - held.position;
+  return held.epoch === present.epoch && distance >= 0 && distance <= BACKLOG_MAX;
+}

@@ -1,0 +1,194 @@
+// Memory of which labels are already recorded for which devices, so that a device that sends the same labels
+// with every check causes no store access after the first. Only hashes are kept, in fixed memory; the labels
+// themselves stay in the stores.
+//
+// An entry is valid until the device's labels change. Every change is announced to all processes, and entries
+// also expire in case an announcement was lost. A stale entry does little harm: decisions never use it; it
+// only delays writing back a label that was changed elsewhere at the same moment. One that is valid no more
+// still tells whether the device sends other labels now, which need no look at the stores.
+
+import { hashText } from '../domain/decision/cohort.ts';
+import { secondHash } from '../domain/decision/second-hash.ts';
+import type { Labels } from '../domain/decision/targeting.ts';
+import { tagLabels } from '../domain/fleet/labels.ts';
+import { NOTED_REVISION } from '../store/deleted-revision.ts';
+import type { DeviceName } from '../store/label-store.ts';
+
+/**
+ * Number of sets, a power of two, with four entries each: 16 MiB in all, which the machine provides only as
+ * it is used.
+ */
+const SETS = 2 ** 18;
+const WAYS = 4;
+const WORDS = 4;
+const TTL_MS = 600_000;
+
+/**
+ * Words of an entry: a hash of the device, a hash of its labels mixed with a second hash of the device, the
+ * labels' revision, and the time it was made. Four words, so that a set takes about one cache line.
+ */
+const [TAG, SAID, REVISION, TIME] = [0, 1, 2, 3];
+
+// Revisions of labels that were sent, below those of all labels that are on record.
+
+/** Nothing asks for the labels: what is announced first of the device's labels counts as their record. */
+const SENT = -1;
+/**
+ * A release asks for them: they are noted again until something on record is announced of the device, and
+ * then looked up.
+ */
+const SENT_ASKED_FOR = -2;
+/** Something was announced since they were sent: their own record, or another one. */
+const IN_DOUBT = -3;
+
+export class StoredLabelMemory {
+  private readonly words = new Int32Array(SETS * WAYS * WORDS);
+  private readonly now: () => number;
+  /** Time of the latest `clear`, in whole milliseconds. */
+  private clearedMs = Number.NEGATIVE_INFINITY;
+  /** Index of the entry that is replaced next in a full set. */
+  private turn = 0;
+  // Cached hash of the latest app id: consecutive requests mostly belong to the same app.
+  private appId = '';
+  private appTag = secondHash('');
+
+  /** `now` returns milliseconds that never go back. */
+  constructor(now: () => number = () => performance.now()) {
+    this.now = now;
+  }
+
+  /** Remembers that the device's record contains these labels (and possibly others) at this revision. */
+  note(device: DeviceName, labels: Labels, revision: number): void {
+    this.put(device, tagLabels(labels), revision);
+  }
+
+  /**
+   * Remembers labels that were sent to be recorded. The first announcement of the device's labels counts as
+   * that of these, unless a release asks for them: then they are not held, and it leaves them in doubt.
+   * `NOT_RECORDED` forgets them.
+   */
+  noteSent(device: DeviceName, labelsTag: number, areAskedFor: boolean): void {
+    this.put(device, labelsTag, areAskedFor ? SENT_ASKED_FOR : SENT);
+  }
+
+  /** Returns whether labels with this hash were sent, and labels of the device were announced since. */
+  isInDoubt(device: DeviceName, labelsTag: number): boolean {
+    const at = this.findSaid(device, labelsTag);
+    return this.words[at + REVISION] === IN_DOUBT && this.isValid(at);
+  }
+
+  /**
+   * Returns whether a look at the stores would not find labels with this hash on record: the device sent
+   * other ones before, or it sent these and nothing was announced of it since. False for a device of which
+   * nothing is known here.
+   */
+  areNew(device: DeviceName, labelsTag: number): boolean {
+    const hash = hashText(device.deviceId) | 0;
+    const at = this.find(hash, this.tagOf(device));
+    if (at === undefined) return false;
+    if (this.words[at + SAID] !== (labelsTag ^ hash)) return true;
+    return this.words[at + REVISION] === SENT_ASKED_FOR && this.isValid(at);
+  }
+
+  private put(device: DeviceName, labelsTag: number, revision: number): void {
+    const { words } = this;
+    const hash = hashText(device.deviceId) | 0;
+    const tag = this.tagOf(device);
+    const at = this.find(hash, tag) ?? this.find(hash, 0) ?? this.nextOf(hash);
+    words[at + TAG] = tag;
+    words[at + SAID] = labelsTag ^ hash;
+    words[at + REVISION] = revision | 0;
+    words[at + TIME] = this.now() | 0;
+  }
+
+  /** Returns whether the device's record is known to contain labels with this hash. */
+  holds(device: DeviceName, labelsTag: number): boolean {
+    const { words } = this;
+    const at = this.findSaid(device, labelsTag);
+    if (Number.isNaN(at) || (words[at + REVISION] as number) < SENT) return false;
+    return this.ageOf(at) < TTL_MS;
+  }
+
+  /** Invalidates the device's entry when it was made at an earlier revision of its labels. */
+  forget(device: DeviceName, revision: number): void {
+    const { words } = this;
+    const at = this.find(hashText(device.deviceId) | 0, this.tagOf(device));
+    if (at === undefined) return;
+    const known = words[at + REVISION] as number;
+    const isAskedFor = known < SENT;
+    if (isAskedFor && revision === NOTED_REVISION) return;
+    const isRecorded = revision > NOT_RECORDED && revision < NOTED_REVISION;
+    if (isAskedFor && isRecorded) words[at + REVISION] = IN_DOUBT;
+    else if (known === SENT && isRecorded) words[at + REVISION] = revision;
+    else if (known < revision) words.fill(0, at, at + WORDS);
+  }
+
+  /**
+   * Takes note of what was found on record, of which several changes may have become one: labels that were
+   * sent count as recorded only where the record consists of them. Otherwise as `forget`.
+   */
+  compare(device: DeviceName, labels: Labels, revision: number): void {
+    const hash = hashText(device.deviceId) | 0;
+    const at = this.find(hash, this.tagOf(device));
+    if (at === undefined) return;
+    const isSent = this.words[at + REVISION] === SENT;
+    const isOther = this.words[at + SAID] !== (tagLabels(labels) ^ hash);
+    if (isSent && isOther) this.words.fill(0, at, at + WORDS);
+    else this.forget(device, revision);
+  }
+
+  /** Invalidates all entries, because announcements may have been missed. */
+  clear(): void {
+    this.clearedMs = Math.floor(this.now());
+  }
+
+  /** Returns the offset of the device's entry when it is about labels with this hash, else NaN. */
+  private findSaid(device: DeviceName, labelsTag: number): number {
+    const hash = hashText(device.deviceId) | 0;
+    const at = this.find(hash, this.tagOf(device));
+    return at !== undefined && this.words[at + SAID] === (labelsTag ^ hash) ? at : Number.NaN;
+  }
+
+  private isValid(at: number): boolean {
+    return this.ageOf(at) < Number.POSITIVE_INFINITY;
+  }
+
+  /** Returns the age of an entry in milliseconds; infinite when all were invalidated since it was made. */
+  private ageOf(at: number): number {
+    const now = this.now();
+    // Kept modulo 2^32: what seems to come from the future is older than 24 days.
+    const ageMs = ((now | 0) - (this.words[at + TIME] as number)) | 0;
+    const isValid = ageMs >= 0 && ageMs < Math.floor(now) - this.clearedMs;
+    return isValid ? ageMs : Number.POSITIVE_INFINITY;
+  }
+
+  /** Returns the offset of the entry with this tag in the set of this hash, or undefined. */
+  private find(hash: number, tag: number): number | undefined {
+    const first = firstOf(hash);
+    for (let at = first; at < first + WAYS * WORDS; at += WORDS) {
+      if (this.words[at + TAG] === tag) return at;
+    }
+    return undefined;
+  }
+
+  /** Returns the second hash that identifies a device within its set; never 0, which marks an empty entry. */
+  private tagOf({ appId, deviceId }: DeviceName): number {
+    if (appId !== this.appId) {
+      this.appId = appId;
+      this.appTag = secondHash(appId);
+    }
+    return secondHash(deviceId, this.appTag) | 1;
+  }
+
+  private nextOf(hash: number): number {
+    this.turn = (this.turn + 1) % WAYS;
+    return firstOf(hash) + this.turn * WORDS;
+  }
+}
+
+function firstOf(hash: number): number {
+  return (hash & (SETS - 1)) * WAYS * WORDS;
+}
+
+/** Revision of a device that has no record, so that labels which were sent are lost. */
+export const NOT_RECORDED = 0;

@@ -1,0 +1,145 @@
+// Live activity of the fleet: every second each node shares the number of check-ins per app, with a bounded
+// sample, and the console pages that watch an app receive the sum over all nodes.
+
+import { LRUCache } from 'lru-cache';
+import type { ActivitySample, LiveActivity } from '../contract/console-fleet.ts';
+import { LIMIT } from '../contract/limit.ts';
+import { Unavailable } from '../contract/unavailable.ts';
+import type { CheckIn } from '../domain/fleet/check-in.ts';
+import { type CheckInPack, unpackCheckIns } from '../domain/fleet/check-in-pack.ts';
+import type { CheckInContext } from '../domain/fleet/interned-value.ts';
+import type { Log } from '../observe/log.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import type { Activity, ActivityStream } from '../store/activity-stream.ts';
+
+export type LiveWatcher = (activity: LiveActivity) => void;
+
+type Interval = { count: number; samples: ActivitySample[] };
+
+const INTERVAL_MS = 1000;
+const SAMPLES_PER_APP_MAX = LIMIT.liveSamplesMax;
+const APPS_MAX = 1000;
+
+export class ActivityBroadcast {
+  private readonly feed: ActivityStream;
+  private readonly metrics: Metrics;
+  private readonly log: Log;
+  private readonly watchers = new Map<string, Set<LiveWatcher>>();
+  private current = new Map<string, Interval>();
+  /** Latest samples of each app, the latest first, for pages that are opened later. */
+  private readonly latest = new LRUCache<string, readonly ActivitySample[]>({ max: APPS_MAX });
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(feed: ActivityStream, metrics: Metrics, log: Log) {
+    this.feed = feed;
+    this.metrics = metrics;
+    this.log = log;
+  }
+
+  /** Starts sharing and receiving activity, until `stop`. */
+  start(): void {
+    this.feed.onActivity((activities) => this.hear(activities));
+    this.timer = setInterval(() => void this.tell(), INTERVAL_MS);
+  }
+
+  stop(): void {
+    clearInterval(this.timer);
+    this.watchers.clear();
+  }
+
+  /** Counts a check-in; the first ones of an interval become its sample. */
+  note(checkIn: CheckIn): void {
+    const activity = this.activityOf(checkIn.appId);
+    if (activity === undefined) return;
+    activity.count += 1;
+    if (activity.samples.length < SAMPLES_PER_APP_MAX) activity.samples.push(sampleOf(checkIn));
+  }
+
+  /** Counts a batch of check-ins, with the effect of calling `note` for each of them. */
+  notePacked(batch: CheckInPack): void {
+    let isSampled = true;
+    for (const [appId, { count }] of batch.counts) {
+      const activity = this.activityOf(appId);
+      if (activity === undefined) continue;
+      activity.count += count;
+      if (activity.samples.length < SAMPLES_PER_APP_MAX) isSampled = false;
+    }
+    if (!isSampled) this.sample(batch);
+  }
+
+  /**
+   * Delivers an app's events to a listener until the returned function is called, the first one with the
+   * latest samples that this node has heard of, and a count of none. The caller bounds the number of
+   * listeners (`LivePlaces`).
+   */
+  watch(appId: string, watcher: LiveWatcher): () => void {
+    const latest = this.latest.get(appId);
+    if (latest !== undefined) watcher({ count: 0, samples: latest.toReversed() });
+    const watchers = this.watchers.get(appId) ?? new Set();
+    this.watchers.set(appId, watchers.add(watcher));
+    return () => {
+      if (!watchers.delete(watcher)) return;
+      if (watchers.size === 0) this.watchers.delete(appId);
+    };
+  }
+
+  /** Unpacks only as many check-ins of a batch as the samples of its apps still have room for. */
+  private sample(batch: CheckInPack): void {
+    const room = new Map<string, number>();
+    const isWanted = ({ appId }: CheckInContext): boolean => {
+      const left = room.get(appId) ?? this.roomOf(appId);
+      room.set(appId, left - 1);
+      return left > 0;
+    };
+    for (const checkIn of unpackCheckIns(batch, isWanted)) {
+      this.current.get(checkIn.appId)?.samples.push(sampleOf(checkIn));
+    }
+  }
+
+  private keep(appId: string, samples: readonly ActivitySample[]): void {
+    if (samples.length === 0) return;
+    const all = [...samples.toReversed(), ...(this.latest.get(appId) ?? [])];
+    this.latest.set(appId, all.slice(0, LIMIT.liveSamplesMax));
+  }
+
+  private roomOf(appId: string): number {
+    const activity = this.current.get(appId);
+    return activity === undefined ? 0 : SAMPLES_PER_APP_MAX - activity.samples.length;
+  }
+
+  /**
+   * Returns the app's activity of this interval; undefined when the bound of apps per interval is reached.
+   */
+  private activityOf(appId: string): Interval | undefined {
+    const known = this.current.get(appId);
+    if (known !== undefined || this.current.size >= APPS_MAX) return known;
+    const activity: Interval = { count: 0, samples: [] };
+    this.current.set(appId, activity);
+    return activity;
+  }
+
+  private async tell(): Promise<void> {
+    if (this.current.size === 0) return;
+    const activities = [...this.current].map(([appId, activity]) => ({ appId, ...activity }));
+    this.current = new Map();
+    try {
+      await this.feed.shareActivity(activities);
+    } catch (error) {
+      this.metrics.faults.add('live');
+      if (!(error instanceof Unavailable)) this.log.error({ err: error }, 'live feed failed');
+    }
+  }
+
+  private hear(activities: readonly Activity[]): void {
+    for (const { appId, count, samples } of activities) {
+      this.keep(appId, samples);
+      for (const watcher of this.watchers.get(appId) ?? []) watcher({ count, samples });
+    }
+  }
+}
+
+function sampleOf(checkIn: CheckIn): ActivitySample {
+  const { at, deviceId, channel, version, platform, source } = checkIn;
+  const isOffered = checkIn.offeredReleaseId !== undefined;
+  return { at, deviceId, channel, version, platform, source, isOffered };
+}

@@ -1,0 +1,173 @@
+// Routes of the management API for releases and apps (docs/contract.md 4.1 to 4.4).
+
+import type { Caller } from '../../access/api-keys.ts';
+import { type FailureKind, isFailure, type Outcome } from '../../contract/failure.ts';
+import type { Rehearsed } from '../../contract/rehearsed.ts';
+import type { KeyRight } from '../../contract/resource.ts';
+import type { RehearseChange } from '../../publishing/dry-run.ts';
+import { listReleases } from '../../publishing/list-releases.ts';
+import { promoteRelease } from '../../publishing/promote-release.ts';
+import type { SpreadChange } from '../../publishing/propagate-change.ts';
+import { type PublishedRelease, publishRelease } from '../../publishing/publish-release.ts';
+import { controlServing } from '../../publishing/releases.ts';
+import { withdrawRelease } from '../../publishing/withdraw-release.ts';
+import type { Ledger } from '../../store/ledger.ts';
+import type { Exchange } from '../exchange.ts';
+import { failureReply, jsonReply, type Reply } from '../reply.ts';
+import type { Route } from '../router.ts';
+import { readListQuery } from '../shape/list-query.ts';
+import { noteApp, parseBody } from '../shape/parse-shape.ts';
+import { readDryRun } from '../shape/read-dry-run.ts';
+import {
+  newReleaseOf,
+  promoteReleaseBody,
+  promotionOf,
+  publishReleaseBody,
+  releaseNameOf,
+  servingCallOf,
+  servingControlBody,
+  withdrawReleaseBody,
+} from '../shape/release-body.ts';
+import { effectFor } from './effect-for.ts';
+import { createGuard, type GuardDependencies } from './guard.ts';
+import { readRepeatableCall } from './repeatable-call.ts';
+
+export type ManageDependencies = GuardDependencies & {
+  readonly ledger: Ledger;
+  readonly spread: SpreadChange;
+  readonly rehearse: RehearseChange;
+  /** Seconds after which a device that asks again is written down again. */
+  readonly freshnessSeconds: number;
+};
+
+/** Builds the routes `/api/v1/releases` and `/api/v1/apps`. */
+export function manageRoutes(dependencies: ManageDependencies): readonly Route[] {
+  const { ledger, spread } = dependencies;
+  const guard = createGuard(dependencies);
+  const releases = '/api/v1/releases';
+  return [
+    {
+      method: 'POST',
+      path: releases,
+      handler: guard('publish', (caller, exchange) => publish(dependencies, caller, exchange)),
+    },
+    {
+      method: 'POST',
+      path: `${releases}/promote`,
+      handler: guard('publish', (caller, exchange) => promote(dependencies, caller, exchange)),
+    },
+    {
+      method: 'PATCH',
+      path: releases,
+      handler: guard('control', (caller, exchange) => control(dependencies, caller, exchange)),
+    },
+    {
+      method: 'DELETE',
+      path: releases,
+      handler: guard('publish', (caller, exchange) => withdraw(ledger, spread, caller, exchange)),
+    },
+    {
+      method: 'GET',
+      path: releases,
+      handler: guard(neededToList, async (caller, exchange) => {
+        const query = readListQuery(exchange.queryText);
+        noteApp(exchange, query);
+        return jsonReply(200, await listReleases(ledger, caller, query));
+      }),
+    },
+    {
+      method: 'GET',
+      path: '/api/v1/apps',
+      handler: guard('read', async ({ reach }) =>
+        jsonReply(200, { apps: await ledger.listApps(reach) }),
+      ),
+    },
+  ];
+}
+
+/**
+ * Rights that suffice: publishers may read one release by its name, to find out whether it is there already.
+ */
+function neededToList({ queryText }: Exchange): readonly KeyRight[] {
+  const { app, channel, version } = readListQuery(queryText);
+  const isOne = [app, channel, version].every((name) => name !== undefined);
+  return isOne ? ['read', 'publish'] : ['read'];
+}
+
+async function publish(
+  { ledger, spread, rehearse, freshnessSeconds }: ManageDependencies,
+  caller: Caller,
+  exchange: Exchange,
+): Promise<Reply> {
+  const body = await parseBody(exchange, publishReleaseBody);
+  if (isFailure(body)) return failureReply(body);
+  const release = newReleaseOf(body, freshnessSeconds);
+  if (isFailure(release)) return failureReply(release);
+  const isDryRun = readDryRun(exchange.queryText);
+  if (isFailure(isDryRun)) return failureReply(isDryRun);
+  if (isDryRun) return rehearsedReply(await rehearse.publish(caller, release), caller);
+  const call = await readRepeatableCall(caller, exchange);
+  if (isFailure(call)) return failureReply(call);
+  return publishedReply(await publishRelease(ledger, spread, caller, release, call));
+}
+
+async function promote(
+  { ledger, spread, rehearse, freshnessSeconds }: ManageDependencies,
+  caller: Caller,
+  exchange: Exchange,
+): Promise<Reply> {
+  const body = await parseBody(exchange, promoteReleaseBody);
+  if (isFailure(body)) return failureReply(body);
+  const promotion = promotionOf(body, freshnessSeconds);
+  if (isFailure(promotion)) return failureReply(promotion);
+  const isDryRun = readDryRun(exchange.queryText);
+  if (isFailure(isDryRun)) return failureReply(isDryRun);
+  if (isDryRun) return rehearsedReply(await rehearse.promote(caller, promotion), caller);
+  const call = await readRepeatableCall(caller, exchange);
+  if (isFailure(call)) return failureReply(call);
+  return publishedReply(await promoteRelease(ledger, spread, caller, promotion, call));
+}
+
+function publishedReply(published: Outcome<PublishedRelease, FailureKind>): Reply {
+  if (isFailure(published)) return failureReply(published);
+  const { release, isRepeated } = published;
+  const reply = jsonReply(201, { release });
+  return isRepeated ? { ...reply, headers: [['Idempotent-Replayed', 'true']] } : reply;
+}
+
+async function control(
+  { ledger, spread, rehearse }: ManageDependencies,
+  caller: Caller,
+  exchange: Exchange,
+): Promise<Reply> {
+  const body = await parseBody(exchange, servingControlBody);
+  if (isFailure(body)) return failureReply(body);
+  const isDryRun = readDryRun(exchange.queryText);
+  if (isFailure(isDryRun)) return failureReply(isDryRun);
+  const { name, change, reason } = servingCallOf(body);
+  if (isDryRun) return rehearsedReply(await rehearse.control(caller, name, change), caller);
+  const controlled = await controlServing(ledger, spread, caller, name, change, reason);
+  return isFailure(controlled) ? failureReply(controlled) : jsonReply(200, { release: controlled });
+}
+
+function rehearsedReply(
+  rehearsed: Outcome<Rehearsed<unknown>, FailureKind>,
+  caller: Caller,
+): Reply {
+  if (isFailure(rehearsed)) return failureReply(rehearsed);
+  const { release, findings, effect } = rehearsed;
+  return jsonReply(200, { release, findings, effect: effectFor(caller, effect) });
+}
+
+async function withdraw(
+  ledger: Ledger,
+  spread: SpreadChange,
+  caller: Caller,
+  exchange: Exchange,
+): Promise<Reply> {
+  const body = await parseBody(exchange, withdrawReleaseBody);
+  if (isFailure(body)) return failureReply(body);
+  const name = releaseNameOf(body);
+  const withdrawn = await withdrawRelease(ledger, spread, caller, name, body.reason);
+  return isFailure(withdrawn) ? failureReply(withdrawn) : jsonReply(200, { release: withdrawn });
+}

@@ -1,0 +1,135 @@
+// Assembly of the admin process, which serves the console, its API, metrics and health on an address of their
+// own, so that they answer while a serving process hangs.
+
+import { ClockWatch } from '../fleet/clock-watch.ts';
+import { DeviceLabels } from '../fleet/device-labels.ts';
+import { LedgerClock } from '../fleet/ledger-clock.ts';
+import { ActivityBroadcast } from '../fleet/live-activity.ts';
+import { healthRoutes, type ReadinessProbe, type ReadMetrics } from '../http/health-routes.ts';
+import { NotesRenderer } from '../http/notes/notes-renderer.ts';
+import { Traffic } from '../http/request-observation.ts';
+import { createRouter } from '../http/router.ts';
+import { startServer } from '../http/server.ts';
+import type { Log } from '../observe/log.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import { RareLog } from '../observe/rare-log.ts';
+import { RehearseChange } from '../publishing/dry-run.ts';
+import { createSpreadChange } from '../publishing/propagate-change.ts';
+import { spreadInNode, type TellNode } from '../publishing/spread-in-node.ts';
+import { Webhooks } from '../publishing/webhooks.ts';
+import { MeasureEffect } from '../serving/dry-run-effect.ts';
+import { ExplainDecision } from '../serving/explain-decision.ts';
+import { guardChanges } from '../serving/guard-changes.ts';
+import { type Config, reachableHost } from '../settings/settings.ts';
+import { createMemoryEngine } from '../store/memory/memory-engine.ts';
+import { assembleAdmission } from './assemble-admission.ts';
+import { assembleConnectionLimit } from './assemble-connection-limit.ts';
+import { assembleCatalogs } from './catalogs.ts';
+import { assembleConsole } from './console-side.ts';
+import { reloadable } from './reloadable.ts';
+import { requestWatcher } from './request-watcher.ts';
+import { Secrets } from './secrets.ts';
+import { fromSetting, type Stores } from './stores.ts';
+import { watchStores } from './watch-stores.ts';
+
+export type AdminOptions = {
+  readonly metrics: Metrics;
+  /** Source of the text that `/metrics` answers. */
+  readonly readMetrics: ReadMetrics;
+  /** Source of the answer of `/readyz`: whether the serving processes of the node can decide. */
+  readonly readiness: ReadinessProbe;
+  /** Tells the serving processes of the node of changes. */
+  readonly tellNode: TellNode;
+  /** Port to listen on, at the host of ADMIN_LISTEN. */
+  readonly port: number;
+  /** Port of the serving processes. */
+  readonly servicePort: number;
+};
+
+/** Maximum time in milliseconds for which a stop waits for requests in flight. */
+const IN_FLIGHT_WAIT_MS_MAX = 3000;
+
+/** First offers of a process that offers nothing. */
+const NO_OFFERS = { barredIn: () => new Set<string>() };
+
+/** Starts the process; rejects when the address cannot be listened on, or a store refuses its setting. */
+export async function composeAdmin(
+  config: Config,
+  log: Log,
+  options: AdminOptions,
+): Promise<{ reload(config: Config): Promise<void>; stop(): Promise<void> }> {
+  const stores = await watchStores({
+    config,
+    log,
+    metrics: options.metrics,
+    holder: 'admin',
+  });
+  const secrets = new Secrets(config);
+  const clock = new LedgerClock(stores.ledger);
+  const clockWatch = new ClockWatch({ clock, metrics: options.metrics, log, isTelling: false });
+  await clockWatch.start();
+  const parts = assembleAdmin(config, log, options, { ...stores, secrets, clock });
+  const { refresher, knownPoll, live, notes, traffic, router } = parts;
+  refresher.start(stores.engine);
+  knownPoll.start(stores.engine);
+  const server = await fromSetting('ADMIN_LISTEN', () =>
+    startServer({
+      host: config.adminListen?.host ?? config.host,
+      port: options.port,
+      isPortShared: false,
+      connectionLimit: assembleConnectionLimit(options.metrics, log),
+      direct: {},
+      router,
+    }),
+  );
+  live.start();
+  return {
+    reload: reloadable(log, secrets, stores),
+    async stop() {
+      server.stopAccepting();
+      await traffic.drain(IN_FLIGHT_WAIT_MS_MAX);
+      server.close();
+      live.stop();
+      clockWatch.stop();
+      await Promise.all([refresher.stop(), knownPoll.stop()]);
+      await notes.stop();
+      await stores.engine.close();
+      await stores.ledger.close();
+    },
+  };
+}
+
+type AdminParts = Stores & { readonly secrets: Secrets; readonly clock: LedgerClock };
+
+function assembleAdmin(config: Config, log: Log, options: AdminOptions, stores: AdminParts) {
+  const { metrics, readMetrics, readiness, tellNode, servicePort } = options;
+  const { engine, secrets, clock } = stores;
+  const rareLog = new RareLog(log);
+  const { catalogs, refresher, knownPoll } = assembleCatalogs(log, metrics, stores, clock);
+  const ledger = guardChanges(stores.ledger, catalogs);
+  const live = new ActivityBroadcast(engine, metrics, log);
+  const admission = assembleAdmission(config, ledger, log);
+  const labels = new DeviceLabels({ ledger, admission, engine, metrics, log });
+  const address = config.publicUrl ?? `http://${reachableHost(config.host)}:${servicePort}`;
+  const notes = new NotesRenderer();
+  const explainer = new ExplainDecision({ ledger, catalogs, labels, firstOffers: NO_OFFERS });
+  const effects = new MeasureEffect(ledger);
+  const traffic = new Traffic(log, metrics, requestWatcher(config, log));
+  const routes = [
+    ...healthRoutes(readiness),
+    ...assembleConsole({
+      ...{ config, secrets, ledger, labels, explainer, live, notes, readMetrics },
+      copies: stores.copies,
+      rehearse: new RehearseChange({ ledger, catalogs, effects }),
+      limits: { engine, alone: createMemoryEngine(), metrics },
+      log: rareLog,
+      address: () => address,
+      webhooks: new Webhooks({ ledger, box: secrets.box, address: () => address, log: rareLog }),
+      spread: spreadInNode(
+        createSpreadChange(catalogs, engine, metrics, rareLog, () => clock.now()),
+        tellNode,
+      ),
+    }),
+  ];
+  return { refresher, knownPoll, live, notes, traffic, router: createRouter(routes, traffic) };
+}

@@ -1,0 +1,138 @@
+// Assembly of the background work, which no request waits for: recording check-ins in the ledger and sweeping
+// old rows. It runs in the serving process, or in a process of its own so that it does not slow serving.
+
+import { CheckInDrain } from '../fleet/check-in-drain.ts';
+import { ClockWatch } from '../fleet/clock-watch.ts';
+import { DeviceLabels } from '../fleet/device-labels.ts';
+import { FleetSweeper } from '../fleet/fleet-sweeper.ts';
+import { LabelFeed } from '../fleet/label-feed.ts';
+import { LabelRefresher } from '../fleet/label-refresher.ts';
+import { LedgerClock } from '../fleet/ledger-clock.ts';
+import { QueueLength } from '../fleet/queue-length.ts';
+import { RecordMemory } from '../fleet/record-cache.ts';
+import { StreamShare } from '../fleet/stream-share.ts';
+import type { Log } from '../observe/log.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import { RareLog } from '../observe/rare-log.ts';
+import { PlanDriver } from '../publishing/plan-driver.ts';
+import { createSpreadChange, type SpreadChange } from '../publishing/propagate-change.ts';
+import { guardChanges } from '../serving/guard-changes.ts';
+import type { Config } from '../settings/settings.ts';
+import type { Ledger } from '../store/ledger.ts';
+import { assembleAdmission, rememberRecorded } from './assemble-admission.ts';
+import { assembleCatalogs } from './catalogs.ts';
+import { reloadable } from './reloadable.ts';
+import type { Fleet } from './shared-parts.ts';
+import type { Stores } from './stores.ts';
+import { watchQueue } from './watch-queue.ts';
+import { watchStores } from './watch-stores.ts';
+
+export type Background = {
+  start(): void;
+  /** Stops soon. An engine that ends with this process is first drained into the ledger. */
+  stop(): Promise<void>;
+};
+
+/**
+ * Milliseconds that the last drain may take: below the 10 s of a stop, with time left for the stores to
+ * close.
+ */
+const DRAIN_WAIT_MS_MAX = 1500;
+/** Drains of a process, each with a connection to PostgreSQL: as many as a small machine has cores. */
+export const DRAINS = 2;
+
+/** Starts the background work of a process that does nothing else, with stores of its own. */
+export async function composeBackground(
+  config: Config,
+  log: Log,
+  metrics: Metrics,
+): Promise<{ reload(config: Config): Promise<void>; stop(): Promise<void> }> {
+  const stores = await watchStores({ config, log, metrics, holder: 'background' });
+  const admission = assembleAdmission(config, stores.ledger, log);
+  const labels = new DeviceLabels({ ...stores, admission, metrics, log });
+  const clock = new LedgerClock(stores.ledger);
+  const clockWatch = new ClockWatch({ clock, metrics, log, isTelling: true });
+  await clockWatch.start();
+  const { catalogs, refresher, knownPoll } = assembleCatalogs(log, metrics, stores, clock);
+  const rareLog = new RareLog(log);
+  const now = () => clock.now();
+  const spread = createSpreadChange(catalogs, stores.engine, metrics, rareLog, now);
+  const background = assembleBackground(config, log, metrics, stores, {
+    ...{ labels, clock },
+    changes: { ledger: guardChanges(stores.ledger, catalogs), spread },
+  });
+  refresher.start(stores.engine);
+  knownPoll.start(stores.engine);
+  background.start();
+  return {
+    reload: reloadable(log, undefined, stores),
+    async stop() {
+      await background.stop();
+      clockWatch.stop();
+      await Promise.all([refresher.stop(), knownPoll.stop()]);
+      labels.stop();
+      await stores.engine.close();
+      await stores.ledger.close();
+    },
+  };
+}
+
+type BackgroundParts = Pick<Fleet, 'labels' | 'clock'> & {
+  /** What plans change releases with, as callers do. */
+  readonly changes: { readonly ledger: Ledger; readonly spread: SpreadChange };
+};
+
+/** Builds the background work for the process that runs it. */
+export function assembleBackground(
+  config: Config,
+  log: Log,
+  metrics: Metrics,
+  { ledger, engine }: Stores,
+  { labels, clock, changes }: BackgroundParts,
+): Background {
+  const admission = assembleAdmission(config, ledger, log, rememberRecorded(engine));
+  const share = new StreamShare(engine, metrics, log);
+  const memory = new RecordMemory(share.taker, ledger, config.deviceFreshnessSeconds * 1000);
+  const count = Math.min(DRAINS, engine.streams);
+  const drains = Array.from({ length: count }, (_, index) => {
+    const streams = () => share.streamsOf(index, count);
+    return new CheckInDrain({
+      ...{ queue: engine, admission, memory, streams, labels, clock, metrics, log },
+    });
+  });
+
+  const length = new QueueLength(engine);
+  watchQueue(metrics, {
+    entries: () => length.entries,
+    bytes: () => length.bytes,
+    ageMs: () => Math.max(...drains.map(({ behindMs }) => behindMs)),
+  });
+  const retention = {
+    devicesDays: config.deviceRetentionDays,
+    hoursDays: config.adoptionRetentionDays,
+  };
+  const sweeper = new FleetSweeper(ledger, retention, metrics, log);
+  const feed = new LabelFeed({ ledger, engine, log });
+  const labelRefresher = new LabelRefresher(() => feed.feed(), metrics, log);
+  const plans = new PlanDriver({ ...changes, queue: engine, metrics, log });
+  return {
+    start() {
+      plans.start();
+      share.start();
+      for (const drain of drains) drain.start();
+      length.start();
+      labelRefresher.start();
+      sweeper.start();
+    },
+    async stop() {
+      await plans.stop();
+      labelRefresher.stop();
+      await sweeper.stop();
+      length.stop();
+      const end = (drain: CheckInDrain) =>
+        config.redisUrl === undefined ? drain.finish(DRAIN_WAIT_MS_MAX) : drain.stop();
+      await Promise.all(drains.map(end));
+      await share.stop();
+    },
+  };
+}

@@ -1,0 +1,96 @@
+// Assembly of the console: its pages, its API and the metrics. They are served on the port of the service, or
+// on an address of their own (ADMIN_LISTEN).
+
+import { fileURLToPath } from 'node:url';
+import type { ThrottleDependencies } from '../access/sign-in-limits.ts';
+import { EdgeTokens } from '../edge/server/edge-tokens.ts';
+import type { DeviceLabels } from '../fleet/device-labels.ts';
+import { ViewFleet } from '../fleet/fleet-views.ts';
+import type { ActivityBroadcast } from '../fleet/live-activity.ts';
+import { PurgeDevices } from '../fleet/purge-devices.ts';
+import { consoleFiles } from '../http/console/console-files.ts';
+import { consoleRoutes } from '../http/console/console-routes.ts';
+import { metricsRoutes, type ReadMetrics } from '../http/health-routes.ts';
+import type { NotesRenderer } from '../http/notes/notes-renderer.ts';
+import { rootRoute } from '../http/root-route.ts';
+import type { Route } from '../http/router.ts';
+import type { RareLog } from '../observe/rare-log.ts';
+import { Administer } from '../publishing/administer.ts';
+import type { RehearseChange } from '../publishing/dry-run.ts';
+import type { SpreadChange } from '../publishing/propagate-change.ts';
+import { ResealSecrets } from '../publishing/reseal-secrets.ts';
+import { ViewConsole } from '../publishing/view-console.ts';
+import type { Webhooks } from '../publishing/webhooks.ts';
+import { CountMatching } from '../serving/count-matching.ts';
+import type { ExplainDecision } from '../serving/explain-decision.ts';
+import { type Config, consoleUrlOf } from '../settings/settings.ts';
+import type { Ledger } from '../store/ledger.ts';
+import type { LedgerCopies } from '../store/ledger-copies.ts';
+import { assembleAccounts } from './assemble-accounts.ts';
+import type { Secrets } from './secrets.ts';
+
+/** Folder into which the build writes the console. */
+const CONSOLE_FOLDER = fileURLToPath(new URL('../console', import.meta.url));
+
+export type ConsoleOptions = {
+  readonly config: Config;
+  readonly secrets: Secrets;
+  readonly limits: ThrottleDependencies;
+  readonly ledger: Ledger;
+  readonly copies: LedgerCopies;
+  readonly log: RareLog;
+  readonly labels: DeviceLabels;
+  readonly live: ActivityBroadcast;
+  readonly webhooks: Webhooks;
+  /** Returns the base URL of the service; called by requests only. */
+  readonly address: () => string;
+  readonly spread: SpreadChange;
+  readonly rehearse: RehearseChange;
+  readonly explainer: ExplainDecision;
+  readonly notes: NotesRenderer;
+  /** Source of the text that `/metrics` answers. */
+  readonly readMetrics: ReadMetrics;
+};
+
+/** Builds the routes that people, operators and monitoring use. */
+export function assembleConsole({
+  config,
+  secrets,
+  limits,
+  ledger,
+  copies,
+  log,
+  labels,
+  live,
+  webhooks,
+  address,
+  spread,
+  rehearse,
+  explainer,
+  notes,
+  readMetrics,
+}: ConsoleOptions): readonly Route[] {
+  return [
+    rootRoute(consoleUrlOf(config) ?? ''),
+    ...metricsRoutes(readMetrics),
+    ...consoleFiles(CONSOLE_FOLDER),
+    ...consoleRoutes({
+      ...assembleAccounts(config, secrets, { ...limits, ledger, log }),
+      administer: new Administer(ledger, spread, config.organizationsBy === 'anyone'),
+      view: new ViewConsole(ledger, address),
+      fleet: new ViewFleet(ledger, live),
+      purge: new PurgeDevices({ ledger, labels }),
+      explainer,
+      webhooks,
+      copies,
+      edgeTokens: new EdgeTokens(ledger, secrets.signer),
+      resealing: new ResealSecrets({ ledger, box: secrets.box }),
+      ledger,
+      spread,
+      rehearse,
+      matching: new CountMatching(ledger),
+      notes,
+      freshnessSeconds: config.deviceFreshnessSeconds,
+    }),
+  ];
+}

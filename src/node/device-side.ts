@@ -1,0 +1,159 @@
+// Assembly of what answers devices: catalogs, decisions, limits, and the routes of updaters, downloads and
+// feeds. It needs the serving part of a ledger and nothing for publishers and people.
+
+import { LimitDevices } from '../fleet/device-limit.ts';
+import { DeviceGate } from '../http/device/device-gate.ts';
+import type { DeviceRouteDependencies } from '../http/device/device-route.ts';
+import { downloadRoutes } from '../http/device/download-routes.ts';
+import { packageRoute } from '../http/device/package-route.ts';
+import { sliceRoute } from '../http/device/slice-route.ts';
+import { type UpdaterRoute, updaterRoute } from '../http/device/updater-route.ts';
+import { RenderedAppcasts } from '../http/notes/feed-routes.ts';
+import { NotesRenderer } from '../http/notes/notes-renderer.ts';
+import { releaseNotesRoutes } from '../http/notes/release-notes-routes.ts';
+import { RenderedReleaseNotes } from '../http/notes/rendered-release-notes.ts';
+import { Traffic } from '../http/request-observation.ts';
+import type { Route } from '../http/router.ts';
+import type { Log } from '../observe/log.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import type { RareLog } from '../observe/rare-log.ts';
+import type { StoreHealth } from '../observe/store-health.ts';
+import type { Tracing } from '../observe/tracing.ts';
+import type { CatalogRefresher } from '../serving/catalog-refresher.ts';
+import type { Catalogs } from '../serving/catalogs.ts';
+import { CheckUpdate } from '../serving/check-update.ts';
+import { FirstOffers } from '../serving/first-offers.ts';
+import type { KnownChannelsPoll } from '../serving/known-channels-poll.ts';
+import { NodeHealth } from '../serving/node-health.ts';
+import { Readiness } from '../serving/readiness.ts';
+import { SharedOffers } from '../serving/shared-offers.ts';
+import { WarmUp } from '../serving/warm-up.ts';
+import type { Config } from '../settings/settings.ts';
+import type { Engine } from '../store/engine.ts';
+import { ELECTRON, ELECTRON_FOR_ARCH } from '../updater/electron.ts';
+import { MANIFEST } from '../updater/manifest.ts';
+import { sparkle } from '../updater/sparkle.ts';
+import { SQUIRREL_MAC, SQUIRREL_MSIX } from '../updater/squirrel-mac.ts';
+import { SQUIRREL_WINDOWS } from '../updater/squirrel-windows.ts';
+import { VELOPACK } from '../updater/velopack.ts';
+import { assembleCatalogs } from './catalogs.ts';
+import { requestWatcher } from './request-watcher.ts';
+import type { Fleet } from './shared-parts.ts';
+import type { ServingStores } from './stores.ts';
+
+export type DeviceSide = {
+  readonly catalogs: Catalogs;
+  readonly refresher: CatalogRefresher;
+  readonly knownPoll: KnownChannelsPoll;
+  readonly warmUp: WarmUp;
+  readonly readiness: Readiness;
+  readonly health: NodeHealth;
+  readonly traffic: Traffic;
+  readonly notes: NotesRenderer;
+  readonly firstOffers: FirstOffers;
+  readonly check: CheckUpdate;
+  readonly gate: DeviceGate;
+  /** Routes that are served without the router. */
+  readonly updaters: readonly UpdaterRoute[];
+  /** Routes of the router, those that stand in for `updaters` among them. */
+  readonly routes: readonly Route[];
+};
+
+export type DeviceSideOptions = {
+  readonly config: Config;
+  readonly log: Log;
+  readonly rareLog: RareLog;
+  readonly metrics: Metrics;
+  readonly stores: ServingStores & { readonly healths: readonly StoreHealth[] };
+  readonly fleet: Pick<Fleet, 'labels' | 'checkIns' | 'clock'>;
+  /** Returns the base URL of the service, once it is known. */
+  readonly address: () => string;
+  readonly tracing: Tracing | undefined;
+};
+
+/** Builds what answers devices; nothing runs yet. */
+export function assembleDeviceSide(options: DeviceSideOptions): DeviceSide {
+  const { config, log, rareLog, metrics, stores, fleet, tracing } = options;
+  const { ledger, engine, lastGood } = stores;
+  const { known, knownPoll, catalogs, refresher } = assembleCatalogs(
+    log,
+    metrics,
+    stores,
+    fleet.clock,
+  );
+  metrics.gauge('sluice_known_channels', 'Channels whose names this node knows', () => known.size);
+  metrics.gauge('sluice_catalogs', 'Channels this node holds', () => catalogs.size);
+  const warmUp = new WarmUp(catalogs, known, log);
+  const hasRedis = config.redisUrl !== undefined;
+  const isEdge = stores.healths.some(({ store }) => store === 'upstream');
+  const name = isEdge ? 'upstream' : 'ledger';
+  const readiness = new Readiness(ledger, name, engine, hasRedis, catalogs, lastGood, warmUp);
+  const { healths, refusalOf } = stores;
+  const health = new NodeHealth(readiness, healths, config.readyUnconfirmedMsMax, refusalOf);
+  metrics.gauge(
+    'sluice_catalog_unconfirmed_seconds',
+    'Seconds since a store last answered',
+    () => Math.round(health.unconfirmedMs / 100) / 10,
+  );
+  const traffic = new Traffic(log, metrics, requestWatcher(config, log, tracing));
+  const notes = new NotesRenderer();
+  const firstOffers = new FirstOffers({
+    ledger,
+    shared: new SharedOffers({ engine, catalogs, metrics, log: rareLog }),
+    // Half of the connections, so that slow calls leave some to publishers.
+    callsMax: Math.floor(config.databasePool / 2),
+    tracing,
+    metrics,
+    log: rareLog,
+  });
+  const check = new CheckUpdate({ ...fleet, catalogs, firstOffers, metrics });
+  const gate = assembleGate(config, metrics, engine);
+  const { address } = options;
+  const appcasts = new RenderedAppcasts(notes, address, metrics);
+  const updaters = assembleUpdaters({ check, gate, traffic }, appcasts);
+  const routes = [
+    ...updaters.map(({ placeholder }) => placeholder),
+    packageRoute({ catalogs, gate }),
+    ...downloadRoutes({ catalogs, gate }),
+    ...releaseNotesRoutes({ catalogs, gate }, new RenderedReleaseNotes(notes, address)),
+  ];
+  return {
+    ...{ catalogs, refresher, knownPoll, warmUp, readiness, health, traffic, notes },
+    ...{ firstOffers, check, gate, updaters, routes },
+  };
+}
+
+/** Lists the updaters that are served, and the decisions for caches, whose clients ask for slices. */
+function assembleUpdaters(
+  dependencies: DeviceRouteDependencies,
+  appcasts: RenderedAppcasts,
+): readonly UpdaterRoute[] {
+  return [
+    updaterRoute(MANIFEST, dependencies),
+    updaterRoute(ELECTRON, dependencies),
+    updaterRoute(ELECTRON_FOR_ARCH, dependencies),
+    updaterRoute(SQUIRREL_MAC, dependencies),
+    updaterRoute(SQUIRREL_MSIX, dependencies),
+    updaterRoute(SQUIRREL_WINDOWS, dependencies),
+    updaterRoute(VELOPACK, dependencies),
+    updaterRoute(sparkle(appcasts), dependencies),
+    sliceRoute(dependencies),
+  ];
+}
+
+/**
+ * Builds the gate that every device request passes. Without Redis there is no other process to share the
+ * limit with.
+ */
+function assembleGate(config: Config, metrics: Metrics, engine: Engine): DeviceGate {
+  const isShared = config.redisUrl !== undefined;
+  const limit = new LimitDevices({ engine, isShared, metrics });
+  metrics.gauge(
+    'sluice_devices_busy',
+    'Devices that call too often to be counted in passing',
+    () => limit.windows.busyCount,
+  );
+  // Without a bound by network, nobody asks which network a device is in.
+  const readsNetworks = config.newDevicesPerAddressPerMinute > 0;
+  return new DeviceGate(limit, config.trustProxy, readsNetworks);
+}

@@ -1,0 +1,246 @@
+// Assembly of an edge: a node without stores, which follows a service and decides as it does. What answers
+// devices is the same as on every node.
+
+import { Unavailable } from '../contract/unavailable.ts';
+import { joinBatches } from '../domain/fleet/write-check-ins.ts';
+import { handOverCall } from '../edge/hand-over-call.ts';
+import { joinFailures, journalFailures } from '../edge/journal-failures.ts';
+import { HandOver } from '../edge/journal-sender.ts';
+import { ClockWatch } from '../fleet/clock-watch.ts';
+import { FailureReports } from '../fleet/failure-reports.ts';
+import { LabelFeed } from '../fleet/label-feed.ts';
+import { LabelRefresher } from '../fleet/label-refresher.ts';
+import { withinTime } from '../flow/within-time.ts';
+import { directHandlers } from '../http/device/direct-handlers.ts';
+import { failureRoute } from '../http/device/failure-route.ts';
+import { healthRoutes, metricsRoutes } from '../http/health-routes.ts';
+import { createRouter, type Route } from '../http/router.ts';
+import { type Server, startServer } from '../http/server.ts';
+import type { Log } from '../observe/log.ts';
+import { Metrics } from '../observe/metrics.ts';
+import { RareLog } from '../observe/rare-log.ts';
+import type { EdgeConfig } from '../settings/edge-settings.ts';
+import { type Config, ConfigError, reachableHost } from '../settings/settings.ts';
+import { assembleConnectionLimit } from './assemble-connection-limit.ts';
+import { assembleDeviceSide, type DeviceSide } from './device-side.ts';
+import { credentialOf, type EdgeStores, openEdgeStores } from './edge-stores.ts';
+import { openTracing } from './open-tracing.ts';
+import { assembleFleet, type Fleet } from './shared-parts.ts';
+import { fromSetting } from './stores.ts';
+import { version } from './version.ts';
+import { watchQueue } from './watch-queue.ts';
+
+export type Edge = {
+  /** Base URL of the edge, as printed at the start and written into feeds. */
+  readonly address: string;
+  readonly port: number;
+  /** Port of the admin address; undefined without ADMIN_LISTEN. */
+  readonly adminPort: number | undefined;
+  /** Makes the edge not ready, and each reply its connection's last; it goes on accepting. */
+  drain(): void;
+  /** Takes over a changed token. */
+  reload(config: Config): Promise<void>;
+  /** Stops accepting, finishes the requests in flight and closes what it serves with. */
+  stop(): Promise<void>;
+};
+
+const IN_FLIGHT_WAIT_MS_MAX = 6500;
+/**
+ * Milliseconds between two comparisons of the clock: each is a call, which costs the upstream as much as one
+ * that follows. A stopwatch is off by less than a millisecond in that time.
+ */
+const CLOCK_INTERVAL_MS = 15_000;
+/** Longest wait of a start for the upstream; the edge then starts with what it has on disk. */
+const UPSTREAM_WAIT_MS_MAX = 1000;
+
+/** Starts an edge; rejects when the port is taken or its directory cannot be used. */
+export async function composeEdge(config: EdgeConfig, log: Log): Promise<Edge> {
+  const metrics = new Metrics('main', version());
+  const tracing = await openTracing(config, log, undefined);
+  const stores = await openEdgeStores({ config, log, metrics, tracing });
+  const fleet = assembleFleet(config, stores, metrics, log);
+  let address = config.publicUrl ?? '';
+  const rareLog = new RareLog(log);
+  const devices = assembleDeviceSide({
+    ...{ config, log, rareLog, metrics, stores, fleet, tracing },
+    address: () => address,
+  });
+  const work = assembleWork(stores, fleet, metrics, log);
+  await stores.follower.start();
+  await withinTime(stores.follower.first, UPSTREAM_WAIT_MS_MAX);
+  // Before the first check, whose check-in gets the ledger's time.
+  await work.clockWatch.start();
+  // Before the first request: announcements that arrive while a channel loads must not be missed.
+  devices.refresher.start(stores.engine);
+  devices.knownPoll.start(stores.engine);
+  await devices.warmUp.start();
+  const routes = assembleRoutes(config, { devices, stores, fleet, metrics });
+  const servers = await listen(config, log, metrics, devices, routes);
+  address = config.publicUrl ?? `http://${reachableHost(config.host)}:${servers.main.port}`;
+  fleet.start();
+  stores.recorded.start();
+  work.labelFeed.start();
+  // Not before the upstream has shown whose it is: what devices have said is for their own record.
+  void stores.follower.first.then(() => {
+    work.handOver.start();
+    work.failuresHandOver.start();
+  });
+  return {
+    address,
+    port: servers.main.port,
+    adminPort: servers.admin?.port,
+    drain() {
+      devices.readiness.drain();
+      devices.traffic.endConnections();
+    },
+    async reload({ edge: { token } }) {
+      if (token === undefined) throw new ConfigError('EDGE_TOKEN: an edge needs one');
+      stores.client.use(credentialOf(token));
+    },
+    async stop() {
+      devices.readiness.drain();
+      servers.main.stopAccepting();
+      servers.admin?.stopAccepting();
+      await devices.traffic.drain(IN_FLIGHT_WAIT_MS_MAX);
+      servers.main.close();
+      servers.admin?.close();
+      await stopServing(devices, fleet, work);
+      await closeStores(stores, work);
+      await tracing?.stop();
+    },
+  };
+}
+
+/** Work of an edge beside answering. */
+type Work = {
+  readonly clockWatch: ClockWatch;
+  readonly labelFeed: LabelRefresher;
+  readonly handOver: HandOver;
+  readonly failuresHandOver: HandOver;
+};
+
+function assembleWork(
+  { ledger, engine, journal, failureJournal, client }: EdgeStores,
+  { clock }: Fleet,
+  metrics: Metrics,
+  log: Log,
+): Work {
+  const rareLog = new RareLog(log);
+  watchQueue(metrics, {
+    entries: () => journal.count,
+    bytes: () => journal.bytes,
+    ageMs: () => journal.ageMs,
+  });
+  const feed = new LabelFeed({ ledger, engine, log });
+  // Changes are followed once labels are kept here that they may be about.
+  const follow = async () => (ledger.keepsLabels ? feed.feed() : undefined);
+  const onFault = (error: unknown) => {
+    metrics.faults.add('hand-over');
+    if (error instanceof Unavailable) return;
+    rareLog.warn({ err: error }, 'check-ins could not be handed over');
+  };
+  const handOver = new HandOver({
+    journal,
+    send: handOverCall(client, 'check-ins', joinBatches),
+    onHandedOver({ accepted, dropped }) {
+      if (accepted > 0) metrics.checkIns.add('handed-over', accepted);
+      if (dropped === 0) return;
+      metrics.checkIns.add('dropped', dropped);
+      rareLog.warn({ dropped }, 'check-ins of apps that the upstream does not have were dropped');
+    },
+    onRefused(error) {
+      metrics.checkIns.add('dropped');
+      log.error({ err: error }, 'check-ins were refused by the upstream, and are dropped');
+    },
+    onFault,
+  });
+  const failuresHandOver = new HandOver({
+    journal: failureJournal,
+    send: handOverCall(client, 'failures', joinFailures),
+    // A batch for a call: its endpoint bounds the failures in one.
+    callBytesMax: 1,
+    onHandedOver: () => undefined,
+    onRefused: (error) =>
+      log.error({ err: error }, 'failures were refused by the upstream, and are dropped'),
+    onFault,
+  });
+  return {
+    clockWatch: new ClockWatch({
+      ...{ clock, metrics, log, isTelling: true },
+      intervalMs: CLOCK_INTERVAL_MS,
+    }),
+    labelFeed: new LabelRefresher(follow, metrics, log),
+    handOver,
+    failuresHandOver,
+  };
+}
+
+/** Routes of the port of the service, and of the admin address where there is one. */
+type Routes = { readonly main: readonly Route[]; readonly admin: readonly Route[] | undefined };
+
+function assembleRoutes(
+  { trustProxy, adminListen }: EdgeConfig,
+  parts: {
+    readonly devices: DeviceSide;
+    readonly stores: EdgeStores;
+    readonly fleet: Fleet;
+    readonly metrics: Metrics;
+  },
+): Routes {
+  const { catalogs, gate, health, routes } = parts.devices;
+  const { checkIns, clock } = parts.fleet;
+  const ledger = journalFailures(parts.stores.failureJournal);
+  const failures = new FailureReports({ ledger, checkIns, clock });
+  const healthOfEdge = healthRoutes(() => health.state());
+  const figures = metricsRoutes(() => parts.metrics.registry.metrics());
+  const main = [...routes, failureRoute({ catalogs, gate, failures, trustProxy }), ...healthOfEdge];
+  if (adminListen === undefined) return { main: [...main, ...figures], admin: undefined };
+  return { main, admin: [...healthOfEdge, ...figures] };
+}
+
+async function listen(
+  { host, port, adminListen }: EdgeConfig,
+  log: Log,
+  metrics: Metrics,
+  { updaters, traffic }: DeviceSide,
+  routes: Routes,
+): Promise<{ readonly main: Server; readonly admin: Server | undefined }> {
+  const shared = { isPortShared: false, connectionLimit: assembleConnectionLimit(metrics, log) };
+  const direct = directHandlers(updaters);
+  const router = createRouter(routes.main, traffic);
+  const main = await fromSetting('HOST, PORT', () =>
+    startServer({ host, port, ...shared, direct, router }),
+  );
+  if (adminListen === undefined || routes.admin === undefined) return { main, admin: undefined };
+  const adminRouter = createRouter(routes.admin, traffic);
+  const admin = await fromSetting('ADMIN_LISTEN', () =>
+    startServer({ ...adminListen, ...shared, direct: {}, router: adminRouter }),
+  );
+  return { main, admin };
+}
+
+async function stopServing(devices: DeviceSide, fleet: Fleet, work: Work): Promise<void> {
+  work.clockWatch.stop();
+  work.labelFeed.stop();
+  await Promise.all([devices.refresher.stop(), devices.knownPoll.stop(), devices.warmUp.stop()]);
+  // Buffered check-ins go into the journal, from which they are handed over after the next start.
+  await fleet.stop();
+  fleet.labels.stop();
+  await devices.notes.stop();
+}
+
+async function closeStores(stores: EdgeStores, work: Work): Promise<void> {
+  stores.recorded.stop();
+  const { handOver, failuresHandOver } = work;
+  const stopped = Promise.all([
+    ...[handOver.stop(), failuresHandOver.stop()],
+    stores.follower.stop(),
+  ]);
+  // Ends the calls that both may be waiting for.
+  await stores.ledger.close();
+  await stopped;
+  await Promise.all([stores.journal.close(), stores.failureJournal.close()]);
+  await stores.lastGood.flush();
+  await stores.engine.close();
+  stores.lock.release();
+}

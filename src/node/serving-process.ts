@@ -1,0 +1,212 @@
+// Assembly of everything that answers requests, from the routes down to the operations.
+
+import { fileURLToPath } from 'node:url';
+import { AuthenticateKey } from '../access/api-keys.ts';
+import { KeyUses } from '../access/key-uses.ts';
+import { FailureReports } from '../fleet/failure-reports.ts';
+import { directHandlers } from '../http/device/direct-handlers.ts';
+import { failureRoute } from '../http/device/failure-route.ts';
+import { healthRoutes, type ReadMetrics } from '../http/health-routes.ts';
+import { fleetRoutes } from '../http/manage/fleet-routes.ts';
+import { planRoutes } from '../http/manage/plan-routes.ts';
+import { readingRoutes } from '../http/manage/reading-routes.ts';
+import { manageRoutes } from '../http/manage/release-routes.ts';
+import type { NotesRenderer } from '../http/notes/notes-renderer.ts';
+import { referenceRoutes } from '../http/reference/reference-routes.ts';
+import type { Traffic } from '../http/request-observation.ts';
+import { rootRoute } from '../http/root-route.ts';
+import { createRouter, type Route } from '../http/router.ts';
+import type { RequestHandler, ServerOptions } from '../http/server.ts';
+import { webhookRoutes } from '../http/webhook/webhook-routes.ts';
+import type { Log } from '../observe/log.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import { RareLog } from '../observe/rare-log.ts';
+import type { Tracing } from '../observe/tracing.ts';
+import { RehearseChange } from '../publishing/dry-run.ts';
+import { createSpreadChange, type SpreadChange } from '../publishing/propagate-change.ts';
+import { followChanges, spreadInNode, type TellNode } from '../publishing/spread-in-node.ts';
+import { Webhooks } from '../publishing/webhooks.ts';
+import type { CatalogRefresher } from '../serving/catalog-refresher.ts';
+import { MeasureEffect } from '../serving/dry-run-effect.ts';
+import { ExplainDecision } from '../serving/explain-decision.ts';
+import { PlanWave } from '../serving/fleet-decisions.ts';
+import { guardChanges } from '../serving/guard-changes.ts';
+import type { KnownChannelsPoll } from '../serving/known-channels-poll.ts';
+import type { NodeState } from '../serving/node-health.ts';
+import type { WarmUp } from '../serving/warm-up.ts';
+import type { Config } from '../settings/settings.ts';
+import type { ChannelRevision } from '../store/changed.ts';
+import type { LastGood } from '../store/last-good.ts';
+import type { Ledger } from '../store/ledger.ts';
+import { createMemoryEngine } from '../store/memory/memory-engine.ts';
+import { assembleConsole } from './console-side.ts';
+import { assembleDeviceSide, type DeviceSide } from './device-side.ts';
+import { assembleFollowed } from './followed.ts';
+import type { Secrets } from './secrets.ts';
+import type { Fleet } from './shared-parts.ts';
+import { version } from './version.ts';
+import type { WatchedStores } from './watch-stores.ts';
+
+const REFERENCE_FOLDER = fileURLToPath(new URL('../reference', import.meta.url));
+
+export type Serving = {
+  /** Handlers of the service's port. */
+  readonly handlers: Pick<ServerOptions, 'direct' | 'router'>;
+  /** Handler of the admin address, when this process serves one. */
+  readonly adminRouter: RequestHandler | undefined;
+  /** Serves changes that another process of the node has made. */
+  follow(changes: readonly ChannelRevision[]): Promise<void>;
+  /** Says whether this process can decide, and what it does without. */
+  state(): Promise<NodeState>;
+  /** Makes this process not ready for good, and each reply its connection's last. */
+  drain(): void;
+  /** What the plans of releases are driven with. */
+  readonly changes: { readonly ledger: Ledger; readonly spread: SpreadChange };
+  /** Begins to follow what other nodes change. */
+  start(): void;
+  /** Makes this process not ready for good, and ends the waits of edges. */
+  close(): void;
+  readonly refresher: CatalogRefresher;
+  readonly knownPoll: KnownChannelsPoll;
+  readonly warmUp: WarmUp;
+  readonly lastGood: LastGood;
+  readonly traffic: Traffic;
+  readonly keyUses: KeyUses;
+  readonly notes: NotesRenderer;
+};
+
+export type ServingOptions = {
+  readonly config: Config;
+  readonly secrets: Secrets;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly stores: WatchedStores;
+  readonly fleet: Fleet;
+  /** Source of the text that `/metrics` answers. */
+  readonly readMetrics: ReadMetrics;
+  /**
+   * Returns the base URL of the service. Called by requests only, because it is known only once the port is
+   * open.
+   */
+  readonly address: () => string;
+  /** Number of this serving process; undefined for a single process. */
+  readonly worker: number | undefined;
+  /** Tells the other processes of the node of changes; undefined where there are none that serve. */
+  readonly tellNode: TellNode | undefined;
+  readonly tracing: Tracing | undefined;
+};
+
+/** Builds everything that answers requests; nothing runs yet. */
+export function assembleServing(options: ServingOptions): Serving {
+  const rareLog = new RareLog(options.log);
+  const devices = assembleDeviceSide({ ...options, rareLog });
+  const { catalogs, refresher, knownPoll, warmUp, readiness, health, traffic, notes } = devices;
+  const { ledger, lastGood } = options.stores;
+  const keyUses = new KeyUses(ledger, rareLog);
+  const guarded = guardChanges(ledger, catalogs);
+  const { stores, metrics, fleet } = options;
+  const spread = spreadInNode(
+    createSpreadChange(catalogs, stores.engine, metrics, rareLog, () => fleet.clock.now()),
+    options.tellNode,
+  );
+  const followed = assembleFollowed({ ...options, ...devices, rareLog });
+  const parts = { ...devices, rareLog, guarded, spread, keyUses, edgeRoutes: followed.routes };
+  return {
+    ...assembleHandlers(options, parts),
+    start() {
+      // Before the first request: announcements that arrive while a channel loads must not be missed.
+      refresher.start(options.stores.engine);
+      knownPoll.start(options.stores.engine);
+      followed.index.start(options.stores.engine);
+    },
+    close() {
+      readiness.drain();
+      followed.index.stop();
+    },
+    changes: { ledger: guarded, spread },
+    follow: (changes) => followChanges(catalogs, changes),
+    state: () => health.state(),
+    drain() {
+      readiness.drain();
+      traffic.endConnections();
+    },
+    ...{ keyUses, notes, refresher, knownPoll, warmUp, lastGood, traffic },
+  };
+}
+
+type Parts = DeviceSide & {
+  readonly edgeRoutes: readonly Route[];
+  readonly rareLog: RareLog;
+  /** Ledger for the calls of clients: it is recovered before a change when it went back. */
+  readonly guarded: Ledger;
+  readonly spread: SpreadChange;
+  readonly keyUses: KeyUses;
+};
+
+function assembleHandlers(
+  { config, secrets, metrics, stores, fleet, readMetrics, address, worker }: ServingOptions,
+  parts: Parts,
+): Pick<Serving, 'handlers' | 'adminRouter'> {
+  const { rareLog, catalogs, guarded: ledger, spread, traffic, keyUses, notes } = parts;
+  const { check, firstOffers, gate } = parts;
+  const { engine } = stores;
+  const { labels, checkIns, live, clock } = fleet;
+  const explainer = new ExplainDecision({ ledger, catalogs, labels, firstOffers });
+  const planWave = new PlanWave({ ledger, catalogs, check, labels, live });
+  const keys = new AuthenticateKey(ledger, (keyId, from) => keyUses.note(keyId, from));
+  const guards = {
+    keys,
+    engine,
+    alone: createMemoryEngine(),
+    metrics,
+    trustProxy: config.trustProxy,
+  };
+  const effects = new MeasureEffect(ledger);
+  const rehearse = new RehearseChange({ ledger, catalogs, effects });
+  const webhooks = new Webhooks({ ledger, box: secrets.box, address, log: rareLog });
+  const failures = new FailureReports({ ledger, checkIns, clock });
+  const freshnessSeconds = config.deviceFreshnessSeconds;
+  const healthOfNode = healthRoutes(() => parts.health.state());
+  const routes = [
+    ...parts.routes,
+    failureRoute({ catalogs, gate, failures, trustProxy: config.trustProxy }),
+    ...healthOfNode,
+    ...manageRoutes({ ...guards, ledger, spread, rehearse, freshnessSeconds }),
+    ...planRoutes({ ...guards, ledger, spread, rehearse, freshnessSeconds }),
+    ...readingRoutes({ ...guards, ledger, explainer }),
+    ...fleetRoutes({ ...guards, ledger, labels, live, planWave }),
+    ...webhookRoutes({ webhooks, ledger, spread, metrics, log: rareLog }),
+    ...parts.edgeRoutes,
+    ...referenceRoutes({ version: version(), folder: REFERENCE_FOLDER }),
+  ];
+  const isConsoleApart = config.adminListen !== undefined;
+  // Where ADMIN_LISTEN is reached is nobody's business but the operators', unless they say it in ADMIN_URL.
+  const wayToConsole = config.adminUrl === undefined ? [] : [rootRoute(config.adminUrl)];
+  const isConsoleElsewhere = isConsoleApart && worker !== undefined;
+  const forPeople = isConsoleElsewhere
+    ? []
+    : assembleConsole({
+        copies: stores.copies,
+        ...{
+          config,
+          limits: guards,
+          ledger,
+          labels,
+          live,
+          webhooks,
+          address,
+          spread,
+          rehearse,
+          notes,
+        },
+        ...{ secrets, explainer, readMetrics, log: rareLog },
+      });
+  const isAdminHere = isConsoleApart && !isConsoleElsewhere;
+  return {
+    handlers: {
+      direct: directHandlers(parts.updaters),
+      router: createRouter([...routes, ...(isConsoleApart ? wayToConsole : forPeople)], traffic),
+    },
+    adminRouter: isAdminHere ? createRouter([...healthOfNode, ...forPeople], traffic) : undefined,
+  };
+}

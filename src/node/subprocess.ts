@@ -1,0 +1,118 @@
+// Entry point of the processes that the service starts for itself: `--worker NUMBER PORT` serves beside other
+// workers on one port, `--admin PORT SERVICE_PORT` serves people and monitoring, `--background` does the work
+// that no request waits for. It is not meant to be started by hand.
+
+import { constants, setPriority } from 'node:os';
+import { exitOnBug } from '../observe/exit-on-bug.ts';
+import { createLog, type Log } from '../observe/log.ts';
+import { Metrics } from '../observe/metrics.ts';
+import { ParentLink } from '../process/parent-link.ts';
+import { type Config, type FileValues, readConfig } from '../settings/settings.ts';
+import type { CallsToProcess, CallsToSupervisor } from './calls-to-process.ts';
+import { NodeLink } from './node-link.ts';
+import type { Service } from './service.ts';
+import { version } from './version.ts';
+
+type Running = Pick<Service, 'stop' | 'reload'> &
+  Partial<Pick<Service, 'drain' | 'close' | 'state' | 'follow'>>;
+type Changes = Parameters<Service['follow']>[0];
+
+const link = new ParentLink<CallsToProcess, CallsToSupervisor>({ start, stop, answer });
+const node = new NodeLink(link);
+const [part = '', ...numbers] = process.argv.slice(2);
+const [first = Number.NaN, second = Number.NaN] = numbers.map(Number);
+const starts: Readonly<Record<string, (config: Config, log: Log) => Promise<Running>>> = {
+  '--worker': (...own) => startWorker(...own, { number: first, port: second }),
+  '--admin': (...own) => startAdmin(...own, { port: first, servicePort: second }),
+};
+const STARTING = { obstacle: 'starting', degraded: [] };
+const processName = part === '--worker' ? `worker-${first}` : part.replace(/^--/, '');
+const metrics = new Metrics(processName, version());
+let running: Running | undefined;
+/** Settings that the process was told last; undefined until then. */
+let told: Config | undefined;
+
+await link.run();
+
+async function start(): Promise<void> {
+  // The parent's, not those of the files, which may have changed since it has read them.
+  const config = readFrom(await node.settings());
+  const identity = part === '--worker' ? { worker: first } : { part: processName };
+  const log = createLog(config.logLevel, identity);
+  exitOnBug(log);
+  try {
+    running = await (starts[part] ?? startBackground)(config, log);
+    if (told !== undefined) await running.reload(told);
+  } catch (error) {
+    log.debug({ err: error }, 'cannot start');
+    throw error;
+  }
+  log.info('ready');
+}
+
+function readFrom(settings: unknown): Config {
+  // All processes of a node run the same build.
+  return readConfig(undefined, settings as FileValues);
+}
+
+async function startWorker(
+  config: Config,
+  log: Log,
+  worker: { number: number; port: number },
+): Promise<Running> {
+  const { composeService } = await import('./service.ts');
+  return composeService(config, log, {
+    metrics,
+    readMetrics: () => node.metrics(),
+    hasBackground: false,
+    worker,
+    tellNode: (changes) => node.tell(changes),
+  });
+}
+
+async function startAdmin(
+  config: Config,
+  log: Log,
+  ports: { port: number; servicePort: number },
+): Promise<Running> {
+  const { composeAdmin } = await import('./admin-process.ts');
+  return composeAdmin(config, log, {
+    metrics,
+    readMetrics: () => node.metrics(),
+    readiness: () => node.readiness(),
+    tellNode: (changes) => node.tell(changes),
+    ...ports,
+  });
+}
+
+/**
+ * Starts the background work. The modules that serve requests are not loaded, as they would only take memory.
+ */
+async function startBackground(config: Config, log: Log): Promise<Running> {
+  try {
+    setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+  } catch (error) {
+    // The process works all the same, but serving processes may have to wait for it.
+    log.warn({ err: error }, 'the priority of the background work could not be lowered');
+  }
+  const { composeBackground } = await import('./background-process.ts');
+  return composeBackground(config, log, metrics);
+}
+
+async function answer(call: CallsToProcess['call']): Promise<CallsToProcess['answer']> {
+  if (call === 'metrics') return metrics.registry.getMetricsAsJSON();
+  if (call === 'readiness') return (await running?.state?.()) ?? STARTING;
+  if (call === 'drain') running?.drain?.();
+  if (call === 'close') running?.close?.();
+  if (typeof call === 'object' && 'settings' in call) {
+    told = readFrom(call.settings);
+    await running?.reload(told);
+  }
+  // Only changes of channels are told.
+  if (typeof call === 'object' && 'news' in call) await running?.follow?.(call.news as Changes);
+  return undefined;
+}
+
+async function stop(): Promise<void> {
+  await running?.stop();
+}

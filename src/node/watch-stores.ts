@@ -1,0 +1,160 @@
+// Watch over the stores: every call through its port tells whether the store is there, and while there are no
+// calls a probe asks it.
+
+import { LockedTooLong, Unavailable } from '../contract/unavailable.ts';
+import { StoreHealth, type StoreName } from '../observe/store-health.ts';
+import type { Tracing } from '../observe/tracing.ts';
+import { openStores, type Stores, type StoresOptions } from './stores.ts';
+
+/** Milliseconds between probes of a store to which there were no calls. */
+const PROBE_INTERVAL_MS = 1000;
+/** Calls that wait for something to happen, whose duration tells nothing of the store. */
+const WAITING: ReadonlySet<string> = new Set(['takeCheckIns']);
+
+/** Port that can be probed and closed: the ledger or the engine. */
+type StorePort = {
+  isReachable(): Promise<boolean>;
+  /** Returns why it is not reachable, where the port knows. */
+  lastFailure?(): Error;
+  close(): Promise<void>;
+};
+
+/** What watching needs; `reasonOf` returns the reason of an outage by the error of a call. */
+type WatchOptions = Pick<StoresOptions, 'metrics' | 'log' | 'tracing'> & {
+  readonly reasonOf?: (error: unknown) => string;
+};
+
+/** Stores of a process, and what the log and the figures say of each that can be lost. */
+export type WatchedStores = Stores & { readonly healths: readonly StoreHealth[] };
+
+/** Opens the stores of a process and watches them; rejects as `openStores` does. */
+export async function watchStores(options: StoresOptions): Promise<WatchedStores> {
+  return watchOpened(options, await openStores(options));
+}
+
+/**
+ * Watches the stores of a process. An engine inside the process cannot be lost, so only its gauge is there.
+ */
+function watchOpened(options: StoresOptions, stores: Stores): WatchedStores {
+  const { config, metrics } = options;
+  const watchedLedger = watchStore('ledger', stores.ledger, options);
+  if (config.redisUrl === undefined) {
+    metrics.storeUp.set('engine', () => 1);
+    return { ...stores, ledger: watchedLedger.port, healths: [watchedLedger.health] };
+  }
+  const watchedEngine = watchStore('engine', stores.engine, options);
+  return {
+    ...stores,
+    ledger: watchedLedger.port,
+    engine: watchedEngine.port,
+    healths: [watchedLedger.health, watchedEngine.health],
+  };
+}
+
+/**
+ * Returns a port that passes every call on and notes how it ended. It watches until it is closed; calls that
+ * fail afterwards are no outage. The gauge `sluice_store_up` of the store is 1 while the store is there.
+ */
+export function watchStore<Port extends StorePort>(
+  store: StoreName,
+  port: Port,
+  { metrics, log, tracing, reasonOf }: WatchOptions,
+): { readonly port: Port; readonly health: StoreHealth } {
+  const health = new StoreHealth(store, log, reasonOf);
+  metrics.storeUp.set(store, () => (health.outage === undefined ? 1 : 0));
+  let isProbing = false;
+  const probe = async (): Promise<void> => {
+    if (isProbing || health.silentMs < PROBE_INTERVAL_MS) return;
+    isProbing = true;
+    if (await port.isReachable()) health.succeeded();
+    else health.failed(port.lastFailure?.() ?? 'the store does not answer');
+    isProbing = false;
+  };
+  const timer = setInterval(() => void probe(), PROBE_INTERVAL_MS).unref();
+  const stopWatching = () => clearInterval(timer);
+  const observe = (operation: string, seconds: number) => {
+    if (!WAITING.has(operation)) metrics.storeSeconds.observe({ store, operation }, seconds);
+  };
+  const notes = { health, observe, onClose: stopWatching };
+  return {
+    port: noteCalls(port, tracing ? { ...notes, traced: tracedCalls(tracing, store) } : notes),
+    health,
+  };
+}
+
+type CallNotes = {
+  readonly health: StoreHealth;
+  /** Called with the name and the duration of each call, however it ended. */
+  readonly observe: (operation: string, seconds: number) => void;
+  readonly onClose: () => void;
+  /** Makes a call in a span of its own; undefined when nothing is traced. */
+  readonly traced?: TracedCall;
+};
+
+type TracedCall = (operation: string, call: () => unknown) => unknown;
+
+/** Returns a function that makes calls in spans, where a request is traced that they belong to. */
+function tracedCalls(tracing: Tracing, store: StoreName): TracedCall {
+  return (operation, call) => {
+    if (!tracing.isTraced()) return call();
+    const attributes = { 'sluice.store': store, 'sluice.operation': operation };
+    const span = tracing.begin({ name: `${store} ${operation}`, kind: 'client', attributes });
+    const answer = span.run(call);
+    if (!(answer instanceof Promise)) span.end({});
+    else
+      answer.then(
+        () => span.end({}),
+        (error: Error) => span.end({}, error.name),
+      );
+    return answer;
+  };
+}
+
+function noteCalls<Port extends StorePort>(
+  port: Port,
+  { health, observe, onClose, traced }: CallNotes,
+): Port {
+  let isClosed = false;
+  const note = async (name: PropertyKey, answer: Promise<unknown>): Promise<unknown> => {
+    const beganAt = performance.now();
+    try {
+      const value = await answer;
+      health.succeeded();
+      return value;
+    } catch (error) {
+      // A call that waited in vain for a lock was answered by the store.
+      const isOutage = error instanceof Unavailable && !(error instanceof LockedTooLong);
+      if (isOutage && !isClosed) health.failed(error);
+      throw error;
+    } finally {
+      observe(String(name), (performance.now() - beganAt) / 1000);
+    }
+  };
+  const close = (): Promise<void> => {
+    isClosed = true;
+    onClose();
+    return port.close();
+  };
+  const wrappers = new Map<PropertyKey, unknown>([
+    ['close', close],
+    // The probe judges its answer, which never rejects.
+    ['isReachable', () => port.isReachable()],
+  ]);
+  return new Proxy(port, {
+    get(target, name) {
+      const known = wrappers.get(name);
+      if (known !== undefined) return known;
+      const member: unknown = Reflect.get(target, name);
+      if (typeof member !== 'function') return member;
+      const wrapper = (...args: unknown[]): unknown => {
+        const answer: unknown =
+          traced === undefined
+            ? Reflect.apply(member, target, args)
+            : traced(String(name), () => Reflect.apply(member, target, args));
+        return answer instanceof Promise ? note(name, answer) : answer;
+      };
+      wrappers.set(name, wrapper);
+      return wrapper;
+    },
+  });
+}

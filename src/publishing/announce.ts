@@ -1,0 +1,138 @@
+// Releases that a code host announces on a channel, and what the answer says of those that were there.
+
+import { isFailure, type LostRight, type Outcome } from '../contract/failure.ts';
+import { LIMIT } from '../contract/limit.ts';
+import { storableText } from '../contract/text.ts';
+import type { LeftAlone, ReleaseHold } from '../domain/release/announcement.ts';
+import type { NewArtifact } from '../store/new-artifact.ts';
+import type { Announced, NewAnnouncement } from '../store/webhook-ledger.ts';
+import type { Receiving } from './call-back.ts';
+import { isExpected } from './is-expected.ts';
+import { ignored, type Received, withReason } from './received.ts';
+import { integrationOf, type OpenWebhook } from './webhooks.ts';
+
+/**
+ * Creates the release, completes the one that stands, or leaves it alone and says why. An edit announces
+ * nothing: it is ignored unless it completes a release.
+ */
+export async function announce(
+  { ledger, spread, webhook }: Receiving,
+  announcement: Omit<NewAnnouncement, 'holdOf' | 'isComplete'>,
+): Promise<Outcome<Received, 'channelFull' | LostRight>> {
+  const { name, isEdit } = announcement;
+  const notes = cutNotes(announcement.notes);
+  const announced = await ledger.announceRelease(
+    webhook.organizationId,
+    {
+      ...announcement,
+      notes,
+      holdOf: (artifacts) => holdOf(webhook, artifacts),
+      isComplete: (artifacts) => isExpected(webhook.expect ?? [], artifacts),
+    },
+    integrationOf(webhook),
+  );
+  if (isFailure(announced)) {
+    const { failure, message } = announced;
+    if (failure === 'versionWithdrawn' || failure === 'appArchived') return ignored(message);
+    if (failure === 'unknownChannel') return ignored(`The app has no channel ${name.channel}`);
+    return { ...announced, failure };
+  }
+  await spread(announced.changed, webhook.requestId);
+  const received = receivedOf(announced.value, notes, isEdit);
+  const isCut = received.outcome === 'created' && notes.length < announcement.notes.length;
+  return isCut ? withReason(received, 'The notes were cut to 256 KiB') : received;
+}
+
+function receivedOf(announced: Announced, notes: string, isEdit: boolean): Received {
+  switch (announced.outcome) {
+    case 'created':
+      return { outcome: 'created', release: announced.release };
+    case 'changed':
+      return {
+        outcome: 'duplicate',
+        reason: changeText(announced, notes),
+        release: announced.release,
+      };
+    case 'left':
+      return leftAlone(announced, isEdit);
+    case 'over':
+      return ignored('The code host has deleted this release, or called it back since');
+    case 'remembered':
+      return ignored('An edit publishes nothing');
+  }
+}
+
+function leftAlone(
+  { release, left }: Extract<Announced, { readonly outcome: 'left' }>,
+  isEdit: boolean,
+): Received {
+  if (left === undefined) {
+    if (isEdit) return ignored('A release does not change once it is published');
+    return { outcome: 'duplicate', release };
+  }
+  const isOffered = left === 'offered' && release.status === 'paused';
+  const reason = `${LEFT_ALONE[left]}${isOffered ? ', and it stays paused' : ''}`;
+  return isEdit ? ignored(reason) : { outcome: 'duplicate', reason, release };
+}
+
+const LEFT_ALONE: Readonly<Record<LeftAlone, string>> = {
+  api: 'It came through the API: nothing of it changed',
+  'rolled-back': 'It is rolled back: nothing of it changed',
+  another: 'Another release has this version here: nothing of it changed',
+  earlier: 'A later release of this tag was taken: nothing changed',
+  older: 'A later event was taken: nothing changed',
+  over: 'The code host has deleted this release, or called it back since: nothing changed',
+  offered: 'A device was offered it before: its files stay as they were',
+  'called-back': 'The code host has called it back: it stays paused until it is published by hand',
+};
+
+/** Returns what has changed of a release, and what of it was left alone. */
+function changeText(
+  {
+    release,
+    before,
+    isMadeAnew,
+    isCalledBack,
+  }: Extract<Announced, { readonly outcome: 'changed' }>,
+  notes: string,
+): string {
+  const count = release.artifacts.length;
+  if (!isMadeAnew) {
+    const isMore = count > before.artifacts;
+    const taken = isMore ? 'Completed with' : 'Files were replaced: it has';
+    const kept = isCalledBack ? `. ${LEFT_ALONE['called-back']}` : '';
+    return `${taken} ${count} artifacts${kept}`;
+  }
+  const isPublished = before.status !== 'published' && release.status === 'published';
+  const isPaused = release.status === 'paused';
+  return [
+    `Made anew by the code host: its ${count} artifacts were taken`,
+    isPublished ? ', and it is published again' : isPaused ? ', and it stays paused' : '',
+    release.notes === notes ? '' : '. The notes stay as they were',
+  ].join('');
+}
+
+/** Returns how a new release is held; undefined when it is not, or has all that it would wait for. */
+function holdOf(
+  { hold, expect }: OpenWebhook,
+  artifacts: readonly NewArtifact[],
+): ReleaseHold | undefined {
+  if (!hold) return undefined;
+  if (expect === null) return 'by-hand';
+  return isExpected(expect, artifacts) ? undefined : 'expecting';
+}
+
+/**
+ * Cuts notes to their limit: GitHub limits characters, of which one may take four bytes, and publishing a
+ * release with cut notes is better than refusing it. Characters that the database cannot store are replaced.
+ */
+function cutNotes(notes: string): string {
+  const text = storableText(notes);
+  const bytes = Buffer.from(text);
+  if (bytes.length <= LIMIT.notesBytesMax) return text;
+  // A character that the cut splits is dropped.
+  return bytes
+    .subarray(0, LIMIT.notesBytesMax)
+    .toString('utf8')
+    .replace(/\ufffd$/, '');
+}

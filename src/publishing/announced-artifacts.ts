@@ -1,0 +1,84 @@
+// Artifacts of a release that a code host announces: those of its files that devices can install. What is
+// said of the others goes into the answer, so that nobody finds out from a device that a file is missing.
+
+import { LIMIT } from '../contract/limit.ts';
+import { storableText } from '../contract/text.ts';
+import { decodedFileName } from '../domain/decision/artifact-format.ts';
+import { classifyAssets } from '../domain/release/classify-assets.ts';
+import { fileNameFindings } from '../domain/release/file-name-findings.ts';
+import type { NewArtifact } from '../store/new-artifact.ts';
+
+/** File of a release, as its code host announces it. */
+export type AnnouncedAsset = {
+  readonly name: string;
+  readonly url: string;
+  /** Size in bytes. */
+  readonly size: number | undefined;
+  /** SHA-256 in lower-case hex. */
+  readonly digest: string | undefined;
+  /** Whether the upload is complete; false while it is in progress or after it failed. */
+  readonly isUploaded: boolean;
+  /** Time of the upload, RFC 3339; undefined where the code host gives none. */
+  readonly createdAt: string | undefined;
+};
+
+export type AnnouncedArtifacts = {
+  readonly artifacts: readonly NewArtifact[];
+  /** Sentences on the files that are no artifacts, and on what is doubtful of those that are. */
+  readonly remarks: readonly string[];
+};
+
+/** Names that a sentence lists, and characters of each. */
+const NAMES_MAX = 50;
+const NAME_LENGTH_MAX = 100;
+
+/** Returns the artifacts among files, in their order, up to the maximum number of a release. */
+export function announcedArtifacts(assets: readonly AnnouncedAsset[]): AnnouncedArtifacts {
+  const targets = classifyAssets(assets.map(({ name }) => name));
+  const all = assets.flatMap(({ url, size, digest, isUploaded }, index): NewArtifact[] => {
+    const target = targets[index];
+    if (target === undefined || !isUploaded) return [];
+    const sizePart = size === undefined ? {} : { size };
+    return [{ ...target, url, ...sizePart, ...(digest === undefined ? {} : { digest }) }];
+  });
+  const artifacts = all.slice(0, LIMIT.artifactCountMax);
+  const beyond = all.length - artifacts.length;
+  const leftOut = assets.filter(
+    ({ isUploaded }, index) => isUploaded && targets[index] === undefined,
+  );
+  const remarks = [
+    beyond === 0
+      ? undefined
+      : `${beyond} assets beyond the first ${artifacts.length} were left out`,
+    listing(
+      'Not uploaded',
+      assets.filter(({ isUploaded }) => !isUploaded),
+    ),
+    listing('Left out, since no device installs them', leftOut),
+    ...doubts(artifacts),
+  ];
+  return { artifacts, remarks: remarks.filter((remark) => remark !== undefined) };
+}
+
+/** Returns what a dry run would find in the names of the files, with the file that it is about. */
+function doubts(artifacts: readonly NewArtifact[]): readonly string[] {
+  const findings = fileNameFindings(artifacts).slice(0, NAMES_MAX);
+  return findings.map(({ path, message }) => {
+    const [, index = '', field = ''] = path.split('.');
+    return `${shown(decodedFileName(artifacts[Number(index)]?.url ?? ''))}: ${field}: ${message}`;
+  });
+}
+
+function listing(
+  what: string,
+  assets: readonly Pick<AnnouncedAsset, 'name'>[],
+): string | undefined {
+  if (assets.length === 0) return undefined;
+  const names = assets.slice(0, NAMES_MAX).map(({ name }) => shown(name));
+  const more = assets.length - names.length;
+  return `${what}: ${names.join(', ')}${more === 0 ? '' : `, and ${more} more`}`;
+}
+
+function shown(name: string): string {
+  return storableText(name.slice(0, NAME_LENGTH_MAX));
+}

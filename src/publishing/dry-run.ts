@@ -1,0 +1,190 @@
+// Dry runs of changes: everything that the change would do but write. A call that would be refused is refused
+// in the same way; any other is told what speaks against it, and what it would do to the fleet.
+
+import type { Principal } from '../access/api-keys.ts';
+import {
+  isFailure,
+  type LostRight,
+  type Outcome,
+  type UnknownRelease,
+} from '../contract/failure.ts';
+import {
+  type Finding,
+  type Rehearsed,
+  type RehearsedPlan,
+  type RehearsedServing,
+  type RunnerEffect,
+  reachedBy,
+  type UnpublishedRelease,
+} from '../contract/rehearsed.ts';
+import type { Release } from '../contract/resource.ts';
+import type { Catalog } from '../domain/decision/catalog.ts';
+import type { ServingSnapshot, SnapshotRelease } from '../domain/decision/serving-snapshot.ts';
+import { parseVersion } from '../domain/decision/version.ts';
+import { findingsOf } from '../domain/release/findings.ts';
+import { applyServingChange, type ServingChange } from '../domain/release/serving-change.ts';
+import { planFindings } from '../domain/rollout/plan-findings.ts';
+import type { PlanDefinition } from '../domain/rollout/plan-state.ts';
+import type { Catalogs } from '../serving/catalogs.ts';
+import type { MeasureEffect } from '../serving/dry-run-effect.ts';
+import type { Ledger, NewPromotion, NewRelease, PublishObstacle } from '../store/ledger.ts';
+import type { Rehearsal } from '../store/rehearsal.ts';
+import type { ReleaseName } from '../store/release-name.ts';
+
+export type RehearseDependencies = {
+  readonly ledger: Pick<
+    Ledger,
+    'rehearsePublish' | 'rehearsePromotion' | 'rehearseServing' | 'rehearsePlan'
+  >;
+  readonly catalogs: Pick<Catalogs, 'peek'>;
+  readonly effects: MeasureEffect;
+};
+
+export class RehearseChange {
+  private readonly dependencies: RehearseDependencies;
+
+  constructor(dependencies: RehearseDependencies) {
+    this.dependencies = dependencies;
+  }
+
+  /** Rehearses the publishing of a release. */
+  async publish(
+    { reach, actor }: Principal,
+    release: NewRelease,
+  ): Promise<
+    Outcome<
+      Rehearsed<UnpublishedRelease>,
+      'unknownApp' | 'unknownChannel' | PublishObstacle | LostRight | 'unavailable'
+    >
+  > {
+    const { ledger } = this.dependencies;
+    const held = (channel: string) => this.heldOf(release.app, channel);
+    const rehearsal = await ledger.rehearsePublish(
+      reach,
+      release,
+      actor,
+      (channel) => held(channel)?.snapshot,
+    );
+    return isFailure(rehearsal) ? rehearsal : this.report(unpublished(rehearsal), held);
+  }
+
+  /** Rehearses a promotion; what speaks against its source comes first among the findings. */
+  async promote(
+    { reach, actor }: Principal,
+    promotion: NewPromotion,
+  ): Promise<
+    Outcome<
+      Rehearsed<UnpublishedRelease>,
+      UnknownRelease | PublishObstacle | 'notPromotable' | LostRight | 'unavailable'
+    >
+  > {
+    const held = (channel: string) => this.heldOf(promotion.app, channel);
+    const rehearsal = await this.dependencies.ledger.rehearsePromotion(
+      reach,
+      promotion,
+      actor,
+      (channel) => held(channel)?.snapshot,
+    );
+    return isFailure(rehearsal) ? rehearsal : this.report(unpublished(rehearsal), held);
+  }
+
+  /** Rehearses serving control. */
+  async control(
+    { reach, actor }: Principal,
+    name: ReleaseName,
+    change: ServingChange,
+  ): Promise<
+    Outcome<
+      RehearsedServing,
+      UnknownRelease | 'narrowing' | 'rolledBack' | LostRight | 'unavailable'
+    >
+  > {
+    const held = (channel: string) => this.heldOf(name.app, channel);
+    const rehearsal = await this.dependencies.ledger.rehearseServing(
+      reach,
+      name,
+      (serving) => applyServingChange(serving, change),
+      actor,
+      (channel) => held(channel)?.snapshot,
+    );
+    return isFailure(rehearsal) ? rehearsal : this.report(rehearsal, held);
+  }
+
+  /** Rehearses a plan, up to its first raise. */
+  async plan(
+    { reach, actor }: Principal,
+    name: ReleaseName,
+    definition: PlanDefinition,
+  ): Promise<Outcome<RehearsedPlan, UnknownRelease | 'planRefused' | LostRight | 'unavailable'>> {
+    const held = (channel: string) => this.heldOf(name.app, channel);
+    const rehearsal = await this.dependencies.ledger.rehearsePlan(
+      reach,
+      name,
+      definition,
+      actor,
+      (channel) => held(channel)?.snapshot,
+    );
+    if (isFailure(rehearsal)) return rehearsal;
+    const reported = await this.report(rehearsal, held);
+    if (isFailure(reported)) return reported;
+    const { release: found, effect } = reported;
+    const gain = reachedBy({ release: found, effect });
+    return { plan: found.plan, findings: planFindings(found.plan, { ...found, gain }), effect };
+  }
+
+  private async report<Value extends { readonly version: string }>(
+    { value, places, alsoOn, concerns }: Rehearsal<Value>,
+    held: (channel: string) => Catalog | undefined,
+  ): Promise<
+    Outcome<Rehearsed<Value> & { readonly runners: readonly RunnerEffect[] }, 'unavailable'>
+  > {
+    const { after } = places[0];
+    const changed = after.releases.find(
+      ({ version, followed }) => version === value.version && !followed,
+    );
+    if (changed === undefined) throw new Error(`The rehearsed ${value.version} is not served`);
+    const measured = await this.dependencies.effects.measure({
+      places,
+      held,
+      releaseId: changed.id,
+    });
+    if (isFailure(measured)) return measured;
+    const findings = [...concerns.map(concernedAbout), ...findingsIn(changed, after, alsoOn)];
+    return { release: value, findings, ...measured };
+  }
+
+  private heldOf(app: string, channel: string): Catalog | undefined {
+    return this.dependencies.catalogs.peek(app, channel)?.catalog;
+  }
+}
+
+/**
+ * Returns what speaks against a release beside the others of its channel, or against its rollback. Of one
+ * that is out of service otherwise nothing is said: what devices are not offered cannot make them fail.
+ */
+function findingsIn(
+  changed: SnapshotRelease,
+  after: ServingSnapshot,
+  alsoOn: readonly string[],
+): readonly Finding[] {
+  const version = parseVersion(changed.version);
+  if (version === undefined) return [];
+  if (changed.status === 'rolled_back') return alsoOn.map(stillServed);
+  const isServed = changed.status === 'published' || changed.status === 'paused';
+  return isServed ? findingsOf(version, changed.artifacts, after) : [];
+}
+
+/** Returns the release as a rehearsal answers it: it has no id and no time of creation yet. */
+function unpublished(rehearsal: Rehearsal<Release>): Rehearsal<UnpublishedRelease> {
+  const { id: _, createdAt: __, ...release } = rehearsal.value;
+  return { ...rehearsal, value: release };
+}
+
+function concernedAbout(message: string): Finding {
+  return { path: 'from', severity: 'warning', message };
+}
+
+function stillServed(channel: string): Finding {
+  const message = `The channel ${channel} goes on serving this version: roll it back there as well`;
+  return { path: 'version', severity: 'warning', message };
+}

@@ -1,0 +1,83 @@
+// Propagation of a committed change of what a channel serves: this node serves the new state first, then the
+// change is announced to the others. The caller waits for it, so that the node that answers already serves
+// the new state. A failure here does not undo the commit; every node's poll finds changes that it missed.
+
+import { Unavailable } from '../contract/unavailable.ts';
+import { orderOf } from '../domain/decision/serving-order.ts';
+import type { ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import type { RareLog } from '../observe/rare-log.ts';
+import type { Catalogs } from '../serving/catalogs.ts';
+import type { ChannelRevision } from '../store/changed.ts';
+import type { Engine } from '../store/engine.ts';
+
+/** Spreads changes that the request with this id has committed; the log names it. */
+export type SpreadChange = (
+  changed: readonly ChannelRevision[],
+  requestId?: string,
+) => Promise<void>;
+
+/**
+ * Builds the last step of every changing operation. It continues without the engine when that is unavailable.
+ * It rejects with `Unavailable` when this node cannot read the committed state, because it must not claim to
+ * serve it. `now` returns the ledger's time in milliseconds; without it nobody measures how late news are.
+ */
+export function createSpreadChange(
+  catalogs: Catalogs,
+  engine: Engine,
+  metrics: Metrics,
+  log: RareLog,
+  now?: () => number,
+): SpreadChange {
+  const tell = async (
+    change: ChannelRevision,
+    snapshot: ServingSnapshot | undefined,
+    committedAt: number | undefined,
+    requestId: string | undefined,
+  ): Promise<void> => {
+    // An engine that is full takes no snapshot, but announces: the other nodes then read the ledger.
+    const notStored = await outageOf(snapshot && engine.putSnapshot(snapshot));
+    const order = orderOf(snapshot ?? change);
+    const notTold = await outageOf(
+      engine.announce({
+        ...change,
+        ...order,
+        ...(committedAt === undefined ? {} : { committedAt }),
+      }),
+    );
+    const fault = notTold ?? notStored;
+    if (fault === undefined) return;
+    metrics.faults.add('spread');
+    const details = { err: fault, ...change, requestId };
+    if (fault === notTold) log.warn(details, 'change committed, but could not be announced');
+    else log.warn(details, 'change committed, but its snapshot could not be shared');
+  };
+  const spread = async (change: ChannelRevision, requestId: string | undefined): Promise<void> => {
+    const committedAt = now?.();
+    try {
+      const snapshot = await catalogs.reload(change.appRef, change.channel);
+      if (now !== undefined && committedAt !== undefined) {
+        metrics.propagation.observe((now() - committedAt) / 1000);
+      }
+      await tell(change, snapshot, committedAt, requestId);
+    } catch (error) {
+      // The other nodes may be able to read it, so the change is announced before the caller gets the error.
+      await tell(change, undefined, committedAt, requestId);
+      throw error;
+    }
+  };
+  return async (changed, requestId) => {
+    await Promise.all(changed.map((change) => spread(change, requestId)));
+  };
+}
+
+/** Returns the fault of a call that found the engine unavailable; undefined when there was none. */
+async function outageOf(call: Promise<unknown> | undefined): Promise<Unavailable | undefined> {
+  try {
+    await call;
+    return undefined;
+  } catch (error) {
+    if (error instanceof Unavailable) return error;
+    throw error;
+  }
+}

@@ -1,0 +1,191 @@
+// Administration of release webhooks: enabling, changing, disabling and listing deliveries; and finding the
+// secret that a delivery must be signed with.
+
+import { randomBytes } from 'node:crypto';
+import type {
+  AppWebhook,
+  DisabledWebhook,
+  EnabledWebhooks,
+  IssuedWebhookSecret,
+  WebhookDetail,
+} from '../contract/console.ts';
+import { fail, isFailure, type LostRight, type Outcome } from '../contract/failure.ts';
+import { isRef } from '../contract/ref.ts';
+import type { Webhook } from '../contract/resource.ts';
+import { WEBHOOK_PROVIDERS, type WebhookProvider } from '../contract/webhook-provider.ts';
+import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
+import type { RareLog } from '../observe/rare-log.ts';
+import type { Ledger } from '../store/ledger.ts';
+import type { Actor } from '../store/ledger-terms.ts';
+import type {
+  AppWebhooks,
+  EnabledWebhook,
+  WebhookChange,
+  WebhookName,
+} from '../store/webhook-ledger.ts';
+import type { SecretBox } from './secret-box.ts';
+
+export type WebhooksDependencies = {
+  readonly ledger: Ledger;
+  /** Encryption of secrets; undefined without SECRET_KEY, in which case no webhook can be enabled. */
+  readonly box: SecretBox | undefined;
+  /** Returns the base URL of the service without a trailing slash; it is known once the service listens. */
+  readonly address: () => string;
+  readonly log: RareLog;
+};
+
+/** Webhook with the secret that its deliveries must be signed with. */
+export type OpenWebhook = Omit<EnabledWebhook, 'sealedSecret'> & {
+  readonly secret: string;
+  /** Request of the delivery that it was opened for. */
+  readonly requestId?: string | undefined;
+};
+
+const SECRET_BYTES = 32;
+/**
+ * Maximum number of concurrent look-ups, so that invented deliveries cannot take all database connections.
+ */
+const LOOKUPS_RUNNING_MAX = 3;
+const LOOKUPS_WAITING_MAX = 1000;
+
+export class Webhooks {
+  private readonly dependencies: WebhooksDependencies;
+  private readonly gate = new ConcurrencyLimit(LOOKUPS_RUNNING_MAX, LOOKUPS_WAITING_MAX);
+
+  constructor(dependencies: WebhooksDependencies) {
+    this.dependencies = dependencies;
+  }
+
+  /**
+   * Enables the app's webhook of a code host, or replaces its secret: the old one is invalid from then on.
+   * Settings that are not given stay as they were. The secret is contained in this answer only. Without
+   * SECRET_KEY no webhook can be enabled.
+   */
+  async enable(
+    app: string,
+    provider: WebhookProvider,
+    settings: WebhookChange,
+    actor: Actor,
+  ): Promise<Outcome<IssuedWebhookSecret, 'secretKeyMissing' | 'invalid' | LostRight>> {
+    const { ledger, box } = this.dependencies;
+    const found = await ledger.findAnyApp(app);
+    if (isFailure(found)) return found;
+    if (box === undefined) return fail('secretKeyMissing');
+    const secret = randomBytes(SECRET_BYTES).toString('hex');
+    const sealedSecret = box.seal(secret, ownerOf({ appId: found.id, provider }));
+    const webhook = { ...settings, provider, sealedSecret };
+    const enabled = await ledger.enableWebhook(found.id, webhook, actor);
+    return isFailure(enabled) ? enabled : { url: this.url({ provider, appId: found.id }), secret };
+  }
+
+  /** Changes the settings of a webhook that is on; `unknownWebhook` for one that is not. */
+  async update(
+    app: string,
+    provider: WebhookProvider,
+    change: WebhookChange,
+    actor: Actor,
+  ): Promise<Outcome<AppWebhook, 'unknownWebhook' | 'invalid' | LostRight>> {
+    const { ledger } = this.dependencies;
+    const found = await ledger.findAnyApp(app);
+    if (isFailure(found)) return found;
+    const updated = await ledger.updateWebhook({ appId: found.id, provider }, change, actor);
+    return isFailure(updated) ? updated : this.withUrl(updated, found.id);
+  }
+
+  /**
+   * Disables the app's webhook of a code host, or all of them, and deletes the secrets; a webhook that was
+   * never enabled stays disabled. `enabled` says whether the app has another one that is on.
+   */
+  async disable(
+    app: string,
+    provider: WebhookProvider | undefined,
+    actor: Actor,
+  ): Promise<Outcome<DisabledWebhook, LostRight>> {
+    const { ledger } = this.dependencies;
+    const found = await ledger.findAnyApp(app);
+    if (isFailure(found)) return found;
+    const webhooks = await ledger.disableWebhooks(found.id, provider, actor);
+    return isFailure(webhooks) ? webhooks : { enabled: webhooks.some(({ enabled }) => enabled) };
+  }
+
+  /** Returns the app's webhooks without their secrets, and the last deliveries, newest first. */
+  async show(app: string): Promise<Outcome<WebhookDetail, 'unknownApp'>> {
+    const { ledger } = this.dependencies;
+    const found = await ledger.findAnyApp(app);
+    if (isFailure(found)) return found;
+    return this.detailOf({ id: found.id, ...(await ledger.readWebhooks(found.id)) });
+  }
+
+  /** Returns the same of every app of the organization that has a webhook which is on. */
+  async showEnabled(organizationId: string): Promise<EnabledWebhooks> {
+    const apps = await this.dependencies.ledger.readEnabledWebhooks(organizationId);
+    return {
+      apps: apps.map(({ ref, name, ...app }) => ({ ref, name, ...this.detailOf(app) })),
+    };
+  }
+
+  private detailOf({ id, webhooks, deliveries }: Omit<AppWebhooks, 'ref' | 'name'>): WebhookDetail {
+    const byRank = WEBHOOK_PROVIDERS.flatMap((provider) =>
+      webhooks.filter((each) => each.provider === provider),
+    );
+    const first = byRank.find(({ enabled }) => enabled) ?? byRank[0];
+    return {
+      enabled: first?.enabled ?? false,
+      provider: first?.provider ?? null,
+      url: this.url({ provider: first?.provider ?? 'github', appId: id }),
+      createdAt: first?.createdAt ?? null,
+      webhooks: byRank.map((webhook) => this.withUrl(webhook, id)),
+      deliveries,
+    };
+  }
+
+  /**
+   * Returns the webhook that a delivery to this app is for. `unknownApp` also when the app's webhook is off.
+   * `webhookUnreadable` when the secret cannot be read with this SECRET_KEY, which an operator has to mend:
+   * as `badSignature` it would look as if the sender were at fault.
+   */
+  async open(
+    app: string,
+    provider: WebhookProvider,
+    requestId?: string,
+  ): Promise<Outcome<OpenWebhook, 'unknownApp' | 'webhookUnreadable'>> {
+    if (!isRef(app)) return fail('unknownApp');
+    const { ledger, box, log } = this.dependencies;
+    const found = await this.gate.pass(() => ledger.findEnabledWebhook(app, provider));
+    if (found === undefined) return fail('unknownApp');
+    const { sealedSecret, ...webhook } = found;
+    const opened = box?.open(sealedSecret, ownerOf(webhook));
+    if (opened !== undefined) return { ...webhook, secret: opened.secret, requestId };
+    const reason = box === undefined ? 'SECRET_KEY is not set' : 'SECRET_KEY is another one';
+    const details = { app: webhook.appRef, provider, reason, requestId };
+    log.warn(details, 'webhook secret cannot be read, delivery refused');
+    return fail('webhookUnreadable');
+  }
+
+  private withUrl(webhook: Webhook, appId: string): AppWebhook {
+    return { ...webhook, url: this.url({ provider: webhook.provider, appId }) };
+  }
+
+  private url({ provider, appId }: WebhookName): string {
+    return `${this.dependencies.address()}/wh/${provider}/${appId}`;
+  }
+}
+
+/** Returns the actor of what a delivery to this webhook changes. */
+export function integrationOf({
+  appId,
+  provider,
+  enabledAt,
+  requestId,
+}: OpenWebhook): Extract<Actor, { kind: 'integration' }> {
+  return { kind: 'integration', provider, appId, enabledAt, requestId };
+}
+
+/**
+ * Returns the owner under which a webhook's secret is sealed, so that the secret of another app or code host
+ * cannot be decrypted in its place. GitHub's has no name in it: it was the only code host when the first
+ * secrets were sealed.
+ */
+export function ownerOf({ appId, provider }: WebhookName): string {
+  return provider === 'github' ? `webhook:${appId}` : `webhook:${appId}/${provider}`;
+}

@@ -1,0 +1,173 @@
+// Keeps this node's catalogs at the ledger's revisions. Announcements do that within milliseconds; this poll
+// catches changes whose announcement did not arrive: a lost message, an engine that restarted empty, a
+// publisher that died between commit and announcement. A poll is one small indexed query, whatever the number
+// of changes.
+
+import { Unavailable } from '../contract/unavailable.ts';
+import { compareServing, type ServingOrder } from '../domain/decision/serving-order.ts';
+import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
+import type { Log } from '../observe/log.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import type { Announcement, Engine } from '../store/engine.ts';
+import type { Ledger } from '../store/ledger.ts';
+import type { LedgerReport } from '../store/ledger-identity.ts';
+import type { Catalogs } from './catalogs.ts';
+import type { LedgerRewind } from './ledger-recovery.ts';
+
+/**
+ * Milliseconds between polls. Well below the promised 5 s, because a poll takes time and a load may follow
+ * it.
+ */
+const POLL_INTERVAL_MS = 1500;
+/**
+ * Maximum number of channels read at a time after a poll, and of channels that wait: as many as a node can
+ * hold.
+ */
+const REFRESHES_RUNNING_MAX = 3;
+const REFRESHES_WAITING_MAX = 20_000;
+
+export type CatalogRefresherDependencies = {
+  readonly catalogs: Catalogs;
+  readonly ledger: Pick<Ledger, 'readRevisions' | 'confirm'>;
+  readonly rewind: Pick<LedgerRewind, 'raiseAbove' | 'restoreRest'>;
+  readonly report: Pick<LedgerReport, 'lost'>;
+  readonly metrics: Metrics;
+  readonly log: Log;
+  /** Returns the ledger's time in milliseconds since 1970; without it, nobody measures how late news are. */
+  readonly now?: () => number;
+};
+
+export class CatalogRefresher {
+  private readonly catalogs: Catalogs;
+  private readonly ledger: Pick<Ledger, 'readRevisions' | 'confirm'>;
+  private readonly rewind: Pick<LedgerRewind, 'raiseAbove' | 'restoreRest'>;
+  private readonly report: Pick<LedgerReport, 'lost'>;
+  private readonly metrics: Metrics;
+  private readonly log: Log;
+  private readonly now: (() => number) | undefined;
+  private readonly gate = new ConcurrencyLimit(REFRESHES_RUNNING_MAX, REFRESHES_WAITING_MAX);
+  private timer: NodeJS.Timeout | undefined;
+  private running: Promise<void> | undefined;
+  private isStopped = false;
+  /** Epoch at the latest poll. */
+  private epoch: number | undefined;
+
+  constructor(dependencies: CatalogRefresherDependencies) {
+    const { catalogs, ledger, rewind, report, metrics, log, now } = dependencies;
+    this.now = now;
+    this.catalogs = catalogs;
+    this.ledger = ledger;
+    this.rewind = rewind;
+    this.report = report;
+    this.metrics = metrics;
+    this.log = log;
+  }
+
+  /** Starts listening to announcements and polling, until `stop`. */
+  start(engine: Engine): void {
+    engine.subscribe(
+      (announcement) => void this.hear(announcement),
+      // Announcements may have been missed while the subscription was down: poll now rather than at the next
+      // turn.
+      () => void this.poll(),
+    );
+    this.schedule();
+  }
+
+  /** Stops polling and waits for the poll in progress. */
+  async stop(): Promise<void> {
+    this.isStopped = true;
+    clearTimeout(this.timer);
+    await this.running;
+  }
+
+  /** Compares the held revisions with the ledger's once. Joins a poll in progress; never rejects. */
+  poll(): Promise<void> {
+    this.running ??= this.compare().finally(() => {
+      this.running = undefined;
+    });
+    return this.running;
+  }
+
+  private async hear(announcement: Announcement): Promise<void> {
+    const { committedAt } = announcement;
+    const isNew = await this.catalogs.hear(announcement);
+    if (!isNew || committedAt === undefined || this.now === undefined) return;
+    // Two clocks that follow the ledger's may still differ by a part of a round trip.
+    this.metrics.propagation.observe(Math.max(0, this.now() - committedAt) / 1000);
+  }
+
+  private schedule(): void {
+    if (this.isStopped) return;
+    // Jitter, so that nodes started at the same time do not poll at the same time for ever.
+    const delay = POLL_INTERVAL_MS * (0.8 + Math.random() * 0.2);
+    this.timer = setTimeout(() => void this.poll().then(() => this.schedule()), delay);
+  }
+
+  private async compare(): Promise<void> {
+    const held = this.catalogs.orders();
+    if (held.size === 0) return;
+    try {
+      const { epoch, revisions } = await this.ledger.readRevisions([...held.keys()]);
+      const states = [...revisions].flatMap(([id, revision]) => {
+        const order = held.get(id);
+        return order === undefined ? [] : [{ id, order, present: { epoch, revision } }];
+      });
+      // What is held was read before the ledger was asked, so a ledger that is behind it went back.
+      const ahead = states.filter(({ order, present }) => compareServing(order, present) > 0);
+      const behind = states.filter(({ order, present }) => compareServing(order, present) < 0);
+      const lost = [...held].filter(([id]) => !revisions.has(id));
+      this.tell(epoch, behind.length);
+      // Channels load independently: one that cannot be read must not delay the others.
+      await Promise.all([
+        ...ahead.map(({ id }) => this.load(id, () => this.catalogs.refresh(id))),
+        ...behind.map(({ id, order, present }) => this.follow(id, order, present)),
+        this.drop(new Map(lost)),
+        this.catalogs.compareRest(),
+        this.rewind.restoreRest(),
+      ]);
+    } catch (error) {
+      this.metrics.faults.add('poll');
+      const level = error instanceof Unavailable ? 'debug' : 'error';
+      this.log[level]({ err: error }, 'revision poll failed');
+    }
+  }
+
+  /** Tells that the ledger's epoch was raised: every channel is read again, and not told of one by one. */
+  private tell(epoch: number, channels: number): void {
+    if (epoch !== this.epoch && this.epoch !== undefined && channels > 0) {
+      this.log.info({ epoch, channels }, 'following the ledger to another epoch');
+    }
+    this.epoch = epoch;
+  }
+
+  private async follow(
+    channelId: string,
+    held: ServingOrder,
+    present: ServingOrder,
+  ): Promise<void> {
+    if (held.epoch === present.epoch) {
+      this.log.info({ channel: channelId, ...present }, 'found a change that no announcement told');
+    }
+    await this.load(channelId, () => this.catalogs.chase(channelId, present));
+  }
+
+  private async load(channelId: string, load: () => Promise<void>): Promise<void> {
+    try {
+      await this.gate.pass(load);
+    } catch (error) {
+      this.metrics.faults.add('poll');
+      this.log.warn({ err: error, channel: channelId }, 'a channel stays behind');
+    }
+  }
+
+  /** Stops serving channels that the ledger does not have, once it is certain that it is the record. */
+  private async drop(lost: ReadonlyMap<string, ServingOrder>): Promise<void> {
+    if (lost.size === 0) return;
+    await this.ledger.confirm();
+    const dropped = this.catalogs.drop([...lost.keys()]);
+    this.report.lost(dropped);
+    const epoch = Math.max(...[...lost.values()].map((order) => order.epoch));
+    await this.rewind.raiseAbove({ epoch, revision: 0 }, { lost: lost.size });
+  }
+}

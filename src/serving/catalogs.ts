@@ -1,0 +1,399 @@
+// Catalogs that this node serves from: found by name, loaded on the first request, replaced when a newer
+// state becomes known, never by an older one. `LedgerRewind` makes the ledger's state the newest.
+//
+// A channel that is not loaded is read from the ledger, else from the engine, else from this node's disk. A
+// loaded channel that changed is read from the engine when that has the announced revision, else from the
+// ledger: so a publish is read from the ledger once for a thousand nodes, and a lost message only costs time.
+
+import { LRUCache } from 'lru-cache';
+import { type Failure, fail, failUntil, isFailure, type Outcome } from '../contract/failure.ts';
+import { isRef } from '../contract/ref.ts';
+import { type Catalog, markOffered } from '../domain/decision/catalog.ts';
+import { compareServing, type ServingOrder } from '../domain/decision/serving-order.ts';
+import type { ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
+import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
+import { SharedCall } from '../flow/shared-call.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import type { RareLog } from '../observe/rare-log.ts';
+import type { Announcement } from '../store/engine.ts';
+import type { KnownState } from '../store/known-state.ts';
+import type { LastGood } from '../store/last-good.ts';
+import type { ServingLedger } from '../store/serving-ledger.ts';
+import { AnnouncedStates } from './announced-states.ts';
+import { CatalogSlot, PlanBudget } from './catalog-slot.ts';
+import { ColdLoads } from './cold-loads.ts';
+import { compileInSlices } from './compile-in-slices.ts';
+import { CopyComparison } from './copy-comparison.ts';
+import type { KnownChannels, NoCatalog } from './known-channels.ts';
+import type { LedgerRewind } from './ledger-recovery.ts';
+import type { RememberedChannels } from './remembered-channels.ts';
+import type { SharedSnapshots } from './shared-snapshots.ts';
+
+export type CatalogDependencies = {
+  readonly ledger: ServingLedger;
+  readonly shared: SharedSnapshots;
+  readonly lastGood: LastGood;
+  readonly known: KnownChannels;
+  readonly rewind: LedgerRewind;
+  /** Remembers the channels that were loaded. */
+  readonly memory: Pick<RememberedChannels, 'note'>;
+  readonly log: RareLog;
+  readonly metrics: Metrics;
+};
+
+const CHANNELS_MAX = 10_000;
+const NAMES_MAX = 20_000;
+const REFUSALS_MAX = 20_000;
+/** Milliseconds for which "unavailable" is remembered without asking again. */
+const REFUSAL_TTL_MS = 500;
+const COLD_RETRY_MS = 1000;
+/**
+ * Maximum number of names at a time that are asked of the ledger because the list of names is cut off, of
+ * names that wait, and the longest wait in milliseconds. Publishers need the ledger's connections.
+ */
+const UNLISTED_RUNNING_MAX = 2;
+const UNLISTED_WAITING_MAX = 200;
+const UNLISTED_WAIT_MS_MAX = 1000;
+
+export class Catalogs {
+  private readonly dependencies: CatalogDependencies;
+  private readonly plans = new PlanBudget();
+  private readonly slots = new LRUCache<string, CatalogSlot>({
+    max: CHANNELS_MAX,
+    dispose: (slot, channelId) => {
+      // Callers may still hold the slot.
+      slot.replace(undefined);
+      this.comparison.delete(channelId);
+    },
+  });
+  private readonly names = new LRUCache<string, CatalogSlot>({ max: NAMES_MAX });
+  private readonly refusals = new LRUCache<string, Failure<NoCatalog>>({
+    max: REFUSALS_MAX,
+    ttl: REFUSAL_TTL_MS,
+  });
+  private readonly cold: ColdLoads;
+  private readonly unlistedGate = new ConcurrencyLimit(
+    UNLISTED_RUNNING_MAX,
+    UNLISTED_WAITING_MAX,
+    UNLISTED_WAIT_MS_MAX,
+  );
+  /** Reads of the ledger by channel name. */
+  private readonly reads = new LRUCache<string, SharedCall<ServingSnapshot | undefined>>({
+    max: NAMES_MAX,
+  });
+  private readonly comparison: CopyComparison;
+  private readonly announced: AnnouncedStates;
+
+  constructor(dependencies: CatalogDependencies) {
+    this.dependencies = dependencies;
+    this.cold = new ColdLoads(
+      {
+        ledger: ({ appRef, channel }) => this.readLedger(appRef, channel),
+        elsewhere: ({ appRef, channel }) => this.readElsewhere(appRef, channel),
+      },
+      dependencies.metrics,
+      dependencies.log,
+    );
+    this.announced = new AnnouncedStates({
+      served: (channelId) => this.slots.peek(channelId)?.catalog?.snapshot,
+      load: (channelId, order) => this.loadAtLeast(channelId, order),
+      log: dependencies.log,
+    });
+    this.comparison = new CopyComparison({
+      ...dependencies,
+      held: (channelId) => snapshotIn(this.slots.peek(channelId)),
+      settled: (snapshot, isNews) => this.settled(snapshot, isNews),
+    });
+  }
+
+  /** Returns the slot of a loaded channel without waiting; `app` is a ref or an id. */
+  peek(app: string, channel: string): CatalogSlot | undefined {
+    const slot = this.names.get(channelNameOf(app, channel));
+    return slot?.catalog === undefined ? undefined : slot;
+  }
+
+  /** Returns the refusal of a channel, where that is known without waiting. */
+  refused(app: string, channel: string): Failure<NoCatalog> | undefined {
+    const refusal = this.refusals.get(channelNameOf(app, channel));
+    if (refusal !== undefined) return refusal;
+    const { known } = this.dependencies;
+    const found = known.find(app, channel);
+    return isFailure(found) && !known.mayBeUnlisted ? found : undefined;
+  }
+
+  /** Returns the slot of a channel, loaded if need be; refuses a name that nobody created without a store. */
+  async find(app: string, channel: string): Promise<Outcome<CatalogSlot, NoCatalog>> {
+    const loaded = this.peek(app, channel) ?? this.refusals.get(channelNameOf(app, channel));
+    if (loaded !== undefined) return loaded;
+    const { known } = this.dependencies;
+    let name = known.find(app, channel);
+    if (name === undefined) {
+      await known.settled();
+      name = known.find(app, channel) ?? failUntil('unavailable', COLD_RETRY_MS);
+    }
+    if (!isFailure(name)) return this.load(app, name);
+    if (name.failure === 'unavailable' || !known.mayBeUnlisted) return name;
+    return this.unlistedGate.pass(() => this.load(app, { appRef: app, channel }));
+  }
+
+  /**
+   * Returns the slot like `find`, for a caller with rights: the ledger is asked about a name that this node
+   * does not know, because the caller may have heard of the channel earlier than this node.
+   */
+  async findForCaller(app: string, channel: string): Promise<Outcome<CatalogSlot, NoCatalog>> {
+    if (!isRef(app)) return fail('unknownApp');
+    if (!isRef(channel)) return fail('unknownChannel');
+    const loaded = this.peek(app, channel) ?? this.refusals.get(channelNameOf(app, channel));
+    if (loaded !== undefined) return loaded;
+    const name = this.dependencies.known.find(app, channel);
+    const isKnown = name !== undefined && !isFailure(name);
+    return this.load(app, isKnown ? name : { appRef: app, channel });
+  }
+
+  /** Returns the states that this node holds, by channel id, for the poll. */
+  orders(): Map<string, ServingOrder> {
+    const orders = new Map<string, ServingOrder>();
+    for (const [channelId, slot] of this.slots.entries()) {
+      if (slot.catalog !== undefined) orders.set(channelId, slot.catalog.snapshot);
+    }
+    return orders;
+  }
+
+  /** Number of loaded channels. */
+  get size(): number {
+    return this.slots.size;
+  }
+
+  /**
+   * Updates an announced channel if it is loaded, takes note of a release that was offered, and makes the
+   * channel's name known. Resolves with whether the state was new to this process, once it is served.
+   */
+  hear(announcement: Announcement): Promise<boolean> {
+    this.dependencies.known.hear(announcement);
+    const { channelId, offeredReleaseId } = announcement;
+    const offered = offeredReleaseId === undefined ? [] : [offeredReleaseId];
+    this.noteOffered(channelId, announcement, new Set(offered));
+    return this.announced.hear(announcement);
+  }
+
+  /**
+   * Updates a loaded channel to at least this state. Rejects with `Unavailable` when no store has it; does
+   * nothing when the channel is not loaded.
+   */
+  chase(channelId: string, order: ServingOrder): Promise<void> {
+    return this.announced.chase(channelId, order);
+  }
+
+  /**
+   * Reads a channel from the ledger, serves it from now on, and returns the snapshot for the other nodes. The
+   * snapshot contains everything that was committed before the call. One read per channel runs at a time;
+   * callers that arrive during a read share the next one.
+   */
+  reload(app: string, channel: string): Promise<ServingSnapshot | undefined> {
+    const name = channelNameOf(app, channel);
+    const known = this.reads.get(name);
+    const read = known ?? new SharedCall(() => this.read(app, channel, false));
+    if (known === undefined) this.reads.set(name, read);
+    return read.ask();
+  }
+
+  /** Reads a loaded channel from the ledger again, and gives it to the engine. */
+  async refresh(channelId: string): Promise<void> {
+    const held = this.slots.peek(channelId)?.catalog?.snapshot;
+    const snapshot = held && (await this.reload(held.appRef, held.channel));
+    if (snapshot !== undefined) await this.share(snapshot);
+  }
+
+  /** Returns what is known of a channel outside of the ledger, for a change of it. */
+  knownState(app: string, channel: string): Promise<KnownState | undefined> {
+    return this.dependencies.rewind.knownState(app, channel, snapshotIn(this.peek(app, channel)));
+  }
+
+  /** Compares a channel in the ledger with all copies, and recovers the ledger when it is behind one. */
+  async recover(app: string, channel: string): Promise<void> {
+    await this.read(app, channel, true);
+  }
+
+  /** Compares a loaded channel with the copies elsewhere, one of which seems to be newer. */
+  doubt(channelId: string): void {
+    if (!this.slots.has(channelId)) return;
+    this.comparison.add(channelId);
+    void this.comparison.begin(channelId);
+  }
+
+  /** Compares the channels again whose comparison with the copies elsewhere failed. */
+  compareRest(): Promise<void> {
+    return this.comparison.retry();
+  }
+
+  /** Stops serving channels that the ledger does not have, and returns their last known states. */
+  drop(channelIds: readonly string[]): readonly ServingSnapshot[] {
+    return channelIds.flatMap((channelId) => {
+      const snapshot = this.slots.peek(channelId)?.catalog?.snapshot;
+      this.slots.delete(channelId);
+      return snapshot === undefined ? [] : [snapshot];
+    });
+  }
+
+  private async read(
+    app: string,
+    channel: string,
+    isThorough: boolean,
+  ): Promise<ServingSnapshot | undefined> {
+    const { rewind, metrics, known } = this.dependencies;
+    const held = snapshotIn(this.peek(app, channel));
+    const snapshot = await rewind.read(app, channel, held, isThorough);
+    if (typeof snapshot === 'string') return undefined;
+    metrics.refreshes.add('ledger');
+    await this.install(snapshot);
+    known.add(snapshot);
+    return snapshot;
+  }
+
+  private async settled(snapshot: ServingSnapshot, isNews: boolean): Promise<void> {
+    const { catalog } = await this.install(snapshot);
+    if (catalog !== undefined) this.dependencies.lastGood.keep(catalog.marked);
+    if (isNews) await this.share(snapshot);
+  }
+
+  /**
+   * Marks releases of a loaded channel as offered, also on disk: without that, a node that starts without the
+   * ledger would hold them back. `order` is the state in which they were offered. Returns the snapshot with
+   * the new marks, or undefined when none is new. The ledger may have lost marks of an earlier epoch, which
+   * are written back to it instead.
+   */
+  noteOffered(
+    channelId: string,
+    order: ServingOrder,
+    releaseIds: ReadonlySet<string>,
+  ): ServingSnapshot | undefined {
+    const present = this.slots.peek(channelId)?.catalog;
+    if (present !== undefined && order.epoch < present.snapshot.epoch) {
+      this.dependencies.rewind.restoreLater(present.snapshot, [...releaseIds]);
+      return undefined;
+    }
+    // In an older state than that, a release may be for more devices than it may ever be offered to.
+    if (present === undefined || compareServing(present.snapshot, order) < 0) return undefined;
+    if (!markOffered(present, releaseIds)) return undefined;
+    if (!this.comparison.isDue(channelId)) this.dependencies.lastGood.keep(present.marked);
+    return present.marked;
+  }
+
+  /** Serves a state of a loaded channel that another node shared, if it is a newer one. */
+  async adoptShared(shared: ServingSnapshot): Promise<void> {
+    const held = this.slots.peek(shared.channelId)?.catalog;
+    if (held !== undefined && isNewer(shared, held)) await this.adopt(shared, 'engine');
+  }
+
+  private async loadAtLeast(channelId: string, order: ServingOrder): Promise<void> {
+    const catalog = this.slots.peek(channelId)?.catalog;
+    if (catalog === undefined) return;
+    const { appRef, channel } = catalog.snapshot;
+    const shared = await this.dependencies.shared.find(appRef, channel, catalog.snapshot);
+    const isNew = shared?.channelId === channelId && compareServing(shared, order) >= 0;
+    if (isNew && (await this.adopt(shared, 'engine')) !== undefined) return;
+    // The engine was behind: the node that should have updated it did not.
+    await this.refresh(channelId);
+  }
+
+  private async load(
+    app: string,
+    name: { readonly appRef: string; readonly channel: string },
+  ): Promise<Outcome<CatalogSlot, NoCatalog>> {
+    const slot = await this.cold.load(name);
+    if (!isFailure(slot)) this.names.set(channelNameOf(app, name.channel), slot);
+    else if (slot.failure === 'unavailable') {
+      this.refusals.set(channelNameOf(app, name.channel), slot);
+    }
+    return slot;
+  }
+
+  /**
+   * Serves a snapshot that did not come from the ledger. Returns undefined when it cannot be compiled, for
+   * any reason: another version of the service may have written it.
+   */
+  private async adopt(
+    snapshot: ServingSnapshot | undefined,
+    source: string,
+  ): Promise<CatalogSlot | undefined> {
+    if (snapshot === undefined) return undefined;
+    try {
+      const slot = await this.install(snapshot);
+      this.dependencies.metrics.refreshes.add(source);
+      return slot;
+    } catch (error) {
+      this.dependencies.log.warn({ err: error, source }, 'a snapshot could not be used');
+      return undefined;
+    }
+  }
+
+  private async readLedger(app: string, channel: string): Promise<Outcome<CatalogSlot, NoCatalog>> {
+    const { ledger, metrics } = this.dependencies;
+    const snapshot = await ledger.readSnapshot(app, channel);
+    if (snapshot === 'unknown-app') return fail('unknownApp');
+    if (snapshot === 'unknown-channel') return fail('unknownChannel');
+    metrics.refreshes.add('ledger');
+    // The answer does not wait for the comparison with the copies elsewhere.
+    if (!this.slots.has(snapshot.channelId)) this.comparison.add(snapshot.channelId);
+    const slot = await this.install(snapshot);
+    void this.comparison.begin(snapshot.channelId);
+    this.announced.catchUp(snapshot.channelId);
+    return slot;
+  }
+
+  private async readElsewhere(app: string, channel: string): Promise<CatalogSlot | undefined> {
+    const [kept, shared] = await Promise.all([
+      this.dependencies.lastGood.find(app, channel),
+      this.dependencies.shared.find(app, channel),
+    ]);
+    // Both are installed, because either copy may be the older one; neither replaces a newer one.
+    const fromDisk = await this.adopt(kept, 'disk');
+    const slot = (await this.adopt(shared, 'engine')) ?? fromDisk;
+    const channelId = slot?.catalog?.snapshot.channelId;
+    if (channelId !== undefined) this.announced.catchUp(channelId);
+    return slot;
+  }
+
+  private async share(snapshot: ServingSnapshot): Promise<void> {
+    const kept = await this.dependencies.shared.put(snapshot);
+    if (kept !== undefined && compareServing(kept, snapshot) > 0) this.doubt(snapshot.channelId);
+  }
+
+  /** Serves a snapshot from now on, unless one that is as new already is. */
+  private async install(read: ServingSnapshot): Promise<CatalogSlot> {
+    const present = this.slots.peek(read.channelId)?.catalog;
+    const earlier = markedBefore(read, present);
+    const snapshot = earlier ? await this.dependencies.rewind.carryOffers(read, earlier) : read;
+    const catalog = isNewer(read, present) ? await compileInSlices(snapshot, present) : undefined;
+    const slot = this.slots.get(snapshot.channelId) ?? new CatalogSlot(this.plans);
+    // Marks that were made meanwhile are carried over as well.
+    if (markedBefore(read, slot.catalog) !== earlier) return this.install(read);
+    // A newer one may have been installed, or the channel evicted, while this one was compiled.
+    if (catalog !== undefined && isNewer(snapshot, slot.catalog)) {
+      slot.replace(catalog);
+      if (!this.comparison.isDue(snapshot.channelId)) this.dependencies.lastGood.keep(snapshot);
+    }
+    this.dependencies.memory.note(snapshot);
+    this.slots.set(snapshot.channelId, slot);
+    this.names.set(channelNameOf(snapshot.appRef, snapshot.channel), slot);
+    return slot;
+  }
+}
+
+/** Returns what is served from a slot, with the marks of offers that were made since it was read. */
+function snapshotIn(slot: CatalogSlot | undefined): ServingSnapshot | undefined {
+  return slot?.catalog?.marked;
+}
+
+/** Returns what is held, with its marks, when it is of an earlier epoch than the snapshot. */
+function markedBefore({ epoch }: ServingSnapshot, held: Catalog | undefined) {
+  return held !== undefined && held.snapshot.epoch < epoch ? held.marked : undefined;
+}
+
+function isNewer(snapshot: ServingSnapshot, held: Catalog | undefined): boolean {
+  return held === undefined || compareServing(held.snapshot, snapshot) < 0;
+}
+
+function channelNameOf(app: string, channel: string): string {
+  return `${app}/${channel}`;
+}

@@ -1,0 +1,264 @@
+// Decision of update checks, for the clients of every updater. With a loaded catalog it is made without
+// waiting (`now`). A channel that is not loaded, a release's first offer, and labels that are not in the
+// request take the asynchronous way (`later`).
+
+import { type Failure, failUntil, isFailure, type Outcome } from '../contract/failure.ts';
+import { Unavailable } from '../contract/unavailable.ts';
+import type { Candidate, Catalog } from '../domain/decision/catalog.ts';
+import type { Device } from '../domain/decision/rule/decision-rule.ts';
+import type { Labels } from '../domain/decision/targeting.ts';
+import { mergeLabels } from '../domain/fleet/merge-labels.ts';
+import { type NetworkWords, readNetwork } from '../domain/fleet/network-words.ts';
+import type { CheckIns } from '../fleet/check-in-buffer.ts';
+import type { DeviceLabels } from '../fleet/device-labels.ts';
+import type { LedgerClock } from '../fleet/ledger-clock.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import type { LabelNote } from '../store/label-notes.ts';
+import type { CatalogSlot, PlanDecision, PreparedPlan } from './catalog-slot.ts';
+import type { Catalogs } from './catalogs.ts';
+import type { CheckQuery } from './check-query.ts';
+import type { FirstOffers } from './first-offers.ts';
+import type { NoCatalog } from './known-channels.ts';
+
+/** Device that asks. Without an id it has no cohort and no stored labels, and no check-in is recorded. */
+export type CheckDevice = {
+  readonly id: string | undefined;
+  /** `hashText` of the id. */
+  readonly hash: number | undefined;
+  /** Labels of the request. */
+  readonly labels: Labels;
+  /** `tagLabels` of `labels`. */
+  readonly labelsTag: number;
+  /** Network that the device asks from. */
+  readonly network: NetworkWords;
+  /** Slice that is asked for in place of one device, which then has no id. */
+  readonly slice?: number | undefined;
+};
+
+export type CheckUpdateDependencies = {
+  readonly catalogs: Catalogs;
+  readonly firstOffers: FirstOffers;
+  readonly labels: DeviceLabels;
+  readonly checkIns: CheckIns;
+  readonly clock: Pick<LedgerClock, 'now'>;
+  readonly metrics: Metrics;
+};
+
+/** Maximum number of times that a first offer is decided again because the channel changed meanwhile. */
+const DECISIONS_MAX = 10;
+
+/** Time after which a device may ask again that could be offered nothing but a first offer. */
+const RETRY_MS = 1000;
+
+export class CheckUpdate {
+  private readonly dependencies: CheckUpdateDependencies;
+
+  constructor(dependencies: CheckUpdateDependencies) {
+    this.dependencies = dependencies;
+  }
+
+  /** Decides, when that is possible without waiting; undefined sends the caller to `later`. */
+  now<Item extends Candidate>(
+    query: CheckQuery<Item>,
+    device: CheckDevice,
+  ): PlanDecision<Item> | undefined {
+    const { scope } = query;
+    scope.slot ??= this.dependencies.catalogs.peek(scope.app, scope.channel);
+    const prepared = scope.slot?.planFor(query);
+    if (prepared === undefined) {
+      scope.slot = undefined;
+      return undefined;
+    }
+    if (this.mustWaitForLabels(prepared, device)) return undefined;
+    const decision = prepared.decide(device);
+    if (isFirstOffer(decision)) return undefined;
+    // Where a release asks for labels, those of the request are on record: else it would have to wait.
+    const { asksForLabels } = prepared.plan.catalog;
+    const unstored = asksForLabels ? undefined : this.unstoredOf(prepared, device);
+    return this.conclude(query, device, decision, unstored);
+  }
+
+  /** Returns the refusal that is known without waiting: what was unknown a moment ago counts as unknown. */
+  refused({ scope }: CheckQuery): Failure<NoCatalog> | undefined {
+    return this.dependencies.catalogs.refused(scope.app, scope.channel);
+  }
+
+  /** Decides, after waiting for what is missing. */
+  async later<Item extends Candidate>(
+    query: CheckQuery<Item>,
+    device: CheckDevice,
+  ): Promise<Outcome<PlanDecision<Item>, NoCatalog>> {
+    const { scope } = query;
+    const slot = await this.dependencies.catalogs.find(scope.app, scope.channel);
+    if (isFailure(slot)) return slot;
+    scope.slot = slot;
+    const prepared = slot.planFor(query);
+    if (prepared === undefined) return this.later(query, device);
+    const labels = await this.labelsFor(query, prepared, device);
+    const unstored = this.unstoredOf(prepared, device);
+    const known = { hash: device.hash, labels, slice: device.slice };
+    const decision = await this.decide(query, slot, prepared.plan.labelKeys, known);
+    if (decision === undefined) return this.later(query, device);
+    if (isFailure(decision)) {
+      this.dependencies.metrics.checks.add('first-offer-unavailable');
+      return decision;
+    }
+    return this.conclude(query, device, decision, unstored);
+  }
+
+  /**
+   * Decides for a device with these labels, and records the offer when it is the release's first. A refusal
+   * when nothing is left for the device but releases whose first offer could not be recorded: it is not up to
+   * date, so that it must not be told so. Undefined when the channel was evicted, or depends on labels that
+   * were not looked up: the caller begins again.
+   */
+  async decide<Item extends Candidate>(
+    query: CheckQuery<Item>,
+    slot: CatalogSlot,
+    labelKeys: readonly string[],
+    device: Device,
+  ): Promise<Outcome<PlanDecision<Item>, 'unavailable'> | undefined> {
+    const barred = new Set<string>();
+    for (let stale = 0; ; ) {
+      const prepared = slot.planFor(query);
+      if (prepared === undefined) return undefined;
+      const { plan } = prepared;
+      if (!includesAll(labelKeys, plan.labelKeys)) return undefined;
+      const decision = prepared.decide(device, barred);
+      const { candidate } = decision;
+      if (candidate === undefined) {
+        const isNothing = barred.size === 0 || prepared.decide(device).candidate === undefined;
+        return isNothing ? decision : failUntil('unavailable', RETRY_MS);
+      }
+      if (candidate.release.offered) return decision;
+      const outcome = await this.recordOffer(plan.catalog, candidate, stale < DECISIONS_MAX);
+      if (outcome === 'recorded') return decision;
+      if (outcome === 'stale') stale += 1;
+      else barred.add(candidate.release.source.id);
+    }
+  }
+
+  /** Whether labels are needed that are not in this process, or have to be stored first. */
+  private mustWaitForLabels(
+    prepared: PreparedPlan,
+    { id, labels, labelsTag }: CheckDevice,
+  ): boolean {
+    if (id === undefined) return false;
+    if (labels.size === 0) return prepared.asksForLabels;
+    // Where labels decide nothing, they travel with the check-in, and nobody waits for a store.
+    if (!prepared.plan.catalog.asksForLabels) return false;
+    if (!hasKeys(labels, prepared.plan.labelKeys)) return true;
+    const { appId } = prepared.plan.catalog.snapshot;
+    return !this.dependencies.labels.areStored({ appId, deviceId: id }, labelsTag);
+  }
+
+  /** Returns the labels to decide by: the request's, which are stored if new, over those stored before. */
+  private async labelsFor(
+    { version }: CheckQuery,
+    prepared: PreparedPlan,
+    device: CheckDevice,
+  ): Promise<Labels> {
+    const { id, labels } = device;
+    const { plan } = prepared;
+    if (id === undefined || !this.mustWaitForLabels(prepared, device)) return labels;
+    const store = this.dependencies.labels;
+    const { appId } = plan.catalog.snapshot;
+    try {
+      if (labels.size === 0) return await store.read({ appId, deviceId: id });
+      const at = this.dependencies.clock.now();
+      if (await this.isOnItsWay({ appId, deviceId: id, labels, at }, device.labelsTag)) {
+        if (hasKeys(labels, plan.labelKeys)) return labels;
+        return mergeLabels(await store.read({ appId, deviceId: id }), labels);
+      }
+      const who = {
+        deviceId: id,
+        at,
+        labels,
+        version: version?.canonical,
+        network: readNetwork(device.network, 0),
+      };
+      const checkIn = { ...prepared.undecided, ...who };
+      return mergeLabels(await store.store(checkIn), labels);
+    } catch (error) {
+      // Without a store, the request's labels are enough if they are all that counts; the check-in has them.
+      if (error instanceof Unavailable && hasKeys(labels, plan.labelKeys)) return labels;
+      throw error;
+    }
+  }
+
+  /**
+   * Returns whether the request's labels count on every node from now on, without a wait for the ledger: a
+   * check-in has brought them, or the one of this check will, and they are noted meanwhile.
+   */
+  private async isOnItsWay(note: LabelNote, labelsTag: number): Promise<boolean> {
+    const { labels } = this.dependencies;
+    return labels.areStored(note, labelsTag) || labels.note(note, labelsTag);
+  }
+
+  /** Returns the request's labels unless they are on record: the check-in carries them to it. */
+  private unstoredOf(
+    { plan }: PreparedPlan,
+    { id, labels, labelsTag }: CheckDevice,
+  ): Labels | undefined {
+    if (id === undefined || labels.size === 0) return undefined;
+    const device = { appId: plan.catalog.snapshot.appId, deviceId: id };
+    return this.dependencies.labels.areStored(device, labelsTag) ? undefined : labels;
+  }
+
+  /** Records a first offer. When the catalog is stale, a newer one is loaded before this resolves. */
+  private async recordOffer(
+    catalog: Catalog,
+    { release }: Candidate,
+    mayRetry: boolean,
+  ): Promise<'recorded' | 'stale' | 'unavailable'> {
+    const outcome = await this.dependencies.firstOffers.record(catalog, release);
+    if (outcome !== 'stale') return outcome;
+    if (!mayRetry) return 'unavailable';
+    const { channelId, epoch, revision } = catalog.snapshot;
+    try {
+      await this.dependencies.catalogs.chase(channelId, { epoch, revision: revision + 1 });
+      return 'stale';
+    } catch (error) {
+      // The store became unreachable between the two calls.
+      if (error instanceof Unavailable) return 'unavailable';
+      throw error;
+    }
+  }
+
+  /**
+   * Counts the check and queues its check-in, with the labels that are not on record yet. Labels that are
+   * would be written a second time, at a time that a report of other labels may have passed meanwhile.
+   */
+  private conclude<Item extends Candidate>(
+    { reported }: CheckQuery,
+    { id, labelsTag, network }: CheckDevice,
+    decision: PlanDecision<Item>,
+    unstored: Labels | undefined,
+  ): PlanDecision<Item> {
+    const { checkIns, clock, labels, metrics } = this.dependencies;
+    metrics.checks.add(decision.reason);
+    if (id === undefined) return decision;
+    const isTaken = checkIns.add(decision.context, reported, id, clock.now(), unstored, network);
+    if (isTaken && unstored !== undefined) {
+      const { snapshot, asksForLabels } = decision.plan.catalog;
+      labels.noteSent({ appId: snapshot.appId, deviceId: id }, labelsTag, asksForLabels);
+    }
+    return decision;
+  }
+}
+
+/** Whether the release was never offered: its first offer has to be recorded before it is made. */
+function isFirstOffer({ candidate }: PlanDecision): boolean {
+  return candidate !== undefined && !candidate.release.offered;
+}
+
+function hasKeys(labels: Labels, keys: readonly string[]): boolean {
+  for (const key of keys) {
+    if (!labels.has(key)) return false;
+  }
+  return true;
+}
+
+function includesAll(known: readonly string[], wanted: readonly string[]): boolean {
+  return wanted.every((key) => known.includes(key));
+}

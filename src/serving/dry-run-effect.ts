@@ -1,0 +1,176 @@
+// Effect of a change on the fleet: what every device that was seen lately would be offered before the change
+// and after it, decided as its own client would be answered. Nothing is offered, recorded or counted. Devices
+// of a large fleet are sampled.
+
+import { failUntil, type Outcome } from '../contract/failure.ts';
+import type { Reason } from '../contract/reason.ts';
+import type { Effect, RunnerEffect } from '../contract/rehearsed.ts';
+import { type Catalog, compileCatalog } from '../domain/decision/catalog.ts';
+import { hashText } from '../domain/decision/cohort.ts';
+import { choose } from '../domain/decision/decide.ts';
+import { NO_ARCH } from '../domain/decision/fold-arch.ts';
+import { type Plan, planUpdate } from '../domain/decision/plan.ts';
+import type { Device } from '../domain/decision/rule/decision-rule.ts';
+import { withLabelKeys } from '../domain/decision/rule/requirement.ts';
+import type { ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
+import { EffectTally } from '../domain/release/effect-tally.ts';
+import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
+import { TimeSlice } from '../flow/time-slice.ts';
+import type { DeviceSample, SampledDevice } from '../store/fleet-ledger.ts';
+import type { Ledger } from '../store/ledger.ts';
+import type { Rehearsal, RehearsedPlace } from '../store/rehearsal.ts';
+import { installableBy } from '../updater/installable-by.ts';
+import { compileInSlices } from './compile-in-slices.ts';
+import { type RecordedQuestion, recordedQuestion } from './recorded-question.ts';
+import { SharedSample } from './shared-sample.ts';
+
+/** Change of what a channel serves, and those that follow it. */
+export type MeasuredChange = Pick<Rehearsal<unknown>, 'places'> & {
+  /** Returns the catalog of a channel at some revision, of which what is the same is used again. */
+  readonly held: (channel: string) => Catalog | undefined;
+  /** Id of the release that changes. */
+  readonly releaseId: string;
+};
+
+/** Effect of a change, and what becomes of the devices that run the changed release. */
+export type MeasuredEffect = { readonly effect: Effect; readonly runners: readonly RunnerEffect[] };
+
+/** Number of effects that may wait for the one that is measured. */
+const WAITING_MAX = 4;
+const RETRY_MS = 1000;
+/** Number of devices after which the clock is read, which would take as long as a few of them. */
+const CLOCK_EVERY = 32;
+
+/** What devices with the same question have in common. */
+type Situation = {
+  readonly question: RecordedQuestion;
+  readonly before: Plan;
+  readonly after: Plan;
+  readonly hasArtifact: boolean;
+  readonly runsIt: boolean;
+};
+
+/** Catalogs between which a change lies, and one of the changed release alone. */
+type Catalogs = { readonly before: Catalog; readonly after: Catalog; readonly alone: Catalog };
+
+export class MeasureEffect {
+  private readonly sample: SharedSample;
+  private readonly limit = new ConcurrencyLimit(1, WAITING_MAX);
+  private pending = 0;
+
+  constructor(ledger: Pick<Ledger, 'sampleDevices'>) {
+    this.sample = new SharedSample(ledger);
+  }
+
+  /**
+   * Measures the effect of a change that was not made. One is measured at a time; when too many wait, it is
+   * refused.
+   */
+  async measure(change: MeasuredChange): Promise<Outcome<MeasuredEffect, 'unavailable'>> {
+    if (this.pending > WAITING_MAX) return failUntil('unavailable', RETRY_MS);
+    this.pending += 1;
+    try {
+      return await this.limit.pass(() => this.measureNow(change));
+    } finally {
+      this.pending -= 1;
+    }
+  }
+
+  private async measureNow({ places, held, releaseId }: MeasuredChange): Promise<MeasuredEffect> {
+    const alone = compileCatalog(aloneIn(places[0], releaseId));
+    const catalogs = new Map<string, Catalogs>();
+    for (const place of places) {
+      const { channel } = place.before;
+      const before = await compileInSlices(place.before, held(channel));
+      const after = await compileInSlices(place.after, before);
+      catalogs.set(channel, { before, after, alone });
+    }
+    const all = [...catalogs.values()].flatMap(({ before, after }) => [before, after]);
+    const { appId } = places[0].before;
+    const scope = { appId, channels: [...catalogs.keys()], labelKeys: labelKeysIn(...all) };
+    return decideAll(catalogs, await this.sample.read(scope));
+  }
+}
+
+async function decideAll(
+  catalogs: ReadonlyMap<string, Catalogs>,
+  { devices, total, isWhole }: DeviceSample,
+): Promise<MeasuredEffect> {
+  const slice = new TimeSlice();
+  const tally = new EffectTally();
+  const situations = new Map<string, Situation>();
+  for (const [index, device] of devices.entries()) {
+    if (index % CLOCK_EVERY === 0 && slice.isOver) await slice.pause();
+    const served = catalogs.get(device.channel);
+    if (served === undefined) throw new Error(`The sample has a device of ${device.channel}`);
+    const situation = situationOf(situations, served, device);
+    const { question, before, after, hasArtifact, runsIt } = situation;
+    const { platform, arch } = question.fields;
+    const who = { hash: hashText(device.deviceId), labels: device.labels };
+    const offer = offerOf(after, who);
+    tally.add({
+      deviceId: device.deviceId,
+      platform,
+      arch: arch === NO_ARCH ? null : arch,
+      from: offerOf(before, who).version,
+      to: offer.version,
+      reason: offer.reason,
+      hasArtifact,
+      runsIt,
+    });
+  }
+  return { effect: tally.effectOn(total, !isWhole), runners: tally.runnersOn(total) };
+}
+
+/** Returns the snapshot of the changed release by itself, as a published one, with what is known of it. */
+function aloneIn({ before, after }: RehearsedPlace, releaseId: string): ServingSnapshot {
+  const releases = [after, before]
+    .flatMap((snapshot) => snapshot.releases.filter(({ id }) => id === releaseId))
+    // A rolled-back release is read without its artifacts.
+    .sort((left, right) => right.artifacts.length - left.artifacts.length)
+    .slice(0, 1)
+    .map((release) => ({ ...release, status: 'published' as const }));
+  return { ...after, releases };
+}
+
+/** Returns the keys of the labels on which an offer of one of the catalogs can depend. */
+function labelKeysIn(...catalogs: readonly Catalog[]): readonly string[] {
+  let keys: Set<string> | undefined;
+  for (const { published } of catalogs) {
+    for (const { requirements } of published) keys = withLabelKeys(keys, requirements);
+  }
+  return [...(keys ?? [])].sort();
+}
+
+function situationOf(
+  situations: Map<string, Situation>,
+  { before, after, alone }: Catalogs,
+  device: SampledDevice,
+): Situation {
+  const { channel, version, platform, arch, client, bundle } = device;
+  const key = JSON.stringify([channel, version, platform, arch, client, bundle]);
+  const known = situations.get(key);
+  if (known !== undefined) return known;
+  const question = recordedQuestion(device);
+  const { fields, asked } = question;
+  const situation = {
+    question,
+    before: planUpdate(before, fields, installableBy(before, asked)),
+    after: planUpdate(after, fields, installableBy(after, asked)),
+    hasArtifact: installableBy(alone, asked).length > 0,
+    runsIt: alone.byCanonical.has(fields.version?.canonical ?? ''),
+  };
+  situations.set(key, situation);
+  return situation;
+}
+
+/** Returns the version that a device is offered, null for none, and why. */
+function offerOf(
+  plan: Plan,
+  device: Device,
+): { readonly version: string | null; readonly reason: Reason } {
+  const choice = choose(plan, device);
+  return typeof choice === 'string'
+    ? { version: null, reason: choice }
+    : { version: choice.release.source.version, reason: 'offered' };
+}

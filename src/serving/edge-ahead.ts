@@ -1,0 +1,62 @@
+// Indexes that edges hold and this service seems to be behind of. What an edge holds was told by the
+// service once, as its signature proves: it is a copy of the ledger as those of nodes are. If the ledger is
+// behind it, because it went back, or because the edge followed another copy of the record meanwhile, its
+// epoch is raised, and its states are newer than the edge's from then on.
+
+import type { EdgeAheadAnswer, EdgeIndexAnswer } from '../contract/edge-answer.ts';
+import { fail, invalidField, type Outcome } from '../contract/failure.ts';
+import { indexKinship, isIndexAhead } from '../domain/decision/is-index-ahead.ts';
+import type { EdgeIndex } from '../edge/server/edge-index.ts';
+import type { EdgeSigner } from '../edge/server/edge-signer.ts';
+import type { Ledger } from '../store/ledger.ts';
+import type { LedgerReport } from '../store/ledger-identity.ts';
+
+export type EdgeAheadDependencies = {
+  readonly index: Pick<EdgeIndex, 'readPresent'>;
+  /** Undefined without a SECRET_KEY, in which case no edge can follow. */
+  readonly signer: Pick<EdgeSigner, 'isSigned'> | undefined;
+  readonly ledger: Pick<Ledger, 'raiseEpoch'>;
+  readonly report: Pick<LedgerReport, 'raised'>;
+};
+
+/** Index as an edge keeps it. */
+export type ShownIndex = {
+  /** Nonce of the edge's call and the signatures of the answer, with a space between them. */
+  readonly proof: string;
+  /** Text of the answer. */
+  readonly index: string;
+};
+
+const OK = 200;
+
+export class EdgeAhead {
+  private readonly dependencies: EdgeAheadDependencies;
+
+  constructor(dependencies: EdgeAheadDependencies) {
+    this.dependencies = dependencies;
+  }
+
+  /**
+   * Raises the epoch above a shown index if the ledger, read now, is behind it; `tokenId` is whose edge
+   * shows it. Rejects with `Unavailable` when the ledger does not answer.
+   */
+  async settle(
+    tokenId: string,
+    { proof, index: text }: ShownIndex,
+  ): Promise<Outcome<EdgeAheadAnswer, 'invalid' | 'otherRecord'>> {
+    const { index, signer, ledger, report } = this.dependencies;
+    const [nonce = '', signatures = ''] = proof.split(' ');
+    if (signer?.isSigned(nonce, OK, Buffer.from(text), signatures) !== true) {
+      return invalidField('proof', 'This service has not signed the index');
+    }
+    // Whatever else it holds is trusted, because it is signed.
+    const held = JSON.parse(text) as EdgeIndexAnswer;
+    if (held.kind !== 'index') return invalidField('index', 'Not an index');
+    const present = await index.readPresent();
+    if (indexKinship(held, present) === 'other') return fail('otherRecord');
+    if (!isIndexAhead(held, present)) return { kind: 'ahead', epoch: present.epoch };
+    const { epoch, isRaised } = await ledger.raiseEpoch(held.epoch);
+    if (isRaised) report.raised(epoch, { edge: tokenId, held: held.epoch, found: present.epoch });
+    return { kind: 'ahead', epoch: (await index.readPresent()).epoch };
+  }
+}

@@ -1,0 +1,219 @@
+// Explanation of the decision that a device would get now, if it asked as it did last, or as a caller tells.
+// Nothing is offered, recorded or counted.
+
+import type { ExplainedCandidate, ExplainedDecision } from '../contract/console-fleet.ts';
+import type { DeviceClient } from '../contract/device-client.ts';
+import type { ExplainedReason, Explanation, ListedCandidate } from '../contract/explanation.ts';
+import { fail, invalidField, isFailure, type Outcome } from '../contract/failure.ts';
+import { LIMIT } from '../contract/limit.ts';
+import type { UpdateManifest } from '../contract/resource.ts';
+import type { Catalog } from '../domain/decision/catalog.ts';
+import { hashText } from '../domain/decision/cohort.ts';
+import { decide } from '../domain/decision/decide.ts';
+import { explain, type JudgedCandidate } from '../domain/decision/explain.ts';
+import { planUpdate } from '../domain/decision/plan.ts';
+import type { Labels, RequestFields } from '../domain/decision/targeting.ts';
+import { unmetExpressions } from '../domain/decision/unmet-conditions.ts';
+import { parseVersion } from '../domain/decision/version.ts';
+import { mergeLabels } from '../domain/fleet/merge-labels.ts';
+import type { DeviceLabels } from '../fleet/device-labels.ts';
+import type { Ledger } from '../store/ledger.ts';
+import { installableBy } from '../updater/installable-by.ts';
+import { manifestOf } from '../updater/manifest.ts';
+import type { Catalogs } from './catalogs.ts';
+import type { FirstOffers } from './first-offers.ts';
+import type { NoCatalog } from './known-channels.ts';
+import { recordedQuestion } from './recorded-question.ts';
+
+export type ExplainDependencies = {
+  readonly ledger: Ledger;
+  readonly catalogs: Catalogs;
+  readonly labels: DeviceLabels;
+  readonly firstOffers: Pick<FirstOffers, 'barredIn'>;
+};
+
+/** What a caller tells of a device; it counts before what is on record. */
+export type ToldDevice = {
+  readonly deviceId?: string | undefined;
+  readonly channel?: string | undefined;
+  readonly platform?: string | undefined;
+  readonly arch?: string | undefined;
+  /** Canonical version. */
+  readonly version?: string | undefined;
+  /** Kind of installation. */
+  readonly bundle?: string | undefined;
+  readonly labels: Labels;
+};
+
+type App = { readonly id: string; readonly ref: string };
+
+/** Device to decide for. */
+type AskingDevice = {
+  readonly deviceId: string | undefined;
+  readonly platform: string;
+  readonly arch: string | null;
+  readonly version: string | null;
+  readonly client: DeviceClient | null;
+  readonly bundle: string | null;
+  readonly labels: Labels;
+};
+
+export class ExplainDecision {
+  private readonly dependencies: ExplainDependencies;
+
+  constructor(dependencies: ExplainDependencies) {
+    this.dependencies = dependencies;
+  }
+
+  /**
+   * Explains the decision for a device on record to a person, on its own channel unless told otherwise. A
+   * release whose first offer this node could not record a moment ago counts as one that cannot be offered.
+   */
+  async explain(
+    app: App,
+    deviceId: string,
+    channel: string | undefined,
+  ): Promise<Outcome<ExplainedDecision, NoCatalog | 'unknownDevice'>> {
+    const { firstOffers } = this.dependencies;
+    const found = await this.dependencies.ledger.readDevice(app.id, deviceId);
+    if (isFailure(found)) return found;
+    const { history: _, ...device } = found;
+    const catalog = await this.catalogOf(app, channel ?? device.channel);
+    if (isFailure(catalog)) return catalog;
+    const labels = await this.labelsOf(app, deviceId);
+    const asking = { ...device, labels };
+    const { reason, candidates, offer, fields } = answer(
+      catalog,
+      asking,
+      firstOffers.barredIn(catalog),
+    );
+    const status = catalog.byCanonical.get(fields.version?.canonical ?? '')?.source.status ?? null;
+    return {
+      device: { ...device, labels: Object.fromEntries(labels) },
+      offer,
+      reason,
+      candidates: shorten(candidates.map(withoutSource), LIMIT.candidatesShownMax),
+      considered: candidates.length,
+      current: { version: device.version, status },
+    };
+  }
+
+  /**
+   * Explains to a program the decision for a device on record, or for one that the caller describes.
+   * `invalid` when neither the record nor the caller tells the channel or the platform.
+   */
+  async explainTold(
+    app: App,
+    told: ToldDevice,
+  ): Promise<Outcome<Explanation, NoCatalog | 'unknownDevice' | 'invalid'>> {
+    const { deviceId } = told;
+    const found =
+      deviceId === undefined
+        ? undefined
+        : await this.dependencies.ledger.readDevice(app.id, deviceId);
+    const record = isFailure(found) ? undefined : found;
+    if (isFailure(found) && told.platform === undefined) return found;
+    const [platform, channel] = [
+      told.platform ?? record?.platform,
+      told.channel ?? record?.channel,
+    ];
+    if (channel === undefined) return invalidField('channel', 'Required');
+    if (platform === undefined) return invalidField('platform', 'Required without a deviceId');
+    const catalog = await this.catalogOf(app, channel);
+    if (isFailure(catalog)) return catalog;
+    const stored = deviceId === undefined ? NO_LABELS : await this.labelsOf(app, deviceId);
+    const version = told.version ?? record?.version ?? null;
+    return explanationOf(catalog, channel, {
+      deviceId,
+      platform,
+      arch: told.arch ?? record?.arch ?? null,
+      version,
+      client: record?.client ?? null,
+      bundle: told.bundle ?? record?.bundle ?? null,
+      labels: mergeLabels(stored, told.labels),
+    });
+  }
+
+  private async catalogOf(app: App, channel: string): Promise<Outcome<Catalog, NoCatalog>> {
+    const slot = await this.dependencies.catalogs.findForCaller(app.ref, channel);
+    if (isFailure(slot)) return slot;
+    return slot.catalog ?? fail('unavailable');
+  }
+
+  private async labelsOf(app: App, deviceId: string): Promise<Labels> {
+    const [labels] = await this.dependencies.labels.readAll([{ appId: app.id, deviceId }]);
+    return labels ?? NO_LABELS;
+  }
+}
+
+const NO_LABELS: Labels = new Map();
+const NOTHING_BARRED: ReadonlySet<string> = new Set();
+
+function explanationOf(catalog: Catalog, channel: string, device: AskingDevice): Explanation {
+  const { reason, candidates, offer, fields, client } = answer(catalog, device, NOTHING_BARRED);
+  const { labels, deviceId = null, platform, arch, version, bundle } = device;
+  const listed = candidates.map((candidate) => listedOf(candidate, catalog, fields, labels));
+  return {
+    // Nothing is barred, so that no release is one whose first offer cannot be recorded.
+    decision: { update: offer, reason: reason as ExplainedReason },
+    device: {
+      ...{ deviceId, channel, platform, arch, version, client, bundle },
+      labels: Object.fromEntries(labels),
+    },
+    candidates: shorten(listed, LIMIT.candidatesListedMax),
+  };
+}
+
+/** Decides for a device, and says why. */
+function answer(catalog: Catalog, device: AskingDevice, barred: ReadonlySet<string>) {
+  const { labels, deviceId } = device;
+  const { fields, asked } = recordedQuestion(device);
+  const version = device.version === null ? undefined : parseVersion(device.version);
+  const plan = planUpdate(catalog, fields, installableBy(catalog, asked));
+  const who = { hash: deviceId === undefined ? undefined : hashText(deviceId), labels };
+  const { candidate } = decide(plan, who, barred);
+  // What is kept with the candidate may be a document of another protocol.
+  const bytes = candidate && manifestOf(plan, { ...candidate, documents: [] });
+  const offer: UpdateManifest | null = bytes === undefined ? null : JSON.parse(bytes.toString());
+  const { client } = asked;
+  return { ...explain(plan, who, barred), offer, client, fields: { ...fields, version } };
+}
+
+function listedOf(
+  { source, verdict, bucket, threshold }: JudgedCandidate,
+  { snapshot }: Catalog,
+  fields: RequestFields,
+  labels: Labels,
+): ListedCandidate {
+  const { version, status, followed, targets } = source;
+  return {
+    version,
+    channel: followed ? (snapshot.follows ?? snapshot.channel) : snapshot.channel,
+    status,
+    verdict: WORDS[verdict],
+    bucket: bucket ?? null,
+    threshold,
+    unmet: unmetExpressions(targets, fields, labels),
+  };
+}
+
+/** What an explanation for a program says of a release: the contract's words. */
+const WORDS = {
+  offered: 'offered',
+  paused: 'not-published',
+  deprecated: 'not-published',
+  'rolled-back': 'not-published',
+  'no-artifact': 'no-artifact',
+  'not-targeted': 'not-targeted',
+  'outside-cohort': 'outside-cohort',
+  // Nothing is barred for a program.
+  'first-offer-unavailable': 'not-published',
+} as const satisfies Record<ExplainedCandidate['verdict'], ListedCandidate['verdict']>;
+
+function withoutSource({ source: _, ...candidate }: JudgedCandidate): ExplainedCandidate {
+  return candidate;
+}
+
+function shorten<Item>(items: readonly Item[], countMax: number): readonly Item[] {
+  return items.length <= countMax ? items : [...items.slice(0, countMax - 1), ...items.slice(-1)];
+}

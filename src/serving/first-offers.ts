@@ -1,0 +1,202 @@
+// Barrier in front of the first manifest of a release. The mark "offered" must be durable before that
+// manifest is sent, and ordered against serving control; the ledger's guarded call does both. Afterwards the
+// mark is in the catalog and costs nothing.
+//
+// Parallel first checks share one call. A check must not wait for a ledger that is slow or away: it goes on
+// after a while without an answer, and no further call is made for a moment. An answer that comes later still
+// counts, so that a ledger which is only far away is asked once.
+
+import { LRUCache } from 'lru-cache';
+import { LockedTooLong, Unavailable } from '../contract/unavailable.ts';
+import type { Catalog, CompiledRelease } from '../domain/decision/catalog.ts';
+import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
+import { withinTime } from '../flow/within-time.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import type { RareLog } from '../observe/rare-log.ts';
+import type { NewSpan, OpenSpan, Tracing } from '../observe/tracing.ts';
+import type { Ledger } from '../store/ledger.ts';
+import type { FirstOfferOutcome, SharedOffers } from './shared-offers.ts';
+
+const WAIT_MAX_MS = 1500;
+const RETRY_AFTER_FAULT_MS = 1000;
+/** Calls at a time where the settings name no number: half of the connections that a ledger has then. */
+const CALLS_RUNNING_MAX = 5;
+const CALLS_WAITING_MAX = 2000;
+const AVOIDED_MAX = 10_000;
+const EVERY_CHANNEL = '*';
+const FAILED_MAX = 1000;
+/** Time for which a failure counts as the present state, unless a later attempt succeeds. */
+const FAILED_MS = 10_000;
+
+export type FirstOfferDependencies = {
+  readonly ledger: Pick<Ledger, 'recordFirstOffer'>;
+  /** First offers of other nodes, asked for when the ledger does not answer, and told of this node's. */
+  readonly shared: Pick<SharedOffers, 'find' | 'tell'>;
+  readonly metrics: Metrics;
+  readonly log: RareLog;
+  /** Traces of first offers, where they are asked for. */
+  readonly tracing?: Tracing | undefined;
+  /** Maximum number of calls at a time; 5 by default. */
+  readonly callsMax?: number | undefined;
+  /** Milliseconds that never go back; default: the process's monotonic clock. */
+  readonly now?: (() => number) | undefined;
+};
+
+export class FirstOffers {
+  private readonly dependencies: FirstOfferDependencies;
+  private readonly now: () => number;
+  private readonly gate: ConcurrencyLimit;
+  /**
+   * Outcomes of calls that have not ended, by release and state. After the longest wait the outcome is
+   * `unavailable`, though the call goes on. Bounded by the number of releases in loaded catalogs.
+   */
+  private readonly attempts = new Map<string, Promise<FirstOfferOutcome>>();
+  /**
+   * Times until which the ledger is not asked, by channel, and under `EVERY_CHANNEL` for all; on a monotonic
+   * clock.
+   */
+  private readonly avoidUntil = new Map<string, number>();
+
+  /** Times at which first offers failed last, by release. */
+  private readonly failedAt = new LRUCache<string, number>({ max: FAILED_MAX });
+
+  constructor(dependencies: FirstOfferDependencies) {
+    this.dependencies = dependencies;
+    const { callsMax = CALLS_RUNNING_MAX } = dependencies;
+    this.gate = new ConcurrencyLimit(callsMax, CALLS_WAITING_MAX, WAIT_MAX_MS);
+    this.now = dependencies.now ?? (() => performance.now());
+  }
+
+  /**
+   * Records that a release of this catalog is about to be offered, or finds that another node has recorded
+   * it. Does not reject when a store is unavailable.
+   */
+  async record(catalog: Catalog, release: CompiledRelease): Promise<FirstOfferOutcome> {
+    if (release.offered) return 'recorded';
+    const outcome = await this.askLedger(catalog, release);
+    if (outcome !== 'unavailable') return outcome;
+    const found = await this.dependencies.shared.find(catalog, release);
+    if (found === 'recorded') this.dependencies.metrics.firstOffers.add('shared');
+    return found;
+  }
+
+  /** Returns the ids of the releases whose first offer cannot be recorded at present. */
+  barredIn({ published }: Catalog): ReadonlySet<string> {
+    const since = this.now() - FAILED_MS;
+    const barred = published.filter(
+      ({ offered, source }) => !offered && (this.failedAt.get(source.id) ?? since) > since,
+    );
+    return new Set(barred.map(({ source }) => source.id));
+  }
+
+  private askLedger(catalog: Catalog, release: CompiledRelease): Promise<FirstOfferOutcome> {
+    const { channelId, epoch, revision } = catalog.snapshot;
+    const key = `${release.source.id}@${epoch}/${revision}`;
+    const running = this.attempts.get(key);
+    if (running !== undefined) return running;
+    if (this.isAvoided(channelId)) return Promise.resolve('unavailable');
+    const span = this.dependencies.tracing?.begin(spanOf(catalog, release));
+    const pass = () =>
+      this.gate.pass(() =>
+        this.dependencies.ledger.recordFirstOffer(channelId, release.source.id, {
+          epoch,
+          revision,
+        }),
+      );
+    const call = span === undefined ? pass() : span.run(pass);
+    const attempt = this.settle(call, catalog, release);
+    if (span !== undefined) endWith(span, attempt);
+    this.attempts.set(key, attempt);
+    const forget = () => this.attempts.delete(key);
+    call.then(forget, forget);
+    return attempt;
+  }
+
+  /** Waits for the answer of a call, but not for ever. */
+  private async settle(
+    call: Promise<boolean>,
+    catalog: Catalog,
+    release: CompiledRelease,
+  ): Promise<FirstOfferOutcome> {
+    try {
+      const isRecorded = await withinTime(call, WAIT_MAX_MS);
+      if (isRecorded === undefined) {
+        void this.awaitLate(call, catalog, release);
+        return this.failed(catalog, release, `no answer within ${WAIT_MAX_MS} ms`);
+      }
+      if (isRecorded) this.dependencies.shared.tell(catalog, release);
+      const outcome = isRecorded ? 'recorded' : 'stale';
+      this.dependencies.metrics.firstOffers.add(outcome);
+      return outcome;
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      return this.failed(catalog, release, error);
+    }
+  }
+
+  /** Takes note of an answer for which no check waits any more. */
+  private async awaitLate(
+    call: Promise<boolean>,
+    catalog: Catalog,
+    release: CompiledRelease,
+  ): Promise<void> {
+    try {
+      if (!(await call)) return;
+      this.dependencies.shared.tell(catalog, release);
+      this.dependencies.metrics.firstOffers.add('late');
+    } catch (error) {
+      // The next check asks again: a bug that lasts fails that check.
+      this.warn(catalog, release, error);
+    }
+  }
+
+  private failed(catalog: Catalog, release: CompiledRelease, reason: unknown): 'unavailable' {
+    // A lock, or a call that takes long, may concern this channel alone.
+    const isAway = reason instanceof Unavailable && !(reason instanceof LockedTooLong);
+    this.avoid(isAway ? EVERY_CHANNEL : catalog.snapshot.channelId);
+    this.failedAt.set(release.source.id, this.now());
+    this.warn(catalog, release, reason);
+    this.dependencies.metrics.firstOffers.add('unavailable');
+    return 'unavailable';
+  }
+
+  private warn({ snapshot }: Catalog, { source }: CompiledRelease, reason: unknown): void {
+    const { appRef, channel } = snapshot;
+    const name = { app: appRef, channel, version: source.version };
+    const details = reason instanceof Error ? { ...name, err: reason } : { ...name, reason };
+    this.dependencies.log.warnAbout(source.id, details, 'first offer could not be recorded');
+  }
+
+  private avoid(channel: string): void {
+    // Few entries exist at a time; the bound is for a ledger that is slow for every channel.
+    if (this.avoidUntil.size >= AVOIDED_MAX) this.avoidUntil.clear();
+    this.avoidUntil.set(channel, this.now() + RETRY_AFTER_FAULT_MS);
+  }
+
+  private isAvoided(channelId: string): boolean {
+    if (this.avoidUntil.size === 0) return false;
+    const until = Math.max(
+      this.avoidUntil.get(channelId) ?? 0,
+      this.avoidUntil.get(EVERY_CHANNEL) ?? 0,
+    );
+    return this.now() < until;
+  }
+}
+
+/** Returns the span of a first offer, which all checks share that wait for it. */
+function spanOf({ snapshot }: Catalog, { source }: CompiledRelease): NewSpan {
+  const { appRef, channel } = snapshot;
+  const attributes = {
+    'sluice.app': appRef,
+    'sluice.channel': channel,
+    'sluice.version': source.version,
+  };
+  return { name: 'first offer', kind: 'internal', attributes };
+}
+
+function endWith(span: OpenSpan, attempt: Promise<FirstOfferOutcome>): void {
+  attempt.then(
+    (outcome) => span.end({ 'sluice.outcome': outcome }),
+    (error: Error) => span.end({}, error.name),
+  );
+}

@@ -1,0 +1,102 @@
+// Guard in front of changes of channels: a ledger that is behind what this node, the engine or this node's
+// disk knows of a channel is recovered before it accepts a change of it. Otherwise the change would get a
+// revision that other nodes take for an old one, and a mark of an offered release that was lost would limit
+// nothing.
+
+import { Unavailable } from '../contract/unavailable.ts';
+import { FollowersNotAsked, type KnownStates, LedgerBehind } from '../store/known-state.ts';
+import type { Ledger } from '../store/ledger.ts';
+import type { Catalogs } from './catalogs.ts';
+
+/**
+ * Number of times that a change is tried. The followers of the channel are known after the first and the
+ * ledger is recovered after the second; the rest is for races.
+ */
+const ATTEMPTS_MAX = 5;
+
+/** Returns the ledger with its changes of channels guarded. */
+export function guardChanges(
+  ledger: Ledger,
+  catalogs: Pick<Catalogs, 'knownState' | 'recover'>,
+): Ledger {
+  async function guard<Value>(
+    app: string,
+    channel: string,
+    change: (known: KnownStates) => Promise<Value>,
+  ): Promise<Value> {
+    const moved = new Set([channel]);
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await change(await knownStates(catalogs, app, [...moved]));
+      } catch (error) {
+        const isKnown = error instanceof LedgerBehind || error instanceof FollowersNotAsked;
+        if (!isKnown) throw error;
+        if (attempt === ATTEMPTS_MAX) throw new Unavailable('ledger', error);
+        if (error instanceof LedgerBehind) await catalogs.recover(app, error.channel);
+        else for (const follower of error.channels) moved.add(follower);
+      }
+    }
+  }
+  return {
+    ...ledger,
+    publishRelease: (reach, release, actor, call) =>
+      guard(release.app, release.channel, (known) =>
+        ledger.publishRelease(reach, release, actor, call, known),
+      ),
+    promoteRelease: (reach, promotion, actor, call) =>
+      guard(promotion.app, promotion.to, (known) =>
+        ledger.promoteRelease(reach, promotion, actor, call, known),
+      ),
+    announceRelease: (organizationId, announced, actor) =>
+      guard(announced.name.app, announced.name.channel, (known) =>
+        ledger.announceRelease(organizationId, announced, actor, known),
+      ),
+    callBackRelease: (organizationId, name, call, actor) =>
+      guard(name.app, name.channel, (known) =>
+        ledger.callBackRelease(organizationId, name, call, actor, known),
+      ),
+    controlServing: (reach, name, transition, actor, reason) =>
+      guard(name.app, name.channel, (known) =>
+        ledger.controlServing(reach, name, transition, actor, reason, known),
+      ),
+    rehearsePublish: (reach, release, actor, held) =>
+      guard(release.app, release.channel, (known) =>
+        ledger.rehearsePublish(reach, release, actor, held, known),
+      ),
+    rehearsePromotion: (reach, promotion, actor, held) =>
+      guard(promotion.app, promotion.to, (known) =>
+        ledger.rehearsePromotion(reach, promotion, actor, held, known),
+      ),
+    rehearseServing: (reach, name, transition, actor, held) =>
+      guard(name.app, name.channel, (known) =>
+        ledger.rehearseServing(reach, name, transition, actor, held, known),
+      ),
+    withdrawRelease: (reach, name, actor, reason) =>
+      guard(name.app, name.channel, (known) =>
+        ledger.withdrawRelease(reach, name, actor, reason, known),
+      ),
+    createPlan: (reach, name, definition, actor, reason) =>
+      guard(name.app, name.channel, (known) =>
+        ledger.createPlan(reach, name, definition, actor, reason, known),
+      ),
+    rehearsePlan: (reach, name, definition, actor, held) =>
+      guard(name.app, name.channel, (known) =>
+        ledger.rehearsePlan(reach, name, definition, actor, held, known),
+      ),
+    drivePlan: (plan, seenUpToMs) =>
+      guard(plan.app, plan.channel, (known) => ledger.drivePlan(plan, seenUpToMs, known)),
+    updateChannel: (app, name, change, actor) =>
+      guard(app, name, (known) => ledger.updateChannel(app, name, change, actor, known)),
+  };
+}
+
+async function knownStates(
+  catalogs: Pick<Catalogs, 'knownState'>,
+  app: string,
+  channels: readonly string[],
+): Promise<KnownStates> {
+  const states = await Promise.all(
+    channels.map(async (channel) => [channel, await catalogs.knownState(app, channel)] as const),
+  );
+  return new Map(states);
+}

@@ -1,0 +1,284 @@
+// Names of all channels, which this process holds so that a name that nobody created is answered without a
+// store, and never keeps a channel that exists from being loaded.
+//
+// The ledger's list is followed like revisions: by a poll that reads a tag of the list and, only when that
+// changed, the list; and by announcements, which bring new channels within milliseconds. A name that is not
+// in the list is unknown (404) while the list is confirmed, which it is for a few seconds after each poll
+// that succeeded. Later nobody can tell, because another node may have created the channel: that is 503.
+//
+// As long as the ledger was never read, the names on this node's disk and those that the engine keeps for the
+// others are known, and no other name can be told.
+
+import { fail, failUntil, isFailure, type Outcome } from '../contract/failure.ts';
+import { isRef } from '../contract/ref.ts';
+import { Unavailable } from '../contract/unavailable.ts';
+import { pause } from '../flow/pause.ts';
+import { SharedCall } from '../flow/shared-call.ts';
+import { withinTime } from '../flow/within-time.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import type { RareLog } from '../observe/rare-log.ts';
+import type { ChannelName, ChannelNameList, ChannelNameStore } from '../store/channel-names.ts';
+import type { Announcement } from '../store/engine.ts';
+import type { LastGood } from '../store/last-good.ts';
+import type { Ledger } from '../store/ledger.ts';
+import { ChannelNameTable, type UnknownName } from './channel-name-table.ts';
+
+/** Kinds of refusal of a channel that does not exist, or of which no store can tell. */
+export type NoCatalog = UnknownName | 'unavailable';
+
+export type KnownChannelsDependencies = {
+  readonly ledger: Pick<Ledger, 'listChannelNames'>;
+  readonly engine: ChannelNameStore;
+  readonly lastGood: Pick<LastGood, 'list'>;
+  readonly log: RareLog;
+  readonly metrics: Metrics;
+  /** Milliseconds that never go back; default: the process's monotonic clock. */
+  readonly now?: () => number;
+};
+
+/**
+ * Maximum number of names held: 100,000 channels take about 40 MB. A name beyond it is asked of the ledger.
+ */
+const KNOWN_CHANNELS_MAX = 100_000;
+/**
+ * Milliseconds after the start of a successful poll for which a name that is not in the list counts as
+ * unknown: as long as a change may take to reach every node when its announcement is lost.
+ */
+const CONFIRMED_MS = 5000;
+/** Longest wait for a list that is being read, in milliseconds. */
+const WAIT_MS_MAX = 1000;
+/** Milliseconds after which the engine is asked for the list that the ledger has not answered. */
+const PATIENCE_MS = 500;
+const FIRST_RETRY_MS = 50;
+/** Number of names that are put into the table at a time: a few milliseconds. */
+const NAMES_PER_TURN = 2000;
+const RETRY_MS = 1000;
+
+export class KnownChannels {
+  /** Maximum number of channels that are listed from this node's disk: as many as it can have loaded. */
+  static readonly ON_DISK_MAX = 10_000;
+
+  private readonly dependencies: KnownChannelsDependencies;
+  private readonly now: () => number;
+  private readonly reading = new SharedCall(() => this.read());
+  private table = new ChannelNameTable();
+  /** Latest list of the ledger; undefined until it was read. */
+  private list: ChannelNameList | undefined;
+  /** List that the engine does not have yet. */
+  private unshared: ChannelNameList | undefined;
+  private isSharing = false;
+  private onDisk: Promise<readonly ChannelName[]> | undefined;
+  /** Tag of the engine's list, which was read because the ledger's could not be. */
+  private engineTag: string | undefined;
+  private hasAskedEngine = false;
+  /** Channels that were learned of since the running read of the list began. */
+  private added: ChannelName[] = [];
+  /** Start of the latest read that succeeded; undefined when the latest one failed. */
+  private confirmedAt: number | undefined;
+  /** Read whose list may have a name that the present one lacks. */
+  private awaited: { readonly read: Promise<unknown>; readonly until: number } | undefined;
+  private isStarted = false;
+
+  constructor(dependencies: KnownChannelsDependencies) {
+    this.dependencies = dependencies;
+    this.now = dependencies.now ?? (() => performance.now());
+  }
+
+  /** Number of channels whose names are known. */
+  get size(): number {
+    return this.table.size;
+  }
+
+  /** Whether a name that is not in the list may exist nevertheless, because the list is cut off. */
+  get mayBeUnlisted(): boolean {
+    return this.list?.isComplete === false;
+  }
+
+  /**
+   * Finds a channel without waiting; `app` is a ref or an id. Undefined when a list that may have the name is
+   * being read: the caller waits for `settled` and asks again.
+   */
+  find(app: string, channel: string): Outcome<ChannelName, NoCatalog> | undefined {
+    const found = this.table.find(app, channel);
+    if (!isFailure(found)) return found;
+    if (!isRef(app)) return fail('unknownApp');
+    if (!isRef(channel)) return fail('unknownChannel');
+    if (!this.isStarted) return undefined;
+    if (this.awaited !== undefined && this.now() < this.awaited.until) return undefined;
+    return this.isConfirmed ? found : CANNOT_TELL;
+  }
+
+  /** Resolves once the list is read that `find` wants, or after a second at most. */
+  async settled(): Promise<void> {
+    if (!this.isStarted) this.start();
+    if (this.awaited === undefined) return;
+    await withinTime(this.awaited.read, this.awaited.until - this.now());
+  }
+
+  /** Reads the first list. Names that are not known wait until it is there, or a second has passed. */
+  start(): void {
+    this.isStarted = true;
+    this.await(Promise.all([this.readFirst(), this.readDisk()]));
+  }
+
+  /** Compares the list with the ledger's, and reads that if it changed. Never rejects. */
+  refresh(): Promise<void> {
+    return this.reading.ask();
+  }
+
+  /** Lists the channels that this node's disk had at the start. Never rejects. */
+  readDisk(): Promise<readonly ChannelName[]> {
+    this.onDisk ??= this.learnFromDisk();
+    return this.onDisk;
+  }
+
+  /** Adds a channel that this node has read from the ledger; a new one changes the list for all nodes. */
+  add({ appId, appRef, channelId, channel }: ChannelName): void {
+    if (this.table.hasId(appId, channel, channelId)) return;
+    // Copied, because the caller's object may be a whole snapshot.
+    this.learn({ appId, appRef, channelId, channel });
+    void this.refresh();
+  }
+
+  /** Learns of a channel from an announcement, and reads the list when that does not have it. */
+  hear({ appRef, channel, channelId }: Announcement): void {
+    if (this.table.hasId(appRef, channel, channelId)) return;
+    // The announcement does not tell the id of the app; the list does.
+    this.learn({ appId: appRef, appRef, channelId, channel });
+    this.await(this.refresh());
+  }
+
+  /** Gives the list to the engine again, because that may have lost it. */
+  shareAgain(): void {
+    this.unshared = this.list;
+    void this.share();
+  }
+
+  private learn(name: ChannelName): void {
+    if (this.table.size >= KNOWN_CHANNELS_MAX) return;
+    this.table.add(name);
+    this.added.push(name);
+  }
+
+  private get isConfirmed(): boolean {
+    return this.confirmedAt !== undefined && this.now() - this.confirmedAt < CONFIRMED_MS;
+  }
+
+  private await(read: Promise<unknown>): void {
+    const awaited = { read, until: this.now() + WAIT_MS_MAX };
+    this.awaited = awaited;
+    void read.then(() => {
+      if (this.awaited === awaited) this.awaited = undefined;
+    });
+  }
+
+  /** Reads a first list, of the ledger or else of the engine, which may be connecting still. */
+  private async readFirst(): Promise<void> {
+    const until = this.now() + WAIT_MS_MAX;
+    for (;;) {
+      await this.refresh();
+      if (this.list !== undefined || this.hasAskedEngine || this.now() > until) return;
+      await pause(FIRST_RETRY_MS);
+    }
+  }
+
+  private async read(): Promise<void> {
+    const { ledger, metrics, log } = this.dependencies;
+    const startedAt = this.now();
+    this.added = [];
+    try {
+      const list = ledger.listChannelNames(this.list?.tag, KNOWN_CHANNELS_MAX);
+      if (this.list === undefined) await this.learnMeanwhile(list);
+      const changed = await list;
+      if (changed !== undefined) await this.adopt(changed);
+      this.confirmedAt = startedAt;
+      void this.share();
+    } catch (error) {
+      this.confirmedAt = undefined;
+      metrics.faults.add('names');
+      if (!(error instanceof Unavailable)) {
+        log.warn({ err: error }, 'names of channels could not be read');
+      }
+      if (this.list === undefined) {
+        await Promise.all([this.learnFromEngine(), this.learnFromDisk()]);
+      }
+    }
+  }
+
+  /** Does not let names that the engine has wait for a ledger that is silent. */
+  private async learnMeanwhile(list: Promise<unknown>): Promise<void> {
+    const answer = list.then(
+      () => true,
+      () => true,
+    );
+    if ((await withinTime(answer, PATIENCE_MS)) === undefined) await this.learnFromEngine();
+  }
+
+  private async adopt(list: ChannelNameList): Promise<void> {
+    const table = new ChannelNameTable();
+    for (const [index, name] of list.channels.entries()) {
+      table.add(name);
+      if (index % NAMES_PER_TURN === NAMES_PER_TURN - 1) await nextTurn();
+    }
+    for (const name of this.added) {
+      if (!table.hasId(name.appRef, name.channel, name.channelId)) table.add(name);
+    }
+    this.table = table;
+    this.list = list;
+    this.unshared = list;
+    if (!list.isComplete) {
+      this.dependencies.log.warn(
+        { held: list.channels.length },
+        'too many channels to hold all names',
+      );
+    }
+  }
+
+  private async learnFromDisk(): Promise<readonly ChannelName[]> {
+    const names = await this.dependencies.lastGood.list(KnownChannels.ON_DISK_MAX);
+    if (this.list === undefined) for (const name of names) this.table.add(name);
+    return names;
+  }
+
+  private async learnFromEngine(): Promise<void> {
+    try {
+      const list = await this.dependencies.engine.getChannelNames(this.engineTag);
+      this.hasAskedEngine = true;
+      if (list === undefined || this.list !== undefined) return;
+      this.engineTag = list.tag;
+      for (const name of list.channels) this.table.add(name);
+    } catch (error) {
+      this.surviveEngine(error, 'names-read');
+    }
+  }
+
+  private async share(): Promise<void> {
+    if (this.isSharing) return;
+    this.isSharing = true;
+    try {
+      while (this.unshared !== undefined) {
+        const list = this.unshared;
+        await this.dependencies.engine.putChannelNames(list);
+        if (this.unshared === list) this.unshared = undefined;
+      }
+    } catch (error) {
+      // The next poll tries again.
+      this.surviveEngine(error, 'names-share');
+    } finally {
+      this.isSharing = false;
+    }
+  }
+
+  private surviveEngine(error: unknown, place: string): void {
+    this.dependencies.metrics.faults.add(place);
+    if (error instanceof Unavailable) return;
+    this.dependencies.log.warn({ err: error }, 'names of channels could not be shared');
+  }
+}
+
+/** Lets the process answer requests before it goes on. */
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+const CANNOT_TELL = failUntil('unavailable', RETRY_MS);

@@ -1,0 +1,357 @@
+// Settings of the service, read from the environment, which no other file reads. They are parsed once, frozen
+// and passed on as values; those in files of their own are read again when an operator asks for it. A wrong
+// setting stops the start with a line that names the variable.
+
+import { z } from 'zod';
+import { isDatabaseAddress, takesWrites, WRITABLE_SESSIONS } from './is-database-address.ts';
+import { type NearSetting, nearSettings } from './misspelt-settings.ts';
+import { readSettingFile } from './setting-file.ts';
+import {
+  baseUrl,
+  HTTP_SCHEMES,
+  isRedisAddress,
+  isUrl,
+  oneOf,
+  optionalText,
+  PORT_MAX,
+  parseListenAddress,
+  SECRET_LENGTH_MIN,
+  severalSecrets,
+  text,
+  whole,
+} from './setting-shape.ts';
+import { readTracing, type TracingSettings } from './tracing-settings.ts';
+
+export type Config = Readonly<{
+  host: string;
+  port: number;
+  /** Address of PostgreSQL; undefined for the embedded ledger in `dataDir`. */
+  databaseUrl: string | undefined;
+  /** Address of Redis; undefined for the in-process engine. */
+  redisUrl: string | undefined;
+  /** First part of the names of all keys and pub/sub channels in Redis. */
+  redisPrefix: string;
+  /** Maximum number of connections to PostgreSQL of each process. */
+  databasePool: number;
+  dataDir: string;
+  /** Admin tokens that are accepted; empty when none is set. Clients send the first. */
+  adminTokens: readonly string[];
+  /** Keys that open sealed secrets; empty when none is set. The first seals. */
+  secretKeys: readonly string[];
+  /** Accounts that may create organizations: the operator's alone, or every one. */
+  organizationsBy: (typeof ORGANIZATION_MAKERS)[number];
+  /** Base URL of the service for its clients; undefined for the address that it listens on. */
+  publicUrl: string | undefined;
+  /** Own address of console, API, metrics and health; undefined for the port of the service. */
+  adminListen: ListenAddress | undefined;
+  /** Base URL of the console; undefined for the address that a client asked, or `publicUrl`. */
+  adminUrl: string | undefined;
+  /** Number of serving processes; above 1 only if both stores can be shared. */
+  workers: number;
+  deviceRetentionDays: number;
+  /** How much a device's `lastSeen` may be behind, in seconds. */
+  deviceFreshnessSeconds: number;
+  /** Number of version changes that are kept of each device. */
+  deviceHistory: number;
+  adoptionRetentionDays: number;
+  /** Number of proxies in front of the service whose forwarded addresses are trusted. */
+  trustProxy: number;
+  /** Maximum number of new devices that checks record of a client's network in a minute; 0 is no bound. */
+  newDevicesPerAddressPerMinute: number;
+  /** Maximum number of new devices that checks record of an app in a minute; 0 is no bound. */
+  newDevicesPerAppPerMinute: number;
+  logLevel: LogLevel;
+  /** Whether every request is logged. */
+  hasAccessLog: boolean;
+  /** How traces are sent; undefined when none are. */
+  tracing: TracingSettings;
+  /** Milliseconds for which a stop leaves the port open, not ready, before it begins; 0 for none. */
+  drainMs: number;
+  /** Milliseconds without an answer of any store until the node is not ready; undefined for no limit. */
+  readyUnconfirmedMsMax: number | undefined;
+  /** Settings of an edge, which no other node uses. */
+  edge: EdgeSettings;
+  /** What the files of settings contained, for the processes that this one starts. */
+  files: FileValues;
+}>;
+
+export type EdgeSettings = Readonly<{
+  /** Base URL of the service that an edge follows. */
+  upstream: string | undefined;
+  /** What `sluice edge-token create` has printed. */
+  token: string | undefined;
+  /** Maximum size of the journal of check-ins, in MiB. */
+  journalMb: number;
+}>;
+
+/** Settings that may lie in a file, which `NAME_FILE` names. */
+const FILE_SETTINGS = [
+  'ADMIN_TOKEN',
+  'SECRET_KEY',
+  'DATABASE_URL',
+  'REDIS_URL',
+  'EDGE_TOKEN',
+] as const;
+/** Values of the settings that lie in files. */
+export type FileValues = Readonly<Partial<Record<(typeof FILE_SETTINGS)[number], string>>>;
+
+const ORGANIZATION_MAKERS = ['operator', 'anyone'] as const;
+export type ListenAddress = { readonly host: string; readonly port: number };
+
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** A setting that cannot be used; the message is one line that begins with the variable's name. */
+export class ConfigError extends Error {}
+
+const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
+
+const ENVIRONMENT = z.object({
+  HOST: text('127.0.0.1'),
+  PORT: whole(8080, 0, PORT_MAX),
+  DATABASE_URL: optionalText()
+    .refine(
+      (value) => value === undefined || isDatabaseAddress(value),
+      'must be a postgres:// address, whose hosts have commas between them where there are several',
+    )
+    .refine(
+      (value) => value === undefined || takesWrites(value),
+      `target_session_attrs must be one of ${WRITABLE_SESSIONS.join(', ')}: the record takes writes`,
+    ),
+  REDIS_URL: optionalText().refine(
+    (value) => value === undefined || isRedisAddress(value),
+    'must be a redis:// or rediss:// address, several of them separated by commas, ' +
+      'or redis+sentinel://h1,h2/name',
+  ),
+  // At least one more than any kind of call may use at a time, so that none can take all connections.
+  DATABASE_POOL: whole(10, 5, 200),
+  // Braces would choose the node of a cluster; a colon could make the names of two deployments the same.
+  REDIS_PREFIX: text('sluice').refine(
+    (value) => /^[\w.-]{1,64}$/.test(value),
+    'must be 1 to 64 ASCII letters, digits, hyphens, underscores or dots',
+  ),
+  DATA_DIR: text('./data'),
+  // Other characters cannot be sent in a header, and the client's error would quote the token.
+  ADMIN_TOKEN: optionalText()
+    .refine(
+      (value) => value === undefined || /^[\x21-\x7e]+$/.test(value),
+      'must be visible ASCII characters, without spaces',
+    )
+    .transform(severalSecrets),
+  SECRET_KEY: optionalText().transform(severalSecrets),
+  ADMIN_TOKEN_FILE: optionalText(),
+  SECRET_KEY_FILE: optionalText(),
+  DATABASE_URL_FILE: optionalText(),
+  REDIS_URL_FILE: optionalText(),
+  EDGE_UPSTREAM: baseUrl(),
+  EDGE_TOKEN: optionalText(),
+  EDGE_TOKEN_FILE: optionalText(),
+  EDGE_JOURNAL_MB: whole(1024, 16, 999_999),
+  ORGANIZATIONS_BY: oneOf(ORGANIZATION_MAKERS, 'operator'),
+  PUBLIC_URL: baseUrl(),
+  ADMIN_LISTEN: optionalText().transform((value, { addIssue }) => {
+    const address = value === undefined ? undefined : parseListenAddress(value.trim());
+    if (value !== undefined && address === undefined) {
+      addIssue('must be host:port, such as 127.0.0.1:9090, or [::1]:9090');
+    }
+    return address;
+  }),
+  ADMIN_URL: baseUrl(),
+  WORKERS: whole(1, 1, 64),
+  DEVICE_RETENTION_DAYS: whole(180, 1, 36_500),
+  DEVICE_FRESHNESS_SECONDS: whole(300, 10, 86_400),
+  // The database has room for 100: a change has the slot of its number modulo 100.
+  DEVICE_HISTORY: whole(10, 1, 100),
+  ADOPTION_RETENTION_DAYS: whole(400, 1, 36_500),
+  TRUST_PROXY: whole(0, 0, 16),
+  NEW_DEVICES_PER_ADDRESS_PER_MINUTE: whole(1200, 0, 999_999),
+  NEW_DEVICES_PER_APP_PER_MINUTE: whole(60_000, 0, 999_999),
+  DRAIN_SECONDS: whole(0, 0, 3600),
+  READY_MAX_UNCONFIRMED_SECONDS: whole(0, 0, 86_400),
+  LOG_LEVEL: oneOf(LOG_LEVELS, 'info'),
+  ACCESS_LOG: oneOf(['off', 'on'], 'off'),
+});
+
+/**
+ * Reads the settings; throws a `ConfigError` for a wrong one. An empty variable counts as unset. `files`
+ * stands for the contents of the files that the environment names, which are read unless it is given.
+ */
+export function readConfig(
+  environment: NodeJS.ProcessEnv = process.env,
+  files: FileValues = readFiles(environment),
+): Config {
+  const config = readAnyConfig(environment, files);
+  refuseLonelyWorkers(config);
+  return config;
+}
+
+/** Reads the settings as `readConfig` does, for as many processes as they say: an edge judges that itself. */
+export function readAnyConfig(
+  environment: NodeJS.ProcessEnv = process.env,
+  files: FileValues = readFiles(environment),
+): Config {
+  const config = readSettings(environment, files);
+  refuseShortSecrets(config);
+  return config;
+}
+
+function readFiles(environment: NodeJS.ProcessEnv): FileValues {
+  const values: Partial<Record<keyof FileValues, string>> = {};
+  for (const name of FILE_SETTINGS) {
+    const variable = `${name}_FILE`;
+    const path = environment[variable];
+    if (!path) continue;
+    if (environment[name]) throw new ConfigError(`${variable}: ${name} is set as well`);
+    try {
+      values[name] = readSettingFile(path);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new ConfigError(`${variable}: ${reason}`, { cause: error });
+    }
+  }
+  return Object.freeze(values);
+}
+
+/** Returns the variables whose names are close to a setting's; they are not read. */
+export function readNearSettings(
+  environment: NodeJS.ProcessEnv = process.env,
+): readonly NearSetting[] {
+  return nearSettings(environment, [...Object.keys(ENVIRONMENT.shape), ...CLIENT_VARIABLES]);
+}
+
+function readSettings(environment: NodeJS.ProcessEnv, files: FileValues): Config {
+  const parsed = ENVIRONMENT.safeParse({ ...environment, ...files });
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    const name = String(issue?.path[0]);
+    throw new ConfigError(`${name in files ? `${name}_FILE` : name}: ${issue?.message}`);
+  }
+  const settings = parsed.data;
+  const { HOST: host, PORT: port, ADMIN_LISTEN: adminListen } = settings;
+  if (adminListen !== undefined && isSameAddress({ host, port }, adminListen)) {
+    throw new ConfigError('ADMIN_LISTEN: must be another address than that of HOST and PORT');
+  }
+  return Object.freeze({
+    host,
+    port,
+    databaseUrl: settings.DATABASE_URL,
+    redisUrl: settings.REDIS_URL,
+    databasePool: settings.DATABASE_POOL,
+    redisPrefix: settings.REDIS_PREFIX,
+    dataDir: settings.DATA_DIR,
+    adminTokens: settings.ADMIN_TOKEN,
+    secretKeys: settings.SECRET_KEY,
+    organizationsBy: settings.ORGANIZATIONS_BY,
+    publicUrl: settings.PUBLIC_URL,
+    adminListen,
+    adminUrl: settings.ADMIN_URL,
+    workers: settings.WORKERS,
+    deviceRetentionDays: settings.DEVICE_RETENTION_DAYS,
+    deviceFreshnessSeconds: settings.DEVICE_FRESHNESS_SECONDS,
+    deviceHistory: settings.DEVICE_HISTORY,
+    adoptionRetentionDays: settings.ADOPTION_RETENTION_DAYS,
+    trustProxy: settings.TRUST_PROXY,
+    newDevicesPerAddressPerMinute: settings.NEW_DEVICES_PER_ADDRESS_PER_MINUTE,
+    newDevicesPerAppPerMinute: settings.NEW_DEVICES_PER_APP_PER_MINUTE,
+    drainMs: settings.DRAIN_SECONDS * 1000,
+    logLevel: settings.LOG_LEVEL,
+    hasAccessLog: settings.ACCESS_LOG === 'on',
+    tracing: readTracing(environment, refuse),
+    readyUnconfirmedMsMax: settings.READY_MAX_UNCONFIRMED_SECONDS * 1000 || undefined,
+    edge: Object.freeze({
+      upstream: settings.EDGE_UPSTREAM,
+      token: settings.EDGE_TOKEN,
+      journalMb: settings.EDGE_JOURNAL_MB,
+    }),
+    files,
+  });
+}
+
+function refuse(line: string): never {
+  throw new ConfigError(line);
+}
+
+/**
+ * Refuses several processes that have no stores to share. The setting is refused, not ignored: an operator
+ * who asks for four processes must not silently get one.
+ */
+function refuseLonelyWorkers({ workers, redisUrl, databaseUrl }: Config): void {
+  if (workers === 1) return;
+  const stores = { REDIS_URL: redisUrl, DATABASE_URL: databaseUrl };
+  const missing = Object.entries(stores).flatMap(([name, url]) => (url === undefined ? name : []));
+  if (missing.length === 0) return;
+  const reason = 'the processes share their state there';
+  throw new ConfigError(`WORKERS: more than 1 needs ${missing.join(' and ')}: ${reason}`);
+}
+
+/** Refuses secrets that can be guessed, unless only this machine can reach the service. */
+function refuseShortSecrets({ host, adminListen, adminTokens, secretKeys }: Config): void {
+  if (isLoopback(host) && isLoopback(adminListen?.host ?? host)) return;
+  const secrets = { ADMIN_TOKEN: adminTokens, SECRET_KEY: secretKeys };
+  for (const [name, values] of Object.entries(secrets)) {
+    if (values.every(({ length }) => length >= SECRET_LENGTH_MIN)) continue;
+    const reason = `must have at least ${SECRET_LENGTH_MIN} characters`;
+    throw new ConfigError(`${name}: ${reason}, unless the service listens on loopback only`);
+  }
+}
+
+/** Returns whether only this machine can reach what listens on the host. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
+}
+
+/** Variables that the command line reads and the service does not. */
+const CLIENT_VARIABLES = ['SLUICE_URL', 'SLUICE_KEY'];
+
+export type ClientConfig = Readonly<{
+  /** Base of the management API, which is where devices ask. */
+  managementUrl: string;
+  /** Base of the console API, which has an address of its own with ADMIN_LISTEN. */
+  consoleUrl: string;
+  adminToken: string | undefined;
+  apiKey: string | undefined;
+  /** Directory in which an embedded service keeps its generated token. */
+  dataDir: string;
+}>;
+
+/** Reads what the command line needs; throws a `ConfigError` for a wrong setting. */
+export function readClientConfig(environment: NodeJS.ProcessEnv = process.env): ClientConfig {
+  // The other files may be readable for the service's account alone.
+  const { ADMIN_TOKEN, ADMIN_TOKEN_FILE } = environment;
+  const files = readFiles({ ADMIN_TOKEN, ADMIN_TOKEN_FILE });
+  const config = readSettings(environment, files);
+  const given = environment.SLUICE_URL || undefined;
+  if (given !== undefined && !isUrl(given, HTTP_SCHEMES)) {
+    throw new ConfigError('SLUICE_URL: must be an http:// or https:// address');
+  }
+  const url = given?.replace(/\/+$/, '');
+  return Object.freeze({
+    managementUrl: url ?? urlOf(config),
+    consoleUrl: url ?? urlOf(config.adminListen ?? config),
+    adminToken: config.adminTokens[0],
+    apiKey: environment.SLUICE_KEY || undefined,
+    dataDir: config.dataDir,
+  });
+}
+
+function urlOf({ host, port }: ListenAddress): string {
+  return `http://${reachableHost(host)}:${port}`;
+}
+
+/** Returns the host for a URL: a wildcard address, which cannot be called, becomes loopback. */
+export function reachableHost(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  if (host === '::') return '[::1]';
+  return host.includes(':') ? `[${host}]` : host;
+}
+
+/** Returns the base URL of the console, if a setting names one: links and cookies depend on it. */
+export function consoleUrlOf({ adminUrl, adminListen, publicUrl }: Config): string | undefined {
+  return adminUrl ?? (adminListen === undefined ? publicUrl : undefined);
+}
+
+/** Whether two addresses are known to collide. Others that do are found when they are listened on. */
+function isSameAddress(one: ListenAddress, other: ListenAddress): boolean {
+  const isEveryInterface = [one, other].some(({ host }) => WILDCARDS.has(host));
+  return one.port === other.port && one.port !== 0 && (one.host === other.host || isEveryInterface);
+}

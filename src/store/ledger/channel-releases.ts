@@ -1,0 +1,59 @@
+// Statements that read a page of a channel's releases, highest version first.
+
+import type { ChannelReleases, ListedRelease } from '../../contract/console.ts';
+import { isFailure, type Outcome } from '../../contract/failure.ts';
+import { storableText } from '../../contract/text.ts';
+import { byVersion } from '../../domain/decision/by-version.ts';
+import type { ReleaseFilter } from '../console-ledger.ts';
+import { columns, RELEASE_HEAD } from './columns.ts';
+import type { Sql } from './database.ts';
+import { findChannel } from './find-channel.ts';
+import { listOpenPlans } from './list-open-plans.ts';
+import { runningDevices } from './running-devices.ts';
+
+type Row = Omit<ListedRelease, 'plan'>;
+
+const RELEASES = `
+  SELECT ${columns<Row>({
+    ...RELEASE_HEAD,
+    artifacts: '(SELECT count(*)::int FROM artifacts WHERE release_id = releases.id)',
+    devices: runningDevices('$1', 'releases.canonical_version'),
+  })}
+  FROM releases WHERE id = ANY ($2::text[])`;
+
+/**
+ * Reads the versions of all releases first and sorts them here, because the database does not know their
+ * order; then reads the page's releases. A release that is published between the two reads appears with the
+ * next request; one that is withdrawn is left out.
+ */
+export async function listChannelReleases(
+  sql: Sql,
+  appId: string,
+  channelName: string,
+  { page, perPage, version, status }: ReleaseFilter,
+): Promise<Outcome<Omit<ChannelReleases, 'page' | 'pageCount'>, 'unknownChannel'>> {
+  const channel = await findChannel(sql, appId, channelName);
+  if (isFailure(channel)) return channel;
+  const all = await sql.query<{ id: string; version: string }>(
+    `SELECT id, canonical_version AS version FROM releases
+     WHERE channel_id = $1 AND ($2::text IS NULL OR starts_with(version, $2))
+       AND ($3::text IS NULL OR status = $3)`,
+    [channel.id, version === undefined ? null : storableText(version), status ?? null],
+  );
+  const ids = byVersion(all, ({ version }) => version)
+    .slice((page - 1) * perPage, page * perPage)
+    .map(({ id }) => id);
+  const rows = await sql.query<Row>(RELEASES, [channel.id, ids]);
+  const [fleet] = await sql.query<{ devices: number }>(
+    `SELECT coalesce(sum(devices), 0)::float8 AS devices FROM fleet_counts
+     WHERE app_id = $1 AND channel = $2`,
+    [appId, channel.name],
+  );
+  const plans = await listOpenPlans(sql, rows);
+  const known = new Map(rows.map((row) => [row.id, { ...row, plan: plans.get(row.id) ?? null }]));
+  return {
+    releases: ids.map((id) => known.get(id)).filter((row) => row !== undefined),
+    total: all.length,
+    fleet: fleet?.devices ?? 0,
+  };
+}

@@ -1,0 +1,188 @@
+// Column lists and JSON expressions that several statements share. Each is typed by the rows it makes, so
+// that a field that is renamed in the type does not compile until the statement follows.
+
+import type { ReleaseHead } from '../../contract/console.ts';
+import type {
+  Account,
+  Artifact,
+  AuditEntry,
+  Channel,
+  Invitation,
+  Member,
+  Organization,
+  Release,
+  Webhook,
+} from '../../contract/resource.ts';
+import type { NewArtifact } from '../new-artifact.ts';
+
+/** One expression in SQL for each field of a type. */
+type Expressions<Type> = Readonly<Record<keyof Type & string, string>>;
+
+/** Returns the select list of a row of this type, in the order given. */
+export function columns<Row>(expressions: Expressions<Row>): string {
+  return Object.entries<string>(expressions)
+    .map(([name, expression]) => `${expression} AS "${name}"`)
+    .join(', ');
+}
+
+/** Returns the expression of a JSON object with these fields, in the order given. */
+export function jsonObject<Value>(expressions: Expressions<Value>): string {
+  const fields = Object.entries<string>(expressions);
+  return `json_build_object(${fields.map(([name, value]) => `'${name}', ${value}`).join(', ')})`;
+}
+
+/**
+ * Returns the expression of a timestamp as RFC 3339, UTC, milliseconds, whatever the session's time zone is.
+ * The statement makes the text, so that both drivers give the same one.
+ */
+export function isoText(column: string): string {
+  return `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+}
+
+/** Returns the expression of a timestamp as milliseconds since 1970. */
+export function msOf(column: string): string {
+  return `(extract(epoch FROM ${column}) * 1000)::float8`;
+}
+
+/** Columns of an audit entry, for rows of `audit_entries AS entry`. */
+export const AUDIT_COLUMNS = columns<AuditEntry>({
+  id: 'entry.id::text',
+  at: isoText('entry.at'),
+  actor: 'actor',
+  action: 'action',
+  subject: 'subject',
+  before: 'before',
+  after: 'after',
+  requestId: 'request_id',
+  reason: 'reason',
+});
+
+/** Settings of a channel that apply to its devices. */
+export type ChannelPolicy = Omit<Channel, 'app' | 'name'>;
+
+/** Columns of a channel's policy, for rows of `channels`. */
+export const POLICY_COLUMNS = columns<ChannelPolicy>({
+  minimumSupportedVersion: 'minimum_supported_version',
+  defaultRollout: 'default_rollout',
+  updateMode: 'update_mode',
+  requireSignature: 'require_signature',
+  follows: '(SELECT followed.name FROM channels AS followed WHERE followed.id = channels.follows)',
+});
+
+/** Columns of an invitation, for rows of `invitations`. */
+export const INVITATION_COLUMNS = columns<Invitation>({
+  id: 'invitations.id',
+  email: 'invitations.email',
+  role: 'invitations.role',
+  expiresAt: isoText('invitations.expires_at'),
+  createdBy: 'invitations.created_by',
+});
+
+/** Condition that an invitation can be used at the time $1. */
+export const IS_OPEN = `invitations.used_at IS NULL AND invitations.revoked_at IS NULL
+  AND invitations.expires_at > $1::timestamptz`;
+
+/** Columns of a member, for rows of `memberships` joined with `accounts`. */
+export const MEMBER_COLUMNS = columns<Member>({
+  account: jsonObject<Account>({
+    id: 'accounts.id',
+    email: 'accounts.email',
+    name: 'accounts.name',
+  }),
+  role: 'memberships.role',
+  since: isoText('memberships.created_at'),
+});
+
+/** An organization as JSON, for rows of `organizations`. */
+export const ORGANIZATION_JSON = jsonObject<Organization>({
+  id: 'organizations.id',
+  name: 'organizations.name',
+});
+
+/**
+ * Parts of a statement that tell the role of an account in each row of `organizations`. $1 is the account's
+ * id; null is the operator, who is owner of every organization. An organization that is not visible must be
+ * answered as one that does not exist.
+ */
+export const ROLE_OF = {
+  join: `LEFT JOIN memberships ON memberships.organization_id = organizations.id
+    AND memberships.account_id = $1::text`,
+  isVisible: '($1::text IS NULL OR memberships.role IS NOT NULL)',
+  role: `CASE WHEN $1::text IS NULL THEN 'owner' ELSE memberships.role END`,
+} as const;
+
+/** Columns of a webhook, for rows of `webhooks`: never its secret, not even sealed. */
+export const WEBHOOK_COLUMNS = columns<Webhook>({
+  provider: 'provider',
+  enabled: 'disabled_at IS NULL',
+  createdAt: isoText('created_at'),
+  tagPrefix: 'tag_prefix',
+  hold: 'hold',
+  expect: 'expect',
+});
+
+const ARTIFACT: Expressions<Artifact> = {
+  platform: 'artifacts.platform',
+  arch: 'artifacts.arch',
+  url: 'artifacts.url',
+  sha512: 'artifacts.sha512',
+  size: 'artifacts.size',
+  signature: 'artifacts.signature',
+  format: 'artifacts.format',
+  sha256: 'artifacts.given_sha256',
+  sha1: 'artifacts.sha1',
+  minimumSystemVersion: 'artifacts.minimum_system_version',
+  buildVersion: 'artifacts.build_version',
+};
+
+/** Artifacts of a row of `releases` as JSON, in publish order; optional fields only where present. */
+export const ARTIFACTS_JSON = artifactsJson(jsonObject<Artifact>(ARTIFACT));
+
+/** Artifacts of a row of `releases` with all that is known of them, also what no list has. */
+export const ALL_ARTIFACTS_JSON = artifactsJson(
+  jsonObject<NewArtifact>({ ...ARTIFACT, digest: 'artifacts.sha256' }),
+);
+
+/**
+ * Artifacts of a row of `releases` for a snapshot: where the publisher gave no SHA-256, with the one that a
+ * code-hosting service told.
+ */
+export const SNAPSHOT_ARTIFACTS_JSON = artifactsJson(
+  jsonObject<Artifact>({
+    ...ARTIFACT,
+    sha256: 'coalesce(artifacts.given_sha256, artifacts.sha256)',
+  }),
+);
+
+function artifactsJson(artifact: string): string {
+  return `(
+    SELECT coalesce(json_agg(json_strip_nulls(${artifact}) ORDER BY artifacts.position), '[]'::json)
+    FROM artifacts WHERE artifacts.release_id = releases.id
+  )`;
+}
+
+/**
+ * Expressions of the fields that a release has both in a list and on its own page, for rows of `releases`.
+ */
+export const RELEASE_HEAD: Expressions<ReleaseHead> = {
+  id: 'id',
+  version: 'version',
+  status: 'status',
+  rolloutPct: 'rollout_pct',
+  targets: 'targets',
+  offered: 'offered_at IS NOT NULL',
+  createdAt: isoText('releases.created_at'),
+};
+
+/** A release as JSON, for rows of `releases` joined with `channels` and `apps`. */
+export const RELEASE_JSON = jsonObject<Release>({
+  id: 'releases.id',
+  app: 'apps.ref',
+  channel: 'channels.name',
+  version: 'releases.version',
+  notes: 'releases.notes',
+  status: 'releases.status',
+  rolloutPct: 'releases.rollout_pct',
+  createdAt: isoText('releases.created_at'),
+  artifacts: ARTIFACTS_JSON,
+});

@@ -1,0 +1,223 @@
+// Examination of a PostgreSQL for `sluice doctor`: whether the service can use it, and whether it is set up
+// for what it keeps. Reaches it as the service does, and changes nothing.
+
+import { type Check, faulty, sound } from '../../contract/diagnosis.ts';
+import { splitHosts } from '../../contract/split-hosts.ts';
+import type { Database, Sql } from './database.ts';
+import { openPgDatabase } from './pg-database.ts';
+import { readTime } from './read-time.ts';
+import { schemaCheck } from './schema-check.ts';
+
+/** Oldest version of which the service uses nothing newer, and the oldest that its tests have run on. */
+const [VERSION_MIN, VERSION_TESTED] = [13, 15];
+/** Difference of clocks, in milliseconds, from which sessions end noticeably early or late. */
+const CLOCK_MS_MAX = 2000;
+const CLOCK_SAMPLES = 3;
+/** Number of devices from which the checkpoints of a server as it is installed cost more than the rows. */
+const LARGE_FLEET = 1_000_000;
+const WAL_MEBIBYTES_MIN = 4096;
+const CHECKPOINT_SECONDS_MIN = 900;
+
+export type ExaminePostgresOptions = {
+  readonly url: string;
+  /** Maximum number of connections that this node holds. */
+  readonly connections: number;
+};
+
+type Facts = {
+  readonly version: string;
+  readonly versionNumber: number;
+  readonly isStandby: boolean;
+  readonly account: string;
+  readonly schema: string | null;
+  readonly mayCreate: boolean | null;
+  /** One of the service's tables that another account owns. */
+  readonly foreignTable: string | null;
+  readonly devices: number | null;
+  readonly connected: number;
+  readonly accountConnections: number;
+  readonly databaseConnections: number;
+};
+
+const FACTS = `
+  SELECT current_setting('server_version') AS version,
+    current_setting('server_version_num')::int AS "versionNumber",
+    pg_is_in_recovery() AS "isStandby",
+    current_user::text AS account,
+    current_schema()::text AS schema,
+    has_schema_privilege(current_schema()::text, 'CREATE') AS "mayCreate",
+    (SELECT min(tablename)::text FROM pg_tables
+      WHERE schemaname = current_schema()
+        AND tablename IN ('sluice_migrations', 'channels', 'releases', 'devices')
+        AND NOT pg_has_role(tableowner, 'USAGE')) AS "foreignTable",
+    (SELECT sum(greatest(reltuples, 0))::float8 FROM pg_class
+      JOIN pg_inherits ON inhrelid = pg_class.oid
+      WHERE inhparent = to_regclass('devices')) AS devices,
+    (SELECT coalesce(sum(numbackends), 0)::int FROM pg_stat_database
+      WHERE datname IS NOT NULL) AS connected,
+    (SELECT rolconnlimit FROM pg_roles WHERE rolname = current_user) AS "accountConnections",
+    (SELECT datconnlimit FROM pg_database
+      WHERE datname = current_database()) AS "databaseConnections"`;
+
+/** Settings of the server, as they hold for this account; numbers are in the units that the server names. */
+type Settings = ReadonlyMap<string, string>;
+
+/** Examines the PostgreSQL. Throws only when the URL is not valid. */
+export async function examinePostgres(options: ExaminePostgresOptions): Promise<readonly Check[]> {
+  const database = openPgDatabase({ url: options.url, onFault: () => undefined });
+  try {
+    return await examine(database, options);
+  } catch (error) {
+    const place = placeOf(options.url);
+    return [faulty('ledger', `PostgreSQL at ${place} cannot be used: ${messageOf(error)}`)];
+  } finally {
+    await database.close();
+  }
+}
+
+async function examine(
+  database: Database,
+  { url, connections }: ExaminePostgresOptions,
+): Promise<readonly Check[]> {
+  const [facts] = await database.query<Facts>(FACTS);
+  if (facts === undefined) throw new Error('it told nothing of itself');
+  const settings = await readSettings(database);
+  return [
+    facts.isStandby
+      ? faulty('ledger', `PostgreSQL at ${placeOf(url)} is a standby, which refuses writes`)
+      : sound('ledger', `PostgreSQL ${facts.version} at ${placeOf(url)} answers`),
+    versionCheck(facts),
+    rightsCheck(facts),
+    await schemaCheck(database),
+    await clockCheck(database),
+    durabilityCheck(settings),
+    checkpointsCheck(settings, facts.devices ?? 0),
+    connectionsCheck(settings, facts, connections),
+  ];
+}
+
+async function readSettings(sql: Sql): Promise<Settings> {
+  const rows = await sql.query<{ name: string; setting: string }>(
+    'SELECT name, setting FROM pg_settings WHERE name = ANY ($1::text[])',
+    [
+      [
+        ...['synchronous_commit', 'fsync', 'full_page_writes', 'autovacuum', 'max_wal_size'],
+        ...['checkpoint_timeout', 'max_connections', 'superuser_reserved_connections'],
+        ...['reserved_connections', 'default_transaction_read_only'],
+      ],
+    ],
+  );
+  return new Map(rows.map(({ name, setting }) => [name, setting]));
+}
+
+function versionCheck({ version, versionNumber }: Facts): Check {
+  const name = 'ledger-version';
+  const major = Math.floor(versionNumber / 10_000);
+  if (major < VERSION_MIN) return faulty(name, `${version} is too old: use ${VERSION_TESTED}`);
+  return major < VERSION_TESTED
+    ? sound(name, `${version} is older than what the tests run on (${VERSION_TESTED})`)
+    : sound(name, version);
+}
+
+function rightsCheck({ account, schema, mayCreate, foreignTable }: Facts): Check {
+  const name = 'ledger-rights';
+  if (schema === null) {
+    return faulty(name, `${account} has no schema in its search_path: create one for it`);
+  }
+  if (foreignTable !== null) {
+    return faulty(
+      name,
+      `${account} does not own the table ${foreignTable}: migrations alter it (ALTER TABLE … OWNER TO)`,
+    );
+  }
+  return mayCreate
+    ? sound(name, `${account} may create and alter tables in the schema ${schema}`)
+    : faulty(name, `${account} may not create tables: GRANT CREATE ON SCHEMA ${schema}`);
+}
+
+async function clockCheck(sql: Sql): Promise<Check> {
+  let best = { offMs: 0, roundTripMs: Number.POSITIVE_INFINITY };
+  for (let sample = 0; sample < CLOCK_SAMPLES; sample++) {
+    const [startMs, started] = [Date.now(), performance.now()];
+    const theirs = await readTime(sql);
+    const roundTripMs = performance.now() - started;
+    if (roundTripMs < best.roundTripMs) {
+      best = { offMs: theirs - (startMs + roundTripMs / 2), roundTripMs };
+    }
+  }
+  const difference = Math.abs(best.offMs);
+  const isOff = difference > CLOCK_MS_MAX + best.roundTripMs / 2;
+  const direction = best.offMs > 0 ? 'behind' : 'ahead of';
+  return isOff
+    ? faulty(
+        'clock',
+        `this machine's clock is ${(difference / 1000).toFixed(1)} s ${direction} PostgreSQL's: ` +
+          'synchronise both',
+      )
+    : sound('clock', `as PostgreSQL's, to within ${CLOCK_MS_MAX / 1000} s`);
+}
+
+function durabilityCheck(settings: Settings): Check {
+  const name = 'ledger-durability';
+  const isOff = (setting: string) => settings.get(setting) === 'off';
+  if (settings.get('default_transaction_read_only') === 'on') {
+    return faulty(
+      name,
+      'default_transaction_read_only is on for this account: nothing is recorded',
+    );
+  }
+  const lossy = ['fsync', 'full_page_writes', 'synchronous_commit'].filter(isOff);
+  if (lossy.length > 0) {
+    const what = lossy.join(' and ');
+    return faulty(name, `${what} off: a crash of the server loses what was acknowledged`);
+  }
+  return isOff('autovacuum')
+    ? faulty(name, 'autovacuum is off: the tables of devices grow without end')
+    : sound(name, `synchronous_commit is ${settings.get('synchronous_commit') ?? 'unknown'}`);
+}
+
+function checkpointsCheck(settings: Settings, devices: number): Check {
+  const name = 'ledger-checkpoints';
+  const wal = Number(settings.get('max_wal_size'));
+  const seconds = Number(settings.get('checkpoint_timeout'));
+  const found = `max_wal_size is ${wal} MB, checkpoint_timeout ${seconds} s`;
+  const isSmall = wal < WAL_MEBIBYTES_MIN || seconds < CHECKPOINT_SECONDS_MIN;
+  if (!isSmall) return sound(name, found);
+  return devices < LARGE_FLEET
+    ? sound(name, `${found}: enough below a million devices`)
+    : faulty(
+        name,
+        `${found}: for about ${Math.round(devices)} devices set at least ` +
+          `${WAL_MEBIBYTES_MIN} MB and ${CHECKPOINT_SECONDS_MIN} s`,
+      );
+}
+
+function connectionsCheck(settings: Settings, facts: Facts, needed: number): Check {
+  const name = 'ledger-connections';
+  const reserved = ['superuser_reserved_connections', 'reserved_connections'];
+  const server = reserved.reduce(
+    (left, each) => left - Number(settings.get(each) ?? 0),
+    Number(settings.get('max_connections')),
+  );
+  const limits = [server, facts.accountConnections, facts.databaseConnections];
+  const room = Math.min(...limits.filter((limit) => limit >= 0));
+  const told = `this node opens up to ${needed} of ${room}, ${facts.connected} are open now`;
+  return needed > room
+    ? faulty(name, `${told}: raise max_connections, or put a pool such as PgBouncer in front`)
+    : sound(name, told);
+}
+
+/** Returns the hosts and the database of an address, without its credentials and options. */
+function placeOf(url: string): string {
+  const urls = splitHosts(url).map((each) => new URL(each));
+  const hosts = urls.map(
+    ({ host, searchParams }) => host || (searchParams.get('host') ?? 'a socket'),
+  );
+  return `${hosts.join(', ')}${urls[0]?.pathname ?? ''}`;
+}
+
+/** Returns the message of the driver's or the server's error, in one line. */
+function messageOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  return (cause instanceof Error ? cause.message : String(cause)).replace(/\s+/g, ' ');
+}

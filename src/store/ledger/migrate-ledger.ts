@@ -1,0 +1,42 @@
+// Migration of the ledger as a step of its own, for operators who want it apart from a start.
+
+import type { LedgerMemory } from '../ledger-memory.ts';
+import type { Database } from './database.ts';
+import { countRemembered, examineRecord } from './examine-record.ts';
+import { migrate, type SchemaChange } from './migrate.ts';
+import { directoryIn } from './open-ledger.ts';
+import { openPgDatabase } from './pg-database.ts';
+import { openPgliteDatabase } from './pglite-database.ts';
+import { refuseRecreation } from './refuse-recreation.ts';
+
+export type MigrateLedgerOptions = {
+  /** Address of PostgreSQL; undefined for the embedded database in `dataDir`. */
+  readonly databaseUrl: string | undefined;
+  readonly dataDir: string;
+  readonly memory: LedgerMemory;
+};
+
+/**
+ * Brings the schema up to date, under the same lock as a start, and with the same refusals: rejects for a
+ * database that is newer than this program, that is not the record, or that cannot be reached.
+ */
+export async function migrateLedger(options: MigrateLedgerOptions): Promise<SchemaChange> {
+  const database = await open(options, await countRemembered(options.memory));
+  try {
+    await examineRecord(database, options.memory);
+    return await migrate(database);
+  } finally {
+    await database.close();
+  }
+}
+
+async function open(
+  { databaseUrl, dataDir }: MigrateLedgerOptions,
+  rememberedCount: number,
+): Promise<Database> {
+  const onFault = () => undefined;
+  if (databaseUrl !== undefined) return openPgDatabase({ url: databaseUrl, onFault });
+  const directory = directoryIn(dataDir);
+  refuseRecreation(directory, rememberedCount);
+  return openPgliteDatabase({ directory, onFault });
+}

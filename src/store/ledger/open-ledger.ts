@@ -1,0 +1,101 @@
+// Opens the ledger that the configuration asks for: PostgreSQL if it gives an address, else the embedded
+// database.
+
+import { join } from 'node:path';
+import type { Ledger } from '../ledger.ts';
+import type { LedgerReport } from '../ledger-identity.ts';
+import type { LedgerMemory, RememberedChannel } from '../ledger-memory.ts';
+import type { Database } from './database.ts';
+import type { DeviceKeeping } from './device-keeping.ts';
+import { countRemembered } from './examine-record.ts';
+import { type MovableDatabase, openPgDatabase, type PoolLoad } from './pg-database.ts';
+import { type EmbeddedDatabase, openPgliteDatabase } from './pglite-database.ts';
+import { type Greeter, migrateDatabase } from './record-database.ts';
+import { forgetCopied, isCopied, markUsed, refuseRecreation } from './refuse-recreation.ts';
+import { createSqlLedger } from './sql-ledger.ts';
+
+export type LedgerOptions = {
+  /** Address of PostgreSQL; undefined for the embedded database in `dataDir`. */
+  readonly databaseUrl: string | undefined;
+  /** Maximum number of connections to PostgreSQL; 10 by default. */
+  readonly connectionsMax?: number | undefined;
+  /** How closely devices are kept; `USUAL_KEEPING` by default. */
+  readonly keeping?: DeviceKeeping | undefined;
+  readonly dataDir: string;
+  readonly memory: LedgerMemory;
+  readonly report: LedgerReport;
+};
+
+/** Ledger whose database may get another address while it is used. */
+export type OpenLedger = Ledger & {
+  /** Makes new connections go to another address of PostgreSQL; throws when it is not valid. */
+  useAddress(databaseUrl: string): void;
+  /** Copies the embedded database into a new directory; undefined with PostgreSQL. */
+  readonly copyTo: ((directory: string) => Promise<void>) | undefined;
+  /** Returns whether the ledger has one of these channels. */
+  knowsSome(channels: readonly Pick<RememberedChannel, 'channelId'>[]): Promise<boolean>;
+  /** Returns what the connections to PostgreSQL do now; undefined for the embedded database. */
+  poolLoad(): PoolLoad | undefined;
+};
+
+/**
+ * Opens and migrates the ledger. If PostgreSQL cannot be reached, or is not the record, the ledger opens all
+ * the same, and its calls reject with `Unavailable` until that is over. Rejects when waiting may not help and
+ * nothing is remembered that could be served meanwhile, for a schema that is newer than this program or a
+ * refused password; and always for an embedded directory that another process has open, that is damaged, or
+ * that has lost its database.
+ */
+export async function openLedger(options: LedgerOptions): Promise<OpenLedger> {
+  let movable: MovableDatabase | undefined;
+  let embedded: EmbeddedDatabase | undefined;
+  const open = async (greeter: Greeter): Promise<Database> => {
+    const { databaseUrl } = options;
+    if (databaseUrl === undefined) {
+      embedded = await openEmbedded(options);
+      return embedded;
+    }
+    movable = openAddress(databaseUrl, options, greeter);
+    return movable;
+  };
+  const directory = directoryIn(options.dataDir);
+  const isCopy = options.databaseUrl === undefined && isCopied(directory);
+  const database = await migrateDatabase(open, { ...options, isCopy });
+  if (isCopy && database.identity !== undefined) forgetCopied(directory);
+  return {
+    ...createSqlLedger(database, () => database.confirm(), options.keeping),
+    useAddress: (url) => movable?.moveTo(url),
+    copyTo: embedded?.copyTo.bind(embedded),
+    knowsSome: (channels) => database.knowsSome(channels),
+    poolLoad: () => movable?.poolLoad(),
+  };
+}
+
+function openAddress(
+  url: string,
+  { dataDir, report, connectionsMax }: LedgerOptions,
+  greeter: Greeter,
+): MovableDatabase {
+  // Without the address, a later start would make an embedded database.
+  tryToMark(directoryIn(dataDir), report);
+  const onFault = (error: unknown) => report.fault(error);
+  return openPgDatabase({ url, connectionsMax, onFault, greeter });
+}
+
+async function openEmbedded({ dataDir, memory, report }: LedgerOptions): Promise<EmbeddedDatabase> {
+  const directory = directoryIn(dataDir);
+  refuseRecreation(directory, await countRemembered(memory));
+  return openPgliteDatabase({ directory, onFault: (error) => report.fault(error) });
+}
+
+/** Returns the directory of the embedded database. */
+export function directoryIn(dataDir: string): string {
+  return join(dataDir, 'ledger');
+}
+
+function tryToMark(directory: string, report: LedgerReport): void {
+  try {
+    markUsed(directory);
+  } catch (error) {
+    report.unmarked(error);
+  }
+}

@@ -1,0 +1,270 @@
+// Database on a pool of PostgreSQL connections.
+//
+// A connection may lead to a pooler of transactions, such as PgBouncer, which gives each transaction another
+// session. So nothing is kept in a session: no settings, no named statements, no locks, no LISTEN.
+//
+// A connection on which a call did not end cleanly is destroyed and never returned to the pool, because the
+// state of its session is unknown. Server and client both have time limits. The server's are shorter, so that
+// a slow statement costs no connection; the client's is for a server that does not answer at all.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { LockedTooLong, Unavailable } from '../../contract/unavailable.ts';
+import { ConnectedDatabase } from './connected-database.ts';
+import type { Connection, Database } from './database.ts';
+import { HostsPool, type HostsPoolSettings } from './hosts-pool.ts';
+import { limitedQuery } from './limited-query.ts';
+import type { Greeter } from './record-database.ts';
+import { sqlStateKind, UNDONE_STATES } from './sql-state-kind.ts';
+
+/** Maximum number of connections where the caller names none. */
+const CONNECTIONS_MAX = 10;
+/** Longest wait for a new connection, and for a free connection of the pool. */
+const CONNECT_TIMEOUT_MS = 2000;
+const STATEMENT_TIMEOUT_MS = 4500;
+const ANSWER_TIMEOUT_MS = 5000;
+/** Bounds how long a node that stalls inside a transaction can keep its locks from other nodes. */
+const IDLE_IN_TRANSACTION_TIMEOUT_MS = 5000;
+const SCRIPT_TIMEOUT_MS = 10 * 60_000;
+const KEEP_ALIVE_DELAY_MS = 10_000;
+const GOODBYE_TIMEOUT_MS = 1000;
+
+/** Script, because one round trip then begins a transaction together with its limits. */
+const BEGIN = `BEGIN;
+  SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT_MS};
+  SET LOCAL idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MS}`;
+
+/** SQLSTATE of a statement that waited for a lock until `lock_timeout`. */
+const LOCK_NOT_AVAILABLE = '55P03';
+/** SQLSTATEs after which a session is still sound; 57014 is of a statement that took too long. */
+const SOUND_STATES: ReadonlySet<string> = new Set(['57014', LOCK_NOT_AVAILABLE, ...UNDONE_STATES]);
+
+const SETTINGS: HostsPoolSettings = {
+  application_name: 'sluice',
+  connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+  query_timeout: ANSWER_TIMEOUT_MS,
+  keepAlive: true,
+  keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
+};
+
+export type PgDatabaseOptions = {
+  /** Address of a server, or of several of which one takes writes, with commas between the hosts. */
+  readonly url: string;
+  /** Maximum number of connections; 10 by default. */
+  readonly connectionsMax?: number | undefined;
+  /** Called with the error of each connection that broke while it was idle. */
+  readonly onFault: (error: unknown) => void;
+  /** Examines each connection before it is used; without it, all are. */
+  readonly greeter?: Greeter;
+};
+
+/**
+ * Creates the pool without a connection, because the server may be away. Throws when the address is not
+ * valid.
+ */
+export function openPgDatabase(options: PgDatabaseOptions): MovableDatabase {
+  return new PgDatabase(options);
+}
+
+/** Database whose address may change while it is used. */
+export type MovableDatabase = Database & {
+  /**
+   * Makes new connections go to another address. Calls that run end on the connections that they have, which
+   * are closed after them; for that moment there may be twice as many. Throws when the address is not valid.
+   */
+  moveTo(url: string): void;
+  /** Returns what the connections do now, and how many calls wait for one. */
+  poolLoad(): PoolLoad;
+};
+
+/** Numbers of connections by what they do, and of calls that wait for one. */
+export type PoolLoad = { readonly busy: number; readonly idle: number; readonly waiting: number };
+
+class PgDatabase extends ConnectedDatabase implements MovableDatabase {
+  readonly #options: PgDatabaseOptions;
+  #url: string;
+  #pool: HostsPool;
+  /** Ends of the pools that lead to earlier addresses. */
+  readonly #ending = new Set<Promise<void>>();
+  readonly #running = new Set<Promise<unknown>>();
+  readonly #connected = new Set<Promise<void>>();
+  /** Identities of the databases to which the connections lead, as far as they were examined. */
+  readonly #identities = new WeakMap<pg.PoolClient, string>();
+
+  constructor(options: PgDatabaseOptions) {
+    super();
+    this.#options = options;
+    this.#url = options.url;
+    this.#pool = this.#openPool(options.url);
+  }
+
+  moveTo(url: string): void {
+    if (url === this.#url || this.isClosing) return;
+    const former = this.#pool;
+    this.#pool = this.#openPool(url);
+    this.#url = url;
+    const ending = this.#endAfter([...this.#running], former);
+    this.#ending.add(ending);
+    void ending.then(() => this.#ending.delete(ending));
+  }
+
+  poolLoad(): PoolLoad {
+    const { totalCount, idleCount: idle, waitingCount: waiting } = this.#pool;
+    return { busy: totalCount - idle, idle, waiting };
+  }
+
+  #openPool(url: string): HostsPool {
+    const { connectionsMax: max = CONNECTIONS_MAX } = this.#options;
+    const pool = new HostsPool(url, { ...SETTINGS, max });
+    pool.on('connect', (client) => this.#watch(client));
+    pool.on('error', (error) => {
+      // The pool attaches the whole connection with its settings to the error, and a log would print them.
+      Reflect.deleteProperty(error, 'client');
+      // A pool that is being ended has nothing to lose.
+      if (!this.isClosing && pool === this.#pool) this.#options.onFault(error);
+    });
+    return pool;
+  }
+
+  /** Ends a pool once these calls are over: it would let those that wait run into their time limit. */
+  async #endAfter(calls: readonly Promise<unknown>[], pool: pg.Pool): Promise<void> {
+    await Promise.allSettled(calls);
+    await pool.end();
+  }
+
+  protected async shutDown(): Promise<void> {
+    await Promise.all([...this.#ending, this.#endAfter([...this.#running], this.#pool)]);
+    // `end` resolves once the goodbyes are sent; a server that is gone never answers them.
+    await Promise.race([
+      Promise.all(this.#connected),
+      sleep(GOODBYE_TIMEOUT_MS, undefined, { ref: false }),
+    ]);
+  }
+
+  #watch(client: pg.PoolClient): void {
+    // Without a listener, a connection that breaks in use would end the process; its query rejects anyway.
+    client.on('error', () => undefined);
+    const ended = new Promise<void>((resolve) => client.once('end', resolve));
+    this.#connected.add(ended);
+    void ended.then(() => this.#connected.delete(ended));
+  }
+
+  protected withConnection<Value>(
+    work: (connection: Connection) => Promise<Value>,
+  ): Promise<Value> {
+    const running = this.#runOnConnection(work);
+    this.#running.add(running);
+    const forget = () => this.#running.delete(running);
+    running.then(forget, forget);
+    return running;
+  }
+
+  async #runOnConnection<Value>(work: (connection: Connection) => Promise<Value>): Promise<Value> {
+    const client = await this.#connect();
+    const connection = new PgConnection(client);
+    try {
+      await this.#greet(client, connection);
+      return await work(connection);
+    } finally {
+      client.release(connection.isBroken);
+    }
+  }
+
+  /**
+   * Takes a connection from the pool. While the database is examined, none that led to another one is used.
+   */
+  async #connect(): Promise<pg.PoolClient> {
+    for (;;) {
+      const client = await this.#pool.take().catch((error: unknown) => {
+        // Every failure to connect makes the data unavailable, a refused password included.
+        throw new Unavailable('ledger', error);
+      });
+      const { greeter } = this.#options;
+      const isExamining = greeter !== undefined && greeter.identity === undefined;
+      if (!isExamining || !this.#identities.has(client)) return client;
+      client.release(true);
+    }
+  }
+
+  /** Rejects, and gives the connection up, when it leads to another database than it must. */
+  async #greet(client: pg.PoolClient, connection: PgConnection): Promise<void> {
+    const { greeter } = this.#options;
+    const expected = greeter?.identity;
+    if (expected === undefined || this.#identities.get(client) === expected) return;
+    try {
+      const identity = await greeter?.greet(connection);
+      if (identity !== undefined) this.#identities.set(client, identity);
+    } catch (error) {
+      connection.isBroken = true;
+      throw error;
+    }
+  }
+}
+
+class PgConnection implements Connection {
+  /** Whether this connection must not be used again. */
+  isBroken = false;
+  readonly #client: pg.PoolClient;
+  /** Whether the limits of a transaction hold; until then, each statement brings its own. */
+  #isInTransaction = false;
+
+  constructor(client: pg.PoolClient) {
+    this.#client = client;
+  }
+
+  async query<Row>(
+    text: string,
+    values: readonly unknown[] = [],
+    timeoutMs = ANSWER_TIMEOUT_MS,
+  ): Promise<Row[]> {
+    const result = this.#isInTransaction
+      ? await this.#send({ text, values: [...values], query_timeout: timeoutMs })
+      : await this.#ask(
+          limitedQuery(
+            this.#client,
+            { text, values },
+            { serverMs: STATEMENT_TIMEOUT_MS, answerMs: timeoutMs },
+          ),
+        );
+    return result.rows as Row[];
+  }
+
+  async begin(): Promise<void> {
+    await this.#send({ text: BEGIN });
+    this.#isInTransaction = true;
+  }
+
+  async runScript(text: string): Promise<void> {
+    await this.#send({ text, query_timeout: SCRIPT_TIMEOUT_MS });
+  }
+
+  /** Sends a query. Its `query_timeout` is missing from the driver's types. */
+  #send(query: pg.QueryConfig & { query_timeout?: number }): Promise<pg.QueryResult> {
+    return this.#ask(this.#client.query(query));
+  }
+
+  /** Turns an error that is about the connection into `Unavailable`. */
+  async #ask(answer: Promise<pg.QueryResult>): Promise<pg.QueryResult> {
+    try {
+      return await answer;
+    } catch (error) {
+      if (!isConnectionFault(error)) throw error;
+      const state = error instanceof pg.DatabaseError ? error.code : undefined;
+      this.isBroken = state === undefined || !SOUND_STATES.has(state);
+      if (state === LOCK_NOT_AVAILABLE) throw new LockedTooLong('ledger', error);
+      throw new Unavailable('ledger', error);
+    }
+  }
+}
+
+/**
+ * Whether an error is about the connection, not the statement. Errors of the server tell by their SQLSTATE.
+ * The driver's own errors have no class of their own; all of them are about the connection, except
+ * JavaScript's TypeError and RangeError, which are bugs (a value that cannot be sent).
+ */
+function isConnectionFault(error: unknown): boolean {
+  if (error instanceof pg.DatabaseError) {
+    return sqlStateKind(error.code ?? '') !== 'faulty';
+  }
+  return !(error instanceof TypeError || error instanceof RangeError);
+}

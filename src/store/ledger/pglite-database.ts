@@ -1,0 +1,148 @@
+// Embedded database: PGlite in a process of its own, because it runs statements synchronously and would block
+// the serving thread. It has one session, so a transaction has the connection for itself and all other calls
+// wait. While the process is started again after it ended, every call rejects with `Unavailable`.
+
+import { mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Unavailable } from '../../contract/unavailable.ts';
+import { ConcurrencyLimit } from '../../flow/concurrency-limit.ts';
+import type { NoCalls } from '../../process/calls.ts';
+import { type ChildEnd, ChildService } from '../../process/child-process.ts';
+import type { ForkedChild } from '../../process/forked-child.ts';
+import { ConnectedDatabase } from './connected-database.ts';
+import type { Database } from './database.ts';
+import { PgliteConnection } from './pglite-connection.ts';
+import type { CallsToPglite } from './pglite-request.ts';
+
+/**
+ * Longest start, including the creation of a new database and the wait for a lock whose holder is just
+ * ending.
+ */
+const START_MS_MAX = 60_000;
+const CLOSE_MS_MAX = 5000;
+const CALLS_WAITING_MAX = 10_000;
+/**
+ * Arguments of Node.js for the process. V8 compiles a function of the database's WebAssembly again,
+ * optimized, once it has executed so many bytes of code. With the 1.8 million of Node 20 a start took 1.7 to
+ * 2.2 s of processor time, with 50 million 1.1 to 1.3 s (three and two starts, on a busy machine); 6,000
+ * statements afterwards, tried once, were not slower.
+ */
+const NODE_ARGUMENTS = ['--wasm-tiering-budget=50000000'];
+/** Longest wait for the connection; callers of the PostgreSQL pool wait as long for an answer. */
+const TURN_WAIT_MS_MAX = 5000;
+
+export type PgliteDatabaseOptions = {
+  readonly directory: string;
+  /** Called with the error when the process ended by itself, or could not be started again. */
+  readonly onFault: (error: unknown) => void;
+};
+
+/** Database whose files can be copied while it is used. */
+export type EmbeddedDatabase = Database & {
+  /** Copies the files into a new directory; other calls wait meanwhile. */
+  copyTo(directory: string): Promise<void>;
+};
+
+/**
+ * Connection to one process and the calls that wait for it. When the process ends, they are rejected; none
+ * waits on for the next process.
+ */
+type Session = { readonly connection: PgliteConnection; readonly turns: ConcurrencyLimit };
+
+/**
+ * Starts the embedded database. Rejects with one sentence when its directory cannot be opened, e.g. because
+ * another process has it open.
+ */
+export async function openPgliteDatabase(
+  options: PgliteDatabaseOptions,
+): Promise<EmbeddedDatabase> {
+  await mkdir(dirname(options.directory), { recursive: true });
+  const database = new PgliteDatabase(options);
+  await database.start();
+  return database;
+}
+
+class PgliteDatabase extends ConnectedDatabase implements EmbeddedDatabase {
+  readonly #onFault: (error: unknown) => void;
+  readonly #service: ChildService<CallsToPglite, NoCalls>;
+  /** Undefined while the process is not ready. */
+  #session: Session | undefined;
+
+  constructor({ directory, onFault }: PgliteDatabaseOptions) {
+    super();
+    this.#onFault = onFault;
+    this.#service = new ChildService({
+      name: "the embedded database's process",
+      program: {
+        modulePath: modulePath(),
+        args: [directory],
+        options: {
+          // The parent's flags (a debugger's port, a loader) and environment (secrets) are not passed on.
+          execArgv: NODE_ARGUMENTS,
+          env: {},
+          stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+        },
+      },
+      startMsMax: START_MS_MAX,
+      stopMsMax: CLOSE_MS_MAX,
+      answer: async () => undefined,
+      onReady: (process) => this.#use(process),
+      onEnd: (end) => this.#endSession(end),
+    });
+  }
+
+  async start(): Promise<void> {
+    try {
+      await this.#service.start();
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
+  }
+
+  copyTo(directory: string): Promise<void> {
+    return this.withConnection((connection) => connection.copyTo(directory));
+  }
+
+  protected async withConnection<Value>(
+    work: (connection: PgliteConnection) => Promise<Value>,
+  ): Promise<Value> {
+    if (this.#session === undefined) {
+      // Calls do not wait for a start, because it may take long and callers can go on without an answer.
+      throw new Unavailable('ledger', 'the embedded database is starting again');
+    }
+    const { connection, turns } = this.#session;
+    return turns.pass(() => work(connection));
+  }
+
+  #use(process: ForkedChild<CallsToPglite, NoCalls>): void {
+    this.#session = {
+      connection: new PgliteConnection(process),
+      turns: new ConcurrencyLimit(1, CALLS_WAITING_MAX, TURN_WAIT_MS_MAX),
+    };
+  }
+
+  #endSession({ how, startError }: ChildEnd): void {
+    const error = startError ?? new Error(`The embedded database's process ended (${how})`);
+    this.#session?.turns.rejectWaiting(error);
+    this.#session = undefined;
+    this.#onFault(error);
+  }
+
+  /**
+   * Waits for the calls in flight, then stops the process. A process that is just starting is awaited, so
+   * that no process is left behind.
+   */
+  protected async shutDown(): Promise<void> {
+    await this.#session?.turns.whenIdle();
+    await this.#service.stop();
+  }
+}
+
+/** Returns the path of the process's built module, because plain Node cannot run its source. */
+function modulePath(): string {
+  const isSource = import.meta.url.endsWith('.ts');
+  const path = isSource ? '../../../dist/store/ledger/pglite-process.js' : './pglite-process.js';
+  return fileURLToPath(new URL(path, import.meta.url));
+}

@@ -1,0 +1,218 @@
+// Rows of roll-out plans: how they are read, made and stored, always with the audit entry of what changed.
+
+import { isoTime } from '../../contract/iso-time.ts';
+import type { RolloutPlan, UnstoredPlan } from '../../contract/rollout-plan.ts';
+import {
+  nextAtMs,
+  openingAt,
+  type PlanState,
+  type PlanTime,
+} from '../../domain/rollout/plan-state.ts';
+import { actorText } from './actor-text.ts';
+import type { ActorSql } from './atomically.ts';
+import { type AuditAction, insertAudit } from './audit.ts';
+import { columns, isoText } from './columns.ts';
+import type { Sql } from './database.ts';
+import { newId } from './new-id.ts';
+
+/** Plan as it is stored. */
+export type PlanRow = {
+  readonly id: string;
+  readonly releaseId: string;
+  readonly state: PlanState;
+  readonly createdAt: string;
+  readonly createdBy: string;
+};
+
+const COLUMNS = columns<PlanRow>({
+  id: 'id',
+  releaseId: 'release_id',
+  state: 'state',
+  createdAt: isoText('created_at'),
+  createdBy: 'created_by',
+});
+
+/** Release that a plan is of. */
+export type PlanPlace = {
+  readonly app: { readonly ref: string; readonly organizationId: string };
+  readonly channel: string;
+  readonly version: string;
+};
+
+/** Reads both times of plans. */
+export async function readPlanTime(sql: Sql): Promise<PlanTime> {
+  const [time] = await sql.query<PlanTime>(
+    'SELECT now_ms::float8 AS "nowMs", counted_ms::float8 AS "countedMs" FROM plan_time()',
+  );
+  if (time === undefined) throw new Error('The ledger has no clock of plans');
+  return time;
+}
+
+/** Reads the newest plan of a release; undefined when it has none. */
+export async function findPlan(sql: Sql, releaseId: string): Promise<PlanRow | undefined> {
+  const rows = await sql.query<PlanRow>(
+    `SELECT ${COLUMNS} FROM rollout_plans WHERE release_id = $1
+     ORDER BY rollout_plans.created_at DESC, id DESC LIMIT 1`,
+    [releaseId],
+  );
+  return rows.map(presentRow)[0];
+}
+
+/**
+ * Reads the open plan of a release and locks it; undefined when it has none. Call it under `lockChannel`: the
+ * lock on the channel orders all changes of plans, and this one keeps it for those that come later.
+ */
+export async function lockOpenPlan(sql: Sql, releaseId: string): Promise<PlanRow | undefined> {
+  const rows = await sql.query<PlanRow>(
+    `SELECT ${COLUMNS} FROM rollout_plans
+     WHERE release_id = $1 AND status IN ('scheduled', 'running', 'held') FOR UPDATE`,
+    [releaseId],
+  );
+  return rows.map(presentRow)[0];
+}
+
+/** Reads the open plans of these releases, the newest first. */
+export async function findOpenPlans(
+  sql: Sql,
+  releaseIds: readonly string[],
+): Promise<readonly PlanRow[]> {
+  const rows = await sql.query<PlanRow>(
+    `SELECT ${COLUMNS} FROM rollout_plans
+     WHERE release_id = ANY ($1::text[]) AND status IN ('scheduled', 'running', 'held')
+     ORDER BY rollout_plans.created_at DESC, id DESC`,
+    [releaseIds],
+  );
+  return rows.map(presentRow);
+}
+
+/** Stores a new plan. */
+export async function insertPlan(
+  sql: ActorSql,
+  { releaseId, channelId }: { readonly releaseId: string; readonly channelId: string },
+  place: PlanPlace,
+  state: PlanState,
+  reason?: string,
+): Promise<PlanRow> {
+  const rows = await sql.query<PlanRow>(
+    `INSERT INTO rollout_plans
+       (id, release_id, channel_id, created_by, status, state, start_at_ms, due_ms, is_guarded, checked_ms)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING ${COLUMNS}`,
+    [newId('pln'), releaseId, channelId, actorText(sql.actor), ...valuesOf(state)],
+  );
+  const [row] = rows;
+  if (row === undefined) throw new Error(`Release ${releaseId} got no plan`);
+  const { steps, guards, onTrip, onBlind, patienceMinutes, raiseBetween, preset } = state;
+  const planned = steps.map(({ rollout, holdMinutes }) => ({ rollout, holdMinutes }));
+  const after = {
+    ...{ plan: row.id, status: state.status, steps: planned, guards, onTrip },
+    ...{ onBlind, patienceMinutes, raiseBetween, preset },
+  };
+  await insertAudit(sql, { ...entryOf(place, 'plan.create'), before: null, after, reason });
+  return row;
+}
+
+/**
+ * Stores what became of a plan. A change of its status is audited, and so is what somebody asked for;
+ * `reason` is the one that its author gave.
+ */
+export async function storePlan(
+  sql: ActorSql,
+  row: PlanRow,
+  place: PlanPlace,
+  state: PlanState,
+  asked?: { readonly action: AuditAction; readonly reason: string | undefined },
+): Promise<PlanRow> {
+  if (state === row.state) return row;
+  await sql.query(
+    `UPDATE rollout_plans SET status = $2, state = $3, start_at_ms = $4, due_ms = $5, is_guarded = $6,
+       checked_ms = $7, taken_ms = NULL
+     WHERE id = $1`,
+    [row.id, ...valuesOf(state)],
+  );
+  const action = asked?.action ?? actionOf(row.state, state);
+  if (action !== undefined) {
+    await insertAudit(sql, {
+      ...entryOf(place, action),
+      before: { plan: row.id, status: row.state.status },
+      after: { plan: row.id, status: state.status, why: state.reason },
+      reason: asked?.reason,
+    });
+  }
+  return { ...row, state };
+}
+
+/** Returns a plan as the contract shows it. */
+export function shownPlan(
+  row: PlanRow,
+  { app, channel, version }: PlanPlace,
+  time: PlanTime,
+): RolloutPlan {
+  const { id, state, createdAt, createdBy } = row;
+  return { id, ...plannedOf(state, { app, channel, version }, time), createdAt, createdBy };
+}
+
+/** Returns what the contract shows of a plan that is not stored. */
+export function plannedOf(
+  state: PlanState,
+  { app, channel, version }: PlanPlace,
+  time: PlanTime,
+): UnstoredPlan {
+  const { status, reason, steps, step, waitingFor, guards, onTrip } = state;
+  const { onBlind, patienceMinutes, raiseBetween, preset } = state;
+  const nextMs = nextAtMs(state, time);
+  return {
+    ...{ app: app.ref, channel, version, status, reason, steps, step },
+    ...{ nextAt: nextMs === null ? null : isoTime(nextMs), waitingFor },
+    ...{ guards, onTrip, onBlind, patienceMinutes, raiseBetween, preset },
+  };
+}
+
+/** Returns a row whose state may be that of an earlier version, which knew less of a plan. */
+function presentRow(row: PlanRow): PlanRow {
+  const stored: Partial<PlanState> & { readonly silentShare?: number | null } = row.state;
+  const devices = stored.guards?.minimumDevices ?? 0;
+  const share = stored.silentShare ?? undefined;
+  const others = share === undefined ? null : { devices, silent: devices * share, scale: 1 };
+  const silentOthers = stored.silentOthers ?? others;
+  return { ...row, state: { ...UNKNOWN_BEFORE, ...row.state, silentOthers } };
+}
+
+const UNKNOWN_BEFORE = {
+  ...{ isReached: false, waitingFor: null, blindSinceMs: null, isPushed: false },
+  ...{ onBlind: 'hold', patienceMinutes: 1440, raiseBetween: null, preset: null },
+} as const satisfies Partial<PlanState>;
+
+/**
+ * Returns the columns of a state. A plan that waits is driven when its hours open, else as its guards are.
+ */
+function valuesOf(state: PlanState): readonly unknown[] {
+  const { status, startAtMs, dueMs, guards, checkedMs, waitingFor } = state;
+  const isClosed = waitingFor !== null && waitingFor.guard === null;
+  const opensMs = isClosed ? openingAt(state, Date.parse(waitingFor.since)) : startAtMs;
+  const wantedMs = waitingFor === null ? dueMs : null;
+  return [status, JSON.stringify(state), opensMs, wantedMs, guards !== null, checkedMs];
+}
+
+function entryOf({ app, channel, version }: PlanPlace, action: AuditAction) {
+  const { ref, organizationId } = app;
+  return { organizationId, action, subject: `${ref}/${channel}@${version}` };
+}
+
+/** Returns the action of a change that nobody asked for; undefined while the status stays. */
+function actionOf(before: PlanState, after: PlanState): AuditAction | undefined {
+  // A guard that trips while the plan is held already.
+  const isTripped = after.tripped.length > before.tripped.length;
+  if (before.status === after.status && !isTripped) return undefined;
+  switch (after.status) {
+    case 'running':
+      return 'plan.start';
+    case 'held':
+      return 'plan.hold';
+    case 'completed':
+      return 'plan.complete';
+    case 'cancelled':
+      return 'plan.cancel';
+    case 'scheduled':
+      return 'plan.resume';
+  }
+}

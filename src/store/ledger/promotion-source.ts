@@ -1,0 +1,118 @@
+// Source of a promotion: the release of another channel, and what speaks against offering it to more devices.
+
+import { type Failure, fail, isFailure } from '../../contract/failure.ts';
+import { type Health, SIGNALS } from '../../contract/rollout-plan.ts';
+import { isStorable } from '../../contract/text.ts';
+import { isOpen } from '../../domain/rollout/plan-state.ts';
+import type { NewPromotion } from '../ledger.ts';
+import type { NewArtifact } from '../new-artifact.ts';
+import { ALL_ARTIFACTS_JSON } from './columns.ts';
+import type { Sql } from './database.ts';
+import { findChannel } from './find-channel.ts';
+import { findPlan, type PlanRow } from './plan-rows.ts';
+import { healthOf, type JudgedRelease } from './read-plan.ts';
+import { compileNothing } from './without-compiling.ts';
+
+type Stored = JudgedRelease & {
+  readonly version: string;
+  readonly notes: string;
+  readonly artifacts: readonly NewArtifact[];
+};
+
+/** What a promotion copies, and what it is refused or warned for. */
+export type PromotionSource = {
+  readonly content: Pick<Stored, 'version' | 'notes' | 'artifacts'>;
+  readonly refusal: Failure<'notPromotable'> | undefined;
+  /** Sentences about the source: that it is paused or unhealthy, or that its plan is held. */
+  readonly concerns: readonly string[];
+};
+
+/**
+ * Reads the source of a promotion on figures of this moment. It is not locked: a change of it at the same
+ * time counts as made afterwards. A source that is rolled back or deprecated is refused. One that is paused
+ * or unhealthy is refused unless the promotion names a rollout, a plan or `paused`: the default rollout of
+ * the other channel must not offer to all of its devices what somebody or a guard has stopped here.
+ */
+export async function readPromotionSource(
+  sql: Sql,
+  appId: string,
+  promotion: NewPromotion,
+): Promise<PromotionSource | Failure<'unknownChannel' | 'unknownRelease'>> {
+  const { from, canonicalVersion } = promotion;
+  const stored = await readStored(sql, appId, from, canonicalVersion);
+  if (isFailure(stored)) return stored;
+  const { id, status, rolloutPct, ...content } = stored;
+  if (status === 'rolled_back' || status === 'deprecated') {
+    const refusal = fail('notPromotable', REFUSALS[status]);
+    return { content, refusal, concerns: [] };
+  }
+  const row = await findPlan(sql, id);
+  const health = await guardedHealth(sql, { id, status, rolloutPct }, row);
+  const stops = [
+    ...(status === 'paused' ? [`It is paused on ${from}`] : []),
+    ...(health?.verdict === 'unhealthy'
+      ? [`It is unhealthy on ${from}: ${limitsText(health)}`]
+      : []),
+  ];
+  const isHeld = row !== undefined && isOpen(row.state) && row.state.status === 'held';
+  const concerns = isHeld ? [...stops, `Its plan on ${from} is held`] : stops;
+  const isUndecided = isByDefault(promotion) && stops.length > 0;
+  const refusal = isUndecided
+    ? fail(
+        'notPromotable',
+        `${stops.join('. ')}. Say rollout, plan or status "paused" to promote it`,
+      )
+    : undefined;
+  return { content, refusal, concerns };
+}
+
+const REFUSALS = {
+  rolled_back: 'A rolled-back release cannot be promoted',
+  deprecated: 'A deprecated release cannot be promoted',
+} as const;
+
+/**
+ * Reads the health of a source whose plan has guards; undefined without, because only a limit can make a
+ * release unhealthy, and the signals of a million devices take a while under the lock of the other channel.
+ */
+async function guardedHealth(
+  sql: Sql,
+  release: JudgedRelease,
+  row: PlanRow | undefined,
+): Promise<Health | undefined> {
+  if (row === undefined || row.state.guards === null) return undefined;
+  await compileNothing(sql);
+  return healthOf(sql, release, row);
+}
+
+/** Whether a promotion leaves to the other channel how many devices are offered the release. */
+function isByDefault({ rolloutPct, plan, status }: NewPromotion): boolean {
+  return rolloutPct === undefined && plan === undefined && status !== 'paused';
+}
+
+/** Names each signal that is above its limit, with its figures. */
+function limitsText({ rates }: Health): string {
+  return SIGNALS.flatMap((signal) => {
+    const { percent, low, limit, tripped } = rates[signal];
+    const isExceeded = limit !== null && (tripped || low > limit);
+    return isExceeded ? [`${signal} ${percent} % of devices, limit ${limit} %`] : [];
+  }).join(', ');
+}
+
+async function readStored(
+  sql: Sql,
+  appId: string,
+  channelName: string,
+  canonicalVersion: string,
+): Promise<Stored | Failure<'unknownChannel' | 'unknownRelease'>> {
+  const channel = await findChannel(sql, appId, channelName);
+  if (isFailure(channel)) return channel;
+  if (!isStorable(canonicalVersion)) return fail('unknownRelease');
+  const rows = await sql.query<Stored>(
+    `SELECT id, version, notes, status, rollout_pct AS "rolloutPct", ${ALL_ARTIFACTS_JSON} AS artifacts
+     FROM releases
+     WHERE channel_id = $1 AND canonical_version = $2`,
+    [channel.id, canonicalVersion],
+  );
+  return rows[0] ?? fail('unknownRelease');
+}

@@ -1,0 +1,164 @@
+// Rehearsals of changes: the transaction of a change that is rolled back at its end, with what the channel
+// serves before and after it.
+
+import {
+  type FailureKind,
+  isFailure,
+  type LostRight,
+  type Outcome,
+  type UnknownRelease,
+} from '../../contract/failure.ts';
+import type { Release, ServingState } from '../../contract/resource.ts';
+import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
+import type { Served, Serving } from '../../domain/release/serving-change.ts';
+import type { Changed } from '../changed.ts';
+import type { KnownStates } from '../known-state.ts';
+import type { NewPromotion, NewRelease, PublishObstacle } from '../ledger.ts';
+import type { Actor } from '../ledger-terms.ts';
+import type { Reach } from '../reach.ts';
+import type { HeldSnapshot, Rehearsal, RehearsedPlace } from '../rehearsal.ts';
+import type { ReleaseName } from '../release-name.ts';
+import { type ActorSql, rehearse } from './atomically.ts';
+import type { Database, Sql } from './database.ts';
+import { type LockedChannel, lockChannel } from './lock-channel.ts';
+import { promoteOn } from './promote-release.ts';
+import { readPromotionSource } from './promotion-source.ts';
+import { publishOn } from './releases.ts';
+import { controlOn } from './serving-control.ts';
+import { readSnapshotOn } from './snapshots.ts';
+
+/** What the caller has of the channels. */
+export type Memory = {
+  readonly held: HeldSnapshot | undefined;
+  readonly known: KnownStates | undefined;
+};
+
+/** Rehearses the publishing of a release. Nobody sees the release, and its id is not used again. */
+export function rehearsePublish(
+  database: Database,
+  reach: Reach,
+  release: NewRelease,
+  actor: Actor,
+  { held, known }: Memory,
+): Promise<
+  Outcome<Rehearsal<Release>, 'unknownApp' | 'unknownChannel' | PublishObstacle | LostRight>
+> {
+  return rehearse<Rehearsal<Release>, 'unknownApp' | 'unknownChannel' | PublishObstacle>(
+    database,
+    actor,
+    async (sql) => {
+      const channel = await lockChannel(sql, reach, release.app, release.channel, known);
+      if (isFailure(channel)) return channel;
+      const place = { channel, canonicalVersion: release.canonicalVersion, held };
+      return around<Release, PublishObstacle>(sql, place, () =>
+        publishOn<never>(sql, channel, release, {
+          call: undefined,
+          audit: { action: 'release.publish' },
+        }),
+      );
+    },
+  );
+}
+
+/** Rehearses a promotion, and says what speaks against its source. */
+export function rehearsePromotion(
+  database: Database,
+  reach: Reach,
+  promotion: NewPromotion,
+  actor: Actor,
+  { held, known }: Memory,
+): Promise<
+  Outcome<Rehearsal<Release>, UnknownRelease | PublishObstacle | 'notPromotable' | LostRight>
+> {
+  return rehearse<Rehearsal<Release>, UnknownRelease | PublishObstacle | 'notPromotable'>(
+    database,
+    actor,
+    async (sql) => {
+      const channel = await lockChannel(sql, reach, promotion.app, promotion.to, known);
+      if (isFailure(channel)) return channel;
+      const source = await readPromotionSource(sql, channel.app.id, promotion);
+      if (isFailure(source)) return source;
+      const place = { channel, canonicalVersion: promotion.canonicalVersion, held };
+      const rehearsal = await around<Release, PublishObstacle | 'notPromotable'>(sql, place, () =>
+        promoteOn(sql, channel, promotion, source),
+      );
+      return isFailure(rehearsal) ? rehearsal : { ...rehearsal, concerns: source.concerns };
+    },
+  );
+}
+
+/** Rehearses serving control. */
+export function rehearseServing<Kind extends FailureKind>(
+  database: Database,
+  reach: Reach,
+  name: ReleaseName,
+  transition: (serving: Serving) => Outcome<Served, Kind>,
+  actor: Actor,
+  { held, known }: Memory,
+): Promise<Outcome<Rehearsal<ServingState>, UnknownRelease | Kind | LostRight>> {
+  return rehearse<Rehearsal<ServingState>, UnknownRelease | Kind>(database, actor, async (sql) => {
+    const channel = await lockChannel(sql, reach, name.app, name.channel, known);
+    if (isFailure(channel)) return channel;
+    const place = { channel, canonicalVersion: name.canonicalVersion, held };
+    return around<ServingState, 'unknownRelease' | Kind>(sql, place, () =>
+      controlOn(sql, channel, name.canonicalVersion, transition, undefined),
+    );
+  });
+}
+
+/** Release of a locked channel that is changed. */
+type Place = {
+  readonly channel: LockedChannel;
+  readonly canonicalVersion: string;
+  readonly held: HeldSnapshot | undefined;
+};
+
+/** Makes a change of a locked channel between two readings of what the channel and its followers serve. */
+export async function around<Value, Kind extends FailureKind>(
+  sql: ActorSql,
+  { channel, canonicalVersion, held }: Place,
+  change: () => Promise<Outcome<Changed<Value>, Kind>>,
+): Promise<Outcome<Rehearsal<Value>, Kind>> {
+  const before = await readServed(sql, channel, channel.name, held?.(channel.name));
+  const followers: ServingSnapshot[] = [];
+  for (const name of channel.followers) {
+    followers.push(await readServed(sql, channel, name, held?.(name)));
+  }
+  const changed = await change();
+  if (isFailure(changed)) return changed;
+  const others: RehearsedPlace[] = [];
+  for (const follower of followers) {
+    const after = await readServed(sql, channel, follower.channel, follower);
+    others.push({ before: follower, after });
+  }
+  const after = await readServed(sql, channel, channel.name, before);
+  const alsoOn = await listOthers(sql, channel, canonicalVersion);
+  return { value: changed.value, places: [{ before, after }, ...others], alsoOn, concerns: [] };
+}
+
+async function readServed(
+  sql: Sql,
+  { id, app }: LockedChannel,
+  name: string,
+  known: ServingSnapshot | undefined,
+): Promise<ServingSnapshot> {
+  const snapshot = await readSnapshotOn(sql, app.ref, name, known);
+  if (typeof snapshot !== 'object') throw new Error(`Locked channel ${id} cannot be read`);
+  return snapshot;
+}
+
+/** Lists the app's other channels that have the version published. */
+async function listOthers(
+  sql: Sql,
+  { id, app }: LockedChannel,
+  canonicalVersion: string,
+): Promise<readonly string[]> {
+  const rows = await sql.query<{ name: string }>(
+    `SELECT channels.name FROM channels JOIN releases ON releases.channel_id = channels.id
+     WHERE channels.app_id = $1 AND channels.id <> $2
+       AND releases.canonical_version = $3 AND releases.status = 'published'
+     ORDER BY channels.name`,
+    [app.id, id, canonicalVersion],
+  );
+  return rows.map(({ name }) => name);
+}

@@ -1,0 +1,88 @@
+// Rehearsal of a plan: what it would be, and the state of its channel after its first raise.
+
+import {
+  fail,
+  isFailure,
+  type LostRight,
+  type Outcome,
+  type UnknownRelease,
+} from '../../contract/failure.ts';
+import type { Serving } from '../../domain/release/serving-change.ts';
+import type { PlanDefinition } from '../../domain/rollout/plan-state.ts';
+import { newPlan } from '../../domain/rollout/steer-plan.ts';
+import type { Actor } from '../ledger-terms.ts';
+import type { RehearsedDefinition } from '../plan-ledger.ts';
+import type { Reach } from '../reach.ts';
+import type { Rehearsal } from '../rehearsal.ts';
+import type { ReleaseName } from '../release-name.ts';
+import { type ActorSql, rehearse } from './atomically.ts';
+import { countKnown } from './count-known.ts';
+import type { Database } from './database.ts';
+import { placeOf } from './follow-plan.ts';
+import { lockChannel } from './lock-channel.ts';
+import { lockOpenPlan, plannedOf, readPlanTime } from './plan-rows.ts';
+import { findPlannedRelease } from './planned-release.ts';
+import { around, type Memory } from './rehearsals.ts';
+import { decideOnBlind, refuseSecond } from './rollout-plans.ts';
+import { controlOn } from './serving-control.ts';
+import { signalTaking } from './signal-taking.ts';
+
+/**
+ * Rehearses a plan with the refusals of `createPlan`. The state after it is that in which the first step that
+ * is above the present roll-out has begun, whenever that will be.
+ */
+export function rehearsePlan(
+  database: Database,
+  reach: Reach,
+  name: ReleaseName,
+  definition: PlanDefinition,
+  actor: Actor,
+  { held, known }: Memory,
+): Promise<Outcome<Rehearsal<RehearsedDefinition>, UnknownRelease | 'planRefused' | LostRight>> {
+  return rehearse<Rehearsal<RehearsedDefinition>, UnknownRelease | 'planRefused'>(
+    database,
+    actor,
+    async (sql) => {
+      const channel = await lockChannel(sql, reach, name.app, name.channel, known);
+      if (isFailure(channel)) return channel;
+      const release = await findPlannedRelease(sql, channel.id, name.canonicalVersion, true);
+      if (isFailure(release)) return release;
+      const open = await lockOpenPlan(sql, release.id);
+      if (open !== undefined) return fail('planRefused', refuseSecond(open));
+      const time = await readPlanTime(sql);
+      const decided = await decideOnBlind(sql, release.id, definition);
+      const state = newPlan(decided, release, time);
+      if (isFailure(state)) return state;
+      const rolloutPct = release.wasPublished ? release.rolloutPct : 0;
+      const value: RehearsedDefinition = {
+        version: release.version,
+        plan: plannedOf(state, placeOf(channel, release.version), time),
+        known: await countKnown(sql, release.id, signalTaking(definition.guards)),
+        rolloutPct,
+      };
+      const first = state.steps.find(({ rollout }) => rollout > rolloutPct);
+      const place = { channel, canonicalVersion: name.canonicalVersion, held };
+      return around<RehearsedDefinition, 'unknownRelease'>(sql, place, async () => {
+        if (first === undefined) return { value, changed: [] };
+        const raised = (serving: Serving) => ({
+          ...{ ...serving, status: 'published' as const, rolloutPct: first.rollout },
+          isStatusSet: true,
+        });
+        const { canonicalVersion } = name;
+        const begun = await controlOn<never>(
+          asPlan(sql),
+          channel,
+          canonicalVersion,
+          raised,
+          undefined,
+        );
+        return isFailure(begun) ? begun : { value, changed: begun.changed };
+      });
+    },
+  );
+}
+
+/** Returns the transaction as one of a plan, whose raise is its own. */
+function asPlan(sql: ActorSql): ActorSql {
+  return { ...sql, actor: { kind: 'plan', id: 'rehearsed' } };
+}

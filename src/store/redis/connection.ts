@@ -1,0 +1,245 @@
+// The connection that commands run on: one server or a cluster behind one narrow interface.
+//
+// A command is answered, or it is rejected as unavailable: at once when there is no connection, within the
+// time limit when the server is silent. Nothing is queued for a reconnection and nothing is sent twice,
+// because a caller that was told "unavailable" has gone on without it.
+
+import { Cluster, Redis } from 'ioredis';
+import { Unavailable } from '../../contract/unavailable.ts';
+import { BufferedCommand, type CommandBuffer } from './commands.ts';
+import { connectionOptions, optionsOfNode, retryDelayMs } from './connection-options.ts';
+import { faultOf } from './fault.ts';
+import { restoreStringSpeed } from './restore-string-speed.ts';
+import type { Script } from './script.ts';
+import type { RedisTarget } from './target.ts';
+
+/** One key of a script and the arguments that go with it. */
+type ScriptCall = { readonly key: string; readonly args: readonly string[] };
+
+export type RedisConnection = {
+  /**
+   * Object that is another one after each connection, behind which there may be another server; undefined
+   * before the first.
+   */
+  readonly session: object | undefined;
+  /** Runs a script whose keys lie with `key`. */
+  run(script: Script, key: string, ...args: string[]): Promise<unknown>;
+  /** Runs a script like `run`; strings in the reply are returned as buffers. */
+  runForBytes(script: Script, key: string, ...args: string[]): Promise<unknown>;
+  /**
+   * Runs a script like `run` with a large last argument in a buffer, which must not change before the reply.
+   */
+  runWithBytes(
+    script: Script,
+    key: string,
+    args: readonly string[],
+    bytes: CommandBuffer,
+  ): Promise<unknown>;
+  /** Runs a script that takes any number of keys, with the same number of arguments for each key. */
+  runAll(script: Script, calls: readonly ScriptCall[]): Promise<void>;
+  /**
+   * Runs a script like `runAll` that replies with one value per key; returns the values in the order of the
+   * calls.
+   */
+  runEach(script: Script, calls: readonly ScriptCall[]): Promise<readonly unknown[]>;
+  readField(key: string, field: string): Promise<string | null>;
+  /** Reads fields of a hash, in their order; null for a field that does not exist. */
+  readFields(key: string, fields: readonly string[]): Promise<readonly (string | null)[]>;
+  /** Writes fields of a hash: name, value, name, value… */
+  writeFields(key: string, namesAndValues: readonly string[]): Promise<void>;
+  /** Reads the length of a stream. */
+  readLength(key: string): Promise<number>;
+  /** Reads what each server tells of itself: the text of `INFO`. */
+  describeServers(): Promise<readonly string[]>;
+  /** Returns whether every server answers a ping now; never rejects. */
+  isReachable(): Promise<boolean>;
+  close(): void;
+};
+
+restoreStringSpeed();
+
+const SLOTS_REFRESH_INTERVAL_MS = 5000;
+// One redirection because a slot has moved, one because it is moving; two more for a cluster that is being
+// repaired.
+const REDIRECTIONS_MAX = 4;
+
+/** Connects, and reconnects until closed; `onFault` is called with the cause of each failure. */
+export function openConnection(
+  target: RedisTarget,
+  onFault: (error: unknown) => void,
+): RedisConnection {
+  let client = target.isCluster ? openCluster(target, onFault) : openSingle(target, onFault);
+  /** Whether the one server of the address has said whether it belongs to a cluster. */
+  let isKnown = client instanceof Cluster || target.sentinel !== undefined;
+  let isClosed = false;
+  let session: object | undefined;
+
+  watch(client);
+  if (!isKnown) client.on('ready', () => void learn());
+
+  /** Notes each connection of a client, before anything is sent on it. */
+  function watch(watched: Redis | Cluster): void {
+    watched.on('ready', () => {
+      session = {};
+    });
+  }
+
+  /** Asks the one server, and turns to the whole cluster when it belongs to one. */
+  async function learn(): Promise<void> {
+    const server = client;
+    const answer: unknown = await server.info('cluster').catch((error: unknown) => error);
+    // A server that refuses to tell is used as it is; one that is silent is asked again.
+    const isSilent = answer instanceof Error && answer.name !== 'ReplyError';
+    if (isSilent || isKnown || isClosed) return;
+    isKnown = true;
+    if (!/^cluster_enabled:1\b/m.test(String(answer))) return;
+    client = openCluster(target, onFault);
+    watch(client);
+    server.disconnect();
+  }
+
+  function servers(): readonly Redis[] {
+    return client instanceof Cluster ? client.nodes('master') : [client];
+  }
+
+  /** Turns every failure of Redis into `Unavailable`: to callers, the engine did not answer. */
+  async function ask<Answer>(answer: Promise<Answer>): Promise<Answer> {
+    try {
+      return await answer;
+    } catch (error) {
+      throw new Unavailable('engine', faultOf(error, target));
+    }
+  }
+
+  return {
+    get session() {
+      return session;
+    },
+    run: (script, key, ...args) => ask(runScript(client, script, [key], args)),
+    runForBytes: (script, key, ...args) =>
+      ask(byHashFirst(script, (...by) => client.callBuffer(...by, '1', key, ...args))),
+    runWithBytes: (script, key, args, bytes) =>
+      ask(byHashFirst(script, (...by) => sendBuffered(client, [...by, '1', key, ...args], bytes))),
+    runAll: async (script, calls) => void (await ask(runForAll(client, script, calls))),
+    runEach: async (script, calls) => (await ask(runForAll(client, script, calls))).flat(),
+    readField: (key, field) => ask(client.hget(key, field)),
+    readFields: (key, fields) => ask(client.hmget(key, ...fields)),
+    writeFields: async (key, namesAndValues) =>
+      void (await ask(client.hset(key, ...namesAndValues))),
+    readLength: (key) => ask(client.xlen(key)),
+    describeServers: () => ask(Promise.all(servers().map((server) => server.info()))),
+    isReachable: async () => {
+      if (!isKnown) await learn();
+      // Checked first, because the driver answers pings before it accepts other commands.
+      if (client.status !== 'ready' || !isKnown) return false;
+      const answers = await Promise.allSettled(servers().map((server) => server.ping()));
+      return answers.length > 0 && answers.every(({ status }) => status === 'fulfilled');
+    },
+    close: () => {
+      isClosed = true;
+      client.disconnect();
+    },
+  };
+}
+
+/**
+ * Runs a script for many keys: as one command on a single server; in a cluster, where one command cannot span
+ * slots, as one command per key, all in flight at once, which takes one round trip and does not let a moved
+ * key delay the others. Returns the reply of each command, in order.
+ */
+async function runForAll(
+  client: Redis | Cluster,
+  script: Script,
+  calls: readonly ScriptCall[],
+): Promise<unknown[]> {
+  if (client instanceof Cluster) {
+    return Promise.all(calls.map(({ key, args }) => runScript(client, script, [key], args)));
+  }
+  if (calls.length === 0) return [];
+  const keys = calls.map(({ key }) => key);
+  const args = calls.flatMap((call) => call.args);
+  return [await runScript(client, script, keys, args)];
+}
+
+function runScript(
+  client: Redis | Cluster,
+  script: Script,
+  keys: readonly string[],
+  args: readonly string[],
+): Promise<unknown> {
+  return byHashFirst(script, (...by) => client.call(...by, String(keys.length), ...keys, ...args));
+}
+
+/** Redis command that runs a script, with the script's hash or text. */
+type ScriptCommand = readonly [command: 'evalsha' | 'eval', script: string];
+
+/**
+ * Runs a script by its hash, and by its text when the server does not know the hash, such as after a restart.
+ */
+async function byHashFirst(
+  { lua, sha1 }: Script,
+  call: (...by: ScriptCommand) => Promise<unknown>,
+): Promise<unknown> {
+  try {
+    return await call('evalsha', sha1);
+  } catch (error) {
+    if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
+    return call('eval', lua);
+  }
+}
+
+async function sendBuffered(
+  client: Redis | Cluster,
+  [name, ...args]: readonly [string, ...string[]],
+  bytes: CommandBuffer,
+): Promise<unknown> {
+  return client.sendCommand(new BufferedCommand(name, args, bytes));
+}
+
+function openSingle(target: RedisTarget, onFault: (error: unknown) => void): Redis {
+  const redis = new Redis(connectionOptions(target));
+  redis.on('error', onFault);
+  redis.on('sentinelError', onFault);
+  return redis;
+}
+
+function openCluster(target: RedisTarget, onFault: (error: unknown) => void): Cluster {
+  // A cluster decides by itself when and how to connect to each node.
+  const { retryStrategy, enableOfflineQueue, ...redisOptions } = optionsOfNode(target);
+  const cluster = new Cluster([...target.nodes], {
+    redisOptions,
+    enableOfflineQueue: false,
+    clusterRetryStrategy: retryDelayMs,
+    // 0: a failed command is not sent a second time.
+    retryDelayOnFailover: 0,
+    retryDelayOnClusterDown: 0,
+    maxRedirections: REDIRECTIONS_MAX,
+    slotsRefreshTimeout: redisOptions.commandTimeout,
+    slotsRefreshInterval: SLOTS_REFRESH_INTERVAL_MS,
+    // With TLS the name must reach the certificate check unresolved.
+    ...(target.login.tls && { dnsLookup: (name, done) => done(null, name) }),
+  });
+  cluster.on('error', onFault);
+  cluster.on('node error', onFault);
+  connectEagerly(cluster);
+  return cluster;
+}
+
+/**
+ * The driver connects to a node with the first command for it, and refuses all others until that
+ * connection stands; so every node is connected as soon as it is known.
+ */
+function connectEagerly(cluster: Cluster): void {
+  const connect = (node: Redis) => {
+    if (node.status === 'wait') node.connect().catch(() => {});
+  };
+  cluster.on('ready', () => {
+    for (const node of cluster.nodes()) connect(node);
+  });
+  // Later, so that the command which made the node known is not among those refused.
+  cluster.on('+node', (node: Redis) => {
+    setImmediate(() => {
+      if (cluster.status === 'ready') connect(node);
+    });
+  });
+}

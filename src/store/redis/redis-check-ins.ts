@@ -1,0 +1,118 @@
+// The queue of check-ins in Redis: streams with one consumer group each, which a Redis Cluster spreads over
+// its nodes. The id of a batch begins with the number of its stream. `CheckInQueue` states the obligations.
+//
+//   appended ──take──▶ taken ──acknowledge──▶ gone
+//                        └──abandoned──▶ taken by another, or by the same again
+//
+// Redis records which consumer took which batch. A consumer whose answer was lost is treated like one that
+// died. A consumer does not get a batch again that it has taken, unless it has held the batch for so long
+// that it counts as abandoned.
+//
+// A take that waits polls on the shared connection. A blocking read would need connections of its own (in a
+// cluster, one to each node), would not notice batches abandoned during the wait, and would wake up for every
+// single batch, while a short pause collects the batches of many nodes.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { packCheckInPayload } from '../../domain/fleet/check-in-payload.ts';
+import type { CheckInQueue } from '../check-in-queue.ts';
+import { CHECK_IN_STREAMS } from './check-in-streams.ts';
+import { CommandBuffer } from './commands.ts';
+import type { RedisConnection } from './connection.ts';
+import type { Keys } from './keys.ts';
+import { SCRIPTS } from './script.ts';
+import { StreamTaking } from './stream-taking.ts';
+
+/** Bytes that Redis needs for a batch beside its payload, about. */
+const BATCH_BYTES = 256;
+/** Milliseconds after which a taker that tells nothing is forgotten. */
+const TAKER_LIVES_MS = 3000;
+const ALL_STREAMS = Array.from({ length: CHECK_IN_STREAMS }, (_, stream) => stream);
+/** Maximum number of idle command buffers kept: as many appends as a node has in flight at a time. */
+const SPARE_BUFFERS_MAX = 8;
+/**
+ * Milliseconds between two polls of a waiting take: as often as a node appends. A closed engine ends the wait
+ * within it.
+ */
+const POLL_INTERVAL_MS = 50;
+
+/** Creates the queue of one node; all nodes give it the same maximum number of bytes in Redis. */
+export function createRedisCheckIns(
+  connection: RedisConnection,
+  keys: Keys,
+  bytesMax: number,
+  onFault: (error: unknown) => void,
+): CheckInQueue {
+  const taking = new StreamTaking(connection, keys, onFault);
+  const spareBuffers: CommandBuffer[] = [];
+
+  return {
+    streams: CHECK_IN_STREAMS,
+
+    async appendCheckIns(checkIns, stream = 0) {
+      const buffer = spareBuffers.pop() ?? new CommandBuffer();
+      packCheckInPayload(checkIns, (byteLength) => buffer.roomFor(byteLength));
+      const bounds = [String(bytesMax / CHECK_IN_STREAMS), String(BATCH_BYTES)];
+      const { appendCheckIns } = SCRIPTS;
+      const key = keys.checkIns(stream);
+      const reply = await connection.runWithBytes(appendCheckIns, key, bounds, buffer);
+      // The answer proves that the driver has sent the buffer. After a rejection the driver may still hold
+      // it, so it is not reused.
+      if (spareBuffers.length < SPARE_BUFFERS_MAX) spareBuffers.push(buffer);
+      return reply === 1 ? 'accepted' : 'full';
+    },
+
+    async shareCheckIns(taker) {
+      const args = [taker, String(TAKER_LIVES_MS)];
+      return (await connection.run(SCRIPTS.shareCheckIns, keys.takers, ...args)) as string[];
+    },
+
+    async leaveCheckIns(taker) {
+      await connection.run(SCRIPTS.leaveCheckIns, keys.takers, taker);
+    },
+
+    async takeCheckIns(taker, batchesMax, waitMs, abandonedMs, streams = ALL_STREAMS) {
+      const deadline = performance.now() + waitMs;
+      for (;;) {
+        const batches = await taking.take(streams, taker, batchesMax, abandonedMs);
+        const leftMs = deadline - performance.now();
+        if (batches.length > 0 || leftMs <= 0) return batches;
+        await sleep(Math.min(leftMs, POLL_INTERVAL_MS));
+      }
+    },
+
+    acknowledgeCheckIns: (ids) => taking.acknowledge(ids),
+
+    async countCheckIns() {
+      const lengths = await Promise.all(
+        ALL_STREAMS.map((each) => connection.readLength(keys.checkIns(each))),
+      );
+      return lengths.reduce((sum, length) => sum + length, 0);
+    },
+
+    async ageOfCheckIns() {
+      return (await measureQueue(connection, keys)).ageMs;
+    },
+
+    async weighCheckIns() {
+      return (await measureQueue(connection, keys)).bytes;
+    },
+  };
+}
+
+/** Measures the queue by a script that only an account with the rights of the service may run. */
+export async function measureQueue(connection: Pick<RedisConnection, 'run'>, keys: Keys) {
+  const streams = await Promise.all(
+    ALL_STREAMS.map(async (stream) => {
+      const key = keys.checkIns(stream);
+      const reply = await connection.run(SCRIPTS.measureCheckIns, key, String(BATCH_BYTES));
+      const [batches, oldest, nowMs, bytes] = reply as [number, string, number, number];
+      const ageMs = oldest === '' ? 0 : Math.max(0, nowMs - Number.parseInt(oldest, 10));
+      return { batches, bytes, ageMs };
+    }),
+  );
+  return {
+    batches: streams.reduce((sum, { batches }) => sum + batches, 0),
+    bytes: streams.reduce((sum, { bytes }) => sum + bytes, 0),
+    ageMs: Math.max(...streams.map(({ ageMs }) => ageMs)),
+  };
+}

@@ -1,0 +1,123 @@
+// The engine on Redis, shared by several nodes. `Engine` states the obligations.
+
+import type { OfAnotherRecord } from '../../contract/unavailable.ts';
+import type { Engine } from '../engine.ts';
+import { faultOf } from './fault.ts';
+import { createKeys } from './keys.ts';
+import { openMovableConnection } from './movable-connection.ts';
+import { guardConnection, type KnowsSome, RecordGuard } from './record-guard.ts';
+import { createRedisChannelNames, readShared } from './redis-channel-names.ts';
+import { createRedisCheckIns } from './redis-check-ins.ts';
+import { createRedisDeviceRates } from './redis-device-rates.ts';
+import { createRedisLabelNotes } from './redis-label-notes.ts';
+import { createRedisLabels } from './redis-labels.ts';
+import { createRedisNews } from './redis-news.ts';
+import { createRedisRequestRates } from './redis-request-rates.ts';
+import { createRedisSnapshots } from './redis-snapshots.ts';
+import { type RemovedKey, repairingConnection } from './repairing-connection.ts';
+import { createSubscriptions } from './subscriptions.ts';
+import { parseTarget } from './target.ts';
+
+/** Bytes that the queue of check-ins takes of Redis' memory before it is full: a gigabyte. */
+const CHECK_IN_BYTES_MAX = 2 ** 30;
+
+export type RedisEngineOptions = {
+  /** `redis://` or `rediss://`; several, with commas between them, are the nodes of a Redis Cluster. */
+  readonly url: string;
+  /** First part of the names of all keys and pub/sub channels. */
+  readonly prefix: string;
+  /** Maximum number of bytes in the queue of check-ins; default: a gigabyte. */
+  readonly checkInBytesMax?: number;
+  /**
+   * Called with the cause when a connection fails or stored data is malformed. The error contains no secret.
+   */
+  readonly onFault: (error: unknown) => void;
+  /** Called for every key that was removed because its value had another type than the engine's. */
+  readonly onRemoved?: (removed: RemovedKey) => void;
+  /** Called with the reason when Redis is refused, and with undefined when it is used again. */
+  readonly onRefused?: (refusal: OfAnotherRecord | undefined) => void;
+};
+
+/** Engine whose Redis may get another address while it is used. */
+export type RedisEngine = Engine & {
+  /**
+   * Connects to another address, and uses it once it answers, or after a moment without an answer. Throws
+   * when the URL cannot be understood. The number of the database stays: names of pub/sub channels have it.
+   */
+  useAddress(url: string): Promise<void>;
+
+  /** Returns why it is not reachable. */
+  lastFailure(): Error;
+
+  /**
+   * Refuses Redis from now on where it belongs to another record than this; undefined while a node does not
+   * know its own. `knowsSome` tells whether the ledger has one of some channels.
+   */
+  belongTo(record: string | undefined, knowsSome: KnowsSome): void;
+};
+
+/** Connects at once, in the background; throws only when the URL cannot be understood. */
+export function createRedisEngine(options: RedisEngineOptions): RedisEngine {
+  let { url } = options;
+  let target = parseTarget(url);
+  const onFault = (error: unknown) => options.onFault(faultOf(error, target));
+  const keys = createKeys({ prefix: options.prefix, database: target.login.db });
+  const unguarded = repairingConnection(
+    openMovableConnection(target, onFault),
+    options.onRemoved ?? (() => undefined),
+  );
+  const names = createRedisChannelNames(unguarded, keys, onFault);
+  const guard = new RecordGuard({
+    ...{ connection: unguarded, keys, names },
+    onChange(refusal) {
+      options.onRefused?.(refusal);
+      // What was told meanwhile was missed.
+      if (refusal === undefined) for (const each of [announcements, labelNews]) each.resume();
+    },
+  });
+  const connection = guardConnection(unguarded, guard);
+  const isHeard = () => guard.refusal === undefined;
+  const subscriptions = createSubscriptions(() => target, keys, onFault, isHeard);
+  const { announcements, activities, labelNews } = subscriptions;
+
+  return {
+    ...createRedisChannelNames(connection, keys, onFault),
+
+    readShared: (heldTag) => readShared(unguarded, keys, names, heldTag),
+
+    ...createRedisCheckIns(
+      connection,
+      keys,
+      options.checkInBytesMax ?? CHECK_IN_BYTES_MAX,
+      onFault,
+    ),
+    ...createRedisLabels(connection, keys, onFault),
+    labelNotes: createRedisLabelNotes(connection, keys),
+    ...createRedisDeviceRates(connection, keys),
+    ...createRedisRequestRates(connection, keys),
+    ...createRedisNews(connection, keys, subscriptions),
+    ...createRedisSnapshots(connection, keys, onFault),
+
+    isReachable: connection.isReachable,
+
+    lastFailure: () => guard.refusal ?? new Error('the store does not answer'),
+
+    belongTo: (record, knowsSome) => guard.expect(record, knowsSome),
+
+    async useAddress(nextUrl) {
+      if (nextUrl === url) return;
+      const next = parseTarget(nextUrl);
+      url = nextUrl;
+      await unguarded.moveTo(next);
+      target = next;
+      for (const each of [announcements, activities, labelNews]) each.reconnect();
+    },
+
+    async close() {
+      announcements.close();
+      activities.close();
+      labelNews.close();
+      connection.close();
+    },
+  };
+}

@@ -1,0 +1,37 @@
+// What nodes tell each other by way of Redis' pub/sub: changed channels, fleet activity, and devices whose
+// labels have changed. `Engine` states the obligations.
+
+import type { Engine } from '../engine.ts';
+import type { RedisConnection } from './connection.ts';
+import type { Keys } from './keys.ts';
+import { packLabelNews } from './label-payload.ts';
+import { SCRIPTS } from './script.ts';
+import type { createSubscriptions } from './subscriptions.ts';
+
+export function createRedisNews(
+  connection: RedisConnection,
+  keys: Keys,
+  { announcements, activities, labelNews }: ReturnType<typeof createSubscriptions>,
+): Pick<
+  Engine,
+  'announce' | 'subscribe' | 'shareActivity' | 'onActivity' | 'tellLabels' | 'onLabels'
+> {
+  const tell = async (route: string, channel: string, message: string) =>
+    void (await connection.run(SCRIPTS.announce, route, channel, message));
+  return {
+    announce(announcement) {
+      const route = keys.snapshot(announcement.appRef, announcement.channel);
+      return tell(route, keys.announcements, JSON.stringify(announcement));
+    },
+
+    subscribe: announcements.add,
+
+    shareActivity: (shared) => tell(keys.activity, keys.activity, JSON.stringify(shared)),
+
+    onActivity: (listener) => activities.add(listener, () => undefined),
+
+    tellLabels: (news) => tell(keys.labelNews, keys.labelNews, packLabelNews(news)),
+
+    onLabels: labelNews.add,
+  };
+}

@@ -1,0 +1,66 @@
+// Connection that takes away what another program has put in the place of the engine's keys. A value of
+// another type would fail every call that meets it, for ever. What was asked for is done once more
+// afterwards: a script that such a value ended may be repeated.
+
+import { Unavailable } from '../../contract/unavailable.ts';
+import type { MovableConnection } from './movable-connection.ts';
+import { type KeyType, SCRIPTS, type Script } from './script.ts';
+
+/** Key whose value was removed, its type, and the one that the engine's value has. */
+export type RemovedKey = { readonly key: string; readonly found: string; readonly wanted: KeyType };
+
+/** Returns a connection on this one; `onRemoved` is called for every key that it takes away. */
+export function repairingConnection(
+  connection: MovableConnection,
+  onRemoved: (removed: RemovedKey) => void,
+): MovableConnection {
+  async function repaired<Answer>(
+    wanted: KeyType | undefined,
+    keys: readonly string[],
+    call: () => Promise<Answer>,
+  ): Promise<Answer> {
+    try {
+      return await call();
+    } catch (error) {
+      if (wanted === undefined || !isOfWrongType(error)) throw error;
+      const calls = keys.map((key) => ({ key, args: [wanted] }));
+      const found = await connection.runEach(SCRIPTS.removeWrongTypes, calls);
+      for (const [index, key] of keys.entries()) {
+        if (found[index] !== '') onRemoved({ key, found: String(found[index]), wanted });
+      }
+      return call();
+    }
+  }
+
+  const ofScript = <Answer>({ type }: Script, key: string, call: () => Promise<Answer>) =>
+    repaired(type, [key], call);
+  const keysOf = (calls: readonly { readonly key: string }[]) => calls.map(({ key }) => key);
+
+  return {
+    ...connection,
+    get session() {
+      return connection.session;
+    },
+    run: (script, key, ...args) =>
+      ofScript(script, key, () => connection.run(script, key, ...args)),
+    runForBytes: (script, key, ...args) =>
+      ofScript(script, key, () => connection.runForBytes(script, key, ...args)),
+    runWithBytes: (script, key, args, bytes) =>
+      ofScript(script, key, () => connection.runWithBytes(script, key, args, bytes)),
+    runAll: (script, calls) =>
+      repaired(script.type, keysOf(calls), () => connection.runAll(script, calls)),
+    runEach: (script, calls) =>
+      repaired(script.type, keysOf(calls), () => connection.runEach(script, calls)),
+    readField: (key, field) => repaired('hash', [key], () => connection.readField(key, field)),
+    readFields: (key, fields) => repaired('hash', [key], () => connection.readFields(key, fields)),
+    writeFields: (key, fields) =>
+      repaired('hash', [key], () => connection.writeFields(key, fields)),
+    readLength: (key) => repaired('stream', [key], () => connection.readLength(key)),
+  };
+}
+
+/** Returns whether Redis refused a value because of its type, which scripts tell within their own error. */
+function isOfWrongType(error: unknown): boolean {
+  const { cause } = error instanceof Unavailable ? error : {};
+  return cause instanceof Error && cause.message.includes('WRONGTYPE');
+}

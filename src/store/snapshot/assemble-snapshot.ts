@@ -1,0 +1,136 @@
+// Puts a snapshot together from its index: releases that are at hand are taken as they are, the others are
+// read in batches. Nothing of it stops the process for long, however large the channel is.
+
+import { EditionFinder } from '../../domain/decision/edition-finder.ts';
+import type { ServingSnapshot, SnapshotRelease } from '../../domain/decision/serving-snapshot.ts';
+import { TimeSlice } from '../../flow/time-slice.ts';
+import { compareEntries } from './compare-entries.ts';
+import { parseReleaseText } from './release-text.ts';
+import {
+  countOfferedEntries,
+  type IndexEntry,
+  noteIndex,
+  parseEntries,
+  type SnapshotIndex,
+  writeIndex,
+} from './snapshot-index.ts';
+
+/**
+ * Reads the texts of releases by their editions. Returns them in the same order; null or undefined stands for
+ * one that the store does not have.
+ */
+export type ReadReleases = (
+  editions: readonly string[],
+) => Promise<readonly (string | null | undefined)[]>;
+
+/** Number of releases in the first batch, in the smallest, and in the largest. */
+const BATCH = { first: 64, min: 8, max: 1024 } as const;
+/** Length of the texts of a batch that is aimed at: each batch follows from the one before it. */
+const BATCH_LENGTH = 1024 * 1024;
+const NO_INDEX = { entries: '', offered: 0 };
+
+/**
+ * Returns the snapshot of an index. A release that is the same in `known` is the same object, so that what
+ * was made of it can be used again. Undefined when the store lacks a release. Rejects with a
+ * `MalformedRelease` when a text is not the release that it should be, and with a `MalformedIndex` when an
+ * entry is none.
+ */
+export async function assembleSnapshot(
+  { head, entries }: SnapshotIndex,
+  known: ServingSnapshot | undefined,
+  read: ReadReleases,
+): Promise<ServingSnapshot | undefined> {
+  const before = known?.releases ?? [];
+  const knownIndex = known === undefined ? NO_INDEX : writeIndex(known);
+  const { first, last, between, instead } = compareEntries(entries, knownIndex.entries);
+  const changed = parseEntries(between);
+  if (changed === undefined) throw new MalformedIndex();
+  const finder = new EditionFinder(before, ({ edition }) => edition);
+  const missing: number[] = [];
+  const releases = changed.map((entry, place) => {
+    const same = finder.find(entry.edition, first + place);
+    if (same === undefined) missing.push(place);
+    return same && withMarks(same, entry);
+  });
+  if (!(await readInto(releases, missing, changed, read))) return undefined;
+  const snapshot: ServingSnapshot = {
+    ...head,
+    releases: [
+      ...before.slice(0, first),
+      // Every place is filled by now.
+      ...(releases as SnapshotRelease[]),
+      ...before.slice(before.length - last),
+    ],
+  };
+  const offered = knownIndex.offered - countOfferedEntries(instead) + countOfferedEntries(between);
+  noteIndex(snapshot, { head: JSON.stringify(head), entries, offered });
+  return snapshot;
+}
+
+/** Error of an index with an entry that no store wrote. */
+export class MalformedIndex extends Error {
+  constructor() {
+    super('An entry of the index is malformed');
+    this.name = 'MalformedIndex';
+  }
+}
+
+/** Error of a text that is not the release of its edition. */
+export class MalformedRelease extends Error {
+  readonly edition: string;
+
+  constructor(edition: string) {
+    super(`The text of release edition ${edition} is malformed`);
+    this.name = 'MalformedRelease';
+    this.edition = edition;
+  }
+}
+
+/** Fills the missing places; returns false when the store lacks a release. */
+async function readInto(
+  releases: (SnapshotRelease | undefined)[],
+  missing: readonly number[],
+  entries: readonly IndexEntry[],
+  read: ReadReleases,
+): Promise<boolean> {
+  const slice = new TimeSlice();
+  let size: number = BATCH.first;
+  for (let from = 0; from < missing.length; ) {
+    const batch = missing.slice(from, from + size).map((place) => ({
+      place,
+      entry: entries[place] as IndexEntry,
+    }));
+    const texts = await read(batch.map(({ entry }) => entry.edition));
+    let length = 0;
+    for (const [index, { place, entry }] of batch.entries()) {
+      const text = texts[index];
+      if (text === null || text === undefined) return false;
+      releases[place] = releaseOf(text, entry);
+      length += text.length;
+      if (slice.isOver) await slice.pause();
+    }
+    from += batch.length;
+    size = nextSize(batch.length, length);
+  }
+  return true;
+}
+
+/** Returns the release with the marks of its entry; the same object when it has them. */
+function withMarks(
+  release: SnapshotRelease,
+  { isOffered, isFollowed }: IndexEntry,
+): SnapshotRelease {
+  const isSame = release.offered === isOffered && release.followed === isFollowed;
+  return isSame ? release : { ...release, offered: isOffered, followed: isFollowed };
+}
+
+function releaseOf(text: string, { edition, isOffered, isFollowed }: IndexEntry): SnapshotRelease {
+  const release = parseReleaseText(text, edition);
+  if (release === undefined) throw new MalformedRelease(edition);
+  return { ...release, offered: isOffered, followed: isFollowed };
+}
+
+function nextSize(count: number, length: number): number {
+  const fitting = Math.floor((BATCH_LENGTH * count) / Math.max(1, length));
+  return Math.min(BATCH.max, Math.max(BATCH.min, fitting));
+}
