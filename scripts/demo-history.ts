@@ -4,7 +4,7 @@
 
 import { join } from 'node:path';
 import { seededRandom } from '../bench/random.ts';
-import { argon2Hasher } from '../src/access/argon2-hasher.ts';
+import { argon2Hasher } from '../src/access/passwords.ts';
 import { isFailure } from '../src/contract/failure.ts';
 import type { CheckIn } from '../src/domain/fleet/check-in.ts';
 import type { Database } from '../src/store/ledger/database.ts';

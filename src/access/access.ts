@@ -11,7 +11,7 @@ import type {
 } from '../store/account-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { Actor, NeededRole } from '../store/ledger-terms.ts';
-import { type Session, sessionActor } from './session.ts';
+import { type Session, sessionActor } from './accounts.ts';
 
 /**
  * Caller of the console API: an account with a session, or the operator, who holds the admin token and may do

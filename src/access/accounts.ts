@@ -14,13 +14,11 @@ import type { Account, Membership } from '../contract/resource.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import type { StoredAccount } from '../store/account-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
-import { equalSecrets } from './bearer-secret.ts';
-import type { KnownBrowsers } from './known-browsers.ts';
+import { equalSecrets, hashSecret } from './api-keys.ts';
+import type { KnownBrowsers, Client, SignInGate, LoginThrottle } from './sign-in-limits.ts';
 import type { Passwords } from './passwords.ts';
-import { type Session, sessionActor } from './session.ts';
-import { createSessionToken, tokenHash } from './session-token.ts';
-import type { Client, SignInGate } from './sign-in-gate.ts';
-import type { LoginThrottle } from './sign-in-limits.ts';
+import type { Actor, NeededRole } from '../store/ledger-terms.ts';
+import { randomBytes } from 'node:crypto';
 
 /** New session; its token is not readable anywhere else. */
 export type SignedIn = {
@@ -30,15 +28,15 @@ export type SignedIn = {
   readonly browser: string;
 };
 
-export type Credentials = { readonly email: string; readonly password: string };
+type Credentials = { readonly email: string; readonly password: string };
 
-export type SetUpRequest = Credentials & {
+type SetUpRequest = Credentials & {
   readonly token: string;
   readonly name: string;
   readonly organization: string;
 };
 
-export type AccountsDependencies = {
+type AccountsDependencies = {
   readonly ledger: Ledger;
   readonly passwords: Passwords;
   readonly throttle: LoginThrottle;
@@ -187,4 +185,40 @@ export class Accounts {
       this.dependencies.ledger.findSession(hash, isoTime(now), idleSince),
     );
   }
+}
+
+// Session of an account, and the actor of what it changes.
+
+/** Session that was found by its token. */
+export type Session = {
+  readonly account: Account;
+  readonly tokenHash: string;
+  readonly passwordHash: string;
+};
+
+/** Returns the actor of a change that a session makes; `needs` is the role that it needs, if it needs one. */
+export function sessionActor(
+  { account, tokenHash }: Session,
+  needs?: NeededRole,
+): Extract<Actor, { kind: 'account' }> {
+  return { kind: 'account', email: account.email, accountId: account.id, tokenHash, needs };
+}
+
+// Tokens of sessions and invitations: 256 random bits, of which the ledger keeps only the hash.
+
+type SessionToken = { readonly token: string; readonly hash: string };
+
+const FORM = /^[A-Za-z0-9_-]{43}$/;
+
+export function createSessionToken(): SessionToken {
+  const token = randomBytes(32).toString('base64url');
+  return { token, hash: hashSecret(token) };
+}
+
+/**
+ * Returns the hash by which a token is looked up, or undefined when the text does not have the form of a
+ * token.
+ */
+export function tokenHash(token: string | undefined): string | undefined {
+  return token !== undefined && FORM.test(token) ? hashSecret(token) : undefined;
 }

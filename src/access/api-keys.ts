@@ -7,7 +7,15 @@ import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { Actor, KeyActor } from '../store/ledger-terms.ts';
 import type { Reach } from '../store/reach.ts';
-import { equalSecrets, hashSecret, prefixOfSecret } from './bearer-secret.ts';
+import { LRUCache } from 'lru-cache';
+import { isoTime } from '../contract/iso-time.ts';
+import type { RareLog } from '../observe/rare-log.ts';
+import { LIMIT } from '../contract/limit.ts';
+import { Unavailable } from '../contract/unavailable.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import type { Engine } from '../store/engine.ts';
+import type { CountedRequest } from '../store/rate-decision.ts';
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 
 export type Caller = Principal & {
   readonly keyId: string;
@@ -65,4 +73,153 @@ export class AuthenticateKey {
       actor: { kind: 'key', id, name, organizationId, requestId },
     };
   }
+}
+
+// When and from where API keys were last used: noted during authentication and written a little later, off
+// the request's path. Uses of a key from one address are written once a minute, another address within a
+// second, and the last use always.
+
+const INTERVAL_MS = 1000;
+const QUIET_MS = 60_000;
+const KEYS_MAX = 10_000;
+
+/** Use of a key at a time in milliseconds since 1970. */
+type Use = { readonly at: number; readonly from: string };
+
+export class KeyUses {
+  private readonly ledger: Pick<Ledger, 'recordKeyUses'>;
+  private readonly log: RareLog;
+  /** Use of each key that was written last, or is about to be. */
+  private readonly noted = new LRUCache<string, Use>({ max: KEYS_MAX });
+  /** Uses to be written next. */
+  private pending = new Map<string, Use>();
+  /** Later uses from the noted address, to be written when the minute is over. */
+  private readonly later = new Map<string, Use>();
+  private writing: Promise<void> | undefined;
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(ledger: Pick<Ledger, 'recordKeyUses'>, log: RareLog) {
+    this.ledger = ledger;
+    this.log = log;
+  }
+
+  /** Notes that a key was used just now, from this address. */
+  note(keyId: string, from: string): void {
+    const use = { at: Date.now(), from };
+    const noted = this.noted.get(keyId);
+    const isNews = this.pending.has(keyId) || noted?.from !== from || use.at - noted.at >= QUIET_MS;
+    const queue = isNews ? this.pending : this.later;
+    if (queue.size >= KEYS_MAX && !queue.has(keyId)) return;
+    queue.set(keyId, use);
+    if (isNews) this.take(keyId, use);
+  }
+
+  start(): void {
+    this.timer = setInterval(() => {
+      this.writing ??= this.write(Date.now() - QUIET_MS).finally(() => {
+        this.writing = undefined;
+      });
+    }, INTERVAL_MS);
+  }
+
+  /** Writes the uses that are not written yet. */
+  async stop(): Promise<void> {
+    clearInterval(this.timer);
+    await this.writing;
+    await this.write(Number.POSITIVE_INFINITY);
+  }
+
+  /** Writes what is pending, and later uses of keys whose noted use is not after `quietSince`. */
+  private async write(quietSince: number): Promise<void> {
+    for (const [keyId, use] of this.later) {
+      if ((this.noted.get(keyId)?.at ?? 0) > quietSince) continue;
+      this.pending.set(keyId, use);
+      this.take(keyId, use);
+    }
+    if (this.pending.size === 0) return;
+    const uses = this.pending;
+    this.pending = new Map();
+    try {
+      await this.ledger.recordKeyUses(
+        [...uses].map(([id, { at, from }]) => ({ id, at: isoTime(at), from })),
+      );
+    } catch (error) {
+      this.pending = new Map([...uses, ...this.pending]);
+      this.log.warn({ err: error }, 'last uses of keys could not be recorded');
+    }
+  }
+
+  private take(keyId: string, use: Use): void {
+    this.noted.set(keyId, use);
+    this.later.delete(keyId);
+  }
+}
+
+// The management rate limit: 300 requests a minute per key, counted in the engine over all nodes. When the
+// engine does not answer, this node counts alone: the limit protects the service, and a lost engine must
+// neither lock publishers out nor lift the limit.
+
+type Counter = Pick<Engine, 'countRequest'>;
+
+/**
+ * Counts a request of a key and returns whether it is within the limit. `alone` counts without the other
+ * nodes.
+ */
+export async function limitManagement(
+  engine: Counter,
+  alone: Counter,
+  metrics: Metrics,
+  keyId: string,
+): Promise<CountedRequest> {
+  const count = (counter: Counter): Promise<CountedRequest> =>
+    counter.countRequest(`key:${keyId}`, LIMIT.managementRequestsPerMinute, LIMIT.rateWindowMs);
+  return count(engine).catch((error: unknown) => {
+    if (!(error instanceof Unavailable)) throw error;
+    metrics.faults.add('rate');
+    return count(alone);
+  });
+}
+
+// Secrets that programs authenticate with: `<word>_<12 hex>_<43 base64url>`. They carry 256 random bits, so a
+// plain SHA-256 of one is safe to store: it cannot be guessed, so a slow hash would add nothing.
+
+type BearerSecret = {
+  /** Complete secret, shown once. */
+  readonly secret: string;
+  /** Public part of the secret: it makes a leaked one recognisable, and what it is of is looked up by it. */
+  readonly prefix: string;
+  /** Lower-case hex SHA-256 of the whole secret. */
+  readonly hash: string;
+};
+
+/** What secrets are of, which they begin with. */
+type SecretWord = 'sluice' | 'sluice-edge';
+
+const REST = /^_[0-9a-f]{12}_[A-Za-z0-9_-]{43}$/;
+/** Length of the part of the prefix that follows the word. */
+const PREFIX_REST_LENGTH = 13;
+
+/** Creates a secret. */
+export function createBearerSecret(word: SecretWord): BearerSecret {
+  const prefix = `${word}_${randomBytes(6).toString('hex')}`;
+  const secret = `${prefix}_${randomBytes(32).toString('base64url')}`;
+  return { secret, prefix, hash: hashSecret(secret) };
+}
+
+/** Returns the public part of a presented secret, or undefined when it does not have the form of one. */
+export function prefixOfSecret(word: SecretWord, secret: string): string | undefined {
+  const isOne = secret.startsWith(word) && REST.test(secret.slice(word.length));
+  return isOne ? secret.slice(0, word.length + PREFIX_REST_LENGTH) : undefined;
+}
+
+/** Returns the lower-case hex SHA-256 of a secret. */
+export function hashSecret(secret: string): string {
+  return createHash('sha256').update(secret).digest('hex');
+}
+
+/** Compares two secrets or hashes in constant time. */
+export function equalSecrets(left: string, right: string): boolean {
+  const a = createHash('sha256').update(left).digest();
+  const b = createHash('sha256').update(right).digest();
+  return timingSafeEqual(a, b);
 }

@@ -8,14 +8,19 @@
 // None of these limits applies to a browser that signed in to the account before (`KnownBrowsers`), or to an
 // open session: each has ten attempts of its own, so that strangers cannot keep the owner of the account out.
 
-import { createHash } from 'node:crypto';
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { type Failure, failUntil } from '../contract/failure.ts';
+import { type Failure, failUntil, type Outcome } from '../contract/failure.ts';
 import { LIMIT } from '../contract/limit.ts';
 import { Unavailable } from '../contract/unavailable.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Engine } from '../store/engine.ts';
 import type { RateDecision } from '../store/rate-decision.ts';
+import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
+import type { StoredAccount, FailedSignIn } from '../store/account-ledger.ts';
+import type { Ledger } from '../store/ledger.ts';
+import type { Passwords } from './passwords.ts';
+import type { RareLog } from '../observe/rare-log.ts';
 
 type Counter = Pick<Engine, 'countRequest' | 'forgetRequests'>;
 
@@ -113,4 +118,191 @@ function digest(email: string): string {
 
 function pairKey(account: string, address: string): string {
   return `${account}/${address}`;
+}
+
+// Gate in front of every check of an account's password: tells known browsers from strangers, and counts the
+// try in the budget that it belongs to.
+
+/** Client that tries a password. */
+export type Client = {
+  /** Address by which it is limited. */
+  readonly address: string;
+  /** Cookie of a known browser, genuine or not; undefined without one. */
+  readonly browser: string | undefined;
+  /** Hash of an invitation to the account that the client holds: its tries count on their own. */
+  readonly voucher?: string;
+};
+
+/** Result of a try: the account, with the password that was given or another one. */
+type Tried = { readonly account: StoredAccount | undefined; readonly isRight: boolean };
+
+type SignInGateDependencies = {
+  readonly ledger: Pick<Ledger, 'findAccount'>;
+  readonly passwords: Passwords;
+  readonly throttle: LoginThrottle;
+  readonly browsers: KnownBrowsers;
+  readonly failed: FailedSignIns;
+  readonly metrics: Pick<Metrics, 'signIns'>;
+};
+
+/** Maximum number of concurrent look-ups of accounts, because every try costs one. */
+const LOOKUPS_RUNNING_MAX = 4;
+const LOOKUPS_WAITING_MAX = 1000;
+
+export class SignInGate {
+  private readonly dependencies: SignInGateDependencies;
+  private readonly gate = new ConcurrencyLimit(LOOKUPS_RUNNING_MAX, LOOKUPS_WAITING_MAX);
+
+  constructor(dependencies: SignInGateDependencies) {
+    this.dependencies = dependencies;
+  }
+
+  /**
+   * Tries a password for an e-mail address. Takes as long for an address without an account as for one with a
+   * wrong password.
+   */
+  async try(
+    email: string,
+    password: string,
+    client: Client,
+  ): Promise<Outcome<Tried, 'rateLimited'>> {
+    const { passwords, throttle, failed, metrics } = this.dependencies;
+    const known = client.voucher ?? (await this.recognise(email, client));
+    const refusal = await (known === undefined
+      ? throttle.admit(email, client.address)
+      : throttle.admitKnown(known));
+    if (refusal !== undefined) {
+      metrics.signIns.add('limited');
+      return refusal;
+    }
+    const account = await this.lookUp(email);
+    const isRight = await passwords.verify(account?.passwordHash, password, known !== undefined);
+    metrics.signIns.add(isRight ? 'succeeded' : 'failed');
+    if (!isRight && account !== undefined) failed.note(account, client.address);
+    if (isRight && known === undefined) await throttle.succeed(email, client.address);
+    if (isRight && known !== undefined) await throttle.succeedKnown(known);
+    return { account, isRight };
+  }
+
+  /** Returns the id of the browser if it signed in to the account with its present password. */
+  private async recognise(email: string, client: Client): Promise<string | undefined> {
+    const browser = await this.dependencies.browsers.recognise(client.browser, email);
+    if (browser === undefined) return undefined;
+    const account = await this.lookUp(email);
+    return account?.passwordNumber === browser.passwordNumber ? browser.id : undefined;
+  }
+
+  private lookUp(email: string): Promise<StoredAccount | undefined> {
+    return this.gate.pass(() => this.dependencies.ledger.findAccount(email));
+  }
+}
+
+// Cookies of browsers that have signed in to an account before (OWASP: device cookies). Tries of such a
+// browser count in a budget of its own, so that strangers who try the account's password, from however many
+// addresses, cannot keep its owner out. The cookie is signed with a key from the ledger: it holds on every
+// node, and after a restart. It opens nothing by itself; the password is asked for as ever.
+
+/** Browser that has signed in to the account before, with the password of this number. */
+type KnownBrowser = { readonly id: string; readonly passwordNumber: number };
+
+const KEY_NAME = 'known-browser';
+const KEY_BYTES = 32;
+const ID_BYTES = 16;
+const FORM = /^v1\.(\d{1,9})\.([A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{43})$/;
+
+export class KnownBrowsers {
+  private readonly ledger: Pick<Ledger, 'readSigningKey'>;
+  private key: Promise<string> | undefined;
+
+  constructor(ledger: Pick<Ledger, 'readSigningKey'>) {
+    this.ledger = ledger;
+  }
+
+  /** Returns the cookie of a browser that has just signed in; each has an id of its own. */
+  async issue(email: string, passwordNumber: number): Promise<string> {
+    const id = randomBytes(ID_BYTES).toString('base64url');
+    const signature = sign(await this.readKey(), email, passwordNumber, id);
+    return ['v1', passwordNumber, id, signature.toString('base64url')].join('.');
+  }
+
+  /**
+   * Returns the browser of a cookie that was issued for this account; undefined for any other text. Whether
+   * the account still has the password of that number is for the caller to compare.
+   */
+  async recognise(cookie: string | undefined, email: string): Promise<KnownBrowser | undefined> {
+    const [, number = '', id = '', signature = ''] = FORM.exec(cookie ?? '') ?? [];
+    if (signature === '') return undefined;
+    const passwordNumber = Number(number);
+    const expected = sign(await this.readKey(), email, passwordNumber, id);
+    const given = Buffer.from(signature, 'base64url');
+    const isRight = given.length === expected.length && timingSafeEqual(given, expected);
+    return isRight ? { id, passwordNumber } : undefined;
+  }
+
+  /** Reads the key once; a read that failed is repeated by the next call. */
+  private readKey(): Promise<string> {
+    const draft = randomBytes(KEY_BYTES).toString('base64url');
+    this.key ??= this.ledger.readSigningKey(KEY_NAME, draft).catch((error: unknown) => {
+      this.key = undefined;
+      throw error;
+    });
+    return this.key;
+  }
+}
+
+function sign(key: string, email: string, passwordNumber: number, id: string): Buffer {
+  return createHmac('sha256', key)
+    .update(JSON.stringify([email, passwordNumber, id]))
+    .digest();
+}
+
+// Failed sign-ins of accounts on their way to the audit: noted when they happen and written a little later,
+// off the request's path, so that the answer takes no longer for an address that has an account than for one
+// that has none. Failures of one account are written together, and the ledger tells the audit of them at most
+// once an hour: whoever tries passwords cannot fill the database. Failures of addresses without an account
+// are counted in the metrics only.
+
+const DELAY_MS = 1000;
+const ACCOUNTS_MAX = 1000;
+
+export class FailedSignIns {
+  private readonly ledger: Pick<Ledger, 'recordFailedSignIns'>;
+  private readonly log: RareLog;
+  /** Failures that are not written yet, by the account's id. */
+  private pending = new Map<string, FailedSignIn>();
+  private isScheduled = false;
+
+  constructor(ledger: Pick<Ledger, 'recordFailedSignIns'>, log: RareLog) {
+    this.ledger = ledger;
+    this.log = log;
+  }
+
+  /** Notes that somebody at this address has tried a wrong password. */
+  note(account: FailedSignIn['account'], address: string): void {
+    const known = this.pending.get(account.id);
+    if (known === undefined && this.pending.size >= ACCOUNTS_MAX) return;
+    const { id, email } = account;
+    const failures = (known?.failures ?? 0) + 1;
+    this.pending.set(id, { account: { id, email }, failures, address });
+    this.schedule();
+  }
+
+  /** Writes once, a little later. A process that stops before loses a second's failures. */
+  private schedule(): void {
+    if (this.isScheduled) return;
+    this.isScheduled = true;
+    setTimeout(() => void this.write(), DELAY_MS).unref();
+  }
+
+  private async write(): Promise<void> {
+    const all = this.pending;
+    this.pending = new Map();
+    try {
+      for (const failed of all.values()) await this.ledger.recordFailedSignIns(failed);
+    } catch (error) {
+      this.log.warn({ err: error }, 'failed sign-ins could not be recorded');
+    }
+    this.isScheduled = false;
+    if (this.pending.size > 0) this.schedule();
+  }
 }

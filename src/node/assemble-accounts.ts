@@ -1,14 +1,16 @@
 // Assembly of the operations on accounts and on memberships of organizations.
 
 import { Accounts } from '../access/accounts.ts';
-import { argon2Hasher } from '../access/argon2-hasher.ts';
-import { FailedSignIns } from '../access/failed-sign-ins.ts';
-import { KnownBrowsers } from '../access/known-browsers.ts';
+import { argon2Hasher, Passwords } from '../access/passwords.ts';
+import {
+  FailedSignIns,
+  KnownBrowsers,
+  SignInGate,
+  LoginThrottle,
+  type ThrottleDependencies,
+} from '../access/sign-in-limits.ts';
 import { Members } from '../access/members.ts';
 import { PasswordResets } from '../access/password-resets.ts';
-import { Passwords } from '../access/passwords.ts';
-import { SignInGate } from '../access/sign-in-gate.ts';
-import { LoginThrottle, type ThrottleDependencies } from '../access/sign-in-limits.ts';
 import type { RareLog } from '../observe/rare-log.ts';
 import { type Config, consoleUrlOf } from '../settings/settings.ts';
 import type { Ledger } from '../store/ledger.ts';

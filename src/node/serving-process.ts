@@ -1,8 +1,7 @@
 // Assembly of everything that answers requests, from the routes down to the operations.
 
 import { fileURLToPath } from 'node:url';
-import { AuthenticateKey } from '../access/api-keys.ts';
-import { KeyUses } from '../access/key-uses.ts';
+import { AuthenticateKey, KeyUses } from '../access/api-keys.ts';
 import { FailureReports } from '../fleet/failure-reports.ts';
 import { directHandlers } from '../http/device/direct-handlers.ts';
 import { failureRoute } from '../http/device/failure-route.ts';

@@ -1,7 +1,7 @@
 // Set-up through the console API and the command line: organizations, apps, channels and keys. Each operation
 // is a ledger call; a change of what a channel serves is propagated like any other.
 
-import { createBearerSecret } from '../access/bearer-secret.ts';
+import { createBearerSecret } from '../access/api-keys.ts';
 import type { IssuedKey, RevokedKey } from '../contract/console.ts';
 import {
   type FailureKind,

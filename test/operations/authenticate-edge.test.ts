@@ -1,7 +1,7 @@
 // Tests for how long a token of edges counts as it was read (§29.2).
 
 import { expect, it } from 'vitest';
-import { createBearerSecret } from '../../src/access/bearer-secret.ts';
+import { createBearerSecret } from '../../src/access/api-keys.ts';
 import { fail } from '../../src/contract/failure.ts';
 import { Unavailable } from '../../src/contract/unavailable.ts';
 import { AuthenticateEdge } from '../../src/edge/server/authenticate-edge.ts';

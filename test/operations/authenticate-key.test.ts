@@ -2,8 +2,7 @@
 // for others.
 
 import { expect, it } from 'vitest';
-import { AuthenticateKey } from '../../src/access/api-keys.ts';
-import { createBearerSecret, hashSecret } from '../../src/access/bearer-secret.ts';
+import { AuthenticateKey, createBearerSecret, hashSecret } from '../../src/access/api-keys.ts';
 import { KEY_RIGHTS } from '../../src/contract/resource.ts';
 import { Unavailable } from '../../src/contract/unavailable.ts';
 import type { StoredKey } from '../../src/store/ledger.ts';

@@ -2,7 +2,7 @@
 // address, and never lost for good.
 
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { KeyUses } from '../../src/access/key-uses.ts';
+import { KeyUses } from '../../src/access/api-keys.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { RareLog } from '../../src/observe/rare-log.ts';
 import type { KeyUse } from '../../src/store/console-ledger.ts';

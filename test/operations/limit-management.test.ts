@@ -1,7 +1,7 @@
 // Tests the management rate limit: in the engine over all nodes, and without the engine on this node alone.
 
 import { expect, it } from 'vitest';
-import { limitManagement } from '../../src/access/limit-management.ts';
+import { limitManagement } from '../../src/access/api-keys.ts';
 import { LIMIT } from '../../src/contract/limit.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import { createMemoryEngine } from '../../src/store/memory/memory-engine.ts';

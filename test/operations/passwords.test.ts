@@ -2,8 +2,7 @@
 // a known one.
 
 import { expect, it } from 'vitest';
-import { argon2Hasher } from '../../src/access/argon2-hasher.ts';
-import { Passwords } from '../../src/access/passwords.ts';
+import { argon2Hasher, Passwords } from '../../src/access/passwords.ts';
 import { Unavailable } from '../../src/contract/unavailable.ts';
 
 /** A hasher that hashes nothing, and counts its concurrent calls. */

@@ -3,7 +3,7 @@
 // served from memory then, and they should not lose it because a token cannot be looked up.
 
 import { LRUCache } from 'lru-cache';
-import { equalSecrets, hashSecret, prefixOfSecret } from '../../access/bearer-secret.ts';
+import { equalSecrets, hashSecret, prefixOfSecret } from '../../access/api-keys.ts';
 import { fail, type Outcome } from '../../contract/failure.ts';
 import { Unavailable } from '../../contract/unavailable.ts';
 import { ConcurrencyLimit } from '../../flow/concurrency-limit.ts';

@@ -1,6 +1,6 @@
 // Administration of the tokens of edges, which is the operator's: edges are a part of how the service is run.
 
-import { createBearerSecret } from '../../access/bearer-secret.ts';
+import { createBearerSecret } from '../../access/api-keys.ts';
 import type {
   IssuedEdgeToken,
   ListedEdgeToken,

@@ -2,10 +2,9 @@
 // resetting the password, accepting an invitation.
 
 import { z } from 'zod';
-import type { Accounts, SignedIn } from '../../access/accounts.ts';
+import type { Accounts, SignedIn, Session } from '../../access/accounts.ts';
 import type { Members } from '../../access/members.ts';
 import type { PasswordResets } from '../../access/password-resets.ts';
-import type { Session } from '../../access/session.ts';
 import type { NoContent, OpenInvitation, OpenReset, SessionState } from '../../contract/console.ts';
 import { type FailureKind, fail, isFailure, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';

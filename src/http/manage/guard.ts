@@ -2,8 +2,7 @@
 // the right that a call needs (403). Faults of the body (413, 400) and the refusals of the operation come
 // after these.
 
-import type { AuthenticateKey, Caller } from '../../access/api-keys.ts';
-import { limitManagement } from '../../access/limit-management.ts';
+import { type AuthenticateKey, type Caller, limitManagement } from '../../access/api-keys.ts';
 import { failUntil, isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { refuseRight } from '../../contract/refuse-right.ts';
