@@ -5,7 +5,7 @@
 
 import type { EdgeIndexAnswer, EdgeIndexEntry } from '../contract/edge-answer.ts';
 import { indexKinship, isIndexAhead } from '../domain/decision/is-index-ahead.ts';
-import { compareServing, orderOf, type ServingOrder } from '../domain/decision/serving-order.ts';
+import { compareServing, orderOf, type ServingOrder } from '../domain/decision/serving-snapshot.ts';
 import type { ChannelName } from '../store/channel-names.ts';
 import type { Announcement } from '../store/engine.ts';
 

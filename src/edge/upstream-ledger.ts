@@ -4,10 +4,13 @@
 
 import type { EdgeLabels, EdgeSnapshotAnswer } from '../contract/edge-answer.ts';
 import { Unavailable } from '../contract/unavailable.ts';
-import { compareServing, type ServingOrder } from '../domain/decision/serving-order.ts';
-import type { ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
+import {
+  compareServing,
+  type ServingOrder,
+  type ServingSnapshot,
+} from '../domain/decision/serving-snapshot.ts';
 import type { CheckIn } from '../domain/fleet/check-in.ts';
-import { writeCheckIns } from '../domain/fleet/write-check-ins.ts';
+import { writeCheckIns } from '../domain/fleet/check-in-payload.ts';
 import type { ChannelName, ChannelNameList } from '../store/channel-names.ts';
 import type { LabelChanges, RecordedChecks, RecordedLabels } from '../store/fleet-ledger.ts';
 import type { DeviceName, StoredLabels } from '../store/label-store.ts';

@@ -9,8 +9,12 @@
 import { Unavailable } from '../contract/unavailable.ts';
 import { devicePart } from '../domain/decision/hashes.ts';
 import type { Labels } from '../domain/decision/targeting.ts';
-import { type CheckInPack, CheckInPacker } from '../domain/fleet/check-in-pack.ts';
-import type { CheckInContext, InternedValue } from '../domain/fleet/interned-value.ts';
+import {
+  type CheckInPack,
+  CheckInPacker,
+  type CheckInContext,
+  type InternedValue,
+} from '../domain/fleet/check-in-pack.ts';
 import type { NetworkWords } from '../domain/fleet/network-words.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';

@@ -9,8 +9,7 @@
 import { Unavailable } from '../contract/unavailable.ts';
 import type { Labels } from '../domain/decision/targeting.ts';
 import { type CheckIn, deviceKey } from '../domain/fleet/check-in.ts';
-import { tagLabels } from '../domain/fleet/labels.ts';
-import { includesLabels, mergeLabels } from '../domain/fleet/merge-labels.ts';
+import { tagLabels, includesLabels, mergeLabels } from '../domain/fleet/labels.ts';
 import { Batcher } from '../flow/batcher.ts';
 import { withinTime } from '../flow/within-time.ts';
 import type { Log } from '../observe/log.ts';

@@ -2,7 +2,7 @@
 // as a check-in of the version that the device runs.
 
 import type { CheckIn } from '../domain/fleet/check-in.ts';
-import { internContext, internVersion } from '../domain/fleet/interned-value.ts';
+import { internContext, internVersion } from '../domain/fleet/check-in-pack.ts';
 import type { NetworkWords } from '../domain/fleet/network-words.ts';
 import { Batcher } from '../flow/batcher.ts';
 import type { PlanLedger, ReportedFailure } from '../store/plan-ledger.ts';

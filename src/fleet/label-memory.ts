@@ -8,7 +8,7 @@
 // still tells whether the device sends other labels now, which need no look at the stores.
 
 import { hashText } from '../domain/decision/cohort.ts';
-import { secondHash } from '../domain/decision/second-hash.ts';
+import { secondHash } from '../domain/decision/hashes.ts';
 import type { Labels } from '../domain/decision/targeting.ts';
 import { tagLabels } from '../domain/fleet/labels.ts';
 import { NOTED_REVISION } from '../store/deleted-revision.ts';

@@ -6,8 +6,11 @@ import type { ActivitySample, LiveActivity } from '../contract/console-fleet.ts'
 import { LIMIT } from '../contract/limit.ts';
 import { Unavailable } from '../contract/unavailable.ts';
 import type { CheckIn } from '../domain/fleet/check-in.ts';
-import { type CheckInPack, unpackCheckIns } from '../domain/fleet/check-in-pack.ts';
-import type { CheckInContext } from '../domain/fleet/interned-value.ts';
+import {
+  type CheckInPack,
+  unpackCheckIns,
+  type CheckInContext,
+} from '../domain/fleet/check-in-pack.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Activity, ActivityStream } from '../store/activity-stream.ts';

@@ -6,7 +6,7 @@
 // and a key of its own in each process, so nobody can construct such an id.
 
 import { randomBytes } from 'node:crypto';
-import { keyedHash } from '../domain/decision/keyed-hash.ts';
+import { keyedHash } from '../domain/decision/hashes.ts';
 import type { DeviceName } from '../store/label-store.ts';
 
 /** What is known of a device: the number of its facts, and times in milliseconds since 1970. */

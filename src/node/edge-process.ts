@@ -2,7 +2,7 @@
 // devices is the same as on every node.
 
 import { Unavailable } from '../contract/unavailable.ts';
-import { joinBatches } from '../domain/fleet/write-check-ins.ts';
+import { joinBatches } from '../domain/fleet/check-in-payload.ts';
 import { handOverCall } from '../edge/hand-over-call.ts';
 import { joinFailures, journalFailures } from '../edge/journal-failures.ts';
 import { HandOver } from '../edge/journal-sender.ts';

@@ -3,8 +3,7 @@
 // the new state. A failure here does not undo the commit; every node's poll finds changes that it missed.
 
 import { Unavailable } from '../contract/unavailable.ts';
-import { orderOf } from '../domain/decision/serving-order.ts';
-import type { ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
+import { orderOf, type ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { RareLog } from '../observe/rare-log.ts';
 import type { Catalogs } from '../serving/catalogs.ts';

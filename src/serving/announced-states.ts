@@ -3,7 +3,7 @@
 // first time is remembered until it is there.
 
 import { LRUCache } from 'lru-cache';
-import { compareServing, orderOf, type ServingOrder } from '../domain/decision/serving-order.ts';
+import { compareServing, orderOf, type ServingOrder } from '../domain/decision/serving-snapshot.ts';
 import type { RareLog } from '../observe/rare-log.ts';
 import type { Announcement } from '../store/engine.ts';
 

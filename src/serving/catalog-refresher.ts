@@ -4,7 +4,7 @@
 // of changes.
 
 import { Unavailable } from '../contract/unavailable.ts';
-import { compareServing, type ServingOrder } from '../domain/decision/serving-order.ts';
+import { compareServing, type ServingOrder } from '../domain/decision/serving-snapshot.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';

@@ -18,7 +18,7 @@ import {
   type CheckInContext,
   type InternedValue,
   internContext,
-} from '../domain/fleet/interned-value.ts';
+} from '../domain/fleet/check-in-pack.ts';
 import type { Question } from '../updater/updater.ts';
 
 /** Question with the index of its plans in a slot, which saves a check the look-up of the plans by key. */

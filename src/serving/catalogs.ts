@@ -9,8 +9,11 @@ import { LRUCache } from 'lru-cache';
 import { type Failure, fail, failUntil, isFailure, type Outcome } from '../contract/failure.ts';
 import { isRef } from '../contract/ref.ts';
 import { type Catalog, markOffered } from '../domain/decision/catalog.ts';
-import { compareServing, type ServingOrder } from '../domain/decision/serving-order.ts';
-import type { ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
+import {
+  compareServing,
+  type ServingOrder,
+  type ServingSnapshot,
+} from '../domain/decision/serving-snapshot.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import { SharedCall } from '../flow/shared-call.ts';
 import type { Metrics } from '../observe/metrics.ts';

@@ -5,7 +5,7 @@
 
 import type { Candidate } from '../domain/decision/catalog.ts';
 import type { Version } from '../domain/decision/version.ts';
-import { type InternedValue, internVersion } from '../domain/fleet/interned-value.ts';
+import { type InternedValue, internVersion } from '../domain/fleet/check-in-pack.ts';
 import type { Question } from '../updater/updater.ts';
 import type { CatalogSlot, PlanQuery, PlanScope } from './catalog-slot.ts';
 

@@ -7,7 +7,7 @@ import { Unavailable } from '../contract/unavailable.ts';
 import type { Candidate, Catalog } from '../domain/decision/catalog.ts';
 import type { Device } from '../domain/decision/rule/decision-rule.ts';
 import type { Labels } from '../domain/decision/targeting.ts';
-import { mergeLabels } from '../domain/fleet/merge-labels.ts';
+import { mergeLabels } from '../domain/fleet/labels.ts';
 import { type NetworkWords, readNetwork } from '../domain/fleet/network-words.ts';
 import type { CheckIns } from '../fleet/check-in-buffer.ts';
 import type { DeviceLabels } from '../fleet/device-labels.ts';

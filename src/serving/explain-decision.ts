@@ -15,7 +15,7 @@ import { planUpdate } from '../domain/decision/plan.ts';
 import type { Labels, RequestFields } from '../domain/decision/targeting.ts';
 import { unmetExpressions } from '../domain/decision/unmet-conditions.ts';
 import { parseVersion } from '../domain/decision/version.ts';
-import { mergeLabels } from '../domain/fleet/merge-labels.ts';
+import { mergeLabels } from '../domain/fleet/labels.ts';
 import type { DeviceLabels } from '../fleet/device-labels.ts';
 import type { Ledger } from '../store/ledger.ts';
 import { installableBy } from '../updater/installable-by.ts';

@@ -9,8 +9,13 @@
 // from then on, for every node.
 
 import { Unavailable } from '../contract/unavailable.ts';
-import { compareServing, orderOf, type ServingOrder } from '../domain/decision/serving-order.ts';
-import { countOffered, type ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
+import {
+  compareServing,
+  orderOf,
+  type ServingOrder,
+  countOffered,
+  type ServingSnapshot,
+} from '../domain/decision/serving-snapshot.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { RareLog } from '../observe/rare-log.ts';
 import type { SnapshotHead } from '../store/engine.ts';

@@ -2,8 +2,7 @@
 // counted, and callers go on with the ledger.
 
 import { Unavailable } from '../contract/unavailable.ts';
-import type { ServingOrder } from '../domain/decision/serving-order.ts';
-import type { ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
+import type { ServingOrder, ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Engine, SnapshotHead } from '../store/engine.ts';
 

@@ -1,6 +1,6 @@
 // Result of a change in the ledger that may have moved what channels serve.
 
-import type { ServingOrder } from '../domain/decision/serving-order.ts';
+import type { ServingOrder } from '../domain/decision/serving-snapshot.ts';
 
 /** Value that a change has left, with the channels whose served state it has moved. */
 export type Changed<Value> = {

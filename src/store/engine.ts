@@ -6,8 +6,7 @@
 // Every method rejects with `Unavailable` when the engine cannot be reached or does not answer within its
 // time limit (below a second), and never waits for a reconnection. Implementations: memory, redis.
 
-import type { ServingOrder } from '../domain/decision/serving-order.ts';
-import type { ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
+import type { ServingOrder, ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
 import type { ActivityStream } from './activity-stream.ts';
 import type { ChannelNameStore } from './channel-names.ts';
 import type { CheckInQueue } from './check-in-queue.ts';

@@ -1,7 +1,7 @@
 // What is known of a channel outside of the ledger when a change of it begins. A ledger that is behind it
 // went back: it must not accept the change before it is known to be on a new time line.
 
-import type { ServingOrder } from '../domain/decision/serving-order.ts';
+import type { ServingOrder } from '../domain/decision/serving-snapshot.ts';
 
 /** Newest known state of a channel, with its releases that are known to be offered. */
 export type KnownState = ServingOrder & {

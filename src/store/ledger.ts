@@ -30,8 +30,7 @@ import type {
   Targeting,
   WithdrawnRelease,
 } from '../contract/resource.ts';
-import type { ServingOrder } from '../domain/decision/serving-order.ts';
-import type { ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
+import type { ServingOrder, ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
 import type { ReleaseHold } from '../domain/release/announcement.ts';
 import type { Served, Serving } from '../domain/release/serving-change.ts';
 import type { WithdrawalObstacle } from '../domain/release/withdrawal.ts';

@@ -4,7 +4,7 @@
 import { expect, it } from 'vitest';
 import { LIMIT } from '../../src/contract/limit.ts';
 import { hashText } from '../../src/domain/decision/cohort.ts';
-import { secondHash } from '../../src/domain/decision/second-hash.ts';
+import { secondHash } from '../../src/domain/decision/hashes.ts';
 import { ADMITTED, DeviceWindows } from '../../src/domain/fleet/device-windows.ts';
 import { IS_WHOLE_MATRIX } from '../support/matrix.ts';
 

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { LIMIT } from '../../src/contract/limit.ts';
 import { hashText } from '../../src/domain/decision/cohort.ts';
-import { secondHash } from '../../src/domain/decision/second-hash.ts';
+import { secondHash } from '../../src/domain/decision/hashes.ts';
 import { ADMITTED, DeviceWindows, SLOT_BYTES } from '../../src/domain/fleet/device-windows.ts';
 
 const WINDOW_MS = LIMIT.rateWindowMs;

@@ -2,7 +2,7 @@
 // bytes 0, 1, 2 … under the key 0 to 7.
 
 import { expect, it } from 'vitest';
-import { keyedHash } from '../../src/domain/decision/keyed-hash.ts';
+import { keyedHash } from '../../src/domain/decision/hashes.ts';
 
 const KEY_WORDS = 2;
 const VECTORS = ['218d1f59b9b83cc8', 'be552412f8387315', '064f39ef7c50eb57', 'ce0f1a45f7060679'];

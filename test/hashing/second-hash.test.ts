@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest';
 import { hashText } from '../../src/domain/decision/cohort.ts';
-import { secondHash } from '../../src/domain/decision/second-hash.ts';
+import { secondHash } from '../../src/domain/decision/hashes.ts';
 
 const COUNT = 400_000;
 

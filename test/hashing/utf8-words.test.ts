@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { utf8WordsOf } from '../../src/domain/decision/utf8-words.ts';
+import { utf8WordsOf } from '../../src/domain/decision/hashes.ts';
 
 /** Returns the bytes in the words of a text, and the padding of the last word. */
 function bytesOf(text: string): { bytes: Buffer; padding: Buffer; isAscii: boolean } {

@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Labels } from '../../src/domain/decision/targeting.ts';
-import { mergeLabels } from '../../src/domain/fleet/merge-labels.ts';
+import { mergeLabels } from '../../src/domain/fleet/labels.ts';
 import { checkIn, deviceOf, labelsOf, MINUTE_MS, START } from './fleet-fixture.ts';
 import { createTenant, type TestTenant, tenantOfEach } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';

@@ -5,7 +5,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { Unavailable } from '../../src/contract/unavailable.ts';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
-import { internContext, internVersion } from '../../src/domain/fleet/interned-value.ts';
+import { internContext, internVersion } from '../../src/domain/fleet/check-in-pack.ts';
 import type { Admission } from '../../src/fleet/admission.ts';
 import { CheckIns } from '../../src/fleet/check-in-buffer.ts';
 import { CheckInDrain, type DrainDependencies } from '../../src/fleet/check-in-drain.ts';

@@ -4,8 +4,12 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { Unavailable } from '../../src/contract/unavailable.ts';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
-import { type CheckInPack, unpackCheckIns } from '../../src/domain/fleet/check-in-pack.ts';
-import { internContext, internVersion } from '../../src/domain/fleet/interned-value.ts';
+import {
+  type CheckInPack,
+  unpackCheckIns,
+  internContext,
+  internVersion,
+} from '../../src/domain/fleet/check-in-pack.ts';
 import { CheckIns } from '../../src/fleet/check-in-buffer.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';

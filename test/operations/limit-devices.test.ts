@@ -4,7 +4,7 @@
 import { describe, expect, it } from 'vitest';
 import { LIMIT } from '../../src/contract/limit.ts';
 import { hashText } from '../../src/domain/decision/cohort.ts';
-import { secondHash } from '../../src/domain/decision/second-hash.ts';
+import { secondHash } from '../../src/domain/decision/hashes.ts';
 import { MUST_SETTLE } from '../../src/domain/fleet/device-windows.ts';
 import type { DeviceDebt } from '../../src/domain/fleet/shared-window.ts';
 import { LimitDevices, refusalOf } from '../../src/fleet/device-limit.ts';

@@ -8,8 +8,9 @@ import {
   type CheckInPack,
   CheckInPacker,
   unpackCheckIns,
+  internContext,
+  internVersion,
 } from '../../src/domain/fleet/check-in-pack.ts';
-import { internContext, internVersion } from '../../src/domain/fleet/interned-value.ts';
 import { checkInOf } from '../engine/fleet-sample.ts';
 import { packCheckIns } from '../support/pack-check-ins.ts';
 

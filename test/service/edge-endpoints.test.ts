@@ -8,7 +8,7 @@ import {
   EDGE_RECORD_HEADER,
   EDGE_SIGNATURE_HEADER,
 } from '../../src/contract/edge-signature.ts';
-import { writeCheckIns } from '../../src/domain/fleet/write-check-ins.ts';
+import { writeCheckIns } from '../../src/domain/fleet/check-in-payload.ts';
 import { makeEdgeToken } from '../support/edge-node.ts';
 import { eventually } from '../support/eventually.ts';
 import { serviceSuite } from '../support/service-suite.ts';

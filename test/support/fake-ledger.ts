@@ -3,8 +3,11 @@
 // fails the test.
 
 import { Unavailable } from '../../src/contract/unavailable.ts';
-import { compareServing, type ServingOrder } from '../../src/domain/decision/serving-order.ts';
-import type { ServingSnapshot } from '../../src/domain/decision/serving-snapshot.ts';
+import {
+  compareServing,
+  type ServingOrder,
+  type ServingSnapshot,
+} from '../../src/domain/decision/serving-snapshot.ts';
 import type { ChannelRevision } from '../../src/store/changed.ts';
 import type { ChannelNameList } from '../../src/store/channel-names.ts';
 import type {

@@ -1,12 +1,13 @@
 // Packs check-ins as a node would.
 
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
-import { type CheckInPack, CheckInPacker } from '../../src/domain/fleet/check-in-pack.ts';
 import {
+  type CheckInPack,
+  CheckInPacker,
   type CheckInContext,
   InternedValue,
   internVersion,
-} from '../../src/domain/fleet/interned-value.ts';
+} from '../../src/domain/fleet/check-in-pack.ts';
 import { NETWORK_WORDS, writeNetwork } from '../../src/domain/fleet/network-words.ts';
 
 /** Packs check-ins, in their order. */

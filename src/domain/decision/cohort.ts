@@ -2,7 +2,7 @@
 // release is a hash of both, so it is the same on every node, uniform over devices and independent between
 // releases. Raising the percentage raises a threshold over fixed buckets, so that no device ever drops out.
 
-import { utf8WordsOf } from './utf8-words.ts';
+import { utf8WordsOf } from './hashes.ts';
 
 /** Number of buckets: 100 for each percentage point. */
 export const COHORT_BUCKETS = 10_000;

@@ -2,8 +2,6 @@
 // process that records check-ins, it lets the devices of a part go to one writer, so that writers never wait
 // for each other.
 
-import { utf8WordsOf } from './utf8-words.ts';
-
 /** Number of parts: the partitions of the table of devices. A power of two. */
 export const DEVICE_PARTS = 16;
 
@@ -93,4 +91,174 @@ function finish(): number {
 
 function turned(word: number, bits: number): number {
   return (word << bits) | (word >>> (32 - bits));
+}
+
+// The UTF-8 form of a text as 32-bit words, which is how hashes and packed check-ins read a text. Reading a
+// string character by character costs more than the hashing itself, so the words of the latest text are
+// cached: a device id is hashed twice and packed once per check, and read once.
+
+/** View of the words of the text that was read last. The next call of `utf8WordsOf` invalidates it. */
+type Utf8Words = {
+  /** Words in little-endian byte order; the unused bytes of the last word are zero. */
+  readonly words: Int32Array;
+  readonly wordCount: number;
+  readonly byteLength: number;
+  readonly isAscii: boolean;
+};
+
+const ASCII_MAX = 0x7f;
+/**
+ * Initial capacity in words: enough for any device id. A longer text allocates a larger array for the time it
+ * is cached.
+ */
+const WORDS_MIN = 128;
+
+class LastText implements Utf8Words {
+  words = new Int32Array(WORDS_MIN);
+  wordCount = 0;
+  byteLength = 0;
+  isAscii = true;
+  private text = '';
+
+  read(text: string): void {
+    if (text === this.text) return;
+    this.isAscii = this.readAscii(text);
+    if (!this.isAscii) this.readBytes(Buffer.from(text, 'utf8'));
+    this.text = text;
+  }
+
+  /** Reads an ASCII text; returns false, with undefined contents, when the text has other characters. */
+  private readAscii(text: string): boolean {
+    const { length } = text;
+    this.reserve(length);
+    const { words } = this;
+    const whole = length & ~3;
+    let seen = 0;
+    for (let at = 0; at < whole; at += 4) {
+      const a = text.charCodeAt(at);
+      const b = text.charCodeAt(at + 1);
+      const c = text.charCodeAt(at + 2);
+      const d = text.charCodeAt(at + 3);
+      seen |= a | b | c | d;
+      words[at >> 2] = a | (b << 8) | (c << 16) | (d << 24);
+    }
+    if (whole < length) {
+      let tail = 0;
+      for (let at = length - 1; at >= whole; at--) {
+        const code = text.charCodeAt(at);
+        seen |= code;
+        tail = (tail << 8) | code;
+      }
+      words[whole >> 2] = tail;
+    }
+    this.byteLength = length;
+    this.wordCount = (length + 3) >> 2;
+    return seen <= ASCII_MAX;
+  }
+
+  private readBytes(bytes: Buffer): void {
+    this.reserve(bytes.length);
+    const { words } = this;
+    this.byteLength = bytes.length;
+    this.wordCount = (bytes.length + 3) >> 2;
+    if (this.wordCount > 0) words[this.wordCount - 1] = 0;
+    new Uint8Array(words.buffer).set(bytes);
+  }
+
+  private reserve(byteLength: number): void {
+    const wordCount = (byteLength + 3) >> 2;
+    // Long texts are rare, so the larger array is given up with the next short text.
+    if (wordCount > this.words.length) this.words = new Int32Array(wordCount);
+    else if (this.words.length > WORDS_MIN && wordCount <= WORDS_MIN) {
+      this.words = new Int32Array(WORDS_MIN);
+    }
+  }
+}
+
+const last = new LastText();
+
+/** Returns the words of a text; the view is valid until the next call. */
+export function utf8WordsOf(text: string): Utf8Words {
+  last.read(text);
+  return last;
+}
+
+// A second 32-bit hash of a text, independent of `hashText`. Where two texts must not be confused, both
+// hashes together identify a text: with 64 bits the odds that any two of a million texts collide are 1 in 37
+// million, while 32 bits alone would give about a hundred collisions.
+
+const SCRAMBLE = 0x9e3779b1;
+const MIX_1 = 0x21f0aaad;
+const MIX_2 = 0x735a2d97;
+
+/**
+ * Returns an unsigned 32-bit hash of the text's UTF-8 bytes. It is stable across processes and versions of
+ * Sluice, because processes identify a device to each other by it. It is not cryptographic: collisions can be
+ * constructed.
+ */
+export function secondHash(text: string, seed = 0): number {
+  const { words, wordCount, byteLength } = utf8WordsOf(text);
+  let hash = Math.imul(seed ^ byteLength, SCRAMBLE);
+  for (let index = 0; index < wordCount; index++) {
+    hash = Math.imul(hash ^ (words[index] as number), SCRAMBLE);
+    hash ^= hash >>> 15;
+  }
+  // The finaliser "lowbias32" of Chris Wellons (public domain): not that of `hashText`.
+  hash = Math.imul(hash ^ (hash >>> 16), MIX_1);
+  hash = Math.imul(hash ^ (hash >>> 15), MIX_2);
+  return (hash ^ (hash >>> 15)) >>> 0;
+}
+
+// HalfSipHash-2-4 with 64 bits (Aumasson, Bernstein; the authors' reference code): a hash of a text that only
+// who knows the key can foresee. For tables of what strangers choose: they cannot construct two texts that a
+// table takes for one. The other hashes here are faster and not made for that.
+
+/** The four words of the state, between two texts without meaning. */
+let [v0, v1, v2, v3] = [0, 0, 0, 0];
+
+/**
+ * Writes the hash of a text's UTF-8 bytes under a key of two words into the first two words of `into`.
+ */
+export function keyedHash(text: string, key: Int32Array, into: Int32Array): void {
+  const { words, wordCount, byteLength } = utf8WordsOf(text);
+  const [low = 0, high = 0] = key;
+  [v0, v1, v2, v3] = [low, high ^ 0xee, 0x6c796765 ^ low, 0x74656462 ^ high];
+  // The last block holds the length and the bytes that fill no whole word, which end in zeros.
+  const wholeWords = byteLength >>> 2;
+  for (let index = 0; index < wholeWords; index++) compress(words[index] as number);
+  const rest = wholeWords < wordCount ? (words[wholeWords] as number) : 0;
+  compress(rest | (byteLength << 24));
+  v2 ^= 0xee;
+  keyedHashFinish();
+  into[0] = v1 ^ v3;
+  v1 ^= 0xdd;
+  keyedHashFinish();
+  into[1] = v1 ^ v3;
+}
+
+function compress(block: number): void {
+  v3 ^= block;
+  keyedHashMix();
+  keyedHashMix();
+  v0 ^= block;
+}
+
+function keyedHashFinish(): void {
+  keyedHashMix();
+  keyedHashMix();
+  keyedHashMix();
+  keyedHashMix();
+}
+
+function keyedHashMix(): void {
+  v0 = (v0 + v1) | 0;
+  v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0;
+  v0 = (v0 << 16) | (v0 >>> 16);
+  v2 = (v2 + v3) | 0;
+  v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2;
+  v0 = (v0 + v3) | 0;
+  v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0;
+  v2 = (v2 + v1) | 0;
+  v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2;
+  v2 = (v2 << 16) | (v2 >>> 16);
 }

@@ -19,11 +19,17 @@
 import { isDeviceClient } from '../../contract/device-client.ts';
 import type { Labels } from '../decision/targeting.ts';
 import type { CheckIn, CheckInSource } from './check-in.ts';
-import { areRowsWhole, type CheckInPack, unpackCheckIns } from './check-in-pack.ts';
-import { type CheckInContext, InternedValue } from './interned-value.ts';
-import { isLabelPairs } from './label-pairs.ts';
-import { NETWORK_WORDS } from './network-words.ts';
-import { parseJson } from './parse-json.ts';
+import {
+  areRowsWhole,
+  type CheckInPack,
+  unpackCheckIns,
+  type CheckInContext,
+  InternedValue,
+  CheckInPacker,
+  internContext,
+  internVersion,
+} from './check-in-pack.ts';
+import { NETWORK_WORDS, writeNetwork } from './network-words.ts';
 
 /** Maximum number of check-ins in a payload: an index of a row's shared values has 16 bits. */
 const COUNT_MAX = 2 ** 16;
@@ -193,4 +199,80 @@ function parseLabels(text: string): Map<number, Labels> | undefined {
     byRow.set(row, new Map(pairs));
   }
   return byRow;
+}
+
+// Check-ins as an edge hands them over: payloads, each with its length before it, 4 bytes little-endian.
+
+const LENGTH_BYTES = 4;
+
+/** Writes check-ins as one batch. */
+export function writeCheckIns(checkIns: readonly CheckIn[]): Buffer {
+  const packer = new CheckInPacker();
+  for (const checkIn of checkIns) packCheckIn(packer, checkIn);
+  return joinBatches([packCheckInPayload(packer.take(), (length) => Buffer.alloc(length))]);
+}
+
+/** Joins payloads for one call. */
+export function joinBatches(payloads: readonly Buffer[]): Buffer {
+  return Buffer.concat(
+    payloads.flatMap((payload) => {
+      const length = Buffer.alloc(LENGTH_BYTES);
+      length.writeUInt32LE(payload.length);
+      return [length, payload];
+    }),
+  );
+}
+
+/**
+ * Reads the check-ins of joined payloads one payload after another; undefined for one that cannot be read,
+ * which is the last.
+ */
+export function* readBatches(joined: Buffer): Generator<readonly CheckIn[] | undefined> {
+  for (let at = 0; at < joined.length; ) {
+    const isWhole = joined.length - at >= LENGTH_BYTES;
+    const end = isWhole ? at + LENGTH_BYTES + joined.readUInt32LE(at) : Number.POSITIVE_INFINITY;
+    const batch =
+      end > joined.length
+        ? undefined
+        : parseCheckInPayload(joined.subarray(at + LENGTH_BYTES, end));
+    yield batch;
+    if (batch === undefined) return;
+    at = end;
+  }
+}
+
+// Adds check-ins to packs that come one by one from elsewhere than a check. A check has the interned parts of
+// its own at hand.
+
+/** Words of the network of the latest check-in, which a packer copies. */
+const words = new Int32Array(NETWORK_WORDS);
+
+/** Adds a check-in to a pack. */
+export function packCheckIn(packer: CheckInPacker, checkIn: CheckIn): void {
+  const { version, deviceId, at, labels, network = '' } = checkIn;
+  writeNetwork(network, words);
+  packer.add(internContext(checkIn), internVersion(version), deviceId, at, labels, words);
+}
+
+// Labels as pairs of texts, as they travel and are kept: an object could not hold a label named `__proto__`.
+
+/** Whether a parsed value is a list of pairs of texts. */
+export function isLabelPairs(value: unknown): value is [string, string][] {
+  return (
+    Array.isArray(value) &&
+    value.every(
+      (pair) => Array.isArray(pair) && typeof pair[0] === 'string' && typeof pair[1] === 'string',
+    )
+  );
+}
+
+// JSON that another process wrote, which may be of another version of the service, or another program.
+
+/** Parses JSON; returns undefined when the text is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

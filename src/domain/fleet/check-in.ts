@@ -3,7 +3,7 @@
 
 import type { DeviceClient } from '../../contract/device-client.ts';
 import type { Labels } from '../decision/targeting.ts';
-import { mergeLabels } from './merge-labels.ts';
+import { mergeLabels } from './labels.ts';
 
 /** Source of a check-in: the device's own request (pull), or a report by an orchestrator (push). */
 export type CheckInSource = 'pull' | 'push';

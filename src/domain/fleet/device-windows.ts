@@ -21,7 +21,6 @@
 // one of them tells is kept by all: `shared-window.ts` has the rule and the proof.
 
 import { LIMIT } from '../../contract/limit.ts';
-import { BODY_WORDS, clearNote, NOTE_SILENCE_MS, noteOffset } from './note-offset.ts';
 import {
   type Claim,
   claimOf,
@@ -33,7 +32,29 @@ import {
   RING_ENTRIES,
 } from './request-rings.ts';
 
-export type DeviceWindowsOptions = {
+// Place of a device's note in the table of device counts: two words that a caller of the table may keep with
+// a device. The note follows the counts in the device's body, so that both are in one cache line.
+
+/** Offset of the note of a slot among the 32-bit words of all bodies. */
+function noteOffset(slot: number): number {
+  return (slot * BODY_WORDS + LIMIT.deviceAllowancePerMinute) >> 1;
+}
+
+/** Number of 16-bit words of a body: one for each exact time of a quiet device, then the note. */
+const BODY_WORDS = 16;
+
+/** Number of 32-bit words of a note. */
+const NOTE_WORDS = 2;
+/** Silence in milliseconds after which a device's note is forgotten. */
+const NOTE_SILENCE_MS = 600_000;
+
+/** Forgets the note of a slot; `notes` are the 32-bit words of all bodies. */
+function clearNote(notes: Int32Array, slot: number): void {
+  const at = noteOffset(slot);
+  notes.fill(0, at, at + NOTE_WORDS);
+}
+
+type DeviceWindowsOptions = {
   /** Maximum number of devices counted at a time; a power of two, at least 8. */
   readonly capacity: number;
   /** Maximum number of busy devices counted exactly at a time. */

@@ -15,7 +15,7 @@ import { Unavailable } from '../../contract/unavailable.ts';
 import { devicePart } from '../../domain/decision/hashes.ts';
 import { type CheckIn, deviceKey } from '../../domain/fleet/check-in.ts';
 import { type CheckInPack, CheckInPacker } from '../../domain/fleet/check-in-pack.ts';
-import { packCheckIn } from '../../domain/fleet/pack-check-in.ts';
+import { packCheckIn } from '../../domain/fleet/check-in-payload.ts';
 import type { Admission } from '../../fleet/admission.ts';
 import type { DeviceLabels } from '../../fleet/device-labels.ts';
 import { pause } from '../../flow/pause.ts';

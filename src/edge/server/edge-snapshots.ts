@@ -9,8 +9,12 @@ import type {
 import { type Failure, fail, isFailure, type Outcome } from '../../contract/failure.ts';
 import { Unavailable } from '../../contract/unavailable.ts';
 import type { Catalog } from '../../domain/decision/catalog.ts';
-import { compareServing, orderOf, type ServingOrder } from '../../domain/decision/serving-order.ts';
-import type { SnapshotRelease } from '../../domain/decision/serving-snapshot.ts';
+import {
+  compareServing,
+  orderOf,
+  type ServingOrder,
+  type SnapshotRelease,
+} from '../../domain/decision/serving-snapshot.ts';
 import type { Catalogs } from '../../serving/catalogs.ts';
 import type { FirstOffers } from '../../serving/first-offers.ts';
 import type { NoCatalog } from '../../serving/known-channels.ts';

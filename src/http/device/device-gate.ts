@@ -5,7 +5,7 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { type Failure, isFailure } from '../../contract/failure.ts';
 import { hashText } from '../../domain/decision/cohort.ts';
-import { secondHash } from '../../domain/decision/second-hash.ts';
+import { secondHash } from '../../domain/decision/hashes.ts';
 import { ADMITTED } from '../../domain/fleet/device-windows.ts';
 import {
   NETWORK_WORDS,

@@ -13,7 +13,7 @@ import {
 import { LIMIT } from '../../contract/limit.ts';
 import type { Candidate } from '../../domain/decision/catalog.ts';
 import { hashText } from '../../domain/decision/cohort.ts';
-import { utf8WordsOf } from '../../domain/decision/utf8-words.ts';
+import { utf8WordsOf } from '../../domain/decision/hashes.ts';
 import { ADMITTED, MUST_SETTLE } from '../../domain/fleet/device-windows.ts';
 import { refusalOf } from '../../fleet/device-limit.ts';
 import type { PlanDecision } from '../../serving/catalog-slot.ts';

@@ -5,7 +5,7 @@
 // A value is kept when its text is seen for the second time. A flood of texts that are never repeated is not
 // kept, so that it neither evicts other values nor leaves garbage to collect.
 
-import { secondHash } from '../../domain/decision/second-hash.ts';
+import { secondHash } from '../../domain/decision/hashes.ts';
 
 /** Number of hashes of texts that were seen once (256 KiB); a power of two. */
 const SIGHTS = 2 ** 16;

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { invalidField, isFailure, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import type { CheckIn } from '../../domain/fleet/check-in.ts';
-import { readBatches } from '../../domain/fleet/write-check-ins.ts';
+import { readBatches } from '../../domain/fleet/check-in-payload.ts';
 import type { EdgeDevices } from '../../edge/server/edge-devices.ts';
 import type { BodyFailureKind } from '../body.ts';
 import type { Exchange } from '../exchange.ts';

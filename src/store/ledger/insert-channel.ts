@@ -1,6 +1,6 @@
 // Statement that inserts a channel.
 
-import type { ServingOrder } from '../../domain/decision/serving-order.ts';
+import type { ServingOrder } from '../../domain/decision/serving-snapshot.ts';
 import type { ChannelRevision } from '../changed.ts';
 import type { Sql } from './database.ts';
 import { newId } from './new-id.ts';

@@ -2,7 +2,7 @@
 
 import { type Failure, fail, isFailure } from '../../contract/failure.ts';
 import { isStorable } from '../../contract/text.ts';
-import { compareServing, type ServingOrder } from '../../domain/decision/serving-order.ts';
+import { compareServing, type ServingOrder } from '../../domain/decision/serving-snapshot.ts';
 import {
   FollowersNotAsked,
   type KnownState,

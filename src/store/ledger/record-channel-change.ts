@@ -1,6 +1,6 @@
 // Statements that record a change of what a channel serves.
 
-import type { ServingOrder } from '../../domain/decision/serving-order.ts';
+import type { ServingOrder } from '../../domain/decision/serving-snapshot.ts';
 import type { ChannelRevision } from '../changed.ts';
 import type { ActorSql } from './atomically.ts';
 import { insertAudit, type NewAuditEntry } from './audit.ts';

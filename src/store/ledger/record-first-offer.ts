@@ -1,7 +1,7 @@
 // Call that records that a release is about to be offered for the first time.
 
 import { isStorable } from '../../contract/text.ts';
-import type { ServingOrder } from '../../domain/decision/serving-order.ts';
+import type { ServingOrder } from '../../domain/decision/serving-snapshot.ts';
 import type { Database } from './database.ts';
 
 /**

@@ -3,8 +3,12 @@
 
 import { LRUCache } from 'lru-cache';
 import { Unavailable } from '../../contract/unavailable.ts';
-import { compareSnapshots, orderOf } from '../../domain/decision/serving-order.ts';
-import { countOffered, type ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
+import {
+  compareSnapshots,
+  orderOf,
+  countOffered,
+  type ServingSnapshot,
+} from '../../domain/decision/serving-snapshot.ts';
 import type { Activity } from '../activity-stream.ts';
 import type { ChannelNameList } from '../channel-names.ts';
 import type { Announcement, Engine } from '../engine.ts';

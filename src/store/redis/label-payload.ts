@@ -3,8 +3,7 @@
 // may be named `__proto__`.
 
 import type { Labels } from '../../domain/decision/targeting.ts';
-import { isLabelPairs } from '../../domain/fleet/label-pairs.ts';
-import { parseJson } from '../../domain/fleet/parse-json.ts';
+import { isLabelPairs, parseJson } from '../../domain/fleet/check-in-payload.ts';
 import type { LabelNews, StoredLabels } from '../label-store.ts';
 
 export function packLabelPayload({ labels, revision }: StoredLabels): string {

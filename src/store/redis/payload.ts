@@ -1,7 +1,7 @@
 // Parsers of the JSON that Redis holds or delivers. Another version of the service, or another program, may
 // have written it, so malformed data is recognised here and does not get any further.
 
-import { parseJson } from '../../domain/fleet/parse-json.ts';
+import { parseJson } from '../../domain/fleet/check-in-payload.ts';
 import type { Activity } from '../activity-stream.ts';
 import type { Announcement } from '../engine.ts';
 

@@ -1,7 +1,7 @@
 // Names of all channels in Redis, for nodes that start while PostgreSQL is away: one hash, which is rewritten
 // as a whole when a channel was created. `ChannelNameStore` states the obligations.
 
-import { parseJson } from '../../domain/fleet/parse-json.ts';
+import { parseJson } from '../../domain/fleet/check-in-payload.ts';
 import type {
   ChannelName,
   ChannelNameList,

@@ -3,8 +3,7 @@
 // releases a channel has and however long their notes are.
 
 import { UPDATE_MODES } from '../../contract/resource.ts';
-import { compareServing } from '../../domain/decision/serving-order.ts';
-import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
+import { compareServing, type ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
 import { areTexts, isCount, isObject, isOneOf, parseJson } from './parse-json.ts';
 
 export type SnapshotIndex = {
