@@ -5,9 +5,17 @@
 
 import type { EdgeIndexAnswer, EdgeIndexEntry } from '../contract/edge-answer.ts';
 import { indexKinship, isIndexAhead } from '../domain/decision/is-index-ahead.ts';
-import { compareServing, orderOf, type ServingOrder } from '../domain/decision/serving-snapshot.ts';
+import {
+  compareServing,
+  orderOf,
+  type ServingOrder,
+  type ServingSnapshot,
+} from '../domain/decision/serving-snapshot.ts';
 import type { ChannelName } from '../store/channel-names.ts';
 import type { Announcement } from '../store/engine.ts';
+import { mkdir, open, readFile, rename } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { LastGood } from '../store/last-good.ts';
 
 /** Why an index is not accepted: it is of another record, or older than what is known. */
 export type IndexRefusal = 'foreign' | 'replayed';
@@ -170,4 +178,128 @@ function isEntry(entry: unknown): boolean {
     Array.isArray(offered) &&
     offered.every((id) => typeof id === 'string')
   );
+}
+
+// The newest accepted index of an edge on its disk, with what proves it: an edge that starts knows from it
+// which names there are, and accepts nothing that is older, also after a restart.
+
+export type KeptIndex = { readonly bytes: Buffer; readonly proof: string };
+
+const FOLDER_MODE = 0o700;
+const FILE_MODE = 0o600;
+
+export class FollowedFile {
+  private readonly path: string;
+  private readonly onFault: (error: unknown) => void;
+  private next: KeptIndex | undefined;
+  private writing: Promise<void> | undefined;
+
+  /** `onFault` is told what the disk refuses; the index of a moment later is written all the same. */
+  constructor(path: string, onFault: (error: unknown) => void) {
+    this.path = path;
+    this.onFault = onFault;
+  }
+
+  /** Reads the file; undefined when there is none. Rejects when it cannot be read. */
+  async read(): Promise<KeptIndex | undefined> {
+    let content: Buffer;
+    try {
+      content = await readFile(this.path);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      throw error;
+    }
+    const end = content.indexOf('\n');
+    const proof = content.toString('latin1', 0, Math.max(0, end));
+    return { proof, bytes: content.subarray(end + 1) };
+  }
+
+  /** Schedules a write; of several before it begins, the last counts. */
+  keep(index: KeptIndex): void {
+    this.next = index;
+    this.writing ??= this.writeAll().finally(() => {
+      this.writing = undefined;
+    });
+  }
+
+  /** Waits until what was scheduled is written, or refused. */
+  async flush(): Promise<void> {
+    while (this.writing !== undefined) await this.writing;
+  }
+
+  private async writeAll(): Promise<void> {
+    for (let index = this.next; index !== undefined; index = this.next) {
+      this.next = undefined;
+      await this.write(index).catch((error: unknown) => this.onFault(error));
+    }
+  }
+
+  /** Writes beside the file and renames: a reader finds the old one or the new one. */
+  private async write({ bytes, proof }: KeptIndex): Promise<void> {
+    await mkdir(dirname(this.path), { recursive: true, mode: FOLDER_MODE });
+    const draft = `${this.path}.new`;
+    const file = await open(draft, 'w', FILE_MODE);
+    try {
+      await file.writeFile(Buffer.concat([Buffer.from(`${proof}\n`), bytes]));
+      await file.datasync();
+    } finally {
+      await file.close();
+    }
+    await rename(draft, this.path);
+  }
+}
+
+// The snapshots on an edge's disk, as far as the index that it follows vouches for them. They are not signed
+// themselves: the index is, by the key of the token, and names each channel by an id that no other service
+// has. So what a directory brought along from another service is never served.
+
+/** Maximum number of channels that are looked through for one that the index names. */
+const LISTED_MAX = 10_000;
+
+export class ProvenLastGood implements LastGood {
+  private readonly files: LastGood;
+  private readonly state: Pick<FollowedState, 'find' | 'record'>;
+
+  constructor(files: LastGood, state: Pick<FollowedState, 'find' | 'record'>) {
+    this.files = files;
+    this.state = state;
+  }
+
+  keep(snapshot: ServingSnapshot): void {
+    this.files.keep(snapshot);
+  }
+
+  async find(appRef: string, channel: string): Promise<ServingSnapshot | undefined> {
+    const found = await this.files.find(appRef, channel);
+    return found !== undefined && this.isNamed(found) ? found : undefined;
+  }
+
+  async readRecord(): Promise<string | undefined> {
+    return this.state.record;
+  }
+
+  /** Does nothing: the index has the name. */
+  keepRecord(): void {}
+
+  forget(appRef: string, channel: string): void {
+    this.files.forget(appRef, channel);
+  }
+
+  async list(countMax: number): Promise<readonly ChannelName[]> {
+    return (await this.files.list(countMax)).filter((each) => this.isNamed(each));
+  }
+
+  async hasAny(): Promise<boolean> {
+    return (await this.list(LISTED_MAX)).length > 0;
+  }
+
+  async flush(): Promise<void> {
+    await this.files.flush();
+  }
+
+  /** Whether the index has this channel of this app, and not just one of the same name. */
+  private isNamed({ appRef, channel, channelId }: ChannelName): boolean {
+    const named = this.state.find(appRef, channel);
+    return typeof named === 'object' && named.channelId === channelId;
+  }
 }

@@ -7,8 +7,13 @@ import { Unavailable } from '../contract/unavailable.ts';
 import { type BackOff, backOffMs } from '../flow/back-off.ts';
 import { pause } from '../flow/pause.ts';
 import type { Announcement } from '../store/engine.ts';
-import type { FollowedFile, KeptIndex } from './followed-file.ts';
-import { type FollowedState, type IndexRefusal, isIndex } from './followed-state.ts';
+import {
+  type FollowedFile,
+  type KeptIndex,
+  type FollowedState,
+  type IndexRefusal,
+  isIndex,
+} from './followed-state.ts';
 import { RefusedAnswer, RefusedByUpstream, type UpstreamClient } from './upstream-client.ts';
 
 /** Milliseconds for which a request waits at the upstream. */

@@ -5,7 +5,8 @@ import { Unavailable } from '../contract/unavailable.ts';
 import { type BackOff, backOffMs } from '../flow/back-off.ts';
 import { pause } from '../flow/pause.ts';
 import type { CheckInJournal } from '../store/check-in-journal.ts';
-import { RefusedByUpstream } from './upstream-client.ts';
+import { RefusedByUpstream, type UpstreamClient } from './upstream-client.ts';
+import type { PlanLedger, ReportedFailure } from '../store/plan-ledger.ts';
 
 /** Bytes of one call, about: some fifteen thousand check-ins. Proxies take up to 1 MiB by default. */
 const CALL_BYTES_MAX = 1000 * 1024;
@@ -22,7 +23,7 @@ const NEVER: ReadonlySet<number> = new Set([400, 413]);
 /** Number of things that the upstream has taken over, and of those that it has dropped. */
 type HandedOver = { readonly accepted: number; readonly dropped: number };
 
-export type HandOverDependencies = {
+type HandOverDependencies = {
   readonly journal: Pick<CheckInJournal, 'read' | 'acknowledge' | 'appended'>;
   /**
    * Hands batches over in one call, as many as they are. Rejects with `Unavailable`, or `RefusedByUpstream`,
@@ -102,5 +103,102 @@ export class HandOver {
     }
     await journal.acknowledge(read.length);
     return bytes;
+  }
+}
+
+// Call by which an edge hands over what its devices have said.
+
+/** Longest time of a call: an upstream whose queue is in its process records before it answers. */
+const CALL_MS_MAX = 15_000;
+
+/** Returns the call that hands batches over to an endpoint, whose body is made of them by `join`. */
+export function handOverCall(
+  client: Pick<UpstreamClient, 'call'>,
+  path: 'check-ins' | 'failures',
+  join: (batches: readonly Buffer[]) => Buffer | object,
+): HandOverDependencies['send'] {
+  return async (batches) => {
+    const call = { method: 'POST', path, body: join(batches), timeoutMs: CALL_MS_MAX } as const;
+    const proven = await client.call('check-ins', call);
+    if (proven === undefined) throw new Unavailable('upstream', new Error('it answers nothing'));
+    return proven.answer;
+  };
+}
+
+// Failures that devices report to an edge, on their way through its journal.
+
+/**
+ * Returns what takes failures into a journal: they are safe when it resolves. Rejects with `Unavailable` when
+ * the journal is full, or the disk does not take them.
+ */
+export function journalFailures(
+  journal: Pick<CheckInJournal, 'append'>,
+): Pick<PlanLedger, 'recordFailures'> {
+  return {
+    async recordFailures(failures: readonly ReportedFailure[]) {
+      if ((await journal.append(Buffer.from(JSON.stringify(failures)))) === 'accepted') return;
+      throw new Unavailable('ledger', new Error('the journal of failures is full'));
+    },
+  };
+}
+
+/** Returns the body that hands batches of the journal over. */
+export function joinFailures(batches: readonly Buffer[]): object {
+  return { failures: batches.flatMap((each) => JSON.parse(each.toString('utf8')) as unknown[]) };
+}
+
+// Estimate of how far the check-ins of an edge are on record at its upstream. The upstream confirms that it
+// has taken a check-in over; it records it within seconds, and nobody tells the edge when.
+
+/** Time in which an upstream records what it has taken over, and the edge hears of it; mostly less. */
+const RECORDING_MS = 4000;
+/** Longest time from a check to its place in the journal, while that takes what it is given. */
+const BUFFERED_MS = 300;
+const TICK_MS = 500;
+/** More marks than ticks in the time of a recording, should timers come late or too often. */
+const MARKS_MAX = 64;
+
+/** Moment, and the time before which all check-ins had been handed over by then. */
+type Mark = { readonly at: number; readonly handedOverBefore: number };
+
+export class RecordedMark {
+  private readonly journal: Pick<CheckInJournal, 'ageMs'>;
+  private readonly now: () => number;
+  private readonly marks: Mark[] = [];
+  private timer: NodeJS.Timeout | undefined;
+
+  /** `now` returns milliseconds that never go back. */
+  constructor(journal: Pick<CheckInJournal, 'ageMs'>, now: () => number = () => performance.now()) {
+    this.journal = journal;
+    this.now = now;
+  }
+
+  /** Follows the journal until `stop`. */
+  start(): void {
+    this.timer ??= setInterval(() => this.tick(), TICK_MS);
+  }
+
+  stop(): void {
+    clearInterval(this.timer);
+    this.timer = undefined;
+  }
+
+  /** Takes note of how far the journal is handed over now. */
+  tick(): void {
+    const at = this.now();
+    this.marks.push({ at, handedOverBefore: at - this.journal.ageMs - BUFFERED_MS });
+    // The newest mark that is old enough stays in front.
+    while (this.marks.length > MARKS_MAX || this.isOldEnough(this.marks[1])) this.marks.shift();
+  }
+
+  /** Time of the clock before which the check-ins of this edge are on record, as far as it can know. */
+  get before(): number {
+    const [first] = this.marks;
+    if (first === undefined || !this.isOldEnough(first)) return Number.NEGATIVE_INFINITY;
+    return first.handedOverBefore;
+  }
+
+  private isOldEnough(mark: Mark | undefined): boolean {
+    return mark !== undefined && mark.at <= this.now() - RECORDING_MS;
   }
 }

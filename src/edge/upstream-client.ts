@@ -1,7 +1,7 @@
 // Calls of an edge to the service that it follows. Every answer must be signed for its call with the key that
 // the edge's token carries; one that is not is refused, whatever it says, as if nobody had answered.
 
-import { randomBytes, verify } from 'node:crypto';
+import { randomBytes, verify, createPublicKey, type KeyObject } from 'node:crypto';
 import {
   type ClientRequest,
   Agent as HttpAgent,
@@ -15,9 +15,9 @@ import {
   EDGE_RECORD_HEADER,
   EDGE_SIGNATURE_HEADER,
   signedHead,
+  PUBLIC_KEY_LENGTH,
 } from '../contract/edge-signature.ts';
 import { Unavailable } from '../contract/unavailable.ts';
-import type { EdgeCredential } from './read-credential.ts';
 
 /**
  * Why something that came from the address of the upstream was refused. `unsigned`: without a signature.
@@ -54,7 +54,7 @@ export type ProvenAnswer<Kind extends EdgeAnswer['kind']> = {
   readonly proof: string;
 };
 
-export type UpstreamClientOptions = {
+type UpstreamClientOptions = {
   /** Base URL of the upstream, without a slash at its end. */
   readonly url: string;
   readonly credential: EdgeCredential;
@@ -244,4 +244,62 @@ function parseAnswer<Kind extends EdgeAnswer['kind']>(
   } catch {
     return undefined;
   }
+}
+
+// Token of an edge as the setting has it, in its two parts.
+
+/** Token as `EDGE_TOKEN` has it: what the edge shows, and the key of the service's signatures. */
+type EdgeCredential = { readonly secret: string; readonly publicKey: KeyObject };
+
+/** Beginning of an Ed25519 public key in SPKI (RFC 8410), before its 32 bytes. */
+const SPKI_HEAD = Buffer.from('302a300506032b6570032100', 'hex');
+
+/** Reads a token of the form `SECRET.KEY`; undefined when it has another form. */
+export function readCredential(token: string): EdgeCredential | undefined {
+  const [secret = '', key = '', ...rest] = token.split('.');
+  if (rest.length > 0 || !/^sluice-edge_[\w-]+$/.test(secret)) return undefined;
+  const raw = Buffer.from(key, 'base64url');
+  if (key.length !== PUBLIC_KEY_LENGTH || raw.length !== 32) return undefined;
+  const spki = Buffer.concat([SPKI_HEAD, raw]);
+  return { secret, publicKey: createPublicKey({ key: spki, format: 'der', type: 'spki' }) };
+}
+
+// Why the upstream does not answer, in words that anybody may read: `/readyz` tells them, so they name no
+// address and quote nothing of what was answered. The log and `sluice doctor` have the whole error.
+
+const UNKNOWN_CERTIFICATE = 'its certificate is of an authority that this machine does not know';
+
+/** What errors of Node.js mean, by their code. */
+const WORDS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens at its address',
+  ECONNRESET: 'it ended the connection',
+  EPIPE: 'it ended the connection',
+  ENOTFOUND: 'its name is not known',
+  EAI_AGAIN: 'its name cannot be looked up',
+  ETIMEDOUT: 'no connection comes about',
+  EHOSTUNREACH: 'there is no way to its address',
+  ENETUNREACH: 'there is no way to its address',
+  EPROTO: 'what answers at its address does not speak TLS as it should',
+  HPE_INVALID_CONSTANT: 'what answers at its address does not speak HTTP: is it https?',
+  CERT_HAS_EXPIRED: 'its certificate has expired',
+  CERT_NOT_YET_VALID: 'its certificate is not valid yet',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is of another name',
+  DEPTH_ZERO_SELF_SIGNED_CERT: UNKNOWN_CERTIFICATE,
+  SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN_CERTIFICATE,
+  UNABLE_TO_GET_ISSUER_CERT: UNKNOWN_CERTIFICATE,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN_CERTIFICATE,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNKNOWN_CERTIFICATE,
+};
+/** Form of the codes of errors, none of which has room for an address. */
+const CODE = /^[A-Z][A-Z0-9_]{2,63}$/;
+
+/** Returns why a call to the upstream failed, without addresses and without what was answered. */
+export function failureInWords(error: unknown): string {
+  const cause = error instanceof Unavailable ? error.cause : error;
+  if (cause instanceof RefusedByUpstream) return `it answers ${cause.status}: is it a service?`;
+  if (!(cause instanceof Error)) return 'it does not answer';
+  const { code } = cause as NodeJS.ErrnoException;
+  if (code === undefined || !CODE.test(code)) return cause.message.split(':')[0] ?? '';
+  const words = WORDS[code];
+  return words === undefined ? code : `${words} (${code})`;
 }

@@ -3,9 +3,7 @@
 
 import { Unavailable } from '../contract/unavailable.ts';
 import { joinBatches } from '../domain/fleet/check-in-payload.ts';
-import { handOverCall } from '../edge/hand-over-call.ts';
-import { joinFailures, journalFailures } from '../edge/journal-failures.ts';
-import { HandOver } from '../edge/journal-sender.ts';
+import { handOverCall, joinFailures, journalFailures, HandOver } from '../edge/journal-sender.ts';
 import { ClockWatch } from '../fleet/clock-watch.ts';
 import { FailureReports } from '../fleet/failure-reports.ts';
 import { LabelFeed } from '../fleet/label-feed.ts';

@@ -2,15 +2,16 @@
 
 import { join } from 'node:path';
 import { packCheckInPayload } from '../domain/fleet/check-in-payload.ts';
-import { failureInWords } from '../edge/failure-in-words.ts';
-import { FollowedFile } from '../edge/followed-file.ts';
-import { FollowedState, type IndexRefusal } from '../edge/followed-state.ts';
+import { failureInWords, readCredential, UpstreamClient } from '../edge/upstream-client.ts';
+import {
+  FollowedFile,
+  FollowedState,
+  type IndexRefusal,
+  ProvenLastGood,
+} from '../edge/followed-state.ts';
 import { Follower } from '../edge/follower.ts';
 import { CheckInJournalFiles } from '../edge/journal-files.ts';
-import { ProvenLastGood } from '../edge/proven-last-good.ts';
-import { readCredential } from '../edge/read-credential.ts';
-import { RecordedMark } from '../edge/recorded-mark.ts';
-import { UpstreamClient } from '../edge/upstream-client.ts';
+import { RecordedMark } from '../edge/journal-sender.ts';
 import { UpstreamLedger } from '../edge/upstream-ledger.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';

@@ -2,8 +2,7 @@
 // takes it, signs with the key that it carries, and has about the same time.
 
 import { type Check, faulty, sound } from '../contract/diagnosis.ts';
-import { readCredential } from '../edge/read-credential.ts';
-import { UpstreamClient, type UpstreamRefusal } from '../edge/upstream-client.ts';
+import { readCredential, UpstreamClient, type UpstreamRefusal } from '../edge/upstream-client.ts';
 import type { UpstreamConfig } from '../settings/edge-settings.ts';
 
 const CALL_MS_MAX = 5000;

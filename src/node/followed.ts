@@ -1,6 +1,6 @@
 // Assembly of what edges ask a node that they follow.
 
-import { AuthenticateEdge } from '../edge/server/authenticate-edge.ts';
+import { AuthenticateEdge } from '../edge/server/edge-tokens.ts';
 import { EdgeDevices } from '../edge/server/edge-devices.ts';
 import { EdgeIndex } from '../edge/server/edge-index.ts';
 import { EdgeSnapshots } from '../edge/server/edge-snapshots.ts';

@@ -1,7 +1,7 @@
 // Secrets of the service as they are now: those of the settings, which an operator may change while it runs,
 // or those that it generates where no setting provides them.
 
-import { EdgeSigner } from '../edge/server/edge-signer.ts';
+import { EdgeSigner } from '../edge/server/edge-tokens.ts';
 import { SecretBox } from '../publishing/secret-box.ts';
 import type { Config } from '../settings/settings.ts';
 import { readOrCreateToken, type TokenName } from '../settings/token-file.ts';

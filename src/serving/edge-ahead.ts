@@ -7,7 +7,7 @@ import type { EdgeAheadAnswer, EdgeIndexAnswer } from '../contract/edge-answer.t
 import { fail, invalidField, type Outcome } from '../contract/failure.ts';
 import { indexKinship, isIndexAhead } from '../domain/decision/is-index-ahead.ts';
 import type { EdgeIndex } from '../edge/server/edge-index.ts';
-import type { EdgeSigner } from '../edge/server/edge-signer.ts';
+import type { EdgeSigner } from '../edge/server/edge-tokens.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { LedgerReport } from '../store/ledger-identity.ts';
 

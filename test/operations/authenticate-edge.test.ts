@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { createBearerSecret } from '../../src/access/api-keys.ts';
 import { fail } from '../../src/contract/failure.ts';
 import { Unavailable } from '../../src/contract/unavailable.ts';
-import { AuthenticateEdge } from '../../src/edge/server/authenticate-edge.ts';
+import { AuthenticateEdge } from '../../src/edge/server/edge-tokens.ts';
 import type { StoredEdgeToken } from '../../src/store/edge-ledger.ts';
 
 const SECOND_MS = 1000;

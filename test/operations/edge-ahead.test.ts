@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest';
 import type { EdgeIndexAnswer, EdgeIndexEntry } from '../../src/contract/edge-answer.ts';
-import { EdgeSigner } from '../../src/edge/server/edge-signer.ts';
+import { EdgeSigner } from '../../src/edge/server/edge-tokens.ts';
 import { EdgeAhead } from '../../src/serving/edge-ahead.ts';
 import { KeptReport } from '../support/ledger-options.ts';
 

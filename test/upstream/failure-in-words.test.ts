@@ -2,8 +2,7 @@
 
 import { expect, it } from 'vitest';
 import { Unavailable } from '../../src/contract/unavailable.ts';
-import { failureInWords } from '../../src/edge/failure-in-words.ts';
-import { RefusedByUpstream } from '../../src/edge/upstream-client.ts';
+import { failureInWords, RefusedByUpstream } from '../../src/edge/upstream-client.ts';
 
 function withCode(code: string, message: string): Error {
   return Object.assign(new Error(message), { code });

@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest';
 import type { EdgeLabelChangesAnswer } from '../../src/contract/edge-answer.ts';
-import { LabelChangeReader } from '../../src/edge/label-change-reader.ts';
+import { LabelChangeReader } from '../../src/edge/upstream-ledger.ts';
 
 const PAGE_SIZE = 3;
 

@@ -1,7 +1,7 @@
 // Tests from when on an edge takes what it has handed over for recorded.
 
 import { expect, it } from 'vitest';
-import { RecordedMark } from '../../src/edge/recorded-mark.ts';
+import { RecordedMark } from '../../src/edge/journal-sender.ts';
 
 const BUFFERED_MS = 300;
 

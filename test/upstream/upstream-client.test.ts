@@ -12,8 +12,11 @@ import {
   signedHead,
 } from '../../src/contract/edge-signature.ts';
 import { Unavailable } from '../../src/contract/unavailable.ts';
-import { readCredential } from '../../src/edge/read-credential.ts';
-import { RefusedByUpstream, UpstreamClient } from '../../src/edge/upstream-client.ts';
+import {
+  readCredential,
+  RefusedByUpstream,
+  UpstreamClient,
+} from '../../src/edge/upstream-client.ts';
 
 const { privateKey, publicKey } = generateKeyPairSync('ed25519');
 const foreign = generateKeyPairSync('ed25519').privateKey;

@@ -15,8 +15,7 @@ import {
   isFailure,
   type Outcome,
 } from '../../contract/failure.ts';
-import type { AuthenticateEdge, Edge } from '../../edge/server/authenticate-edge.ts';
-import type { EdgeSigner } from '../../edge/server/edge-signer.ts';
+import type { AuthenticateEdge, Edge, EdgeSigner } from '../../edge/server/edge-tokens.ts';
 import { bearerToken } from '../bearer-token.ts';
 import type { Exchange, Handler } from '../exchange.ts';
 import { failureReply, type HeaderPair, NO_STORE, type Reply } from '../reply.ts';
