@@ -9,17 +9,34 @@ import type {
   FleetNow,
   LiveEvents,
 } from '../contract/console-fleet.ts';
-import { invalidField, isFailure, type Outcome, type UnknownRelease } from '../contract/failure.ts';
+import {
+  invalidField,
+  isFailure,
+  type Outcome,
+  type UnknownRelease,
+  type LostRight,
+} from '../contract/failure.ts';
 import { isoTime } from '../contract/iso-time.ts';
 import type { AdoptionStep } from '../contract/resource.ts';
 import type { Signal } from '../contract/rollout-plan.ts';
-import type { DeviceFilter } from '../store/fleet-ledger.ts';
+import type { DeviceFilter, DevicePurge, FleetLedger, PurgePlace } from '../store/fleet-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
-import type { SignalDeviceFilter } from '../store/plan-ledger.ts';
+import type { SignalDeviceFilter, ReportedFailure, PlanLedger } from '../store/plan-ledger.ts';
 import type { Reach } from '../store/reach.ts';
 import type { ReleaseName } from '../store/release-name.ts';
-import type { ActivityBroadcast } from './live-activity.ts';
-import { LivePlaces, type LiveViewer } from './live-places.ts';
+import { type ActivityBroadcast, LivePlaces, type LiveViewer } from './live-activity.ts';
+import type { Caller } from '../access/api-keys.ts';
+import { foldPlatform } from '../domain/decision/artifact.ts';
+import { foldArch } from '../domain/decision/fold-arch.ts';
+import type { Labels } from '../domain/decision/targeting.ts';
+import { type CheckIn, coalesceCheckIns } from '../domain/fleet/check-in.ts';
+import type { DeviceLabels } from './device-labels.ts';
+import type { Actor } from '../store/ledger-terms.ts';
+import { internContext, internVersion } from '../domain/fleet/check-in-pack.ts';
+import type { NetworkWords } from '../domain/fleet/network-words.ts';
+import { Batcher } from '../flow/batcher.ts';
+import type { CheckIns } from './check-in-buffer.ts';
+import type { LedgerClock } from './ledger-clock.ts';
 
 const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
@@ -37,7 +54,7 @@ type LiveSink = {
 };
 
 /** Starts sending live events and returns the function that ends it. */
-export type LiveSource = (sink: LiveSink) => () => void;
+type LiveSource = (sink: LiveSink) => () => void;
 
 export class ViewFleet {
   private readonly ledger: Ledger;
@@ -136,5 +153,196 @@ export class ViewFleet {
         leave();
       };
     };
+  }
+}
+
+// Fleet reports: the state of devices that never ask themselves, reported by an orchestrator. It is recorded
+// before the answer leaves, and every node's next decision knows it.
+
+type ReportedDevice = {
+  readonly deviceId: string;
+  /** Version in canonical form. */
+  readonly version: string;
+  readonly platform: string;
+  readonly arch?: string | undefined;
+  readonly channel: string;
+  readonly labels?: Labels | undefined;
+  /** What it could not install. */
+  readonly failed?: { readonly version: string; readonly reason?: string | undefined } | undefined;
+};
+
+type FleetReport = { readonly app: string; readonly devices: readonly ReportedDevice[] };
+
+export type ReportFleetDependencies = {
+  readonly ledger: Pick<Ledger, 'findApp' | 'recordReport' | 'recordReportedFailures'>;
+  readonly labels: DeviceLabels;
+  readonly live: ActivityBroadcast;
+};
+
+/** Records a report. A device named twice is in its last state, with the labels merged in order. */
+export async function reportFleet(
+  { ledger, labels, live }: ReportFleetDependencies,
+  caller: Caller,
+  report: FleetReport,
+  nowMs: number,
+): Promise<Outcome<{ app: string; received: number }, LostRight>> {
+  const app = await ledger.findApp(caller.reach, report.app);
+  if (isFailure(app)) return app;
+  const checkIns = report.devices.map((device) => describe(app.id, device, nowMs));
+  const distinct = coalesceCheckIns(checkIns);
+  const recorded = await ledger.recordReport(distinct, caller.actor);
+  if (isFailure(recorded)) return recorded;
+  const failures = report.devices.flatMap((device) => failureOf(app.id, device));
+  const refused =
+    failures.length === 0 ? undefined : await ledger.recordReportedFailures(failures, caller.actor);
+  if (refused !== undefined) return refused;
+  await labels.remember(recorded, distinct, 'awaited');
+  for (const checkIn of distinct) live.note(checkIn);
+  return { app: app.ref, received: report.devices.length };
+}
+
+function failureOf(
+  appId: string,
+  { failed, deviceId, channel, version }: ReportedDevice,
+): readonly ReportedFailure[] {
+  if (failed === undefined) return [];
+  const { version: canonicalVersion, reason } = failed;
+  const network = undefined;
+  return [{ appId, channel, deviceId, runs: version, canonicalVersion, reason, network }];
+}
+
+function describe(appId: string, device: ReportedDevice, at: number): CheckIn {
+  const platform = foldPlatform(device.platform);
+  return {
+    appId,
+    deviceId: device.deviceId,
+    channel: device.channel,
+    version: device.version,
+    platform,
+    arch: foldArch(device.arch, platform),
+    source: 'push',
+    client: 'push',
+    at,
+    labels: device.labels,
+    offeredReleaseId: undefined,
+  };
+}
+
+// Deletion of devices that should never have come to the record, such as those that a client has invented: a
+// few at a time, so that check-ins and reports need not wait for long. A call works for a moment and tells
+// where the next one goes on.
+
+type PurgeDependencies = {
+  readonly ledger: Pick<FleetLedger, 'purgeDevices' | 'countPurgeable'>;
+  readonly labels: Pick<DeviceLabels, 'forget'>;
+  /** Clock in milliseconds that never goes back. */
+  readonly now?: () => number;
+};
+
+type PurgeCall = {
+  readonly purge: DevicePurge;
+  /** Device id after which to go on; undefined for the first call. */
+  readonly after: string | undefined;
+  /** Whether devices are counted and not deleted. */
+  readonly isDryRun: boolean;
+};
+
+type PurgeResult = {
+  /** Number of devices that this call has deleted, or would have. */
+  readonly devices: number;
+  /** Device id after which the next call goes on; null when there is nothing left to look at. */
+  readonly next: string | null;
+};
+
+/** Milliseconds after which a call begins no other part, so that nobody waits for its answer for long. */
+const WORK_MS_MAX = 2000;
+
+export class PurgeDevices {
+  private readonly dependencies: PurgeDependencies;
+  private readonly now: () => number;
+
+  constructor(dependencies: PurgeDependencies) {
+    this.dependencies = dependencies;
+    this.now = dependencies.now ?? (() => performance.now());
+  }
+
+  /**
+   * Deletes devices, or counts them. Rejects with `Unavailable` when a store does not answer; what was
+   * deleted by then stays deleted, and the same call again goes on.
+   */
+  async purge(call: PurgeCall, actor: Actor): Promise<Outcome<PurgeResult, LostRight>> {
+    const end = this.now() + WORK_MS_MAX;
+    let place: PurgePlace = { after: call.after, auditEntryId: undefined, devices: 0 };
+    do {
+      const reached = await this.purgePart(call, place, actor);
+      if (isFailure(reached)) return reached;
+      place = reached;
+    } while (place.after !== undefined && this.now() < end);
+    return { devices: place.devices, next: place.after ?? null };
+  }
+
+  private async purgePart(
+    { purge, isDryRun }: PurgeCall,
+    place: PurgePlace,
+    actor: Actor,
+  ): Promise<Outcome<PurgePlace, LostRight>> {
+    const { ledger, labels } = this.dependencies;
+    if (isDryRun) {
+      const { after, devices } = await ledger.countPurgeable(purge, place.after);
+      return { ...place, after, devices: place.devices + devices };
+    }
+    const done = await ledger.purgeDevices(purge, place, actor);
+    if (isFailure(done)) return done;
+    // After the deletion: what a node read before it is dropped with the rest.
+    if (done.purged.length > 0) {
+      await labels.forget(done.purged.map((deviceId) => ({ appId: purge.app.id, deviceId })));
+    }
+    return done.place;
+  }
+}
+
+// Failures that devices report themselves: each is recorded before it is answered, many at a time, and counts
+// as a check-in of the version that the device runs.
+
+const BATCH_SIZE_MAX = 500;
+/** Maximum number of failures that wait for the ledger; one more is 503. */
+const PENDING_MAX = 2000;
+
+/** Device that reports a failure, as its address and its client's address tell it. */
+type FailingDevice = Pick<CheckIn, 'platform' | 'arch'> & { readonly words: NetworkWords };
+
+type FailureReportsDependencies = {
+  readonly ledger: Pick<PlanLedger, 'recordFailures'>;
+  readonly checkIns: Pick<CheckIns, 'add'>;
+  readonly clock: Pick<LedgerClock, 'now'>;
+};
+
+export class FailureReports {
+  private readonly dependencies: FailureReportsDependencies;
+  private readonly batcher: Batcher<ReportedFailure, undefined>;
+
+  constructor(dependencies: FailureReportsDependencies) {
+    this.dependencies = dependencies;
+    this.batcher = new Batcher({
+      ask: async (failures) => {
+        await dependencies.ledger.recordFailures(failures);
+        return failures.map(() => undefined);
+      },
+      batchSizeMax: BATCH_SIZE_MAX,
+      batchesMax: 1,
+      pendingMax: PENDING_MAX,
+    });
+  }
+
+  /** Records a failure. Rejects with `Unavailable` when the ledger does not answer, or too many wait. */
+  async note(failure: ReportedFailure, { platform, arch, words }: FailingDevice): Promise<void> {
+    const { checkIns, clock } = this.dependencies;
+    const { appId, channel, runs, deviceId } = failure;
+    const context = internContext({
+      ...{ appId, channel, platform, arch, source: 'pull', client: undefined, bundle: undefined },
+      offeredReleaseId: undefined,
+    });
+    checkIns.add(context, internVersion(runs), deviceId, clock.now(), undefined, words);
+    await this.batcher.ask(failure);
   }
 }

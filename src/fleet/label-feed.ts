@@ -9,6 +9,8 @@ import type { Log } from '../observe/log.ts';
 import type { Engine } from '../store/engine.ts';
 import type { LabelPosition } from '../store/label-store.ts';
 import type { Ledger } from '../store/ledger.ts';
+import { Unavailable } from '../contract/unavailable.ts';
+import type { Metrics } from '../observe/metrics.ts';
 
 /** Maximum number of devices whose labels are read and put at a time. */
 const PAGE_SIZE = 500;
@@ -17,7 +19,7 @@ const PAGES_MAX = 100;
 /** Number of changes above which asking the ledger when a device asks is less work than reading them. */
 const BACKLOG_MAX = 50_000;
 
-export type LabelFeedDependencies = {
+type LabelFeedDependencies = {
   readonly ledger: Pick<Ledger, 'readLabelChanges'>;
   readonly engine: Pick<Engine, 'putLabels' | 'readLabelPosition' | 'moveLabelPosition'>;
   readonly log: Log;
@@ -67,4 +69,54 @@ export class LabelFeed {
 function canFollow(held: LabelPosition, present: LabelPosition): boolean {
   const distance = present.position - held.position;
   return held.epoch === present.epoch && distance >= 0 && distance <= BACKLOG_MAX;
+}
+
+// Follows the ledger's changes of labels by a poll. Announcements tell a change within milliseconds; the poll
+// finds those that nobody told: the engine was silent, or the node that recorded them ended.
+
+/**
+ * Milliseconds between polls. Well below the promised 5 s, because the engine may need a second to be reached
+ * again.
+ */
+const POLL_INTERVAL_MS = 1500;
+
+export class LabelRefresher {
+  private readonly follow: () => Promise<void>;
+  private readonly metrics: Metrics;
+  private readonly log: Log;
+  private timer: NodeJS.Timeout | undefined;
+  private isStopped = false;
+
+  /** `follow` does one poll; it rejects with `Unavailable` when a store does not answer. */
+  constructor(follow: () => Promise<void>, metrics: Metrics, log: Log) {
+    this.follow = follow;
+    this.metrics = metrics;
+    this.log = log;
+  }
+
+  /** Polls now, and then until `stop`. */
+  start(): void {
+    void this.poll();
+  }
+
+  /** Stops polling. A poll in progress ends when the stores are closed, at the latest. */
+  stop(): void {
+    this.isStopped = true;
+    clearTimeout(this.timer);
+  }
+
+  /** Polls once, then schedules the next poll. Never rejects. */
+  private async poll(): Promise<void> {
+    try {
+      await this.follow();
+    } catch (error) {
+      this.metrics.faults.add('label-poll');
+      const level = error instanceof Unavailable ? 'debug' : 'error';
+      this.log[level]({ err: error }, 'changes of labels could not be followed');
+    }
+    if (this.isStopped) return;
+    // Jitter, so that nodes started at the same time do not poll at the same time for ever.
+    const delay = POLL_INTERVAL_MS * (0.8 + Math.random() * 0.2);
+    this.timer = setTimeout(() => void this.poll(), delay);
+  }
 }

@@ -1,9 +1,8 @@
 // Assembly of the admin process, which serves the console, its API, metrics and health on an address of their
 // own, so that they answer while a serving process hangs.
 
-import { ClockWatch } from '../fleet/clock-watch.ts';
+import { ClockWatch, LedgerClock } from '../fleet/ledger-clock.ts';
 import { DeviceLabels } from '../fleet/device-labels.ts';
-import { LedgerClock } from '../fleet/ledger-clock.ts';
 import { ActivityBroadcast } from '../fleet/live-activity.ts';
 import { healthRoutes, type ReadinessProbe, type ReadMetrics } from '../http/health-routes.ts';
 import { NotesRenderer } from '../http/notes/notes-renderer.ts';

@@ -1,7 +1,6 @@
 // Assembly of the bounds under which checks bring new devices to the record.
 
-import { Admission } from '../fleet/admission.ts';
-import { RecordedDevices } from '../fleet/recorded-devices.ts';
+import { Admission, RecordedDevices } from '../fleet/admission.ts';
 import type { Log } from '../observe/log.ts';
 import type { Config } from '../settings/settings.ts';
 import { DELETED_REVISION } from '../store/deleted-revision.ts';

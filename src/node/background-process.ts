@@ -1,16 +1,12 @@
 // Assembly of the background work, which no request waits for: recording check-ins in the ledger and sweeping
 // old rows. It runs in the serving process, or in a process of its own so that it does not slow serving.
 
-import { CheckInDrain } from '../fleet/check-in-drain.ts';
-import { ClockWatch } from '../fleet/clock-watch.ts';
+import { CheckInDrain, QueueLength, StreamShare } from '../fleet/check-in-drain.ts';
+import { ClockWatch, LedgerClock } from '../fleet/ledger-clock.ts';
 import { DeviceLabels } from '../fleet/device-labels.ts';
 import { FleetSweeper } from '../fleet/fleet-sweeper.ts';
-import { LabelFeed } from '../fleet/label-feed.ts';
-import { LabelRefresher } from '../fleet/label-refresher.ts';
-import { LedgerClock } from '../fleet/ledger-clock.ts';
-import { QueueLength } from '../fleet/queue-length.ts';
+import { LabelFeed, LabelRefresher } from '../fleet/label-feed.ts';
 import { RecordMemory } from '../fleet/record-cache.ts';
-import { StreamShare } from '../fleet/stream-share.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { RareLog } from '../observe/rare-log.ts';

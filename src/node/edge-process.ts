@@ -4,10 +4,9 @@
 import { Unavailable } from '../contract/unavailable.ts';
 import { joinBatches } from '../domain/fleet/check-in-payload.ts';
 import { handOverCall, joinFailures, journalFailures, HandOver } from '../edge/journal-sender.ts';
-import { ClockWatch } from '../fleet/clock-watch.ts';
-import { FailureReports } from '../fleet/failure-reports.ts';
-import { LabelFeed } from '../fleet/label-feed.ts';
-import { LabelRefresher } from '../fleet/label-refresher.ts';
+import { ClockWatch } from '../fleet/ledger-clock.ts';
+import { FailureReports } from '../fleet/fleet-views.ts';
+import { LabelFeed, LabelRefresher } from '../fleet/label-feed.ts';
 import { withinTime } from '../flow/within-time.ts';
 import { directHandlers } from '../http/device/direct-handlers.ts';
 import { failureRoute } from '../http/device/failure-route.ts';

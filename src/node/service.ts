@@ -1,7 +1,7 @@
 // Assembly of a serving process: builds its parts, starts them in order of their dependencies and stops them
 // in reverse.
 
-import { ClockWatch } from '../fleet/clock-watch.ts';
+import { ClockWatch } from '../fleet/ledger-clock.ts';
 import type { ConnectionLimit } from '../http/connection-limit.ts';
 import type { ReadMetrics } from '../http/health-routes.ts';
 import { type RequestHandler, type Server, startServer } from '../http/server.ts';

@@ -2,7 +2,7 @@
 
 import { fileURLToPath } from 'node:url';
 import { AuthenticateKey, KeyUses } from '../access/api-keys.ts';
-import { FailureReports } from '../fleet/failure-reports.ts';
+import { FailureReports } from '../fleet/fleet-views.ts';
 import { directHandlers } from '../http/device/direct-handlers.ts';
 import { failureRoute } from '../http/device/failure-route.ts';
 import { healthRoutes, type ReadMetrics } from '../http/health-routes.ts';

@@ -3,7 +3,7 @@
 
 import { CheckIns } from '../fleet/check-in-buffer.ts';
 import { DeviceLabels } from '../fleet/device-labels.ts';
-import { LabelRefresher } from '../fleet/label-refresher.ts';
+import { LabelRefresher } from '../fleet/label-feed.ts';
 import { LedgerClock } from '../fleet/ledger-clock.ts';
 import { ActivityBroadcast } from '../fleet/live-activity.ts';
 import type { Log } from '../observe/log.ts';

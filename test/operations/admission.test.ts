@@ -3,8 +3,7 @@
 
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
-import { Admission } from '../../src/fleet/admission.ts';
-import { RecordedDevices } from '../../src/fleet/recorded-devices.ts';
+import { Admission, RecordedDevices } from '../../src/fleet/admission.ts';
 import type { AdmissionBounds, FleetLedger } from '../../src/store/fleet-ledger.ts';
 import { checkInOf } from '../engine/fleet-sample.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';

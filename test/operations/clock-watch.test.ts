@@ -1,7 +1,7 @@
 // Tests the watch over the clock of a node: one warning a minute, by one process, while the clock is wrong.
 
 import { afterEach, expect, it, vi } from 'vitest';
-import { ClockWatch } from '../../src/fleet/clock-watch.ts';
+import { ClockWatch } from '../../src/fleet/ledger-clock.ts';
 import type { Log } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';

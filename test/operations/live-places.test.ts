@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { isFailure } from '../../src/contract/failure.ts';
 import { LIMIT } from '../../src/contract/limit.ts';
-import { LivePlaces, type LiveViewer } from '../../src/fleet/live-places.ts';
+import { LivePlaces, type LiveViewer } from '../../src/fleet/live-activity.ts';
 
 const PLACES_MAX = 1000;
 const { liveFeedsOfAccountMax: ofAccount, liveFeedsOfOrganizationMax: ofOrganization } = LIMIT;

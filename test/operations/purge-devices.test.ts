@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { fail } from '../../src/contract/failure.ts';
-import { PurgeDevices } from '../../src/fleet/purge-devices.ts';
+import { PurgeDevices } from '../../src/fleet/fleet-views.ts';
 import type { FleetLedger, PurgePlace } from '../../src/store/fleet-ledger.ts';
 import type { DeviceName } from '../../src/store/label-store.ts';
 import type { Actor } from '../../src/store/ledger-terms.ts';

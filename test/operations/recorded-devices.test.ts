@@ -1,7 +1,7 @@
 // Tests the memory of devices that are on record: what it knows is true, and it may forget.
 
 import { expect, it } from 'vitest';
-import { RecordedDevices } from '../../src/fleet/recorded-devices.ts';
+import { RecordedDevices } from '../../src/fleet/admission.ts';
 
 const HOUR_MS = 3_600_000;
 const device = (deviceId: string, appId = 'app_1') => ({ appId, deviceId });

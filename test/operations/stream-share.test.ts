@@ -2,7 +2,7 @@
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { Unavailable } from '../../src/contract/unavailable.ts';
-import { StreamShare } from '../../src/fleet/stream-share.ts';
+import { StreamShare } from '../../src/fleet/check-in-drain.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 

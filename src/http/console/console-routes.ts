@@ -4,8 +4,7 @@
 import { Access } from '../../access/access.ts';
 import type { LiveEndReason } from '../../contract/console-fleet.ts';
 import type { EdgeTokens } from '../../edge/server/edge-tokens.ts';
-import type { ViewFleet } from '../../fleet/fleet-views.ts';
-import type { PurgeDevices } from '../../fleet/purge-devices.ts';
+import type { ViewFleet, PurgeDevices } from '../../fleet/fleet-views.ts';
 import type { ResealSecrets } from '../../publishing/reseal-secrets.ts';
 import type { Webhooks } from '../../publishing/webhooks.ts';
 import type { ExplainDecision } from '../../serving/explain-decision.ts';

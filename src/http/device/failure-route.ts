@@ -6,7 +6,7 @@ import { foldPlatform, refuseArtifactName } from '../../domain/decision/artifact
 import { foldArch } from '../../domain/decision/fold-arch.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
 import { NETWORK_WORDS, writeNetwork } from '../../domain/fleet/network-words.ts';
-import type { FailureReports } from '../../fleet/failure-reports.ts';
+import type { FailureReports } from '../../fleet/fleet-views.ts';
 import { clientAddress } from '../client-address.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Route } from '../router.ts';

@@ -3,7 +3,7 @@
 import type { Caller } from '../../access/api-keys.ts';
 import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import { type ReportFleetDependencies, reportFleet } from '../../fleet/report-fleet.ts';
+import { type ReportFleetDependencies, reportFleet } from '../../fleet/fleet-views.ts';
 import type { PlanWave, Wave, WaveDecision } from '../../serving/fleet-decisions.ts';
 import type { Exchange } from '../exchange.ts';
 import { failureReply, jsonReply, type Reply } from '../reply.ts';
