@@ -1,5 +1,5 @@
 // Every refusal the service can give, with its message. Refusals are values that operations return; `throw`
-// is left for bugs and for a store that cannot be reached. Their HTTP status: src/http/failure-status.ts.
+// is left for bugs and for a store that cannot be reached. Their HTTP status: src/http/reply.ts.
 
 export const FAILURES = {
   invalid: 'Invalid request',

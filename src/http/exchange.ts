@@ -3,17 +3,19 @@
 // still connected.
 
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
-import { fail, failUntil, invalidField, type Outcome } from '../contract/failure.ts';
+import { fail, failUntil, invalidField, type Outcome, type Failure } from '../contract/failure.ts';
 import { Unavailable } from '../contract/unavailable.ts';
-import { type BodyFailureKind, type BodyLimit, receiveBody } from './body.ts';
 import { writeEventStream } from './event-stream.ts';
-import { FAILURE_STATUS } from './failure-status.ts';
+import { FAILURE_STATUS, failureReply, type Reply } from './reply.ts';
 import { isBodyAmbiguous } from './is-body-ambiguous.ts';
-import { failureReply, type Reply } from './reply.ts';
-import { RequestNotes } from './request-notes.ts';
-import type { RouteTraffic, Traffic } from './request-observation.ts';
-import type { RequestWatch } from './request-watch.ts';
+import {
+  RequestNotes,
+  type RouteTraffic,
+  type Traffic,
+  type RequestWatch,
+} from './request-observation.ts';
 import { writeReply, writeReplyAndClose } from './write-reply.ts';
+import { LIMIT } from '../contract/limit.ts';
 
 export type Exchange = {
   /** Method in upper case. */
@@ -170,4 +172,119 @@ function readHeaders(req: HttpRequest): Map<string, string> {
 /** Returns the address of the socket's peer as text. */
 export function remoteAddressOf(res: HttpResponse): string {
   return Buffer.from(res.getRemoteAddressAsText()).toString('latin1');
+}
+
+// Collection of request bodies within bounds: each body has a limit and a deadline, and all bodies together
+// have a budget.
+
+const HELD_RETRY_MS = 1000;
+
+/** Kinds of refusal of a body: it is too large or too slow, or all bodies together are too large. */
+export type BodyFailureKind = 'bodyTooLarge' | 'bodyTooSlow' | 'unavailable';
+
+export type BodyLimit = {
+  readonly bytesMax: number;
+  /** Time for the whole body, from the head on, however steadily it arrives. */
+  readonly msMax: number;
+  readonly budget: keyof typeof BODY_BUDGETS;
+};
+
+/**
+ * Collects a body within its limit; must be called before the handler returns. Resolves with 413 when the
+ * body is larger, at once when its `declaredBytes` (Content-Length, NaN without one) say so; with 408 when it
+ * is not complete in time; with 503 when all bodies of its budget together are too large; with an empty body
+ * when the request is over before the body is complete.
+ *
+ * A refusal does not wait for the rest of the body, which uWebSockets.js reads and discards once the request
+ * is answered. Closing the connection of a client that still writes would reset it, often before the client
+ * has read the refusal.
+ */
+function receiveBody(
+  res: HttpResponse,
+  { bytesMax, msMax, budget: budgetName }: BodyLimit,
+  declaredBytes: number,
+  onOver: (listener: () => void) => void,
+): Promise<Outcome<Buffer, BodyFailureKind>> {
+  const budget = BODY_BUDGETS[budgetName];
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let received = 0;
+    let held = 0;
+    let refusal: Failure<BodyFailureKind> | undefined;
+    const finish = (outcome: Outcome<Buffer, BodyFailureKind>): void => {
+      clearTimeout(deadline);
+      budget.release(held);
+      held = 0;
+      chunks.length = 0;
+      resolve(outcome);
+    };
+    const refuse = (failure: Failure<BodyFailureKind>): void => {
+      refusal = failure;
+      finish(failure);
+    };
+    const deadline = setTimeout(() => refuse(fail('bodyTooSlow')), msMax);
+    onOver(() => finish(Buffer.alloc(0)));
+    if (declaredBytes > bytesMax) refuse(fail('bodyTooLarge'));
+    res.onData((chunk, isLast) => {
+      if (refusal !== undefined) return;
+      received += chunk.byteLength;
+      if (received > bytesMax) {
+        refuse(fail('bodyTooLarge'));
+      } else if (!budget.hold(received, chunk.byteLength)) {
+        refuse(failUntil('unavailable', HELD_RETRY_MS));
+      } else {
+        held += chunk.byteLength;
+        // The memory of a chunk is valid during this call only.
+        chunks.push(Buffer.copyBytesFrom(new Uint8Array(chunk)));
+        if (isLast) finish(Buffer.concat(chunks));
+      }
+    });
+  });
+}
+
+// Budget of memory for request bodies that have not arrived whole. A body arrives before its sender is
+// known, so whoever can reach the service can make it hold some. Senders that may be strangers to the end
+// (webhooks: a delivery is verified over its whole body) have a budget of their own.
+
+/** Maximum number of bytes that bodies of calls with a credential in their head hold together. */
+const CREDENTIALED_BYTES_MAX = 256 * 1024 * 1024;
+/** Maximum number of bytes that bodies hold together whose sender is known at their end only. */
+const UNVERIFIED_BYTES_MAX = 128 * 1024 * 1024;
+
+export class BodyBudget {
+  private readonly bytesMax: number;
+  private held = 0;
+
+  constructor(bytesMax: number) {
+    this.bytesMax = bytesMax;
+  }
+
+  /**
+   * Takes `chunkBytes` for a body that has `bodyBytes` with them; false when they would exceed the budget.
+   * Bodies above `LIMIT.bodyBytesMax` have half of it, so that their senders leave room for all others.
+   */
+  hold(bodyBytes: number, chunkBytes: number): boolean {
+    const bytesMax = bodyBytes > LIMIT.bodyBytesMax ? this.bytesMax / 2 : this.bytesMax;
+    if (this.held + chunkBytes > bytesMax) return false;
+    this.held += chunkBytes;
+    return true;
+  }
+
+  /** Gives back what was taken. */
+  release(bytes: number): void {
+    this.held -= bytes;
+  }
+}
+
+/** Budgets of this process; a route names one of them. */
+const BODY_BUDGETS = {
+  credentialed: new BodyBudget(CREDENTIALED_BYTES_MAX),
+  unverified: new BodyBudget(UNVERIFIED_BYTES_MAX),
+} as const;
+
+// Reading of the `Authorization: Bearer` header (RFC 6750; the scheme's case does not matter).
+
+/** Returns the token; undefined when the header is absent or has another scheme. */
+export function bearerToken(exchange: Pick<Exchange, 'headers'>): string | undefined {
+  return /^bearer +(\S+) *$/i.exec(exchange.headers.get('authorization') ?? '')?.[1];
 }

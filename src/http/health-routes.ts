@@ -1,8 +1,8 @@
 // Routes of health and metrics, for load balancers and monitoring.
 
-import { failUntil } from '../contract/failure.ts';
+import { failUntil, fail } from '../contract/failure.ts';
 import type { NodeState } from '../serving/node-health.ts';
-import { failureReply, jsonReply } from './reply.ts';
+import { failureReply, jsonReply, NO_STORE } from './reply.ts';
 import type { Route } from './router.ts';
 
 /** Tells whether the node is ready, and which stores it does without. */
@@ -47,4 +47,28 @@ export function metricsRoutes(readMetrics: ReadMetrics): readonly Route[] {
       },
     },
   ];
+}
+
+// Route of `/`, which people type into a browser: it leads them to the console.
+
+/** Header of both answers, because they differ by what the request accepts. */
+const VARY = ['Vary', 'Accept'] as const;
+/** Media type that browsers name when a person opens an address, and programs do not. */
+const ACCEPTS_HTML = /(?:^|,)\s*text\/html\s*(?:[;,]|$)/i;
+
+/**
+ * Builds the route of `/`. It redirects a browser to the console below `consoleUrl`, a base URL or '' for the
+ * address that was asked; for others it is 404, as every unknown path.
+ */
+export function rootRoute(consoleUrl: string): Route {
+  const notFound = failureReply(fail('notFound'));
+  const headers = [['Location', `${consoleUrl}/console`], VARY, ...NO_STORE] as const;
+  return {
+    method: 'GET',
+    path: '/',
+    handler: (exchange) =>
+      ACCEPTS_HTML.test(exchange.headers.get('accept') ?? '')
+        ? { status: 302, headers }
+        : { ...notFound, headers: [VARY] },
+  };
 }

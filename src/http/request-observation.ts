@@ -5,7 +5,10 @@ import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { RareLog } from '../observe/rare-log.ts';
 import type { RouteCount, RouteLabels, Surface } from '../observe/route-counts.ts';
-import type { RequestWatch, RequestWatcher, WatchedRequest } from './request-watch.ts';
+import { clientAddress } from './client-address.ts';
+import { randomUUID } from 'node:crypto';
+import type { HeaderPair, Reply } from './reply.ts';
+import type { Tracing } from '../observe/tracing.ts';
 
 /**
  * Surfaces whose answers all carry the id of the request: those of callers who may want to know later what
@@ -143,4 +146,187 @@ export class RouteTraffic {
   count(status: number): void {
     this.replies.add(status);
   }
+}
+
+// Access log: a line for each request, on every surface, when its answer is written.
+
+/** Maximum length of a path in a line; paths may have 64 KiB. */
+const PATH_LENGTH_MAX = 500;
+
+export class AccessLog implements RequestWatcher {
+  private readonly log: Pick<Log, 'info'>;
+  private readonly trustedProxies: number;
+
+  /** `trustedProxies` is the number of proxies whose entries in `X-Forwarded-For` are believed. */
+  constructor(log: Pick<Log, 'info'>, trustedProxies: number) {
+    this.log = log;
+    this.trustedProxies = trustedProxies;
+  }
+
+  watches(): boolean {
+    return true;
+  }
+
+  begin({ labels, method, path, remoteAddress, header, notes }: WatchedRequest): RequestWatch {
+    const beganAt = performance.now();
+    const forwarded = this.trustedProxies === 0 ? '' : header('x-forwarded-for');
+    const client = clientAddress(remoteAddress, forwarded, this.trustedProxies);
+    return {
+      run: (work) => work(),
+      end: (status) => {
+        const line = {
+          method,
+          route: labels.route,
+          path: path.slice(0, PATH_LENGTH_MAX),
+          status,
+          ms: Math.round((performance.now() - beganAt) * 1000) / 1000,
+          client,
+          requestId: notes.requestId,
+          app: notes.app,
+        };
+        this.log.info(line, 'request');
+      },
+    };
+  }
+}
+
+// What is learned of a request while it is answered, beside its answer: its id, its app, and headers that its
+// answer gets whatever it will be.
+
+/** Ids that callers may give: no other text is taken into the log. */
+const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
+
+export class RequestNotes {
+  /** Ref or id of the app that the request names, once that is known. */
+  app: string | undefined;
+  /**
+   * Id of the request in the log and the audit: the caller's, when it has the form of one, else a made one.
+   */
+  readonly requestId: string;
+  private readonly headers: HeaderPair[] = [];
+  private isIdTold = false;
+
+  /** `givenId` is the caller's header `X-Request-Id`, if there is one. */
+  constructor(givenId?: string) {
+    this.requestId = givenId !== undefined && REQUEST_ID.test(givenId) ? givenId : randomUUID();
+  }
+
+  /** Adds headers to the answer, whether the request will succeed, be refused or fail. */
+  add(...headers: readonly HeaderPair[]): void {
+    this.headers.push(...headers);
+  }
+
+  /** Has the answer carry the id. */
+  tellId(): void {
+    if (this.isIdTold) return;
+    this.isIdTold = true;
+    this.add(['X-Request-Id', this.requestId]);
+  }
+
+  /** Returns the reply with the headers that were added. */
+  addTo(reply: Reply): Reply {
+    if (this.headers.length === 0) return reply;
+    return { ...reply, headers: [...(reply.headers ?? []), ...this.headers] };
+  }
+}
+
+// Traces of the requests that change something: calls of the management API, and deliveries to the webhook.
+
+const TRACED: ReadonlySet<Surface> = new Set(['management', 'webhook']);
+const REQUEST_TRACING_PATH_LENGTH_MAX = 500;
+/** Status from which a request has failed by the service's own fault. */
+const FAULT = 500;
+/** Status of requests whose client left before the answer. */
+const REQUEST_TRACING_CLIENT_GONE = 499;
+
+export class RequestTracing implements RequestWatcher {
+  private readonly tracing: Tracing;
+
+  constructor(tracing: Tracing) {
+    this.tracing = tracing;
+  }
+
+  watches(surface: Surface): boolean {
+    return TRACED.has(surface);
+  }
+
+  begin({ labels, method, path, header, notes }: WatchedRequest): RequestWatch {
+    const span = this.tracing.begin({
+      name: `${method} ${labels.route}`,
+      kind: 'server',
+      attributes: {
+        'http.request.method': method,
+        'http.route': labels.route,
+        'url.path': path.slice(0, REQUEST_TRACING_PATH_LENGTH_MAX),
+        'sluice.request_id': notes.requestId,
+      },
+      header,
+    });
+    return {
+      run: (work) => span.run(work),
+      end(status) {
+        const answered = status === REQUEST_TRACING_CLIENT_GONE ? undefined : status;
+        const attributes = { 'http.response.status_code': answered, 'sluice.app': notes.app };
+        span.end(attributes, status >= FAULT ? String(status) : undefined);
+      },
+    };
+  }
+}
+
+// Watching of requests, for the access log and for traces: what a watcher sees of a request, and what it is
+// told of its end. Which routes are watched is chosen when they are built, so that those that are not cost
+// nothing.
+
+/** A request that is being watched. */
+export type RequestWatch = {
+  /** Runs what answers the request, when that may wait. */
+  run<Value>(work: () => Promise<Value>): Promise<Value>;
+  /** Takes note of the end, with the status of the answer, or 499 when the client had left. */
+  end(status: number): void;
+};
+
+export type RequestWatcher = {
+  /** Whether requests of a surface are watched. */
+  watches(surface: Surface): boolean;
+  /** Takes note of a request that begins. */
+  begin(request: WatchedRequest): RequestWatch;
+};
+
+/** Request as its watchers see it. */
+type WatchedRequest = {
+  readonly labels: RouteLabels;
+  readonly method: string;
+  /** Path as sent, without the query, which may have what is nobody's business. */
+  readonly path: string;
+  readonly remoteAddress: string;
+  /** Returns a header by its lower-case name; '' when the request has none. */
+  readonly header: (name: string) => string;
+  readonly notes: RequestNotes;
+};
+
+// Several watchers of requests as one.
+
+/** Returns one watcher for several; undefined for none. */
+export function watchTogether(watchers: readonly RequestWatcher[]): RequestWatcher | undefined {
+  const [first, ...others] = watchers;
+  if (first === undefined) return undefined;
+  const second = watchTogether(others);
+  return second === undefined ? first : both(first, second);
+}
+
+function both(one: RequestWatcher, other: RequestWatcher): RequestWatcher {
+  return {
+    watches: (surface) => one.watches(surface) || other.watches(surface),
+    begin(request) {
+      const { surface } = request.labels;
+      const watches = [one, other].filter((each) => each.watches(surface));
+      const begun = watches.map((each) => each.begin(request));
+      return {
+        run: (work) => begun.reduce((inner, watch) => () => watch.run(inner), work)(),
+        end(status) {
+          for (const watch of begun) watch.end(status);
+        },
+      };
+    },
+  };
 }

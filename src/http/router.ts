@@ -5,8 +5,7 @@ import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { fail, invalidField } from '../contract/failure.ts';
 import { LIMIT } from '../contract/limit.ts';
 import type { Surface } from '../observe/route-counts.ts';
-import type { BodyLimit } from './body.ts';
-import { type Handler, runExchange } from './exchange.ts';
+import { type BodyLimit, type Handler, runExchange } from './exchange.ts';
 import { failureReply } from './reply.ts';
 import type { RouteTraffic, Traffic } from './request-observation.ts';
 

@@ -4,10 +4,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
 import { fail } from '../contract/failure.ts';
-import { acceptsEncoding } from './accepts-encoding.ts';
-import { conditionalReply, type TaggedBody, tagBody } from './conditional.ts';
+import {
+  acceptsEncoding,
+  conditionalReply,
+  type TaggedBody,
+  tagBody,
+  failureReply,
+  type Reply,
+} from './reply.ts';
 import type { Exchange, Handler } from './exchange.ts';
-import { failureReply, type Reply } from './reply.ts';
 
 type StaticFile = {
   readonly contentType: string;

@@ -1,8 +1,14 @@
 // Writing of replies to a socket: in one piece where they are small, else as their client takes them.
 
 import type { HttpResponse } from 'uWebSockets.js';
-import { LARGE_BODY_BYTES, writeLargeBody } from './large-body.ts';
-import { type HeaderPair, type Reply, type ReplyHead, replyHead } from './reply.ts';
+import {
+  LARGE_BODY_BYTES,
+  writeLargeBody,
+  type HeaderPair,
+  type Reply,
+  type ReplyHead,
+  replyHead,
+} from './reply.ts';
 import { GATHERED_BYTES, TurnBudget } from './turn-budget.ts';
 
 const NO_HEADERS: NonNullable<Reply['headers']> = [];

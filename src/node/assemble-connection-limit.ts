@@ -1,6 +1,6 @@
 // Assembly of the bound on the connections of clients.
 
-import { ConnectionLimit } from '../http/connection-limit.ts';
+import { ConnectionLimit } from '../http/server.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { RareLog } from '../observe/rare-log.ts';

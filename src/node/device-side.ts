@@ -4,14 +4,15 @@
 import { LimitDevices } from '../fleet/device-limit.ts';
 import { DeviceGate } from '../http/device/device-gate.ts';
 import type { DeviceRouteDependencies } from '../http/device/device-route.ts';
-import { downloadRoutes } from '../http/device/download-routes.ts';
-import { packageRoute } from '../http/device/package-route.ts';
+import { downloadRoutes, packageRoute } from '../http/device/download-routes.ts';
 import { sliceRoute } from '../http/device/slice-route.ts';
 import { type UpdaterRoute, updaterRoute } from '../http/device/updater-route.ts';
-import { RenderedAppcasts } from '../http/notes/feed-routes.ts';
+import {
+  RenderedAppcasts,
+  releaseNotesRoutes,
+  RenderedReleaseNotes,
+} from '../http/notes/feed-routes.ts';
 import { NotesRenderer } from '../http/notes/notes-renderer.ts';
-import { releaseNotesRoutes } from '../http/notes/release-notes-routes.ts';
-import { RenderedReleaseNotes } from '../http/notes/rendered-release-notes.ts';
 import { Traffic } from '../http/request-observation.ts';
 import type { Route } from '../http/router.ts';
 import type { Log } from '../observe/log.ts';

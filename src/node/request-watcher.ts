@@ -1,9 +1,11 @@
 // Watching of requests as the settings ask for it.
 
-import { AccessLog } from '../http/access-log.ts';
-import { RequestTracing } from '../http/request-tracing.ts';
-import type { RequestWatcher } from '../http/request-watch.ts';
-import { watchTogether } from '../http/watch-together.ts';
+import {
+  AccessLog,
+  RequestTracing,
+  type RequestWatcher,
+  watchTogether,
+} from '../http/request-observation.ts';
 import type { Log } from '../observe/log.ts';
 import type { Tracing } from '../observe/tracing.ts';
 import type { Config } from '../settings/settings.ts';

@@ -2,9 +2,13 @@
 // in reverse.
 
 import { ClockWatch } from '../fleet/ledger-clock.ts';
-import type { ConnectionLimit } from '../http/connection-limit.ts';
+import {
+  type ConnectionLimit,
+  type RequestHandler,
+  type Server,
+  startServer,
+} from '../http/server.ts';
 import type { ReadMetrics } from '../http/health-routes.ts';
-import { type RequestHandler, type Server, startServer } from '../http/server.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { TellNode } from '../publishing/spread-in-node.ts';

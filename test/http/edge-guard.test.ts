@@ -3,7 +3,7 @@
 
 import { afterEach, expect, it, vi } from 'vitest';
 import { fail } from '../../src/contract/failure.ts';
-import { createEdgeGuard } from '../../src/http/edge/edge-guard.ts';
+import { createEdgeGuard } from '../../src/http/edge/edge-routes.ts';
 import type { Exchange } from '../../src/http/exchange.ts';
 
 const EDGE = { tokenId: 'edt_1', scope: null };

@@ -3,7 +3,7 @@
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Unavailable } from '../../src/contract/unavailable.ts';
-import { GIVEN_UP, JobThread } from '../../src/http/notes/job-thread.ts';
+import { GIVEN_UP, JobThread } from '../../src/http/notes/notes-renderer.ts';
 
 const PROGRAM = new URL('./job-program.mjs', import.meta.url);
 /** Longest wait for a job that is answered at once, on a busy machine. */

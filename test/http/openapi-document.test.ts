@@ -4,10 +4,8 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, it } from 'vitest';
-import { fleetRoutes } from '../../src/http/manage/fleet-routes.ts';
-import { planRoutes } from '../../src/http/manage/plan-routes.ts';
-import { readingRoutes } from '../../src/http/manage/reading-routes.ts';
-import { manageRoutes } from '../../src/http/manage/release-routes.ts';
+import { fleetRoutes, readingRoutes } from '../../src/http/manage/fleet-routes.ts';
+import { planRoutes, manageRoutes } from '../../src/http/manage/release-routes.ts';
 import { openapiDocument } from '../../src/http/reference/openapi-document.ts';
 import { checkAnswer, type HeldAnswer } from '../support/answer-check.ts';
 

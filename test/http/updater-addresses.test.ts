@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isFailure } from '../../src/contract/failure.ts';
 import type { Candidate } from '../../src/domain/decision/catalog.ts';
-import { UpdaterAddresses } from '../../src/http/device/updater-addresses.ts';
+import { UpdaterAddresses } from '../../src/http/device/updater-route.ts';
 import { ELECTRON } from '../../src/updater/electron.ts';
 import { MANIFEST } from '../../src/updater/manifest.ts';
 import { SILENT_CLIENT } from '../domain/sample.ts';

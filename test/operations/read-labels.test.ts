@@ -4,7 +4,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isFailure } from '../../src/contract/failure.ts';
-import { readDeviceIdentity } from '../../src/http/device/device-identity.ts';
+import { readDeviceIdentity } from '../../src/http/device/device-gate.ts';
 import { readRequestQuery } from '../../src/http/device/request-query.ts';
 
 const LONG_BYTES = 64 * 1024;

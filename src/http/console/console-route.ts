@@ -3,19 +3,20 @@
 // of another origin), the input (400), an unknown organization, app, key or invitation (404), the role (403).
 
 import type { z } from 'zod';
-import { type Access, actorOf, type Visitor } from '../../access/access.ts';
+import { type Access, actorOf, type Visitor, OPERATOR } from '../../access/access.ts';
 import type { Principal } from '../../access/api-keys.ts';
 import type { ConsoleAnswer, ConsoleEvents } from '../../contract/console.ts';
-import { type FailureKind, isFailure, type Outcome } from '../../contract/failure.ts';
+import { type FailureKind, isFailure, type Outcome, fail } from '../../contract/failure.ts';
 import type { Role } from '../../contract/resource.ts';
 import type { AccessRight, AppAccessRight } from '../../store/account-ledger.ts';
 import type { NeededRole } from '../../store/ledger-terms.ts';
 import type { EventSource } from '../event-stream.ts';
-import type { Exchange, Handler } from '../exchange.ts';
-import { jsonReply } from '../reply.ts';
+import { type Exchange, type Handler, bearerToken } from '../exchange.ts';
+import { jsonReply, failureReply, NO_STORE, type Reply, type HeaderPair } from '../reply.ts';
 import type { Route } from '../router.ts';
 import { noteApp, parseBody, parseShape } from '../shape/parse-shape.ts';
-import { type Authorize, unstored } from './authorize.ts';
+import type { Accounts } from '../../access/accounts.ts';
+import { LIMIT } from '../../contract/limit.ts';
 
 /** Context of a route's work: the organization that it is about, and the visitor who calls. */
 type RouteContext = Principal & { readonly organizationId: string; readonly visitor: Visitor };
@@ -172,4 +173,136 @@ function needed(
   unknown: NeededRole['unknown'],
 ): NeededRole {
   return { organizationId, role, unknown };
+}
+
+// Authentication of the console API: the operator by the admin token, people by a session. What a visitor may
+// do is checked for each request by `ConsoleRoutes`.
+
+/**
+ * Wraps work so that it only runs for a visitor. The handler replies with the work's refusal, or with the
+ * reply that `reply` makes of its answer: by default 200 and the answer as JSON.
+ */
+export type Authorize = <Answer>(
+  work: (exchange: Exchange, visitor: Visitor) => Promise<Outcome<Answer, FailureKind>>,
+  reply?: (answer: Answer) => Reply,
+) => Handler;
+
+const READS = new Set(['GET', 'HEAD']);
+
+/** Builds `Authorize`. `consoleUrl` is the base URL of the console, if one is configured. */
+export function createAuthorize(
+  accounts: Pick<Accounts, 'find' | 'isAdminToken'>,
+  consoleUrl: string | undefined,
+): Authorize {
+  return (work, reply = (answer) => unstored(jsonReply(200, answer))) =>
+    async (exchange) => {
+      const visitor = await identify(accounts, consoleUrl, exchange);
+      const { requestId } = exchange.notes;
+      const outcome = isFailure(visitor)
+        ? visitor
+        : await work(exchange, { ...visitor, requestId });
+      return isFailure(outcome) ? unstored(failureReply(outcome)) : reply(outcome);
+    };
+}
+
+/** Returns the reply with headers that forbid caches to keep it, because it is for one person. */
+export function unstored(reply: Reply): Reply {
+  return { ...reply, headers: [...(reply.headers ?? []), ...NO_STORE] };
+}
+
+/**
+ * Identifies the visitor. A token takes precedence over a session: a wrong token is refused even with a valid
+ * session. With a session, a write must come from a page of this service: 403.
+ */
+async function identify(
+  accounts: Pick<Accounts, 'find' | 'isAdminToken'>,
+  consoleUrl: string | undefined,
+  exchange: Exchange,
+): Promise<Outcome<Visitor, 'adminUnauthorized' | 'signedOut' | 'originNotAllowed'>> {
+  if (exchange.headers.has('authorization')) {
+    const token = bearerToken(exchange);
+    const isOperator = token !== undefined && accounts.isAdminToken(token);
+    return isOperator ? OPERATOR : fail('adminUnauthorized');
+  }
+  const cookie = sessionCookie(exchange);
+  if (cookie === undefined) return fail('signedOut');
+  const isWrite = !READS.has(exchange.method);
+  if (isWrite && !isOwnOrigin(exchange, consoleUrl)) return fail('originNotAllowed');
+  const session = await accounts.find(cookie);
+  return session === undefined ? fail('signedOut') : { session };
+}
+
+// Check that a request comes from a page of this service. SameSite keeps requests of other sites from
+// carrying the session; the check also holds where one site has several hosts, and in browsers without
+// SameSite.
+
+/**
+ * Returns whether `Origin` is the origin of `consoleUrl`, or of the host in `Host`. A page can set neither
+ * header. Behind a proxy that ends TLS the scheme is not known here, so that http and https are both accepted
+ * for the host.
+ */
+export function isOwnOrigin(
+  { headers }: Pick<Exchange, 'headers'>,
+  consoleUrl: string | undefined,
+): boolean {
+  const origin = headers.get('origin');
+  const host = headers.get('host');
+  if (origin === undefined) return false;
+  if (consoleUrl !== undefined && origin === new URL(consoleUrl).origin) return true;
+  return (
+    host !== undefined &&
+    host !== '' &&
+    ['http', 'https'].some((each) => origin === `${each}://${host}`)
+  );
+}
+
+/** Returns the origin by which the client reached the service, for links when no base URL is configured. */
+export function requestOrigin({ headers }: Pick<Exchange, 'headers'>): string {
+  return headers.get('origin') ?? `http://${headers.get('host') ?? 'localhost'}`;
+}
+
+// Cookies of the console: the session, and the one by which a browser that signed in before is known. Scripts
+// cannot read them, and pages of other sites cannot make a browser send them.
+
+const SESSION = 'sluice_session';
+const BROWSER = 'sluice_browser';
+
+/** Returns the token in the session's cookie, valid or not; undefined without the cookie. */
+export function sessionCookie(exchange: Pick<Exchange, 'headers'>): string | undefined {
+  return readCookie(exchange, SESSION);
+}
+
+/** Returns the cookie by which a browser may be known, genuine or not; undefined without it. */
+export function browserCookie(exchange: Pick<Exchange, 'headers'>): string | undefined {
+  return readCookie(exchange, BROWSER);
+}
+
+/** Returns the header that sets the session's cookie to a token; undefined removes it. */
+export function setSessionCookie(token: string | undefined, isSecure: boolean): HeaderPair {
+  return setCookie(
+    SESSION,
+    token ?? '',
+    token === undefined ? 0 : LIMIT.sessionLifetimeMs,
+    isSecure,
+  );
+}
+
+/** Returns the header that sets the cookie by which the browser is known. Signing out leaves it. */
+export function setBrowserCookie(cookie: string, isSecure: boolean): HeaderPair {
+  return setCookie(BROWSER, cookie, LIMIT.knownBrowserLifetimeMs, isSecure);
+}
+
+function readCookie({ headers }: Pick<Exchange, 'headers'>, name: string): string | undefined {
+  for (const pair of (headers.get('cookie') ?? '').split(';')) {
+    const at = pair.indexOf('=');
+    if (at !== -1 && pair.slice(0, at).trim() === name) return pair.slice(at + 1).trim();
+  }
+  return undefined;
+}
+
+function setCookie(name: string, value: string, lifetimeMs: number, isSecure: boolean): HeaderPair {
+  const maxAge = Math.floor(lifetimeMs / 1000);
+  const attributes = ['Path=/console', `Max-Age=${maxAge}`, 'HttpOnly', 'SameSite=Strict'];
+  if (isSecure) attributes.push('Secure');
+  return ['Set-Cookie', [`${name}=${value}`, ...attributes].join('; ')];
 }

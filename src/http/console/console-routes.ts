@@ -11,21 +11,29 @@ import type { ExplainDecision } from '../../serving/explain-decision.ts';
 import type { Ledger } from '../../store/ledger.ts';
 import type { LedgerCopies } from '../../store/ledger-copies.ts';
 import type { Route } from '../router.ts';
-import { type AccountDependencies, accountRoutes } from './account-routes.ts';
-import { type AppDependencies, appRoutes } from './app-routes.ts';
-import { createAuthorize } from './authorize.ts';
+import {
+  type AccountDependencies,
+  accountRoutes,
+  type SessionDependencies,
+  sessionRoutes,
+} from './session-routes.ts';
+import { type AppDependencies, appRoutes, planConsoleRoutes } from './app-routes.ts';
+import { createAuthorize, ConsoleRoutes } from './console-route.ts';
 import { backupRoutes } from './backup-routes.ts';
-import { ConsoleRoutes } from './console-route.ts';
-import { edgeTokenRoutes } from './edge-token-routes.ts';
+import {
+  edgeTokenRoutes,
+  type OrganizationDependencies,
+  organizationRoutes,
+  webhookConsoleRoutes,
+} from './organization-routes.ts';
 import { fleetConsoleRoutes } from './fleet-console-routes.ts';
-import { type OrganizationDependencies, organizationRoutes } from './organization-routes.ts';
-import { planConsoleRoutes } from './plan-console-routes.ts';
 import { RecheckAccess } from './recheck-access.ts';
 import { secretRoutes } from './secret-routes.ts';
-import { type SessionDependencies, sessionRoutes } from './session-routes.ts';
-import { webhookConsoleRoutes } from './webhook-console-routes.ts';
+import { fail } from '../../contract/failure.ts';
+import { failureReply, type Reply } from '../reply.ts';
+import { staticSite } from '../static-site.ts';
 
-export type ConsoleDependencies = Omit<SessionDependencies, 'admit'> &
+type ConsoleDependencies = Omit<SessionDependencies, 'admit'> &
   AccountDependencies &
   OrganizationDependencies &
   AppDependencies & {
@@ -85,4 +93,28 @@ function checkedAfter(route: Route, recheck: Pick<RecheckAccess<LiveEndReason>, 
       return reply;
     },
   };
+}
+
+// Routes of the console's page and its assets.
+
+const METHODS = ['GET', 'POST', 'PATCH', 'DELETE'] as const;
+
+/**
+ * Builds the routes of `/console`: the assets by their names, and the page at every other path, because the
+ * browser decides which view a path means. `folder` contains the built console.
+ */
+export function consoleFiles(folder: string): readonly Route[] {
+  const { page, asset } = staticSite(folder);
+  return [
+    { method: 'GET', path: '/console', handler: page },
+    { method: 'GET', path: '/console/*', handler: page },
+    { method: 'GET', path: '/console/assets/:name', handler: asset },
+    { method: 'GET', path: '/console/assets/*', handler: notFound },
+    // Unknown paths of the API get its 404 as JSON instead of the page.
+    ...METHODS.map((method) => ({ method, path: '/console/api/*', handler: notFound })),
+  ];
+}
+
+function notFound(): Reply {
+  return failureReply(fail('notFound'));
 }

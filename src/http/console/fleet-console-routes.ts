@@ -14,7 +14,7 @@ import { parseVersion } from '../../domain/decision/version.ts';
 import type { ViewFleet, PurgeDevices } from '../../fleet/fleet-views.ts';
 import type { ExplainDecision } from '../../serving/explain-decision.ts';
 import type { Route } from '../router.ts';
-import { explainQuery } from '../shape/explain-query.ts';
+import { explainQuery } from '../shape/fleet-body.ts';
 import { nameField, textField, timeField, versionParameter, withPlus } from '../shape/field.ts';
 import { releaseNameOf } from '../shape/release-body.ts';
 import type { ConsoleRoutes } from './console-route.ts';

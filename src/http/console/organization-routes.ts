@@ -1,10 +1,10 @@
 // Routes of the console API for organizations, their members, invitations, keys and audit.
 
 import { z } from 'zod';
-import { actorOf } from '../../access/access.ts';
+import { actorOf, type Visitor } from '../../access/access.ts';
 import type { Members } from '../../access/members.ts';
 import { AUDIT_DEEDS } from '../../contract/audit-deed.ts';
-import { isFailure } from '../../contract/failure.ts';
+import { isFailure, type FailureKind, fail, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { KEY_RIGHTS, ROLES } from '../../contract/resource.ts';
 import type { Administer } from '../../publishing/administer.ts';
@@ -19,8 +19,11 @@ import {
   titleField,
   wholeField,
 } from '../shape/field.ts';
-import type { ConsoleRoutes } from './console-route.ts';
-import { requestOrigin } from './own-origin.ts';
+import { type ConsoleRoutes, requestOrigin } from './console-route.ts';
+import { WEBHOOK_PROVIDERS } from '../../contract/webhook-provider.ts';
+import { isTarget } from '../../publishing/is-expected.ts';
+import type { Webhooks } from '../../publishing/webhooks.ts';
+import type { EdgeTokens } from '../../edge/server/edge-tokens.ts';
 
 const roleField = z.enum(ROLES);
 const filterField = textField(1024, 0)
@@ -152,4 +155,89 @@ function keyRoutes(
 
 function invitationUrl(consoleUrl: string | undefined, exchange: Exchange, token: string): string {
   return `${consoleUrl ?? requestOrigin(exchange)}/console/invitation/${token}`;
+}
+
+// Routes of the console API for release webhooks: enabling, changing, disabling, and their state with recent
+// deliveries.
+
+const targetField = textField(2 * LIMIT.artifactNameLengthMax).refine(
+  isTarget,
+  'Must be a platform, or a platform and an arch as in darwin/aarch64',
+);
+
+const settingsShape = z.strictObject({
+  app: nameField,
+  provider: z.enum(WEBHOOK_PROVIDERS),
+  /** An empty prefix is none, as null is. */
+  tagPrefix: textField(LIMIT.tagPrefixLengthMax, 0)
+    .nullish()
+    .transform((text) => (text === '' ? null : text)),
+  hold: z.boolean().optional(),
+  expect: z.array(targetField).min(1).max(LIMIT.webhookTargetsMax).nullish(),
+});
+const disableBody = z.strictObject({
+  app: nameField,
+  provider: z.enum(WEBHOOK_PROVIDERS).optional(),
+});
+const orgShape = z.object({ org: nameField });
+const appShape = z.object({ app: nameField });
+const PATH = 'webhooks';
+
+/** Builds the routes for webhooks below `/console/api`. */
+export function webhookConsoleRoutes(routes: ConsoleRoutes, webhooks: Webhooks): readonly Route[] {
+  return [
+    routes.onApp(
+      { method: 'POST', path: PATH, role: 'owner', shape: settingsShape, status: 201 },
+      ({ app, actor }, { provider, tagPrefix, hold, expect }) =>
+        webhooks.enable(app.id, provider, { tagPrefix, hold, expect }, actor),
+    ),
+    routes.onApp(
+      { method: 'PATCH', path: PATH, role: 'owner', shape: settingsShape },
+      ({ app, actor }, { provider, tagPrefix, hold, expect }) =>
+        webhooks.update(app.id, provider, { tagPrefix, hold, expect }, actor),
+    ),
+    routes.onApp(
+      { method: 'POST', path: `${PATH}/disable`, role: 'owner', shape: disableBody },
+      ({ app, actor }, { provider }) => webhooks.disable(app.id, provider, actor),
+    ),
+    routes.onOrganization(
+      { method: 'GET', path: `${PATH}/enabled`, role: 'viewer', shape: orgShape },
+      ({ organizationId }) => webhooks.showEnabled(organizationId),
+    ),
+    routes.onApp({ method: 'GET', path: PATH, role: 'viewer', shape: appShape }, ({ app }) =>
+      webhooks.show(app.id),
+    ),
+  ];
+}
+
+// Routes of the console API by which the operator gives edges their tokens.
+
+const tokenQuery = z.object({});
+const newTokenBody = z.strictObject({ name: titleField, org: nameField.nullable() });
+const tokenBody = z.strictObject({ id: nameField });
+
+/** Builds the routes for the tokens of edges, which only the admin token may use. */
+export function edgeTokenRoutes(routes: ConsoleRoutes, tokens: EdgeTokens): readonly Route[] {
+  return [
+    routes.onVisitor({ method: 'GET', path: 'edge-tokens', shape: tokenQuery }, (visitor) =>
+      forOperator(visitor, async () => ({ edgeTokens: await tokens.list() })),
+    ),
+    routes.onVisitor(
+      { method: 'POST', path: 'edge-tokens', shape: newTokenBody, status: 201 },
+      (visitor, { name, org }) =>
+        forOperator(visitor, () => tokens.create(name, org, actorOf(visitor, undefined))),
+    ),
+    routes.onVisitor(
+      { method: 'POST', path: 'edge-tokens/revoke', shape: tokenBody },
+      (visitor, { id }) =>
+        forOperator(visitor, () => tokens.revoke(id, actorOf(visitor, undefined))),
+    ),
+  ];
+}
+
+async function forOperator<Value, Kind extends FailureKind>(
+  { session }: Visitor,
+  work: () => Promise<Outcome<Value, Kind>>,
+): Promise<Outcome<Value, Kind | 'forbidden'>> {
+  return session === undefined ? work() : fail('forbidden');
 }

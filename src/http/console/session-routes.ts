@@ -20,15 +20,19 @@ import {
   titleField,
 } from '../shape/field.ts';
 import { parseBody } from '../shape/parse-shape.ts';
-import { type Authorize, unstored } from './authorize.ts';
-import { parseQuery } from './console-route.ts';
-import { isOwnOrigin } from './own-origin.ts';
 import {
+  type Authorize,
+  unstored,
+  parseQuery,
+  isOwnOrigin,
   browserCookie,
   sessionCookie,
   setBrowserCookie,
   setSessionCookie,
-} from './session-cookie.ts';
+  type ConsoleRoutes,
+  requestOrigin,
+} from './console-route.ts';
+import { actorOf } from '../../access/access.ts';
 
 export type SessionDependencies = {
   readonly accounts: Accounts;
@@ -246,4 +250,38 @@ function addressIn({ remoteAddress, headers }: Exchange, trustProxy: number): st
 
 function isSecure(consoleUrl: string | undefined): boolean {
   return consoleUrl?.startsWith('https:') === true;
+}
+
+// Routes of the console API by which the operator helps accounts.
+
+const accountRoutesResetBody = z.strictObject({ email: emailField });
+
+export type AccountDependencies = {
+  readonly resets: PasswordResets;
+  /** Base URL of the console; undefined when no setting names one. */
+  readonly consoleUrl: string | undefined;
+};
+
+/** Builds the routes for accounts, which only the admin token may use. */
+export function accountRoutes(
+  routes: ConsoleRoutes,
+  { resets, consoleUrl }: AccountDependencies,
+): readonly Route[] {
+  return [
+    routes.onVisitor(
+      {
+        method: 'POST',
+        path: 'accounts/reset-password',
+        shape: accountRoutesResetBody,
+        status: 201,
+      },
+      async (visitor, { email }, exchange) => {
+        const created = await resets.create(email, actorOf(visitor, undefined));
+        if (isFailure(created)) return created;
+        const { token, expiresAt } = created;
+        const base = consoleUrl ?? requestOrigin(exchange);
+        return { url: `${base}/console/password-reset/${token}`, expiresAt };
+      },
+    ),
+  ];
 }

@@ -15,8 +15,9 @@ import {
 import type { LimitDevices } from '../../fleet/device-limit.ts';
 import { clientAddress } from '../client-address.ts';
 import { type Exchange, remoteAddressOf } from '../exchange.ts';
-import { readDeviceIdentity } from './device-identity.ts';
 import { readRequestQuery } from './request-query.ts';
+import { LIMIT } from '../../contract/limit.ts';
+import { isLongerThan } from '../../contract/text.ts';
 
 /** Seed of the hashes of addresses, which keeps an address apart from a device whose id is the same text. */
 const ADDRESS_SEED = 0x5eed;
@@ -114,4 +115,20 @@ export class DeviceGate {
     });
     return clientAddress(socketAddress, lines.join(','), this.trustedProxies);
   }
+}
+
+// Reading of a device's id in a header.
+
+const HIGH_BYTE = /[\u0080-\u00ff]/;
+
+/** Returns the device id in a header value; undefined when it is empty (as an absent one is) or too long. */
+export function readDeviceIdentity(header: string): string | undefined {
+  if (header === '') return undefined;
+  const id = decodeHeader(header);
+  return isLongerThan(id, LIMIT.deviceIdLengthMax) ? undefined : id;
+}
+
+/** Decodes a header value: its bytes are UTF-8, and uWebSockets.js returns one character per byte. */
+function decodeHeader(value: string): string {
+  return HIGH_BYTE.test(value) ? Buffer.from(value, 'latin1').toString('utf8') : value;
 }

@@ -20,15 +20,23 @@ import type { PlanDecision } from '../../serving/catalog-slot.ts';
 import type { CheckQuery } from '../../serving/check-query.ts';
 import type { CheckDevice, CheckUpdate } from '../../serving/check-update.ts';
 import type { AskingClient } from '../../updater/updater.ts';
-import { type AnsweredRequest, answerLater, faultReply } from '../exchange.ts';
+import { type AnsweredRequest, answerLater, faultReply, remoteAddressOf } from '../exchange.ts';
 import { failureReply, NO_STORE, type Reply, replyHead } from '../reply.ts';
-import type { RouteTraffic, Traffic } from '../request-observation.ts';
+import {
+  type RouteTraffic,
+  type Traffic,
+  RequestNotes,
+  type RequestWatch,
+} from '../request-observation.ts';
 import type { RequestHandler } from '../server.ts';
 import { writeReply } from '../write-reply.ts';
-import type { DeviceGate } from './device-gate.ts';
-import { readDeviceIdentity } from './device-identity.ts';
-import { GenerationalCache } from './generational-cache.ts';
-import { EMPTY_QUERY, type RequestQuery, readRequestQuery } from './request-query.ts';
+import { type DeviceGate, readDeviceIdentity } from './device-gate.ts';
+import {
+  GenerationalCache,
+  EMPTY_QUERY,
+  type RequestQuery,
+  readRequestQuery,
+} from './request-query.ts';
 
 /**
  * Question that clients ask at an updater's addresses: how to read it and the device, and how to answer it.
@@ -61,7 +69,7 @@ export type DeviceQuestion<Item extends Candidate> = {
   readonly reply: (decision: PlanDecision<Item>, ifNoneMatch: string) => Reply;
 };
 
-export type DeviceRequest = {
+type DeviceRequest = {
   readonly res: HttpResponse;
   readonly isHead: boolean;
   readonly path: string;
@@ -301,4 +309,38 @@ function writeRefusal(failure: Failure): Reply {
   const { status, headers = [], contentType = '', body = '' } = failureReply(failure);
   const head = replyHead(status, [...headers, ...NO_STORE, ['Content-Type', contentType]]);
   return { status, head, body: Buffer.from(body) };
+}
+
+// Handlers of update checks whose requests are watched (the access log). They are a class of their own,
+// chosen when the routes are built, so that checks which nobody watches do nothing for it.
+
+export class WatchedDeviceRoute<Item extends Candidate> extends DeviceRoute<Item> {
+  /** Watch of the request that is being handled, until its handler returns. */
+  private present: { readonly watch: RequestWatch; readonly notes: RequestNotes } | undefined;
+
+  protected override handle(res: HttpResponse, req: HttpRequest, isHead: boolean): void {
+    const path = req.getUrl();
+    const notes = new RequestNotes(req.getHeader('x-request-id'));
+    const app = path.split('/', 3)[2];
+    if (app !== undefined && app !== '') notes.app = app;
+    const watch = this.replies.watch?.({
+      method: isHead ? 'HEAD' : 'GET',
+      path,
+      remoteAddress: remoteAddressOf(res),
+      header: (name) => req.getHeader(name),
+      notes,
+    });
+    this.present = watch && { watch, notes };
+    super.handle(res, req, isHead);
+    this.present = undefined;
+  }
+
+  protected override waiting(request: DeviceRequest): AnsweredRequest {
+    return { ...super.waiting(request), ...this.present };
+  }
+
+  protected override write(request: DeviceRequest, reply: Reply): void {
+    super.write(request, reply);
+    this.present?.watch.end(reply.status);
+  }
 }

@@ -1,17 +1,27 @@
 // Routes of downloads for people: links that stay the same, and lead to the newest file.
 
-import { type Failure, fail, invalidField, isFailure } from '../../contract/failure.ts';
+import { type Failure, fail, invalidField, isFailure, failUntil } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { isLongerThan } from '../../contract/text.ts';
 import { foldPlatform, refuseArtifactName } from '../../domain/decision/artifact.ts';
 import { type DownloadQuery, downloadFor } from '../../domain/decision/download.ts';
 import { foldArch } from '../../domain/decision/fold-arch.ts';
 import type { Exchange, Handler } from '../exchange.ts';
-import type { HeaderPair } from '../reply.ts';
+import { type HeaderPair, NO_STORE, failureReply, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';
 import { withPlus } from '../shape/field.ts';
 import { addressHeader } from './address-header.ts';
-import { type ChannelHandlerDependencies, channelHandler } from './channel-handler.ts';
+import type { Catalog } from '../../domain/decision/catalog.ts';
+import { packageNameOf } from '../../updater/velopack.ts';
+import { parseVersion } from '../../domain/decision/version.ts';
+import { NETWORK_WORDS, writeNetwork } from '../../domain/fleet/network-words.ts';
+import type { FailureReports } from '../../fleet/fleet-views.ts';
+import { clientAddress } from '../client-address.ts';
+import { failureBody } from '../shape/fleet-body.ts';
+import { parseBody } from '../shape/parse-shape.ts';
+import { readDeviceIdentity, type DeviceGate } from './device-gate.ts';
+import { readRequestQuery } from './request-query.ts';
+import type { Catalogs } from '../../serving/catalogs.ts';
 
 /** A person may get the release before the newest for a minute, and caches may answer for that long. */
 const KEPT: HeaderPair = ['Cache-Control', 'public, max-age=60'];
@@ -68,4 +78,132 @@ function queryOf({ params, headers, queryText }: Exchange): DownloadQuery | Fail
 
 function platformIn(agent: string): string | undefined {
   return AGENTS.find(([word]) => word.test(agent))?.[1];
+}
+
+// Route of the packages that a Velopack feed names: clients ask for them beside the feed, and are sent on to
+// where the publisher keeps them.
+
+/**
+ * Builds the route: 302 to the address of a published artifact with that file name, the highest version's.
+ */
+export function packageRoute(dependencies: ChannelHandlerDependencies): Route {
+  return {
+    method: 'GET',
+    path: '/velopack/:appRef/:channel/:file',
+    handler: channelHandler(dependencies, async ({ params }, find) => {
+      const catalog = await find();
+      if (isFailure(catalog)) return catalog;
+      const address = addressOf(catalog, params.get('file') ?? '');
+      if (address === undefined) return fail('unknownFile');
+      return { status: 302, headers: [addressHeader(address), ...NO_STORE] };
+    }),
+  };
+}
+
+function addressOf({ published }: Catalog, file: string): string | undefined {
+  // The catalog holds them highest first.
+  for (const { source } of published) {
+    const artifact = source.artifacts.find((each) => packageNameOf(each) === file);
+    if (artifact?.url !== undefined) return artifact.url;
+  }
+  return undefined;
+}
+
+// Route by which a device tells that it could not install a version (docs/contract.md 27.9).
+
+type FailureRouteDependencies = ChannelHandlerDependencies & {
+  readonly failures: Pick<FailureReports, 'note'>;
+  /** Number of proxies whose entries in `X-Forwarded-For` are believed. */
+  readonly trustProxy: number;
+};
+
+/** Builds the route: 204 once the failure is recorded, or passed over. */
+export function failureRoute(dependencies: FailureRouteDependencies): Route {
+  const { failures, trustProxy } = dependencies;
+  return {
+    method: 'POST',
+    path: '/u/:appRef/:channel/:platform/:arch/:version/failure',
+    bodyBytesMax: LIMIT.failureBodyBytesMax,
+    bodyBudget: 'unverified',
+    handler: channelHandler(dependencies, async (exchange, find) => {
+      const device = readDevice(exchange);
+      if (isFailure(device)) return device;
+      const body = await parseBody(exchange, failureBody);
+      if (isFailure(body)) return body;
+      const catalog = await find();
+      if (isFailure(catalog)) return catalog;
+      const { appId, channel } = catalog.snapshot;
+      const forwarded = exchange.headers.get('x-forwarded-for') ?? '';
+      const network = clientAddress(exchange.remoteAddress, forwarded, trustProxy);
+      const words = new Int32Array(NETWORK_WORDS);
+      writeNetwork(network, words);
+      const { deviceId, runs, ...machine } = device;
+      const { version: canonicalVersion, reason } = body;
+      await failures.note(
+        { appId, channel, deviceId, runs, canonicalVersion, reason, network },
+        { ...machine, words },
+      );
+      return { status: 204 };
+    }),
+  };
+}
+
+function readDevice({ params, headers, queryText }: Exchange) {
+  const query = readRequestQuery(queryText);
+  if (isFailure(query)) return query;
+  const deviceId = readDeviceIdentity(headers.get('x-service-device') ?? '') ?? query.deviceId;
+  if (deviceId === undefined) return fail('invalid', 'device: Required');
+  const [platform, arch] = [params.get('platform') ?? '', params.get('arch') ?? ''];
+  const refusal = refuseArtifactName('platform', platform) ?? refuseArtifactName('arch', arch);
+  if (refusal !== undefined) return refusal;
+  const version = parseVersion(params.get('version') ?? '');
+  if (version === undefined) return invalidField('version', 'Invalid version');
+  const folded = foldPlatform(platform);
+  return {
+    ...{ deviceId, runs: version.canonical },
+    ...{ platform: folded, arch: foldArch(arch, folded) },
+  };
+}
+
+// Handlers of public addresses that are answered from a channel's catalog and make no decision: limited as
+// every device address, and with refusals that no cache may keep.
+
+export type ChannelHandlerDependencies = {
+  readonly catalogs: Pick<Catalogs, 'find'>;
+  readonly gate: Pick<DeviceGate, 'limitExchange'>;
+  /** Headers of every refusal, beside that no cache may keep it. */
+  readonly refusalHeaders?: readonly HeaderPair[];
+};
+
+/** Finds the catalog that the address names. */
+type FindCatalog = () => Promise<Catalog | Failure>;
+
+const RETRY_MS = 1000;
+
+/**
+ * Builds the handler of a path with `:appRef` and `:channel`. `answer` is given the function that finds the
+ * catalog, so that it may refuse what else the address tells before that is looked up.
+ */
+export function channelHandler(
+  { catalogs, gate, refusalHeaders = [] }: ChannelHandlerDependencies,
+  answer: (exchange: Exchange, find: FindCatalog) => Promise<Reply | Failure>,
+): Handler {
+  return async (exchange) => {
+    const limited = await gate.limitExchange(exchange);
+    const outcome = limited ?? (await answer(exchange, () => findCatalog(catalogs, exchange)));
+    if (!isFailure(outcome)) return outcome;
+    const reply = failureReply(outcome);
+    // What is unknown now may exist a moment later.
+    return { ...reply, headers: [...(reply.headers ?? []), ...NO_STORE, ...refusalHeaders] };
+  };
+}
+
+async function findCatalog(
+  catalogs: Pick<Catalogs, 'find'>,
+  { params }: Exchange,
+): Promise<Catalog | Failure> {
+  const slot = await catalogs.find(params.get('appRef') ?? '', params.get('channel') ?? '');
+  if (isFailure(slot)) return slot;
+  // A slot is empty when its channel was evicted just now.
+  return slot.catalog ?? failUntil('unavailable', RETRY_MS);
 }

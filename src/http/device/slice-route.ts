@@ -15,19 +15,26 @@ import type { CheckQuery } from '../../serving/check-query.ts';
 import type { CheckDevice, CheckUpdate } from '../../serving/check-update.ts';
 import { MANIFEST, manifestOf } from '../../updater/manifest.ts';
 import type { UpdaterFailureKind } from '../../updater/updater.ts';
-import { conditionalReply, type TaggedBody, tagBody } from '../conditional.ts';
+import {
+  conditionalReply,
+  type TaggedBody,
+  tagBody,
+  failureReply,
+  type Reply,
+  replyHead,
+} from '../reply.ts';
 import { answerLater, faultReply, remoteAddressOf } from '../exchange.ts';
-import { failureReply, type Reply, replyHead } from '../reply.ts';
-import { RequestNotes } from '../request-notes.ts';
-import type { RouteTraffic, Traffic } from '../request-observation.ts';
-import type { RequestWatch } from '../request-watch.ts';
+import {
+  RequestNotes,
+  type RouteTraffic,
+  type Traffic,
+  type RequestWatch,
+} from '../request-observation.ts';
 import type { RequestHandler } from '../server.ts';
 import { writeReply } from '../write-reply.ts';
 import { refusalReply } from './device-route.ts';
-import { GenerationalCache } from './generational-cache.ts';
-import { EMPTY_QUERY, keepPlus } from './request-query.ts';
-import { UpdaterAddresses } from './updater-addresses.ts';
-import type { UpdaterRoute } from './updater-route.ts';
+import { GenerationalCache, EMPTY_QUERY, keepPlus } from './request-query.ts';
+import { UpdaterAddresses, type UpdaterRoute } from './updater-route.ts';
 
 const PATH = '/c/:appRef/:channel/:platform/:arch/:version/:slice';
 /** Part of the path that update checks (`/u`) have as well, and that is read as theirs is. */

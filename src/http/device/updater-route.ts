@@ -1,24 +1,37 @@
 // Route of an updater, built from the description of its protocol: GET and HEAD below the first segment of
 // its path.
 
-import { fail, isFailure } from '../../contract/failure.ts';
+import { fail, isFailure, invalidField, type Outcome } from '../../contract/failure.ts';
 import type { Candidate } from '../../domain/decision/catalog.ts';
 import type { Plan } from '../../domain/decision/plan.ts';
 import type { PlanDecision } from '../../serving/catalog-slot.ts';
-import type { Updater } from '../../updater/updater.ts';
-import { conditionalReply, type TaggedBody, tagBody } from '../conditional.ts';
-import { failureReply, NO_STORE, type Reply, replyHead } from '../reply.ts';
-import type { Route } from '../router.ts';
+import type { Updater, AskingClient, UpdaterFailureKind } from '../../updater/updater.ts';
+import {
+  conditionalReply,
+  type TaggedBody,
+  tagBody,
+  failureReply,
+  NO_STORE,
+  type Reply,
+  replyHead,
+} from '../reply.ts';
+import { type Route, decodeSegment } from '../router.ts';
 import type { RequestHandler } from '../server.ts';
-import type { AddressPattern } from './address-pattern.ts';
 import {
   type DeviceQuestion,
   DeviceRoute,
   type DeviceRouteDependencies,
   refusalReply,
+  WatchedDeviceRoute,
 } from './device-route.ts';
-import { UpdaterAddresses } from './updater-addresses.ts';
-import { WatchedDeviceRoute } from './watched-device-route.ts';
+import { parseVersion, type Version } from '../../domain/decision/version.ts';
+import {
+  type CheckQuery,
+  type CheckScope,
+  checkQuery,
+  checkScope,
+} from '../../serving/check-query.ts';
+import { GenerationalCache } from './request-query.ts';
 
 type WriteDocument = (document: Buffer, ifNoneMatch: string) => Reply;
 
@@ -127,5 +140,219 @@ function writeConditional(mediaType: string): WriteDocument {
     const body = tagged.get(document) ?? tagBody(document);
     tagged.set(document, body);
     return conditionalReply(ifNoneMatch, body, mediaType, CONDITIONAL_HEADERS);
+  };
+}
+
+// Reading of the addresses that an updater's clients request. Devices of a fleet run many versions on few
+// platforms and arches, so that the part of an address before the version is read once, and cached as a
+// scope.
+
+/** Kinds of refusal of an address. */
+type AddressFailureKind = 'notFound' | UpdaterFailureKind;
+
+/** Maximum number of cached scopes. Clients choose what they ask for, hence a bound. */
+const SCOPES_MAX = 10_000;
+const VERSION = 'version';
+
+export class UpdaterAddresses<Item extends Candidate, Name extends string> {
+  readonly pattern: AddressPattern;
+  private readonly updater: Updater<Item, Name>;
+  /**
+   * Cached scopes by the part of an address before the version, and by what the client tells beside it. They
+   * save reading that part for a version that is seen for the first time, and give all versions the same
+   * scope.
+   */
+  private readonly scopes = new GenerationalCache<CheckScope<Item>>(SCOPES_MAX);
+
+  constructor(updater: Updater<Item, Name>) {
+    this.updater = updater;
+    this.pattern = new AddressPattern(updater.path);
+  }
+
+  /** Returns the query of an address; 404 when it has another form, 400 naming the part at fault. */
+  read(path: string, client: AskingClient): Outcome<CheckQuery<Item>, AddressFailureKind> {
+    const parts = this.pattern.split(path);
+    return parts === undefined ? fail('notFound') : this.query(parts, client);
+  }
+
+  private query(
+    { stem, version: text }: AddressParts,
+    client: AskingClient,
+  ): Outcome<CheckQuery<Item>, AddressFailureKind> {
+    const key = keyOf(stem, client);
+    const scope = this.scopes.get(key) ?? this.newScope(stem, key, client);
+    if (isFailure(scope)) return scope;
+    const version = text === undefined ? scope.version : readVersion(text);
+    return isFailure(version) ? version : checkQuery(scope, version);
+  }
+
+  private newScope(
+    stem: string,
+    key: string,
+    client: AskingClient,
+  ): Outcome<CheckScope<Item>, AddressFailureKind> {
+    const segments = this.pattern.read(stem);
+    if (isFailure(segments)) return segments;
+    const { appRef = '', channel = '' } = segments;
+    // `segments` has exactly the names that the updater's path has.
+    const named = segments as Record<Name | 'channel', string>;
+    const question = this.updater.ask(named, client);
+    if (isFailure(question)) return question;
+    const scope = checkScope(appRef, channel, question);
+    scope.isKept = this.scopes.keep(key, scope);
+    return scope;
+  }
+}
+
+/** Returns the key of a scope: a path contains no space, so no other path is the same text. */
+function keyOf(stem: string, { parameters, hasAgent }: AskingClient): string {
+  if (parameters.size === 0) return hasAgent ? `${stem} ` : stem;
+  return `${stem} ${hasAgent ? ' ' : ''}${JSON.stringify([...parameters].sort())}`;
+}
+
+function readVersion(segment: string): Outcome<Version, 'invalid'> {
+  const text = decodeSegment(segment);
+  if (text === undefined) return invalidField(VERSION, 'Malformed percent-encoding');
+  return parseVersion(text) ?? invalidField(VERSION, 'Invalid version');
+}
+
+// Pattern of an updater's addresses (`/e/:appRef/:channel/:file`): whether an address has its form, and the
+// texts that stand in its parameters. A segment may have texts around its parameter: `releases.:name.json`.
+
+type Segment = {
+  /** Text before the parameter, or the whole segment where it has none. */
+  readonly before: string;
+  /** Name of the parameter. */
+  readonly name: string | undefined;
+  readonly after: string;
+};
+
+/** Address in parts: texts by the names of its parameters, and the version, still encoded. */
+type AddressParts = {
+  /** Part of the address before its version: addresses that differ in nothing else ask the same. */
+  readonly stem: string;
+  /** Version as it stands in the address; undefined in patterns without one. */
+  readonly version: string | undefined;
+};
+
+const SEGMENT = /^([^:]*)(?::(\w+))?(.*)$/;
+const ADDRESS_PATTERN_VERSION = '/:version';
+
+class AddressPattern {
+  /** First segment, with its slash. */
+  readonly prefix: string;
+  /** Whether every address of that many segments below the prefix has the form. */
+  readonly isPlain: boolean;
+  /** Segments after the first, without the version and what follows it. */
+  private readonly segments: readonly Segment[];
+  private readonly hasVersion: boolean;
+  /** What follows the version, with its slash; '' if nothing does. */
+  private readonly tail: string;
+
+  constructor(pattern: string) {
+    const [stem = '', tail = ''] = pattern.split(ADDRESS_PATTERN_VERSION);
+    const [first = '', ...others] = stem.split('/').slice(1);
+    this.prefix = `/${first}`;
+    this.segments = others.map(segmentOf);
+    this.hasVersion = stem !== pattern;
+    this.tail = tail;
+    this.isPlain =
+      tail === '' && this.segments.every(({ before, after }) => before === '' && after === '');
+  }
+
+  /** Returns whether an address has the form of the pattern, whatever stands in its parameters. */
+  fits(path: string): boolean {
+    const parts = this.split(path);
+    if (parts === undefined) return false;
+    const texts = textsOf(parts.stem);
+    return texts.length === this.segments.length && this.segments.every(hasForm(texts));
+  }
+
+  /** Splits an address at its version; undefined when it ends otherwise than the pattern. */
+  split(path: string): AddressParts | undefined {
+    if (!this.hasVersion) return { stem: path, version: undefined };
+    if (!path.endsWith(this.tail)) return undefined;
+    const address = path.slice(0, path.length - this.tail.length);
+    const end = address.lastIndexOf('/');
+    if (end === address.length - 1) return undefined;
+    return { stem: address.slice(0, end), version: address.slice(end + 1) };
+  }
+
+  /**
+   * Returns the decoded parameters of a stem by name; 404 when it has not the form of the pattern or an empty
+   * parameter, 400 naming the one whose percent-encoding is malformed.
+   */
+  read(stem: string): Outcome<Record<string, string>, 'notFound' | 'invalid'> {
+    const texts = textsOf(stem);
+    if (texts.length !== this.segments.length || texts.includes('')) return fail('notFound');
+    if (!this.segments.every(hasForm(texts))) return fail('notFound');
+    const parameters: Record<string, string> = {};
+    for (const [index, { before, name, after }] of this.segments.entries()) {
+      if (name === undefined) continue;
+      const text = texts[index] ?? '';
+      const value = decodeSegment(text.slice(before.length, text.length - after.length));
+      if (value === undefined) return invalidField(name, 'Malformed percent-encoding');
+      if (value === '') return fail('notFound');
+      parameters[name] = value;
+    }
+    return parameters;
+  }
+}
+
+function segmentOf(text: string): Segment {
+  const [, before = '', name, after = ''] = SEGMENT.exec(text) ?? [];
+  return { before, name, after };
+}
+
+/** Returns the segments of a stem after the first. */
+function textsOf(stem: string): readonly string[] {
+  return stem.split('/').slice(2);
+}
+
+/** Returns the test whether a segment is what the pattern has in its place. */
+function hasForm(texts: readonly string[]): (segment: Segment, index: number) => boolean {
+  return ({ before, name, after }, index) => {
+    const text = texts[index] ?? '';
+    if (name === undefined) return text === before;
+    const isLongEnough = text.length >= before.length + after.length;
+    return isLongEnough && text.startsWith(before) && text.endsWith(after);
+  };
+}
+
+// Handlers of the addresses of all updaters, by the first segment of their paths: such requests do not pass
+// the router.
+
+type Handlers = UpdaterRoute['handlers'];
+
+/**
+ * Returns the handlers by prefix. Where an updater has a prefix not to itself, the form of the address tells
+ * whose it is; one that is nobody's is left to the router.
+ */
+export function directHandlers(
+  routes: readonly UpdaterRoute[],
+): Readonly<Record<string, Handlers>> {
+  const prefixes = new Set(routes.map(({ pattern }) => pattern.prefix));
+  return Object.fromEntries(
+    [...prefixes].map((each) => [
+      each,
+      handlersOf(routes.filter(({ pattern }) => pattern.prefix === each)),
+    ]),
+  );
+}
+
+function handlersOf(sharing: readonly UpdaterRoute[]): Handlers {
+  const [first, ...others] = sharing;
+  if (first === undefined) throw new Error('a prefix without an updater');
+  return others.length === 0 && first.pattern.isPlain
+    ? first.handlers
+    : { get: choosing(sharing, 'get'), head: choosing(sharing, 'head') };
+}
+
+function choosing(sharing: readonly UpdaterRoute[], method: keyof Handlers): RequestHandler {
+  return (res, req) => {
+    const path = req.getUrl();
+    const route = sharing.find(({ pattern }) => pattern.fits(path));
+    if (route === undefined) req.setYield(true);
+    else route.handlers[method](res, req);
   };
 }

@@ -1,7 +1,14 @@
 // Routes for edges (docs/contract.md 29).
 
 import { z } from 'zod';
-import { isFailure } from '../../contract/failure.ts';
+import {
+  isFailure,
+  invalidField,
+  type Outcome,
+  type Failure,
+  type FailureKind,
+  fail,
+} from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import type { EdgeDevices } from '../../edge/server/edge-devices.ts';
 import type { EdgeIndex } from '../../edge/server/edge-index.ts';
@@ -10,10 +17,20 @@ import type { EdgeAhead } from '../../serving/edge-ahead.ts';
 import type { Route } from '../router.ts';
 import { nameField, textField, wholeField } from '../shape/field.ts';
 import { parseBody, parseShape } from '../shape/parse-shape.ts';
-import { edgeDeviceRoutes } from './edge-device-routes.ts';
-import { createEdgeGuard, type EdgeGuardDependencies } from './edge-guard.ts';
+import type { CheckIn } from '../../domain/fleet/check-in.ts';
+import { readBatches } from '../../domain/fleet/check-in-payload.ts';
+import { type BodyFailureKind, type Exchange, bearerToken, type Handler } from '../exchange.ts';
+import type { EdgeAnswer } from '../../contract/edge-answer.ts';
+import {
+  EDGE_NONCE_HEADER,
+  EDGE_RECORD_HEADER,
+  EDGE_SIGNATURE_HEADER,
+  NONCE,
+} from '../../contract/edge-signature.ts';
+import type { AuthenticateEdge, Edge, EdgeSigner } from '../../edge/server/edge-tokens.ts';
+import { failureReply, type HeaderPair, NO_STORE, type Reply } from '../reply.ts';
 
-export type EdgeRouteDependencies = Omit<EdgeGuardDependencies, 'record'> & {
+type EdgeRouteDependencies = Omit<EdgeGuardDependencies, 'record'> & {
   readonly index: EdgeIndex;
   readonly ahead: EdgeAhead;
   readonly snapshots: EdgeSnapshots;
@@ -111,4 +128,174 @@ export function edgeRoutes(dependencies: EdgeRouteDependencies): readonly Route[
       }),
     },
   ];
+}
+
+// Routes by which edges read labels of devices and hand over what devices have said (docs/contract.md 29).
+
+const deviceIdField = textField(LIMIT.deviceIdLengthMax);
+const labelsBody = z.strictObject({
+  devices: z
+    .array(z.strictObject({ appId: nameField, deviceId: deviceIdField }))
+    .max(LIMIT.edgeDevicesMax),
+});
+const changesQuery = z.object({
+  after: wholeField(0, Number.MAX_SAFE_INTEGER, 0).optional(),
+});
+const failuresBody = z.strictObject({
+  failures: z
+    .array(
+      z.strictObject({
+        appId: nameField,
+        channel: nameField,
+        deviceId: deviceIdField,
+        runs: nameField.optional(),
+        canonicalVersion: nameField,
+        reason: textField(LIMIT.failureReasonLengthMax, 0).optional(),
+        network: textField(64, 0).optional(),
+      }),
+    )
+    .max(LIMIT.edgeDevicesMax),
+});
+
+/** Builds the routes about devices. */
+function edgeDeviceRoutes(guard: EdgeGuard, devices: EdgeDevices): readonly Route[] {
+  return [
+    {
+      method: 'POST',
+      path: '/edge/v1/labels',
+      handler: guard(async ({ scope }, exchange) => {
+        const body = await parseBody(exchange, labelsBody);
+        return isFailure(body) ? body : devices.readLabels(scope, body.devices);
+      }),
+    },
+    {
+      method: 'GET',
+      path: '/edge/v1/label-changes',
+      handler: guard(async ({ scope }, { queryText }) => {
+        const given = Object.fromEntries(new URLSearchParams(queryText));
+        const query = parseShape(changesQuery, given);
+        if (isFailure(query)) return query;
+        const after = given.after === undefined ? undefined : query.after;
+        return devices.readLabelChanges(scope, after);
+      }),
+    },
+    {
+      method: 'POST',
+      path: '/edge/v1/check-ins',
+      bodyBytesMax: LIMIT.edgeBodyBytesMax,
+      handler: guard(async ({ scope }, exchange) => {
+        const checkIns = await readCheckIns(exchange);
+        return isFailure(checkIns) ? checkIns : devices.take(scope, checkIns);
+      }),
+    },
+    {
+      method: 'POST',
+      path: '/edge/v1/check-ins/awaited',
+      bodyBytesMax: LIMIT.edgeBodyBytesMax,
+      handler: guard(async ({ scope }, exchange) => {
+        const checkIns = await readCheckIns(exchange);
+        return isFailure(checkIns) ? checkIns : devices.record(scope, checkIns);
+      }),
+    },
+    {
+      method: 'POST',
+      path: '/edge/v1/failures',
+      bodyBytesMax: LIMIT.edgeFailuresBytesMax,
+      handler: guard(async ({ scope }, exchange) => {
+        const body = await parseBody(exchange, failuresBody);
+        if (isFailure(body)) return body;
+        const failures = body.failures.map(({ runs, reason, network, ...each }) => ({
+          ...each,
+          runs,
+          reason,
+          network,
+        }));
+        return devices.reportFailures(scope, failures);
+      }),
+    },
+  ];
+}
+
+/** Reads the check-ins of a body. */
+async function readCheckIns(
+  exchange: Exchange,
+): Promise<Outcome<readonly CheckIn[], 'invalid' | BodyFailureKind>> {
+  const body = await exchange.body;
+  if (isFailure(body)) return body;
+  const checkIns: CheckIn[] = [];
+  let number = 0;
+  for (const batch of readBatches(body)) {
+    if (batch === undefined) return invalidField(`batches.${number}`, 'Malformed check-ins');
+    // One by one: as arguments of a call, very many would not fit on the stack.
+    for (const checkIn of batch) checkIns.push(checkIn);
+    number += 1;
+  }
+  return checkIns;
+}
+
+// Guard of the endpoints for edges: authenticates the edge (401), turns away one that follows another record
+// (409), and signs what it is answered, also a refusal, and that nothing is new.
+
+type EdgeGuardDependencies = {
+  readonly edges: AuthenticateEdge;
+  /** Undefined without a SECRET_KEY, in which case no edge can follow. */
+  readonly signer: EdgeSigner | undefined;
+  /** Returns the name of the record of this service; null where it has none yet. */
+  readonly record: () => Promise<string | null>;
+};
+
+/** Answer to an edge; undefined is 304. */
+type EdgeWork = (
+  edge: Edge,
+  exchange: Exchange,
+) => Promise<Outcome<EdgeAnswer | undefined, FailureKind>>;
+
+type EdgeGuard = (work: EdgeWork) => Handler;
+
+/** Milliseconds after which an edge has waited for its answer. */
+const WAITED_MS = 500;
+
+/** Builds the guard. */
+export function createEdgeGuard({ edges, signer, record }: EdgeGuardDependencies): EdgeGuard {
+  return (work) => async (exchange) => {
+    const edge = await edges.authenticate(bearerToken(exchange));
+    if (isFailure(edge)) return strangerReply(edge, exchange);
+    if (signer === undefined) return failureReply(fail('edgesNeedSecretKey'));
+    const followed = exchange.headers.get(EDGE_RECORD_HEADER);
+    if (followed !== undefined && followed !== (await record())) {
+      return signed(signer, nonceOf(exchange), failureReply(fail('otherRecord')));
+    }
+    const beganAt = performance.now();
+    const answer = await work(edge, exchange);
+    if (answer !== undefined && performance.now() - beganAt > WAITED_MS) {
+      // Revoked meanwhile, perhaps: what is new is not for it.
+      const still = await edges.authenticate(bearerToken(exchange));
+      if (isFailure(still)) return strangerReply(still, exchange);
+    }
+    return signed(signer, nonceOf(exchange), replyOf(answer));
+  };
+}
+
+function strangerReply(refusal: Failure<'edgeUnauthorized'>, { notes }: Exchange): Reply {
+  notes.add(['WWW-Authenticate', 'Bearer']);
+  return failureReply(refusal);
+}
+
+/** Returns what the edge has put into its call; nothing where it has another form. */
+function nonceOf({ headers }: Exchange): string {
+  const nonce = headers.get(EDGE_NONCE_HEADER) ?? '';
+  return NONCE.test(nonce) ? nonce : '';
+}
+
+function replyOf(answer: Outcome<EdgeAnswer | undefined, FailureKind>): Reply {
+  if (isFailure(answer)) return failureReply(answer);
+  if (answer === undefined) return { status: 304, headers: NO_STORE };
+  const tag: readonly HeaderPair[] = answer.kind === 'index' ? [['ETag', `"${answer.tag}"`]] : [];
+  const body = Buffer.from(JSON.stringify(answer));
+  return { status: 200, contentType: 'application/json', headers: [...NO_STORE, ...tag], body };
+}
+
+function signed(signer: EdgeSigner, nonce: string, reply: Reply): Reply {
+  const signatures = signer.sign(nonce, reply.status, Buffer.from(reply.body ?? ''));
+  return { ...reply, headers: [...(reply.headers ?? []), [EDGE_SIGNATURE_HEADER, signatures]] };
 }

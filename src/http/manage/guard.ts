@@ -3,17 +3,21 @@
 // after these.
 
 import { type AuthenticateKey, type Caller, limitManagement } from '../../access/api-keys.ts';
-import { failUntil, isFailure } from '../../contract/failure.ts';
+import { failUntil, isFailure, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { refuseRight } from '../../contract/refuse-right.ts';
 import type { KeyRight } from '../../contract/resource.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import type { Engine } from '../../store/engine.ts';
 import type { CountedRequest } from '../../store/rate-decision.ts';
-import { bearerToken } from '../bearer-token.ts';
+import { bearerToken, type Exchange, type Handler, type BodyFailureKind } from '../exchange.ts';
 import { clientAddress } from '../client-address.ts';
-import type { Exchange, Handler } from '../exchange.ts';
 import { failureReply, type HeaderPair, type Reply } from '../reply.ts';
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import type { RepeatableCall } from '../../store/repeatable-call.ts';
+import { textField } from '../shape/field.ts';
+import { parseShape } from '../shape/parse-shape.ts';
 
 export type GuardDependencies = {
   readonly keys: AuthenticateKey;
@@ -71,4 +75,25 @@ function limitHeaders({ remaining, leaveMs }: CountedRequest): readonly HeaderPa
     ['RateLimit-Remaining', String(remaining)],
     ['RateLimit-Reset', String(Math.ceil(leaveMs / 1000))],
   ];
+}
+
+// Idempotency keys of management calls: a call that carries one may be repeated.
+
+const HEADER = 'Idempotency-Key';
+
+const headersShape = z.object({ [HEADER]: textField(LIMIT.idempotencyKeyLengthMax) });
+
+/** Reads the identity of a call; undefined when it carries no key, 400 when the key is empty or too long. */
+export async function readRepeatableCall(
+  { keyId }: Caller,
+  { method, path, headers, body }: Exchange,
+): Promise<Outcome<RepeatableCall | undefined, 'invalid' | BodyFailureKind>> {
+  const given = headers.get(HEADER.toLowerCase());
+  if (given === undefined) return undefined;
+  const read = parseShape(headersShape, { [HEADER]: given });
+  if (isFailure(read)) return read;
+  const bytes = await body;
+  if (isFailure(bytes)) return bytes;
+  const request = createHash('sha256').update(`${method} ${path}\n`).update(bytes).digest('hex');
+  return { keyId, idempotencyKey: read[HEADER], request };
 }

@@ -1,20 +1,13 @@
 // Release-notes feed as RSS 2.0 (docs/contract.md 4.10), in a form in which feedvalidator finds neither
 // errors nor anything to warn of.
 
-import { fragment } from 'xmlbuilder2';
+import { fragment, create } from 'xmlbuilder2';
 import type { Artifact, Release } from '../../contract/resource.ts';
-import { escapeHtml } from './escape-html.ts';
-import { mediaTypeOf } from './media-type.ts';
-import type { FeedHead, ReleaseNotesFormat, WriteNotes } from './release-notes.ts';
-import {
-  addressOf,
-  addText,
-  dateText,
-  literal,
-  rssChannel,
-  XML_OPTIONS,
-  type Xml,
-} from './rss-channel.ts';
+import { escapeHtml, mediaTypeOf } from './notes-html.ts';
+import { LIMIT } from '../../contract/limit.ts';
+import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
+import { parseUrl } from '../../contract/parse-url.ts';
+import type { Appcast, AppcastItem } from '../../updater/sparkle.ts';
 
 const MINUTES_TO_LIVE = '1';
 const END = '</channel></rss>';
@@ -74,4 +67,205 @@ function artifactsHtml(artifacts: readonly Artifact[]): string {
     return `<li><a href="${escapeHtml(address)}" rel="noopener noreferrer nofollow">${name}</a></li>`;
   });
   return `<ul>${items.join('')}</ul>`;
+}
+
+// Releases that a channel publishes in its release-notes feed (docs/contract.md 16.9), and the interface of
+// the formats in which a feed is written.
+
+type ReleaseNotes = {
+  /** Ref of the app. */
+  readonly app: string;
+  readonly channel: string;
+  /** Published releases, newest first: by time of creation, then by id. */
+  readonly releases: readonly Release[];
+};
+
+/** Name of a format in which feeds are written. */
+export type FeedName = 'json' | 'rss';
+
+/** What a feed tells beside its releases. */
+export type FeedHead = {
+  /** Ref of the app. */
+  readonly app: string;
+  readonly channel: string;
+  /** Time of creation of the newest release; undefined when there is none. */
+  readonly newestAt: string | undefined;
+  /** Base URL of the service, without a slash at its end. */
+  readonly address: string;
+};
+
+/** Function that writes notes as HTML. */
+type WriteNotes = (notes: string) => string;
+
+/** Serialisation of a feed in pieces, one per release. */
+export type ReleaseNotesFormat = {
+  /** Text before the first release. */
+  readonly open: (feed: FeedHead) => string;
+  readonly item: (feed: FeedHead, release: Release, toHtml: WriteNotes) => string;
+  /** Text between two releases. */
+  readonly separator: string;
+  /** Text after the last release. */
+  readonly close: string;
+};
+
+/** Returns the newest published releases of a channel itself, at most 50. */
+export function releaseNotesOf(snapshot: ServingSnapshot): ReleaseNotes {
+  const { appRef: app, channel } = snapshot;
+  const releases: Release[] = [];
+  for (let index = snapshot.releases.length - 1; index >= 0; index--) {
+    const release = snapshot.releases[index];
+    if (release?.status !== 'published' || release.followed) continue;
+    const { id, version, notes, status, rolloutPct, createdAt } = release;
+    const artifacts = release.artifacts.map(toContract);
+    releases.push({ id, app, channel, version, notes, status, rolloutPct, createdAt, artifacts });
+    if (releases.length === LIMIT.feedReleasesMax) break;
+  }
+  return { app, channel, releases };
+}
+
+/** Returns an artifact with the contract's fields alone: what else is known of it is for updaters. */
+function toContract({ platform, arch, url, sha512, size, signature }: Artifact): Artifact {
+  return {
+    platform,
+    ...(arch === undefined ? {} : { arch }),
+    ...(url === undefined ? {} : { url }),
+    ...(sha512 === undefined ? {} : { sha512 }),
+    ...(size === undefined ? {} : { size }),
+    ...(signature === undefined ? {} : { signature }),
+  };
+}
+
+// Parts that the RSS documents of the service share: release notes, and appcasts for updaters.
+
+const ATOM = 'http://www.w3.org/2005/Atom';
+const XMLNS = 'http://www.w3.org/2000/xmlns/';
+/** Characters that the URL class accepts and RFC 3986 does not. */
+const NOT_IN_ADDRESSES = /[\\^`{|}]/g;
+
+type Xml = ReturnType<typeof create>;
+
+type ChannelHead = {
+  readonly title: string;
+  readonly link: string;
+  readonly description: string;
+  /** Address of the document itself. */
+  readonly self: string;
+  /** Namespaces of the document beside Atom's, by prefix. */
+  readonly namespaces?: Readonly<Record<string, string>>;
+};
+
+/** Begins a document, and returns its channel with what every channel must have. */
+function rssChannel({ title, link, description, self, namespaces = {} }: ChannelHead): Xml {
+  const document = create({ version: '1.0', encoding: 'UTF-8', ...XML_OPTIONS });
+  const rss = document.ele('rss', { version: '2.0' });
+  rss.att(XMLNS, 'xmlns:atom', ATOM);
+  for (const [prefix, name] of Object.entries(namespaces)) rss.att(XMLNS, `xmlns:${prefix}`, name);
+  const channel = rss.ele('channel');
+  addText(channel, 'title', title);
+  addText(channel, 'link', link);
+  addText(channel, 'description', description);
+  const attributes = { rel: 'self', type: 'application/rss+xml', href: literal(self) };
+  channel.ele(ATOM, 'atom:link', attributes);
+  return channel;
+}
+
+/** Characters that XML does not allow, not even escaped: one of them would make the whole feed unreadable. */
+const XML_OPTIONS = { invalidCharReplacement: '' };
+
+/** Adds an element that holds a text. */
+function addText(parent: Xml, name: string, text: string): void {
+  parent.ele(name).txt(literal(text));
+}
+
+/** Returns an artifact's URL in ASCII, as feeds require it; undefined when it is not an http(s) URL. */
+function addressOf(url: string | undefined): string | undefined {
+  if (url === undefined || !/^https?:/i.test(url)) return undefined;
+  return parseUrl(url)?.href.replace(NOT_IN_ADDRESSES, encodeURIComponent);
+}
+
+/** Formats a date by RFC 822 with a four-digit year: `Fri, 02 Jan 2026 03:04:05 GMT`. */
+function dateText(iso: string): string {
+  return new Date(iso).toUTCString();
+}
+
+/**
+ * Escapes ampersands before xmlbuilder2 does, because it leaves apparent entities as they are:
+ * `&lt;script&gt;`, which displays "<script>" in HTML, would become the element itself.
+ */
+function literal(text: string): string {
+  return text.replaceAll('&', '&amp;');
+}
+
+// Release-notes feed as JSON (docs/contract.md 4.9): `{ app, channel, releases: [Release] }`.
+
+export const JSON_RELEASE_NOTES: ReleaseNotesFormat = {
+  open: ({ app, channel }) =>
+    `{"app":${JSON.stringify(app)},"channel":${JSON.stringify(channel)},"releases":[`,
+  item: (_feed, release) => JSON.stringify(release),
+  separator: ',',
+  close: ']}',
+};
+
+// Appcast as RSS 2.0 with Sparkle's namespace (docs/contract.md 21.5), in a form in which feedvalidator finds
+// nothing to warn of either.
+
+const SPARKLE = 'http://www.andymatuschak.org/xml-namespaces/sparkle';
+/** Length of a file whose length is not known. */
+const UNKNOWN_LENGTH = 0;
+
+/** Writes an appcast. `address` is the base URL of the service; without `toHtml` the notes are left out. */
+export function writeAppcast(
+  appcast: Appcast,
+  address: string,
+  toHtml: WriteNotes | undefined,
+): string {
+  const { app, channel, file, item } = appcast;
+  const link = `${address}/sparkle/${app}/${channel}/${file}`;
+  const head = rssChannel({
+    title: `${app} ${channel}`,
+    link,
+    description: `Updates of ${app} on the channel ${channel}`,
+    self: link,
+    namespaces: { sparkle: SPARKLE },
+  });
+  if (item !== undefined) addItem(head.ele('item'), appcast, item, toHtml);
+  return head.end();
+}
+
+function addItem(
+  element: Xml,
+  { app, channel, file }: Appcast,
+  { version, release, artifact }: AppcastItem,
+  toHtml: WriteNotes | undefined,
+): void {
+  const { notes, createdAt } = release;
+  const { buildVersion, minimumSystemVersion } = artifact;
+  addText(element, 'title', version);
+  element.ele('guid', { isPermaLink: 'false' }).txt(`${app}:${channel}:${version}`);
+  addText(element, 'pubDate', dateText(createdAt));
+  addSparkle(element, 'version', buildVersion ?? version);
+  addSparkle(element, 'shortVersionString', version);
+  if (minimumSystemVersion !== undefined) {
+    addSparkle(element, 'minimumSystemVersion', minimumSystemVersion);
+  }
+  if (notes !== '' && toHtml !== undefined) addText(element, 'description', toHtml(notes));
+  appcastAddEnclosure(element, artifact, file === 'appcast-windows.xml');
+}
+
+function appcastAddEnclosure(
+  element: Xml,
+  { url = '', size = UNKNOWN_LENGTH, signature }: AppcastItem['artifact'],
+  isForWindows: boolean,
+): void {
+  const enclosure = element.ele('enclosure', {
+    url: literal(addressOf(url) ?? url),
+    length: String(size),
+    type: mediaTypeOf(url),
+  });
+  if (isForWindows) enclosure.att(SPARKLE, 'sparkle:os', 'windows');
+  if (signature !== undefined) enclosure.att(SPARKLE, 'sparkle:edSignature', literal(signature));
+}
+
+function addSparkle(parent: Xml, name: string, text: string): void {
+  parent.ele(SPARKLE, `sparkle:${name}`).txt(literal(text));
 }

@@ -9,8 +9,17 @@ import { Unavailable } from '../../contract/unavailable.ts';
 import { withinTime } from '../../flow/within-time.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import type { Appcast, AppcastDocuments } from '../../updater/sparkle.ts';
-import { writeAppcast } from './appcast.ts';
+import { writeAppcast, type FeedName, type FeedHead, releaseNotesOf } from './feed-formats.ts';
 import type { NotesRenderer } from './notes-renderer.ts';
+import { isFailure } from '../../contract/failure.ts';
+import { conditionalReply, type Reply, type TaggedBody } from '../reply.ts';
+import { type ChannelHandlerDependencies, channelHandler } from '../device/download-routes.ts';
+import type { Handler } from '../exchange.ts';
+import type { Route } from '../router.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
+import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
+import { ConcurrencyLimit } from '../../flow/concurrency-limit.ts';
 
 type Written = {
   /** The whole appcast, once it is written. */
@@ -83,5 +92,130 @@ export class RenderedAppcasts implements AppcastDocuments {
       // Where it could not be written, the next check tries again.
       written.writing = undefined;
     }
+  }
+}
+
+// Routes of a channel's release-notes feeds, which are public: `/feed/{appRef}/{channel}`, as JSON and as
+// RSS.
+
+type Headers = NonNullable<Reply['headers']>;
+
+const OPEN_TO_ALL: Headers = [
+  ['Access-Control-Allow-Origin', '*'],
+  ['Access-Control-Expose-Headers', 'ETag, Retry-After'],
+];
+/** Clients may cache a feed for 60 s; the node itself serves every change at once. */
+const FEED_HEADERS: Headers = [
+  ...OPEN_TO_ALL,
+  ['Cache-Control', 'public, max-age=60'],
+  // Notes are publisher content: browsers must not interpret them as a page.
+  ['X-Content-Type-Options', 'nosniff'],
+];
+/** Headers that scripts of other origins may send: `If-None-Match` and a device id. */
+const PREFLIGHT: Reply = {
+  status: 204,
+  headers: [
+    ['Access-Control-Allow-Origin', '*'],
+    ['Access-Control-Allow-Methods', 'GET, HEAD'],
+    ['Access-Control-Allow-Headers', '*'],
+    ['Access-Control-Max-Age', '86400'],
+  ],
+};
+const CONTENT_TYPES: Readonly<Record<FeedName, string>> = {
+  json: 'application/json',
+  rss: 'application/rss+xml; charset=utf-8',
+};
+
+/** Builds the routes. */
+export function releaseNotesRoutes(
+  dependencies: ChannelHandlerDependencies,
+  feeds: RenderedReleaseNotes,
+): readonly Route[] {
+  const serving = (format: FeedName): Handler =>
+    channelHandler({ ...dependencies, refusalHeaders: OPEN_TO_ALL }, async (exchange, find) => {
+      const catalog = await find();
+      if (isFailure(catalog)) return catalog;
+      const body = await feeds.render(format, catalog.snapshot);
+      const ifNoneMatch = exchange.headers.get('if-none-match');
+      return conditionalReply(ifNoneMatch, body, CONTENT_TYPES[format], FEED_HEADERS);
+    });
+  const path = '/feed/:appRef/:channel';
+  return [
+    { method: 'GET', path, handler: serving('json') },
+    { method: 'OPTIONS', path, handler: () => PREFLIGHT },
+    { method: 'GET', path: `${path}/rss.xml`, handler: serving('rss') },
+    { method: 'OPTIONS', path: `${path}/rss.xml`, handler: () => PREFLIGHT },
+  ];
+}
+
+// Cache of rendered feeds: a feed is rendered once per revision of its channel, on the first request, and
+// cached within a bound.
+//
+// A large feed takes a while, so it is written beside the serving thread, release by release. One feed is
+// written at a time, and concurrent requests for it share the result. Update checks never wait for a feed.
+
+type Kept = { readonly revision: number; readonly body: TaggedBody };
+
+const CHANNELS_MAX = 20_000;
+/** Maximum bytes of all cached feeds. A single feed above the bound is rendered for every request. */
+const BYTES_MAX = 128 * 1024 * 1024;
+const WAITING_MAX = 1000;
+
+export class RenderedReleaseNotes {
+  private readonly renderer: Pick<NotesRenderer, 'item' | 'feed'>;
+  private readonly address: () => string;
+  private readonly kept = new LRUCache<string, Kept>({
+    max: CHANNELS_MAX,
+    maxSize: BYTES_MAX,
+    sizeCalculation: ({ body }) => body.bytes.length,
+  });
+  private readonly running = new Map<string, Promise<TaggedBody>>();
+  private readonly limit = new ConcurrencyLimit(1, WAITING_MAX);
+
+  /** `address` returns the base URL of the service, without a slash at its end. */
+  constructor(renderer: Pick<NotesRenderer, 'item' | 'feed'>, address: () => string) {
+    this.renderer = renderer;
+    this.address = address;
+  }
+
+  /**
+   * Returns the feed of a channel in a format. Rejects with `Unavailable` when too many other feeds are
+   * queued.
+   */
+  async render(format: FeedName, snapshot: ServingSnapshot): Promise<TaggedBody> {
+    const { channelId, revision } = snapshot;
+    const name = `${format} ${channelId}`;
+    const kept = this.kept.get(name);
+    if (kept?.revision === revision) return kept.body;
+    const edition = `${name} ${revision}`;
+    const running = this.running.get(edition);
+    if (running !== undefined) return running;
+    const rendering = this.limit
+      .pass(async () => {
+        const body = await this.write(format, snapshot);
+        this.keep(name, { revision, body });
+        return body;
+      })
+      .finally(() => this.running.delete(edition));
+    this.running.set(edition, rendering);
+    return rendering;
+  }
+
+  private async write(format: FeedName, snapshot: ServingSnapshot): Promise<TaggedBody> {
+    const { app, channel, releases } = releaseNotesOf(snapshot);
+    const newestAt = releases[0]?.createdAt;
+    const feed: FeedHead = { app, channel, newestAt, address: this.address() };
+    const items: Uint8Array<ArrayBuffer>[] = [];
+    for (const release of releases) {
+      items.push(await this.renderer.item(format, feed, release));
+      // Copying the next release to the thread takes a while, too.
+      await nextTurn();
+    }
+    return this.renderer.feed(format, feed, items);
+  }
+
+  private keep(name: string, fresh: Kept): void {
+    const held = this.kept.peek(name);
+    if (held === undefined || held.revision < fresh.revision) this.kept.set(name, fresh);
   }
 }

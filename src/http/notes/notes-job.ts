@@ -3,12 +3,16 @@
 
 import type { Release } from '../../contract/resource.ts';
 import type { Appcast } from '../../updater/sparkle.ts';
-import { type TaggedBody, tagBody } from '../conditional.ts';
-import { writeAppcast } from './appcast.ts';
-import { RSS_RELEASE_NOTES } from './feed-formats.ts';
-import { JSON_RELEASE_NOTES } from './json-release-notes.ts';
+import { type TaggedBody, tagBody } from '../reply.ts';
+import {
+  writeAppcast,
+  RSS_RELEASE_NOTES,
+  JSON_RELEASE_NOTES,
+  type FeedHead,
+  type FeedName,
+  type ReleaseNotesFormat,
+} from './feed-formats.ts';
 import { notesAsWritten, notesHtml } from './notes-html.ts';
-import type { FeedHead, FeedName, ReleaseNotesFormat } from './release-notes.ts';
 
 /** Rendering of notes to HTML. */
 export type HtmlJob = {

@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import { LIMIT } from '../../contract/limit.ts';
 import { SLICES } from '../../domain/decision/cohort.ts';
-import { failureBody } from '../shape/failure-body.ts';
+import { failureBody } from '../shape/fleet-body.ts';
 import { ANSWER_SHAPES } from './answer-shape.ts';
 import { type Answer, jsonAnswer, type Operation, type Parameters } from './operation.ts';
 

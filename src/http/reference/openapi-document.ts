@@ -3,10 +3,12 @@
 
 import { z } from 'zod';
 import { ANSWER_SHAPES } from './answer-shape.ts';
-import { BODY_SHAPES } from './body-shape.ts';
+import { BODY_SHAPES, type Answer, type Operation, type Parameters } from './operation.ts';
 import { DEVICE_OPERATIONS } from './device-operations.ts';
 import { MANAGEMENT_OPERATIONS } from './management-operations.ts';
-import type { Answer, Operation, Parameters } from './operation.ts';
+import { conditionalReply, tagBody } from '../reply.ts';
+import type { Route } from '../router.ts';
+import { staticSite } from '../static-site.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -178,4 +180,42 @@ const OPTIONS = { io: 'input', unrepresentable: 'any', reused: 'inline' } as con
 /** Removes what marks a schema as a document of its own. */
 function withoutMarks({ $schema: _schema, $id: _id, ...schema }: Json): Json {
   return schema;
+}
+
+// Routes of the OpenAPI document, for programs, and of the page that shows it to people. Both are public:
+// they say what the service can do, and nothing of what is in it.
+
+type ReferenceDependencies = {
+  /** Version of the service. */
+  readonly version: string;
+  /** Folder of the built page. */
+  readonly folder: string;
+};
+
+/** Headers of the document: pages of other origins may read it, as other tools for OpenAPI do. */
+const DOCUMENT_HEADERS = [
+  ['Cache-Control', 'no-cache'],
+  ['Access-Control-Allow-Origin', '*'],
+  ['X-Content-Type-Options', 'nosniff'],
+] as const;
+
+/** Builds the routes of `/api/v1/openapi.json` and `/docs`. The document is made once. */
+export function referenceRoutes({ version, folder }: ReferenceDependencies): readonly Route[] {
+  const document = tagBody(Buffer.from(JSON.stringify(openapiDocument(version))));
+  const { page, asset } = staticSite(folder);
+  return [
+    {
+      method: 'GET',
+      path: '/api/v1/openapi.json',
+      handler: ({ headers }) =>
+        conditionalReply(
+          headers.get('if-none-match'),
+          document,
+          'application/json',
+          DOCUMENT_HEADERS,
+        ),
+    },
+    { method: 'GET', path: '/docs', handler: page },
+    { method: 'GET', path: '/docs/assets/:name', handler: asset },
+  ];
 }

@@ -1,6 +1,15 @@
 // Description of an endpoint, as the OpenAPI document has it: what may be sent, and what is answered.
 
 import type { z } from 'zod';
+import { planWaveBody, reportFleetBody } from '../shape/fleet-body.ts';
+import {
+  putPlanBody,
+  steerPlanBody,
+  promoteReleaseBody,
+  publishReleaseBody,
+  servingControlBody,
+  withdrawReleaseBody,
+} from '../shape/release-body.ts';
 
 /** Endpoint of the management API or of devices. */
 export type Operation = {
@@ -40,3 +49,17 @@ export type Answer = {
 export function jsonAnswer(description: string, shape: z.ZodType, ...headers: string[]): Answer {
   return { description, content: { 'application/json': shape }, headers };
 }
+
+// Bodies of the management API: the shapes that check them.
+
+/** Bodies by the names that they have in the document. */
+export const BODY_SHAPES = {
+  NewRelease: publishReleaseBody,
+  ServingControl: servingControlBody,
+  Promotion: promoteReleaseBody,
+  Withdrawal: withdrawReleaseBody,
+  NewPlan: putPlanBody,
+  PlanControl: steerPlanBody,
+  FleetReport: reportFleetBody,
+  WaveRequest: planWaveBody,
+} as const;

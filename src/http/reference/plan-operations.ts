@@ -2,10 +2,9 @@
 
 import { z } from 'zod';
 import { LIMIT } from '../../contract/limit.ts';
-import { healthQuery, planQuery } from '../shape/plan-body.ts';
+import { healthQuery, planQuery } from '../shape/release-body.ts';
 import { ANSWER_SHAPES } from './answer-shape.ts';
-import { BODY_SHAPES } from './body-shape.ts';
-import { jsonAnswer, type Operation, type Parameters } from './operation.ts';
+import { BODY_SHAPES, jsonAnswer, type Operation, type Parameters } from './operation.ts';
 
 const { app, channel, version } = planQuery.shape;
 const RELEASE: Parameters = {

@@ -3,7 +3,12 @@
 import { z } from 'zod';
 import { LIMIT } from '../../contract/limit.ts';
 import { parseUrl } from '../../contract/parse-url.ts';
-import { RELEASE_STATUSES } from '../../contract/resource.ts';
+import {
+  RELEASE_STATUSES,
+  TARGET_OPERATORS,
+  type TargetExpression,
+  type TargetOperator,
+} from '../../contract/resource.ts';
 import {
   HAS_CONTROLS,
   hasControls,
@@ -13,6 +18,9 @@ import {
   turnsText,
 } from '../../contract/text.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
+import { refuseLabel } from '../../domain/fleet/labels.ts';
+import { isFailure } from '../../contract/failure.ts';
+import { readKind } from '../../domain/decision/artifact-format.ts';
 
 /**
  * Shape of a text of `min` to `max` characters that can be stored: PostgreSQL takes no NUL, and half a
@@ -143,7 +151,7 @@ export const systemVersionField = textField(LIMIT.systemVersionLengthMax).regex(
 );
 
 /** JSON object whose keys are read one by one: `z.record` would lose a key such as `__proto__`. */
-export const objectField = z.custom<Record<string, unknown>>(isPlainObject, {
+const objectField = z.custom<Record<string, unknown>>(isPlainObject, {
   error: 'Expected an object',
 });
 
@@ -153,4 +161,148 @@ function isPlainObject(value: unknown): boolean {
 
 function isHttpUrl(text: string): boolean {
   return /^https?:\/\/[^\s]+$/i.test(text) && parseUrl(text) !== undefined;
+}
+
+// Shape of the targeting object that callers send. Every mistake that could make a release reach other
+// devices than the publisher meant is refused here, when targeting is set: an update check validates nothing.
+
+const RESERVED_KEYS = new Set(['$version', '$platform', '$arch']);
+const VERSION_OPERATORS = new Set<TargetOperator>(['VersionGte', 'VersionLt']);
+const PRESENCE_OPERATORS = new Set<TargetOperator>(['Exists', 'DoesNotExist']);
+
+const valueField = textField(LIMIT.labelValueLengthMax, 0);
+const valuesField = z.array(valueField);
+
+/**
+ * Label rules, read key by key instead of through `z.record`: a key like `__proto__` must stay a key, because
+ * a lost label rule would offer the release to all devices.
+ */
+const matchLabelsField = objectField
+  .transform((record, context) => {
+    const entries: [string, string[]][] = [];
+    for (const [key, value] of Object.entries(record)) {
+      const reason = refuseKey(key);
+      if (reason !== undefined) context.addIssue({ code: 'custom', path: [key], message: reason });
+      const values = valuesField.min(1).safeParse(value);
+      if (values.success) entries.push([key, values.data]);
+      else context.addIssue({ code: 'custom', path: [key], message: 'Expected a list of values' });
+    }
+    return Object.fromEntries(entries);
+  })
+  .meta({
+    type: 'object',
+    additionalProperties: { type: 'array', items: { type: 'string' }, minItems: 1 },
+  });
+
+const expressionField = z
+  .strictObject({
+    key: textField(LIMIT.labelKeyLengthMax),
+    operator: z.enum(TARGET_OPERATORS),
+    values: valuesField.default([]),
+  })
+  .superRefine((expression, context) => {
+    const refusal = refuseExpression(expression);
+    if (refusal === undefined) return;
+    context.addIssue({ code: 'custom', path: [refusal.field], message: refusal.reason });
+  });
+
+/** Shape of a complete targeting object; parts left out are empty. */
+export const targetingField = z.strictObject({
+  matchLabels: matchLabelsField.default({}),
+  matchExpressions: z.array(expressionField).default([]),
+});
+
+type Refusal = { readonly field: keyof TargetExpression; readonly reason: string };
+
+function refuseExpression({ key, operator, values }: TargetExpression): Refusal | undefined {
+  if (key.startsWith('$') && !RESERVED_KEYS.has(key)) {
+    return { field: 'key', reason: 'Unknown reserved field' };
+  }
+  if (VERSION_OPERATORS.has(operator)) return refuseVersionTest(key, operator, values);
+  if (PRESENCE_OPERATORS.has(operator)) {
+    return values.length === 0
+      ? undefined
+      : { field: 'values', reason: `${operator} takes no values` };
+  }
+  if (values.length === 0) return { field: 'values', reason: 'Must have at least 1 item' };
+  // A typo in a version list would silently match nothing, or with NotIn everything.
+  if (key === '$version' && !values.every(isVersion)) {
+    return { field: 'values', reason: 'Invalid version' };
+  }
+  return undefined;
+}
+
+function refuseVersionTest(
+  key: string,
+  operator: TargetOperator,
+  values: readonly string[],
+): Refusal | undefined {
+  if (key !== '$version') return { field: 'key', reason: `${operator} applies to $version only` };
+  const [version, ...others] = values;
+  if (version === undefined || others.length > 0) {
+    return { field: 'values', reason: `${operator} takes exactly one version` };
+  }
+  return isVersion(version) ? undefined : { field: 'values', reason: 'Invalid version' };
+}
+
+function refuseKey(key: string): string | undefined {
+  if (!isStorable(key)) return NOT_STORABLE;
+  const refusal = refuseLabel('', key, '');
+  return refusal?.message.replace(/^: /, '');
+}
+
+function isVersion(text: string): boolean {
+  return parseVersion(text) !== undefined;
+}
+
+// Shapes of what a caller tells of a device, in bodies and in queries.
+
+export const deviceIdField = textField(LIMIT.deviceIdLengthMax);
+export const platformField = textField(LIMIT.artifactNameLengthMax);
+export const archField = platformField.optional();
+
+/** Kind of installation that a device was made by: what it can be offered. */
+export const bundleField = z.string().transform((text, context) => {
+  const kind = readKind('', text);
+  if (!isFailure(kind)) return kind;
+  context.addIssue({ code: 'custom', message: kind.message.replace(/^: /, '') });
+  return z.NEVER;
+});
+
+/** Version of a device in canonical form, by which the fleet is counted. */
+export const deviceVersionField = z.string().transform((text, context) => {
+  const version = parseVersion(text);
+  if (version !== undefined) return version.canonical;
+  context.addIssue({ code: 'custom', message: 'Invalid version' });
+  return z.NEVER;
+});
+
+/**
+ * Labels of a device, read key by key, so that no key is lost or misinterpreted: `__proto__` is a label like
+ * any other.
+ */
+export const labelsField = objectField
+  .transform((record, context) => {
+    const labels = new Map<string, string>();
+    const entries = Object.entries(record);
+    if (entries.length > LIMIT.labelCountMax) {
+      context.addIssue({ code: 'custom', message: `At most ${LIMIT.labelCountMax} labels` });
+    }
+    for (const [key, value] of entries) {
+      const reason = refuseEntry(key, value);
+      if (reason !== undefined) context.addIssue({ code: 'custom', path: [key], message: reason });
+      else labels.set(key, String(value));
+    }
+    return labels;
+  })
+  .meta({
+    type: 'object',
+    additionalProperties: { type: 'string' },
+    maxProperties: LIMIT.labelCountMax,
+  });
+
+function refuseEntry(key: string, value: unknown): string | undefined {
+  if (typeof value !== 'string') return 'Expected a string';
+  if (!isStorable(key) || !isStorable(value)) return NOT_STORABLE;
+  return refuseLabel('', key, value)?.message.replace(/^: /, '');
 }

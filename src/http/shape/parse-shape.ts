@@ -3,8 +3,7 @@
 
 import type { z } from 'zod';
 import { fail, invalidField, isFailure, type Outcome } from '../../contract/failure.ts';
-import type { BodyFailureKind } from '../body.ts';
-import type { Exchange } from '../exchange.ts';
+import type { BodyFailureKind, Exchange } from '../exchange.ts';
 
 /** Maximum length of a noted app, above that of every ref and id. */
 const APP_LENGTH_MAX = 100;

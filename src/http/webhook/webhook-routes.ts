@@ -26,8 +26,7 @@ import { isSignedWith, readWebhookSignature } from '../../publishing/webhook-sig
 import { integrationOf, type OpenWebhook, type Webhooks } from '../../publishing/webhooks.ts';
 import type { Ledger } from '../../store/ledger.ts';
 import type { NewDelivery } from '../../store/webhook-ledger.ts';
-import type { BodyFailureKind } from '../body.ts';
-import type { Exchange } from '../exchange.ts';
+import type { BodyFailureKind, Exchange } from '../exchange.ts';
 import { failureReply, jsonReply, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';
 import { readPayload, readReleaseEvent } from './read-release-event.ts';
