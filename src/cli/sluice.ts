@@ -9,17 +9,17 @@ import { addLocalCommands, type LocalCommands } from './local-commands.ts';
 const LOCAL: LocalCommands = {
   async diagnose(upstream) {
     // biome-ignore lint/style/noRestrictedImports: this command reaches the stores as the service does.
-    const { diagnose } = await import('../node/diagnose.ts');
+    const { diagnose } = await import('../node/doctor.ts');
     return diagnose(upstream);
   },
   async edge(upstream) {
     // biome-ignore lint/style/noRestrictedImports: this command is the edge itself.
-    const { runEdge } = await import('../node/edge.ts');
+    const { runEdge } = await import('../node/run-until-signal.ts');
     await runEdge(upstream);
   },
   async migrate() {
     // biome-ignore lint/style/noRestrictedImports: this command does a part of the start.
-    const { migrateSchema } = await import('../node/migrate-schema.ts');
+    const { migrateSchema } = await import('../node/doctor.ts');
     return migrateSchema(readConfig());
   },
 };

@@ -21,14 +21,11 @@ import { ExplainDecision } from '../serving/explain-decision.ts';
 import { guardChanges } from '../serving/guard-changes.ts';
 import { type Config, reachableHost } from '../settings/settings.ts';
 import { createMemoryEngine } from '../store/memory/memory-engine.ts';
-import { assembleAdmission } from './assemble-admission.ts';
-import { assembleConnectionLimit } from './assemble-connection-limit.ts';
-import { assembleCatalogs } from './catalogs.ts';
+import { assembleAdmission, assembleCatalogs } from './shared-parts.ts';
+import { assembleConnectionLimit, requestWatcher } from './observe-requests.ts';
 import { assembleConsole } from './console-side.ts';
-import { reloadable } from './reloadable.ts';
-import { requestWatcher } from './request-watcher.ts';
+import { reloadable, fromSetting, type Stores } from './stores.ts';
 import { Secrets } from './secrets.ts';
-import { fromSetting, type Stores } from './stores.ts';
 import { watchStores } from './watch-stores.ts';
 
 export type AdminOptions = {

@@ -15,12 +15,14 @@ import { createSpreadChange, type SpreadChange } from '../publishing/propagate-c
 import { guardChanges } from '../serving/guard-changes.ts';
 import type { Config } from '../settings/settings.ts';
 import type { Ledger } from '../store/ledger.ts';
-import { assembleAdmission, rememberRecorded } from './assemble-admission.ts';
-import { assembleCatalogs } from './catalogs.ts';
-import { reloadable } from './reloadable.ts';
-import type { Fleet } from './shared-parts.ts';
-import type { Stores } from './stores.ts';
-import { watchQueue } from './watch-queue.ts';
+import {
+  assembleAdmission,
+  rememberRecorded,
+  assembleCatalogs,
+  type Fleet,
+  watchQueue,
+} from './shared-parts.ts';
+import { reloadable, type Stores } from './stores.ts';
 import { watchStores } from './watch-stores.ts';
 
 export type Background = {

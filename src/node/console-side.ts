@@ -2,7 +2,13 @@
 // on an address of their own (ADMIN_LISTEN).
 
 import { fileURLToPath } from 'node:url';
-import type { ThrottleDependencies } from '../access/sign-in-limits.ts';
+import {
+  type ThrottleDependencies,
+  FailedSignIns,
+  KnownBrowsers,
+  SignInGate,
+  LoginThrottle,
+} from '../access/sign-in-limits.ts';
 import { EdgeTokens } from '../edge/server/edge-tokens.ts';
 import type { DeviceLabels } from '../fleet/device-labels.ts';
 import { ViewFleet, PurgeDevices } from '../fleet/fleet-views.ts';
@@ -23,13 +29,16 @@ import type { ExplainDecision } from '../serving/explain-decision.ts';
 import { type Config, consoleUrlOf } from '../settings/settings.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { LedgerCopies } from '../store/ledger-copies.ts';
-import { assembleAccounts } from './assemble-accounts.ts';
 import type { Secrets } from './secrets.ts';
+import { Accounts } from '../access/accounts.ts';
+import { argon2Hasher, Passwords } from '../access/passwords.ts';
+import { Members } from '../access/members.ts';
+import { PasswordResets } from '../access/password-resets.ts';
 
 /** Folder into which the build writes the console. */
 const CONSOLE_FOLDER = fileURLToPath(new URL('../console', import.meta.url));
 
-export type ConsoleOptions = {
+type ConsoleOptions = {
   readonly config: Config;
   readonly secrets: Secrets;
   readonly limits: ThrottleDependencies;
@@ -90,4 +99,28 @@ export function assembleConsole({
       freshnessSeconds: config.deviceFreshnessSeconds,
     }),
   ];
+}
+
+// Assembly of the operations on accounts and on memberships of organizations.
+
+/** Builds the account and member operations that the console's routes call. */
+function assembleAccounts(
+  config: Config,
+  secrets: Secrets,
+  stores: ThrottleDependencies & { readonly ledger: Ledger; readonly log: RareLog },
+) {
+  const { ledger, metrics, log } = stores;
+  const passwords = new Passwords(argon2Hasher);
+  const throttle = new LoginThrottle(stores);
+  const browsers = new KnownBrowsers(ledger);
+  const failed = new FailedSignIns(ledger, log);
+  const gate = new SignInGate({ ledger, passwords, throttle, browsers, failed, metrics });
+  const shared = { ledger, passwords, throttle, browsers, gate, now: Date.now };
+  const accounts = new Accounts({ ...shared, adminTokens: () => secrets.adminTokens });
+  const members = new Members({ ...shared, accounts });
+  const resets = new PasswordResets({ ...shared, accounts });
+  const areOrganizationsOpen = config.organizationsBy === 'anyone';
+  const consoleUrl = consoleUrlOf(config);
+  const { trustProxy } = config;
+  return { accounts, members, resets, consoleUrl, trustProxy, areOrganizationsOpen };
 }

@@ -37,9 +37,8 @@ import { sparkle } from '../updater/sparkle.ts';
 import { SQUIRREL_MAC, SQUIRREL_MSIX } from '../updater/squirrel-mac.ts';
 import { SQUIRREL_WINDOWS } from '../updater/squirrel-windows.ts';
 import { VELOPACK } from '../updater/velopack.ts';
-import { assembleCatalogs } from './catalogs.ts';
-import { requestWatcher } from './request-watcher.ts';
-import type { Fleet } from './shared-parts.ts';
+import { assembleCatalogs, type Fleet } from './shared-parts.ts';
+import { requestWatcher } from './observe-requests.ts';
 import type { ServingStores } from './stores.ts';
 
 export type DeviceSide = {

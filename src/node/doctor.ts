@@ -2,7 +2,29 @@
 
 import { accessSync, constants, readdirSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import { type Check, faulty, sound } from '../contract/diagnosis.ts';
+import { type Check, faulty, sound, type Diagnosis } from '../contract/diagnosis.ts';
+import { readUpstreamConfig, type UpstreamConfig } from '../settings/edge-settings.ts';
+import {
+  type Config,
+  ConfigError,
+  readConfig,
+  readNearSettings,
+  isLoopback,
+} from '../settings/settings.ts';
+import { examineEmbedded } from '../store/ledger/examine-embedded.ts';
+import { examinePostgres } from '../store/ledger/examine-ledger.ts';
+import { examineRedis } from '../store/redis/examine-redis.ts';
+import { readCredential, UpstreamClient, type UpstreamRefusal } from '../edge/upstream-client.ts';
+import { parseUrl } from '../contract/parse-url.ts';
+import { RememberedChannels } from '../serving/remembered-channels.ts';
+import { LastGoodFiles } from '../store/disk/last-good-files.ts';
+import type { Engine } from '../store/engine.ts';
+import type { SchemaChange } from '../store/ledger/migrate.ts';
+import { migrateLedger } from '../store/ledger/migrate-ledger.ts';
+import { createMemoryEngine } from '../store/memory/memory-engine.ts';
+import { createRedisEngine } from '../store/redis/redis-engine.ts';
+import { makeDataDirectory } from './data-directory.ts';
+import { fromSetting } from './stores.ts';
 
 const NAME = 'data-dir';
 /** Bits of a mode that let anybody but the owner in. */
@@ -79,4 +101,229 @@ function isThere(path: string): boolean {
     if ((error as NodeJS.ErrnoException).code === 'ENOTDIR') return false;
     throw error;
   }
+}
+
+// The command `sluice doctor`: examines the settings, the data directory and the stores that they name, with
+// short time limits, and changes nothing.
+
+/**
+ * Examines what the environment names; `upstream` takes the place of EDGE_UPSTREAM, as at the start of an
+ * edge. Never rejects for what it finds.
+ */
+export async function diagnose(
+  upstream?: string,
+  environment?: NodeJS.ProcessEnv,
+): Promise<Diagnosis> {
+  try {
+    const edge = readUpstreamConfig(upstream, environment);
+    const checks = edge === undefined ? await ofNode(environment) : await ofEdge(edge);
+    return { checks: [settingsCheck(environment), ...checks] };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return { checks: [faulty('settings', error.message)] };
+  }
+}
+
+function settingsCheck(environment?: NodeJS.ProcessEnv): Check {
+  const near = readNearSettings(environment).map(({ name, setting }) => `${name} (${setting}?)`);
+  if (near.length === 0) return sound('settings', 'can be read');
+  const names = near.join(', ');
+  return sound('settings', `can be read; these look like settings and are not: ${names}`);
+}
+
+async function ofEdge(config: UpstreamConfig): Promise<readonly Check[]> {
+  return [examineDataDirectory(config.dataDir), ...(await examineEdge(config.edge))];
+}
+
+async function ofNode(environment?: NodeJS.ProcessEnv): Promise<readonly Check[]> {
+  const config = readConfig(environment);
+  const [ledger, redis] = await Promise.all([examineLedger(config), examineEngine(config)]);
+  const directory = examineDataDirectory(config.dataDir);
+  return [...examineSettings(config), directory, ...ledger, ...redis];
+}
+
+async function examineLedger(config: Config): Promise<readonly Check[]> {
+  const { databaseUrl: url, dataDir } = config;
+  if (url === undefined) return examineEmbedded(dataDir);
+  const connections = config.databasePool * processesOf(config);
+  return tried('ledger', 'DATABASE_URL', () => examinePostgres({ url, connections }));
+}
+
+async function examineEngine({ redisUrl, redisPrefix }: Config): Promise<readonly Check[]> {
+  if (redisUrl === undefined) return [sound('redis', 'none: the hot state is in the process')];
+  return tried('redis', 'REDIS_URL', () => examineRedis({ url: redisUrl, prefix: redisPrefix }));
+}
+
+/** Turns the error of an address that cannot be used at all, which quotes nothing of it, into a check. */
+async function tried(
+  name: string,
+  variable: string,
+  examine: () => Promise<readonly Check[]>,
+): Promise<readonly Check[]> {
+  try {
+    return await examine();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return [faulty(name, `${variable}: ${reason}`)];
+  }
+}
+
+/** Returns how many processes of a node have connections to PostgreSQL. */
+function processesOf({ workers, redisUrl, adminListen }: Config): number {
+  if (redisUrl === undefined) return 1;
+  return workers + 1 + (adminListen === undefined ? 0 : 1);
+}
+
+// Examination of an edge for `sluice doctor`: whether its token has the right form, and whether the upstream
+// takes it, signs with the key that it carries, and has about the same time.
+
+const CALL_MS_MAX = 5000;
+/** Difference of the clocks above which check-ins of an edge that starts alone are dated wrongly. */
+const CLOCK_MS_MAX = 2000;
+
+const REFUSALS: Readonly<Record<UpstreamRefusal, string>> = {
+  revoked: 'it does not accept EDGE_TOKEN: make another with `sluice edge-token create`',
+  unsigned: 'its answer is not signed: is it a Sluice of this version?',
+  tampered:
+    'its answer is signed with another key: EDGE_TOKEN is of another service, or an older key',
+  malformed: 'its answer cannot be read: is it a Sluice of this version?',
+  replayed: 'its answer is an older one',
+  foreign: 'it is of another record than this edge has followed',
+};
+
+/** Examines the settings of an edge; never rejects. */
+export async function examineEdge({
+  upstream: url,
+  token,
+}: UpstreamConfig['edge']): Promise<readonly Check[]> {
+  if (token === undefined) return [faulty('edge-token', 'EDGE_TOKEN is not set')];
+  const credential = readCredential(token);
+  if (credential === undefined) {
+    return [faulty('edge-token', 'is not what `sluice edge-token create` has printed')];
+  }
+  let refusal: UpstreamRefusal | undefined;
+  const onRefused = (reason: UpstreamRefusal) => {
+    refusal = reason;
+  };
+  const client = new UpstreamClient({ url, credential, record: () => undefined, onRefused });
+  try {
+    const call = { method: 'GET', path: 'time', timeoutMs: CALL_MS_MAX } as const;
+    const begin = Date.now();
+    const proven = await client.call('time', call);
+    const at = proven?.answer.at ?? Number.NaN;
+    return [
+      sound('edge-token', 'has the right form'),
+      sound('upstream', 'answers, takes the token, and signs with its key'),
+      clockCheck((begin + Date.now()) / 2 - at),
+    ];
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const message = refusal === undefined ? reason : REFUSALS[refusal];
+    return [sound('edge-token', 'has the right form'), faulty('upstream', message)];
+  } finally {
+    client.close();
+  }
+}
+
+function clockCheck(aheadMs: number): Check {
+  const seconds = Math.round(aheadMs / 100) / 10;
+  return Math.abs(aheadMs) <= CLOCK_MS_MAX
+    ? sound('clock', 'about that of the upstream')
+    : faulty('clock', `is ${seconds} s ahead of that of the upstream: put it right`);
+}
+
+// Examination of the settings for `sluice doctor`: what the service would start with, and nobody should run.
+
+const SECRET_LENGTH_MIN = 32;
+/** Number of different characters below which a secret was typed, not drawn. */
+const SECRET_CHARACTERS_MIN = 8;
+
+/** Examines secrets and proxies. No message quotes a secret. */
+export function examineSettings(config: Config): readonly Check[] {
+  const { adminTokens, secretKeys } = config;
+  const isEmbedded = config.databaseUrl === undefined;
+  return [
+    secretCheck('admin-token', adminTokens, {
+      config,
+      none: isEmbedded
+        ? 'generated into DATA_DIR at the first start'
+        : 'none: no first owner can be created, and the command line cannot be used',
+    }),
+    secretCheck('secret-key', secretKeys, {
+      config,
+      none: isEmbedded
+        ? 'generated into DATA_DIR at the first start'
+        : 'none: webhooks cannot be enabled',
+    }),
+    proxyCheck(config),
+  ];
+}
+
+function secretCheck(
+  name: string,
+  values: readonly string[],
+  { config, none }: { readonly config: Config; readonly none: string },
+): Check {
+  if (values.length === 0) return sound(name, none);
+  const isWeak = values.some(
+    (value) => value.length < SECRET_LENGTH_MIN || new Set(value).size < SECRET_CHARACTERS_MIN,
+  );
+  const count = values.length === 1 ? '' : ` (${values.length} values)`;
+  if (!isWeak) return sound(name, `long enough${count}`);
+  // A short one on loopback is refused by nobody, although a proxy may stand in front.
+  return isPublic(config)
+    ? faulty(name, `can be guessed${count}: make one with openssl rand -hex 32`)
+    : sound(name, `can be guessed${count}, but only this machine reaches the service`);
+}
+
+/** Whether something leads here from other machines: the service itself, or a proxy in front of it. */
+function isPublic({ host, adminListen, publicUrl, adminUrl, trustProxy }: Config): boolean {
+  if (trustProxy > 0) return true;
+  const hosts = [host, adminListen?.host, hostOf(publicUrl), hostOf(adminUrl)];
+  return hosts.some((each) => each !== undefined && !isLoopback(each));
+}
+
+function hostOf(url: string | undefined): string | undefined {
+  return url === undefined ? undefined : parseUrl(url)?.hostname.replace(/^\[|\]$/g, '');
+}
+
+function proxyCheck({ publicUrl, trustProxy }: Config): Check {
+  const name = 'proxy';
+  if (trustProxy > 0) {
+    return sound(name, `TRUST_PROXY=${trustProxy}: as many proxies set X-Forwarded-For`);
+  }
+  // The service speaks no TLS, so something in front of it does.
+  return publicUrl?.startsWith('https:')
+    ? faulty(
+        name,
+        'PUBLIC_URL is https, so there is a proxy, but TRUST_PROXY is 0: all clients have one address, ' +
+          'and share its bounds',
+      )
+    : sound(name, 'none is trusted: clients have the addresses that they connect from');
+}
+
+// The command `sluice migrate`: brings the ledger that the settings name up to date.
+
+/**
+ * Migrates the ledger. Rejects with a `ConfigError`, in one line that names the setting, when the database
+ * cannot be reached, is newer than this program, or is not the one whose channels are remembered.
+ */
+export async function migrateSchema(config: Config): Promise<SchemaChange> {
+  const { databaseUrl, dataDir } = config;
+  if (databaseUrl === undefined) await fromSetting('DATA_DIR', () => makeDataDirectory(dataDir));
+  const engine = await fromSetting('REDIS_URL', () => openEngine(config));
+  const lastGood = new LastGoodFiles(dataDir, undefined, () => undefined);
+  try {
+    const memory = new RememberedChannels(lastGood, engine);
+    return await fromSetting(databaseUrl === undefined ? 'DATA_DIR' : 'DATABASE_URL', () =>
+      migrateLedger({ databaseUrl, dataDir, memory }),
+    );
+  } finally {
+    await engine.close();
+  }
+}
+
+function openEngine({ redisUrl, redisPrefix }: Config): Engine {
+  if (redisUrl === undefined) return createMemoryEngine();
+  return createRedisEngine({ url: redisUrl, prefix: redisPrefix, onFault: () => undefined });
 }

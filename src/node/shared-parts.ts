@@ -9,8 +9,18 @@ import { ActivityBroadcast } from '../fleet/live-activity.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Config } from '../settings/settings.ts';
-import { assembleAdmission, rememberRecorded } from './assemble-admission.ts';
 import type { ServingStores } from './stores.ts';
+import { RareLog } from '../observe/rare-log.ts';
+import { CatalogRefresher } from '../serving/catalog-refresher.ts';
+import { Catalogs } from '../serving/catalogs.ts';
+import { KnownChannels } from '../serving/known-channels.ts';
+import { KnownChannelsPoll } from '../serving/known-channels-poll.ts';
+import { LedgerRewind } from '../serving/ledger-recovery.ts';
+import { SharedSnapshots } from '../serving/shared-snapshots.ts';
+import { Admission, RecordedDevices } from '../fleet/admission.ts';
+import { DELETED_REVISION } from '../store/deleted-revision.ts';
+import type { Engine } from '../store/engine.ts';
+import type { ServingLedger } from '../store/serving-ledger.ts';
 
 export type Fleet = {
   readonly labels: DeviceLabels;
@@ -55,4 +65,97 @@ export function assembleFleet(
       await checkIns.stop();
     },
   };
+}
+
+// Assembly of the catalogs of a process: where they are kept, and what keeps them up to date.
+
+type CatalogParts = {
+  readonly known: KnownChannels;
+  readonly knownPoll: KnownChannelsPoll;
+  readonly catalogs: Catalogs;
+  readonly refresher: CatalogRefresher;
+};
+
+/** Builds the catalogs; nothing runs yet. `clock` tells the ledger's time. */
+export function assembleCatalogs(
+  log: Log,
+  metrics: Metrics,
+  stores: ServingStores,
+  clock: Pick<LedgerClock, 'now'>,
+): CatalogParts {
+  const { ledger, engine, lastGood, memory, report } = stores;
+  const shared = new SharedSnapshots(engine, metrics);
+  const parts = { ledger, engine, lastGood, shared, report, log: new RareLog(log), metrics };
+  const rewind = new LedgerRewind(parts);
+  const known = new KnownChannels(parts);
+  const catalogs = new Catalogs({ ...parts, known, rewind, memory });
+  return {
+    known,
+    knownPoll: new KnownChannelsPoll(known),
+    catalogs,
+    refresher: new CatalogRefresher({
+      ...{ ...parts, catalogs, rewind, log },
+      now: () => clock.now(),
+    }),
+  };
+}
+
+// Assembly of the bounds under which checks bring new devices to the record.
+
+/** Builds the admission of new devices; `recorded` is for processes that record or note those of checks. */
+export function assembleAdmission(
+  config: Config,
+  ledger: ServingLedger,
+  log: Log,
+  recorded?: RecordedDevices,
+): Admission {
+  return new Admission({
+    ledger,
+    bounds: {
+      perNetwork: config.newDevicesPerAddressPerMinute,
+      perApp: config.newDevicesPerAppPerMinute,
+    },
+    trustedProxies: config.trustProxy,
+    log,
+    ...(recorded === undefined ? {} : { recorded }),
+  });
+}
+
+/** Builds the memory of devices that are on record; it forgets those that the ledger has deleted. */
+export function rememberRecorded(engine: Pick<Engine, 'onLabels'>): RecordedDevices {
+  const recorded = new RecordedDevices();
+  engine.onLabels(
+    (news) => {
+      for (const each of news) if (each.revision === DELETED_REVISION) recorded.forget(each);
+    },
+    () => recorded.clear(),
+  );
+  return recorded;
+}
+
+// Figures of check-ins that wait, in the queue of a node or in the journal of an edge.
+
+type Waiting = {
+  readonly entries: () => number;
+  readonly bytes: () => number;
+  readonly ageMs: () => number;
+};
+
+/** Registers the figures, which are read when they are asked for. */
+export function watchQueue(metrics: Metrics, { entries, bytes, ageMs }: Waiting): void {
+  metrics.gauge(
+    'sluice_check_in_queue_entries',
+    'Batches of check-ins that wait to be recorded',
+    entries,
+  );
+  metrics.gauge(
+    'sluice_check_in_queue_bytes',
+    'Bytes of the check-ins that wait to be recorded',
+    bytes,
+  );
+  metrics.gauge(
+    'sluice_check_in_queue_seconds',
+    'Age of the oldest check-in that was taken and is not recorded',
+    () => Math.round(ageMs() / 100) / 10,
+  );
 }

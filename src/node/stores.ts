@@ -8,7 +8,7 @@ import type { Tracing } from '../observe/tracing.ts';
 import type { RefusalOf } from '../serving/node-health.ts';
 import { RememberedChannels } from '../serving/remembered-channels.ts';
 import { type Config, ConfigError } from '../settings/settings.ts';
-import { LastGoodFiles } from '../store/disk/last-good-files.ts';
+import { LastGoodFiles, type DiskFault } from '../store/disk/last-good-files.ts';
 import type { Engine } from '../store/engine.ts';
 import type { LastGood } from '../store/last-good.ts';
 import { refuseBadAddress } from '../store/ledger/hosts-pool.ts';
@@ -19,12 +19,13 @@ import type { LedgerReport } from '../store/ledger-identity.ts';
 import type { RememberedChannel } from '../store/ledger-memory.ts';
 import { parseTarget } from '../store/redis/target.ts';
 import type { ServingLedger } from '../store/serving-ledger.ts';
-import { makeDataDirectory } from './data-directory.ts';
-import { EmbeddedCopies } from './embedded-copies.ts';
-import { LoggedLedgerReport } from './ledger-report.ts';
+import { makeDataDirectory, keepOwnerOnly } from './data-directory.ts';
 import { openEngine } from './open-engine.ts';
-import { keepOwnerOnly } from './owner-only.ts';
-import { tellDiskFaults } from './tell-disk-faults.ts';
+import { copyFileSync, existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { type Failure, fail } from '../contract/failure.ts';
+import { markCopied } from '../store/ledger/refuse-recreation.ts';
+import type { Secrets } from './secrets.ts';
 
 export type Stores = {
   readonly ledger: Ledger;
@@ -205,4 +206,175 @@ export async function refuseBadAddresses(
   if (next !== former) {
     throw new ConfigError('REDIS_URL: another database number needs a restart of every node');
   }
+}
+
+// What the ledger tells about its database, in the log and in the figures. What lasts is told once a minute.
+
+/** What an operator can do about a database that is not the record. */
+const FOREIGN_REMEDY =
+  'Mount or name the right database: it is used as soon as it is there. To start anew with this ' +
+  'one, stop all nodes, remove the keys of Sluice from Redis and the folder "snapshots" from ' +
+  'DATA_DIR, and start them.';
+/** Maximum number of channels that a line names. */
+const NAMES_MAX = 20;
+
+type LedgerReportOptions = {
+  /** Whether this process serves devices: those that do tell of lost channels, which they had. */
+  readonly isServing: boolean;
+  /** Forgets lost channels; returns those that were not lost before. */
+  readonly onLost: (channels: readonly RememberedChannel[]) => readonly RememberedChannel[];
+  /** Called when a database is admitted as the record of a name, for certain or not. */
+  readonly onAdmitted: (record: string, isSettled: boolean) => void;
+  /** Called when the database turns out not to be the record. */
+  readonly onForeign: () => void;
+};
+
+export class LoggedLedgerReport implements LedgerReport {
+  private readonly metrics: Metrics;
+  private readonly log: Log;
+  private readonly warnings: RareLog;
+  private readonly errors: RareLog;
+  private readonly options: LedgerReportOptions;
+  private isForeignNow = false;
+
+  constructor(metrics: Metrics, log: Log, options: LedgerReportOptions) {
+    this.metrics = metrics;
+    this.log = log;
+    this.warnings = new RareLog(log);
+    this.errors = new RareLog({
+      warn: (details: object, message?: string) => log.error(details, message),
+    });
+    this.options = options;
+    metrics.gauge(
+      'sluice_ledger_foreign',
+      'Whether the database is not the record that is remembered: 1, or 0',
+      () => (this.isForeignNow ? 1 : 0),
+    );
+  }
+
+  /** Whether the database is not the record. */
+  get isForeign(): boolean {
+    return this.isForeignNow;
+  }
+
+  fault(error: unknown): void {
+    this.warnings.warnAbout('ledger', { err: error }, 'ledger fault');
+  }
+
+  refused(error: unknown): void {
+    this.metrics.faults.add('ledger-refused');
+    this.errors.warnAbout(
+      'ledger',
+      { err: error },
+      'the database cannot be used, what is known is served',
+    );
+  }
+
+  foreign(count: number): void {
+    this.isForeignNow = true;
+    this.metrics.faults.add('ledger-foreign');
+    this.errors.warnAbout(
+      'ledger',
+      { channels: count, remedy: FOREIGN_REMEDY },
+      'the database is not the record that DATA_DIR or Redis remember',
+    );
+    this.options.onForeign();
+  }
+
+  unmarked(error: unknown): void {
+    this.log.warn({ err: error }, 'DATA_DIR could not be marked as used');
+  }
+
+  admitted(record: string, isSettled: boolean): void {
+    this.isForeignNow = false;
+    this.options.onAdmitted(record, isSettled);
+  }
+
+  raised(epoch: number, details: Readonly<Record<string, unknown>>): void {
+    this.metrics.ledgerRewinds.add('epoch-raised');
+    this.log.error({ ...details, epoch }, 'the ledger went back or moved: all nodes follow it');
+  }
+
+  lost(channels: readonly RememberedChannel[]): void {
+    const news = this.options.onLost(channels);
+    if (!this.options.isServing || news.length === 0) return;
+    this.metrics.ledgerRewinds.add('channel-lost', news.length);
+    const names = news.slice(0, NAMES_MAX).map(({ appRef, channel }) => `${appRef}/${channel}`);
+    this.log.error({ channels: names, count: news.length }, 'the ledger has lost channels');
+  }
+}
+
+// What the disk refuses, or has lost, of what is served while no store answers.
+
+/** Returns a listener that counts faults of the disk, and logs them now and then. */
+export function tellDiskFaults(metrics: Metrics, log: Log): (fault: DiskFault) => void {
+  const rareLog = new RareLog(log);
+  return ({ doing, path, error }) => {
+    metrics.faults.add('disk');
+    const message =
+      doing === 'read'
+        ? 'last known state on disk could not be read'
+        : 'last known state could not be written to disk';
+    rareLog.warn({ err: error, file: path }, message);
+  };
+}
+
+// Copies of the embedded ledger for `sluice backup`. One at a time lies in the data directory: whoever takes
+// a backup packs and removes it.
+
+/** Milliseconds after which a copy that nobody has removed was broken off. */
+const ABANDONED_MS = 10 * 60_000;
+/** What belongs to the database: its marker, and the secrets without which it is of little use. */
+const BESIDE = ['ledger.used', 'admin-token', 'secret-key'];
+
+export class EmbeddedCopies implements LedgerCopies {
+  private readonly dataDir: string;
+  private readonly copyLedger: ((directory: string) => Promise<void>) | undefined;
+
+  /** Without `copyLedger`, which copies the files of the database, the ledger is not embedded. */
+  constructor(dataDir: string, copyLedger: ((directory: string) => Promise<void>) | undefined) {
+    this.dataDir = resolve(dataDir);
+    this.copyLedger = copyLedger;
+  }
+
+  async make(): Promise<{ readonly directory: string } | Failure<'notEmbedded' | 'backupRunning'>> {
+    if (this.copyLedger === undefined) return fail('notEmbedded');
+    const directory = join(this.dataDir, 'backup');
+    const madeAt = statSync(directory, { throwIfNoEntry: false })?.mtimeMs;
+    if (madeAt !== undefined) {
+      if (Date.now() - madeAt < ABANDONED_MS) return fail('backupRunning');
+      rmSync(directory, { recursive: true, force: true });
+    }
+    mkdirSync(directory, { mode: 0o700 });
+    try {
+      await this.copyLedger(join(directory, 'ledger'));
+      markCopied(join(directory, 'ledger'));
+      for (const name of BESIDE) {
+        const path = join(this.dataDir, name);
+        if (existsSync(path)) copyFileSync(path, join(directory, name));
+      }
+    } catch (error) {
+      rmSync(directory, { recursive: true, force: true });
+      throw error;
+    }
+    return { directory };
+  }
+}
+
+// Change of the settings of a process while it runs: its secrets, and the addresses of its stores.
+
+/** Returns a function that makes a process use other settings. It never rejects; a failure is logged. */
+export function reloadable(
+  log: Log,
+  secrets: Pick<Secrets, 'use'> | undefined,
+  stores: Pick<Stores, 'use'>,
+): (config: Config) => Promise<void> {
+  return async (config) => {
+    try {
+      await secrets?.use(config);
+      await stores.use(config);
+    } catch (error) {
+      log.error({ err: error }, 'changed settings could not be taken over');
+    }
+  };
 }

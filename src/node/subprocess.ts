@@ -8,9 +8,9 @@ import { createLog, type Log } from '../observe/log.ts';
 import { Metrics } from '../observe/metrics.ts';
 import { ParentLink } from '../process/parent-link.ts';
 import { type Config, type FileValues, readConfig } from '../settings/settings.ts';
-import type { CallsToProcess, CallsToSupervisor } from './calls-to-process.ts';
-import { NodeLink } from './node-link.ts';
-import type { Service } from './service.ts';
+import type { CallsToProcess, CallsToSupervisor } from './supervised-process.ts';
+import { NodeLink } from './node-calls.ts';
+import type { Service } from './serving-process.ts';
 import { version } from './version.ts';
 
 type Running = Pick<Service, 'stop' | 'reload'> &
@@ -60,7 +60,7 @@ async function startWorker(
   log: Log,
   worker: { number: number; port: number },
 ): Promise<Running> {
-  const { composeService } = await import('./service.ts');
+  const { composeService } = await import('./serving-process.ts');
   return composeService(config, log, {
     metrics,
     readMetrics: () => node.metrics(),
