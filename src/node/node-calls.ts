@@ -14,7 +14,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { SharedCall } from '../flow/shared-call.ts';
 import { SoleCall } from '../flow/sole-call.ts';
 import { withinTime } from '../flow/within-time.ts';
-import type { ParentLink } from '../process/parent-link.ts';
+import type { ParentLink } from '../process/child-process.ts';
 import { joinMetrics } from '../observe/join-metrics.ts';
 
 /** Longest wait for a process to tell whether it can decide. */

@@ -6,7 +6,7 @@ import { constants, setPriority } from 'node:os';
 import { exitOnBug } from '../observe/exit-on-bug.ts';
 import { createLog, type Log } from '../observe/log.ts';
 import { Metrics } from '../observe/metrics.ts';
-import { ParentLink } from '../process/parent-link.ts';
+import { ParentLink } from '../process/child-process.ts';
 import { type Config, type FileValues, readConfig } from '../settings/settings.ts';
 import type { CallsToProcess, CallsToSupervisor } from './supervised-process.ts';
 import { NodeLink } from './node-calls.ts';

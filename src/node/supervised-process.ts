@@ -6,8 +6,7 @@ import { withinTime } from '../flow/within-time.ts';
 import type { ProcessMetrics } from '../observe/join-metrics.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import { ChildService } from '../process/child-process.ts';
-import type { ForkedChild } from '../process/forked-child.ts';
+import { ChildService, type ForkedChild } from '../process/child-process.ts';
 import type { StoreName } from '../observe/store-health.ts';
 
 /** Maximum number of news on their way to a process. */

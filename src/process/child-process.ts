@@ -7,8 +7,7 @@
 
 import { type BackOff, backOffMs } from '../flow/back-off.ts';
 import { pause } from '../flow/pause.ts';
-import type { Calls } from './calls.ts';
-import { type ChildProgram, ForkedChild } from './forked-child.ts';
+import { type ChildProcess, type ForkOptions, fork } from 'node:child_process';
 
 const BACK_OFF: BackOff = { minMs: 100, maxMs: 5000 };
 /** Time of work after which the end of a child counts as a first failure: such a child was able to work. */
@@ -23,7 +22,7 @@ export type ChildEnd = {
   readonly restartInMs: number;
 };
 
-export type ChildServiceOptions<Down extends Calls, Up extends Calls> = {
+type ChildServiceOptions<Down extends Calls, Up extends Calls> = {
   /** Name of the child in messages, such as `worker 2`. */
   readonly name: string;
   readonly program: ChildProgram;
@@ -128,5 +127,283 @@ export class ChildService<Down extends Calls, Up extends Calls> {
     clearTimeout(tooLate);
     await starting;
     return { how, startError, workedMs: performance.now() - readyAt };
+  }
+}
+
+// One end of a channel on which two processes call each other. Answers are matched to calls by number.
+
+type CallChannelOptions<In extends Calls> = {
+  /** Throws when a message cannot be copied to the other process. */
+  readonly send: (message: CallMessage | AnswerMessage) => void;
+  /** Answers a call of the other end. */
+  readonly answer: (call: In['call']) => Promise<In['answer']>;
+};
+
+/** End of a channel. `Out` are the calls that it makes, `In` those that it answers. */
+class CallChannel<Out extends Calls, In extends Calls> {
+  private readonly options: CallChannelOptions<In>;
+  /**
+   * Resolvers of the unanswered calls, by call id. Callers bound their number, as they make few calls at a
+   * time.
+   */
+  private readonly pending = new Map<number, (answer: Out['answer'] | undefined) => void>();
+  private lastId = 0;
+  private isClosed = false;
+
+  constructor(options: CallChannelOptions<In>) {
+    this.options = options;
+  }
+
+  /**
+   * Returns the other end's answer; undefined when that end closes first. Rejects if the call cannot be
+   * copied.
+   */
+  call(call: Out['call']): Promise<Out['answer'] | undefined> {
+    if (this.isClosed) return Promise.resolve(undefined);
+    const id = ++this.lastId;
+    return new Promise((resolve) => {
+      this.options.send({ kind: 'call', id, call });
+      this.pending.set(id, resolve);
+    });
+  }
+
+  /** Handles a message of the other end. */
+  receive(message: CallMessage | AnswerMessage): void {
+    if (message.kind === 'call') {
+      void this.answerCall(message);
+    } else {
+      this.pending.get(message.id)?.(message.answer as Out['answer']);
+      this.pending.delete(message.id);
+    }
+  }
+
+  /** Resolves all unanswered calls with undefined, because the other end is gone. */
+  close(): void {
+    this.isClosed = true;
+    for (const resolve of this.pending.values()) resolve(undefined);
+    this.pending.clear();
+  }
+
+  private async answerCall({ id, call }: CallMessage): Promise<void> {
+    const answer = await this.options.answer(call as In['call']);
+    this.options.send({ kind: 'answer', id, answer });
+  }
+}
+
+// Types of the calls on a child process's channel, one for each direction.
+
+/** Calls in one direction, and their answers: plain values that can be copied to another process. */
+type Calls = { readonly call: unknown; readonly answer: unknown };
+
+/** Type of a direction in which no calls are made. */
+export type NoCalls = { readonly call: never; readonly answer: undefined };
+
+// One child process from its start to its end, as the process that forked it sees it.
+//
+//   starting ──ready──▶ working ──▶ ended      A process that refuses to start, that is killed, or whose
+//       └──refused / killed / crashed──▲       parent is gone ends in every state.
+
+type ChildProgram = {
+  readonly modulePath: string;
+  readonly args: readonly string[];
+  /** Flags, environment and streams of the process. */
+  readonly options: Pick<ForkOptions, 'execArgv' | 'env' | 'stdio'>;
+};
+
+/** Child process. `Down` are the calls to the child, `Up` those that it makes. */
+export class ForkedChild<Down extends Calls, Up extends Calls> {
+  /** Resolves when the child is ready to work; rejects, with the reason in one line, when it cannot start. */
+  readonly ready: Promise<void>;
+  /** Resolves when the process has ended, with its signal or exit code as text. */
+  readonly ended: Promise<string>;
+  private readonly process: ChildProcess;
+  private readonly channel: CallChannel<Down, Up>;
+
+  /** `name` names the child in the reason why it did not start. */
+  constructor(
+    name: string,
+    program: ChildProgram,
+    answer: (call: Up['call']) => Promise<Up['answer']>,
+  ) {
+    const { modulePath, args, options } = program;
+    this.process = fork(modulePath, [...args], { ...options, serialization: 'advanced' });
+    this.channel = new CallChannel({ send: (message) => this.send(message), answer });
+    this.ended = this.awaitEnd();
+    this.ready = this.awaitReady(name);
+    this.process.on('message', (message: MessageToParent) => {
+      if (message.kind === 'call' || message.kind === 'answer') this.channel.receive(message);
+    });
+  }
+
+  /**
+   * Returns the child's answer; undefined when the child ends first. Rejects if the call cannot be copied to
+   * it.
+   */
+  call(call: Down['call']): Promise<Down['answer'] | undefined> {
+    return this.channel.call(call);
+  }
+
+  /** Lets the child finish its work, and resolves when it has ended; false when it had to be killed. */
+  async stop(waitMsMax: number): Promise<boolean> {
+    let isInTime = true;
+    const timer = setTimeout(() => {
+      isInTime = false;
+      this.kill();
+    }, waitMsMax);
+    this.send({ kind: 'stop' });
+    await this.ended;
+    clearTimeout(timer);
+    return isInTime;
+  }
+
+  kill(): void {
+    this.process.kill('SIGKILL');
+  }
+
+  private awaitEnd(): Promise<string> {
+    const ended = new Promise<string>((resolve) => {
+      this.process.once('exit', (code, signal) => {
+        const how = signal ?? `code ${code}`;
+        // The last messages of the process, such as why it cannot start, may still be in the channel.
+        if (this.process.connected) this.process.once('disconnect', () => resolve(how));
+        else resolve(how);
+      });
+      this.process.on('error', (error) => {
+        // Without an id the process never started. A process that did start also reports `exit`.
+        if (this.process.pid === undefined) resolve(error.message);
+      });
+    });
+    return ended.then((how) => {
+      this.channel.close();
+      return how;
+    });
+  }
+
+  private awaitReady(name: string): Promise<void> {
+    const ready = new Promise<void>((resolve, reject) => {
+      this.process.on('message', (message: MessageToParent) => {
+        if (message.kind === 'ready') resolve();
+        if (message.kind === 'refused') reject(new Error(message.reason));
+      });
+      void this.ended.then((how) =>
+        reject(new Error(`${name} ended before it was ready (${how})`)),
+      );
+    });
+    // A caller may wait for `ended` only, which tells the same; the rejection must not count as unhandled
+    // then.
+    ready.catch(() => undefined);
+    return ready;
+  }
+
+  /** Sends a message. One to a process that is ending is lost; its end resolves the unanswered calls. */
+  private send(message: MessageToChild): void {
+    if (!this.process.connected) return;
+    this.process.send(message, (error) => {
+      if (error !== null) this.kill();
+    });
+  }
+}
+
+// Messages between a child process and its parent. Each end may call the other and answers its calls; the
+// child reports how its start went, and the parent asks it to stop.
+
+type CallMessage = {
+  readonly kind: 'call';
+  readonly id: number;
+  readonly call: unknown;
+};
+
+type AnswerMessage = {
+  readonly kind: 'answer';
+  readonly id: number;
+  readonly answer: unknown;
+};
+
+type MessageToChild =
+  | CallMessage
+  | AnswerMessage
+  /** Asks the child to finish its work and end. */
+  | { readonly kind: 'stop' };
+
+type MessageToParent =
+  | CallMessage
+  | AnswerMessage
+  /** Reports that the child is ready to work. */
+  | { readonly kind: 'ready' }
+  /** Reports that the child cannot start and ends; the reason is one line. */
+  | { readonly kind: 'refused'; readonly reason: string };
+
+// End of the channel in the child process, to the process that started it.
+//
+// The child ends when its parent tells it to, or at once when the parent is gone. It ignores signals to the
+// process group (Ctrl-C, a service manager), because the parent decides when its children end, and in which
+// order.
+
+type ChildWork<Down extends Calls> = {
+  /** Starts the work; rejects, with a reason of one line, when that is not possible. */
+  readonly start: () => Promise<void>;
+  /** Finishes the work in flight; it may be called while `start` runs. The process ends after it. */
+  readonly stop: () => Promise<void>;
+  /** Answers the parent's calls, also while `start` runs. */
+  readonly answer: (call: Down['call']) => Promise<Down['answer']>;
+};
+
+/** Link to the parent. `Down` are the calls that the parent makes, `Up` those to it. */
+export class ParentLink<Down extends Calls, Up extends Calls> {
+  private readonly work: ChildWork<Down>;
+  private readonly channel: CallChannel<Up, Down>;
+
+  /** Ends the process when it was not started by a parent, or when the parent is gone already. */
+  constructor(work: ChildWork<Down>) {
+    if (process.send === undefined) {
+      process.stderr.write('sluice: this part of the service is started by the service itself\n');
+      process.exit(2);
+    }
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+      process.on(signal, () => undefined);
+    process.on('disconnect', () => process.exit(0));
+    if (!process.connected) process.exit(0);
+    this.work = work;
+    this.channel = new CallChannel({
+      send: (message) => void this.send(message),
+      answer: work.answer,
+    });
+  }
+
+  /**
+   * Starts the work and reports to the parent that it has started. A failed start is reported and ends the
+   * process.
+   */
+  async run(): Promise<void> {
+    process.on('message', (message: MessageToChild) => {
+      if (message.kind === 'stop') void this.stop();
+      else this.channel.receive(message);
+    });
+    try {
+      await this.work.start();
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      await this.send({ kind: 'refused', reason });
+      process.exit(1);
+    }
+    await this.send({ kind: 'ready' });
+  }
+
+  /** Returns the parent's answer. */
+  call(call: Up['call']): Promise<Up['answer'] | undefined> {
+    return this.channel.call(call);
+  }
+
+  private async stop(): Promise<void> {
+    await this.work.stop();
+    process.exit(0);
+  }
+
+  /** Sends a message; resolves when it is written, or when the parent is gone. */
+  private send(message: MessageToParent): Promise<void> {
+    return new Promise((resolve) => {
+      if (!process.connected || process.send === undefined) return resolve();
+      process.send(message, undefined, undefined, () => resolve());
+    });
   }
 }

@@ -9,8 +9,8 @@ import {
   type DirectoryLock,
   type LockTimes,
   lockDirectory,
+  describeHolder,
 } from '../../src/process/directory-lock.ts';
-import { describeHolder } from '../../src/process/lock-holder.ts';
 import { eventually } from '../support/eventually.ts';
 import { startProcess } from '../support/server-process.ts';
 

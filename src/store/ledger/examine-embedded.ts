@@ -4,7 +4,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Check, faulty, sound } from '../../contract/diagnosis.ts';
-import { isHolderAlive, isOfThisHost, readHolder } from '../../process/lock-holder.ts';
+import { isHolderAlive, isOfThisHost, readHolder } from '../../process/directory-lock.ts';
 import { directoryIn } from './open-ledger.ts';
 import { openPgliteDatabase } from './pglite-database.ts';
 import { refuseRecreation } from './refuse-recreation.ts';

@@ -2,8 +2,7 @@
 // has ended; the process that is started after it gets a new connection.
 
 import { Unavailable } from '../../contract/unavailable.ts';
-import type { NoCalls } from '../../process/calls.ts';
-import type { ForkedChild } from '../../process/forked-child.ts';
+import type { NoCalls, ForkedChild } from '../../process/child-process.ts';
 import type { Connection } from './database.ts';
 import type { CallsToPglite, PgliteErrorFields, PgliteRequest } from './pglite-request.ts';
 import { sqlStateKind } from './sql-state-kind.ts';

@@ -7,9 +7,12 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Unavailable } from '../../contract/unavailable.ts';
 import { ConcurrencyLimit } from '../../flow/concurrency-limit.ts';
-import type { NoCalls } from '../../process/calls.ts';
-import { type ChildEnd, ChildService } from '../../process/child-process.ts';
-import type { ForkedChild } from '../../process/forked-child.ts';
+import {
+  type NoCalls,
+  type ChildEnd,
+  ChildService,
+  type ForkedChild,
+} from '../../process/child-process.ts';
 import { ConnectedDatabase } from './connected-database.ts';
 import type { Database } from './database.ts';
 import { PgliteConnection } from './pglite-connection.ts';

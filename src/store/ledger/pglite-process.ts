@@ -8,9 +8,8 @@
 import { mkdirSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import { PGlite } from '@electric-sql/pglite';
-import type { NoCalls } from '../../process/calls.ts';
+import { type NoCalls, ParentLink } from '../../process/child-process.ts';
 import { lockDirectory } from '../../process/directory-lock.ts';
-import { ParentLink } from '../../process/parent-link.ts';
 import { fillFromTemplate } from './fill-from-template.ts';
 import type {
   CallsToPglite,
