@@ -18,12 +18,10 @@ import { metricsRoutes, type ReadMetrics, rootRoute } from '../http/health-route
 import type { NotesRenderer } from '../http/notes/notes-renderer.ts';
 import type { Route } from '../http/router.ts';
 import type { RareLog } from '../observe/rare-log.ts';
-import { Administer } from '../publishing/administer.ts';
+import { Administer, ViewConsole } from '../publishing/administer.ts';
 import type { RehearseChange } from '../publishing/dry-run.ts';
 import type { SpreadChange } from '../publishing/propagate-change.ts';
-import { ResealSecrets } from '../publishing/reseal-secrets.ts';
-import { ViewConsole } from '../publishing/view-console.ts';
-import type { Webhooks } from '../publishing/webhooks.ts';
+import { ResealSecrets, type Webhooks } from '../publishing/webhooks.ts';
 import { CountMatching } from '../serving/count-matching.ts';
 import type { ExplainDecision } from '../serving/explain-decision.ts';
 import { type Config, consoleUrlOf } from '../settings/settings.ts';

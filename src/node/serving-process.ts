@@ -25,8 +25,13 @@ import type { Metrics } from '../observe/metrics.ts';
 import { RareLog } from '../observe/rare-log.ts';
 import type { Tracing } from '../observe/tracing.ts';
 import { RehearseChange } from '../publishing/dry-run.ts';
-import { createSpreadChange, type SpreadChange } from '../publishing/propagate-change.ts';
-import { followChanges, spreadInNode, type TellNode } from '../publishing/spread-in-node.ts';
+import {
+  createSpreadChange,
+  type SpreadChange,
+  followChanges,
+  spreadInNode,
+  type TellNode,
+} from '../publishing/propagate-change.ts';
 import { Webhooks } from '../publishing/webhooks.ts';
 import type { CatalogRefresher } from '../serving/catalog-refresher.ts';
 import { MeasureEffect } from '../serving/dry-run-effect.ts';

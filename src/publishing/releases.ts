@@ -1,6 +1,6 @@
 // Serving control: one atomic call that may change targets, rollout and status of a release.
 
-import type { Principal } from '../access/api-keys.ts';
+import type { Principal, Caller } from '../access/api-keys.ts';
 import {
   type Failure,
   fail,
@@ -9,18 +9,28 @@ import {
   type Outcome,
   type UnknownRelease,
 } from '../contract/failure.ts';
-import type { ServingState } from '../contract/resource.ts';
+import type { ServingState, Release, WithdrawnRelease } from '../contract/resource.ts';
 import {
   applyServingChange,
   type Serving,
   type ServingChange,
 } from '../domain/release/serving-change.ts';
-import type { Ledger } from '../store/ledger.ts';
+import type {
+  Ledger,
+  NewRelease,
+  PublishObstacle,
+  NewPromotion,
+  ReleaseFilter,
+} from '../store/ledger.ts';
 import type { ReleaseName } from '../store/release-name.ts';
 import type { SpreadChange } from './propagate-change.ts';
+import type { RepeatableCall } from '../store/repeatable-call.ts';
+import type { WithdrawalObstacle } from '../domain/release/withdrawal.ts';
+import type { RolloutPlan } from '../contract/rollout-plan.ts';
+import type { PlanDefinition } from '../domain/rollout/plan-state.ts';
 
 /** State that the author of a change has seen. */
-export type SeenServing = Pick<Serving, 'status' | 'rolloutPct'>;
+type SeenServing = Pick<Serving, 'status' | 'rolloutPct'>;
 
 /**
  * Changes the serving state of a release, as far as `applyServingChange` allows it. A change whose author has
@@ -70,4 +80,104 @@ function refuseMoved(
   if (status === seen.status && rolloutPct === seen.rolloutPct) return undefined;
   const now = `${status.replace('_', ' ')}, at ${rolloutPct} %`;
   return fail('changedMeanwhile', `Somebody changed this release meanwhile: it is ${now}`);
+}
+
+// Publishing of a release: it is recorded with its audit entry, then served by every node.
+
+export type PublishedRelease = {
+  readonly release: Release;
+  /** Whether an earlier call with the same idempotency key published it. */
+  readonly isRepeated: boolean;
+};
+
+/** Publishes a release, and returns once this node serves it. */
+export async function publishRelease(
+  ledger: Ledger,
+  spread: SpreadChange,
+  caller: Principal,
+  release: NewRelease,
+  call?: RepeatableCall,
+): Promise<Outcome<PublishedRelease, 'unknownChannel' | PublishObstacle | LostRight>> {
+  const { reach, actor } = caller;
+  const published = await ledger.publishRelease(reach, release, actor, call);
+  if (isFailure(published)) return published;
+  const { value, changed, isRepeated } = published;
+  await spread(changed, actor.requestId);
+  return { release: value, isRepeated };
+}
+
+// Promotion of a release: what one channel has is published on another, with the same version, notes and
+// artifacts.
+
+/** Promotes a release, and returns once this node serves it. */
+export async function promoteRelease(
+  ledger: Ledger,
+  spread: SpreadChange,
+  caller: Principal,
+  promotion: NewPromotion,
+  call?: RepeatableCall,
+): Promise<
+  Outcome<PublishedRelease, UnknownRelease | PublishObstacle | 'notPromotable' | LostRight>
+> {
+  const { reach, actor } = caller;
+  const promoted = await ledger.promoteRelease(reach, promotion, actor, call);
+  if (isFailure(promoted)) return promoted;
+  const { value: release, changed, isRepeated } = promoted;
+  await spread(changed, actor.requestId);
+  return { release, isRepeated };
+}
+
+// Withdrawal of a release that nobody was offered: it is removed, and its version is free again.
+
+/** Withdraws a release, and returns once this node knows it no more. */
+export async function withdrawRelease(
+  ledger: Ledger,
+  spread: SpreadChange,
+  caller: Principal,
+  name: ReleaseName,
+  reason: string | undefined,
+): Promise<Outcome<WithdrawnRelease, UnknownRelease | WithdrawalObstacle | LostRight>> {
+  const withdrawn = await ledger.withdrawRelease(caller.reach, name, caller.actor, reason);
+  if (isFailure(withdrawn)) return withdrawn;
+  await spread(withdrawn.changed, caller.actor.requestId);
+  return withdrawn.value;
+}
+
+// Paginated list of an organization's releases.
+
+type ReleaseList = {
+  readonly releases: readonly Release[];
+  readonly page: number;
+  readonly pageCount: number;
+  readonly total: number;
+};
+
+/**
+ * Reads a page of releases, newest first. An empty list has one page, and a page beyond the last is empty.
+ */
+export async function listReleases(
+  ledger: Ledger,
+  caller: Caller,
+  filter: ReleaseFilter,
+): Promise<ReleaseList> {
+  const { releases, total } = await ledger.listReleases(caller.reach, filter);
+  const pageCount = Math.max(1, Math.ceil(total / filter.perPage));
+  return { releases, page: filter.page, pageCount, total };
+}
+
+// Making of a roll-out plan.
+
+/** Makes a plan of a release. Its first step begins a moment later, by whichever node drives it. */
+export async function createPlan(
+  ledger: Pick<Ledger, 'createPlan'>,
+  spread: SpreadChange,
+  { reach, actor }: Principal,
+  name: ReleaseName,
+  definition: PlanDefinition,
+  reason?: string,
+): Promise<Outcome<RolloutPlan, UnknownRelease | 'planRefused' | LostRight>> {
+  const made = await ledger.createPlan(reach, name, definition, actor, reason);
+  if (isFailure(made)) return made;
+  await spread(made.changed, actor.requestId);
+  return made.value;
 }

@@ -1,13 +1,14 @@
 // Administration of release webhooks: enabling, changing, disabling and listing deliveries; and finding the
 // secret that a delivery must be signed with.
 
-import { randomBytes } from 'node:crypto';
+import { randomBytes, createHmac, timingSafeEqual } from 'node:crypto';
 import type {
   AppWebhook,
   DisabledWebhook,
   EnabledWebhooks,
   IssuedWebhookSecret,
   WebhookDetail,
+  ResealedSecrets,
 } from '../contract/console.ts';
 import { fail, isFailure, type LostRight, type Outcome } from '../contract/failure.ts';
 import { isRef } from '../contract/ref.ts';
@@ -22,10 +23,12 @@ import type {
   EnabledWebhook,
   WebhookChange,
   WebhookName,
+  SecretPlace,
+  WebhookLedger,
 } from '../store/webhook-ledger.ts';
 import type { SecretBox } from './secret-box.ts';
 
-export type WebhooksDependencies = {
+type WebhooksDependencies = {
   readonly ledger: Ledger;
   /** Encryption of secrets; undefined without SECRET_KEY, in which case no webhook can be enabled. */
   readonly box: SecretBox | undefined;
@@ -186,6 +189,113 @@ export function integrationOf({
  * cannot be decrypted in its place. GitHub's has no name in it: it was the only code host when the first
  * secrets were sealed.
  */
-export function ownerOf({ appId, provider }: WebhookName): string {
+function ownerOf({ appId, provider }: WebhookName): string {
   return provider === 'github' ? `webhook:${appId}` : `webhook:${appId}/${provider}`;
+}
+
+// Verification of a webhook delivery's signature, an HMAC-SHA-256. The older `X-Hub-Signature` with SHA-1 is
+// ignored, because SHA-1 is broken.
+
+/** GitHub's header names the algorithm before the digest; Gitea's and Forgejo's have the digest alone. */
+const FORMS: Readonly<Record<WebhookProvider, RegExp>> = {
+  github: /^sha256=([0-9a-f]{64})$/i,
+  gitea: /^([0-9a-f]{64})$/i,
+  forgejo: /^([0-9a-f]{64})$/i,
+};
+
+/** Parses the digest of a code host's header; returns undefined when the header is malformed. */
+export function readWebhookSignature(
+  provider: WebhookProvider,
+  header: string | undefined,
+): Buffer | undefined {
+  const digest = FORMS[provider].exec(header ?? '')?.[1];
+  return digest === undefined ? undefined : Buffer.from(digest, 'hex');
+}
+
+/** Returns whether these bytes were signed with this secret, by a comparison in constant time. */
+export function isSignedWith(secret: string, signed: Buffer, signature: Buffer): boolean {
+  const digest = createHmac('sha256', secret).update(signed).digest();
+  return digest.length === signature.length && timingSafeEqual(digest, signature);
+}
+
+// Change of the key under which webhook secrets are sealed: each is sealed again under the first of several
+// keys, so that the others can be given up. A few at a time; a call works for a moment and tells where the
+// next one goes on. What is done twice changes nothing, and deliveries are verified meanwhile.
+
+type ResealDependencies = {
+  readonly ledger: Pick<WebhookLedger, 'listSealedSecrets' | 'replaceSealedSecrets'>;
+  /** Encryption of secrets; undefined without SECRET_KEY. */
+  readonly box: SecretBox | undefined;
+  /** Clock in milliseconds that never goes back. */
+  readonly now?: () => number;
+};
+
+/** Maximum number of secrets that are read, and replaced by one statement. */
+const BATCH_MAX = 100;
+/** Milliseconds after which a call begins no other batch, so that nobody waits for its answer for long. */
+const WORK_MS_MAX = 2000;
+
+export class ResealSecrets {
+  private readonly dependencies: ResealDependencies;
+  private readonly now: () => number;
+
+  constructor(dependencies: ResealDependencies) {
+    this.dependencies = dependencies;
+    this.now = dependencies.now ?? (() => performance.now());
+  }
+
+  /**
+   * Seals the secrets of the webhooks after `after` again, which the answer before named in `next`, by app
+   * and code host; undefined is the first call. Those that no key opens are counted and stay. Rejects with
+   * `Unavailable` when the ledger does not answer; what was sealed by then stays sealed, and the same call
+   * again goes on.
+   */
+  async reseal(after: string | undefined): Promise<Outcome<ResealedSecrets, 'secretKeyMissing'>> {
+    const { box } = this.dependencies;
+    if (box === undefined) return fail('secretKeyMissing');
+    const end = this.now() + WORK_MS_MAX;
+    let total: ResealedSecrets = { resealed: 0, unreadable: 0, next: after ?? null };
+    do {
+      const { resealed, unreadable, next } = await this.resealBatch(box, total.next ?? undefined);
+      total = {
+        resealed: total.resealed + resealed,
+        unreadable: total.unreadable + unreadable,
+        next,
+      };
+    } while (total.next !== null && this.now() < end);
+    return total;
+  }
+
+  private async resealBatch(box: SecretBox, after: string | undefined): Promise<ResealedSecrets> {
+    const { ledger } = this.dependencies;
+    const batch = await ledger.listSealedSecrets(readCursor(after), BATCH_MAX);
+    const opened = batch.map((row) => ({
+      ...row,
+      opened: box.open(row.sealedSecret, ownerOf(row)),
+    }));
+    const changes = opened.flatMap(({ appId, provider, sealedSecret, opened: found }) =>
+      found === undefined || found.isUnderFirst
+        ? []
+        : [
+            {
+              appId,
+              provider,
+              from: sealedSecret,
+              to: box.seal(found.secret, ownerOf({ appId, provider })),
+            },
+          ],
+    );
+    const resealed = changes.length === 0 ? 0 : await ledger.replaceSealedSecrets(changes);
+    const unreadable = opened.filter((row) => row.opened === undefined).length;
+    const last = batch.length < BATCH_MAX ? undefined : batch.at(-1);
+    const next = last === undefined ? null : `${last.appId}/${last.provider}`;
+    return { resealed, unreadable, next };
+  }
+}
+
+/** Reads where a call goes on; a text without a code host stands before the app's first one. */
+function readCursor(after: string | undefined): SecretPlace | undefined {
+  if (after === undefined) return undefined;
+  const [appId = '', provider = ''] = after.split('/');
+  return { appId, provider };
 }

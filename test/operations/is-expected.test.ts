@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { classifyAssets } from '../../src/domain/release/classify-assets.ts';
-import { isExpected } from '../../src/publishing/is-expected.ts';
+import { isExpected } from '../../src/publishing/receive-release.ts';
 
 function isSatisfied(targets: readonly string[], names: readonly string[]): boolean {
   const found = classifyAssets(names);

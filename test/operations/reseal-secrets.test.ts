@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { fail } from '../../src/contract/failure.ts';
-import { ResealSecrets } from '../../src/publishing/reseal-secrets.ts';
+import { ResealSecrets } from '../../src/publishing/webhooks.ts';
 import { SecretBox } from '../../src/publishing/secret-box.ts';
 import type { ResealedSecret, SecretPlace } from '../../src/store/webhook-ledger.ts';
 

@@ -2,7 +2,7 @@
 
 import { sign } from '@octokit/webhooks-methods';
 import { describe, expect, it } from 'vitest';
-import { isSignedWith, readWebhookSignature } from '../../src/publishing/webhook-signature.ts';
+import { isSignedWith, readWebhookSignature } from '../../src/publishing/webhooks.ts';
 
 const SECRET = "It's a Secret to Everybody";
 const BODY = Buffer.from('Hello, World!');

@@ -5,14 +5,16 @@ import { type FailureKind, isFailure, type Outcome } from '../../contract/failur
 import { LIMIT } from '../../contract/limit.ts';
 import { isFreeRef, isRef } from '../../contract/ref.ts';
 import { UPDATE_MODES } from '../../contract/resource.ts';
-import type { Administer } from '../../publishing/administer.ts';
+import type { Administer, ViewConsole } from '../../publishing/administer.ts';
 import type { RehearseChange } from '../../publishing/dry-run.ts';
-import { promoteRelease } from '../../publishing/promote-release.ts';
+import {
+  promoteRelease,
+  publishRelease,
+  controlServing,
+  withdrawRelease,
+  createPlan,
+} from '../../publishing/releases.ts';
 import type { SpreadChange } from '../../publishing/propagate-change.ts';
-import { publishRelease } from '../../publishing/publish-release.ts';
-import { controlServing } from '../../publishing/releases.ts';
-import type { ViewConsole } from '../../publishing/view-console.ts';
-import { withdrawRelease } from '../../publishing/withdraw-release.ts';
 import type { CountMatching } from '../../serving/count-matching.ts';
 import type { Ledger } from '../../store/ledger.ts';
 import type { NotesRenderer } from '../notes/notes-renderer.ts';
@@ -46,7 +48,6 @@ import {
   steerPlanBody,
 } from '../shape/release-body.ts';
 import type { ConsoleRoutes } from './console-route.ts';
-import { createPlan } from '../../publishing/create-plan.ts';
 
 const REF_REASON = `Must be 1 to ${LIMIT.refLengthMax} letters, digits, dots, dashes or underscores`;
 const DEFAULT_CHANNELS = ['stable', 'beta'];

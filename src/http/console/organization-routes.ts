@@ -7,8 +7,7 @@ import { AUDIT_DEEDS } from '../../contract/audit-deed.ts';
 import { isFailure, type FailureKind, fail, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { KEY_RIGHTS, ROLES } from '../../contract/resource.ts';
-import type { Administer } from '../../publishing/administer.ts';
-import type { ViewConsole } from '../../publishing/view-console.ts';
+import type { Administer, ViewConsole } from '../../publishing/administer.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Route } from '../router.ts';
 import {
@@ -21,7 +20,7 @@ import {
 } from '../shape/field.ts';
 import { type ConsoleRoutes, requestOrigin } from './console-route.ts';
 import { WEBHOOK_PROVIDERS } from '../../contract/webhook-provider.ts';
-import { isTarget } from '../../publishing/is-expected.ts';
+import { isTarget } from '../../publishing/receive-release.ts';
 import type { Webhooks } from '../../publishing/webhooks.ts';
 import type { EdgeTokens } from '../../edge/server/edge-tokens.ts';
 

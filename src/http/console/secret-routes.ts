@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { fail } from '../../contract/failure.ts';
-import type { ResealSecrets } from '../../publishing/reseal-secrets.ts';
+import type { ResealSecrets } from '../../publishing/webhooks.ts';
 import type { Route } from '../router.ts';
 import { nameField } from '../shape/field.ts';
 import type { ConsoleRoutes } from './console-route.ts';

@@ -5,12 +5,16 @@ import { type FailureKind, isFailure, type Outcome } from '../../contract/failur
 import type { Rehearsed } from '../../contract/rehearsed.ts';
 import type { KeyRight } from '../../contract/resource.ts';
 import type { RehearseChange } from '../../publishing/dry-run.ts';
-import { listReleases } from '../../publishing/list-releases.ts';
-import { promoteRelease } from '../../publishing/promote-release.ts';
+import {
+  listReleases,
+  promoteRelease,
+  type PublishedRelease,
+  publishRelease,
+  controlServing,
+  withdrawRelease,
+  createPlan,
+} from '../../publishing/releases.ts';
 import type { SpreadChange } from '../../publishing/propagate-change.ts';
-import { type PublishedRelease, publishRelease } from '../../publishing/publish-release.ts';
-import { controlServing } from '../../publishing/releases.ts';
-import { withdrawRelease } from '../../publishing/withdraw-release.ts';
 import type { Ledger } from '../../store/ledger.ts';
 import type { Exchange } from '../exchange.ts';
 import { failureReply, jsonReply, type Reply } from '../reply.ts';
@@ -38,7 +42,6 @@ import { createGuard, type GuardDependencies, readRepeatableCall } from './guard
 import type { z } from 'zod';
 import { type NamedPreset, PLAN_PRESET_NAMES } from '../../contract/rollout-plan.ts';
 import { PLAN_PRESETS } from '../../domain/rollout/plan-presets.ts';
-import { createPlan } from '../../publishing/create-plan.ts';
 
 type ManageDependencies = GuardDependencies & {
   readonly ledger: Ledger;

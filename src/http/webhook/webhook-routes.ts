@@ -21,9 +21,14 @@ import type { Metrics } from '../../observe/metrics.ts';
 import type { RareLog } from '../../observe/rare-log.ts';
 import type { SpreadChange } from '../../publishing/propagate-change.ts';
 import { type ReleaseEvent, receiveRelease } from '../../publishing/receive-release.ts';
-import type { Received } from '../../publishing/received.ts';
-import { isSignedWith, readWebhookSignature } from '../../publishing/webhook-signature.ts';
-import { integrationOf, type OpenWebhook, type Webhooks } from '../../publishing/webhooks.ts';
+import type { Received } from '../../publishing/announce.ts';
+import {
+  isSignedWith,
+  readWebhookSignature,
+  integrationOf,
+  type OpenWebhook,
+  type Webhooks,
+} from '../../publishing/webhooks.ts';
 import type { Ledger } from '../../store/ledger.ts';
 import type { NewDelivery } from '../../store/webhook-ledger.ts';
 import type { BodyFailureKind, Exchange } from '../exchange.ts';
