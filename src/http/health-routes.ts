@@ -1,7 +1,7 @@
 // Routes of health and metrics, for load balancers and monitoring.
 
 import { failUntil, fail } from '../contract/failure.ts';
-import type { NodeState } from '../serving/node-health.ts';
+import type { NodeState } from '../serving/readiness.ts';
 import { failureReply, jsonReply, NO_STORE } from './reply.ts';
 import type { Route } from './router.ts';
 

@@ -22,7 +22,7 @@ import { Administer, ViewConsole } from '../publishing/administer.ts';
 import type { RehearseChange } from '../publishing/dry-run.ts';
 import type { SpreadChange } from '../publishing/propagate-change.ts';
 import { ResealSecrets, type Webhooks } from '../publishing/webhooks.ts';
-import { CountMatching } from '../serving/count-matching.ts';
+import { CountMatching } from '../serving/dry-run-effect.ts';
 import type { ExplainDecision } from '../serving/explain-decision.ts';
 import { type Config, consoleUrlOf } from '../settings/settings.ts';
 import type { Ledger } from '../store/ledger.ts';

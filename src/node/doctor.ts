@@ -16,7 +16,7 @@ import { examinePostgres } from '../store/ledger/examine-ledger.ts';
 import { examineRedis } from '../store/redis/examine-redis.ts';
 import { readCredential, UpstreamClient, type UpstreamRefusal } from '../edge/upstream-client.ts';
 import { parseUrl } from '../contract/parse-url.ts';
-import { RememberedChannels } from '../serving/remembered-channels.ts';
+import { RememberedChannels } from '../serving/ledger-recovery.ts';
 import { LastGoodFiles } from '../store/disk/last-good-files.ts';
 import type { Engine } from '../store/engine.ts';
 import type { SchemaChange } from '../store/ledger/migrate.ts';

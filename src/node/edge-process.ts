@@ -43,7 +43,7 @@ import { UpstreamLedger } from '../edge/upstream-ledger.ts';
 import type { StoreHealth } from '../observe/store-health.ts';
 import type { Tracing } from '../observe/tracing.ts';
 import { type DirectoryLock, lockDirectory } from '../process/directory-lock.ts';
-import { RememberedChannels } from '../serving/remembered-channels.ts';
+import { RememberedChannels } from '../serving/ledger-recovery.ts';
 import type { CheckInJournal } from '../store/check-in-journal.ts';
 import { type DiskFault, LastGoodFiles } from '../store/disk/last-good-files.ts';
 import type { Engine } from '../store/engine.ts';

@@ -16,13 +16,23 @@ import type { Metrics } from '../observe/metrics.ts';
 import type { RareLog } from '../observe/rare-log.ts';
 import type { CatalogSlot } from './catalog-slot.ts';
 import type { NoCatalog } from './known-channels.ts';
+import type { ServingOrder, ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
+import type { Engine, SnapshotHead } from '../store/engine.ts';
+import {
+  type Catalog,
+  type CompiledRelease,
+  catalogOf,
+  compileRelease,
+} from '../domain/decision/catalog.ts';
+import { EditionFinder } from '../domain/decision/edition-finder.ts';
+import { TimeSlice } from '../flow/time-slice.ts';
 
 type Loaded = Outcome<CatalogSlot, NoCatalog>;
 
 /** Name of a channel, with the ref of its app. */
 type Named = { readonly appRef: string; readonly channel: string };
 
-export type ColdSources = {
+type ColdSources = {
   /** Reads the channel from the ledger and serves it from then on. */
   readonly ledger: (name: Named) => Promise<Loaded>;
   /** Serves the newest state that the disk and the engine have; undefined when they have none. */
@@ -167,4 +177,76 @@ function keyOf({ appRef, channel }: Named): string {
 
 function unavailable(): Failure<'unavailable'> {
   return failUntil('unavailable', RETRY_MS);
+}
+
+// Snapshots that the nodes share in the engine. An engine that is away has none, and takes none: the fault is
+// counted, and callers go on with the ledger.
+
+export class SharedSnapshots {
+  private readonly engine: Pick<Engine, 'getSnapshot' | 'getSnapshotHead' | 'putSnapshot'>;
+  private readonly metrics: Metrics;
+
+  constructor(
+    engine: Pick<Engine, 'getSnapshot' | 'getSnapshotHead' | 'putSnapshot'>,
+    metrics: Metrics,
+  ) {
+    this.engine = engine;
+    this.metrics = metrics;
+  }
+
+  /** Returns the shared snapshot of a channel, if there is one; `known` saves reading what it has. */
+  find(
+    appRef: string,
+    channel: string,
+    known?: ServingSnapshot,
+  ): Promise<ServingSnapshot | undefined> {
+    return this.survive('engine-read', this.engine.getSnapshot(appRef, channel, known));
+  }
+
+  /** Returns what the shared snapshot of a channel is, without its content, if there is one. */
+  findHead(appRef: string, channel: string): Promise<SnapshotHead | undefined> {
+    return this.survive('engine-read', this.engine.getSnapshotHead(appRef, channel));
+  }
+
+  /** Shares a snapshot; returns the order of a newer one that was kept instead, if there is one. */
+  put(snapshot: ServingSnapshot): Promise<ServingOrder | undefined> {
+    return this.survive('engine-write', this.engine.putSnapshot(snapshot));
+  }
+
+  private async survive<Answer>(
+    place: string,
+    answer: Promise<Answer | undefined>,
+  ): Promise<Answer | undefined> {
+    try {
+      return await answer;
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      this.metrics.faults.add(place);
+      return undefined;
+    }
+  }
+}
+
+// Compiling of catalogs without stopping the process for long: a channel may have thousands of releases, and
+// requests of other channels wait meanwhile.
+
+/** Number of releases after which the clock is read, which would take as long as a few of them. */
+const CLOCK_EVERY = 32;
+
+/**
+ * Compiles a snapshot. What `before` has of the same editions is used again: after a change of one release,
+ * one is compiled.
+ */
+export async function compileInSlices(
+  snapshot: ServingSnapshot,
+  before: Catalog | undefined,
+): Promise<Catalog> {
+  const slice = new TimeSlice();
+  const compiled: (CompiledRelease | undefined)[] = [];
+  const finder = new EditionFinder(before?.compiled ?? [], (release) => release?.source.edition);
+  for (const source of snapshot.releases) {
+    compiled.push(compileRelease(source, finder.find(source.edition, compiled.length)));
+    if (compiled.length % CLOCK_EVERY === 0 && slice.isOver) await slice.pause();
+  }
+  return catalogOf(snapshot, compiled);
 }

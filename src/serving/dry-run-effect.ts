@@ -16,16 +16,19 @@ import type { ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
 import { EffectTally } from '../domain/release/effect-tally.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import { TimeSlice } from '../flow/time-slice.ts';
-import type { DeviceSample, SampledDevice } from '../store/fleet-ledger.ts';
+import type { DeviceSample, SampledDevice, SampleScope } from '../store/fleet-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { Rehearsal, RehearsedPlace } from '../store/rehearsal.ts';
 import { installableBy } from '../updater/installable-by.ts';
-import { compileInSlices } from './compile-in-slices.ts';
-import { type RecordedQuestion, recordedQuestion } from './recorded-question.ts';
-import { SharedSample } from './shared-sample.ts';
+import { compileInSlices } from './cold-loads.ts';
+import { type RecordedQuestion, recordedQuestion } from './explain-decision.ts';
+import type { MatchingDevices } from '../contract/console.ts';
+import { LIMIT } from '../contract/limit.ts';
+import type { Targeting } from '../contract/resource.ts';
+import { compileTargeting } from '../domain/decision/targeting.ts';
 
 /** Change of what a channel serves, and those that follow it. */
-export type MeasuredChange = Pick<Rehearsal<unknown>, 'places'> & {
+type MeasuredChange = Pick<Rehearsal<unknown>, 'places'> & {
   /** Returns the catalog of a channel at some revision, of which what is the same is used again. */
   readonly held: (channel: string) => Catalog | undefined;
   /** Id of the release that changes. */
@@ -33,7 +36,7 @@ export type MeasuredChange = Pick<Rehearsal<unknown>, 'places'> & {
 };
 
 /** Effect of a change, and what becomes of the devices that run the changed release. */
-export type MeasuredEffect = { readonly effect: Effect; readonly runners: readonly RunnerEffect[] };
+type MeasuredEffect = { readonly effect: Effect; readonly runners: readonly RunnerEffect[] };
 
 /** Number of effects that may wait for the one that is measured. */
 const WAITING_MAX = 4;
@@ -173,4 +176,71 @@ function offerOf(
   return typeof choice === 'string'
     ? { version: null, reason: choice }
     : { version: choice.release.source.version, reason: 'offered' };
+}
+
+// Sample of devices that calls which follow each other share: whoever tries several changes of a channel has
+// the devices read once.
+
+/** Time for which a sample is used. */
+const SHARED_MS = 10_000;
+
+class SharedSample {
+  private readonly ledger: Pick<Ledger, 'sampleDevices'>;
+  /** The last sample; one at a time is kept, because one may have some megabytes. */
+  private last: { readonly key: string; readonly sample: DeviceSample } | undefined;
+
+  constructor(ledger: Pick<Ledger, 'sampleDevices'>) {
+    this.ledger = ledger;
+  }
+
+  /** Returns a sample of the scope that is at most ten seconds old. */
+  async read(scope: SampleScope): Promise<DeviceSample> {
+    const key = JSON.stringify([scope.appId, scope.channels, scope.labelKeys]);
+    if (this.last?.key === key) return this.last.sample;
+    const kept = { key, sample: await this.ledger.sampleDevices(scope) };
+    this.last = kept;
+    setTimeout(() => {
+      if (this.last === kept) this.last = undefined;
+    }, SHARED_MS).unref();
+    return kept.sample;
+  }
+}
+
+// Number of devices of a channel that a targeting is meant for, while somebody writes it. Of a large fleet it
+// is an estimate from a sample.
+
+/** Number of devices after which the clock is read, which would take as long as a few of them. */
+const COUNT_MATCHING_CLOCK_EVERY = 256;
+
+export class CountMatching {
+  private readonly sample: SharedSample;
+
+  constructor(ledger: Pick<Ledger, 'sampleDevices'>) {
+    this.sample = new SharedSample(ledger);
+  }
+
+  /** Counts the devices seen in the last 30 days that meet every condition, as their next check would. */
+  async count(appId: string, channel: string, targets: Targeting | null): Promise<MatchingDevices> {
+    const { fieldTests, labelTests, labelKeys } = compileTargeting(targets);
+    const scope = { appId, channels: [channel], labelKeys: [...labelKeys].sort() };
+    const { devices, total, isWhole } = await this.sample.read(scope);
+    const slice = new TimeSlice();
+    const examples: string[] = [];
+    let matching = 0;
+    for (const [index, device] of devices.entries()) {
+      if (index % COUNT_MATCHING_CLOCK_EVERY === 0 && slice.isOver) await slice.pause();
+      const { fields } = recordedQuestion(device);
+      if (!fieldTests.every((test) => test(fields))) continue;
+      if (!labelTests.every((test) => test(device.labels))) continue;
+      matching += 1;
+      if (examples.length < LIMIT.matchingExamplesMax) examples.push(device.deviceId);
+    }
+    const share = devices.length === 0 ? 0 : matching / devices.length;
+    return {
+      devices: total,
+      matching: isWhole ? matching : Math.round(share * total),
+      isEstimate: !isWhole,
+      examples,
+    };
+  }
 }

@@ -1,7 +1,11 @@
 // Explanation of the decision that a device would get now, if it asked as it did last, or as a caller tells.
 // Nothing is offered, recorded or counted.
 
-import type { ExplainedCandidate, ExplainedDecision } from '../contract/console-fleet.ts';
+import type {
+  ExplainedCandidate,
+  ExplainedDecision,
+  DeviceRecord,
+} from '../contract/console-fleet.ts';
 import type { DeviceClient } from '../contract/device-client.ts';
 import type { ExplainedReason, Explanation, ListedCandidate } from '../contract/explanation.ts';
 import { fail, invalidField, isFailure, type Outcome } from '../contract/failure.ts';
@@ -18,14 +22,15 @@ import { parseVersion } from '../domain/decision/version.ts';
 import { mergeLabels } from '../domain/fleet/labels.ts';
 import type { DeviceLabels } from '../fleet/device-labels.ts';
 import type { Ledger } from '../store/ledger.ts';
-import { installableBy } from '../updater/installable-by.ts';
+import { installableBy, type RecordedClient } from '../updater/installable-by.ts';
 import { manifestOf } from '../updater/manifest.ts';
 import type { Catalogs } from './catalogs.ts';
 import type { FirstOffers } from './first-offers.ts';
 import type { NoCatalog } from './known-channels.ts';
-import { recordedQuestion } from './recorded-question.ts';
+import { foldPlatform } from '../domain/decision/artifact.ts';
+import { foldArch } from '../domain/decision/fold-arch.ts';
 
-export type ExplainDependencies = {
+type ExplainDependencies = {
   readonly ledger: Ledger;
   readonly catalogs: Catalogs;
   readonly labels: DeviceLabels;
@@ -216,4 +221,26 @@ function withoutSource({ source: _, ...candidate }: JudgedCandidate): ExplainedC
 
 function shorten<Item>(items: readonly Item[], countMax: number): readonly Item[] {
   return items.length <= countMax ? items : [...items.slice(0, countMax - 1), ...items.slice(-1)];
+}
+
+// The question that a device on record asks, if it asks again as it did last.
+
+/** Clients that are offered the highest release that fits, and compare it with their own version. */
+const TELLS_NO_VERSION: ReadonlySet<DeviceClient> = new Set(['e', 'sparkle']);
+
+/** Fields of the question, and the client that decides what can be installed. */
+export type RecordedQuestion = { readonly fields: RequestFields; readonly asked: RecordedClient };
+
+/** Returns the question. A device that is not known to have told its version asks as on `/e`. */
+export function recordedQuestion(
+  device: Pick<DeviceRecord, 'version' | 'platform' | 'arch' | 'client' | 'bundle'>,
+): RecordedQuestion {
+  const version = device.version === null ? undefined : parseVersion(device.version);
+  const client = device.client ?? (version === undefined ? 'e' : 'u');
+  const platform = foldPlatform(device.platform);
+  const machine = { platform, arch: foldArch(device.arch ?? undefined, platform) };
+  return {
+    fields: { version: TELLS_NO_VERSION.has(client) ? undefined : version, ...machine },
+    asked: { client, bundle: device.bundle, machine },
+  };
 }

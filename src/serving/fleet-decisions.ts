@@ -17,9 +17,14 @@ import type { DeviceLabels } from '../fleet/device-labels.ts';
 import type { ActivityBroadcast } from '../fleet/live-activity.ts';
 import type { Ledger } from '../store/ledger.ts';
 import { manifestOf, manifestQuestion } from '../updater/manifest.ts';
-import type { CatalogSlot, PlanDecision } from './catalog-slot.ts';
+import {
+  type CatalogSlot,
+  type PlanDecision,
+  type CheckQuery,
+  checkQuery,
+  checkScope,
+} from './catalog-slot.ts';
 import type { Catalogs } from './catalogs.ts';
-import { type CheckQuery, checkQuery, checkScope } from './check-query.ts';
 import type { CheckUpdate } from './check-update.ts';
 import type { NoCatalog } from './known-channels.ts';
 

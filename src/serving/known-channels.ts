@@ -18,15 +18,14 @@ import { withinTime } from '../flow/within-time.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { RareLog } from '../observe/rare-log.ts';
 import type { ChannelName, ChannelNameList, ChannelNameStore } from '../store/channel-names.ts';
-import type { Announcement } from '../store/engine.ts';
+import type { Announcement, Engine } from '../store/engine.ts';
 import type { LastGood } from '../store/last-good.ts';
 import type { Ledger } from '../store/ledger.ts';
-import { ChannelNameTable, type UnknownName } from './channel-name-table.ts';
 
 /** Kinds of refusal of a channel that does not exist, or of which no store can tell. */
 export type NoCatalog = UnknownName | 'unavailable';
 
-export type KnownChannelsDependencies = {
+type KnownChannelsDependencies = {
   readonly ledger: Pick<Ledger, 'listChannelNames'>;
   readonly engine: ChannelNameStore;
   readonly lastGood: Pick<LastGood, 'list'>;
@@ -282,3 +281,103 @@ function nextTurn(): Promise<void> {
 }
 
 const CANNOT_TELL = failUntil('unavailable', RETRY_MS);
+
+// Look-up of channels by the names that requests use: the ref or the id of the app, and the channel's name.
+
+/** Kinds of refusal of a name that does not exist. */
+type UnknownName = 'unknownApp' | 'unknownChannel';
+
+class ChannelNameTable {
+  /** Channels by their names, by the ref and by the id of the app. */
+  private readonly apps = new Map<string, Map<string, ChannelName>>();
+  private count = 0;
+
+  /** Number of channels. */
+  get size(): number {
+    return this.count;
+  }
+
+  /** Adds a channel, or replaces the one with the same names. */
+  add(name: ChannelName): void {
+    const { appId, appRef, channel } = name;
+    let channels = this.apps.get(appRef);
+    if (channels === undefined) {
+      channels = new Map();
+      this.apps.set(appRef, channels);
+    }
+    // No ref equals the id of another app: the ledger refuses it.
+    this.apps.set(appId, channels);
+    if (!channels.has(channel)) this.count += 1;
+    channels.set(channel, name);
+  }
+
+  /** Finds a channel; `app` is a ref or an id. */
+  find(app: string, channel: string): Outcome<ChannelName, UnknownName> {
+    const channels = this.apps.get(app);
+    if (channels === undefined) return UNKNOWN_APP;
+    return channels.get(channel) ?? UNKNOWN_CHANNEL;
+  }
+
+  /** Returns whether the channel of this name is the one with this id; `app` is a ref or an id. */
+  hasId(app: string, channel: string, channelId: string): boolean {
+    return this.apps.get(app)?.get(channel)?.channelId === channelId;
+  }
+}
+
+const UNKNOWN_APP = fail('unknownApp');
+const UNKNOWN_CHANNEL = fail('unknownChannel');
+
+// Poll that keeps the names of channels that this process knows at the ledger's list. Announcements tell new
+// channels within milliseconds; the poll finds those whose announcement did not arrive, and confirms that
+// names which are not in the list do not exist.
+
+/**
+ * Milliseconds between polls: well below the time for which a poll confirms the list, so that one slow poll
+ * does not make unknown names unavailable.
+ */
+const POLL_INTERVAL_MS = 1500;
+
+export class KnownChannelsPoll {
+  private readonly known: KnownChannels;
+  private timer: NodeJS.Timeout | undefined;
+  private running: Promise<void> = Promise.resolve();
+  private isStopped = false;
+
+  constructor(known: KnownChannels) {
+    this.known = known;
+  }
+
+  /** Reads the first list and polls from then on, until `stop`. */
+  start(engine: Pick<Engine, 'subscribe'>): void {
+    engine.subscribe(
+      // `Catalogs` hears announcements and passes on what they tell about names.
+      () => undefined,
+      () => {
+        // The engine may have restarted empty, and announcements may have been missed.
+        this.known.shareAgain();
+        void this.poll();
+      },
+    );
+    this.known.start();
+    this.schedule();
+  }
+
+  /** Stops polling and waits for the poll in progress. */
+  async stop(): Promise<void> {
+    this.isStopped = true;
+    clearTimeout(this.timer);
+    await this.running;
+  }
+
+  private poll(): Promise<void> {
+    this.running = this.known.refresh();
+    return this.running;
+  }
+
+  private schedule(): void {
+    if (this.isStopped) return;
+    // Jitter, so that nodes started at the same time do not poll at the same time for ever.
+    const delay = POLL_INTERVAL_MS * (0.8 + Math.random() * 0.2);
+    this.timer = setTimeout(() => void this.poll().then(() => this.schedule()), delay);
+  }
+}

@@ -23,10 +23,13 @@ import type { KnownState } from '../store/known-state.ts';
 import type { LastGood } from '../store/last-good.ts';
 import type { Ledger, SnapshotLookup } from '../store/ledger.ts';
 import type { LedgerReport } from '../store/ledger-identity.ts';
-import type { RememberedChannel } from '../store/ledger-memory.ts';
-import type { SharedSnapshots } from './shared-snapshots.ts';
+import type { RememberedChannel, LedgerMemory, RememberedRecord } from '../store/ledger-memory.ts';
+import type { SharedSnapshots } from './cold-loads.ts';
+import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
+import { pause } from '../flow/pause.ts';
+import type { ChannelNameList, ChannelNameStore } from '../store/channel-names.ts';
 
-export type LedgerRewindDependencies = {
+type LedgerRewindDependencies = {
   readonly ledger: Pick<Ledger, 'readSnapshot' | 'raiseEpoch' | 'restoreOffers'>;
   readonly shared: SharedSnapshots;
   readonly lastGood: Pick<LastGood, 'find'>;
@@ -245,4 +248,183 @@ function mergeCopies(copies: Copies): KnownState | undefined {
     ...orderOf(newest),
     offeredAmong: (releaseIds) => offeredAmong(same, releaseIds),
   };
+}
+
+// Comparison of channels that were read from the ledger alone with the copies in the engine and on this
+// node's disk. It begins once the channel is served, so that no answer waits for it. Until it has ended, the
+// copy on disk is left as it is.
+
+type CopyComparisonDependencies = {
+  readonly rewind: Pick<LedgerRewind, 'copiesOf' | 'settle'>;
+  /** Returns what is served of a channel; undefined when it is not loaded. */
+  readonly held: (channelId: string) => ServingSnapshot | undefined;
+  /** Serves what the ledger has; `isNews` is true when this was not served before the comparison. */
+  readonly settled: (snapshot: ServingSnapshot, isNews: boolean) => Promise<void>;
+  readonly log: RareLog;
+  readonly metrics: Metrics;
+};
+
+/** Maximum number of comparisons at a time, and of those that wait: as many as a node has channels. */
+const RUNNING_MAX = 4;
+const WAITING_MAX = 10_000;
+
+export class CopyComparison {
+  private readonly dependencies: CopyComparisonDependencies;
+  private readonly gate = new ConcurrencyLimit(RUNNING_MAX, WAITING_MAX);
+  /** Ids of the channels that were not compared yet; bounded by the channels that are loaded. */
+  private readonly due = new Set<string>();
+
+  constructor(dependencies: CopyComparisonDependencies) {
+    this.dependencies = dependencies;
+  }
+
+  /** Whether a channel was not compared yet. */
+  isDue(channelId: string): boolean {
+    return this.due.has(channelId);
+  }
+
+  /** Marks a channel as one to be compared, before it is served. */
+  add(channelId: string): void {
+    this.due.add(channelId);
+  }
+
+  /** Gives up on a channel that is not loaded any more. */
+  delete(channelId: string): void {
+    this.due.delete(channelId);
+  }
+
+  /** Compares the channels whose comparison failed because a store was away. */
+  async retry(): Promise<void> {
+    await Promise.all([...this.due].map((channelId) => this.begin(channelId)));
+  }
+
+  /** Compares a channel that is due. Never rejects: while a store is away, it stays due. */
+  async begin(channelId: string): Promise<void> {
+    try {
+      await this.gate.pass(() => this.compare(channelId));
+    } catch (error) {
+      this.dependencies.metrics.faults.add('compare');
+      if (error instanceof Unavailable) return;
+      this.dependencies.log.warn({ err: error, channel: channelId }, 'refresh failed');
+    }
+  }
+
+  private async compare(channelId: string): Promise<void> {
+    const { rewind } = this.dependencies;
+    const held = this.dependencies.held(channelId);
+    if (held === undefined || !this.due.has(channelId)) return;
+    const copies = await rewind.copiesOf(held);
+    const settled = await rewind.settle(held, copies);
+    this.due.delete(channelId);
+    // The poll finds out about a channel that is gone.
+    if (typeof settled !== 'string') await this.dependencies.settled(settled, settled !== held);
+  }
+}
+
+// What this process remembers of the record: its name, and the channels of it that this process has loaded,
+// those on this node's disk, and those that the engine keeps for all nodes.
+
+/** Maximum number of channels that are listed from this node's disk: as many as it can have loaded. */
+const ON_DISK_MAX = 10_000;
+/** Maximum number of loaded channels that are remembered. */
+const LOADED_MAX = 20_000;
+/** Longest wait for an engine that is just connecting, in milliseconds. */
+const CONNECTING_MS_MAX = 1000;
+const CONNECTING_RETRY_MS = 25;
+
+export class RememberedChannels implements LedgerMemory {
+  private readonly lastGood: Pick<LastGood, 'list' | 'readRecord'>;
+  private readonly engine: Pick<ChannelNameStore, 'readShared'>;
+  /** Name of the record, once its database was admitted for certain. */
+  private record: string | undefined;
+  private readonly loaded = new Map<string, RememberedChannel>();
+  private readonly gone = new Set<string>();
+  private onDisk: Promise<readonly RememberedChannel[]> | undefined;
+  /** What the engine had when it was read last and had something. */
+  private kept: { readonly record: string | undefined; readonly list: ChannelNameList } | undefined;
+  private hasEngineAnswered = false;
+  private highest = 0;
+
+  constructor(
+    lastGood: Pick<LastGood, 'list' | 'readRecord'>,
+    engine: Pick<ChannelNameStore, 'readShared'>,
+  ) {
+    this.lastGood = lastGood;
+    this.engine = engine;
+  }
+
+  get highestEpoch(): number {
+    return this.highest;
+  }
+
+  async own(): Promise<RememberedRecord> {
+    this.onDisk ??= this.lastGood.list(ON_DISK_MAX);
+    const record = this.record ?? (await this.lastGood.readRecord());
+    // Before the record is known, channels may have been loaded from an engine of another one.
+    const loaded = record === undefined ? [] : [...this.loaded.values()];
+    return { record, channels: this.present([...(await this.onDisk), ...loaded]) };
+  }
+
+  /** At the start the engine may be connecting still, which is awaited when nothing else is known. */
+  async shared(): Promise<RememberedRecord | undefined> {
+    const { record, channels } = await this.own();
+    const mayWait = record === undefined && channels.length === 0;
+    const deadline = performance.now() + CONNECTING_MS_MAX;
+    for (;;) {
+      try {
+        return await this.readShared();
+      } catch (error) {
+        if (!(error instanceof Unavailable)) throw error;
+        const isLate = performance.now() > deadline;
+        if (this.hasEngineAnswered || !mayWait || isLate) return undefined;
+        await pause(CONNECTING_RETRY_MS);
+      }
+    }
+  }
+
+  /** Remembers the record, whose database was admitted for certain. */
+  admit(record: string): void {
+    this.record = record;
+  }
+
+  /** Remembers a channel that was loaded, from wherever. */
+  note(channel: RememberedChannel & { readonly epoch: number }): void {
+    this.highest = Math.max(this.highest, channel.epoch);
+    const { channelId, appRef, channel: name } = channel;
+    this.gone.delete(channelId);
+    if (this.loaded.has(channelId) || this.loaded.size >= LOADED_MAX) return;
+    // Copied, because the caller's object may be a whole snapshot.
+    this.loaded.set(channelId, { channelId, appRef, channel: name });
+  }
+
+  /** Forgets channels that the ledger has lost; returns those that were not forgotten before. */
+  forget(channels: readonly RememberedChannel[]): readonly RememberedChannel[] {
+    const news = channels.filter(({ channelId }) => !this.gone.has(channelId));
+    for (const { channelId } of news) {
+      this.loaded.delete(channelId);
+      if (this.gone.size < LOADED_MAX) this.gone.add(channelId);
+    }
+    return news;
+  }
+
+  /** Reads the engine. What it had counts on when it was emptied, as by its restart. */
+  private async readShared(): Promise<RememberedRecord> {
+    const held = this.kept?.list;
+    const { record, tag, list = held } = await this.engine.readShared(held?.tag);
+    this.hasEngineAnswered = true;
+    if (list !== undefined && list.tag === tag) this.kept = { record, list };
+    else if (record !== undefined && record !== this.kept?.record) this.kept = undefined;
+    const { kept } = this;
+    return {
+      record: record ?? kept?.record,
+      channels: this.present(kept?.list.channels ?? []),
+    };
+  }
+
+  /** Returns channels, each once, without those that the ledger has lost. */
+  private present(channels: readonly RememberedChannel[]): readonly RememberedChannel[] {
+    const known = new Map(channels.map((channel) => [channel.channelId, channel]));
+    for (const id of this.gone) known.delete(id);
+    return [...known.values()];
+  }
 }

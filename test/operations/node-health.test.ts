@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import type { StoreOutage } from '../../src/observe/store-health.ts';
-import { NodeHealth } from '../../src/serving/node-health.ts';
+import { NodeHealth } from '../../src/serving/readiness.ts';
 
 const SINCE = Date.UTC(2026, 1, 3, 4, 5, 6, 789);
 const REASON = 'connect ECONNREFUSED 10.0.0.7:5432';

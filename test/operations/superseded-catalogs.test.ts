@@ -5,7 +5,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
 import type { ArtifactCandidate, Catalog } from '../../src/domain/decision/catalog.ts';
-import type { CheckQuery } from '../../src/serving/check-query.ts';
+import type { CheckQuery } from '../../src/serving/catalog-slot.ts';
 import { release } from '../domain/sample.ts';
 import { eventually } from '../support/eventually.ts';
 import {

@@ -3,7 +3,7 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { fail, failUntil } from '../../src/contract/failure.ts';
 import { CatalogSlot, PlanBudget } from '../../src/serving/catalog-slot.ts';
-import { WarmUp } from '../../src/serving/warm-up.ts';
+import { WarmUp } from '../../src/serving/readiness.ts';
 import type { ChannelName } from '../../src/store/channel-names.ts';
 import { channelAt, settle } from './serving-node.ts';
 

@@ -15,7 +15,7 @@ import {
   createPlan,
 } from '../../publishing/releases.ts';
 import type { SpreadChange } from '../../publishing/propagate-change.ts';
-import type { CountMatching } from '../../serving/count-matching.ts';
+import type { CountMatching } from '../../serving/dry-run-effect.ts';
 import type { Ledger } from '../../store/ledger.ts';
 import type { NotesRenderer } from '../notes/notes-renderer.ts';
 import type { Route } from '../router.ts';

@@ -10,8 +10,7 @@ import { fail, failUntil, invalidField, isFailure, type Outcome } from '../../co
 import type { ArtifactCandidate } from '../../domain/decision/catalog.ts';
 import { SLICES } from '../../domain/decision/cohort.ts';
 import { NETWORK_WORDS } from '../../domain/fleet/network-words.ts';
-import type { PlanDecision } from '../../serving/catalog-slot.ts';
-import type { CheckQuery } from '../../serving/check-query.ts';
+import type { PlanDecision, CheckQuery } from '../../serving/catalog-slot.ts';
 import type { CheckDevice, CheckUpdate } from '../../serving/check-update.ts';
 import { MANIFEST, manifestOf } from '../../updater/manifest.ts';
 import type { UpdaterFailureKind } from '../../updater/updater.ts';

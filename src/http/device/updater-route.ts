@@ -4,7 +4,13 @@
 import { fail, isFailure, invalidField, type Outcome } from '../../contract/failure.ts';
 import type { Candidate } from '../../domain/decision/catalog.ts';
 import type { Plan } from '../../domain/decision/plan.ts';
-import type { PlanDecision } from '../../serving/catalog-slot.ts';
+import {
+  type PlanDecision,
+  type CheckQuery,
+  type CheckScope,
+  checkQuery,
+  checkScope,
+} from '../../serving/catalog-slot.ts';
 import type { Updater, AskingClient, UpdaterFailureKind } from '../../updater/updater.ts';
 import {
   conditionalReply,
@@ -25,12 +31,6 @@ import {
   WatchedDeviceRoute,
 } from './device-route.ts';
 import { parseVersion, type Version } from '../../domain/decision/version.ts';
-import {
-  type CheckQuery,
-  type CheckScope,
-  checkQuery,
-  checkScope,
-} from '../../serving/check-query.ts';
 import { GenerationalCache } from './request-query.ts';
 
 type WriteDocument = (document: Buffer, ifNoneMatch: string) => Reply;
