@@ -1,7 +1,13 @@
 // Settings of an edge: those of a node, as far as an edge has what they are about.
 
-import { HTTP_SCHEMES, isUrl } from './setting-shape.ts';
-import { type Config, ConfigError, type EdgeSettings, readAnyConfig } from './settings.ts';
+import {
+  HTTP_SCHEMES,
+  isUrl,
+  type Config,
+  ConfigError,
+  type EdgeSettings,
+  readAnyConfig,
+} from './settings.ts';
 
 export type EdgeConfig = Config & {
   readonly edge: EdgeSettings & { upstream: string; token: string };

@@ -3,24 +3,140 @@
 // setting stops the start with a line that names the variable.
 
 import { z } from 'zod';
-import { isDatabaseAddress, takesWrites, WRITABLE_SESSIONS } from './is-database-address.ts';
+import { parseUrl } from '../contract/parse-url.ts';
+import { splitHosts } from '../contract/split-hosts.ts';
 import { type NearSetting, nearSettings } from './misspelt-settings.ts';
-import { readSettingFile } from './setting-file.ts';
-import {
-  baseUrl,
-  HTTP_SCHEMES,
-  isRedisAddress,
-  isUrl,
-  oneOf,
-  optionalText,
-  PORT_MAX,
-  parseListenAddress,
-  SECRET_LENGTH_MIN,
-  severalSecrets,
-  text,
-  whole,
-} from './setting-shape.ts';
 import { readTracing, type TracingSettings } from './tracing-settings.ts';
+import { readFileSync, statSync } from 'node:fs';
+
+// Shapes of the settings' values: what a variable of a kind may hold, and what becomes of it.
+
+export const HTTP_SCHEMES = ['http:', 'https:'];
+const PORT_MAX = 65_535;
+/** Minimum length of a token or key that somebody has typed, where others can reach the service. */
+const SECRET_LENGTH_MIN = 32;
+/** Maximum number of values that a secret has at a time; trying a key costs each process time. */
+const SECRETS_MAX = 8;
+const REDIS_SCHEMES = ['redis:', 'rediss:'];
+const SENTINEL_SCHEMES = ['redis+sentinel:', 'rediss+sentinel:'];
+
+/** Text, or the fallback where it is unset or empty. */
+function text(fallback: string) {
+  return z
+    .string()
+    .optional()
+    .transform((value) => value || fallback);
+}
+
+/** Text; undefined where it is unset or empty. */
+function optionalText() {
+  return z
+    .string()
+    .optional()
+    .transform((value) => value || undefined);
+}
+
+/** Parses the values of a secret, which commas separate: while it changes, the old one counts as well. */
+function severalSecrets(
+  value: string | undefined,
+  { addIssue }: z.RefinementCtx,
+): readonly string[] {
+  if (value === undefined) return [];
+  const parts = value.split(',');
+  if (parts.length === 1) return parts;
+  const min = SECRET_LENGTH_MIN;
+  // A secret from before commas had a meaning must not become several that can be guessed.
+  if (parts.some(({ length }) => length < min)) {
+    addIssue(`commas separate several values, of which each must have at least ${min} characters`);
+  } else if (parts.some((part) => part !== part.trim())) {
+    addIssue('the commas between several values must have no spaces beside them');
+  } else if (parts.length > SECRETS_MAX) addIssue(`must have at most ${SECRETS_MAX} values`);
+  return parts;
+}
+
+/** One of these texts. */
+function oneOf<const Values extends readonly [string, ...string[]]>(
+  values: Values,
+  fallback: Values[number],
+) {
+  return z
+    .string()
+    .optional()
+    .transform((value) => value || fallback)
+    .pipe(z.enum(values, { error: `must be one of ${values.join(', ')}` }));
+}
+
+/** Whole number within bounds. */
+function whole(fallback: number, min: number, max: number) {
+  const reason = `must be a whole number from ${min} to ${max}`;
+  return z
+    .string()
+    .optional()
+    .transform((value) => (value ? value.trim() : String(fallback)))
+    .refine((value) => /^\d{1,6}$/.test(value), reason)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, reason);
+}
+
+/** Base URL, without the slashes at its end. */
+function baseUrl() {
+  return optionalText()
+    .refine(
+      (value) => value === undefined || (isUrl(value, HTTP_SCHEMES) && !/[?#]/.test(value)),
+      'must be an http:// or https:// address, without query and fragment',
+    )
+    .transform((value) => value?.replace(/\/+$/, ''));
+}
+
+/** Parses `host:port`, with an IPv6 address in brackets; returns undefined for anything else. */
+function parseListenAddress(
+  value: string,
+): { readonly host: string; readonly port: number } | undefined {
+  const [, inBrackets, name, digits] =
+    /^(?:\[([0-9A-Fa-f:.]+)\]|([^\s:/[\]]+)):(\d{1,5})$/.exec(value) ?? [];
+  const host = inBrackets ?? name;
+  const port = Number(digits);
+  return host === undefined || port > PORT_MAX ? undefined : Object.freeze({ host, port });
+}
+
+/** Whether the value is an address of Redis, or of a cluster, whose later nodes may be `host:port`. */
+function isRedisAddress(value: string): boolean {
+  if (splitHosts(value).every((address) => isUrl(address, SENTINEL_SCHEMES))) return true;
+  const parts = value.split(',').map((part) => part.trim());
+  const [first = '', ...others] = parts.filter((part) => part !== '');
+  const urls = others.map((part) => (part.includes('://') ? part : `redis://${part}`));
+  return [first, ...urls].every((url) => isUrl(url, REDIS_SCHEMES));
+}
+
+/** Whether the value is a URL of one of these schemes. */
+export function isUrl(value: string, schemes: readonly string[]): boolean {
+  return schemes.includes(parseUrl(value)?.protocol ?? '');
+}
+
+// Form of the addresses of PostgreSQL that a setting may have.
+
+const SCHEMES = ['postgres:', 'postgresql:'];
+
+/** Whether the value is an address of PostgreSQL; several hosts stand before the path. */
+function isDatabaseAddress(value: string): boolean {
+  const addresses = splitHosts(value);
+  return addresses.every((address) => {
+    const url = parseUrl(address);
+    // An empty host is loopback or a socket; beside others it is a comma too many.
+    if (url === undefined || (addresses.length > 1 && url.hostname === '')) return false;
+    const isList = ['host', 'port'].some((name) => url.searchParams.get(name)?.includes(','));
+    return SCHEMES.includes(url.protocol) && !isList;
+  });
+}
+
+/** Values of `target_session_attrs` that do not ask for a standby. */
+const WRITABLE_SESSIONS = ['read-write', 'primary', 'any'];
+
+/** Whether the address of PostgreSQL does not ask for a standby. */
+function takesWrites(address: string): boolean {
+  const wanted = parseUrl(splitHosts(address)[0] ?? '')?.searchParams.get('target_session_attrs');
+  return wanted === undefined || wanted === null || WRITABLE_SESSIONS.includes(wanted);
+}
 
 export type Config = Readonly<{
   host: string;
@@ -303,7 +419,7 @@ export function isLoopback(host: string): boolean {
 /** Variables that the command line reads and the service does not. */
 const CLIENT_VARIABLES = ['SLUICE_URL', 'SLUICE_KEY'];
 
-export type ClientConfig = Readonly<{
+type ClientConfig = Readonly<{
   /** Base of the management API, which is where devices ask. */
   managementUrl: string;
   /** Base of the console API, which has an address of its own with ADMIN_LISTEN. */
@@ -354,4 +470,30 @@ export function consoleUrlOf({ adminUrl, adminListen, publicUrl }: Config): stri
 function isSameAddress(one: ListenAddress, other: ListenAddress): boolean {
   const isEveryInterface = [one, other].some(({ host }) => WILDCARDS.has(host));
   return one.port === other.port && one.port !== 0 && (one.host === other.host || isEveryInterface);
+}
+
+// Value of a setting that lies in a file of its own, as Docker and Kubernetes hand secrets to a service.
+
+const BYTES_MAX = 65_536;
+
+/**
+ * Returns the file's text without the line ends after it. Throws, with a reason of one line that quotes
+ * nothing of the file, when it is no file, is empty or too large, or cannot be read.
+ */
+function readSettingFile(path: string): string {
+  const value = readText(path).replace(/[\r\n]+$/, '');
+  if (value === '') throw new Error('the file is empty');
+  return value;
+}
+
+function readText(path: string): string {
+  try {
+    const stats = statSync(path);
+    // Reading a pipe would wait for its writer, and on SIGHUP there is none.
+    if (stats.isFile() && stats.size <= BYTES_MAX) return readFileSync(path, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new Error(`the file cannot be read (${code})`, { cause: error });
+  }
+  throw new Error(`must name a file of at most ${BYTES_MAX / 1024} KiB`);
 }
