@@ -11,8 +11,7 @@ import {
   readNearSettings,
   isLoopback,
 } from '../settings/settings.ts';
-import { examineEmbedded } from '../store/ledger/examine-embedded.ts';
-import { examinePostgres } from '../store/ledger/examine-ledger.ts';
+import { examineEmbedded, examinePostgres } from '../store/ledger/examine-ledger.ts';
 import { examineRedis } from '../store/redis/examine-redis.ts';
 import { readCredential, UpstreamClient, type UpstreamRefusal } from '../edge/upstream-client.ts';
 import { parseUrl } from '../contract/parse-url.ts';

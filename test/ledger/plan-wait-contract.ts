@@ -6,7 +6,7 @@ import type { RolloutPlan } from '../../src/contract/rollout-plan.ts';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
 import { USUAL_GUARDS } from '../../src/domain/rollout/judge-health.ts';
 import type { PlanDefinition } from '../../src/domain/rollout/plan-state.ts';
-import { USUAL_KEEPING } from '../../src/store/ledger/device-keeping.ts';
+import { USUAL_KEEPING } from '../../src/store/ledger/check-ins.ts';
 import { createSqlLedger } from '../../src/store/ledger/sql-ledger.ts';
 import { definition } from '../domain/rollout/plan-fixture.ts';
 import { HOUR_MS, MINUTE_MS } from './fleet-fixture.ts';

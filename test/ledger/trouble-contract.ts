@@ -4,7 +4,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Signal } from '../../src/contract/rollout-plan.ts';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
-import { USUAL_KEEPING } from '../../src/store/ledger/device-keeping.ts';
+import { USUAL_KEEPING } from '../../src/store/ledger/check-ins.ts';
 import { createSqlLedger } from '../../src/store/ledger/sql-ledger.ts';
 import { HOUR_MS, MINUTE_MS } from './fleet-fixture.ts';
 import { expectValue, type TestTenant } from './ledger-fixture.ts';

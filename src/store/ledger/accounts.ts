@@ -1,11 +1,21 @@
 // Transaction that opens a session of an account.
 
-import { fail, type Outcome } from '../../contract/failure.ts';
+import { fail, type Outcome, type LostRight } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import type { NewSession } from '../account-ledger.ts';
+import type {
+  NewSession,
+  StoredAccount,
+  NewAccount,
+  NewPasswordReset,
+  FailedSignIn,
+} from '../account-ledger.ts';
 import { type ActorSql, atomically } from './atomically.ts';
-import type { Database } from './database.ts';
-import { insertAccountAudit } from './insert-account-audit.ts';
+import type { Database, Sql } from './database.ts';
+import { isStorable } from '../../contract/text.ts';
+import type { Account } from '../../contract/resource.ts';
+import { newId } from './columns.ts';
+import { actorText } from './audit.ts';
+import type { Actor } from '../ledger-terms.ts';
 
 /**
  * Locks the account's row and compares the password hash there, so that no session with an old password opens
@@ -57,4 +67,319 @@ async function tellFailures(sql: ActorSql, accountId: string): Promise<number> {
     [accountId],
   );
   return told?.failures ?? 0;
+}
+
+// Statement that finds the account of a session.
+
+/**
+ * Returns the account of a session that is neither expired at `now` nor unused since `idleSince`. Stores the
+ * time of use at most once a minute. If the session ends between the read and that write, the write changes
+ * no row.
+ */
+export async function findSession(
+  sql: Sql,
+  tokenHash: string,
+  now: string,
+  idleSince: string,
+): Promise<StoredAccount | undefined> {
+  const rows = await sql.query<StoredAccount & { isStale: boolean }>(
+    `SELECT accounts.id, email, name, password_hash AS "passwordHash",
+       password_number AS "passwordNumber",
+       last_seen_at <= $2::timestamptz - interval '1 minute' AS "isStale"
+     FROM sessions JOIN accounts ON accounts.id = sessions.account_id
+     WHERE token_hash = $1 AND expires_at > $2::timestamptz AND last_seen_at > $3::timestamptz`,
+    [tokenHash, now, idleSince],
+  );
+  const [found] = rows;
+  if (found === undefined) return undefined;
+  const { isStale, ...account } = found;
+  if (isStale) {
+    await sql.query('UPDATE sessions SET last_seen_at = $2::timestamptz WHERE token_hash = $1', [
+      tokenHash,
+      now,
+    ]);
+  }
+  return account;
+}
+
+// Statements that end sessions.
+
+/**
+ * Ends all sessions of an account. It locks the account's row first, as every transaction does that ends
+ * several sessions: two of them could otherwise wait for each other.
+ */
+export function endSessions(database: Database, accountId: string): Promise<void> {
+  return database.transaction(async (sql) => {
+    await sql.query('SELECT FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [accountId]);
+    await deleteSessions(sql, accountId, undefined);
+  });
+}
+
+/**
+ * Ends all sessions of an account except the one with this token hash; undefined ends all of them. Call it
+ * under the lock on the account's row.
+ */
+async function deleteSessions(
+  sql: Sql,
+  accountId: string,
+  keptTokenHash: string | undefined,
+): Promise<void> {
+  await sql.query(
+    'DELETE FROM sessions WHERE account_id = $1 AND ($2::text IS NULL OR token_hash <> $2)',
+    [accountId, keptTokenHash ?? null],
+  );
+}
+
+/** Ends the session with this token hash, if there is one. */
+export async function endSession(sql: Sql, tokenHash: string): Promise<void> {
+  await sql.query('DELETE FROM sessions WHERE token_hash = $1', [tokenHash]);
+}
+
+// Statements that read accounts for signing in and for the set-up.
+
+/** Reads an account by its email, which is in lower case. */
+export async function findAccount(sql: Sql, email: string): Promise<StoredAccount | undefined> {
+  if (!isStorable(email)) return undefined;
+  const rows = await sql.query<StoredAccount>(
+    `SELECT id, email, name, password_hash AS "passwordHash", password_number AS "passwordNumber"
+     FROM accounts WHERE email = $1`,
+    [email],
+  );
+  return rows[0];
+}
+
+/**
+ * Tells whether the service has an account yet. Once it has one it always does: accounts are never removed.
+ */
+export async function hasAccounts(sql: Sql): Promise<boolean> {
+  const rows = await sql.query('SELECT FROM accounts LIMIT 1');
+  return rows.length > 0;
+}
+
+// Statement that inserts an account.
+
+/**
+ * Returns the new account, undefined when the email has one already. Waits for a transaction that is just
+ * inserting the same email.
+ */
+export async function insertAccount(sql: Sql, account: NewAccount): Promise<Account | undefined> {
+  const { email, name, passwordHash } = account;
+  const id = newId('acc');
+  const rows = await sql.query(
+    `INSERT INTO accounts (id, email, name, password_hash) VALUES ($1, $2, $3, $4)
+     ON CONFLICT (email) DO NOTHING RETURNING id`,
+    [id, email, name, passwordHash],
+  );
+  return rows.length === 0 ? undefined : { id, email, name };
+}
+
+// Statement that adds an entry about an account to the audit.
+
+type AccountAction =
+  | 'account.sign-in'
+  | 'account.fail-sign-in'
+  | 'account.reset-password'
+  | 'account.set-password';
+
+/**
+ * Adds the entry to the audit of every organization that the account is a member of: the audit belongs to
+ * organizations, and an account is in several. Runs in the transaction of what it tells.
+ */
+async function insertAccountAudit(
+  sql: ActorSql,
+  account: { readonly id: string; readonly email: string },
+  action: AccountAction,
+  after: object,
+): Promise<void> {
+  await sql.query(
+    `INSERT INTO audit_entries (organization_id, actor, action, subject, before, after, request_id)
+     SELECT organization_id, $2, $3, $4, NULL, $5, $7 FROM memberships
+     WHERE account_id = $1 ORDER BY created_at, organization_id LIMIT $6`,
+    [
+      account.id,
+      actorText(sql.actor),
+      action,
+      account.email,
+      JSON.stringify(after),
+      LIMIT.organizationsShownMax,
+      sql.actor.requestId ?? null,
+    ],
+  );
+}
+
+// Transaction that replaces an account's password.
+
+/**
+ * Stores the password hash `after` and ends the account's other sessions in one transaction; undefined when
+ * the stored hash is not `before`. The lock on the account's row orders the change against `openSession` with
+ * the old password.
+ */
+export function changePassword(
+  database: Database,
+  before: string,
+  after: string,
+  actor: Extract<Actor, { kind: 'account' }>,
+): Promise<Outcome<number | undefined, LostRight>> {
+  return atomically(database, actor, async (sql) => {
+    const { accountId, tokenHash, email } = actor;
+    const rows = await sql.query(
+      'SELECT FROM accounts WHERE id = $1 AND password_hash = $2 FOR NO KEY UPDATE',
+      [accountId, before],
+    );
+    if (rows.length === 0) return undefined;
+    const passwordNumber = await storePassword(sql, accountId, after, tokenHash);
+    await insertAccountAudit(sql, { id: accountId, email }, 'account.set-password', {
+      by: 'password',
+    });
+    return passwordNumber;
+  });
+}
+
+// Statements that replace an account's password.
+
+/**
+ * Stores the password hash under the next number, ends all sessions except the one with `keptTokenHash`, and
+ * ends a link that would set another password. Returns the password's number. Call it under the lock on the
+ * account's row, which it takes again.
+ */
+export async function storePassword(
+  sql: Sql,
+  accountId: string,
+  passwordHash: string,
+  keptTokenHash: string | undefined,
+): Promise<number> {
+  const [stored] = await sql.query<{ passwordNumber: number }>(
+    `UPDATE accounts SET password_hash = $2, password_number = password_number + 1 WHERE id = $1
+     RETURNING password_number AS "passwordNumber"`,
+    [accountId, passwordHash],
+  );
+  if (stored === undefined) throw new Error(`Locked account ${accountId} has no row`);
+  await deleteSessions(sql, accountId, keptTokenHash);
+  await sql.query('DELETE FROM password_resets WHERE account_id = $1', [accountId]);
+  return stored.passwordNumber;
+}
+
+// Transaction that makes a link by which an account gets a new password. Only the hash of its token is
+// stored, and the audit has not even that.
+
+/** Stores the link and the audit entry in one transaction; an earlier link of the account ends. */
+export function createPasswordReset(
+  database: Database,
+  { email, tokenHash, at, expiresAt }: NewPasswordReset,
+  actor: Actor,
+): Promise<Outcome<{ readonly email: string }, 'unknownAccount' | LostRight>> {
+  return atomically(database, actor, async (sql) => {
+    const account = await findAccount(sql, email);
+    if (account === undefined) return fail('unknownAccount');
+    await sql.query(
+      `INSERT INTO password_resets (account_id, token_hash, created_at, expires_at)
+       VALUES ($1, $2, $3::timestamptz, $4::timestamptz)
+       ON CONFLICT (account_id) DO UPDATE SET token_hash = excluded.token_hash,
+         created_at = excluded.created_at, expires_at = excluded.expires_at`,
+      [account.id, tokenHash, at, expiresAt],
+    );
+    await insertAccountAudit(sql, account, 'account.reset-password', { expiresAt });
+    return { email: account.email };
+  });
+}
+
+// Statement that reads a link by which an account gets a new password.
+
+/** Returns the email of the account that a link is for; undefined when the link cannot be used at `now`. */
+export async function findPasswordReset(
+  sql: Sql,
+  tokenHash: string,
+  now: string,
+): Promise<{ readonly email: string } | undefined> {
+  const rows = await sql.query<{ email: string }>(
+    `SELECT accounts.email FROM password_resets JOIN accounts ON accounts.id = account_id
+     WHERE token_hash = $1 AND expires_at > $2::timestamptz`,
+    [tokenHash, now],
+  );
+  return rows[0];
+}
+
+// Transaction that uses a link by which an account gets a new password.
+
+/**
+ * Stores the password and ends every session of the account in one transaction. The link is deleted first: of
+ * several that use it at once, one finds it.
+ */
+export async function usePasswordReset(
+  database: Database,
+  tokenHash: string,
+  passwordHash: string,
+  now: string,
+): Promise<Outcome<StoredAccount, 'unknownReset'>> {
+  const found = await findPasswordReset(database, tokenHash, now);
+  if (found === undefined) return fail('unknownReset');
+  return atomically(database, { kind: 'token', email: found.email }, async (sql) => {
+    const account = await findAccount(sql, found.email);
+    if (account === undefined) return fail('unknownReset');
+    await sql.query('SELECT FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [account.id]);
+    const used = await sql.query(
+      `DELETE FROM password_resets WHERE account_id = $1 AND token_hash = $2
+         AND expires_at > $3::timestamptz RETURNING account_id`,
+      [account.id, tokenHash, now],
+    );
+    if (used.length === 0) return fail('unknownReset');
+    const passwordNumber = await storePassword(sql, account.id, passwordHash, undefined);
+    await insertAccountAudit(sql, account, 'account.set-password', { by: 'link' });
+    return { ...account, passwordHash, passwordNumber };
+  });
+}
+
+// Transaction that counts failed sign-ins of an account and tells the audit of them, at most once an hour.
+
+/** Number of failures since the last entry; null while another entry is not due. */
+type Due = { readonly failures: number | null };
+
+/**
+ * The row's lock orders failures that several nodes record at once: one of them tells. The entry names the
+ * address of the last failure. What is left to tell is in the entry of the next sign-in.
+ */
+export async function recordFailedSignIns(
+  database: Database,
+  { account, failures, address }: FailedSignIn,
+): Promise<void> {
+  await atomically(database, { kind: 'stranger' }, async (sql) => {
+    await sql.query(
+      `INSERT INTO failed_sign_ins (account_id, failures, told_at) VALUES ($1, 0, '-infinity')
+       ON CONFLICT (account_id) DO NOTHING`,
+      [account.id],
+    );
+    const [due] = await sql.query<Due>(
+      `UPDATE failed_sign_ins SET failures = failures + $2 WHERE account_id = $1
+       RETURNING CASE WHEN told_at <= clock_timestamp() - interval '1 hour' THEN failures::int END
+         AS failures`,
+      [account.id, failures],
+    );
+    if (due === undefined || due.failures === null) return undefined;
+    await sql.query(
+      'UPDATE failed_sign_ins SET failures = 0, told_at = clock_timestamp() WHERE account_id = $1',
+      [account.id],
+    );
+    await insertAccountAudit(sql, account, 'account.fail-sign-in', {
+      address,
+      failures: due.failures,
+    });
+    return undefined;
+  });
+}
+
+// Statements that read a key which all nodes sign with, and store it the first time.
+
+/** Returns the key of this name. Of several nodes that store a draft at once, all return the same one. */
+export async function readSigningKey(sql: Sql, name: string, draft: string): Promise<string> {
+  const read = () =>
+    sql.query<{ secret: string }>('SELECT secret FROM signing_keys WHERE name = $1', [name]);
+  const [known] = await read();
+  if (known !== undefined) return known.secret;
+  await sql.query(
+    'INSERT INTO signing_keys (name, secret) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING',
+    [name, draft],
+  );
+  const [stored] = await read();
+  if (stored === undefined) throw new Error(`Signing key ${name} was not stored`);
+  return stored.secret;
 }

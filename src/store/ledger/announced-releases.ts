@@ -7,25 +7,36 @@ import {
   type NextStep,
   takeFirst,
   takeNext,
+  type StandingRelease,
 } from '../../domain/release/announcement.ts';
-import type { HostMemory } from '../../domain/release/host-release.ts';
+import {
+  type HostMemory,
+  type HostRelease,
+  joinEvents,
+  type KnownHostRelease,
+} from '../../domain/release/host-release.ts';
 import type { Changed } from '../changed.ts';
 import type { KnownStates } from '../known-state.ts';
 import type { Actor } from '../ledger-terms.ts';
 import type { NewArtifact } from '../new-artifact.ts';
-import type { Announced, AnnouncementObstacle, NewAnnouncement } from '../webhook-ledger.ts';
-import { type AnnouncedRelease, announcedRelease, storeHost } from './announced-release.ts';
+import type {
+  Announced,
+  AnnouncementObstacle,
+  NewAnnouncement,
+  NewCallBack,
+} from '../webhook-ledger.ts';
 import { type ActorSql, atomically } from './atomically.ts';
 import type { Database, Sql } from './database.ts';
-import { followPlan } from './follow-plan.ts';
-import { type HostPlace, readHostMemory, storeHostMemory } from './host-memory.ts';
-import { insertArtifacts } from './insert-artifacts.ts';
-import { type LockedChannel, lockChannel } from './lock-channel.ts';
-import { readRelease } from './read-release.ts';
-import { recordChannelChange } from './record-channel-change.ts';
-import { refuseArchived } from './refuse-archived.ts';
-import { refuseFullChannel } from './refuse-full-channel.ts';
-import { publishOn } from './releases.ts';
+import { followPlan } from './plan-rows.ts';
+import { insertArtifacts, refuseFullChannel, publishOn } from './releases.ts';
+import { type LockedChannel, lockChannel, recordChannelChange } from './channels.ts';
+import { readRelease } from './release-reads.ts';
+import { refuseArchived } from './lookups.ts';
+import { LIMIT } from '../../contract/limit.ts';
+import { columns, msOf, ALL_ARTIFACTS_JSON, jsonObject } from './columns.ts';
+import { type CalledBack, rememberCallBack, takeCallBack } from '../../domain/release/call-back.ts';
+import type { ReleaseName } from '../release-name.ts';
+import { readTime } from './check-ins.ts';
 
 type Answer = Outcome<Changed<Announced>, AnnouncementObstacle>;
 type Step = FirstStep<NewArtifact> | NextStep<NewArtifact>;
@@ -158,5 +169,204 @@ async function storeServing(
        hold = CASE WHEN $2 = 'published' THEN NULL ELSE hold END
      WHERE id = $1`,
     [standing.id, status, planned, isCalledBack],
+  );
+}
+
+// Statements about what is remembered of releases of a code host: see `HostMemory`. Call them under the lock
+// of the channel.
+
+const MEMORY = `SELECT ${columns<HostMemory<NewArtifact>>({
+  deletedAt: msOf('deleted_at'),
+  publishedAt: msOf('host_published_at'),
+  calledBackAt: msOf('called_back_at'),
+  files: 'files',
+})} FROM host_memories
+  WHERE channel_id = $1 AND provider = $2 AND host_id = $3 AND canonical_version = $4
+    AND noted_at > clock_timestamp() - make_interval(secs => ${LIMIT.hostMemoryMs / 1000})`;
+
+const STORE = `
+  INSERT INTO host_memories
+    (channel_id, provider, host_id, canonical_version, deleted_at, host_published_at, called_back_at,
+     files)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+  ON CONFLICT (channel_id, provider, host_id, canonical_version) DO UPDATE SET
+    (noted_at, deleted_at, host_published_at, called_back_at, files) = (excluded.noted_at,
+      excluded.deleted_at, excluded.host_published_at, excluded.called_back_at, excluded.files)`;
+
+/** Deletes the oldest ones beyond the bound, and those that are too old to be read. */
+const FORGET = `
+  DELETE FROM host_memories WHERE channel_id = $1 AND (
+    noted_at <= clock_timestamp() - make_interval(secs => ${LIMIT.hostMemoryMs / 1000})
+    OR (provider, host_id, canonical_version) IN (
+      SELECT provider, host_id, canonical_version FROM host_memories WHERE channel_id = $1
+      ORDER BY noted_at DESC, host_id DESC OFFSET ${LIMIT.hostMemoriesMax}
+    )
+  )`;
+
+/** Release of a code host, under the version of its tag, on a channel. */
+type HostPlace = {
+  readonly channelId: string;
+  readonly canonicalVersion: string;
+  readonly host: HostRelease;
+};
+
+/** Returns what the channel remembers of the release of an event; undefined for nothing. */
+async function readHostMemory(
+  sql: Sql,
+  place: HostPlace,
+): Promise<HostMemory<NewArtifact> | undefined> {
+  const rows = await sql.query<HostMemory<NewArtifact>>(MEMORY, keyOf(place));
+  return rows[0];
+}
+
+/** Stores it in place of what was remembered before, and forgets the oldest beyond the bound. */
+async function storeHostMemory(
+  sql: Sql,
+  place: HostPlace,
+  { deletedAt, publishedAt, calledBackAt, files }: HostMemory<NewArtifact>,
+): Promise<void> {
+  if (place.host.id === null) return;
+  await sql.query(STORE, [
+    ...keyOf(place),
+    ...[deletedAt, publishedAt, calledBackAt].map(timeOf),
+    files === null ? null : JSON.stringify(files),
+  ]);
+  await sql.query(FORGET, [place.channelId]);
+}
+
+function keyOf({ channelId, canonicalVersion, host }: HostPlace): (string | number | null)[] {
+  return [channelId, host.provider, host.id, canonicalVersion];
+}
+
+/** Returns a time in milliseconds as a parameter. */
+function timeOf(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
+}
+
+// Transaction that pauses a release that its code host has called back.
+
+type CallBackReleaseAnswer = Changed<CalledBack | undefined>;
+
+/**
+ * Remembers the event and stores the status, the new revision and the audit entry in one transaction under
+ * the channel's lock. A release that is held is kept from publishing itself, also where its status stays what
+ * it was.
+ */
+export function callBackRelease(
+  database: Database,
+  organizationId: string,
+  name: ReleaseName,
+  call: NewCallBack,
+  actor: Actor,
+  known?: KnownStates,
+): Promise<Outcome<CallBackReleaseAnswer, 'unknownApp' | 'unknownChannel' | LostRight>> {
+  return atomically<CallBackReleaseAnswer, 'unknownApp' | 'unknownChannel'>(
+    database,
+    actor,
+    async (sql) => {
+      const channel = await lockChannel(sql, organizationId, name.app, name.channel, known);
+      if (isFailure(channel)) return channel;
+      const { canonicalVersion } = name;
+      await callBackReleaseRemember(
+        sql,
+        { channelId: channel.id, canonicalVersion, host: call.host },
+        call,
+      );
+      const release = await announcedRelease(sql, channel.id, canonicalVersion);
+      const value = release && takeCallBack(release, call);
+      if (release === undefined || (value !== 'paused' && value !== 'unserved')) {
+        return { value, changed: [] };
+      }
+      await keepBack(sql, release, call, value === 'paused');
+      if (value === 'unserved') return { value, changed: [] };
+      const { version, status, rolloutPct } = release;
+      const published = { status, rolloutPct, wasPublished: true };
+      await followPlan(sql, channel, release, published, { ...published, status: 'paused' });
+      const changed = await recordChannelChange(sql, channel, {
+        action: 'release.serve',
+        version,
+        before: { status },
+        after: { status: 'paused' },
+        reason: call.reason,
+      });
+      return { value, changed };
+    },
+  );
+}
+
+async function callBackReleaseRemember(
+  sql: Sql,
+  place: HostPlace,
+  call: NewCallBack,
+): Promise<void> {
+  const before = await readHostMemory(sql, place);
+  const memory = rememberCallBack(call, before, await readTime(sql));
+  if (memory !== undefined) await storeHostMemory(sql, place, memory);
+}
+
+/** Stores that the code host keeps a release back, unless somebody else does already. */
+async function keepBack(
+  sql: Sql,
+  { id, hold, host, isCalledBack }: AnnouncedRelease,
+  call: NewCallBack,
+  isPaused: boolean,
+): Promise<void> {
+  await storeHost(sql, id, joinEvents(host, call.host));
+  await sql.query(
+    `UPDATE releases SET called_back = $2, status = CASE WHEN $3 THEN 'paused' ELSE status END
+     WHERE id = $1`,
+    [id, isCalledBack || isPaused || hold !== null, isPaused],
+  );
+}
+
+// Statements about the release that an event of a code host concerns, under the lock of its channel.
+
+/** Release of a channel, as an event finds it. */
+type AnnouncedRelease = StandingRelease<NewArtifact> & {
+  readonly id: string;
+  readonly version: string;
+  readonly rolloutPct: number;
+};
+
+const RELEASE = `SELECT ${columns<AnnouncedRelease>({
+  id: 'id',
+  version: 'version',
+  isAnnounced: "source = 'webhook'",
+  offered: 'offered_at IS NOT NULL',
+  status: 'status',
+  rolloutPct: 'rollout_pct',
+  hold: 'hold',
+  isCalledBack: 'called_back',
+  host: jsonObject<KnownHostRelease>({
+    provider: 'announced_by',
+    id: 'host_id',
+    tag: 'host_tag',
+    changedAt: msOf('announced_at'),
+    publishedAt: msOf('host_published_at'),
+    filesTo: msOf('host_files_at'),
+  }),
+  artifacts: ALL_ARTIFACTS_JSON,
+})} FROM releases WHERE channel_id = $1 AND canonical_version = $2 FOR UPDATE`;
+
+/** Returns the release that stands under a version; undefined for none. */
+async function announcedRelease(
+  sql: Sql,
+  channelId: string,
+  canonicalVersion: string,
+): Promise<AnnouncedRelease | undefined> {
+  const rows = await sql.query<AnnouncedRelease>(RELEASE, [channelId, canonicalVersion]);
+  return rows[0];
+}
+
+/** Stores what is known of the code host's release. */
+async function storeHost(sql: Sql, id: string, host: KnownHostRelease): Promise<void> {
+  await sql.query(
+    `UPDATE releases SET announced_by = $2, host_id = $3, host_tag = $4, announced_at = $5,
+       host_published_at = $6, host_files_at = $7
+     WHERE id = $1`,
+    [
+      ...[id, host.provider, host.id, host.tag],
+      ...[host.changedAt, host.publishedAt, host.filesTo].map(timeOf),
+    ],
   );
 }

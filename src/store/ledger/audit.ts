@@ -1,7 +1,14 @@
 // Statement that adds an entry to the audit.
 
-import { actorText } from './actor-text.ts';
 import type { ActorSql } from './atomically.ts';
+import type { AuditPage } from '../../contract/console.ts';
+import { fail, type Outcome } from '../../contract/failure.ts';
+import type { AuditEntry } from '../../contract/resource.ts';
+import { storableText, isStorable } from '../../contract/text.ts';
+import type { AuditFilter } from '../console-ledger.ts';
+import { AUDIT_COLUMNS, conditionsText } from './columns.ts';
+import type { Sql } from './database.ts';
+import type { Actor } from '../ledger-terms.ts';
 
 export type AuditAction =
   | 'organization.create'
@@ -73,4 +80,99 @@ export async function insertAudit(sql: ActorSql, entry: NewAuditEntry): Promise<
 
 function toJson(state: object | null): string | null {
   return state === null ? null : JSON.stringify(state);
+}
+
+// Statement that reads a page of an organization's audit.
+
+/** Form of a cursor: time in milliseconds and id of the last entry of a page. */
+const CURSOR = /^(\d{1,16})-(\d{1,18})$/;
+
+const targetsOf = (state: 'before' | 'after') => conditionsText(`${state} ->> 'targets'`);
+
+/** Whether the entry of a steered release says that it was done to it ($10). */
+const HAS_DONE = `CASE $10::text
+    WHEN 'raised' THEN (after ->> 'rolloutPct')::int > (before ->> 'rolloutPct')::int
+    WHEN 'lowered' THEN (after ->> 'rolloutPct')::int < (before ->> 'rolloutPct')::int
+    WHEN 'retargeted' THEN ${targetsOf('after')} IS DISTINCT FROM ${targetsOf('before')}
+    ELSE after ->> 'status' = $10 AND (before ->> 'status') IS DISTINCT FROM $10
+  END`;
+
+/**
+ * Returns the newest entries first; entries of the same time in the reverse of the order in which they were
+ * written. Reads one entry more than asked for, to know whether there is another page. A malformed cursor
+ * counts as none: the page begins at the newest entry.
+ */
+export async function listAudit(
+  sql: Sql,
+  organizationId: string,
+  filter: AuditFilter,
+): Promise<Outcome<AuditPage, 'unknownOrganization'>> {
+  if (!(await organizationExists(sql, organizationId))) return fail('unknownOrganization');
+  const [, time, id] = CURSOR.exec(filter.before ?? '') ?? [];
+  const rows = await sql.query<AuditEntry & { cursor: string }>(
+    `SELECT ${AUDIT_COLUMNS}, (extract(epoch FROM entry.at) * 1000)::bigint || '-' || id AS cursor
+     FROM audit_entries AS entry
+     WHERE organization_id = $1
+       AND ($2::bigint IS NULL OR (entry.at, entry.id)
+         < (to_timestamp($2 / 1000.0)::timestamptz(3), $3::bigint))
+       AND ($4::text IS NULL OR strpos(lower(actor), lower($4)) > 0)
+       AND ($5::text IS NULL OR action = $5 OR starts_with(action, $5 || '.'))
+       AND ($6::text IS NULL OR strpos(lower(subject), lower($6)) > 0)
+       AND ($8::timestamptz IS NULL OR entry.at >= $8)
+       AND ($9::timestamptz IS NULL OR entry.at < $9)
+       AND ($10::text IS NULL OR action = 'release.serve' AND ${HAS_DONE})
+     ORDER BY entry.at DESC, entry.id DESC LIMIT $7`,
+    [
+      organizationId,
+      time ?? null,
+      id ?? null,
+      orNull(filter.actor),
+      orNull(filter.action),
+      orNull(filter.subject),
+      filter.limit + 1,
+      filter.since ?? null,
+      filter.until ?? null,
+      filter.did ?? null,
+    ],
+  );
+  const page = rows.slice(0, filter.limit);
+  const next = rows.length > filter.limit ? (page.at(-1)?.cursor ?? null) : null;
+  return { entries: page.map(({ cursor: _, ...entry }) => entry), next };
+}
+
+function orNull(text: string | undefined): string | null {
+  return text === undefined ? null : storableText(text);
+}
+
+// Statement that tells whether an organization exists.
+
+/** Reads without a lock, because organizations are never removed. */
+export async function organizationExists(sql: Sql, id: string): Promise<boolean> {
+  if (!isStorable(id)) return false;
+  const rows = await sql.query('SELECT FROM organizations WHERE id = $1', [id]);
+  return rows.length > 0;
+}
+
+// Text by which the audit names an actor.
+
+/**
+ * Returns `admin-token`, `unknown`, or the actor's kind and name: `key:…`, `account:…`, `plan:…`,
+ * `integration:…`.
+ */
+export function actorText(actor: Actor): string {
+  switch (actor.kind) {
+    case 'admin-token':
+      return 'admin-token';
+    case 'stranger':
+      return 'unknown';
+    case 'key':
+      return `key:${actor.id} (${actor.name})`;
+    case 'account':
+    case 'token':
+      return `account:${actor.email}`;
+    case 'plan':
+      return `plan:${actor.id}`;
+    case 'integration':
+      return `integration:${actor.provider}`;
+  }
 }

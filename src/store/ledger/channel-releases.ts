@@ -7,9 +7,9 @@ import { byVersion } from '../../domain/decision/by-version.ts';
 import type { ReleaseFilter } from '../console-ledger.ts';
 import { columns, RELEASE_HEAD } from './columns.ts';
 import type { Sql } from './database.ts';
-import { findChannel } from './find-channel.ts';
-import { listOpenPlans } from './list-open-plans.ts';
-import { runningDevices } from './running-devices.ts';
+import { findChannel } from './lookups.ts';
+import { listOpenPlans } from './rollout-plans.ts';
+import { runningDevices } from './release-reads.ts';
 
 type Row = Omit<ListedRelease, 'plan'>;
 

@@ -1,18 +1,32 @@
 // Transaction that changes a channel's policy.
 
-import { fail, isFailure, type LostRight, type Outcome } from '../../contract/failure.ts';
-import type { Channel } from '../../contract/resource.ts';
-import type { Changed } from '../changed.ts';
-import type { KnownStates } from '../known-state.ts';
-import type { ChannelChange } from '../ledger.ts';
+import {
+  fail,
+  isFailure,
+  type LostRight,
+  type Outcome,
+  type Failure,
+} from '../../contract/failure.ts';
+import type { Channel, ListedChannel } from '../../contract/resource.ts';
+import type { Changed, ChannelRevision } from '../changed.ts';
+import {
+  type KnownStates,
+  FollowersNotAsked,
+  type KnownState,
+  LedgerBehind,
+} from '../known-state.ts';
+import type { ChannelChange, PresentRevisions } from '../ledger.ts';
 import type { Actor } from '../ledger-terms.ts';
-import { atomically } from './atomically.ts';
-import type { ChannelPolicy } from './columns.ts';
+import { atomically, type ActorSql } from './atomically.ts';
+import { type ChannelPolicy, POLICY_COLUMNS, newId } from './columns.ts';
 import type { Database, Sql } from './database.ts';
-import { findChannel } from './find-channel.ts';
-import { type LockedChannel, lockChannel } from './lock-channel.ts';
-import { findApp } from './lookups.ts';
-import { recordChannelChange } from './record-channel-change.ts';
+import { findChannel, findApp, type FoundApp, refuseArchived } from './lookups.ts';
+import { isStorable } from '../../contract/text.ts';
+import { compareServing, type ServingOrder } from '../../domain/decision/serving-snapshot.ts';
+import type { Reach } from '../reach.ts';
+import { insertAudit, type NewAuditEntry } from './audit.ts';
+import type { ChannelName, ChannelNameList } from '../channel-names.ts';
+import type { ChannelState, ChannelStates } from '../edge-ledger.ts';
 
 type Refusal = 'unknownApp' | 'unknownChannel' | 'followsInCircle';
 
@@ -126,4 +140,316 @@ async function storePolicy(sql: Sql, id: string, policy: ChannelPolicy): Promise
       policy.follows,
     ],
   );
+}
+
+// Statement that locks a channel: the lock orders all changes of what the channel serves.
+
+export type LockedChannel = ChannelPolicy & {
+  readonly id: string;
+  readonly app: FoundApp;
+  readonly name: string;
+  /** Names of the channels that follow it, which are locked with it. */
+  readonly followers: readonly string[];
+};
+
+type LockedRow = Omit<LockedChannel, 'app' | 'followers'>;
+
+/**
+ * Locks the channel's row and those of its followers until the transaction ends, and reads the channel as it
+ * is once the locks are granted. They are always the first locks that a transaction takes, in the order of
+ * ids, so that no two transactions can wait for each other; `beside` is the id of another channel to lock
+ * with them. Rows that were read before it may be outdated; a statement after it sees everything that the
+ * previous holder of the lock committed. Throws `LedgerBehind` when the ledger is behind what is known of one
+ * of the channels, and `FollowersNotAsked` when `known` says nothing about a follower.
+ */
+export async function lockChannel(
+  sql: Sql,
+  reach: Reach | undefined,
+  appName: string,
+  name: string,
+  known?: KnownStates,
+  beside?: string,
+): Promise<LockedChannel | Failure<'unknownApp' | 'unknownChannel'>> {
+  const app = await findApp(sql, reach, appName);
+  if (isFailure(app)) return app;
+  if (!isStorable(name)) return fail('unknownChannel');
+  const rows = await sql.query<LockedRow>(
+    `SELECT locked.id, locked.name, ${POLICY_COLUMNS}
+     FROM lock_channel($1, $2, $3) AS locked JOIN channels ON channels.id = locked.id`,
+    [app.id, name, beside ?? null],
+  );
+  const channel = rows.find((row) => row.name === name);
+  if (channel === undefined) return fail('unknownChannel');
+  if (known !== undefined) await refuseOlder(sql, rows, known);
+  const followers = rows.filter((row) => row !== channel).map((row) => row.name);
+  return { ...channel, app, followers };
+}
+
+async function refuseOlder(
+  sql: Sql,
+  locked: readonly LockedRow[],
+  known: KnownStates,
+): Promise<void> {
+  const missing = locked.map(({ name }) => name).filter((name) => !known.has(name));
+  if (missing.length > 0) throw new FollowersNotAsked(missing);
+  for (const { id, name } of locked) {
+    const state = known.get(name);
+    if (state !== undefined && (await isBehind(sql, id, state))) throw new LedgerBehind(state);
+  }
+}
+
+/** Whether the ledger is behind what is known of the channel, or lacks a mark of an offered release. */
+async function isBehind(sql: Sql, channelId: string, known: KnownState): Promise<boolean> {
+  // Another database has left what is known under the same name.
+  if (known.channelId !== channelId) return false;
+  // Few releases were never offered, and many were.
+  const rows = await sql.query<ServingOrder & { readonly neverOffered: readonly string[] }>(
+    `SELECT present_epoch() AS epoch, revision, (
+       SELECT coalesce(json_agg(id), '[]'::json) FROM releases
+       WHERE channel_id IN (channels.id, channels.follows) AND offered_at IS NULL
+     ) AS "neverOffered" FROM channels WHERE id = $1`,
+    [channelId],
+  );
+  const [present] = rows;
+  if (present === undefined) return false;
+  if (compareServing(present, known) < 0) return true;
+  return known.offeredAmong(present.neverOffered).length > 0;
+}
+
+// Statements that record a change of what a channel serves.
+
+type ChannelChangeEntry = Omit<NewAuditEntry, 'organizationId' | 'subject'> & {
+  /** Version of the release that changes; undefined when the channel itself does. */
+  readonly version?: string;
+};
+
+/**
+ * Raises the channel's revision by one, and those of its followers when a release changes, and adds the audit
+ * entry. Call it under `lockChannel`, in the transaction of the change. Returns the new places of all of
+ * them.
+ */
+export async function recordChannelChange(
+  sql: ActorSql,
+  channel: LockedChannel,
+  { version, ...entry }: ChannelChangeEntry,
+): Promise<readonly ChannelRevision[]> {
+  const { id, app, name } = channel;
+  const moved = version === undefined ? 'id = $1' : '(id = $1 OR follows = $1)';
+  const rows = await sql.query<ServingOrder & { readonly id: string; readonly name: string }>(
+    `UPDATE channels SET revision = revision + 1 WHERE ${moved}
+     RETURNING id, name, present_epoch() AS epoch, revision`,
+    [id],
+  );
+  if (rows.length === 0) throw new Error(`Locked channel ${id} has no row`);
+  const place = `${app.ref}/${name}`;
+  const subject = version === undefined ? place : `${place}@${version}`;
+  await insertAudit(sql, { ...entry, organizationId: app.organizationId, subject });
+  return rows.map((row) => ({
+    appRef: app.ref,
+    channel: row.name,
+    channelId: row.id,
+    epoch: row.epoch,
+    revision: row.revision,
+  }));
+}
+
+// Transaction that creates a channel on an app.
+
+/**
+ * Stores the channel and the audit entry in one transaction. Of several callers that create the same name at
+ * once, exactly one succeeds.
+ */
+export function createChannel(
+  database: Database,
+  appName: string,
+  name: string,
+  actor: Actor,
+): Promise<Outcome<Changed<Channel>, 'unknownApp' | 'channelExists' | 'appArchived' | LostRight>> {
+  return atomically(database, actor, async (sql) => {
+    const app = await findApp(sql, undefined, appName);
+    if (isFailure(app)) return app;
+    const archived = await refuseArchived(sql, app.id);
+    if (archived !== undefined) return archived;
+    const revision = await insertChannel(sql, app, name);
+    if (revision === undefined) return fail('channelExists');
+    const policy = await readPolicy(sql, revision.channelId);
+    await insertAudit(sql, {
+      organizationId: app.organizationId,
+      action: 'channel.create',
+      subject: `${app.ref}/${name}`,
+      before: null,
+      after: policy,
+    });
+    return { value: { app: app.ref, name, ...policy }, changed: [revision] };
+  });
+}
+
+/** Reads the policy of a new channel back, because only the schema knows the defaults. */
+async function readPolicy(sql: Sql, id: string): Promise<ChannelPolicy> {
+  const rows = await sql.query<ChannelPolicy>(
+    `SELECT ${POLICY_COLUMNS} FROM channels WHERE id = $1`,
+    [id],
+  );
+  if (rows[0] === undefined) throw new Error(`New channel ${id} has no row`);
+  return rows[0];
+}
+
+// Statement that inserts a channel.
+
+const FIRST_REVISION = 1;
+
+/**
+ * Returns the channel at its first revision, undefined when the app has a channel of this name already. Waits
+ * for a transaction that is just inserting the same name: the name is taken if that one commits.
+ */
+export async function insertChannel(
+  sql: Sql,
+  app: { readonly id: string; readonly ref: string },
+  name: string,
+): Promise<ChannelRevision | undefined> {
+  const id = newId('chn');
+  const rows = await sql.query<ServingOrder>(
+    `INSERT INTO channels (id, app_id, name, revision) VALUES ($1, $2, $3, $4)
+     ON CONFLICT (app_id, name) DO NOTHING
+     RETURNING present_epoch() AS epoch, revision`,
+    [id, app.id, name, FIRST_REVISION],
+  );
+  const order = rows[0];
+  return order === undefined
+    ? undefined
+    : { appRef: app.ref, channel: name, channelId: id, ...order };
+}
+
+// Statement that lists the channels of an app with their settings.
+
+/** Lists the channels of the organization's app by name. */
+export async function listChannels(
+  sql: Sql,
+  reach: Reach,
+  appName: string,
+): Promise<Outcome<readonly ListedChannel[], 'unknownApp'>> {
+  const app = await findApp(sql, reach, appName);
+  if (isFailure(app)) return app;
+  return sql.query<ListedChannel>(
+    `SELECT name, ${POLICY_COLUMNS} FROM channels WHERE app_id = $1 ORDER BY name`,
+    [app.id],
+  );
+}
+
+// Statements that list the names of all channels, which nodes follow to answer unknown names by themselves.
+
+/**
+ * Number of channels read at a time: converting 2,000 rows takes the serving thread a few milliseconds, and
+ * it serves requests between two pages.
+ */
+const PAGE_SIZE = 2000;
+
+/**
+ * Sum of the hashes of all ids. Ids are random and neither an id nor a name ever changes, so the sum differs
+ * when the set of channels does, also in a database that was restored. Reading it for 10,000 channels takes a
+ * few milliseconds; comparing all names would take ten times that.
+ */
+const TAG = `
+  SELECT count(*) || '-' || coalesce(sum(hashtextextended(id, 0)), 0) AS tag FROM channels`;
+
+const PAGE = `
+  SELECT apps.id AS "appId", apps.ref AS "appRef",
+    channels.id AS "channelId", channels.name AS channel
+  FROM channels JOIN apps ON apps.id = channels.app_id
+  WHERE channels.id > $1 ORDER BY channels.id LIMIT $2`;
+
+/**
+ * Lists at most `countMax` channels of all organizations; undefined when their tag is `heldTag`. The tag is
+ * read first: a channel that is created during the listing may be missing, and makes the next call list
+ * again.
+ */
+export async function listChannelNames(
+  database: Database,
+  heldTag: string | undefined,
+  countMax: number,
+): Promise<ChannelNameList | undefined> {
+  const [present] = await database.query<{ tag: string }>(TAG);
+  const tag = present?.tag ?? '';
+  if (tag === heldTag) return undefined;
+  const channels: ChannelName[] = [];
+  for (;;) {
+    const after = channels.at(-1)?.channelId ?? '';
+    const size = Math.min(PAGE_SIZE, countMax + 1 - channels.length);
+    const page = await database.query<ChannelName>(PAGE, [after, size]);
+    channels.push(...page);
+    if (page.length < PAGE_SIZE || channels.length > countMax) break;
+  }
+  const isComplete = channels.length <= countMax;
+  return { tag, channels: isComplete ? channels : channels.slice(0, countMax), isComplete };
+}
+
+// Statement that reads what edges follow: the record, its epoch, and each channel with its present revision.
+
+type Present = {
+  readonly epoch: number;
+  readonly record: string | null;
+  readonly line: string | null;
+};
+type Row = Present & (ChannelState | { readonly channelId: null });
+
+/**
+ * Reads the epoch with every row, so that all of it is of one moment. The row without a channel is there for
+ * a ledger that has none.
+ */
+export async function readChannelStates(sql: Sql, countMax: number): Promise<ChannelStates> {
+  const rows = await sql.query<Row>(
+    `SELECT ledger_epoch.epoch, ledger_epoch.record, ledger_epoch.line, found.* FROM ledger_epoch
+     LEFT JOIN LATERAL (
+       SELECT apps.organization_id AS "organizationId", apps.id AS "appId", apps.ref AS "appRef",
+         channels.id AS "channelId", channels.name AS channel, channels.revision
+       FROM channels JOIN apps ON apps.id = channels.app_id ORDER BY channels.id LIMIT $1
+     ) AS found ON TRUE`,
+    [countMax + 1],
+  );
+  const [first] = rows;
+  if (first === undefined) throw new Error('The epoch of the ledger has no row');
+  const channels = rows.flatMap((row) => (row.channelId === null ? [] : [stateOf(row)]));
+  const isComplete = channels.length <= countMax;
+  const { epoch, record, line } = first;
+  return {
+    epoch,
+    record,
+    line,
+    channels: isComplete ? channels : channels.slice(0, countMax),
+    isComplete,
+  };
+}
+
+function stateOf({
+  epoch: _,
+  record: __,
+  line: ___,
+  ...state
+}: Present & ChannelState): ChannelState {
+  return state;
+}
+
+// Statement that reads the ledger's epoch and the present revisions of channels, which nodes poll to find
+// changes that they missed.
+
+type ReadRevisionsRow = {
+  readonly epoch: number;
+  readonly revisions: Readonly<Record<string, number>>;
+};
+
+/** Returns the epoch and the revisions by channel id. Channels that do not exist are left out. */
+export async function readRevisions(
+  sql: Sql,
+  channelIds: readonly string[],
+): Promise<PresentRevisions> {
+  const ids = channelIds.filter((id) => isStorable(id));
+  const rows = await sql.query<ReadRevisionsRow>(
+    `SELECT present_epoch() AS epoch, (
+       SELECT coalesce(json_object_agg(id, revision), '{}') FROM channels WHERE id = ANY ($1::text[])
+     ) AS revisions`,
+    [ids],
+  );
+  const row = rows[0];
+  if (row === undefined) throw new Error('The epoch of the ledger has no row');
+  return { epoch: row.epoch, revisions: new Map(Object.entries(row.revisions)) };
 }

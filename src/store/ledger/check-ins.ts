@@ -2,11 +2,19 @@
 
 import { storableText } from '../../contract/text.ts';
 import { type CheckIn, coalesceCheckIns } from '../../domain/fleet/check-in.ts';
-import type { CheckKind } from '../fleet-ledger.ts';
-import type { StoredLabels } from '../label-store.ts';
+import type {
+  CheckKind,
+  AdmissionBounds,
+  LeftDevice,
+  RecordedChecks,
+  UnadmittedCheck,
+  DeviceWriter,
+} from '../fleet-ledger.ts';
+import type { StoredLabels, DeviceName } from '../label-store.ts';
 import type { Sql } from './database.ts';
-import type { DeviceKeeping } from './device-keeping.ts';
-import { labelsText, parseLabels } from './labels-text.ts';
+import { labelsText, parseLabels } from './labels.ts';
+import { wideNetworkOf } from '../../domain/fleet/network-words.ts';
+import { columns } from './columns.ts';
 
 type Row = { readonly place: number; readonly labels: string; readonly revision: number };
 
@@ -46,7 +54,7 @@ export async function recordCheckIns(
 }
 
 /** Makes the texts of a check-in storable. Two device ids that become the same text name the same device. */
-export function storable(checkIn: CheckIn): CheckIn {
+function storable(checkIn: CheckIn): CheckIn {
   const { appId, deviceId, channel, version, platform, arch, bundle, offeredReleaseId } = checkIn;
   return {
     source: checkIn.source,
@@ -90,3 +98,165 @@ export function columnsOf(checkIns: readonly CheckIn[], kind: CheckKind): readon
 export function clientColumnsOf(checkIns: readonly CheckIn[]): readonly unknown[] {
   return [checkIns.map(({ client }) => client ?? ''), checkIns.map(({ bundle }) => bundle ?? '')];
 }
+
+// Statement that records check-ins of devices that asked themselves, as far as new devices are admitted.
+
+/**
+ * Row of a device that has something to be told: its labels, when its check-in carried some; its last
+ * sighting, when it was left as it is, or seen later; the bound that it met, when it was refused.
+ */
+type RecordChecksRow = {
+  readonly place: number;
+  readonly labels: string | null;
+  readonly revision: number;
+  readonly seenAt: number | null;
+  readonly bound: UnadmittedCheck['bound'] | null;
+};
+
+/** Factor from the bound of a network to that of a /48, which one customer may have as a whole. */
+const WIDE_FACTOR = 10;
+
+type ChecksRule = {
+  readonly bounds: AdmissionBounds;
+  /** Tells devices that are known to be on record. */
+  readonly isRecorded: ((device: DeviceName) => boolean) | undefined;
+  readonly keeping: DeviceKeeping;
+  /** Name under which the caller remembers what it recorded; undefined when it does not. */
+  readonly writer: string | undefined;
+};
+
+/**
+ * Calls one function of the database, which is a transaction by itself: new devices are counted and recorded,
+ * or neither. Otherwise like `recordCheckIns`.
+ */
+export async function recordChecks(
+  sql: Sql,
+  checkIns: readonly CheckIn[],
+  kind: CheckKind,
+  { bounds: { perNetwork, perApp }, isRecorded = () => false, keeping, writer }: ChecksRule,
+): Promise<RecordedChecks> {
+  const distinct = coalesceCheckIns(
+    checkIns.map((checkIn) => ({ ...storable(checkIn), network: checkIn.network })),
+  );
+  const networks = distinct.map((checkIn) =>
+    isRecorded(checkIn) ? null : (checkIn.network ?? ''),
+  );
+  const rows = await sql.query<RecordChecksRow>(
+    `SELECT check_in_place AS place, current_labels AS labels, current_revision AS revision,
+       refused_by AS bound, seen_ms::float8 AS "seenAt"
+     FROM record_checks($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
+       $7::text[], $8::bigint[], $9::text[], $10::text[], $11::boolean, $12::text[], $13::text[],
+       $14::integer, $15::integer, $16::integer, $17::text[], $18::text[], $19::integer,
+       $20::integer, $21::text, $22::text[])`,
+    [
+      ...columnsOf(distinct, kind),
+      kind === 'awaited',
+      networks,
+      networks.map((network) => wideNetworkOf(network ?? '') ?? ''),
+      ...[perNetwork, perNetwork * WIDE_FACTOR, perApp],
+      ...clientColumnsOf(distinct),
+      ...[keeping.freshnessMs, keeping.history, writer ?? ''],
+      distinct.map(({ network }) => (network && (wideNetworkOf(network) ?? network)) ?? null),
+    ],
+  );
+  const labels: StoredLabels[] = [];
+  const unadmitted: UnadmittedCheck[] = [];
+  const left: LeftDevice[] = [];
+  for (const row of rows) {
+    const checkIn = distinct[row.place - 1];
+    if (checkIn === undefined) throw new Error(`There is no check-in ${row.place}`);
+    const { appId, deviceId, network } = checkIn;
+    if (row.bound !== null) unadmitted.push({ appId, deviceId, network, bound: row.bound });
+    if (row.seenAt !== null) left.push({ appId, deviceId, seenAt: row.seenAt });
+    if (row.labels === null) continue;
+    labels.push({ appId, deviceId, labels: parseLabels(row.labels), revision: row.revision });
+  }
+  return { labels, unadmitted, left };
+}
+
+// Statement that reads who recorded parts of the devices last.
+
+const WRITER_COLUMNS = columns<DeviceWriter>({
+  part: 'part',
+  writer: 'writer',
+  turns: 'turns::float8',
+  awaited: 'awaited::float8',
+});
+
+/** Calls a function of the database that shares the locks of the parts, one after the other, then reads. */
+export async function readWriters(
+  sql: Sql,
+  parts: readonly number[],
+): Promise<readonly DeviceWriter[]> {
+  return sql.query<DeviceWriter>(
+    `SELECT ${WRITER_COLUMNS} FROM read_device_writers($1::smallint[])`,
+    [[...parts].sort((left, right) => left - right)],
+  );
+}
+
+// Statement that reads which devices were recorded for callers that waited.
+
+const DEVICE_COLUMNS = columns<DeviceName>({
+  appId: 'awaited_devices.app_id',
+  deviceId: 'awaited_devices.device_id',
+});
+
+/**
+ * Returns the devices after the number of each part, by the primary key. Numbers are given under the lock of
+ * the part, so none comes before one that was read. Returns undefined when there are more than `limit`.
+ */
+export async function readAwaited(
+  sql: Sql,
+  parts: readonly number[],
+  since: readonly number[],
+  limit: number,
+): Promise<readonly DeviceName[] | undefined> {
+  const devices = await sql.query<DeviceName>(
+    `SELECT ${DEVICE_COLUMNS}
+     FROM unnest($1::smallint[], $2::bigint[]) AS known (part, number)
+     JOIN awaited_devices ON awaited_devices.part = known.part
+       AND awaited_devices.number > known.number
+     LIMIT $3`,
+    [parts, since, limit + 1],
+  );
+  return devices.length > limit ? undefined : devices;
+}
+
+// Statement that forgets how many new devices old minutes brought to the record.
+
+/**
+ * Deletes at most `rowsMax` rows of minutes that no check-in counts in any more; returns how many it deleted.
+ */
+export async function forgetAdmissions(sql: Sql, rowsMax: number): Promise<number> {
+  const rows = await sql.query(
+    `DELETE FROM admissions WHERE ctid = ANY (ARRAY (
+       SELECT ctid FROM admissions
+       WHERE minute < date_trunc('minute', fleet_time()) - interval '1 hour'
+       ORDER BY minute LIMIT $1
+     )) RETURNING 1 AS one`,
+    [rowsMax],
+  );
+  return rows.length;
+}
+
+// Statement that reads the clock of the database.
+
+/** Returns the database's present time in milliseconds since 1970. */
+export async function readTime(sql: Sql): Promise<number> {
+  const [row] = await sql.query<{ ms: number }>(
+    'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS ms',
+  );
+  if (row === undefined) throw new Error('The database did not tell its time');
+  return row.ms;
+}
+
+// How closely the ledger keeps the devices.
+
+export type DeviceKeeping = {
+  /** How much the `lastSeen` of a device may be behind, in milliseconds. */
+  readonly freshnessMs: number;
+  /** Number of version changes that are kept of each device, at most 100. */
+  readonly history: number;
+};
+
+export const USUAL_KEEPING: DeviceKeeping = { freshnessMs: 300_000, history: 10 };

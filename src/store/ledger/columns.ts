@@ -14,6 +14,8 @@ import type {
   Webhook,
 } from '../../contract/resource.ts';
 import type { NewArtifact } from '../new-artifact.ts';
+import { NO_CONDITIONS } from '../../domain/decision/is-targeted.ts';
+import { randomBytes } from 'node:crypto';
 
 /** One expression in SQL for each field of a type. */
 type Expressions<Type> = Readonly<Record<keyof Type & string, string>>;
@@ -186,3 +188,44 @@ export const RELEASE_JSON = jsonObject<Release>({
   createdAt: isoText('releases.created_at'),
   artifacts: ARTIFACTS_JSON,
 });
+
+// Text of a targeting in a statement, as `isTargeted` sees it.
+
+/**
+ * Returns the expression for the text of a targeting in a column of JSON or its text; null where there is no
+ * condition. Targeting is stored as the service writes it, so that one text says that there is none.
+ */
+export function conditionsText(column: string): string {
+  return `nullif((${column})::text, '${JSON.stringify(NO_CONDITIONS)}')`;
+}
+
+// Identifiers of the ledger's rows: a type's prefix and 26 characters (lower-case Crockford base32), the
+// first 10 of which spell the time. They sort by time of creation, so that an index on them grows at its end.
+
+const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
+const TIME_LENGTH = 10;
+const RANDOM_LENGTH = 16;
+
+type IdPrefix = 'org' | 'app' | 'chn' | 'rel' | 'key' | 'acc' | 'inv' | 'pln' | 'edt' | 'rec';
+
+/** Returns a new identifier, e.g. `app_01j9z3k5w8d2m4n6p7q8r9s0t1`. `now` is in milliseconds. */
+export function newId(prefix: IdPrefix, now = Date.now()): string {
+  return `${prefix}_${spellTime(now)}${spellRandom()}`;
+}
+
+function spellTime(now: number): string {
+  let text = '';
+  let rest = now;
+  for (let index = 0; index < TIME_LENGTH; index++) {
+    text = ALPHABET.charAt(rest % 32) + text;
+    rest = Math.floor(rest / 32);
+  }
+  return text;
+}
+
+/** Spells 80 random bits. 256 is a multiple of 32, so the low five bits of a random byte are uniform. */
+function spellRandom(): string {
+  let text = '';
+  for (const byte of randomBytes(RANDOM_LENGTH)) text += ALPHABET.charAt(byte & 31);
+  return text;
+}

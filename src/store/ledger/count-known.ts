@@ -1,9 +1,8 @@
 // Statement that counts the devices by which guards can judge a release.
 
-import { countInReach } from './count-in-reach.ts';
+import { countInReach } from './fleet-counts.ts';
 import type { Sql } from './database.ts';
-import { highestHash, OTHERS_LOOKED_AT } from './signal-conditions.ts';
-import type { SignalTaking } from './signal-taking.ts';
+import { highestHash, OTHERS_LOOKED_AT, type SignalTaking } from './rollout-signals.ts';
 
 /** Days within which a device must have been seen, as for the effect of a change. */
 const SEEN_WITHIN_DAYS = 30;

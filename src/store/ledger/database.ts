@@ -4,6 +4,8 @@
 // Both reject with `Unavailable` when the database cannot be reached or does not answer in time. When a
 // statement is at fault, which is a bug, they reject with the database's own error (`code`, `constraint`).
 
+import { Unavailable } from '../../contract/unavailable.ts';
+
 export interface Database extends Sql {
   /**
    * Runs `work` in a transaction on a connection of its own. Commits when `work` resolves; rolls back when it
@@ -34,4 +36,180 @@ export interface Sql {
 
   /** Runs several statements that take no values, with a time limit that is long enough for migrations. */
   runScript(text: string): Promise<void>;
+}
+
+// Runs a transaction on a connection: BEGIN, the work, then COMMIT or ROLLBACK.
+
+/** Runs `work` between BEGIN and COMMIT on a connection that no other caller uses meanwhile. */
+async function runTransaction<Value>(
+  connection: Connection,
+  work: (sql: Sql) => Promise<Value>,
+): Promise<Value> {
+  const watched = new WatchedSql(connection);
+  await connection.begin();
+  try {
+    const value = await work(watched);
+    // PostgreSQL turns COMMIT into a silent ROLLBACK once a statement has failed: work that swallowed the
+    // error would report changes as stored that are not.
+    if (watched.hasFailed) throw new Error('A statement of this transaction failed unnoticed');
+    await connection.query('COMMIT');
+    return value;
+  } catch (error) {
+    // If the rollback fails too, the connection and its transaction are gone; the first error is reported.
+    await connection.query('ROLLBACK').catch(() => undefined);
+    throw error;
+  } finally {
+    watched.isOver = true;
+  }
+}
+
+/**
+ * Connection of a transaction as its work sees it: notes failed statements, and refuses calls after the end.
+ */
+class WatchedSql implements Sql {
+  hasFailed = false;
+  isOver = false;
+  readonly #connection: Sql;
+
+  constructor(connection: Sql) {
+    this.#connection = connection;
+  }
+
+  query<Row>(text: string, values?: readonly unknown[], timeoutMs?: number): Promise<Row[]> {
+    return this.#watch(() => this.#connection.query<Row>(text, values, timeoutMs));
+  }
+
+  runScript(text: string): Promise<void> {
+    return this.#watch(() => this.#connection.runScript(text));
+  }
+
+  async #watch<Value>(call: () => Promise<Value>): Promise<Value> {
+    // A late call would run outside the transaction, on a connection that another caller may use by then.
+    if (this.isOver) throw new Error('This transaction is over');
+    try {
+      return await call();
+    } catch (error) {
+      this.hasFailed = true;
+      throw error;
+    }
+  }
+}
+
+// The part of a database that does not depend on what is behind it: each call gets a connection for itself,
+// and none gets one after the close.
+
+/** Attempts of a call that the database undoes because of what others do, which may take a second each. */
+const ATTEMPTS_MAX = 3;
+
+export abstract class ConnectedDatabase implements Database {
+  private closed: Promise<void> | undefined;
+
+  get isClosing(): boolean {
+    return this.closed !== undefined;
+  }
+
+  query<Row>(text: string, values?: readonly unknown[], timeoutMs?: number): Promise<Row[]> {
+    return this.untilDone((sql) => sql.query<Row>(text, values, timeoutMs));
+  }
+
+  runScript(text: string): Promise<void> {
+    return this.whileOpen((sql) => sql.runScript(text));
+  }
+
+  transaction<Value>(work: (sql: Sql) => Promise<Value>): Promise<Value> {
+    return this.untilDone((connection) => runTransaction(connection, work));
+  }
+
+  close(): Promise<void> {
+    this.closed ??= this.shutDown();
+    return this.closed;
+  }
+
+  /** Runs the work on a connection that nothing else uses until the work is done. */
+  protected abstract withConnection<Value>(
+    work: (connection: Connection) => Promise<Value>,
+  ): Promise<Value>;
+
+  /** Waits for the work that runs, then gives everything back. Called once. */
+  protected abstract shutDown(): Promise<void>;
+
+  private async untilDone<Value>(work: (connection: Connection) => Promise<Value>): Promise<Value> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.whileOpen(work);
+      } catch (error) {
+        if (attempt === ATTEMPTS_MAX || !isUndone(error)) throw error;
+      }
+    }
+  }
+
+  private async whileOpen<Value>(work: (connection: Connection) => Promise<Value>): Promise<Value> {
+    if (this.isClosing) throw new Unavailable('ledger', 'the database is closed');
+    return this.withConnection(work);
+  }
+}
+
+// Classification of database errors by SQLSTATE: what can remedy them is waiting, an operator, or a bug fix.
+
+/**
+ * Class of a database error:
+ * - `unavailable`: the database cannot be used right now; the same call may succeed later.
+ * - `misconfigured`: the server refuses the login, or does not have the database; waiting does not help.
+ * - `faulty`: the statement or its values are wrong, which is a bug.
+ */
+type SqlStateKind = 'unavailable' | 'misconfigured' | 'faulty';
+
+/**
+ * SQLSTATE classes that count as unavailable: connection, resources, operator intervention, system and
+ * configuration failures.
+ */
+const UNAVAILABLE_CLASSES: ReadonlySet<string> = new Set(['08', '53', '57', '58', 'F0']);
+
+/** Single SQLSTATEs of other classes that count as unavailable. */
+const UNAVAILABLE_STATES: ReadonlySet<string> = new Set([
+  '25006', // read-only transaction: a replica, in the middle of a fail-over
+  '25P03', // idle-in-transaction timeout: this process was stalled
+  '55P03', // lock not available in time
+]);
+
+/** SQLSTATEs of calls that were undone as a whole because of what others do; they count as unavailable. */
+export const UNDONE_STATES: ReadonlySet<string> = new Set([
+  '40001', // serialization failure
+  '40P01', // deadlock: chosen as the victim
+]);
+
+/**
+ * SQLSTATEs of a missing schema, table, function or type: the database is another one, or is being restored.
+ * They count as unavailable, because calls would be dropped as faulty otherwise.
+ */
+const MISSING_OBJECT_STATES: ReadonlySet<string> = new Set(['3F000', '42P01', '42883', '42704']);
+
+const REFUSED_LOGIN_CLASS = '28';
+const MISSING_DATABASE = '3D000';
+
+/** Returns the class of the error with this SQLSTATE. */
+export function sqlStateKind(code: string): SqlStateKind {
+  if (UNAVAILABLE_CLASSES.has(code.slice(0, 2)) || UNAVAILABLE_STATES.has(code)) {
+    return 'unavailable';
+  }
+  if (MISSING_OBJECT_STATES.has(code) || UNDONE_STATES.has(code)) return 'unavailable';
+  const isRefused = code.startsWith(REFUSED_LOGIN_CLASS) || code === MISSING_DATABASE;
+  return isRefused ? 'misconfigured' : 'faulty';
+}
+
+/** Whether a call was unavailable because a schema, table, function or type is missing. */
+export function isMissingObject(error: unknown): boolean {
+  return isOneOf(MISSING_OBJECT_STATES, error);
+}
+
+/** Whether a call was unavailable because it was undone, so that it may be made once more. */
+function isUndone(error: unknown): boolean {
+  return isOneOf(UNDONE_STATES, error);
+}
+
+function isOneOf(states: ReadonlySet<string>, error: unknown): boolean {
+  if (!(error instanceof Unavailable)) return false;
+  const { cause } = error;
+  if (typeof cause !== 'object' || cause === null || !('code' in cause)) return false;
+  return typeof cause.code === 'string' && states.has(cause.code);
 }

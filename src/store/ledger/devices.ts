@@ -8,13 +8,36 @@
 
 import { isDeviceClient } from '../../contract/device-client.ts';
 import { storableText } from '../../contract/text.ts';
-import type { DeviceSample, SampledDevice, SampleScope } from '../fleet-ledger.ts';
-import { jsonObject } from './columns.ts';
-import type { Sql } from './database.ts';
-import { parseLabels } from './labels-text.ts';
+import type {
+  DeviceSample,
+  SampledDevice,
+  SampleScope,
+  DeviceFilter,
+  DevicePurge,
+  PurgedDevices,
+  PurgePlace,
+} from '../fleet-ledger.ts';
+import { jsonObject, columns, isoText } from './columns.ts';
+import type { Sql, Database } from './database.ts';
+import { parseLabels } from './labels.ts';
+import type { LabelCounts } from '../../contract/console.ts';
+import { LIMIT } from '../../contract/limit.ts';
+import { compareVersions, parseVersion } from '../../domain/decision/version.ts';
+import type {
+  DeviceRecord,
+  DevicePage,
+  DeviceDetail,
+  VersionChange,
+} from '../../contract/console-fleet.ts';
+import type { CheckInSource } from '../../domain/fleet/check-in.ts';
+import { isFailure, type Outcome, fail, type LostRight } from '../../contract/failure.ts';
+import { findApp } from './lookups.ts';
+import type { Actor } from '../ledger-terms.ts';
+import { type ActorSql, atomically } from './atomically.ts';
+import { insertAudit } from './audit.ts';
 
 /** Number of devices that are seen enough for a sample. */
-const SAMPLE_DEVICES = 20_000;
+const DEVICES_SAMPLE_DEVICES = 20_000;
 /** Maximum number of devices that are looked at: most may not have been seen for long. */
 const LOOKED_AT_MAX = 100_000;
 /** Number of devices that one statement should look at. */
@@ -71,7 +94,7 @@ export async function sampleDevices(
   const devices: SampledDevice[] = [];
   let looked = 0;
   for (let range = 0; range < ranges; range++) {
-    if (devices.length >= SAMPLE_DEVICES || looked >= LOOKED_AT_MAX) {
+    if (devices.length >= DEVICES_SAMPLE_DEVICES || looked >= LOOKED_AT_MAX) {
       const seen = looked === 0 ? 0 : Math.round((total * devices.length) / looked);
       return { devices, total: seen, isWhole: false };
     }
@@ -84,7 +107,7 @@ export async function sampleDevices(
       places,
     ]);
     looked += row?.looked ?? 0;
-    for (const item of JSON.parse(row?.seen ?? '[]') as Item[]) devices.push(deviceOf(item));
+    for (const item of JSON.parse(row?.seen ?? '[]') as Item[]) devices.push(devicesDeviceOf(item));
   }
   return { devices, total: devices.length, isWhole: true };
 }
@@ -108,7 +131,14 @@ async function countOn(sql: Sql, appId: string, channels: readonly string[]) {
   return row;
 }
 
-function deviceOf({ version, arch, client, bundle, labels, ...device }: Item): SampledDevice {
+function devicesDeviceOf({
+  version,
+  arch,
+  client,
+  bundle,
+  labels,
+  ...device
+}: Item): SampledDevice {
   return {
     ...device,
     version: version === '' ? null : version,
@@ -117,4 +147,418 @@ function deviceOf({ version, arch, client, bundle, labels, ...device }: Item): S
     bundle: bundle === '' ? null : bundle,
     labels: parseLabels(labels),
   };
+}
+
+// Statement that counts the labels of an app's devices, for the console.
+
+type Row = {
+  readonly looked: number;
+  readonly key: string | null;
+  readonly value: string;
+  readonly devices: number;
+};
+
+/**
+ * Counts devices per label key and value. Keys, and the values of each key, are ordered by number of devices;
+ * the number of keys and of values per key is bounded. Counts of a large fleet are estimated from a sample.
+ */
+export async function countLabels(sql: Sql, appId: string): Promise<LabelCounts> {
+  const sample = await fleetSample(sql, appId);
+  const rows = await sql.query<Row>(
+    `WITH looked AS MATERIALIZED (SELECT labels FROM ${sample.from}), counted AS (
+       SELECT label.key, label.value, count(*) AS devices
+       FROM looked, jsonb_each_text(looked.labels) AS label
+       GROUP BY label.key, label.value
+     ), ranked AS (
+       SELECT key, value, devices, sum(devices) OVER (PARTITION BY key) AS of_key,
+         row_number() OVER (PARTITION BY key ORDER BY devices DESC, value COLLATE "C") AS place
+       FROM counted
+     ), chosen AS (
+       SELECT ranked.*, dense_rank() OVER (ORDER BY of_key DESC, key COLLATE "C") AS key_place
+       FROM ranked WHERE place <= $2
+     )
+     SELECT (SELECT count(*)::int FROM looked) AS looked, key, value, devices::int AS devices
+     FROM chosen WHERE key_place <= $3 ORDER BY key_place, place`,
+    [appId, LIMIT.labelValuesShownMax, LIMIT.labelKeysShownMax],
+  );
+  const keys = new Map<string, { value: string; devices: number }[]>();
+  for (const { looked, key, value, devices } of rows) {
+    if (key === null) continue;
+    const values = keys.get(key) ?? [];
+    const known = sample.isWhole ? devices : extrapolate(devices, looked, sample.total);
+    keys.set(key, [...values, { value, devices: known }]);
+  }
+  return {
+    keys: [...keys].map(([key, values]) => ({ key, values })),
+    sampled: !sample.isWhole,
+  };
+}
+
+// Filters of the device list, as conditions of statements and their parameters.
+
+/** Returns the parameters $1 to $10 of the conditions: the first three are those of the versions. */
+export async function deviceConditions(
+  sql: Sql,
+  appId: string,
+  filter: DeviceFilter,
+): Promise<readonly unknown[]> {
+  const { version, channel, platform, label, seenSince, offered, moved } = filter;
+  return [
+    ...[appId, orNull(version), await versionsBelow(sql, appId, filter)],
+    ...[orNull(channel), orNull(platform), orNull(label?.key), orNull(label?.value)],
+    ...[seenSince ?? null, orNull(offered), moved ?? null],
+  ];
+}
+
+/** Conditions on the version, of `devices`: they come before the bound of devices that a page searches. */
+export const VERSION_CONDITIONS = `($2::text IS NULL OR version = $2)
+  AND ($3::text[] IS NULL OR version = ANY ($3))`;
+
+/** The other conditions, on a row of `devices` that is named `looked_at`. */
+export const OTHER_CONDITIONS = `($4::text IS NULL OR channel = $4)
+  AND ($5::text IS NULL OR platform = $5)
+  AND ($6::text IS NULL OR labels ->> $6 = $7)
+  AND ($8::timestamptz IS NULL OR last_seen >= $8)
+  AND ($9::text IS NULL AND $10::text IS NULL OR EXISTS (
+    SELECT FROM releases WHERE releases.id = looked_at.last_offered_release_id
+      AND ($9::text IS NULL OR releases.canonical_version = $9)
+      AND ($10::text IS NULL OR (releases.canonical_version = looked_at.version) = ($10 = 'yes'))
+  ))`;
+
+/**
+ * Returns the versions that the filter's `below` is higher than, of those that the app's devices run; null
+ * without one. They are compared here, because the database does not know the order of versions.
+ */
+async function versionsBelow(
+  sql: Sql,
+  appId: string,
+  { below = '' }: DeviceFilter,
+): Promise<readonly string[] | null> {
+  const limit = parseVersion(below);
+  if (limit === undefined) return null;
+  const rows = await sql.query<{ version: string }>(
+    'SELECT DISTINCT version FROM fleet_counts WHERE app_id = $1 AND devices > 0',
+    [appId],
+  );
+  return rows
+    .map(({ version }) => version)
+    .filter((text) => {
+      const version = parseVersion(text);
+      return version !== undefined && compareVersions(version, limit) < 0;
+    });
+}
+
+/** Returns the text as it would have been stored, which is what a filter must match. */
+function orNull(text: string | undefined): string | null {
+  return text === undefined ? null : storableText(text);
+}
+
+// Row of a device as statements read it, and its conversion to the contract's record.
+
+export type DeviceRow = {
+  readonly deviceId: string;
+  /** Canonical version; empty when unknown. */
+  readonly version: string;
+  readonly platform: string;
+  /** Architecture; empty when unknown. */
+  readonly arch: string;
+  readonly channel: string;
+  /** Labels as the text of a JSON object. */
+  readonly labels: string;
+  readonly source: CheckInSource;
+  /** Way in which it asked last; empty when unknown. */
+  readonly client: string;
+  /** Kind that it was installed from; empty when it did not tell. */
+  readonly bundle: string;
+  readonly firstSeen: string;
+  readonly lastSeen: string;
+  readonly offeredVersion: string | null;
+  readonly offeredAt: string | null;
+};
+
+/** Columns of a `DeviceRow`, for rows of `devices` left joined with `releases`. */
+export const DEVICE_COLUMNS = columns<DeviceRow>({
+  deviceId: 'devices.device_id',
+  version: 'devices.version',
+  platform: 'devices.platform',
+  arch: 'devices.arch',
+  channel: 'devices.channel',
+  labels: 'devices.labels::text',
+  source: 'devices.source',
+  client: 'devices.client',
+  bundle: 'devices.bundle',
+  firstSeen: isoText('devices.first_seen'),
+  lastSeen: isoText('devices.last_seen'),
+  offeredVersion: 'releases.version',
+  offeredAt: isoText('devices.last_offered_at'),
+});
+
+/** Converts a row to the contract's record, which has null where the row has an empty text. */
+export function deviceOf(row: DeviceRow): DeviceRecord {
+  const { deviceId, version, platform, arch, channel, source, client, bundle } = row;
+  const { firstSeen, lastSeen, offeredVersion, offeredAt } = row;
+  return {
+    deviceId,
+    version: version === '' ? null : version,
+    platform,
+    arch: arch === '' ? null : arch,
+    channel,
+    labels: Object.fromEntries(parseLabels(row.labels)),
+    source,
+    client: isDeviceClient(client) ? client : null,
+    bundle: bundle === '' ? null : bundle,
+    firstSeen,
+    lastSeen,
+    lastOffered:
+      offeredVersion === null || offeredAt === null
+        ? null
+        : { version: offeredVersion, at: offeredAt },
+  };
+}
+
+// Statement that reads a page of an app's devices.
+
+/** Maximum number of devices that a page searches, because most filters have no index. */
+const LIST_DEVICES_LOOKED_AT_MAX = 20_000;
+
+/** Devices that a page searches, after the one in this parameter. */
+const lookedAt = (after: string) => `FROM devices
+  WHERE app_id = $1 AND (${after}::text IS NULL OR device_id > ${after}) AND ${VERSION_CONDITIONS}
+  ORDER BY device_id`;
+
+/** Statement of a page. It selects the page's devices first, so that only their releases are joined. */
+const PAGE = `
+  WITH page AS (
+    SELECT app_id, device_id
+    FROM (SELECT * ${lookedAt('$11')} LIMIT ${LIST_DEVICES_LOOKED_AT_MAX}) AS looked_at
+    WHERE ${OTHER_CONDITIONS}
+    ORDER BY device_id LIMIT $12
+  )
+  SELECT ${DEVICE_COLUMNS}
+  FROM page
+  JOIN devices USING (app_id, device_id)
+  LEFT JOIN releases ON releases.id = devices.last_offered_release_id
+  ORDER BY devices.device_id`;
+
+/** Statement that finds the last device that a page has searched; no row when fewer were left. */
+const LAST_LOOKED_AT = `
+  SELECT device_id AS "deviceId" ${lookedAt('$4')} OFFSET ${LIST_DEVICES_LOOKED_AT_MAX - 1} LIMIT 1`;
+
+/**
+ * Returns devices by device id, beginning after the last one of the previous page. Reads one row more than
+ * asked for, to know whether there is a next page. If few of many devices match the filter, a page may have
+ * fewer devices than asked for, or none, and still a next page.
+ */
+export async function listDevices(
+  sql: Sql,
+  appName: string,
+  filter: DeviceFilter,
+): Promise<Outcome<DevicePage, 'unknownApp'>> {
+  const app = await findApp(sql, undefined, appName);
+  if (isFailure(app)) return app;
+  const { limit } = filter;
+  const after = filter.after === undefined ? null : storableText(filter.after);
+  const conditions = await deviceConditions(sql, app.id, filter);
+  const rows = await sql.query<DeviceRow>(PAGE, [...conditions, after, limit + 1]);
+  const devices = rows.slice(0, limit).map(deviceOf);
+  if (rows.length > limit) return { devices, next: devices.at(-1)?.deviceId ?? null };
+  const [last] = await sql.query<{ deviceId: string }>(LAST_LOOKED_AT, [
+    ...conditions.slice(0, 3),
+    after,
+  ]);
+  return { devices, next: last?.deviceId ?? null };
+}
+
+// Statement that reads a device with its version changes.
+
+type ReadDeviceRow = DeviceRow & {
+  /** Newest version changes, as the text of a JSON array. */
+  readonly changes: string;
+  /** Number of changes that the device ever had. */
+  readonly changeCount: number;
+};
+
+const CHANGE = jsonObject<VersionChange>({
+  at: isoText('change.at'),
+  from: 'change.from_version',
+  to: 'change.to_version',
+});
+
+const DEVICE = `
+  SELECT ${DEVICE_COLUMNS}, (
+    SELECT coalesce(json_agg(${CHANGE} ORDER BY change.later), '[]')::text
+    FROM (
+      SELECT at, from_version, to_version, later, row_number() OVER (ORDER BY later) AS number
+      FROM device_versions, changes_after(slot, devices.version_changes) AS later
+      WHERE app_id = devices.app_id AND device_id = devices.device_id
+    ) AS change
+    WHERE change.later < $3::integer AND change.later = change.number - 1
+  ) AS changes, devices.version_changes AS "changeCount"
+  FROM devices
+  LEFT JOIN releases ON releases.id = devices.last_offered_release_id
+  WHERE devices.app_id = $1 AND devices.device_id = $2`;
+
+/**
+ * Returns the device and its newest version changes, newest first, in one consistent read. The database may
+ * have more of them than the history is to have, because the rest is deleted later. What is older than a
+ * change that a shorter history deleted is left out, because the versions would not follow each other.
+ */
+export async function readDevice(
+  sql: Sql,
+  appName: string,
+  deviceId: string,
+  history: number,
+): Promise<Outcome<DeviceDetail, 'unknownApp' | 'unknownDevice'>> {
+  const app = await findApp(sql, undefined, appName);
+  if (isFailure(app)) return app;
+  const [row] = await sql.query<ReadDeviceRow>(DEVICE, [app.id, storableText(deviceId), history]);
+  if (row === undefined) return fail('unknownDevice');
+  const device = deviceOf(row);
+  const changes: readonly VersionChange[] = JSON.parse(row.changes);
+  const isWhole = changes.length === row.changeCount && changes.length < history;
+  return { ...device, history: isWhole ? withFirst(device, changes) : changes };
+}
+
+/** Adds the device's first version, which has no row of its own, to the changes that reach back to it. */
+function withFirst(
+  { version, firstSeen }: DeviceRecord,
+  changes: readonly VersionChange[],
+): readonly VersionChange[] {
+  const oldest = changes.at(-1);
+  const first = oldest === undefined ? version : oldest.from;
+  if (first === null) return changes;
+  return [...changes, { at: firstSeen, from: null, to: first }];
+}
+
+// Bounded sample of an app's devices, for counts that check-ins do not maintain. The columns that are asked
+// for have no index, because an index would make every check-in dearer. So counts of a large fleet are
+// estimated from a sample of its devices.
+
+type FleetSample = {
+  /** A table expression named `devices`, for statements whose $1 is the app's id. */
+  readonly from: string;
+  /** Number of devices that the app has. */
+  readonly total: number;
+  /** Whether the sample is the whole fleet. */
+  readonly isWhole: boolean;
+};
+
+/** Minimum number of devices that is worth an estimate. */
+const SAMPLE_DEVICES_MIN = 2000;
+
+/**
+ * Chooses the sample: all devices of a small fleet; the devices in a part of the table's pages for a large
+ * one, the same pages each time, so that numbers do not flicker. Where those pages would hold too few of the
+ * app's devices, because the table is far larger than the fleet, the sample is the first devices by id.
+ */
+export async function fleetSample(sql: Sql, appId: string): Promise<FleetSample> {
+  const [size] = await sql.query<{ total: number; pages: number }>(
+    `SELECT coalesce(sum(devices), 0)::float8 AS total, (${TABLE_PAGES})::float8 AS pages
+     FROM fleet_counts WHERE app_id = $1`,
+    [appId],
+  );
+  const { total = 0, pages = 0 } = size ?? {};
+  const share = Math.min(SAMPLE_DEVICES / total, SAMPLE_PAGES_MAX / pages);
+  const isWhole = total <= SAMPLE_DEVICES;
+  const from =
+    isWhole || total * share < SAMPLE_DEVICES_MIN
+      ? `(SELECT * FROM devices WHERE app_id = $1 ORDER BY device_id LIMIT ${SAMPLE_DEVICES}) AS devices`
+      : `(SELECT * FROM ${sampledTable(share)} WHERE app_id = $1) AS devices`;
+  return { from, total, isWhole };
+}
+
+/** Maximum number of devices that are counted one by one. */
+export const SAMPLE_DEVICES = 20_000;
+/** Maximum number of table pages that a sample reads; devices of other apps lie between those of the app. */
+export const SAMPLE_PAGES_MAX = 2500;
+
+/** SQL expression of the number of pages of the table of devices. */
+export const TABLE_PAGES = 'device_pages()';
+
+/** Returns the table expression of a share (0 to 1) of the devices, always the same part. */
+export function sampledTable(share: number): string {
+  const percent = Math.min(100, Math.max(0.0001, share * 100)).toFixed(4);
+  return `devices TABLESAMPLE SYSTEM (${percent}) REPEATABLE (1)`;
+}
+
+/** Estimates the count in all `total` devices from the count in the `looked` devices of a sample. */
+export function extrapolate(count: number, looked: number, total: number): number {
+  return looked === 0 ? 0 : Math.min(total, Math.round((count / looked) * total));
+}
+
+// Transaction that deletes devices which should never have come to the record, and audits it.
+
+type PurgeDevicesRow = { readonly purged: readonly string[]; readonly next: string | null };
+
+/** Maximum number of devices that one transaction looks at, and thus deletes: others wait for its lock. */
+const ROWS_MAX = 1000;
+
+/**
+ * Deletes the next devices in one transaction, which raises the number in the audit entry of this purge. The
+ * right of the actor is read first, because the lock of the fleet is held from the deletion to the commit.
+ */
+export function purgeDevices(
+  database: Database,
+  purge: DevicePurge,
+  { after, auditEntryId, devices }: PurgePlace,
+  actor: Actor,
+): Promise<Outcome<PurgedDevices, LostRight>> {
+  return atomically(database, actor, async (sql) => {
+    await sql.confirmRight();
+    const { purged, next } = await callPurge(sql, purge, after, false);
+    const place = { after: next, auditEntryId, devices: devices + purged.length };
+    if (purged.length === 0) return { purged, place };
+    return { purged, place: { ...place, auditEntryId: await audit(sql, purge, place) } };
+  });
+}
+
+/** Counts the next devices that a purge would delete. */
+export async function countPurgeable(
+  sql: Sql,
+  purge: DevicePurge,
+  after: string | undefined,
+): Promise<Pick<PurgePlace, 'after' | 'devices'>> {
+  const { purged, next } = await callPurge(sql, purge, after, true);
+  return { devices: purged.length, after: next };
+}
+
+async function callPurge(
+  sql: Sql,
+  { app, firstSeenAfter, version }: DevicePurge,
+  after: string | undefined,
+  isDryRun: boolean,
+): Promise<{ readonly purged: readonly string[]; readonly next: string | undefined }> {
+  const rows = await sql.query<PurgeDevicesRow>(
+    `SELECT purged, looked_up_to AS next
+     FROM purge_devices($1, $2, $3::timestamptz, $4, $5::integer, $6::boolean)`,
+    [
+      ...[app.id, storableText(after ?? ''), firstSeenAfter],
+      ...[version === undefined ? null : storableText(version), ROWS_MAX, isDryRun],
+    ],
+  );
+  if (rows[0] === undefined) throw new Error('The purge did not tell what it did');
+  const { purged, next } = rows[0];
+  return { purged, next: next ?? undefined };
+}
+
+/** Adds the audit entry of a purge, or brings it up to date; returns its id. */
+async function audit(
+  sql: ActorSql,
+  { app, firstSeenAfter, version }: DevicePurge,
+  { auditEntryId, devices }: PurgePlace,
+): Promise<string> {
+  const after = { firstSeenAfter, version: version ?? null, devices };
+  if (auditEntryId !== undefined) {
+    await sql.query('UPDATE audit_entries SET after = $2 WHERE id = $1', [
+      ...[auditEntryId, JSON.stringify(after)],
+    ]);
+    return auditEntryId;
+  }
+  return insertAudit(sql, {
+    organizationId: app.organizationId,
+    action: 'device.purge',
+    subject: app.ref,
+    before: null,
+    after,
+  });
 }

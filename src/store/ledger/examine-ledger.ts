@@ -5,8 +5,14 @@ import { type Check, faulty, sound } from '../../contract/diagnosis.ts';
 import { splitHosts } from '../../contract/split-hosts.ts';
 import type { Database, Sql } from './database.ts';
 import { openPgDatabase } from './pg-database.ts';
-import { readTime } from './read-time.ts';
-import { schemaCheck } from './schema-check.ts';
+import { readTime } from './check-ins.ts';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { isHolderAlive, isOfThisHost, readHolder } from '../../process/directory-lock.ts';
+import { directoryIn } from './open-ledger.ts';
+import { openPgliteDatabase } from './pglite-database.ts';
+import { refuseRecreation } from './refuse-recreation.ts';
+import { readSchema } from './migrate.ts';
 
 /** Oldest version of which the service uses nothing newer, and the oldest that its tests have run on. */
 const [VERSION_MIN, VERSION_TESTED] = [13, 15];
@@ -18,7 +24,7 @@ const LARGE_FLEET = 1_000_000;
 const WAL_MEBIBYTES_MIN = 4096;
 const CHECKPOINT_SECONDS_MIN = 900;
 
-export type ExaminePostgresOptions = {
+type ExaminePostgresOptions = {
   readonly url: string;
   /** Maximum number of connections that this node holds. */
   readonly connections: number;
@@ -220,4 +226,66 @@ function placeOf(url: string): string {
 function messageOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   return (cause instanceof Error ? cause.message : String(cause)).replace(/\s+/g, ' ');
+}
+
+// Examination of the embedded database for `sluice doctor`. A directory that a service has open is left to
+// it.
+
+/** Examines the embedded database below `dataDir`. Never rejects. */
+export async function examineEmbedded(dataDir: string): Promise<readonly Check[]> {
+  const directory = directoryIn(dataDir);
+  try {
+    const holder = holderOf(directory);
+    if (holder !== undefined) {
+      return [sound('ledger', `the embedded database is in use by ${holder}, and not examined`)];
+    }
+    refuseRecreation(directory);
+    if (!existsSync(join(directory, 'PG_VERSION'))) {
+      return [sound('ledger', 'the embedded database is made at the first start')];
+    }
+    const { uid } = statSync(directory);
+    // What another account opens, it also writes, and the service could not open it any more.
+    if (process.getuid !== undefined && process.getuid() !== uid) {
+      return [faulty('ledger', `not examined: run this as the account that owns ${directory}`)];
+    }
+    return await open(directory);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return [faulty('ledger', reason.replace(/\s+/g, ' '))];
+  }
+}
+
+async function open(directory: string): Promise<readonly Check[]> {
+  const database = await openPgliteDatabase({ directory, onFault: () => undefined });
+  try {
+    const schema = await schemaCheck(database);
+    return [sound('ledger', 'the embedded database opens'), schema];
+  } finally {
+    await database.close();
+  }
+}
+
+/** Returns who has the directory open; undefined when nobody has. */
+function holderOf(directory: string): string | undefined {
+  const path = `${directory}.lock`;
+  if (!existsSync(path)) return undefined;
+  const holder = readHolder(readFileSync(path, 'utf8'));
+  if (holder === undefined) return 'a process that is just starting';
+  if (!isOfThisHost(holder)) return `a process on another host (${holder.host})`;
+  return isHolderAlive(holder) ? `process ${holder.pid}` : undefined;
+}
+
+// Check of `sluice doctor`: whether a database has the schema that this program knows.
+
+const NAME = 'ledger-schema';
+
+/** Compares the schema of a database with that of this program. Rejects like a query. */
+async function schemaCheck(sql: Sql): Promise<Check> {
+  const { applied, known } = await readSchema(sql);
+  if (applied === 0) return sound(NAME, 'there is none yet: the first start makes it');
+  if (applied === known) return sound(NAME, `up to date, at migration ${known}`);
+  const states = `at migration ${applied}, this version of Sluice is at ${known}`;
+  return applied < known
+    ? faulty(NAME, `${states}: run sluice migrate, or let a start do it`)
+    : faulty(NAME, `${states}: a newer version has been here, which must be started again`);
 }

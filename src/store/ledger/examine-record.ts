@@ -4,9 +4,8 @@
 import { judgeDatabase } from '../../domain/decision/judge-database.ts';
 import { type Holding, recordKinship } from '../../domain/decision/record-kinship.ts';
 import type { LedgerMemory, RememberedChannel, RememberedRecord } from '../ledger-memory.ts';
-import type { Sql } from './database.ts';
-import { ForeignDatabase } from './foreign-database.ts';
-import { isMissingObject } from './sql-state-kind.ts';
+import { type Sql, isMissingObject } from './database.ts';
+import { ForeignDatabase } from './record-database.ts';
 
 /** Number of ids that one statement compares. */
 const IDS_MAX = 5000;

@@ -1,12 +1,23 @@
 // Statements that read the number of an app's devices per version over time, in steps for a chart. They add
 // up the shares of the parts themselves, once, where they add up channels and platforms.
 
-import type { AdoptionStepPoint } from '../../contract/console-fleet.ts';
+import type { AdoptionStepPoint, FleetCell, AdoptionPoint } from '../../contract/console-fleet.ts';
 import { isoTime } from '../../contract/iso-time.ts';
 import type { AdoptionStep } from '../../contract/resource.ts';
 import { storableText } from '../../contract/text.ts';
 import { columns, isoText } from './columns.ts';
 import type { Sql } from './database.ts';
+import { isFailure, type Outcome } from '../../contract/failure.ts';
+import { findApp } from './lookups.ts';
+import type { SeenCounts } from '../console-ledger.ts';
+import {
+  extrapolate,
+  fleetSample,
+  SAMPLE_DEVICES,
+  SAMPLE_PAGES_MAX,
+  sampledTable,
+  TABLE_PAGES,
+} from './devices.ts';
 
 type Filter = {
   readonly since: string;
@@ -118,4 +129,214 @@ async function chooseHours(
     hours.push(isoTime(hour));
   }
   return hours;
+}
+
+// Statement that reads the present number of an app's devices per channel, version and platform.
+
+const CELL_COLUMNS = columns<FleetCell>({
+  channel: 'channel',
+  version: 'version',
+  platform: 'platform',
+  devices: 'devices::integer',
+});
+
+/**
+ * Returns the counts that check-ins maintain, in one consistent read. An empty version stands for an unknown
+ * one.
+ */
+export async function readFleet(
+  sql: Sql,
+  appName: string,
+): Promise<Outcome<readonly FleetCell[], 'unknownApp'>> {
+  const app = await findApp(sql, undefined, appName);
+  if (isFailure(app)) return app;
+  return sql.query<FleetCell>(
+    `SELECT ${CELL_COLUMNS} FROM fleet_counts
+     WHERE app_id = $1 AND devices > 0 ORDER BY channel, version, platform`,
+    [app.id],
+  );
+}
+
+// Counts the devices of an app that were seen since each of several times.
+
+type Row = { readonly looked: number; readonly seen: readonly number[] };
+
+/**
+ * Counts a small fleet exactly, and estimates a large one from a sample. `last_seen` lags by up to the
+ * freshness of devices: `record_check_ins` does not rewrite a row for less.
+ */
+export async function countSeen(
+  sql: Sql,
+  appId: string,
+  channel: string | undefined,
+  since: readonly string[],
+): Promise<SeenCounts> {
+  const sample = await fleetSample(sql, appId);
+  const counts = since.map(
+    (_, index) => `count(*) FILTER (WHERE last_seen >= $${index + 3}::timestamptz)::int`,
+  );
+  const [row] = await sql.query<Row>(
+    `SELECT count(*)::int AS looked, ARRAY[${counts.join(', ')}]::int[] AS seen
+     FROM ${sample.from} WHERE $2::text IS NULL OR channel = $2`,
+    [appId, channel === undefined ? null : storableText(channel), ...since],
+  );
+  const total = channel === undefined ? sample.total : await countOn(sql, appId, channel);
+  const { looked = 0, seen = [] } = row ?? {};
+  return {
+    total,
+    seen: seen.map((count) => (sample.isWhole ? count : extrapolate(count, looked, total))),
+    isEstimate: !sample.isWhole,
+  };
+}
+
+async function countOn(sql: Sql, appId: string, channel: string): Promise<number> {
+  const [row] = await sql.query<{ total: number }>(
+    `SELECT coalesce(sum(devices), 0)::float8 AS total FROM fleet_counts
+     WHERE app_id = $1 AND channel = $2`,
+    [appId, storableText(channel)],
+  );
+  return row?.total ?? 0;
+}
+
+// Counts the devices of each of several apps that were seen since a time.
+
+export type AppTotal = { readonly id: string; readonly total: number };
+type CountSeenByAppRow = { readonly appId: string; readonly looked: number; readonly seen: number };
+
+/**
+ * Returns the number of devices by app id. However many apps there are, one statement counts the smallest
+ * fleets, as long as they have at most `SAMPLE_DEVICES` devices together, and one sample of the table of
+ * devices serves to estimate the other fleets.
+ */
+export async function countSeenByApp(
+  sql: Sql,
+  apps: readonly AppTotal[],
+  since: string,
+): Promise<ReadonlyMap<string, number>> {
+  const small = new Set<string>();
+  let budget = SAMPLE_DEVICES;
+  for (const { id, total } of [...apps].sort((left, right) => left.total - right.total)) {
+    budget -= total;
+    if (budget >= 0) small.add(id);
+  }
+  const large = apps.filter(({ id }) => !small.has(id));
+  const counted = await count(sql, 'devices', [...small], since);
+  const sampled =
+    large.length === 0 ? new Map<string, CountSeenByAppRow>() : await sample(sql, large, since);
+  return new Map(
+    apps.map(({ id, total }) => {
+      const row = sampled.get(id);
+      const estimate = row === undefined ? 0 : extrapolate(row.seen, row.looked, total);
+      return [id, counted.get(id)?.seen ?? estimate];
+    }),
+  );
+}
+
+async function sample(
+  sql: Sql,
+  apps: readonly AppTotal[],
+  since: string,
+): Promise<ReadonlyMap<string, CountSeenByAppRow>> {
+  const [size] = await sql.query<{ pages: number }>(`SELECT (${TABLE_PAGES})::float8 AS pages`);
+  const table = sampledTable(SAMPLE_PAGES_MAX / Math.max(1, size?.pages ?? 1));
+  const ids = apps.map(({ id }) => id);
+  return count(sql, table, ids, since);
+}
+
+async function count(
+  sql: Sql,
+  table: string,
+  appIds: readonly string[],
+  since: string,
+): Promise<ReadonlyMap<string, CountSeenByAppRow>> {
+  if (appIds.length === 0) return new Map();
+  const rows = await sql.query<CountSeenByAppRow>(
+    `SELECT app_id AS "appId", count(*)::int AS looked,
+       count(*) FILTER (WHERE last_seen >= $2::timestamptz)::int AS seen
+     FROM ${table} WHERE app_id = ANY ($1::text[]) GROUP BY app_id`,
+    [appIds, since],
+  );
+  return new Map(rows.map((row) => [row.appId, row]));
+}
+
+// Statement that reads the hourly number of an app's devices per channel, version and platform.
+
+const READ_ADOPTION_POINT_COLUMNS = columns<AdoptionPoint>({
+  hour: isoText('point.hour'),
+  channel: 'channel',
+  version: 'version',
+  platform: 'platform',
+  devices: 'devices::integer',
+});
+
+/**
+ * Returns the hours that begin at `since` or later, oldest first, in one consistent read. An empty version
+ * stands for an unknown one.
+ */
+export async function readAdoption(
+  sql: Sql,
+  appName: string,
+  since: string,
+): Promise<Outcome<readonly AdoptionPoint[], 'unknownApp'>> {
+  const app = await findApp(sql, undefined, appName);
+  if (isFailure(app)) return app;
+  return sql.query<AdoptionPoint>(
+    `SELECT ${READ_ADOPTION_POINT_COLUMNS} FROM fleet_hours AS point
+     WHERE app_id = $1 AND point.hour >= $2::timestamptz AND devices > 0
+     ORDER BY point.hour, channel, version, platform`,
+    [app.id, since],
+  );
+}
+
+// Statement that deletes silent devices and old hours from the fleet's tables.
+
+/**
+ * Calls one function of the database, which is a transaction by itself: it deletes silent devices together
+ * with their versions and their part in the counts, or none of them. It finds all silent devices only in a
+ * small table; in a large one each call searches a part. Another one, after it, deletes what is kept of the
+ * signals of releases that are not watched any more.
+ */
+export async function sweepFleet(
+  sql: Sql,
+  devicesBefore: string,
+  hoursBefore: string,
+  rowsMax: number,
+): Promise<{ readonly devices: number; readonly hours: number }> {
+  const rows = await sql.query<{ devices: number; hours: number }>(
+    `SELECT devices_gone AS devices, hours_gone AS hours
+     FROM sweep_fleet($1::timestamptz, $2::timestamptz, $3::integer)`,
+    [devicesBefore, hoursBefore, rowsMax],
+  );
+  await sql.query('SELECT sweep_signals($1::integer)', [rowsMax]);
+  if (rows[0] === undefined) throw new Error('The sweep did not tell what it did');
+  return rows[0];
+}
+
+// Statement that deletes version changes of devices that have newer ones enough.
+
+/**
+ * Calls one function of the database, which is a transaction by itself: it looks at the next few version
+ * changes, those of all devices in turn, and deletes at most `rowsMax`. Returns how many it deleted.
+ */
+export async function trimHistories(sql: Sql, history: number, rowsMax: number): Promise<number> {
+  const rows = await sql.query<{ trimmed: number }>(
+    'SELECT trim_device_versions($1::integer, $2::integer) AS trimmed',
+    [history, rowsMax],
+  );
+  return rows[0]?.trimmed ?? 0;
+}
+
+// Statement that counts the devices that a release could reach.
+
+const IN_REACH = `
+  SELECT coalesce(sum(fleet_counts.devices), 0)::float8 AS devices FROM releases
+  JOIN channels AS own ON own.id = releases.channel_id
+  JOIN channels AS place ON place.id = own.id OR place.follows = own.id
+  JOIN fleet_counts ON fleet_counts.app_id = place.app_id AND fleet_counts.channel = place.name
+  WHERE releases.id = $1`;
+
+/** Counts the devices of a release's channel and of those that follow it. */
+export async function countInReach(sql: Sql, releaseId: string): Promise<number> {
+  const [sum] = await sql.query<{ devices: number }>(IN_REACH, [releaseId]);
+  return sum?.devices ?? 0;
 }

@@ -9,16 +9,20 @@ import {
   type LostRight,
   type Outcome,
 } from '../../contract/failure.ts';
-import type { ApiKey } from '../../contract/resource.ts';
-import type { NewKey } from '../ledger.ts';
+import { type ApiKey, KEY_RIGHTS, type ListedKey } from '../../contract/resource.ts';
+import type { NewKey, StoredKey } from '../ledger.ts';
 import type { Actor } from '../ledger-terms.ts';
-import { actorText } from './actor-text.ts';
-import { atomically } from './atomically.ts';
-import { insertAudit } from './audit.ts';
+import { actorText, insertAudit, organizationExists } from './audit.ts';
+import { atomically, type ActorSql } from './atomically.ts';
 import type { Database, Sql } from './database.ts';
 import { findApp } from './lookups.ts';
-import { newId } from './new-id.ts';
-import { organizationExists } from './organization-exists.ts';
+import { newId, isoText, columns } from './columns.ts';
+import { isStorable } from '../../contract/text.ts';
+import { LIMIT } from '../../contract/limit.ts';
+import type { KeyUse } from '../console-ledger.ts';
+import type { RevokedKey } from '../../contract/console.ts';
+import type { ListedEdgeToken, RevokedEdgeToken } from '../../contract/edge-token.ts';
+import type { NewEdgeToken, StoredEdgeToken, EdgeScope } from '../edge-ledger.ts';
 
 /**
  * Stores the key and the audit entry in one transaction. A prefix that exists already is no
@@ -83,4 +87,245 @@ async function isPast(sql: Sql, time: string | undefined): Promise<boolean> {
     [time],
   );
   return rows[0]?.isPast === true;
+}
+
+// Statement that reads an API key for authentication.
+
+/** Reads the key afresh: as soon as a revocation is acknowledged, every read returns the key as revoked. */
+export async function findKey(sql: Sql, prefix: string): Promise<StoredKey | undefined> {
+  if (!isStorable(prefix)) return undefined;
+  const rows = await sql.query<StoredKey>(
+    `SELECT id, name, organization_id AS "organizationId", secret_hash AS "secretHash",
+       ${isoText('revoked_at')} AS "revokedAt", app_ids AS "appIds", may,
+       coalesce(expires_at <= clock_timestamp(), false) AS "isOver"
+     FROM api_keys WHERE prefix = $1`,
+    [prefix],
+  );
+  return rows[0];
+}
+
+// Statement that lists an organization's API keys, with their last use and their revocation.
+
+const KEY_COLUMNS = columns<ListedKey>({
+  id: 'id',
+  name: 'name',
+  prefix: 'prefix',
+  createdAt: isoText('created_at'),
+  createdBy: 'created_by',
+  apps: `(
+    SELECT json_agg(apps.ref ORDER BY apps.ref) FROM apps WHERE apps.id = ANY (api_keys.app_ids)
+  )`,
+  may: `coalesce(may, '{${KEY_RIGHTS.join(',')}}')`,
+  expiresAt: isoText('expires_at'),
+  lastUsedAt: isoText('last_used_at'),
+  lastUsedFrom: 'last_used_from',
+  revokedAt: isoText('revoked_at'),
+});
+
+/** Returns active and revoked keys, newest first. */
+export function listKeys(sql: Sql, organizationId: string): Promise<readonly ListedKey[]> {
+  return sql.query<ListedKey>(
+    `SELECT ${KEY_COLUMNS} FROM api_keys WHERE organization_id = $1
+     ORDER BY api_keys.created_at DESC, id DESC LIMIT ${LIMIT.keysShownMax}`,
+    [organizationId],
+  );
+}
+
+// Statement that records when and from where API keys were last used.
+
+/** Stores the uses in one statement. If several nodes report the same key, the latest time stays. */
+export async function recordKeyUses(sql: Sql, uses: readonly KeyUse[]): Promise<void> {
+  if (uses.length === 0) return;
+  await sql.query(
+    `UPDATE api_keys SET last_used_at = use.at, last_used_from = use.address
+     FROM unnest($1::text[], $2::timestamptz[], $3::text[]) AS use (id, at, address)
+     WHERE api_keys.id = use.id AND (last_used_at IS NULL OR last_used_at < use.at)`,
+    [uses.map(({ id }) => id), uses.map(({ at }) => at), uses.map(({ from }) => from)],
+  );
+}
+
+// Transaction that revokes an API key.
+
+type LockedKey = { readonly organizationId: string; readonly revokedAt: string | null };
+
+/**
+ * Runs as one transaction under the lock on the key's row: of several callers at once, one revokes the key
+ * and is audited, and all of them get the time of that revocation.
+ */
+export function revokeKey(
+  database: Database,
+  id: string,
+  actor: Actor,
+): Promise<Outcome<RevokedKey, 'unknownKey' | LostRight>> {
+  return atomically(database, actor, async (sql) => {
+    const key = await lockKey(sql, id);
+    if (key === undefined) return fail('unknownKey');
+    if (key.revokedAt !== null) return { id, revokedAt: key.revokedAt };
+    const revokedAt = await storeRevocation(sql, id);
+    await insertAudit(sql, {
+      organizationId: key.organizationId,
+      action: 'key.revoke',
+      subject: id,
+      before: { revokedAt: null },
+      after: { revokedAt },
+    });
+    return { id, revokedAt };
+  });
+}
+
+async function lockKey(sql: Sql, id: string): Promise<LockedKey | undefined> {
+  if (!isStorable(id)) return undefined;
+  const rows = await sql.query<LockedKey>(
+    `SELECT organization_id AS "organizationId", ${isoText('revoked_at')} AS "revokedAt"
+     FROM api_keys WHERE id = $1 FOR UPDATE`,
+    [id],
+  );
+  return rows[0];
+}
+
+async function storeRevocation(sql: Sql, id: string): Promise<string> {
+  const rows = await sql.query<{ revokedAt: string }>(
+    `UPDATE api_keys SET revoked_at = clock_timestamp() WHERE id = $1
+     RETURNING ${isoText('revoked_at')} AS "revokedAt"`,
+    [id],
+  );
+  if (rows[0] === undefined) throw new Error(`Locked key ${id} has no row`);
+  return rows[0].revokedAt;
+}
+
+// Transaction that creates a token for edges. Only the hash of its secret is stored, and the audit has not
+// even that.
+
+/**
+ * Stores the token and its audit entries in one transaction. A prefix that exists already is no expected
+ * refusal, because prefixes are random: the database's error rejects the call.
+ */
+export function createEdgeToken(
+  database: Database,
+  { organizationId, name, prefix, secretHash }: NewEdgeToken,
+  actor: Actor,
+): Promise<Outcome<ListedEdgeToken, 'unknownOrganization' | LostRight>> {
+  return atomically(database, actor, async (sql) => {
+    if (organizationId !== null && !(await organizationExists(sql, organizationId))) {
+      return fail('unknownOrganization');
+    }
+    const id = newId('edt');
+    const rows = await sql.query<ListedEdgeToken>(
+      `INSERT INTO edge_tokens (id, organization_id, name, prefix, secret_hash, created_by)
+       VALUES ($1, $2, $3, $4, $5, $6) RETURNING ${EDGE_TOKEN_COLUMNS}`,
+      [id, organizationId, name, prefix, secretHash, actorText(actor)],
+    );
+    const [token] = rows;
+    if (token === undefined) throw new Error(`The new edge token ${id} has no row`);
+    const change = { before: null, after: { name, prefix, org: organizationId } };
+    await insertEdgeTokenAudit(sql, organizationId, 'edge-token.create', { id, ...change });
+    return token;
+  });
+}
+
+// Statement that reads a token of edges for authentication.
+
+/** Reads the token afresh: as soon as a revocation is acknowledged, every read returns it as revoked. */
+export async function findEdgeToken(
+  sql: Sql,
+  prefix: string,
+): Promise<StoredEdgeToken | undefined> {
+  if (!isStorable(prefix)) return undefined;
+  const rows = await sql.query<StoredEdgeToken>(
+    `SELECT id, organization_id AS "organizationId", secret_hash AS "secretHash",
+       revoked_at IS NOT NULL AS "isRevoked"
+     FROM edge_tokens WHERE prefix = $1`,
+    [prefix],
+  );
+  return rows[0];
+}
+
+// Statement that adds what happened to a token of edges to the audit.
+
+type EdgeTokenChange = {
+  readonly id: string;
+  readonly before: object | null;
+  readonly after: object;
+};
+
+/**
+ * Adds the entry to the audit of the token's organization, or of every organization when the token is for
+ * all: its edges read what each of them serves. Runs in the transaction of what it tells.
+ */
+async function insertEdgeTokenAudit(
+  sql: ActorSql,
+  organizationId: EdgeScope,
+  action: 'edge-token.create' | 'edge-token.revoke',
+  { id, before, after }: EdgeTokenChange,
+): Promise<void> {
+  await sql.query(
+    `INSERT INTO audit_entries (organization_id, actor, action, subject, before, after, request_id)
+     SELECT id, $2, $3, $4, $5, $6, $7 FROM organizations
+     WHERE id = $1 OR $1::text IS NULL ORDER BY id`,
+    [
+      ...[organizationId, actorText(sql.actor), action, id],
+      ...[before === null ? null : JSON.stringify(before), JSON.stringify(after)],
+      sql.actor.requestId ?? null,
+    ],
+  );
+}
+
+// Statement that lists the tokens of edges.
+
+/** Returns valid and revoked tokens, newest first: ids sort by the time of their creation. */
+export function listEdgeTokens(sql: Sql): Promise<readonly ListedEdgeToken[]> {
+  return sql.query<ListedEdgeToken>(
+    `SELECT ${EDGE_TOKEN_COLUMNS} FROM edge_tokens ORDER BY id DESC LIMIT ${LIMIT.keysShownMax}`,
+  );
+}
+
+/** Columns of a token, for rows of `edge_tokens`. */
+const EDGE_TOKEN_COLUMNS = columns<ListedEdgeToken>({
+  id: 'id',
+  name: 'name',
+  org: 'organization_id',
+  prefix: 'prefix',
+  createdAt: isoText('created_at'),
+  createdBy: 'created_by',
+  revokedAt: isoText('revoked_at'),
+});
+
+// Transaction that revokes a token of edges.
+
+type LockedToken = { readonly organizationId: EdgeScope; readonly revokedAt: string | null };
+
+/**
+ * Runs as one transaction under the lock on the token's row: of several callers at once, one revokes the
+ * token and is audited, and all of them get the time of that revocation.
+ */
+export function revokeEdgeToken(
+  database: Database,
+  id: string,
+  actor: Actor,
+): Promise<Outcome<RevokedEdgeToken, 'unknownEdgeToken' | LostRight>> {
+  return atomically(database, actor, async (sql) => {
+    const token = await lockToken(sql, id);
+    if (token === undefined) return fail('unknownEdgeToken');
+    if (token.revokedAt !== null) return { id, revokedAt: token.revokedAt };
+    const rows = await sql.query<{ revokedAt: string }>(
+      `UPDATE edge_tokens SET revoked_at = clock_timestamp() WHERE id = $1
+       RETURNING ${isoText('revoked_at')} AS "revokedAt"`,
+      [id],
+    );
+    const [revoked] = rows;
+    if (revoked === undefined) throw new Error(`Locked edge token ${id} has no row`);
+    const change = { before: { revokedAt: null }, after: revoked };
+    await insertEdgeTokenAudit(sql, token.organizationId, 'edge-token.revoke', { id, ...change });
+    return { id, ...revoked };
+  });
+}
+
+async function lockToken(sql: Sql, id: string): Promise<LockedToken | undefined> {
+  if (!isStorable(id)) return undefined;
+  const rows = await sql.query<LockedToken>(
+    `SELECT organization_id AS "organizationId", ${isoText('revoked_at')} AS "revokedAt"
+     FROM edge_tokens WHERE id = $1 FOR UPDATE`,
+    [id],
+  );
+  return rows[0];
 }

@@ -1,9 +1,11 @@
 // Statements that read which labels changed, in the order of the changes: nodes poll them to find changes
 // that they missed.
 
-import type { LabelChanges } from '../fleet-ledger.ts';
+import type { LabelChanges, RecordedLabels } from '../fleet-ledger.ts';
 import type { Sql } from './database.ts';
-import { parseLabels } from './labels-text.ts';
+import { storableText } from '../../contract/text.ts';
+import type { DeviceName } from '../label-store.ts';
+import type { Labels } from '../../domain/decision/targeting.ts';
 
 type Row = { readonly epoch: number; readonly newest: number; readonly changes: string };
 
@@ -51,4 +53,66 @@ export async function readLabelChanges(
       return { appId, deviceId, revision, position, labels: parseLabels(labels) };
     }),
   };
+}
+
+// Statement that reads the labels of devices.
+
+type ReadLabelsRow = {
+  readonly labels: string;
+  readonly revision: number;
+  readonly isRecorded: boolean;
+};
+
+/**
+ * Returns the labels in the order of `devices`, in one consistent read. An unknown device has no labels, at
+ * revision 0.
+ */
+export async function readLabels(
+  sql: Sql,
+  devices: readonly DeviceName[],
+): Promise<readonly RecordedLabels[]> {
+  if (devices.length === 0) return [];
+  const rows = await sql.query<ReadLabelsRow>(
+    `SELECT coalesce(devices.labels, '{}')::text AS labels,
+       coalesce(devices.labels_revision, 0) AS revision,
+       devices.first_seen IS NOT NULL AS "isRecorded"
+     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS asked (app_id, device_id, place)
+     LEFT JOIN devices USING (app_id, device_id) ORDER BY asked.place`,
+    [
+      devices.map(({ appId }) => storableText(appId)),
+      devices.map(({ deviceId }) => storableText(deviceId)),
+    ],
+  );
+  return devices.map(({ appId, deviceId }, index) => {
+    const row = rows[index];
+    if (row === undefined) throw new Error(`No row for device ${index} of ${devices.length}`);
+    const { revision, isRecorded } = row;
+    return { appId, deviceId, labels: parseLabels(row.labels), revision, isRecorded };
+  });
+}
+
+// Conversion of labels to and from the text of a JSON object, the form in which they travel to and from the
+// database. A driver that parsed the JSON itself would lose a key such as `__proto__`.
+
+/**
+ * Returns the text of labels that are written; null when there are none. A label that was sent before the
+ * rest is an array of its value and its time in milliseconds since 1970.
+ */
+export function labelsText(
+  labels: Labels | undefined,
+  times?: ReadonlyMap<string, number>,
+): string | null {
+  if (labels === undefined || labels.size === 0) return null;
+  const entries = [...labels].map(([key, value]) => {
+    const text = storableText(value);
+    const sentAt = times?.get(key);
+    return [storableText(key), sentAt === undefined ? text : [text, Math.trunc(sentAt)]];
+  });
+  return JSON.stringify(Object.fromEntries(entries));
+}
+
+/** Returns the labels in the order of their keys. */
+export function parseLabels(text: string): Labels {
+  const stored: Readonly<Record<string, string>> = JSON.parse(text);
+  return new Map(Object.entries(stored).sort(([left], [right]) => (left < right ? -1 : 1)));
 }

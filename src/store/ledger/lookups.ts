@@ -4,6 +4,8 @@ import { type Failure, fail } from '../../contract/failure.ts';
 import { isStorable } from '../../contract/text.ts';
 import { type Reach, reachValues } from '../reach.ts';
 import type { Sql } from './database.ts';
+import type { Channel } from '../../contract/resource.ts';
+import { POLICY_COLUMNS } from './columns.ts';
 
 export type FoundApp = {
   readonly id: string;
@@ -31,4 +33,41 @@ export async function findApp(
     [organizationId, app, appIds],
   );
   return rows[0] ?? fail('unknownApp');
+}
+
+// Statement that finds a channel of an app by its name.
+
+type FoundChannel = Omit<Channel, 'app'> & { readonly id: string };
+
+/** Reads the channel without a lock. */
+export async function findChannel(
+  sql: Sql,
+  appId: string,
+  name: string,
+): Promise<FoundChannel | Failure<'unknownChannel'>> {
+  if (!isStorable(name)) return fail('unknownChannel');
+  const rows = await sql.query<FoundChannel>(
+    `SELECT id, name, ${POLICY_COLUMNS} FROM channels
+     WHERE app_id = $1 AND name = $2`,
+    [appId, name],
+  );
+  return rows[0] ?? fail('unknownChannel');
+}
+
+// Statement that refuses to add anything to an app that is archived.
+
+/**
+ * Refuses an archived app. Holds the app together with others until the transaction ends, as the lock of a
+ * channel does: who archives the app meanwhile waits for it, and the app gets nothing after that. The lock
+ * is the weakest there is, so that a change of the app's webhooks keeps no release waiting.
+ */
+export async function refuseArchived(
+  sql: Sql,
+  appId: string,
+): Promise<Failure<'appArchived'> | undefined> {
+  const rows = await sql.query<{ isArchived: boolean }>(
+    'SELECT archived_at IS NOT NULL AS "isArchived" FROM apps WHERE id = $1 FOR KEY SHARE',
+    [appId],
+  );
+  return rows[0]?.isArchived === true ? fail('appArchived') : undefined;
 }

@@ -6,7 +6,7 @@ import type { Ledger } from '../ledger.ts';
 import type { LedgerReport } from '../ledger-identity.ts';
 import type { LedgerMemory, RememberedChannel } from '../ledger-memory.ts';
 import type { Database } from './database.ts';
-import type { DeviceKeeping } from './device-keeping.ts';
+import type { DeviceKeeping } from './check-ins.ts';
 import { countRemembered } from './examine-record.ts';
 import { type MovableDatabase, openPgDatabase, type PoolLoad } from './pg-database.ts';
 import { type EmbeddedDatabase, openPgliteDatabase } from './pglite-database.ts';

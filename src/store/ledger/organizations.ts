@@ -1,16 +1,32 @@
 // Transaction that uses an invitation: the invited account becomes a member of the organization.
 
-import { fail, type Outcome } from '../../contract/failure.ts';
-import type { Account, Role } from '../../contract/resource.ts';
-import type { Joining, NewAccount, StoredAccount } from '../account-ledger.ts';
-import { atomically } from './atomically.ts';
-import { IS_OPEN } from './columns.ts';
+import { fail, type Outcome, type LostRight, type Failure } from '../../contract/failure.ts';
+import type {
+  Account,
+  Role,
+  Organization,
+  Member,
+  Membership,
+  Invitation,
+} from '../../contract/resource.ts';
+import type { Joining, NewAccount, StoredAccount, NewInvitation } from '../account-ledger.ts';
+import { atomically, type ActorSql } from './atomically.ts';
+import {
+  IS_OPEN,
+  newId,
+  MEMBER_COLUMNS,
+  columns,
+  ORGANIZATION_JSON,
+  ROLE_OF,
+  INVITATION_COLUMNS,
+} from './columns.ts';
 import type { Database, Sql } from './database.ts';
-import { findAccount } from './find-account.ts';
-import { insertAccount } from './insert-account.ts';
-import { insertMembership } from './insert-membership.ts';
-import { lockOrganization } from './lock-organization.ts';
-import { storePassword } from './store-password.ts';
+import { findAccount, insertAccount, storePassword, hasAccounts } from './accounts.ts';
+import type { Actor } from '../ledger-terms.ts';
+import { insertAudit, actorText } from './audit.ts';
+import { isStorable } from '../../contract/text.ts';
+import { LIMIT } from '../../contract/limit.ts';
+import type { OpenInvitation, RevokedInvitation } from '../../contract/console.ts';
 
 type Used = {
   readonly id: string;
@@ -90,4 +106,388 @@ async function claim(sql: Sql, account: NewAccount): Promise<Account | undefined
 async function lockAccount(sql: Sql, email: string): Promise<StoredAccount | undefined> {
   await sql.query('SELECT FROM accounts WHERE email = $1 FOR NO KEY UPDATE', [email]);
   return findAccount(sql, email);
+}
+
+// Transaction that creates the first account of the service.
+
+/**
+ * Creates the account as owner of a new organization and of all existing ones, in one transaction. It locks
+ * the table of accounts against writers, so only one of several transactions finds the table empty. The
+ * caller holds the admin token, which already has every right in every organization.
+ */
+export function createFirstAccount(
+  database: Database,
+  newAccount: NewAccount,
+  organizationName: string,
+): Promise<Outcome<Account, 'alreadySetUp'>> {
+  return atomically(database, { kind: 'token', email: newAccount.email }, async (sql) => {
+    await sql.query('LOCK TABLE accounts IN SHARE ROW EXCLUSIVE MODE');
+    if (await hasAccounts(sql)) return fail('alreadySetUp');
+    const account = await insertAccount(sql, newAccount);
+    if (account === undefined) return fail('alreadySetUp');
+    await insertOrganization(sql, organizationName);
+    const organizations = await sql.query<Organization>('SELECT id, name FROM organizations');
+    for (const { id } of organizations) await insertMembership(sql, id, account, 'owner');
+    return account;
+  });
+}
+
+// Transaction that creates an organization.
+
+/**
+ * Stores the organization, its first audit entry and, if an account creates it, that account as its owner, in
+ * one transaction.
+ */
+export function createOrganization(
+  database: Database,
+  name: string,
+  actor: Actor,
+): Promise<Outcome<Organization, LostRight>> {
+  return atomically(database, actor, async (sql) => {
+    const organization = await insertOrganization(sql, name);
+    if (actor.kind === 'account') {
+      await sql.query(
+        `INSERT INTO memberships (organization_id, account_id, role) VALUES ($1, $2, 'owner')`,
+        [organization.id, actor.accountId],
+      );
+    }
+    return organization;
+  });
+}
+
+// Statements that insert an organization and its first audit entry.
+
+/** Runs in the caller's transaction. Names of organizations need not be unique. */
+async function insertOrganization(sql: ActorSql, name: string): Promise<Organization> {
+  const id = newId('org');
+  await sql.query('INSERT INTO organizations (id, name) VALUES ($1, $2)', [id, name]);
+  await insertAudit(sql, {
+    organizationId: id,
+    action: 'organization.create',
+    subject: id,
+    before: null,
+    after: { name },
+  });
+  return { id, name };
+}
+
+// Transaction that renames an organization.
+
+/** Runs as one transaction under the organization's lock. The name that it has already is not audited. */
+export function renameOrganization(
+  database: Database,
+  id: string,
+  name: string,
+  actor: Actor,
+): Promise<Outcome<Organization, 'unknownOrganization' | LostRight>> {
+  return atomically(database, actor, async (sql) => {
+    const before = await lockOrganization(sql, id);
+    if (before === undefined) return fail('unknownOrganization');
+    if (before.name === name) return before;
+    await sql.query('UPDATE organizations SET name = $2 WHERE id = $1', [id, name]);
+    await insertAudit(sql, {
+      organizationId: id,
+      action: 'organization.update',
+      subject: id,
+      before: { name: before.name },
+      after: { name },
+    });
+    return { id, name };
+  });
+}
+
+// Statement that locks an organization: the lock orders changes of its members and name, and the creation and
+// use of invitations.
+
+/**
+ * Locks the organization until the transaction ends; undefined when it does not exist. The lock is weaker
+ * than the one for a removal, so that other transactions can write rows that refer to the organization
+ * meanwhile.
+ */
+async function lockOrganization(sql: Sql, id: string): Promise<Organization | undefined> {
+  if (!isStorable(id)) return undefined;
+  const rows = await sql.query<Organization>(
+    'SELECT id, name FROM organizations WHERE id = $1 FOR NO KEY UPDATE',
+    [id],
+  );
+  return rows[0];
+}
+
+// Transaction that gives a member another role or ends the membership.
+
+/**
+ * Runs as one transaction under the organization's lock, so that two owners who demote each other at once do
+ * not both succeed. An undefined role ends the membership. The role that the member has already changes
+ * nothing and is not audited.
+ */
+export function changeMember(
+  database: Database,
+  organizationId: string,
+  accountId: string,
+  role: Role | undefined,
+  actor: Actor,
+): Promise<Outcome<Member, 'unknownOrganization' | 'unknownMember' | 'lastOwner' | LostRight>> {
+  return atomically(database, actor, async (sql) => {
+    const organization = await lockOrganization(sql, organizationId);
+    if (organization === undefined) return fail('unknownOrganization');
+    const member = await readMember(sql, organizationId, accountId);
+    if (member === undefined) return fail('unknownMember');
+    if (member.role === role) return member;
+    const isLosingOwner = member.role === 'owner' && role !== 'owner';
+    if (isLosingOwner && (await countOwners(sql, organizationId)) <= 1) return fail('lastOwner');
+    // Before the change: whoever leaves, or takes the own role down, has the right until then.
+    await sql.confirmRight();
+    await store(sql, organizationId, accountId, role);
+    await insertAudit(sql, {
+      organizationId,
+      action: role === undefined ? 'member.remove' : 'member.update',
+      subject: member.account.email,
+      before: { role: member.role },
+      after: role === undefined ? null : { role },
+    });
+    return { ...member, role: role ?? member.role };
+  });
+}
+
+async function readMember(
+  sql: Sql,
+  organizationId: string,
+  accountId: string,
+): Promise<Member | undefined> {
+  if (!isStorable(accountId)) return undefined;
+  const rows = await sql.query<Member>(
+    `SELECT ${MEMBER_COLUMNS}
+     FROM memberships JOIN accounts ON accounts.id = memberships.account_id
+     WHERE memberships.organization_id = $1 AND memberships.account_id = $2`,
+    [organizationId, accountId],
+  );
+  return rows[0];
+}
+
+async function countOwners(sql: Sql, organizationId: string): Promise<number> {
+  const rows = await sql.query<{ owners: number }>(
+    `SELECT count(*)::int AS owners FROM memberships
+     WHERE organization_id = $1 AND role = 'owner'`,
+    [organizationId],
+  );
+  return rows[0]?.owners ?? 0;
+}
+
+async function store(
+  sql: Sql,
+  organizationId: string,
+  accountId: string,
+  role: Role | undefined,
+): Promise<void> {
+  const member = [organizationId, accountId];
+  const where = 'WHERE organization_id = $1 AND account_id = $2';
+  if (role === undefined) await sql.query(`DELETE FROM memberships ${where}`, member);
+  else await sql.query(`UPDATE memberships SET role = $3 ${where}`, [...member, role]);
+}
+
+// Statements that make an account a member of an organization.
+
+/**
+ * Adds the account as a member, with an audit entry. A member of a higher role keeps it: an old invitation
+ * takes none away.
+ */
+async function insertMembership(
+  sql: ActorSql,
+  organizationId: string,
+  account: Account,
+  role: Role,
+): Promise<void> {
+  const rows = await sql.query<{ role: Role }>(
+    `INSERT INTO memberships (organization_id, account_id, role) VALUES ($1, $2, $3)
+     ON CONFLICT (organization_id, account_id) DO UPDATE SET role = excluded.role
+       WHERE array_position(ARRAY['owner', 'publisher', 'viewer'], excluded.role::text)
+         < array_position(ARRAY['owner', 'publisher', 'viewer'], memberships.role::text)
+     RETURNING role`,
+    [organizationId, account.id, role],
+  );
+  if (rows.length === 0) return;
+  await insertAudit(sql, {
+    organizationId,
+    action: 'member.join',
+    subject: account.email,
+    before: null,
+    after: { role },
+  });
+}
+
+// Statement that lists an organization's members.
+
+/** Returns owners first, then publishers, then viewers; members of the same role by name. */
+export function listMembers(sql: Sql, organizationId: string): Promise<readonly Member[]> {
+  return sql.query<Member>(
+    `SELECT ${MEMBER_COLUMNS}
+     FROM memberships JOIN accounts ON accounts.id = memberships.account_id
+     WHERE memberships.organization_id = $1
+     ORDER BY array_position(ARRAY['owner', 'publisher', 'viewer'], memberships.role::text),
+       accounts.name, accounts.email
+     LIMIT ${LIMIT.membersShownMax}`,
+    [organizationId],
+  );
+}
+
+// Statement that lists the organizations that an account belongs to, with its role in each.
+
+/**
+ * Returns memberships by the organizations' names; undefined is the operator, who is owner of every
+ * organization.
+ */
+export function listMemberships(
+  sql: Sql,
+  accountId: string | undefined,
+): Promise<readonly Membership[]> {
+  return sql.query<Membership>(
+    `SELECT ${columns<Membership>({ organization: ORGANIZATION_JSON, role: ROLE_OF.role })}
+     FROM organizations ${ROLE_OF.join} WHERE ${ROLE_OF.isVisible}
+     ORDER BY organizations.name, organizations.id LIMIT ${LIMIT.organizationsShownMax}`,
+    [accountId ?? null],
+  );
+}
+
+// Transaction that creates an invitation to an organization. Only the hash of its token is stored, and the
+// audit has not even that.
+
+/**
+ * Revokes the email's open invitation, if there is one, and stores the new one in one transaction under the
+ * organization's lock. The lock keeps an email at one open invitation per organization.
+ */
+export function createInvitation(
+  database: Database,
+  invitation: NewInvitation,
+  actor: Actor,
+): Promise<
+  Outcome<Invitation, 'unknownOrganization' | 'alreadyMember' | 'tooManyInvitations' | LostRight>
+> {
+  return atomically(database, actor, async (sql) => {
+    const { organizationId, email, role, at } = invitation;
+    const organization = await lockOrganization(sql, organizationId);
+    if (organization === undefined) return fail('unknownOrganization');
+    await sql.query(
+      `UPDATE invitations SET revoked_at = $1::timestamptz
+       WHERE organization_id = $2 AND email = $3 AND ${IS_OPEN}`,
+      [at, organizationId, email],
+    );
+    const obstacle = await findObstacle(sql, invitation);
+    if (obstacle !== undefined) return obstacle;
+    const created = await insert(sql, invitation, actor);
+    await insertAudit(sql, {
+      organizationId,
+      action: 'invitation.create',
+      subject: email,
+      before: null,
+      after: { id: created.id, role, expiresAt: created.expiresAt },
+    });
+    return created;
+  });
+}
+
+async function findObstacle(
+  sql: Sql,
+  { organizationId, email, at }: NewInvitation,
+): Promise<Failure<'alreadyMember' | 'tooManyInvitations'> | undefined> {
+  const rows = await sql.query<{ isMember: boolean; open: number }>(
+    `SELECT EXISTS (
+       SELECT FROM memberships JOIN accounts ON accounts.id = memberships.account_id
+       WHERE memberships.organization_id = $2 AND accounts.email = $3
+     ) AS "isMember",
+     (SELECT count(*)::int FROM invitations WHERE organization_id = $2 AND ${IS_OPEN}) AS open`,
+    [at, organizationId, email],
+  );
+  if (rows[0]?.isMember) return fail('alreadyMember');
+  return (rows[0]?.open ?? 0) >= LIMIT.invitationsMax ? fail('tooManyInvitations') : undefined;
+}
+
+async function insert(sql: Sql, invitation: NewInvitation, actor: Actor): Promise<Invitation> {
+  const { organizationId, tokenHash, email, role, at, expiresAt } = invitation;
+  const rows = await sql.query<Invitation>(
+    `INSERT INTO invitations
+       (id, organization_id, token_hash, email, role, created_by, created_at, expires_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7::timestamptz, $8::timestamptz)
+     RETURNING ${INVITATION_COLUMNS}`,
+    [newId('inv'), organizationId, tokenHash, email, role, actorText(actor), at, expiresAt],
+  );
+  if (rows[0] === undefined) throw new Error('A new invitation has no row');
+  return rows[0];
+}
+
+// Statement that reads what an open invitation offers.
+
+const OFFER_COLUMNS = columns<OpenInvitation>({
+  organization: ORGANIZATION_JSON,
+  email: 'invitations.email',
+  role: 'invitations.role',
+});
+
+/**
+ * Returns the organization, email and role of an invitation by the hash of its token; undefined when the
+ * invitation cannot be used at `now`.
+ */
+export async function findInvitation(
+  sql: Sql,
+  tokenHash: string,
+  now: string,
+): Promise<OpenInvitation | undefined> {
+  const rows = await sql.query<OpenInvitation>(
+    `SELECT ${OFFER_COLUMNS}
+     FROM invitations JOIN organizations ON organizations.id = invitations.organization_id
+     WHERE invitations.token_hash = $2 AND ${IS_OPEN}`,
+    [now, tokenHash],
+  );
+  return rows[0];
+}
+
+// Statement that lists the open invitations of an organization.
+
+/** Returns the invitations that can be used at `now`, newest first. */
+export function listInvitations(
+  sql: Sql,
+  organizationId: string,
+  now: string,
+): Promise<readonly Invitation[]> {
+  return sql.query<Invitation>(
+    `SELECT ${INVITATION_COLUMNS} FROM invitations
+     WHERE organization_id = $2 AND ${IS_OPEN}
+     ORDER BY created_at DESC, id DESC LIMIT ${LIMIT.invitationsMax}`,
+    [now, organizationId],
+  );
+}
+
+// Transaction that revokes an invitation.
+
+type Row = { readonly organizationId: string; readonly email: string; readonly isOver: boolean };
+
+/**
+ * Runs as one transaction under the lock on the invitation's row, so that an invitation is used or revoked,
+ * never both. One that was used or revoked already stays as it is.
+ */
+export function revokeInvitation(
+  database: Database,
+  id: string,
+  now: string,
+  actor: Actor,
+): Promise<Outcome<RevokedInvitation, 'unknownInvitation' | LostRight>> {
+  return atomically(database, actor, async (sql) => {
+    if (!isStorable(id)) return fail('unknownInvitation');
+    const [found] = await sql.query<Row>(
+      `SELECT organization_id AS "organizationId", email,
+         used_at IS NOT NULL OR revoked_at IS NOT NULL AS "isOver"
+       FROM invitations WHERE id = $1 FOR UPDATE`,
+      [id],
+    );
+    if (found === undefined) return fail('unknownInvitation');
+    if (found.isOver) return { id };
+    await sql.query('UPDATE invitations SET revoked_at = $2::timestamptz WHERE id = $1', [id, now]);
+    await insertAudit(sql, {
+      organizationId: found.organizationId,
+      action: 'invitation.revoke',
+      subject: found.email,
+      before: { id },
+      after: null,
+    });
+    return { id };
+  });
 }

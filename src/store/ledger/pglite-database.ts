@@ -13,10 +13,7 @@ import {
   ChildService,
   type ForkedChild,
 } from '../../process/child-process.ts';
-import { ConnectedDatabase } from './connected-database.ts';
-import type { Database } from './database.ts';
-import { PgliteConnection } from './pglite-connection.ts';
-import type { CallsToPglite } from './pglite-request.ts';
+import { ConnectedDatabase, type Database, type Connection, sqlStateKind } from './database.ts';
 
 /**
  * Longest start, including the creation of a new database and the wait for a lock whose holder is just
@@ -35,7 +32,7 @@ const NODE_ARGUMENTS = ['--wasm-tiering-budget=50000000'];
 /** Longest wait for the connection; callers of the PostgreSQL pool wait as long for an answer. */
 const TURN_WAIT_MS_MAX = 5000;
 
-export type PgliteDatabaseOptions = {
+type PgliteDatabaseOptions = {
   readonly directory: string;
   /** Called with the error when the process ended by itself, or could not be started again. */
   readonly onFault: (error: unknown) => void;
@@ -149,3 +146,110 @@ function modulePath(): string {
   const path = isSource ? '../../../dist/store/ledger/pglite-process.js' : './pglite-process.js';
   return fileURLToPath(new URL(path, import.meta.url));
 }
+
+// Connection to one process of the embedded database. Every call rejects with `Unavailable` once that process
+// has ended; the process that is started after it gets a new connection.
+
+/**
+ * Time after which a process that does not answer counts as hanging. A shorter limit would kill sound
+ * processes on a busy machine.
+ */
+const ANSWER_TIMEOUT_MS = 10_000;
+const SCRIPT_TIMEOUT_MS = 10 * 60_000;
+
+class PgliteConnection implements Connection {
+  readonly #process: ForkedChild<CallsToPglite, NoCalls>;
+
+  constructor(process: ForkedChild<CallsToPglite, NoCalls>) {
+    this.#process = process;
+  }
+
+  async query<Row>(
+    text: string,
+    values: readonly unknown[] = [],
+    timeoutMs = ANSWER_TIMEOUT_MS,
+  ): Promise<Row[]> {
+    const rows = await this.#ask({ kind: 'query', text, values }, timeoutMs);
+    return rows as Row[];
+  }
+
+  async begin(): Promise<void> {
+    await this.query('BEGIN');
+  }
+
+  async runScript(text: string): Promise<void> {
+    await this.#ask({ kind: 'script', text }, SCRIPT_TIMEOUT_MS);
+  }
+
+  /** Copies the files of the database into a new directory, where they are a database as it is now. */
+  async copyTo(directory: string): Promise<void> {
+    await this.#ask({ kind: 'copy', to: directory }, SCRIPT_TIMEOUT_MS);
+  }
+
+  async #ask(request: PgliteRequest, timeoutMs: number): Promise<readonly unknown[]> {
+    // The process has one session: a statement that hangs blocks all others, and only killing the process
+    // stops it.
+    const timer = setTimeout(() => this.#process.kill(), timeoutMs);
+    try {
+      const reply = await this.#process.call(request);
+      if (reply === undefined) {
+        throw new Unavailable('ledger', "the embedded database's process has ended");
+      }
+      if (reply.kind === 'rows') return reply.rows;
+      if (reply.isFatal) this.#process.kill();
+      throw toError(reply.error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+/** Error of the database, rebuilt from the fields that its process sent. */
+class PgliteError extends Error {
+  readonly code: string | undefined;
+  readonly constraint: string | undefined;
+
+  constructor({ message, code, constraint }: PgliteErrorFields) {
+    super(message);
+    this.name = 'PgliteError';
+    this.code = code;
+    this.constraint = constraint;
+  }
+}
+
+function toError(fields: PgliteErrorFields): Error {
+  const error = new PgliteError(fields);
+  return sqlStateKind(fields.code ?? '') === 'unavailable'
+    ? new Unavailable('ledger', error)
+    : error;
+}
+
+// Requests to the embedded database's process, and its replies.
+
+export type PgliteRequest =
+  | { readonly kind: 'query'; readonly text: string; readonly values: readonly unknown[] }
+  | { readonly kind: 'script'; readonly text: string }
+  /** Copies the files of the database into a new directory. */
+  | { readonly kind: 'copy'; readonly to: string };
+
+export type PgliteReply =
+  | { readonly kind: 'rows'; readonly rows: readonly unknown[] }
+  | {
+      readonly kind: 'error';
+      readonly error: PgliteErrorFields;
+      /** Whether the database itself has failed, so that its process must be replaced. */
+      readonly isFatal: boolean;
+    };
+
+/** Calls to the embedded database's process, and their answers. */
+export type CallsToPglite = { readonly call: PgliteRequest; readonly answer: PgliteReply };
+
+/**
+ * Fields of a database error that tell its cause; the statement's values are left out, as they may be
+ * secrets.
+ */
+export type PgliteErrorFields = {
+  readonly message: string;
+  readonly code: string | undefined;
+  readonly constraint: string | undefined;
+};

@@ -16,7 +16,7 @@ import type {
   PgliteErrorFields,
   PgliteReply,
   PgliteRequest,
-} from './pglite-request.ts';
+} from './pglite-database.ts';
 import { markUsed, refuseRecreation } from './refuse-recreation.ts';
 
 // PGlite leaves the modes of its files to the process: they are for their owner alone.

@@ -7,13 +7,23 @@ import {
   openingAt,
   type PlanState,
   type PlanTime,
+  type PlannedRelease,
 } from '../../domain/rollout/plan-state.ts';
-import { actorText } from './actor-text.ts';
+import { actorText, type AuditAction, insertAudit } from './audit.ts';
 import type { ActorSql } from './atomically.ts';
-import { type AuditAction, insertAudit } from './audit.ts';
-import { columns, isoText } from './columns.ts';
+import { columns, isoText, newId } from './columns.ts';
 import type { Sql } from './database.ts';
-import { newId } from './new-id.ts';
+import {
+  firstRollout,
+  followRelease,
+  followWithdrawal,
+} from '../../domain/rollout/follow-release.ts';
+import type { LockedChannel } from './channels.ts';
+import { type Failure, fail, isFailure, type UnknownRelease } from '../../contract/failure.ts';
+import { isStorable } from '../../contract/text.ts';
+import type { Reach } from '../reach.ts';
+import type { ReleaseName } from '../release-name.ts';
+import { findChannel, type FoundApp, findApp } from './lookups.ts';
 
 /** Plan as it is stored. */
 export type PlanRow = {
@@ -33,7 +43,7 @@ const COLUMNS = columns<PlanRow>({
 });
 
 /** Release that a plan is of. */
-export type PlanPlace = {
+type PlanPlace = {
   readonly app: { readonly ref: string; readonly organizationId: string };
   readonly channel: string;
   readonly version: string;
@@ -215,4 +225,91 @@ function actionOf(before: PlanState, after: PlanState): AuditAction | undefined 
     case 'scheduled':
       return 'plan.resume';
   }
+}
+
+// Statements that let a plan follow what somebody else does to its release, in the transaction of that
+// change.
+
+/** Release of a locked channel whose plan follows it. */
+export type FollowedRelease = { readonly id: string; readonly version: string };
+
+/**
+ * Stores what becomes of the release's plan, and returns the roll-out that the release gets: see
+ * `firstRollout`. What a plan itself does is none of it.
+ */
+export async function followPlan(
+  sql: ActorSql,
+  channel: LockedChannel,
+  release: FollowedRelease,
+  before: PlannedRelease,
+  after: PlannedRelease,
+): Promise<number> {
+  if (sql.actor.kind === 'plan') return after.rolloutPct;
+  const plan = await lockOpenPlan(sql, release.id);
+  if (plan === undefined) return after.rolloutPct;
+  const rolloutPct = firstRollout(plan.state, before, after);
+  const time = await readPlanTime(sql);
+  const state = followRelease(plan.state, before, { ...after, rolloutPct }, time);
+  await storePlan(sql, plan, placeOf(channel, release.version), state);
+  return rolloutPct;
+}
+
+/** Cancels the plan of a release that is withdrawn. */
+export async function endPlan(
+  sql: ActorSql,
+  channel: LockedChannel,
+  release: FollowedRelease,
+): Promise<void> {
+  const plan = await lockOpenPlan(sql, release.id);
+  if (plan === undefined) return;
+  await storePlan(sql, plan, placeOf(channel, release.version), followWithdrawal(plan.state));
+}
+
+/** Returns the place of a release of a locked channel. */
+export function placeOf({ app, name }: LockedChannel, version: string): PlanPlace {
+  return { app, channel: name, version };
+}
+
+// Statements that read the release that a plan is of.
+
+export type FoundPlannedRelease = PlannedRelease & {
+  readonly id: string;
+  readonly version: string;
+};
+
+/** Reads a release of a channel; `isLocked` keeps it as it is until the transaction ends. */
+export async function findPlannedRelease(
+  sql: Sql,
+  channelId: string,
+  canonicalVersion: string,
+  isLocked: boolean,
+): Promise<FoundPlannedRelease | Failure<'unknownRelease'>> {
+  if (!isStorable(canonicalVersion)) return fail('unknownRelease');
+  const rows = await sql.query<FoundPlannedRelease>(
+    `SELECT id, version, status, rollout_pct AS "rolloutPct", published_at IS NOT NULL AS "wasPublished"
+     FROM releases WHERE channel_id = $1 AND canonical_version = $2 ${isLocked ? 'FOR UPDATE' : ''}`,
+    [channelId, canonicalVersion],
+  );
+  return rows[0] ?? fail('unknownRelease');
+}
+
+/** Reads a release by its name, within what the caller may reach, with its app and its channel's name. */
+export async function findReleaseByName(
+  sql: Sql,
+  reach: Reach,
+  name: ReleaseName,
+): Promise<
+  | {
+      readonly app: FoundApp;
+      readonly channel: string;
+      readonly release: FoundPlannedRelease;
+    }
+  | Failure<UnknownRelease>
+> {
+  const app = await findApp(sql, reach, name.app);
+  if (isFailure(app)) return app;
+  const channel = await findChannel(sql, app.id, name.channel);
+  if (isFailure(channel)) return channel;
+  const release = await findPlannedRelease(sql, channel.id, name.canonicalVersion, false);
+  return isFailure(release) ? release : { app, channel: channel.name, release };
 }

@@ -8,9 +8,9 @@ import type { NewPromotion } from '../ledger.ts';
 import type { NewArtifact } from '../new-artifact.ts';
 import { ALL_ARTIFACTS_JSON } from './columns.ts';
 import type { Sql } from './database.ts';
-import { findChannel } from './find-channel.ts';
+import { findChannel } from './lookups.ts';
 import { findPlan, type PlanRow } from './plan-rows.ts';
-import { healthOf, type JudgedRelease } from './read-plan.ts';
+import { healthOf, type JudgedRelease } from './rollout-plans.ts';
 import { compileNothing } from './without-compiling.ts';
 
 type Stored = JudgedRelease & {

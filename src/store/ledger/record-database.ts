@@ -9,12 +9,10 @@ import { pause } from '../../flow/pause.ts';
 import { withinTime } from '../../flow/within-time.ts';
 import type { LedgerReport } from '../ledger-identity.ts';
 import type { LedgerMemory, RememberedChannel } from '../ledger-memory.ts';
-import { type Admission, admitDatabase } from './admit-database.ts';
-import type { Database, Sql } from './database.ts';
+import { type Database, type Sql, isMissingObject, sqlStateKind } from './database.ts';
 import { countRemembered, examineRecord, knowsSome } from './examine-record.ts';
-import { ForeignDatabase } from './foreign-database.ts';
-import { readIdentity } from './read-identity.ts';
-import { isMissingObject, sqlStateKind } from './sql-state-kind.ts';
+import { migrate } from './migrate.ts';
+import { newId } from './columns.ts';
 
 /** Short enough that a database which is back is used, and followed by the poll, within 5 s. */
 const BACK_OFF: BackOff = { minMs: 250, maxMs: 2000 };
@@ -31,7 +29,7 @@ export type Greeter = {
   greet(sql: Sql): Promise<string>;
 };
 
-export type MigratedDatabaseOptions = {
+type MigratedDatabaseOptions = {
   readonly memory: LedgerMemory;
   readonly report: LedgerReport;
   /** Whether the database is known to go on from an earlier state of the record. */
@@ -41,7 +39,7 @@ export type MigratedDatabaseOptions = {
 /** Error of a connection that leads to another database than the admitted one. Nothing was sent on it. */
 class NotAdmitted extends Unavailable {}
 
-export class MigratedDatabase implements Database, Greeter {
+class MigratedDatabase implements Database, Greeter {
   readonly #options: MigratedDatabaseOptions;
   readonly #closing = new AbortController();
   #database: Database | undefined;
@@ -245,4 +243,155 @@ function isOutage(error: unknown): boolean {
   const { cause } = error;
   if (typeof cause !== 'object' || cause === null || !('code' in cause)) return true;
   return typeof cause.code !== 'string' || sqlStateKind(cause.code) !== 'misconfigured';
+}
+
+// Examination of a database before its answers are believed: it must be the record, and be migrated. The same
+// examination is made at the start, when a connection turns out to lead to another database than before, and
+// when tables are missing.
+
+type Admission = {
+  readonly identity: string;
+  /** Epoch of the database once it was admitted. */
+  readonly epoch: number;
+  /** Name of the record. */
+  readonly record: string;
+  /**
+   * Whether it is certain that the database is the record: false while a store may remember another one.
+   */
+  readonly isSettled: boolean;
+};
+
+/** What else is known of how a database came about. */
+export type DatabasePast = {
+  /** Database that this process used before. */
+  readonly former?: Pick<Admission, 'identity' | 'epoch'> | undefined;
+  /** Whether it goes on from an earlier state of the record. */
+  readonly isCopy?: boolean;
+};
+
+/**
+ * Examines the database, migrates it, gives the record its name and raises the epoch when that is due. A
+ * foreign database is left as it is. Rejects with `ForeignDatabase` or `Unavailable`, or with another error
+ * when waiting may not help.
+ */
+export async function admitDatabase(
+  database: Database,
+  memory: LedgerMemory,
+  report: LedgerReport,
+  past: DatabasePast = {},
+): Promise<Admission> {
+  const identity = await readIdentity(database);
+  const { record: found, inherited, lost, isSettled } = await examineRecord(database, memory);
+  await migrate(database);
+  const claimed = await database.transaction((sql) =>
+    claim(sql, {
+      ...past,
+      ...{ identity, record: inherited ?? newId('rec'), held: memory.highestEpoch },
+    }),
+  );
+  if ((await readIdentity(database)) !== identity) {
+    throw new Unavailable('ledger', 'the address led to another database meanwhile');
+  }
+  const { record, epoch, isRaised } = claimed;
+  // Another node has named it meanwhile: that name was not compared with anything yet.
+  if (record !== (found ?? inherited ?? record)) {
+    throw new Unavailable('ledger', 'the record got its name meanwhile');
+  }
+  if (isRaised) report.raised(epoch, { database: identity });
+  if (lost.length > 0) report.lost(lost);
+  return { identity, epoch, record, isSettled };
+}
+
+type Claim = DatabasePast & {
+  readonly identity: string;
+  /** Name that the record gets when it has none. */
+  readonly record: string;
+  /** Highest epoch that this process has held. */
+  readonly held: number;
+};
+
+/**
+ * Notes the identity for which the epoch counts, and the name of a record that has none. Raises the epoch
+ * when the database is a copy, the row was written on another server, time line or database, is behind what
+ * this process has held, or is not ahead of another database that this process used before. Of several
+ * nodes at once, one raises it.
+ */
+async function claim(sql: Sql, { identity, record, held, former, isCopy = false }: Claim) {
+  const rows = await sql.query<{ epoch: number; identity: string | null; record: string | null }>(
+    'SELECT epoch, identity, record FROM ledger_epoch FOR UPDATE',
+  );
+  const [row] = rows;
+  if (row === undefined) throw new Error('The epoch of the ledger has no row');
+  const isMoved = row.identity !== null && row.identity !== identity;
+  // Two copies of a record that both went on may have come to the same epoch.
+  const isRival = former !== undefined && former.identity !== identity && row.epoch <= former.epoch;
+  const isRaised = isMoved || isRival || isCopy || row.epoch < held;
+  const epoch = isRaised ? Math.max(row.epoch, held, former?.epoch ?? 0) + 1 : row.epoch;
+  if (isRaised || row.identity !== identity || row.record === null) {
+    await sql.query(
+      `UPDATE ledger_epoch SET epoch = $1, identity = $2, record = coalesce(record, $3),
+         raised_at = CASE WHEN epoch < $1 THEN clock_timestamp() ELSE raised_at END`,
+      [epoch, identity, record],
+    );
+  }
+  return { epoch, isRaised, record: row.record ?? record };
+}
+
+// Error of a database that is not the record.
+
+/** Error of a database of another record than is remembered, or of one that is empty. */
+export class ForeignDatabase extends Unavailable {
+  /** Number of channels that are remembered. */
+  readonly count: number;
+
+  constructor(count: number) {
+    super(
+      'ledger',
+      `the database is not the record that DATA_DIR or Redis remember (${count} channels)`,
+    );
+    this.count = count;
+  }
+}
+
+// Identity of a database: which server it is on, on which time line of its, and which of its databases it is.
+// A promotion and a recovery to a point in time begin a new time line; a database that was restored into a
+// new one has another object id. Two identities can only be compared for being the same: they have no order.
+
+/** Parts of the identity as SQL. Some accounts and services refuse some of them. */
+const CLUSTER = '(SELECT system_identifier::text FROM pg_control_system())';
+const TIME_LINE = 'substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)';
+const DATABASE = '(SELECT oid::text FROM pg_database WHERE datname = current_database())';
+
+/**
+ * Reads the identity on a connection, outside of a transaction. Rejects with `Unavailable` on a standby,
+ * which refuses writes and may be behind. Parts that this account must not read are left out.
+ */
+export async function readIdentity(sql: Sql): Promise<string> {
+  const whole = await readParts(sql, [CLUSTER, TIME_LINE, DATABASE]);
+  if (whole !== undefined) return whole;
+  const parts: string[] = [];
+  for (const part of [CLUSTER, TIME_LINE, DATABASE]) {
+    parts.push((await readParts(sql, [part])) ?? '');
+  }
+  return parts.join('/');
+}
+
+/** Returns undefined when the server refuses to tell. */
+async function readParts(sql: Sql, parts: readonly string[]): Promise<string | undefined> {
+  const text = `SELECT CASE WHEN NOT pg_is_in_recovery() THEN concat_ws('/', ${parts.join(', ')}) END
+    AS identity`;
+  const rows = await readUnlessRefused(sql, text);
+  if (rows?.[0]?.identity === null) {
+    throw new Unavailable('ledger', 'the database is a standby, which refuses writes');
+  }
+  return rows?.[0]?.identity;
+}
+
+async function readUnlessRefused(sql: Sql, text: string) {
+  try {
+    return await sql.query<{ identity: string | null }>(text);
+  } catch (error) {
+    if (error instanceof Unavailable) throw error;
+    return undefined;
+  }
 }

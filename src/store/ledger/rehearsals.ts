@@ -20,10 +20,9 @@ import type { HeldSnapshot, Rehearsal, RehearsedPlace } from '../rehearsal.ts';
 import type { ReleaseName } from '../release-name.ts';
 import { type ActorSql, rehearse } from './atomically.ts';
 import type { Database, Sql } from './database.ts';
-import { type LockedChannel, lockChannel } from './lock-channel.ts';
-import { promoteOn } from './promote-release.ts';
+import { type LockedChannel, lockChannel } from './channels.ts';
+import { promoteOn, publishOn } from './releases.ts';
 import { readPromotionSource } from './promotion-source.ts';
-import { publishOn } from './releases.ts';
 import { controlOn } from './serving-control.ts';
 import { readSnapshotOn } from './snapshots.ts';
 

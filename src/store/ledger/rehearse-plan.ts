@@ -18,14 +18,12 @@ import type { ReleaseName } from '../release-name.ts';
 import { type ActorSql, rehearse } from './atomically.ts';
 import { countKnown } from './count-known.ts';
 import type { Database } from './database.ts';
-import { placeOf } from './follow-plan.ts';
-import { lockChannel } from './lock-channel.ts';
-import { lockOpenPlan, plannedOf, readPlanTime } from './plan-rows.ts';
-import { findPlannedRelease } from './planned-release.ts';
+import { placeOf, lockOpenPlan, plannedOf, readPlanTime, findPlannedRelease } from './plan-rows.ts';
+import { lockChannel } from './channels.ts';
 import { around, type Memory } from './rehearsals.ts';
 import { decideOnBlind, refuseSecond } from './rollout-plans.ts';
 import { controlOn } from './serving-control.ts';
-import { signalTaking } from './signal-taking.ts';
+import { signalTaking } from './rollout-signals.ts';
 
 /**
  * Rehearses a plan with the refusals of `createPlan`. The state after it is that in which the first step that

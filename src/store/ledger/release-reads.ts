@@ -1,16 +1,31 @@
 // Statements that read a release for its page in the console: its devices, its history and its fallback.
 
 import type { ReleaseDetail } from '../../contract/console.ts';
-import { fail, isFailure, type Outcome } from '../../contract/failure.ts';
+import { fail, isFailure, type Outcome, type UnknownRelease } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import type { AuditEntry } from '../../contract/resource.ts';
+import type { AuditEntry, Release } from '../../contract/resource.ts';
 import { isStorable } from '../../contract/text.ts';
 import { compareVersions, parseVersion, type Version } from '../../domain/decision/version.ts';
-import { ARTIFACTS_JSON, AUDIT_COLUMNS, columns, isoText, RELEASE_HEAD } from './columns.ts';
+import {
+  ARTIFACTS_JSON,
+  AUDIT_COLUMNS,
+  columns,
+  isoText,
+  RELEASE_HEAD,
+  RELEASE_JSON,
+} from './columns.ts';
 import type { Sql } from './database.ts';
-import { findChannel } from './find-channel.ts';
-import { extrapolate, fleetSample } from './fleet-sample.ts';
+import { findChannel } from './lookups.ts';
+import { extrapolate, fleetSample } from './devices.ts';
 import { readSupersedingVersion } from './superseding-version.ts';
+import type { ReleaseFilter, ReleasePage, OwnedRelease } from '../ledger.ts';
+import { type Reach, reachValues } from '../reach.ts';
+import type { AdoptionCurve, ReleaseAdoption } from '../../contract/release-trouble.ts';
+import { adoptionAtAges, type InstalledInHour } from '../../domain/rollout/adoption-at-age.ts';
+import type { ReleaseName } from '../release-name.ts';
+import { countInReach } from './fleet-counts.ts';
+import { findReleaseByName } from './plan-rows.ts';
+import { IS_KNOWN, readSignalTaking } from './rollout-signals.ts';
 
 /**
  * Maximum number of distinct versions that are counted on a channel, the most frequent first. It is bounded
@@ -121,4 +136,198 @@ function readHistory(sql: Sql, appId: string, subject: string): Promise<readonly
      ORDER BY entry.at DESC, entry.id DESC LIMIT ${LIMIT.releaseHistoryMax}`,
     [appId, subject],
   );
+}
+
+// Statement that reads a page of an organization's releases.
+
+const NOTHING: ReleasePage = { releases: [], total: 0 };
+
+/** Statement of a page. It selects the page's releases first, so that only their artifacts are read. */
+const PAGE = `
+  WITH visible AS (
+    SELECT releases.id, releases.created_at
+    FROM releases
+    JOIN channels ON channels.id = releases.channel_id
+    JOIN apps ON apps.id = channels.app_id
+    WHERE apps.organization_id = $1 AND ($8::text[] IS NULL OR apps.id = ANY ($8))
+      AND ($2::text IS NULL OR apps.ref = $2 OR apps.id = $2)
+      AND ($3::text IS NULL OR channels.name = $3)
+      AND ($6::text IS NULL OR releases.canonical_version = $6)
+      AND ($7::text IS NULL OR releases.status = $7)
+  ), page AS (
+    SELECT id FROM visible ORDER BY created_at DESC, id DESC LIMIT $4 OFFSET $5
+  )
+  SELECT
+    (SELECT count(*)::int FROM visible) AS total,
+    (
+      SELECT coalesce(
+        json_agg(${RELEASE_JSON} ORDER BY releases.created_at DESC, releases.id DESC),
+        '[]'::json
+      )
+      FROM page
+      JOIN releases ON releases.id = page.id
+      JOIN channels ON channels.id = releases.channel_id
+      JOIN apps ON apps.id = channels.app_id
+    ) AS releases`;
+
+/** Returns the page and the total in one consistent read: newest first by creation, then by id. */
+export async function listReleases(
+  sql: Sql,
+  reach: Reach,
+  filter: ReleaseFilter,
+): Promise<ReleasePage> {
+  const { app, channel, version, status, page, perPage } = filter;
+  const texts = [app, channel, version, status].map((text) => text ?? '');
+  const [organizationId, appIds] = reachValues(reach);
+  if (!isStorable(organizationId, ...texts)) return NOTHING;
+  // A page number has no upper limit, but the database's OFFSET has one.
+  const offset = Math.min((page - 1) * perPage, Number.MAX_SAFE_INTEGER);
+  const rows = await sql.query<{ total: number; releases: readonly Release[] }>(PAGE, [
+    organizationId,
+    app ?? null,
+    channel ?? null,
+    perPage,
+    offset,
+    version ?? null,
+    status ?? null,
+    appIds,
+  ]);
+  return rows[0] ?? NOTHING;
+}
+
+// Statement that reads back a release that the transaction has just written.
+
+/** Returns the release as every later read does. */
+export async function readRelease(sql: Sql, id: string): Promise<Release> {
+  const rows = await sql.query<{ release: Release }>(
+    `SELECT ${RELEASE_JSON} AS release
+     FROM releases
+     JOIN channels ON channels.id = releases.channel_id
+     JOIN apps ON apps.id = channels.app_id
+     WHERE releases.id = $1`,
+    [id],
+  );
+  if (rows[0] === undefined) throw new Error(`Written release ${id} has no row`);
+  return rows[0].release;
+}
+
+// Expression that counts the devices on record that run a release.
+
+/**
+ * Returns the expression in SQL of the number of devices that run a release on its channel, or on one that
+ * follows it and has no release of this version itself. The arguments are expressions: the channel's id and
+ * the canonical version.
+ */
+export function runningDevices(channelId: string, version: string): string {
+  return `(
+    SELECT coalesce(sum(fleet_counts.devices), 0)::float8
+    FROM channels AS place JOIN fleet_counts
+      ON fleet_counts.app_id = place.app_id AND fleet_counts.channel = place.name
+    WHERE fleet_counts.version = ${version} AND (
+      place.id = ${channelId} OR place.follows = ${channelId} AND NOT EXISTS (
+        SELECT FROM releases AS own
+        WHERE own.channel_id = place.id AND own.canonical_version = ${version}
+      )
+    )
+  )`;
+}
+
+// Statement that reads one release of an organization by its id.
+
+const RELEASE = `
+  SELECT ${columns<OwnedRelease>({
+    release: RELEASE_JSON,
+    targets: 'releases.targets',
+    offered: 'releases.offered_at IS NOT NULL',
+    offeredAt: isoText('releases.offered_at'),
+    devices: runningDevices('channels.id', 'releases.canonical_version'),
+  })}
+  FROM releases
+  JOIN channels ON channels.id = releases.channel_id
+  JOIN apps ON apps.id = channels.app_id
+  WHERE releases.id = $3 AND apps.organization_id = $1
+    AND ($2::text[] IS NULL OR apps.id = ANY ($2))`;
+
+/** Reads the release with how it is served, and how many devices run it; all of it is of one moment. */
+export async function readOwnedRelease(
+  sql: Sql,
+  reach: Reach,
+  id: string,
+): Promise<Outcome<OwnedRelease, 'unknownRelease'>> {
+  if (!isStorable(id)) return fail('unknownRelease');
+  const rows = await sql.query<OwnedRelease>(RELEASE, [...reachValues(reach), id]);
+  return rows[0] ?? fail('unknownRelease');
+}
+
+// Statements that read how a release spreads, and how the one before it did at the same age.
+
+/** Ages beyond this are not told: signals are kept for 90 days. */
+const AGE_HOURS_MAX = 90 * 24;
+
+type Published = {
+  readonly id: string;
+  readonly version: string;
+  readonly publishedAtMs: number;
+  readonly ageMs: number;
+};
+
+const PUBLISHED_COLUMNS = columns<Published>({
+  id: 'other.id',
+  version: 'other.version',
+  publishedAtMs: '(extract(epoch FROM other.published_at) * 1000)::float8',
+  ageMs: '(extract(epoch FROM now() - other.published_at) * 1000)::float8',
+});
+
+/** The release first, then the one before it. */
+const PAIR = `
+  SELECT ${PUBLISHED_COLUMNS} FROM releases AS own
+  JOIN releases AS other ON other.channel_id = own.channel_id AND (
+    other.id = own.id OR other.published_at < own.published_at AND other.status <> 'rolled_back'
+  )
+  WHERE own.id = $1 AND own.published_at IS NOT NULL
+  ORDER BY other.published_at DESC, other.id = own.id DESC LIMIT 2`;
+
+const INSTALLED_COLUMNS = columns<InstalledInHour & { releaseId: string }>({
+  releaseId: 'release_id',
+  hourMs: '(extract(epoch FROM at) * 1000)::float8',
+  devices: 'sum(devices)::float8',
+});
+
+const INSTALLED = `
+  SELECT ${INSTALLED_COLUMNS} FROM release_signals
+  WHERE release_id = ANY ($1::text[]) AND kind = 'installed'
+    AND ${IS_KNOWN}
+    AND EXISTS (SELECT FROM releases WHERE id = release_id AND is_watched)
+  GROUP BY release_id, at`;
+
+/**
+ * Reads how a release spreads among the devices that its health counts, and how the one that was published
+ * before it on its channel did when it was as old; null for one that was never published.
+ */
+export async function readReleaseAdoption(
+  sql: Sql,
+  reach: Reach,
+  name: ReleaseName,
+): Promise<Outcome<ReleaseAdoption | null, UnknownRelease>> {
+  const found = await findReleaseByName(sql, reach, name);
+  if (isFailure(found)) return found;
+  const releaseId = found.release.id;
+  const [release, before] = await sql.query<Published>(PAIR, [releaseId]);
+  if (release === undefined) return null;
+  const { known, isPushed } = await readSignalTaking(sql, releaseId);
+  const installed = await sql.query<InstalledInHour & { releaseId: string }>(INSTALLED, [
+    [release.id, ...(before === undefined ? [] : [before.id])],
+    ...[known, isPushed],
+  ]);
+  const ageHours = Math.min(Math.ceil(release.ageMs / 3_600_000), AGE_HOURS_MAX);
+  const curveOf = ({ id, version, publishedAtMs }: Published): AdoptionCurve => {
+    const own = installed.filter((each) => each.releaseId === id);
+    const ages = own.length === 0 ? [] : adoptionAtAges(publishedAtMs, own, ageHours);
+    return { version, ages };
+  };
+  return {
+    release: curveOf(release),
+    before: before === undefined ? null : curveOf(before),
+    fleet: await countInReach(sql, releaseId),
+  };
 }

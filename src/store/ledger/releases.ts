@@ -6,25 +6,34 @@ import {
   isFailure,
   type LostRight,
   type Outcome,
+  type UnknownRelease,
 } from '../../contract/failure.ts';
-import type { ChannelRevision } from '../changed.ts';
+import type { ChannelRevision, Changed } from '../changed.ts';
 import type { KnownStates } from '../known-state.ts';
-import type { NewRelease, Published, PublishObstacle } from '../ledger.ts';
+import type { NewRelease, Published, PublishObstacle, NewPromotion } from '../ledger.ts';
 import type { Actor } from '../ledger-terms.ts';
 import type { Reach } from '../reach.ts';
 import type { RepeatableCall } from '../repeatable-call.ts';
 import { type ActorSql, atomically } from './atomically.ts';
 import type { Database, Sql } from './database.ts';
-import { findRepeated } from './find-repeated.ts';
-import { insertArtifacts } from './insert-artifacts.ts';
-import { type LockedChannel, lockChannel } from './lock-channel.ts';
-import { newId } from './new-id.ts';
-import { readRelease } from './read-release.ts';
-import { recordChannelChange } from './record-channel-change.ts';
-import { refuseArchived } from './refuse-archived.ts';
-import { refuseFullChannel } from './refuse-full-channel.ts';
+import { type LockedChannel, lockChannel, recordChannelChange } from './channels.ts';
+import { newId, columns, isoText } from './columns.ts';
+import { readRelease, runningDevices } from './release-reads.ts';
+import { refuseArchived } from './lookups.ts';
 import { plan } from './rollout-plans.ts';
-import { useIdempotencyKey } from './use-idempotency-key.ts';
+import { type PromotionSource, readPromotionSource } from './promotion-source.ts';
+import type {
+  ReleaseStatus,
+  Targeting,
+  WithdrawnRelease,
+  Release,
+} from '../../contract/resource.ts';
+import { isStorable } from '../../contract/text.ts';
+import { obstacleToWithdrawal, type WithdrawalObstacle } from '../../domain/release/withdrawal.ts';
+import type { ReleaseName } from '../release-name.ts';
+import { endPlan } from './plan-rows.ts';
+import type { NewArtifact } from '../new-artifact.ts';
+import { LIMIT } from '../../contract/limit.ts';
 
 /** What a publishing transaction does beside publishing. */
 type Publishing<Refusal extends 'notPromotable'> = {
@@ -169,4 +178,290 @@ async function insertRelease(
     ],
   );
   return rows[0]?.id;
+}
+
+// Transaction that publishes a release of one channel on another.
+
+/** Publishes under the lock of the channel that gets the release. */
+export function promoteRelease(
+  database: Database,
+  reach: Reach,
+  promotion: NewPromotion,
+  actor: Actor,
+  call?: RepeatableCall,
+  known?: KnownStates,
+): Promise<Outcome<Published, UnknownRelease | PublishObstacle | 'notPromotable' | LostRight>> {
+  return atomically<Published, UnknownRelease | PublishObstacle | 'notPromotable'>(
+    database,
+    actor,
+    async (sql) => {
+      const channel = await lockChannel(sql, reach, promotion.app, promotion.to, known);
+      if (isFailure(channel)) return channel;
+      const source = await readPromotionSource(sql, channel.app.id, promotion);
+      return isFailure(source) ? source : promoteOn(sql, channel, promotion, source, call);
+    },
+  );
+}
+
+/** Publishes what a source has on a locked channel. */
+export function promoteOn(
+  sql: ActorSql,
+  channel: LockedChannel,
+  promotion: NewPromotion,
+  { content, refusal }: PromotionSource,
+  call?: RepeatableCall,
+): Promise<Outcome<Published, PublishObstacle | 'notPromotable'>> {
+  const { app, from, to, canonicalVersion, reason, ...serving } = promotion;
+  const release = { ...serving, ...content, app, channel: to, canonicalVersion };
+  const audit = { action: 'release.promote' as const, from, reason };
+  return publishOn(sql, channel, release, { call, refusal, audit });
+}
+
+// Transaction that withdraws a release that nobody was offered.
+
+/** Release as the audit keeps it. */
+type FoundRelease = {
+  readonly id: string;
+  readonly version: string;
+  readonly source: 'api' | 'webhook';
+  readonly status: ReleaseStatus;
+  readonly rolloutPct: number;
+  readonly targets: Targeting | null;
+  readonly createdAt: string;
+  readonly artifacts: number;
+};
+
+const RELEASE = `SELECT ${columns<FoundRelease>({
+  id: 'id',
+  version: 'version',
+  source: 'source',
+  status: 'status',
+  rolloutPct: 'rollout_pct',
+  targets: 'targets',
+  createdAt: isoText('created_at'),
+  artifacts: '(SELECT count(*)::int FROM artifacts WHERE release_id = releases.id)',
+})}, offered_at IS NOT NULL AS offered
+  FROM releases WHERE channel_id = $1 AND canonical_version = $2 FOR UPDATE`;
+
+/**
+ * Removes the release, raises the revision and writes the audit entry in one transaction. It locks the
+ * channel first, as serving control does: a first offer either committed before, and is seen here; or it
+ * waits for this transaction, finds the revision moved, and is not made. Devices that run the release are
+ * those on record when the lock is granted.
+ */
+export function withdrawRelease(
+  database: Database,
+  reach: Reach,
+  name: ReleaseName,
+  actor: Actor,
+  reason?: string,
+  known?: KnownStates,
+): Promise<Outcome<Changed<WithdrawnRelease>, UnknownRelease | WithdrawalObstacle | LostRight>> {
+  return atomically<Changed<WithdrawnRelease>, UnknownRelease | WithdrawalObstacle>(
+    database,
+    actor,
+    async (sql) => {
+      const channel = await lockChannel(sql, reach, name.app, name.channel, known);
+      if (isFailure(channel)) return channel;
+      const found = await lockRelease(sql, channel.id, name.canonicalVersion);
+      if (isFailure(found)) return found;
+      const { offered, ...release } = found;
+      const devices = await countRunning(sql, channel.id, name.canonicalVersion);
+      const obstacle = obstacleToWithdrawal({ status: release.status, offered, devices });
+      if (obstacle !== undefined) return obstacle;
+      await endPlan(sql, channel, release);
+      await remove(sql, release.id);
+      if (release.source === 'webhook') await keepAway(sql, channel.id, name.canonicalVersion);
+      const changed = await recordChannelChange(sql, channel, {
+        action: 'release.withdraw',
+        version: release.version,
+        before: release,
+        after: null,
+        reason,
+      });
+      const { version } = release;
+      return {
+        value: { app: channel.app.ref, channel: channel.name, version },
+        changed,
+      };
+    },
+  );
+}
+
+async function lockRelease(
+  sql: Sql,
+  channelId: string,
+  canonicalVersion: string,
+): Promise<(FoundRelease & { readonly offered: boolean }) | Failure<'unknownRelease'>> {
+  if (!isStorable(canonicalVersion)) return fail('unknownRelease');
+  const rows = await sql.query<FoundRelease & { offered: boolean }>(RELEASE, [
+    channelId,
+    canonicalVersion,
+  ]);
+  return rows[0] ?? fail('unknownRelease');
+}
+
+async function countRunning(
+  sql: Sql,
+  channelId: string,
+  canonicalVersion: string,
+): Promise<number> {
+  const [row] = await sql.query<{ devices: number }>(
+    `SELECT ${runningDevices('$1', '$2')} AS devices`,
+    [channelId, canonicalVersion],
+  );
+  return row?.devices ?? 0;
+}
+
+async function remove(sql: Sql, releaseId: string): Promise<void> {
+  await sql.query('DELETE FROM artifacts WHERE release_id = $1', [releaseId]);
+  await sql.query('DELETE FROM release_signals WHERE release_id = $1', [releaseId]);
+  await sql.query('DELETE FROM release_failures WHERE release_id = $1', [releaseId]);
+  await sql.query('DELETE FROM releases WHERE id = $1', [releaseId]);
+}
+
+async function keepAway(sql: Sql, channelId: string, canonicalVersion: string): Promise<void> {
+  await sql.query(
+    `INSERT INTO withdrawn_versions (channel_id, canonical_version) VALUES ($1, $2)
+     ON CONFLICT DO NOTHING`,
+    [channelId, canonicalVersion],
+  );
+}
+
+// Statement that inserts the artifacts of a release.
+
+/** Inserts all artifacts in one statement. Absent fields are stored as null. */
+export async function insertArtifacts(
+  sql: Sql,
+  releaseId: string,
+  artifacts: readonly NewArtifact[],
+): Promise<void> {
+  if (artifacts.length === 0) return;
+  await sql.query(
+    `INSERT INTO artifacts
+       (release_id, position, platform, arch, url, sha512, size, signature, sha256, format,
+        given_sha256, sha1, minimum_system_version, build_version)
+     SELECT $1, item.position - 1, item.platform, item.arch, item.url, item.sha512, item.size,
+       item.signature, item.digest, item.format, item.sha256, item.sha1,
+       item."minimumSystemVersion", item."buildVersion"
+     FROM ROWS FROM (
+       json_to_recordset($2::json) AS (
+         platform text, arch text, url text, sha512 text, size bigint, signature text,
+         digest text, format text, sha256 text, sha1 text, "minimumSystemVersion" text,
+         "buildVersion" text
+       )
+     ) WITH ORDINALITY
+       AS item (platform, arch, url, sha512, size, signature, digest, format, sha256, sha1,
+         "minimumSystemVersion", "buildVersion", position)`,
+    [releaseId, JSON.stringify(artifacts)],
+  );
+}
+
+// Statement that notes what an idempotency key was used for. It runs in the publishing transaction, so that a
+// key is used up exactly when its call has published.
+
+/**
+ * Notes what the key was used for. A call with the same key on another channel may run at the same time: the
+ * second to store waits for the first, and is refused.
+ */
+async function useIdempotencyKey(
+  sql: Sql,
+  call: RepeatableCall,
+  release: Release,
+): Promise<Failure<'idempotencyKeyUsed'> | undefined> {
+  const rows = await sql.query(
+    `INSERT INTO idempotency_keys AS used
+       (api_key_id, key, request, release_id, status, rollout_pct)
+     VALUES ($1, $2, $3, $4, $5, $6)
+     ON CONFLICT (api_key_id, key) DO UPDATE SET
+       request = excluded.request, release_id = excluded.release_id, status = excluded.status,
+       rollout_pct = excluded.rollout_pct, used_at = excluded.used_at
+     WHERE used.used_at <= clock_timestamp() - $7 * interval '1 millisecond'
+     RETURNING 1 AS one`,
+    [
+      call.keyId,
+      call.idempotencyKey,
+      call.request,
+      release.id,
+      release.status,
+      release.rolloutPct,
+      LIMIT.idempotencyKeyLifetimeMs,
+    ],
+  );
+  return rows.length === 0 ? fail('idempotencyKeyUsed') : undefined;
+}
+
+// Statement that finds what a call with an idempotency key has published before.
+
+type UsedKey = {
+  readonly request: string;
+  readonly releaseId: string;
+  readonly status: ReleaseStatus;
+  readonly rolloutPct: number;
+};
+
+/**
+ * Returns the release as the first call with this key was answered; undefined when there was none. Call it
+ * under the channel's lock: of two calls at once the second finds what the first has stored.
+ */
+async function findRepeated(
+  sql: Sql,
+  call: RepeatableCall,
+): Promise<Release | Failure<'idempotencyKeyUsed'> | undefined> {
+  const [used] = await sql.query<UsedKey>(
+    `SELECT request, release_id AS "releaseId", status, rollout_pct AS "rolloutPct"
+     FROM idempotency_keys
+     WHERE api_key_id = $1 AND key = $2 AND used_at > clock_timestamp() - $3 * interval '1 millisecond'`,
+    [call.keyId, call.idempotencyKey, LIMIT.idempotencyKeyLifetimeMs],
+  );
+  if (used === undefined) return undefined;
+  if (used.request !== call.request) return fail('idempotencyKeyUsed');
+  const { releaseId, status, rolloutPct } = used;
+  return { ...(await readRelease(sql, releaseId)), status, rolloutPct };
+}
+
+// Statement that forgets idempotency keys that are over.
+
+/** Deletes at most `rowsMax` keys that are over; returns how many it deleted. */
+export async function forgetIdempotencyKeys(sql: Sql, rowsMax: number): Promise<number> {
+  const rows = await sql.query(
+    `DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY (
+       SELECT ctid FROM idempotency_keys WHERE used_at <= clock_timestamp() - $2 * interval '1 millisecond'
+       ORDER BY used_at LIMIT $1
+     )) RETURNING 1 AS one`,
+    [rowsMax, LIMIT.idempotencyKeyLifetimeMs],
+  );
+  return rows.length;
+}
+
+// Bound on what a channel holds, so that no channel can grow until serving it costs the others (§8).
+
+const BYTES_PER_MIB = 1024 * 1024;
+
+/**
+ * Refuses a change after which a channel is over its bound. Call it under `lockChannel`, when the change is
+ * written: the refusal rolls it back.
+ */
+export async function refuseFullChannel(
+  sql: Sql,
+  channelId: string,
+): Promise<Failure<'channelFull'> | undefined> {
+  const rows = await sql.query<{ releases: number; bytes: number }>(
+    `SELECT release_count AS releases, content_bytes::float8 AS bytes FROM channels WHERE id = $1`,
+    [channelId],
+  );
+  const { releases = 0, bytes = 0 } = rows[0] ?? {};
+  if (releases > LIMIT.channelReleasesMax) {
+    return fail(
+      'channelFull',
+      `The channel has ${LIMIT.channelReleasesMax} releases, and a channel can have no more: ` +
+        'publish on another channel',
+    );
+  }
+  if (bytes <= LIMIT.channelContentBytesMax) return undefined;
+  return fail(
+    'channelFull',
+    `The notes and artifacts of the channel's releases may have ` +
+      `${LIMIT.channelContentBytesMax / BYTES_PER_MIB} MiB together: publish on another channel`,
+  );
 }

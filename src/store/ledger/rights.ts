@@ -1,10 +1,18 @@
 // Statements that read whether an actor still has the right by which its call was admitted.
 
-import { type Failure, fail, type LostRight } from '../../contract/failure.ts';
+import { type Failure, fail, type LostRight, type Outcome } from '../../contract/failure.ts';
 import { refuseSignature } from '../../contract/refuse-signature.ts';
 import { ROLES, type Role } from '../../contract/resource.ts';
 import type { Actor } from '../ledger-terms.ts';
 import type { Sql } from './database.ts';
+import { isStorable } from '../../contract/text.ts';
+import type {
+  AccessRight,
+  AccessTarget,
+  UnknownTarget,
+  AppAccessRight,
+} from '../account-ledger.ts';
+import { ROLE_OF } from './columns.ts';
 
 /** Whether the rows that the right stands in are locked until the transaction ends. */
 type Hold = 'held' | 'read';
@@ -88,4 +96,69 @@ async function findLostWebhook(
 
 function lock(hold: Hold): string {
   return hold === 'held' ? 'FOR SHARE' : '';
+}
+
+// Statement that reads the role of an account in the organization that a target belongs to.
+
+/**
+ * Tables that lead from a target to its organization, the target's id column, and the refusal if it is
+ * unknown.
+ */
+type TargetTable = { readonly from: string; readonly id: string; readonly unknown: UnknownTarget };
+
+const TARGET_TABLES: Readonly<Record<AccessTarget['type'], TargetTable>> = {
+  organization: { from: 'organizations', id: 'organizations.id', unknown: 'unknownOrganization' },
+  key: {
+    from: 'api_keys JOIN organizations ON organizations.id = api_keys.organization_id',
+    id: 'api_keys.id',
+    unknown: 'unknownKey',
+  },
+  invitation: {
+    from: 'invitations JOIN organizations ON organizations.id = invitations.organization_id',
+    id: 'invitations.id',
+    unknown: 'unknownInvitation',
+  },
+};
+
+/**
+ * Reads the role afresh with every call: it is never cached. A target of an organization that the account is
+ * no member of is refused as unknown.
+ */
+export async function findAccessRight(
+  sql: Sql,
+  accountId: string | undefined,
+  { type, id }: AccessTarget,
+): Promise<Outcome<AccessRight, UnknownTarget>> {
+  const table = TARGET_TABLES[type];
+  if (!isStorable(id)) return fail(table.unknown);
+  const rows = await sql.query<AccessRight>(
+    `SELECT organizations.id AS "organizationId", ${ROLE_OF.role} AS role
+     FROM ${table.from} ${ROLE_OF.join}
+     WHERE ${table.id} = $2 AND ${ROLE_OF.isVisible}`,
+    [accountId ?? null, id],
+  );
+  return rows[0] ?? fail(table.unknown);
+}
+
+// Statement that reads the role of an account in the organization that an app belongs to.
+
+/**
+ * Finds the app by ref or id; a ref goes first where both match. An app of an organization that the account
+ * is no member of is refused as unknown.
+ */
+export async function findAppAccessRight(
+  sql: Sql,
+  accountId: string | undefined,
+  app: string,
+): Promise<Outcome<AppAccessRight, 'unknownApp'>> {
+  if (!isStorable(app)) return fail('unknownApp');
+  const rows = await sql.query<AppAccessRight>(
+    `SELECT organizations.id AS "organizationId", ${ROLE_OF.role} AS role,
+       json_build_object('id', apps.id, 'ref', apps.ref, 'name', apps.name) AS app
+     FROM apps JOIN organizations ON organizations.id = apps.organization_id ${ROLE_OF.join}
+     WHERE (apps.ref = $2 OR apps.id = $2) AND ${ROLE_OF.isVisible}
+     ORDER BY (apps.ref = $2) DESC LIMIT 1`,
+    [accountId ?? null, app],
+  );
+  return rows[0] ?? fail('unknownApp');
 }

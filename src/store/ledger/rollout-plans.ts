@@ -7,9 +7,14 @@ import {
   type Outcome,
   type UnknownRelease,
 } from '../../contract/failure.ts';
-import type { RolloutPlan } from '../../contract/rollout-plan.ts';
-import type { PlanDefinition, PlannedRelease } from '../../domain/rollout/plan-state.ts';
-import { newPlan } from '../../domain/rollout/steer-plan.ts';
+import type { RolloutPlan, PlanAction, Health } from '../../contract/rollout-plan.ts';
+import {
+  type PlanDefinition,
+  type PlannedRelease,
+  type PlanTime,
+  isOpen,
+} from '../../domain/rollout/plan-state.ts';
+import { newPlan, steerPlan as steered } from '../../domain/rollout/steer-plan.ts';
 import type { Changed } from '../changed.ts';
 import type { KnownStates } from '../known-state.ts';
 import type { Actor } from '../ledger-terms.ts';
@@ -18,12 +23,35 @@ import type { ReleaseName } from '../release-name.ts';
 import { type ActorSql, atomically } from './atomically.ts';
 import { countKnown } from './count-known.ts';
 import type { Database, Sql } from './database.ts';
-import { type FollowedRelease, placeOf } from './follow-plan.ts';
-import { type LockedChannel, lockChannel } from './lock-channel.ts';
-import { insertPlan, lockOpenPlan, type PlanRow, readPlanTime, shownPlan } from './plan-rows.ts';
-import { findPlannedRelease } from './planned-release.ts';
+import {
+  type FollowedRelease,
+  placeOf,
+  insertPlan,
+  lockOpenPlan,
+  type PlanRow,
+  readPlanTime,
+  shownPlan,
+  findPlannedRelease,
+  findPlan,
+  storePlan,
+  findReleaseByName,
+  findOpenPlans,
+  type FoundPlannedRelease,
+} from './plan-rows.ts';
+import { type LockedChannel, lockChannel } from './channels.ts';
 import { controlOn } from './serving-control.ts';
-import { signalTaking } from './signal-taking.ts';
+import { signalTaking, readSignals } from './rollout-signals.ts';
+import type { Serving } from '../../domain/release/serving-change.ts';
+import {
+  drivePlan as driven,
+  type PlanAct,
+  type PlanEvidence,
+} from '../../domain/rollout/drive-plan.ts';
+import type { PlanToDrive } from '../plan-ledger.ts';
+import { compileNothing, withoutCompiling } from './without-compiling.ts';
+import { judgeHealth } from '../../domain/rollout/judge-health.ts';
+import type { SignalCounts } from '../../domain/rollout/signal-counts.ts';
+import type { ListedPlan } from '../../contract/console.ts';
 
 /**
  * Stores the plan with its audit entry under the channel's lock. A release that was never published is set to
@@ -100,4 +128,239 @@ export async function decideOnBlind(
 /** Says why a release gets no second open plan. */
 export function refuseSecond({ state }: PlanRow): string {
   return `The release has a plan that is ${state.status}: cancel it first`;
+}
+
+// Transaction in which a roll-out plan does by itself what is due.
+
+/**
+ * Drives a plan once. The figures are read before the channel is locked, so that no first offer waits for
+ * them. Under the lock the plan is read again and decides by the time of the ledger: a step that another node
+ * has begun meanwhile is not due any more. The plan and what it does to its release are stored together.
+ * None of it is compiled: see `withoutCompiling`.
+ */
+export async function drivePlan(
+  database: Database,
+  { id, ...name }: PlanToDrive,
+  seenUpToMs: number | undefined,
+  known?: KnownStates,
+): Promise<Outcome<Changed<RolloutPlan>, UnknownRelease | 'unknownPlan'>> {
+  const evidence = await readEvidence(database, id, seenUpToMs);
+  return atomically<
+    Changed<RolloutPlan>,
+    UnknownRelease | 'unknownPlan',
+    { readonly kind: 'plan'; readonly id: string }
+  >(database, { kind: 'plan', id }, async (sql) => {
+    await compileNothing(sql);
+    const channel = await lockChannel(sql, undefined, name.app, name.channel, known);
+    if (isFailure(channel)) return channel;
+    const release = await findPlannedRelease(sql, channel.id, name.canonicalVersion, true);
+    if (isFailure(release)) return release;
+    const row = await lockOpenPlan(sql, release.id);
+    if (row?.id !== id) return fail('unknownPlan');
+    const time = await readPlanTime(sql);
+    const { state, act } = driven(row.state, release, time, evidence);
+    const place = placeOf(channel, release.version);
+    const stored = await storePlan(sql, row, place, state);
+    const changed = await perform(sql, channel, name.canonicalVersion, act);
+    if (isFailure(changed)) return changed;
+    return { value: shownPlan(stored, place, time), changed };
+  });
+}
+
+async function readEvidence(
+  database: Database,
+  id: string,
+  seenUpToMs: number | undefined,
+): Promise<PlanEvidence | undefined> {
+  if (seenUpToMs === undefined) return undefined;
+  return withoutCompiling(database, async (sql) => {
+    const [found] = await sql.query<{ releaseId: string }>(
+      `SELECT release_id AS "releaseId" FROM rollout_plans WHERE id = $1 AND is_guarded`,
+      [id],
+    );
+    if (found === undefined) return undefined;
+    const row = await findPlan(sql, found.releaseId);
+    if (row?.id !== id) return undefined;
+    return { counts: await readSignals(sql, row.releaseId, row.state), seenUpToMs };
+  });
+}
+
+/** Does to the release what the plan decided, as a person would. */
+async function perform(
+  sql: ActorSql,
+  channel: LockedChannel,
+  canonicalVersion: string,
+  act: PlanAct | undefined,
+): Promise<Outcome<Changed<unknown>['changed'], 'unknownRelease'>> {
+  if (act === undefined) return [];
+  const transition = (serving: Serving) =>
+    act.kind === 'raise'
+      ? { ...serving, rolloutPct: act.rollout }
+      : { ...serving, status: 'paused' as const, isStatusSet: true };
+  const controlled = await controlOn<never>(sql, channel, canonicalVersion, transition, act.reason);
+  return isFailure(controlled) ? controlled : controlled.changed;
+}
+
+// Transaction that holds, resumes, advances or cancels a roll-out plan.
+
+/**
+ * Stores what becomes of the newest plan of a release, and the audit entry. It locks the channel as every
+ * change of a plan does, so that it is ordered against the plan's own steps. What the guards find is read
+ * before the lock, so that no first offer waits for it.
+ */
+export async function steerPlan(
+  database: Database,
+  reach: Reach,
+  name: ReleaseName,
+  action: PlanAction,
+  actor: Actor,
+  reason?: string,
+): Promise<Outcome<RolloutPlan, UnknownRelease | 'unknownPlan' | 'planRefused' | LostRight>> {
+  const counts =
+    action === 'advance'
+      ? await withoutCompiling(database, (sql) => readCounts(sql, reach, name))
+      : undefined;
+  return atomically<RolloutPlan, UnknownRelease | 'unknownPlan' | 'planRefused'>(
+    database,
+    actor,
+    async (sql) => {
+      const channel = await lockChannel(sql, reach, name.app, name.channel);
+      if (isFailure(channel)) return channel;
+      const release = await findPlannedRelease(sql, channel.id, name.canonicalVersion, true);
+      if (isFailure(release)) return release;
+      const row = await findPlan(sql, release.id);
+      if (row === undefined) return fail('unknownPlan');
+      const time = await readPlanTime(sql);
+      const state = steered(row.state, action, release, time, judged(row, release, counts));
+      if (isFailure(state)) return state;
+      const place = placeOf(channel, release.version);
+      const asked = { action: `plan.${action}`, reason } as const;
+      return shownPlan(await storePlan(sql, row, place, state, asked), place, time);
+    },
+  );
+}
+
+async function readCounts(
+  sql: Sql,
+  reach: Reach,
+  name: ReleaseName,
+): Promise<SignalCounts | undefined> {
+  const found = await findReleaseByName(sql, reach, name);
+  if (isFailure(found)) return undefined;
+  const row = await findPlan(sql, found.release.id);
+  const isGuarded = row !== undefined && row.state.guards !== null;
+  return isGuarded ? readSignals(sql, found.release.id, row.state) : undefined;
+}
+
+function judged(
+  { state: { guards, tripped, silentOthers } }: PlanRow,
+  { status }: PlannedRelease,
+  counts: SignalCounts | undefined,
+) {
+  if (counts === undefined) return undefined;
+  const isOffered = status === 'published';
+  return judgeHealth(counts, { guards, tripped, silentOthers, isOffered });
+}
+
+// Statements that give out the plans that have something to do, and move their time on.
+
+/** Counted milliseconds for which a plan is left to the node that took it, should that be dead. */
+const TAKEN_FOR_MS = 3000;
+
+/** Gives out plans that are due, then those whose guards were not checked for longest. */
+export function plansToDrive(
+  sql: Sql,
+  checkMs: number,
+  countMax: number,
+): Promise<readonly PlanToDrive[]> {
+  return sql.query<PlanToDrive>(
+    `SELECT plan_id AS id, app, channel, canonical_version AS "canonicalVersion"
+     FROM plans_to_drive($1::bigint, $2::bigint, $3::integer)`,
+    [checkMs, TAKEN_FOR_MS, countMax],
+  );
+}
+
+/** Moves the counted time on, for all nodes. */
+export async function countPlanTime(sql: Sql): Promise<PlanTime> {
+  const [time] = await sql.query<PlanTime>(
+    'SELECT now_ms::float8 AS "nowMs", counted_ms::float8 AS "countedMs" FROM count_plan_time()',
+  );
+  if (time === undefined) throw new Error('The ledger has no clock of plans');
+  return time;
+}
+
+// Statement that reads the plans under way of the releases of a list.
+
+/** Maximum number of plans of a list that are judged: each asks for sums, and channels have one or two. */
+const JUDGED_MAX = 5;
+
+/** Reads the plans of these releases that are not over yet, by the release's id. */
+export async function listOpenPlans(
+  sql: Sql,
+  releases: readonly JudgedRelease[],
+): Promise<ReadonlyMap<string, ListedPlan>> {
+  const plans = new Map<string, ListedPlan>();
+  const byId = new Map(releases.map((release) => [release.id, release]));
+  const rows = await findOpenPlans(sql, [...byId.keys()]);
+  for (const row of rows) {
+    const { releaseId, state } = row;
+    const release = plans.size < JUDGED_MAX ? byId.get(releaseId) : undefined;
+    const health = release === undefined ? undefined : await healthOf(sql, release, row);
+    plans.set(releaseId, { status: state.status, verdict: health?.verdict ?? null });
+  }
+  return plans;
+}
+
+// Statements that read a release's plan and its health.
+
+/** What the health of a release asks of it. */
+export type JudgedRelease = Pick<FoundPlannedRelease, 'id' | 'status' | 'rolloutPct'>;
+
+/** Reads the newest plan of a release with the health that its guards see. */
+export async function readPlan(
+  sql: Sql,
+  reach: Reach,
+  name: ReleaseName,
+): Promise<
+  Outcome<{ readonly plan: RolloutPlan; readonly health: Health }, UnknownRelease | 'unknownPlan'>
+> {
+  const found = await findReleaseByName(sql, reach, name);
+  if (isFailure(found)) return found;
+  const { release, ...place } = found;
+  const row = await findPlan(sql, release.id);
+  if (row === undefined) return fail('unknownPlan');
+  const plan = shownPlan(row, { ...place, version: release.version }, await readPlanTime(sql));
+  return { plan, health: await healthOf(sql, release, row) };
+}
+
+/** Reads the health of a release, with a plan or without. */
+export async function readHealth(
+  sql: Sql,
+  reach: Reach,
+  name: ReleaseName,
+  knownForMinutes?: number,
+): Promise<Outcome<Health, UnknownRelease>> {
+  const found = await findReleaseByName(sql, reach, name);
+  if (isFailure(found)) return found;
+  const { release } = found;
+  return healthOf(sql, release, await findPlan(sql, release.id), knownForMinutes);
+}
+
+/**
+ * Judges the release of a plan, or one without. A plan that was cancelled or is over says no more what is too
+ * much of a signal than it did.
+ */
+export async function healthOf(
+  sql: Sql,
+  { id, status, rolloutPct }: JudgedRelease,
+  row: PlanRow | undefined,
+  knownForMinutes?: number,
+): Promise<Health> {
+  const state = row?.state;
+  const guards = state?.guards ?? null;
+  const counts = await readSignals(sql, id, state, knownForMinutes);
+  const tripped = state !== undefined && isOpen(state) ? state.tripped : [];
+  const silentOthers = state?.silentOthers ?? null;
+  const isOffered = status === 'published' && rolloutPct > 0;
+  return judgeHealth(counts, { guards, tripped, silentOthers, isOffered }).health;
 }

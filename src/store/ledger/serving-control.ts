@@ -19,9 +19,11 @@ import type { Reach } from '../reach.ts';
 import type { ReleaseName } from '../release-name.ts';
 import { type ActorSql, atomically } from './atomically.ts';
 import type { Database, Sql } from './database.ts';
-import { followPlan } from './follow-plan.ts';
-import { type LockedChannel, lockChannel } from './lock-channel.ts';
-import { recordChannelChange } from './record-channel-change.ts';
+import { followPlan } from './plan-rows.ts';
+import { type LockedChannel, lockChannel, recordChannelChange } from './channels.ts';
+import type { ServingOrder } from '../../domain/decision/serving-snapshot.ts';
+import type { RaisedEpoch } from '../ledger.ts';
+import { readIdentity } from './record-database.ts';
 
 type LockedRelease = Serving & {
   readonly id: string;
@@ -143,4 +145,71 @@ async function storeServing(sql: Sql, id: string, after: ServedParts): Promise<v
     status,
     targets === null ? null : JSON.stringify(targets),
   ]);
+}
+
+// Call that records that a release is about to be offered for the first time.
+
+/**
+ * Returns true when the channel is at `order` and the release is published and durably marked as offered.
+ * A function in the database does all of it in one transaction of its own (migration 000005 says how it is
+ * ordered against changes), so that one round trip is enough and a node that stalls meanwhile keeps no lock.
+ */
+export async function recordFirstOffer(
+  database: Database,
+  channelId: string,
+  releaseId: string,
+  { epoch, revision }: ServingOrder,
+): Promise<boolean> {
+  if (!isStorable(channelId, releaseId)) return false;
+  const rows = await database.query<{ isRecorded: boolean }>(
+    'SELECT record_first_offer($1, $2, $3, $4) AS "isRecorded"',
+    [channelId, releaseId, epoch, revision],
+  );
+  return rows[0]?.isRecorded === true;
+}
+
+// Transaction that writes marks of offered releases back, which a ledger that went back has lost.
+
+/**
+ * Marks the releases as offered, of the channel or the one that it follows, as far as the ledger has them and
+ * without a mark; returns how many those were. Locks the channel first, as every change of what it serves
+ * does: a change that follows sees the marks. The revision does not change, as with any first offer.
+ */
+export async function restoreOffers(
+  database: Database,
+  channelId: string,
+  releaseIds: readonly string[],
+): Promise<number> {
+  const ids = releaseIds.filter((id) => isStorable(id));
+  if (ids.length === 0 || !isStorable(channelId)) return 0;
+  return database.transaction(async (sql) => {
+    await sql.query('SELECT FROM channels WHERE id = $1 FOR UPDATE', [channelId]);
+    const marked = await sql.query(
+      `UPDATE releases SET offered_at = clock_timestamp()
+       WHERE channel_id IN ($1, (SELECT follows FROM channels WHERE id = $1))
+         AND id = ANY ($2::text[]) AND offered_at IS NULL RETURNING id`,
+      [channelId, ids],
+    );
+    return marked.length;
+  });
+}
+
+// Statement that raises the epoch of a ledger that went back.
+
+/**
+ * Raises the epoch above `above`, unless it is already. Of several nodes at once, one raises it, because the
+ * others wait for that one's lock on the row and then find it raised. It counts as raised for this database's
+ * identity: a node whose connection turns out to lead here only later need not raise it once more.
+ */
+export async function raiseEpoch(sql: Sql, above: number): Promise<RaisedEpoch> {
+  const identity = await readIdentity(sql);
+  const raised = await sql.query<{ epoch: number }>(
+    `UPDATE ledger_epoch SET epoch = $1 + 1, identity = $2, raised_at = clock_timestamp()
+     WHERE epoch <= $1 RETURNING epoch`,
+    [above, identity],
+  );
+  if (raised[0] !== undefined) return { epoch: raised[0].epoch, isRaised: true };
+  const present = await sql.query<{ epoch: number }>('SELECT epoch FROM ledger_epoch');
+  if (present[0] === undefined) throw new Error('The epoch of the ledger has no row');
+  return { epoch: present[0].epoch, isRaised: false };
 }

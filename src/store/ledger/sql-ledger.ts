@@ -2,56 +2,138 @@
 
 import type { Ledger } from '../ledger.ts';
 import { atomically } from './atomically.ts';
-import { updateChannel } from './channels.ts';
-import { recordCheckIns } from './check-ins.ts';
-import { createApp } from './create-app.ts';
-import { createChannel } from './create-channel.ts';
-import { createOrganization } from './create-organization.ts';
+import {
+  updateChannel,
+  createChannel,
+  listChannelNames,
+  listChannels,
+  readRevisions,
+  readChannelStates,
+} from './channels.ts';
+import {
+  recordCheckIns,
+  type DeviceKeeping,
+  USUAL_KEEPING,
+  forgetAdmissions,
+  readAwaited,
+  readTime,
+  readWriters,
+  recordChecks,
+} from './check-ins.ts';
+import {
+  createApp,
+  listApps,
+  updateApp,
+  listAppOverviews,
+  readChannel,
+  searchOrganization,
+  findReleaseApps,
+} from './apps.ts';
+import {
+  createOrganization,
+  changeMember,
+  createFirstAccount,
+  createInvitation,
+  findInvitation,
+  listInvitations,
+  listMembers,
+  listMemberships,
+  acceptInvitation,
+  renameOrganization,
+  revokeInvitation,
+} from './organizations.ts';
 import type { Database } from './database.ts';
-import { type DeviceKeeping, USUAL_KEEPING } from './device-keeping.ts';
-import { sampleDevices } from './devices.ts';
-import { findKey } from './find-key.ts';
-import { forgetAdmissions } from './forget-admissions.ts';
-import { forgetIdempotencyKeys } from './forget-idempotency-keys.ts';
-import { createKey } from './keys.ts';
-import { readLabelChanges } from './labels.ts';
-import { listApps } from './list-apps.ts';
-import { listAudit } from './list-audit.ts';
-import { listChannelNames } from './list-channel-names.ts';
-import { listChannels } from './list-channels.ts';
-import { listDevices } from './list-devices.ts';
-import { listReleases } from './list-releases.ts';
+import {
+  sampleDevices,
+  listDevices,
+  countPurgeable,
+  purgeDevices,
+  readDevice,
+  countLabels,
+} from './devices.ts';
+import {
+  findKey,
+  createKey,
+  revokeKey,
+  listKeys,
+  recordKeyUses,
+  createEdgeToken,
+  findEdgeToken,
+  listEdgeTokens,
+  revokeEdgeToken,
+} from './keys.ts';
+import {
+  forgetIdempotencyKeys,
+  promoteRelease,
+  publishRelease,
+  withdrawRelease,
+} from './releases.ts';
+import { readLabelChanges, readLabels } from './labels.ts';
+import { listAudit } from './audit.ts';
+import {
+  listReleases,
+  readOwnedRelease,
+  readReleaseDetail,
+  readReleaseAdoption,
+} from './release-reads.ts';
 import { findApp } from './lookups.ts';
-import { promoteRelease } from './promote-release.ts';
-import { countPurgeable, purgeDevices } from './purge-devices.ts';
-import { raiseEpoch } from './raise-epoch.ts';
-import { readAdoption } from './read-adoption.ts';
-import { readAwaited } from './read-awaited.ts';
-import { readDevice } from './read-device.ts';
-import { readFleet } from './read-fleet.ts';
-import { readLabels } from './read-labels.ts';
-import { readOwnedRelease } from './read-owned-release.ts';
-import { readRevisions } from './read-revisions.ts';
-import { readTime } from './read-time.ts';
-import { readWriters } from './read-writers.ts';
-import { recordChecks } from './record-checks.ts';
-import { recordFirstOffer } from './record-first-offer.ts';
+import { raiseEpoch, recordFirstOffer, restoreOffers, controlServing } from './serving-control.ts';
+import {
+  readAdoption,
+  readFleet,
+  sweepFleet,
+  trimHistories,
+  countSeen,
+  readAdoptionSteps,
+} from './fleet-counts.ts';
 import { rehearsePromotion, rehearsePublish, rehearseServing } from './rehearsals.ts';
-import { publishRelease } from './releases.ts';
-import { restoreOffers } from './restore-offers.ts';
-import { revokeKey } from './revoke-key.ts';
-import { findLostRight } from './rights.ts';
-import { controlServing } from './serving-control.ts';
+import { findLostRight, findAccessRight, findAppAccessRight } from './rights.ts';
 import { readSnapshot } from './snapshots.ts';
-import { createSqlAccountLedger } from './sql-account-ledger.ts';
-import { createSqlConsoleLedger } from './sql-console-ledger.ts';
-import { createSqlEdgeLedger } from './sql-edge-ledger.ts';
-import { createSqlPlanLedger } from './sql-plan-ledger.ts';
-import { createSqlWebhookLedger } from './sql-webhook-ledger.ts';
-import { sweepFleet } from './sweep-fleet.ts';
-import { trimHistories } from './trim-histories.ts';
-import { updateApp } from './update-app.ts';
-import { withdrawRelease } from './withdraw-release.ts';
+import type { AccountLedger } from '../account-ledger.ts';
+import {
+  openSession,
+  changePassword,
+  createPasswordReset,
+  endSession,
+  endSessions,
+  findAccount,
+  hasAccounts,
+  findPasswordReset,
+  findSession,
+  readSigningKey,
+  recordFailedSignIns,
+  usePasswordReset,
+} from './accounts.ts';
+import type { ConsoleLedger } from '../console-ledger.ts';
+import { listChannelReleases } from './channel-releases.ts';
+import { withoutCompiling } from './without-compiling.ts';
+import type { EdgeLedger } from '../edge-ledger.ts';
+import { isFailure } from '../../contract/failure.ts';
+import type { PlanLedger } from '../plan-ledger.ts';
+import {
+  drivePlan,
+  countPlanTime,
+  plansToDrive,
+  readHealth,
+  readPlan,
+  createPlan,
+  steerPlan,
+} from './rollout-plans.ts';
+import { readTrouble, recordFailures, listSignalDevices } from './rollout-signals.ts';
+import { rehearsePlan } from './rehearse-plan.ts';
+import type { WebhookLedger } from '../webhook-ledger.ts';
+import { announceRelease, callBackRelease } from './announced-releases.ts';
+import {
+  disableWebhooks,
+  findEnabledWebhook,
+  readEnabledWebhooks,
+  readWebhooks,
+  recordDelivery,
+  listSealedSecrets,
+  replaceSealedSecrets,
+  updateWebhook,
+  enableWebhook,
+} from './webhooks.ts';
 
 /**
  * Creates the ledger on a database, which must be migrated or refuse calls until it is. `confirm` examines
@@ -142,4 +224,127 @@ async function isReachable(database: Database): Promise<boolean> {
   } catch {
     return false;
   }
+}
+
+// SQL implementation of the ledger's accounts, sessions, members and invitations. Each method is one function
+// of query/.
+
+/** Creates the account part of the ledger on a database, as `createSqlLedger` requires it. */
+function createSqlAccountLedger(database: Database): AccountLedger {
+  return {
+    hasAccounts: () => hasAccounts(database),
+    createFirstAccount: (account, name) => createFirstAccount(database, account, name),
+    findAccount: (email) => findAccount(database, email),
+    openSession: (account, session) => openSession(database, account, session),
+    recordFailedSignIns: (failed) => recordFailedSignIns(database, failed),
+    readSigningKey: (name, draft) => readSigningKey(database, name, draft),
+    findSession: (tokenHash, now, idleSince) => findSession(database, tokenHash, now, idleSince),
+    endSession: (tokenHash) => endSession(database, tokenHash),
+    endSessions: (accountId) => endSessions(database, accountId),
+    changePassword: (before, after, actor) => changePassword(database, before, after, actor),
+    createPasswordReset: (reset, actor) => createPasswordReset(database, reset, actor),
+    findPasswordReset: (tokenHash, now) => findPasswordReset(database, tokenHash, now),
+    usePasswordReset: (tokenHash, passwordHash, now) =>
+      usePasswordReset(database, tokenHash, passwordHash, now),
+    listMemberships: (accountId) => listMemberships(database, accountId),
+    findAccessRight: (accountId, target) => findAccessRight(database, accountId, target),
+    findAppAccessRight: (accountId, app) => findAppAccessRight(database, accountId, app),
+    listMembers: (organizationId) => listMembers(database, organizationId),
+    changeMember: (organizationId, accountId, role, actor) =>
+      changeMember(database, organizationId, accountId, role, actor),
+    listInvitations: (organizationId, now) => listInvitations(database, organizationId, now),
+    createInvitation: (invitation, actor) => createInvitation(database, invitation, actor),
+    revokeInvitation: (id, now, actor) => revokeInvitation(database, id, now, actor),
+    findInvitation: (tokenHash, now) => findInvitation(database, tokenHash, now),
+    acceptInvitation: (tokenHash, account, now) =>
+      acceptInvitation(database, tokenHash, account, now),
+    renameOrganization: (id, name, actor) => renameOrganization(database, id, name, actor),
+  };
+}
+
+// SQL implementation of the ledger's reads for the console. Each method is one function of query/.
+
+/** Creates the console part of the ledger on a database, as `createSqlLedger` requires it. */
+function createSqlConsoleLedger(database: Database): ConsoleLedger {
+  return {
+    listKeys: (organizationId) => listKeys(database, organizationId),
+    recordKeyUses: (uses) => recordKeyUses(database, uses),
+    listAppOverviews: (organizationId, seenSince) =>
+      listAppOverviews(database, organizationId, seenSince),
+    readChannel: (app, name) => readChannel(database, app, name),
+    countSeen: (appId, channel, since) => countSeen(database, appId, channel, since),
+    search: (organizationId, text) => searchOrganization(database, organizationId, text),
+    listChannelReleases: (appId, channel, wanted) =>
+      withoutCompiling(database, (sql) => listChannelReleases(sql, appId, channel, wanted)),
+    readReleaseDetail: (app, channel, canonicalVersion) =>
+      readReleaseDetail(database, app, channel, canonicalVersion),
+    countLabels: (appId) => countLabels(database, appId),
+    readAdoptionSteps: (appId, filter) => readAdoptionSteps(database, appId, filter),
+  };
+}
+
+// SQL implementation of what edges need of the ledger. Each method is one function of query/.
+
+/** Creates the part of the ledger on a database. */
+function createSqlEdgeLedger(database: Database): EdgeLedger {
+  return {
+    createEdgeToken: (token, actor) => createEdgeToken(database, token, actor),
+    listEdgeTokens: () => listEdgeTokens(database),
+    revokeEdgeToken: (id, actor) => revokeEdgeToken(database, id, actor),
+    findEdgeToken: (prefix) => findEdgeToken(database, prefix),
+    findReleaseApps: (releaseIds) => findReleaseApps(database, releaseIds),
+    readChannelStates: (countMax) => readChannelStates(database, countMax),
+  };
+}
+
+// SQL implementation of the part of the ledger that keeps roll-out plans. Each method is one function of
+// query/.
+
+/** Creates the methods that keep roll-out plans on a database. */
+function createSqlPlanLedger(database: Database): PlanLedger {
+  return {
+    createPlan: (reach, name, definition, actor, reason, known) =>
+      createPlan(database, reach, name, definition, actor, reason, known),
+    rehearsePlan: (reach, name, definition, actor, held, known) =>
+      rehearsePlan(database, reach, name, definition, actor, { held, known }),
+    steerPlan: (reach, name, action, actor, reason) =>
+      steerPlan(database, reach, name, action, actor, reason),
+    readPlan: (reach, name) => withoutCompiling(database, (sql) => readPlan(sql, reach, name)),
+    readHealth: (reach, name, knownForMinutes) =>
+      withoutCompiling(database, (sql) => readHealth(sql, reach, name, knownForMinutes)),
+    readTrouble: (reach, name) => readTrouble(database, reach, name),
+    readReleaseAdoption: (reach, name) => readReleaseAdoption(database, reach, name),
+    listSignalDevices: (reach, name, signal, filter) =>
+      listSignalDevices(database, reach, name, signal, filter),
+    countPlanTime: () => countPlanTime(database),
+    listPlansToDrive: (checkMs, countMax) => plansToDrive(database, checkMs, countMax),
+    drivePlan: (plan, seenUpToMs, known) => drivePlan(database, plan, seenUpToMs, known),
+    recordFailures: (failures) => database.transaction((sql) => recordFailures(sql, failures)),
+    async recordReportedFailures(failures, actor) {
+      const recorded = await atomically(database, actor, (sql) => recordFailures(sql, failures));
+      return isFailure(recorded) ? recorded : undefined;
+    },
+  };
+}
+
+// SQL implementation of the part of the ledger that keeps release webhooks. Each method is one function of
+// query/.
+
+/** Creates the methods that keep release webhooks on a database. */
+function createSqlWebhookLedger(database: Database): WebhookLedger {
+  return {
+    enableWebhook: (appId, webhook, actor) => enableWebhook(database, appId, webhook, actor),
+    updateWebhook: (name, change, actor) => updateWebhook(database, name, change, actor),
+    disableWebhooks: (appId, provider, actor) => disableWebhooks(database, appId, provider, actor),
+    findEnabledWebhook: (app, provider) => findEnabledWebhook(database, app, provider),
+    listSealedSecrets: (after, countMax) => listSealedSecrets(database, after, countMax),
+    replaceSealedSecrets: (changes) => replaceSealedSecrets(database, changes),
+    readEnabledWebhooks: (organizationId) => readEnabledWebhooks(database, organizationId),
+    readWebhooks: (appId) => readWebhooks(database, appId),
+    recordDelivery: (delivery, actor) => recordDelivery(database, delivery, actor),
+    announceRelease: (organizationId, announced, actor, known) =>
+      announceRelease(database, organizationId, announced, actor, known),
+    callBackRelease: (organizationId, name, call, actor, known) =>
+      callBackRelease(database, organizationId, name, call, actor, known),
+  };
 }

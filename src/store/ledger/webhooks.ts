@@ -1,15 +1,32 @@
 // Transaction that turns an app's webhook of a code host on, or gives it a new secret.
 
-import { isFailure, type LostRight, type Outcome } from '../../contract/failure.ts';
-import type { Webhook } from '../../contract/resource.ts';
+import {
+  isFailure,
+  type LostRight,
+  type Outcome,
+  type Failure,
+  fail,
+  invalidField,
+} from '../../contract/failure.ts';
+import type { Webhook, WebhookDelivery, WebhookSettings } from '../../contract/resource.ts';
 import type { Actor } from '../ledger-terms.ts';
-import type { SealedSecret, WebhookChange } from '../webhook-ledger.ts';
+import type {
+  SealedSecret,
+  WebhookChange,
+  EnabledWebhook,
+  AppWebhooks,
+  WebhookName,
+  NewDelivery,
+  ResealedSecret,
+  SecretPlace,
+} from '../webhook-ledger.ts';
 import { atomically } from './atomically.ts';
 import { insertAudit } from './audit.ts';
-import { WEBHOOK_COLUMNS } from './columns.ts';
-import type { Database } from './database.ts';
-import { lockWebhooks } from './lock-webhooks.ts';
-import { changeSettings, NO_SETTINGS, webhookState } from './webhook-state.ts';
+import { WEBHOOK_COLUMNS, columns, isoText } from './columns.ts';
+import type { Database, Sql } from './database.ts';
+import type { WebhookProvider } from '../../contract/webhook-provider.ts';
+import { isStorable, storableText } from '../../contract/text.ts';
+import { LIMIT } from '../../contract/limit.ts';
 
 const STORE = `
   INSERT INTO webhooks (app_id, provider, sealed_secret, tag_prefix, hold, expect)
@@ -51,4 +68,345 @@ export function enableWebhook(
     });
     return rows[0];
   });
+}
+
+// Transaction that turns webhooks of an app off.
+
+/**
+ * Deletes the secrets and writes an audit entry for each webhook in one transaction: of one code host, or of
+ * all. A webhook that is off already, or was never on, stays as it is. Returns all webhooks of the app.
+ */
+export function disableWebhooks(
+  database: Database,
+  appId: string,
+  provider: WebhookProvider | undefined,
+  actor: Actor,
+): Promise<Outcome<readonly Webhook[], 'unknownApp' | LostRight>> {
+  return atomically(database, actor, async (sql) => {
+    const held = await lockWebhooks(sql, appId);
+    if (isFailure(held)) return held;
+    const { webhooks, organizationId, appRef } = held;
+    const isMeant = (webhook: Webhook) =>
+      webhook.enabled && (provider === undefined || webhook.provider === provider);
+    for (const webhook of webhooks.filter(isMeant)) {
+      await sql.query(
+        `UPDATE webhooks SET disabled_at = clock_timestamp(), sealed_secret = NULL
+         WHERE app_id = $1 AND provider = $2`,
+        [appId, webhook.provider],
+      );
+      await insertAudit(sql, {
+        organizationId,
+        action: 'webhook.disable',
+        subject: appRef,
+        before: webhookState(webhook),
+        after: webhookState({ ...webhook, enabled: false }),
+      });
+    }
+    return webhooks.map((webhook) => (isMeant(webhook) ? { ...webhook, enabled: false } : webhook));
+  });
+}
+
+// Statement that finds the enabled webhook that a delivery is addressed to.
+
+/**
+ * Finds the app by ref or id in any organization, because the sender of a delivery proves itself by its
+ * signature. A ref wins over an id.
+ */
+export async function findEnabledWebhook(
+  sql: Sql,
+  app: string,
+  provider: WebhookProvider,
+): Promise<EnabledWebhook | undefined> {
+  if (!isStorable(app)) return undefined;
+  const rows = await sql.query<EnabledWebhook>(
+    `SELECT app.id AS "appId", app.ref AS "appRef", app.organization_id AS "organizationId",
+       webhooks.provider, webhooks.sealed_secret AS "sealedSecret",
+       webhooks.enabled_at::text AS "enabledAt", webhooks.tag_prefix AS "tagPrefix",
+       webhooks.hold, webhooks.expect
+     FROM (
+       SELECT id, ref, organization_id FROM apps
+       WHERE ref = $1 OR id = $1 ORDER BY (ref = $1) DESC LIMIT 1
+     ) AS app
+     JOIN webhooks ON webhooks.app_id = app.id
+     WHERE webhooks.provider = $2 AND webhooks.disabled_at IS NULL`,
+    [app, provider],
+  );
+  return rows[0];
+}
+
+// Statement that locks an app's webhooks for a change.
+
+type LockedWebhooks = {
+  readonly organizationId: string;
+  readonly appRef: string;
+  readonly webhooks: readonly Webhook[];
+};
+
+/**
+ * Locks the app's row until the transaction ends, because that row exists before the app's first webhook
+ * does. Changes of the app's webhooks therefore run one after another. Other transactions can refer to the
+ * app meanwhile, so publishing does not wait for the lock.
+ */
+export async function lockWebhooks(
+  sql: Sql,
+  appId: string,
+): Promise<LockedWebhooks | Failure<'unknownApp'>> {
+  if (!isStorable(appId)) return fail('unknownApp');
+  const [app] = await sql.query<Omit<LockedWebhooks, 'webhooks'>>(
+    `SELECT organization_id AS "organizationId", ref AS "appRef"
+     FROM apps WHERE id = $1 FOR NO KEY UPDATE`,
+    [appId],
+  );
+  if (app === undefined) return fail('unknownApp');
+  // A separate statement, so that it sees what the previous holder of the lock has committed.
+  const webhooks = await sql.query<Webhook>(
+    `SELECT ${WEBHOOK_COLUMNS} FROM webhooks WHERE app_id = $1 ORDER BY provider`,
+    [appId],
+  );
+  return { ...app, webhooks };
+}
+
+// Statement that reads the webhooks of all apps of an organization with their last deliveries.
+
+/** Returns the apps that have a webhook which is on, by ref, with all their webhooks. */
+export async function readEnabledWebhooks(
+  sql: Sql,
+  organizationId: string,
+): Promise<readonly AppWebhooks[]> {
+  const apps = await sql.query<Pick<AppWebhooks, 'id' | 'ref' | 'name'>>(
+    `SELECT id, ref, name FROM apps
+     WHERE organization_id = $1
+       AND EXISTS (SELECT FROM webhooks WHERE app_id = apps.id AND disabled_at IS NULL)
+     ORDER BY ref LIMIT ${LIMIT.appsShownMax}`,
+    [organizationId],
+  );
+  const read = await readWebhooksOf(
+    sql,
+    apps.map(({ id }) => id),
+  );
+  return apps.map((app, index) => ({ ...app, webhooks: [], deliveries: [], ...read[index] }));
+}
+
+// Statements that read an app's webhooks with their last deliveries, for the console.
+
+type Read = {
+  readonly webhooks: readonly Webhook[];
+  readonly deliveries: readonly WebhookDelivery[];
+};
+
+/** Returns deliveries newest first. One that comes between the two reads is in the list already. */
+export async function readWebhooks(sql: Sql, appId: string): Promise<Read> {
+  if (!isStorable(appId)) return { webhooks: [], deliveries: [] };
+  const [read = { webhooks: [], deliveries: [] }] = await readWebhooksOf(sql, [appId]);
+  return read;
+}
+
+/** Returns the same for each of these apps, in their order. */
+async function readWebhooksOf(sql: Sql, appIds: readonly string[]): Promise<readonly Read[]> {
+  const webhooks = await sql.query<OfApp<Webhook>>(
+    `SELECT app_id AS "appId", ${WEBHOOK_COLUMNS} FROM webhooks
+     WHERE app_id = ANY ($1::text[]) ORDER BY provider`,
+    [appIds],
+  );
+  const deliveries = await sql.query<OfApp<WebhookDelivery>>(
+    `SELECT delivery.app_id AS "appId", ${DELIVERY_COLUMNS}
+     FROM unnest($1::text[]) AS wanted (id)
+     CROSS JOIN LATERAL (
+       SELECT * FROM webhook_deliveries WHERE app_id = wanted.id
+       ORDER BY webhook_deliveries.id DESC LIMIT ${LIMIT.webhookDeliveriesKeptMax}
+     ) AS delivery ORDER BY delivery.id DESC`,
+    [appIds],
+  );
+  const [webhooksOf, deliveriesOf] = [byApp(webhooks), byApp(deliveries)];
+  return appIds.map((id) => ({
+    webhooks: webhooksOf.get(id) ?? [],
+    deliveries: deliveriesOf.get(id) ?? [],
+  }));
+}
+
+type OfApp<Row> = Row & { readonly appId: string };
+
+function byApp<Row>(rows: readonly OfApp<Row>[]): ReadonlyMap<string, readonly Row[]> {
+  const sorted = new Map<string, Row[]>();
+  for (const { appId, ...row } of rows) {
+    const own = sorted.get(appId);
+    if (own === undefined) sorted.set(appId, [row as Row]);
+    else own.push(row as Row);
+  }
+  return sorted;
+}
+
+/** Columns of a delivery, for rows of `webhook_deliveries AS delivery`. */
+const DELIVERY_COLUMNS = columns<WebhookDelivery>({
+  id: 'delivery.id::text',
+  at: isoText('delivery.at'),
+  provider: 'provider',
+  event: 'event',
+  action: 'action',
+  guid: 'guid',
+  outcome: 'outcome',
+  reason: 'reason',
+  version: 'version',
+});
+
+// Transaction that changes the settings of a webhook, not its secret.
+
+type Refusal = 'unknownApp' | 'unknownWebhook' | 'invalid';
+
+/**
+ * Stores the settings and an audit entry in one transaction. Deliveries that come after it follow them; the
+ * time at which the webhook got its secret stays, so that those on their way still count. A change that
+ * leaves everything as it is writes nothing.
+ */
+export function updateWebhook(
+  database: Database,
+  { appId, provider }: WebhookName,
+  change: WebhookChange,
+  actor: Actor,
+): Promise<Outcome<Webhook, Refusal | LostRight>> {
+  return atomically<Webhook, Refusal>(database, actor, async (sql) => {
+    const held = await lockWebhooks(sql, appId);
+    if (isFailure(held)) return held;
+    const before = held.webhooks.find((each) => each.provider === provider && each.enabled);
+    if (before === undefined) return fail('unknownWebhook');
+    const settings = changeSettings(before, change);
+    if (isFailure(settings)) return settings;
+    const after = { ...before, ...settings };
+    if (JSON.stringify(after) === JSON.stringify(before)) return before;
+    const { tagPrefix, hold, expect } = settings;
+    await sql.query(
+      `UPDATE webhooks SET tag_prefix = $3, hold = $4, expect = $5
+       WHERE app_id = $1 AND provider = $2`,
+      [appId, provider, tagPrefix, hold, expect && JSON.stringify(expect)],
+    );
+    await insertAudit(sql, {
+      organizationId: held.organizationId,
+      action: 'webhook.update',
+      subject: held.appRef,
+      before: webhookState(before),
+      after: webhookState(after),
+    });
+    return after;
+  });
+}
+
+// State of a webhook as the audit shows it, and what a change of its settings makes of them.
+
+/** Returns what an audit entry says of a webhook. */
+function webhookState({ provider, enabled, tagPrefix, hold, expect }: Webhook): object {
+  return { provider, enabled, tagPrefix, hold, expect };
+}
+
+/** Settings of a webhook that was never given any. */
+const NO_SETTINGS: WebhookSettings = { tagPrefix: null, hold: false, expect: null };
+
+/**
+ * Returns the settings after a change. Releases that are not held expect nothing: to end the holding ends
+ * that as well, and targets without it are refused.
+ */
+function changeSettings(
+  before: WebhookSettings,
+  change: WebhookChange,
+): Outcome<WebhookSettings, 'invalid'> {
+  const hold = change.hold ?? before.hold;
+  const kept = hold ? before.expect : null;
+  const expect = change.expect === undefined ? kept : change.expect;
+  if (expect !== null && !hold) return invalidField('expect', 'Only with hold');
+  const tagPrefix = change.tagPrefix === undefined ? before.tagPrefix : change.tagPrefix;
+  return { tagPrefix, hold, expect };
+}
+
+// Statement that adds a delivery to a webhook's list.
+
+/** Maximum length of a text that is kept of a delivery, in UTF-16 code units. */
+const TEXT_LENGTH_MAX = 200;
+
+/**
+ * Statement that stores the delivery and deletes the app's oldest ones beyond the bound. Its deletion does
+ * not see the row that it inserts, so it keeps one row less than the bound. Rows that another delivery is
+ * just deleting are skipped.
+ */
+const RECORD_DELIVERY_STORE = `
+  WITH stored AS (
+    INSERT INTO webhook_deliveries (app_id, provider, event, action, guid, outcome, reason, version)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+  )
+  DELETE FROM webhook_deliveries WHERE id IN (
+    SELECT id FROM webhook_deliveries WHERE app_id = $1 AND id <= (
+      SELECT id FROM webhook_deliveries WHERE app_id = $1
+      ORDER BY id DESC OFFSET ${LIMIT.webhookDeliveriesKeptMax - 1} LIMIT 1
+    ) FOR UPDATE SKIP LOCKED
+  )`;
+
+/** Stores the delivery. Texts that came with it are cut, so that a stored delivery is bounded. */
+export function recordDelivery(
+  database: Database,
+  delivery: NewDelivery,
+  actor: Extract<Actor, { kind: 'integration' }>,
+): Promise<Failure<LostRight> | undefined> {
+  const { event, action, guid, outcome, reason, version } = delivery;
+  const texts = [event, action, guid].map(cut);
+  return atomically(database, actor, async (sql) => {
+    await sql.query(RECORD_DELIVERY_STORE, [
+      actor.appId,
+      actor.provider,
+      ...texts,
+      outcome,
+      cut(reason),
+      cut(version),
+    ]);
+    return undefined;
+  });
+}
+
+function cut(text: string | null): string | null {
+  return text === null ? null : storableText(text.slice(0, TEXT_LENGTH_MAX));
+}
+
+// Statements that read and replace the sealed secrets of webhooks, for a change of the key.
+
+/**
+ * Replaces secrets where they are still what they were: a webhook that got another secret meanwhile, or was
+ * disabled, keeps that. Nothing else of the row changes, because `enabled_at` says to which secret a delivery
+ * belongs, and the secret is the same one. For example, of two operators who reseal at once the second finds
+ * other texts and replaces none. Rows are locked in the order of their key, so that the two do not wait for
+ * each other.
+ */
+export async function replaceSealedSecrets(
+  sql: Sql,
+  changes: readonly ResealedSecret[],
+): Promise<number> {
+  const rows = await sql.query(
+    `WITH held AS (
+       SELECT webhooks.app_id, webhooks.provider, change.sealed
+       FROM unnest($1::text[], $2::text[], $3::text[], $4::text[])
+         AS change (app_id, provider, was, sealed)
+       JOIN webhooks ON webhooks.app_id = change.app_id AND webhooks.provider = change.provider
+         AND webhooks.sealed_secret = change.was
+       ORDER BY webhooks.app_id, webhooks.provider FOR NO KEY UPDATE OF webhooks
+     )
+     UPDATE webhooks SET sealed_secret = held.sealed FROM held
+     WHERE webhooks.app_id = held.app_id AND webhooks.provider = held.provider RETURNING 1`,
+    [
+      changes.map(({ appId }) => appId),
+      changes.map(({ provider }) => provider),
+      changes.map(({ from }) => from),
+      changes.map(({ to }) => to),
+    ],
+  );
+  return rows.length;
+}
+
+/** Reads the next sealed secrets, in the order of the primary key. */
+export function listSealedSecrets(
+  sql: Sql,
+  after: SecretPlace | undefined,
+  countMax: number,
+): Promise<SealedSecret[]> {
+  return sql.query<SealedSecret>(
+    `SELECT app_id AS "appId", provider, sealed_secret AS "sealedSecret" FROM webhooks
+     WHERE (app_id, provider) > ($1, $2) AND sealed_secret IS NOT NULL
+     ORDER BY app_id, provider LIMIT $3`,
+    [storableText(after?.appId ?? ''), storableText(after?.provider ?? ''), countMax],
+  );
 }
