@@ -2,7 +2,7 @@
 
 import { writeFileSync } from 'node:fs';
 import { CommanderError } from 'commander';
-import { restoreStringSpeed } from '../src/store/redis/restore-string-speed.ts';
+import { restoreStringSpeed } from '../src/store/redis/commands.ts';
 import { useOwnSessions } from '../test/support/server-process.ts';
 import { type Benchmark, type Given, Refusal } from './benchmark.ts';
 import { createCommand } from './command-line.ts';

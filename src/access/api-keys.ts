@@ -5,16 +5,14 @@ import { fail, type Outcome } from '../contract/failure.ts';
 import { KEY_RIGHTS, type KeyRight } from '../contract/resource.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import type { Ledger } from '../store/ledger.ts';
-import type { Actor, KeyActor } from '../store/ledger-terms.ts';
-import type { Reach } from '../store/reach.ts';
+import type { Actor, KeyActor, Reach } from '../store/ledger-terms.ts';
 import { LRUCache } from 'lru-cache';
 import { isoTime } from '../contract/iso-time.ts';
 import type { RareLog } from '../observe/rare-log.ts';
 import { LIMIT } from '../contract/limit.ts';
 import { Unavailable } from '../contract/unavailable.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import type { Engine } from '../store/engine.ts';
-import type { CountedRequest } from '../store/rate-decision.ts';
+import type { Engine, CountedRequest } from '../store/engine.ts';
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 
 export type Caller = Principal & {

@@ -3,7 +3,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
-import type { PasswordHasher } from '../store/password-hasher.ts';
+import type { PasswordHasher } from '../store/account-ledger.ts';
 import { type Algorithm, hash, verify } from '@node-rs/argon2';
 
 /** Maximum number of concurrent hashes, which take 19 MiB each. */

@@ -11,8 +11,7 @@ import {
   type ServingOrder,
   type ServingSnapshot,
 } from '../domain/decision/serving-snapshot.ts';
-import type { ChannelName } from '../store/channel-names.ts';
-import type { Announcement } from '../store/engine.ts';
+import type { ChannelName, Announcement } from '../store/engine.ts';
 import { mkdir, open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { LastGood } from '../store/last-good.ts';

@@ -15,11 +15,15 @@ import {
 } from '../domain/decision/serving-snapshot.ts';
 import type { CheckIn } from '../domain/fleet/check-in.ts';
 import { writeCheckIns } from '../domain/fleet/check-in-payload.ts';
-import type { ChannelName, ChannelNameList } from '../store/channel-names.ts';
+import type { ChannelName, ChannelNameList } from '../store/engine.ts';
 import type { LabelChanges, RecordedChecks, RecordedLabels } from '../store/fleet-ledger.ts';
 import type { DeviceName, StoredLabels } from '../store/label-store.ts';
-import type { PresentRevisions, RaisedEpoch, SnapshotLookup } from '../store/ledger.ts';
-import type { ServingLedger } from '../store/serving-ledger.ts';
+import type {
+  PresentRevisions,
+  RaisedEpoch,
+  SnapshotLookup,
+  ServingLedger,
+} from '../store/ledger.ts';
 import {
   assembleSnapshot,
   MalformedIndex,

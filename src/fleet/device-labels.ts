@@ -14,16 +14,16 @@ import { Batcher } from '../flow/batcher.ts';
 import { withinTime } from '../flow/within-time.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import { DELETED_REVISION } from '../store/deleted-revision.ts';
+import {
+  DELETED_REVISION,
+  type LabelNote,
+  type CachedLabels,
+  type DeviceName,
+  type LabelPosition,
+  type StoredLabels,
+} from '../store/label-store.ts';
 import type { Engine } from '../store/engine.ts';
 import type { CheckKind, RecordedLabels } from '../store/fleet-ledger.ts';
-import type { LabelNote } from '../store/label-notes.ts';
-import type {
-  CachedLabels,
-  DeviceName,
-  LabelPosition,
-  StoredLabels,
-} from '../store/label-store.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { Admission } from './admission.ts';
 import { NOT_RECORDED, StoredLabelMemory } from './label-memory.ts';

@@ -13,8 +13,7 @@ import type { Claim } from '../domain/fleet/request-rings.ts';
 import type { DeviceDebt } from '../domain/fleet/shared-window.ts';
 import { Batcher } from '../flow/batcher.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import type { DeviceRates } from '../store/device-rates.ts';
-import type { RateDecision } from '../store/rate-decision.ts';
+import type { DeviceRates, RateDecision } from '../store/engine.ts';
 
 export type LimitDevicesOptions = {
   readonly engine: DeviceRates;

@@ -19,11 +19,17 @@ import {
 import { isoTime } from '../contract/iso-time.ts';
 import type { AdoptionStep } from '../contract/resource.ts';
 import type { Signal } from '../contract/rollout-plan.ts';
-import type { DeviceFilter, DevicePurge, FleetLedger, PurgePlace } from '../store/fleet-ledger.ts';
+import type {
+  DeviceFilter,
+  DevicePurge,
+  FleetLedger,
+  PurgePlace,
+  SignalDeviceFilter,
+  ReportedFailure,
+  PlanLedger,
+} from '../store/fleet-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
-import type { SignalDeviceFilter, ReportedFailure, PlanLedger } from '../store/plan-ledger.ts';
-import type { Reach } from '../store/reach.ts';
-import type { ReleaseName } from '../store/release-name.ts';
+import type { Reach, ReleaseName, Actor } from '../store/ledger-terms.ts';
 import { type ActivityBroadcast, LivePlaces, type LiveViewer } from './live-activity.ts';
 import type { Caller } from '../access/api-keys.ts';
 import { foldPlatform } from '../domain/decision/artifact.ts';
@@ -31,7 +37,6 @@ import { foldArch } from '../domain/decision/fold-arch.ts';
 import type { Labels } from '../domain/decision/targeting.ts';
 import { type CheckIn, coalesceCheckIns } from '../domain/fleet/check-in.ts';
 import type { DeviceLabels } from './device-labels.ts';
-import type { Actor } from '../store/ledger-terms.ts';
 import { internContext, internVersion } from '../domain/fleet/check-in-pack.ts';
 import type { NetworkWords } from '../domain/fleet/network-words.ts';
 import { Batcher } from '../flow/batcher.ts';

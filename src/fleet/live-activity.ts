@@ -13,7 +13,7 @@ import {
 } from '../domain/fleet/check-in-pack.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import type { Activity, ActivityStream } from '../store/activity-stream.ts';
+import type { Activity, ActivityStream } from '../store/engine.ts';
 import { type Failure, failUntil } from '../contract/failure.ts';
 
 type LiveWatcher = (activity: LiveActivity) => void;

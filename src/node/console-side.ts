@@ -26,7 +26,7 @@ import { CountMatching } from '../serving/dry-run-effect.ts';
 import type { ExplainDecision } from '../serving/explain-decision.ts';
 import { type Config, consoleUrlOf } from '../settings/settings.ts';
 import type { Ledger } from '../store/ledger.ts';
-import type { LedgerCopies } from '../store/ledger-copies.ts';
+import type { LedgerCopies } from '../store/ledger-identity.ts';
 import type { Secrets } from './secrets.ts';
 import { Accounts } from '../access/accounts.ts';
 import { argon2Hasher, Passwords } from '../access/passwords.ts';

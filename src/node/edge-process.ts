@@ -44,7 +44,7 @@ import type { StoreHealth } from '../observe/store-health.ts';
 import type { Tracing } from '../observe/tracing.ts';
 import { type DirectoryLock, lockDirectory } from '../process/directory-lock.ts';
 import { RememberedChannels } from '../serving/ledger-recovery.ts';
-import type { CheckInJournal } from '../store/check-in-journal.ts';
+import type { CheckInJournal } from '../store/check-in-queue.ts';
 import { type DiskFault, LastGoodFiles } from '../store/disk/last-good-files.ts';
 import type { Engine } from '../store/engine.ts';
 import { createMemoryEngine } from '../store/memory/memory-engine.ts';

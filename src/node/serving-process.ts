@@ -41,7 +41,7 @@ import { guardChanges } from '../serving/guard-changes.ts';
 import type { KnownChannelsPoll } from '../serving/known-channels.ts';
 import type { NodeState, WarmUp } from '../serving/readiness.ts';
 import { type Config, reachableHost } from '../settings/settings.ts';
-import type { ChannelRevision } from '../store/changed.ts';
+import type { ChannelRevision } from '../store/ledger-terms.ts';
 import type { LastGood } from '../store/last-good.ts';
 import type { Ledger } from '../store/ledger.ts';
 import { createMemoryEngine } from '../store/memory/memory-engine.ts';

@@ -17,9 +17,9 @@ import { KnownChannels, KnownChannelsPoll } from '../serving/known-channels.ts';
 import { LedgerRewind } from '../serving/ledger-recovery.ts';
 import { SharedSnapshots } from '../serving/cold-loads.ts';
 import { Admission, RecordedDevices } from '../fleet/admission.ts';
-import { DELETED_REVISION } from '../store/deleted-revision.ts';
+import { DELETED_REVISION } from '../store/label-store.ts';
 import type { Engine } from '../store/engine.ts';
-import type { ServingLedger } from '../store/serving-ledger.ts';
+import type { ServingLedger } from '../store/ledger.ts';
 
 export type Fleet = {
   readonly labels: DeviceLabels;

@@ -28,10 +28,8 @@ import type {
   ListedChannel,
   ListedKey,
 } from '../contract/resource.ts';
-import type { AppChange } from '../store/app-change.ts';
-import type { Changed } from '../store/changed.ts';
+import type { AppChange, Changed, Actor } from '../store/ledger-terms.ts';
 import type { ChannelChange, KeyLimits, Ledger } from '../store/ledger.ts';
-import type { Actor } from '../store/ledger-terms.ts';
 import type { SpreadChange } from './propagate-change.ts';
 import { isoTime } from '../contract/iso-time.ts';
 import type { AuditFilter, ReleaseFilter } from '../store/console-ledger.ts';

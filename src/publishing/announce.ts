@@ -4,8 +4,8 @@ import { isFailure, type LostRight, type Outcome } from '../contract/failure.ts'
 import { LIMIT } from '../contract/limit.ts';
 import { storableText } from '../contract/text.ts';
 import type { LeftAlone, ReleaseHold } from '../domain/release/announcement.ts';
-import type { NewArtifact } from '../store/new-artifact.ts';
-import type { Announced, NewAnnouncement } from '../store/webhook-ledger.ts';
+import type { NewArtifact } from '../store/ledger-terms.ts';
+import type { Announced, NewAnnouncement } from '../store/console-ledger.ts';
 import { isExpected } from './receive-release.ts';
 import { integrationOf, type OpenWebhook } from './webhooks.ts';
 import { type CallBack, type CalledBack, isWithdrawal } from '../domain/release/call-back.ts';

@@ -6,7 +6,7 @@ import { storableText } from '../contract/text.ts';
 import { decodedFileName } from '../domain/decision/artifact-format.ts';
 import { classifyAssets } from '../domain/release/classify-assets.ts';
 import { fileNameFindings } from '../domain/release/file-name-findings.ts';
-import type { NewArtifact } from '../store/new-artifact.ts';
+import type { NewArtifact } from '../store/ledger-terms.ts';
 
 /** File of a release, as its code host announces it. */
 export type AnnouncedAsset = {

@@ -28,8 +28,7 @@ import type { PlanDefinition } from '../domain/rollout/plan-state.ts';
 import type { Catalogs } from '../serving/catalogs.ts';
 import type { MeasureEffect } from '../serving/dry-run-effect.ts';
 import type { Ledger, NewPromotion, NewRelease, PublishObstacle } from '../store/ledger.ts';
-import type { Rehearsal } from '../store/rehearsal.ts';
-import type { ReleaseName } from '../store/release-name.ts';
+import type { Rehearsal, ReleaseName } from '../store/ledger-terms.ts';
 
 export type RehearseDependencies = {
   readonly ledger: Pick<

@@ -8,7 +8,7 @@ import { pause } from '../flow/pause.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { CheckInQueue } from '../store/check-in-queue.ts';
-import type { PlanLedger, PlanToDrive } from '../store/plan-ledger.ts';
+import type { PlanLedger, PlanToDrive } from '../store/fleet-ledger.ts';
 import type { SpreadChange } from './propagate-change.ts';
 
 /** Milliseconds between two turns, unless there is more to do than one turn takes. */

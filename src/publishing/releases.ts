@@ -22,9 +22,8 @@ import type {
   NewPromotion,
   ReleaseFilter,
 } from '../store/ledger.ts';
-import type { ReleaseName } from '../store/release-name.ts';
+import type { ReleaseName, RepeatableCall } from '../store/ledger-terms.ts';
 import type { SpreadChange } from './propagate-change.ts';
-import type { RepeatableCall } from '../store/repeatable-call.ts';
 import type { WithdrawalObstacle } from '../domain/release/withdrawal.ts';
 import type { RolloutPlan } from '../contract/rollout-plan.ts';
 import type { PlanDefinition } from '../domain/rollout/plan-state.ts';

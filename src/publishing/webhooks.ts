@@ -25,7 +25,7 @@ import type {
   WebhookName,
   SecretPlace,
   WebhookLedger,
-} from '../store/webhook-ledger.ts';
+} from '../store/console-ledger.ts';
 import type { SecretBox } from './secret-box.ts';
 
 type WebhooksDependencies = {

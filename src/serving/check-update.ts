@@ -13,7 +13,7 @@ import type { CheckIns } from '../fleet/check-in-buffer.ts';
 import type { DeviceLabels } from '../fleet/device-labels.ts';
 import type { LedgerClock } from '../fleet/ledger-clock.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import type { LabelNote } from '../store/label-notes.ts';
+import type { LabelNote } from '../store/label-store.ts';
 import type { CatalogSlot, PlanDecision, PreparedPlan, CheckQuery } from './catalog-slot.ts';
 import type { Catalogs } from './catalogs.ts';
 import type { FirstOffers } from './first-offers.ts';

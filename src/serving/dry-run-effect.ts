@@ -18,7 +18,7 @@ import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import { TimeSlice } from '../flow/time-slice.ts';
 import type { DeviceSample, SampledDevice, SampleScope } from '../store/fleet-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
-import type { Rehearsal, RehearsedPlace } from '../store/rehearsal.ts';
+import type { Rehearsal, RehearsedPlace } from '../store/ledger-terms.ts';
 import { installableBy } from '../updater/installable-by.ts';
 import { compileInSlices } from './cold-loads.ts';
 import { type RecordedQuestion, recordedQuestion } from './explain-decision.ts';

@@ -4,7 +4,7 @@
 // nothing.
 
 import { Unavailable } from '../contract/unavailable.ts';
-import { FollowersNotAsked, type KnownStates, LedgerBehind } from '../store/known-state.ts';
+import { FollowersNotAsked, type KnownStates, LedgerBehind } from '../store/ledger-terms.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { Catalogs } from './catalogs.ts';
 

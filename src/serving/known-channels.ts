@@ -17,8 +17,13 @@ import { SharedCall } from '../flow/shared-call.ts';
 import { withinTime } from '../flow/within-time.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { RareLog } from '../observe/rare-log.ts';
-import type { ChannelName, ChannelNameList, ChannelNameStore } from '../store/channel-names.ts';
-import type { Announcement, Engine } from '../store/engine.ts';
+import type {
+  ChannelName,
+  ChannelNameList,
+  ChannelNameStore,
+  Announcement,
+  Engine,
+} from '../store/engine.ts';
 import type { LastGood } from '../store/last-good.ts';
 import type { Ledger } from '../store/ledger.ts';
 

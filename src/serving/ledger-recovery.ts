@@ -18,16 +18,19 @@ import {
 } from '../domain/decision/serving-snapshot.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { RareLog } from '../observe/rare-log.ts';
-import type { SnapshotHead } from '../store/engine.ts';
-import type { KnownState } from '../store/known-state.ts';
+import type { SnapshotHead, ChannelNameList, ChannelNameStore } from '../store/engine.ts';
+import type { KnownState } from '../store/ledger-terms.ts';
 import type { LastGood } from '../store/last-good.ts';
 import type { Ledger, SnapshotLookup } from '../store/ledger.ts';
-import type { LedgerReport } from '../store/ledger-identity.ts';
-import type { RememberedChannel, LedgerMemory, RememberedRecord } from '../store/ledger-memory.ts';
+import type {
+  LedgerReport,
+  RememberedChannel,
+  LedgerMemory,
+  RememberedRecord,
+} from '../store/ledger-identity.ts';
 import type { SharedSnapshots } from './cold-loads.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import { pause } from '../flow/pause.ts';
-import type { ChannelNameList, ChannelNameStore } from '../store/channel-names.ts';
 
 type LedgerRewindDependencies = {
   readonly ledger: Pick<Ledger, 'readSnapshot' | 'raiseEpoch' | 'restoreOffers'>;

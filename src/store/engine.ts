@@ -7,13 +7,10 @@
 // time limit (below a second), and never waits for a reconnection. Implementations: memory, redis.
 
 import type { ServingOrder, ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
-import type { ActivityStream } from './activity-stream.ts';
-import type { ChannelNameStore } from './channel-names.ts';
 import type { CheckInQueue } from './check-in-queue.ts';
-import type { DeviceRates } from './device-rates.ts';
-import type { LabelNoteStore } from './label-notes.ts';
-import type { LabelCache } from './label-store.ts';
-import type { CountedRequest } from './rate-decision.ts';
+import type { LabelNoteStore, LabelCache } from './label-store.ts';
+import type { LiveActivity } from '../contract/console-fleet.ts';
+import type { DeviceDebt } from '../domain/fleet/shared-window.ts';
 
 /**
  * Message that a channel serves a new state, or that a release of it was offered for the first time.
@@ -92,3 +89,94 @@ export interface Engine
   /** Releases connections. Safe to call twice. */
   close(): Promise<void>;
 }
+
+// The part of the engine that carries live activity: the check-ins of the present second, for console pages
+// that watch an app. It is lossy by design: activity that no node receives is gone.
+
+/** Check-ins of one app on one node in one interval: their number, and a bounded sample. */
+export type Activity = LiveActivity & { readonly appId: string };
+
+export interface ActivityStream {
+  /** Sends activity to every subscribed node, this one included, at most once. Rejects with `Unavailable`. */
+  shareActivity(activities: readonly Activity[]): Promise<void>;
+
+  /** Receives the activity of all nodes until the engine closes. The listener must not throw. */
+  onActivity(listener: (activities: readonly Activity[]) => void): void;
+}
+
+// Names of all channels: what a node must know to tell a channel that it has not loaded from a name that
+// nobody created, without asking a store about each request.
+
+/** Every name of a channel by which a request may call it. */
+export type ChannelName = {
+  readonly appId: string;
+  readonly appRef: string;
+  readonly channelId: string;
+  readonly channel: string;
+};
+
+export type ChannelNameList = {
+  /** Text that differs from the tag of every other set of channels. */
+  readonly tag: string;
+  readonly channels: readonly ChannelName[];
+  /** Whether these are all; false when there are more than were asked for. */
+  readonly isComplete: boolean;
+};
+
+/**
+ * Names of all channels as the ledger had them last, for a node that starts while the ledger is away. Methods
+ * reject with `Unavailable`, as those of the whole engine.
+ */
+export interface ChannelNameStore {
+  /** Stores the list in place of the stored one, unless that has the same tag. */
+  putChannelNames(list: ChannelNameList): Promise<void>;
+
+  /** Reads the stored list; undefined when there is none, or when its tag is `heldTag`. */
+  getChannelNames(heldTag: string | undefined): Promise<ChannelNameList | undefined>;
+
+  /**
+   * Reads the name of the record that all of the store belongs to, and the list unless its tag is `heldTag`:
+   * also while the store is refused because it belongs to another record than this node's.
+   */
+  readShared(heldTag: string | undefined): Promise<SharedRecord>;
+}
+
+/** What a store tells of the record that it belongs to. */
+export type SharedRecord = {
+  /** Undefined before a node of that record has named it. */
+  readonly record: string | undefined;
+  /** Tag of the list; undefined when there is none. */
+  readonly tag: string | undefined;
+  /** Undefined when there is none, or the caller holds it. */
+  readonly list: ChannelNameList | undefined;
+};
+
+// The part of the engine in which several processes share the rate limit of busy devices. Its method rejects
+// with `Unavailable` when the engine does not answer.
+
+export interface DeviceRates {
+  /**
+   * Handles each debt, in order: records the owed requests, unless they were reported before, then decides
+   * the request by the rule of `settleDebt` with the device limit and the rate window. Atomic per device, in
+   * one round trip. The engine's clock is used, so that processes whose clocks differ share one window. A
+   * device's state expires one window after its last request.
+   */
+  settleDevices(debts: readonly DeviceDebt[]): Promise<readonly RateDecision[]>;
+}
+
+// Answer of a rate window.
+
+/** Answer of a rate window to a request: whether it is allowed, and else when one would be. */
+export type RateDecision = {
+  readonly isAllowed: boolean;
+  /** Milliseconds until a request would be allowed; 0 when this one was. */
+  readonly waitMs: number;
+};
+
+/** Answer that also says how full the window is. */
+export type CountedRequest = RateDecision & {
+  /** Number of requests that would be allowed now, after this one. */
+  readonly remaining: number;
+  /** Milliseconds until the window has room for one more; `waitMs` when this request was not allowed. */
+  readonly leaveMs: number;
+};

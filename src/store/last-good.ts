@@ -2,7 +2,7 @@
 // the ledger nor the engine answers. They are never used while a store answers.
 
 import type { ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
-import type { ChannelName } from './channel-names.ts';
+import type { ChannelName } from './engine.ts';
 
 export interface LastGood {
   /**

@@ -36,21 +36,21 @@ import type { Served, Serving } from '../domain/release/serving-change.ts';
 import type { WithdrawalObstacle } from '../domain/release/withdrawal.ts';
 import type { PlanDefinition } from '../domain/rollout/plan-state.ts';
 import type { AccountLedger } from './account-ledger.ts';
-import type { AppChange } from './app-change.ts';
-import type { Changed } from './changed.ts';
-import type { ChannelNameList } from './channel-names.ts';
-import type { AuditFilter, ConsoleLedger } from './console-ledger.ts';
-import type { EdgeLedger } from './edge-ledger.ts';
-import type { FleetLedger } from './fleet-ledger.ts';
-import type { KnownStates } from './known-state.ts';
-import type { Actor } from './ledger-terms.ts';
-import type { NewArtifact } from './new-artifact.ts';
-import type { PlanLedger } from './plan-ledger.ts';
-import type { Reach } from './reach.ts';
-import type { HeldSnapshot, Rehearsal } from './rehearsal.ts';
-import type { ReleaseName } from './release-name.ts';
-import type { RepeatableCall } from './repeatable-call.ts';
-import type { WebhookLedger } from './webhook-ledger.ts';
+import type {
+  AppChange,
+  Changed,
+  KnownStates,
+  Actor,
+  NewArtifact,
+  Reach,
+  HeldSnapshot,
+  Rehearsal,
+  ReleaseName,
+  RepeatableCall,
+} from './ledger-terms.ts';
+import type { ChannelNameList } from './engine.ts';
+import type { AuditFilter, ConsoleLedger, EdgeLedger, WebhookLedger } from './console-ledger.ts';
+import type { FleetLedger, PlanLedger } from './fleet-ledger.ts';
 
 export type NewRelease = {
   readonly app: string;
@@ -397,3 +397,30 @@ export interface Ledger
   /** Waits for running statements, then closes all connections. Safe to call twice. */
   close(): Promise<void>;
 }
+
+// The part of the ledger that answering devices needs: what channels serve, first offers, labels, and the
+// record of check-ins. Everything else is for publishers and people.
+
+/** Ledger as far as serving needs it. */
+export type ServingLedger = Pick<
+  Ledger,
+  // What channels serve.
+  | 'listChannelNames'
+  | 'readRevisions'
+  | 'readSnapshot'
+  | 'recordFirstOffer'
+  // What is done when the record went back.
+  | 'confirm'
+  | 'raiseEpoch'
+  | 'restoreOffers'
+  // Devices: their time, their labels and their check-ins.
+  | 'readTime'
+  | 'readLabels'
+  | 'readLabelChanges'
+  | 'recordCheckIns'
+  | 'recordAwaited'
+  | 'recordChecks'
+  // The store itself.
+  | 'isReachable'
+  | 'close'
+>;

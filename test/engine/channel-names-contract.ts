@@ -1,7 +1,7 @@
 // Rules of the names of channels that an engine keeps, run unchanged on every implementation.
 
 import { expect } from 'vitest';
-import type { ChannelNameList } from '../../src/store/channel-names.ts';
+import type { ChannelNameList } from '../../src/store/engine.ts';
 import type { EnginesUnderTest, Rule } from './engines-under-test.ts';
 
 function listOf(tag: string, count: number): ChannelNameList {

@@ -4,7 +4,7 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { createMemoryEngine } from '../../src/store/memory/memory-engine.ts';
-import { CHECK_IN_STREAMS } from '../../src/store/redis/check-in-streams.ts';
+import { CHECK_IN_STREAMS } from '../../src/store/redis/redis-check-ins.ts';
 import { createRedisEngine } from '../../src/store/redis/redis-engine.ts';
 import { eventually } from '../support/eventually.ts';
 import { IS_WHOLE_MATRIX } from '../support/matrix.ts';

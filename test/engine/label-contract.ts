@@ -3,8 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { LABEL_NOTE_KEYS_MAX } from '../../src/store/label-notes.ts';
-import type { LabelPosition } from '../../src/store/label-store.ts';
+import { LABEL_NOTE_KEYS_MAX, type LabelPosition } from '../../src/store/label-store.ts';
 import { eventually } from '../support/eventually.ts';
 import type { EnginesUnderTest, Rule } from './engines-under-test.ts';
 import { confirmed, HOSTILE_TEXTS, storedLabelsOf } from './fleet-sample.ts';

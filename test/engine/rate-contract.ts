@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import { LIMIT } from '../../src/contract/limit.ts';
 import type { DeviceDebt } from '../../src/domain/fleet/shared-window.ts';
-import type { RateDecision } from '../../src/store/rate-decision.ts';
+import type { RateDecision } from '../../src/store/engine.ts';
 import type { EnginesUnderTest, Rule } from './engines-under-test.ts';
 
 const MINUTE_MS = 60_000;

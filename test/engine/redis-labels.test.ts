@@ -2,7 +2,7 @@
 
 import { createRequire } from 'node:module';
 import { describe, expect, it } from 'vitest';
-import { LABEL_NOTE_LIFETIME_MS } from '../../src/store/label-notes.ts';
+import { LABEL_NOTE_LIFETIME_MS } from '../../src/store/label-store.ts';
 import { keys } from '../support/redis-keys.ts';
 import { findRedis } from '../support/redis-server.ts';
 import { confirmed, HOSTILE_TEXTS, storedLabelsOf } from './fleet-sample.ts';

@@ -14,7 +14,7 @@ import { Redis } from 'ioredis';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { type CheckIn, coalesceCheckIns } from '../../src/domain/fleet/check-in.ts';
-import { SCRIPTS } from '../../src/store/redis/script.ts';
+import { SCRIPTS } from '../../src/store/redis/commands.ts';
 import { acceptedIn } from '../support/appended-check-ins.ts';
 import { describeOnRealStores } from '../support/backend.ts';
 import { eventually, sleep } from '../support/eventually.ts';

@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest';
 import { fail, isFailure } from '../../src/contract/failure.ts';
 import type { ServingSnapshot } from '../../src/domain/decision/serving-snapshot.ts';
-import { FollowersNotAsked, type KnownState, LedgerBehind } from '../../src/store/known-state.ts';
+import { FollowersNotAsked, type KnownState, LedgerBehind } from '../../src/store/ledger-terms.ts';
 import {
   createTenant,
   expectValue,

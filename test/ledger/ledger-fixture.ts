@@ -10,11 +10,13 @@ import {
 } from '../../src/contract/failure.ts';
 import type { Release, ServingState } from '../../src/contract/resource.ts';
 import type { ServingSnapshot } from '../../src/domain/decision/serving-snapshot.ts';
-import type { Serving, ServingChange } from '../../src/domain/release/serving-change.ts';
-import { applyServingChange } from '../../src/domain/release/serving-change.ts';
-import type { Changed } from '../../src/store/changed.ts';
+import {
+  type Serving,
+  type ServingChange,
+  applyServingChange,
+} from '../../src/domain/release/serving-change.ts';
+import type { Changed, Actor } from '../../src/store/ledger-terms.ts';
 import type { Ledger, NewRelease } from '../../src/store/ledger.ts';
-import type { Actor } from '../../src/store/ledger-terms.ts';
 
 export const OPERATOR: Actor = { kind: 'admin-token' };
 /** Names that nothing has: of the usual form, and such as break statements. */

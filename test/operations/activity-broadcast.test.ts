@@ -7,7 +7,7 @@ import { Unavailable } from '../../src/contract/unavailable.ts';
 import { ActivityBroadcast } from '../../src/fleet/live-activity.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
-import type { Activity, ActivityStream } from '../../src/store/activity-stream.ts';
+import type { Activity, ActivityStream } from '../../src/store/engine.ts';
 import { createMemoryEngine } from '../../src/store/memory/memory-engine.ts';
 import { checkInOf } from '../engine/fleet-sample.ts';
 

@@ -5,7 +5,7 @@ import { createBearerSecret } from '../../src/access/api-keys.ts';
 import { fail } from '../../src/contract/failure.ts';
 import { Unavailable } from '../../src/contract/unavailable.ts';
 import { AuthenticateEdge } from '../../src/edge/server/edge-tokens.ts';
-import type { StoredEdgeToken } from '../../src/store/edge-ledger.ts';
+import type { StoredEdgeToken } from '../../src/store/console-ledger.ts';
 
 const SECOND_MS = 1000;
 const HOUR_MS = 3_600_000;

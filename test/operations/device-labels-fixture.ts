@@ -10,8 +10,12 @@ import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import type { Engine } from '../../src/store/engine.ts';
 import type { LabelChanges, RecordedLabels } from '../../src/store/fleet-ledger.ts';
-import type { LabelNoteStore } from '../../src/store/label-notes.ts';
-import type { DeviceName, LabelNews, StoredLabels } from '../../src/store/label-store.ts';
+import type {
+  LabelNoteStore,
+  DeviceName,
+  LabelNews,
+  StoredLabels,
+} from '../../src/store/label-store.ts';
 import { createMemoryEngine } from '../../src/store/memory/memory-engine.ts';
 import { checkInOf } from '../engine/fleet-sample.ts';
 import { guarded, type Watch } from '../support/guarded.ts';

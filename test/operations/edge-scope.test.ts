@@ -3,7 +3,7 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { Unavailable } from '../../src/contract/unavailable.ts';
 import { EdgeIndex } from '../../src/edge/server/edge-index.ts';
-import type { ChannelState, ChannelStates } from '../../src/store/edge-ledger.ts';
+import type { ChannelState, ChannelStates } from '../../src/store/console-ledger.ts';
 
 afterEach(() => {
   vi.useRealTimers();

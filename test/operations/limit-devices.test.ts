@@ -9,7 +9,7 @@ import { MUST_SETTLE } from '../../src/domain/fleet/device-windows.ts';
 import type { DeviceDebt } from '../../src/domain/fleet/shared-window.ts';
 import { LimitDevices, refusalOf } from '../../src/fleet/device-limit.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
-import type { DeviceRates } from '../../src/store/device-rates.ts';
+import type { DeviceRates } from '../../src/store/engine.ts';
 import { createMemoryEngine } from '../../src/store/memory/memory-engine.ts';
 import { engineAway } from './serving-node.ts';
 

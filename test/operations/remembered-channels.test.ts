@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import { Unavailable } from '../../src/contract/unavailable.ts';
 import { RememberedChannels } from '../../src/serving/ledger-recovery.ts';
-import type { ChannelNameList, SharedRecord } from '../../src/store/channel-names.ts';
+import type { ChannelNameList, SharedRecord } from '../../src/store/engine.ts';
 
 const STATE = { epoch: 3, revision: 1 };
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { fail } from '../../src/contract/failure.ts';
 import { ResealSecrets } from '../../src/publishing/webhooks.ts';
 import { SecretBox } from '../../src/publishing/secret-box.ts';
-import type { ResealedSecret, SecretPlace } from '../../src/store/webhook-ledger.ts';
+import type { ResealedSecret, SecretPlace } from '../../src/store/console-ledger.ts';
 
 const former = new SecretBox(['the key before']);
 const both = new SecretBox(['the new key', 'the key before']);

@@ -4,7 +4,7 @@
 import { expect, it } from 'vitest';
 import { tagLabels } from '../../src/domain/fleet/labels.ts';
 import { NOT_RECORDED, StoredLabelMemory } from '../../src/fleet/label-memory.ts';
-import { DELETED_REVISION, NOTED_REVISION } from '../../src/store/deleted-revision.ts';
+import { DELETED_REVISION, NOTED_REVISION } from '../../src/store/label-store.ts';
 
 const TTL_MS = 600_000;
 const DEVICE = { appId: 'app_1', deviceId: 'device-1' };

@@ -4,7 +4,7 @@ import { afterEach, expect, it, vi } from 'vitest';
 import { fail, failUntil } from '../../src/contract/failure.ts';
 import { CatalogSlot, PlanBudget } from '../../src/serving/catalog-slot.ts';
 import { WarmUp } from '../../src/serving/readiness.ts';
-import type { ChannelName } from '../../src/store/channel-names.ts';
+import type { ChannelName } from '../../src/store/engine.ts';
 import { channelAt, settle } from './serving-node.ts';
 
 /** Longest time that loading keeps a node from being ready, and loads at a time. */

@@ -4,8 +4,8 @@
 import { expect, it } from 'vitest';
 import type { ServingSnapshot } from '../../src/domain/decision/serving-snapshot.ts';
 import { assembleSnapshot } from '../../src/store/snapshot/assemble-snapshot.ts';
-import { releaseText } from '../../src/store/snapshot/release-text.ts';
 import {
+  releaseText,
   indexText,
   parseIndex,
   type SnapshotIndex,

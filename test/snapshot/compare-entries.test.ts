@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { compareEntries } from '../../src/store/snapshot/compare-entries.ts';
+import { compareEntries } from '../../src/store/snapshot/assemble-snapshot.ts';
 
 it.each([
   ['nothing with nothing', '', '', 0, 0, ''],

@@ -1,7 +1,7 @@
 // Tests that a release is read as it was written, and that nothing else is taken for one.
 
 import { expect, it } from 'vitest';
-import { parseReleaseText, releaseText } from '../../src/store/snapshot/release-text.ts';
+import { parseReleaseText, releaseText } from '../../src/store/snapshot/snapshot-index.ts';
 import { release } from '../domain/sample.ts';
 
 const {

@@ -8,8 +8,8 @@ import {
   type ServingOrder,
   type ServingSnapshot,
 } from '../../src/domain/decision/serving-snapshot.ts';
-import type { ChannelRevision } from '../../src/store/changed.ts';
-import type { ChannelNameList } from '../../src/store/channel-names.ts';
+import type { ChannelRevision } from '../../src/store/ledger-terms.ts';
+import type { ChannelNameList } from '../../src/store/engine.ts';
 import type {
   Ledger,
   PresentRevisions,

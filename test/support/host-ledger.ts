@@ -15,9 +15,8 @@ import {
   joinEvents,
 } from '../../src/domain/release/host-release.ts';
 import type { Ledger } from '../../src/store/ledger.ts';
-import type { NewArtifact } from '../../src/store/new-artifact.ts';
-import type { ReleaseName } from '../../src/store/release-name.ts';
-import type { Announced, WebhookLedger } from '../../src/store/webhook-ledger.ts';
+import type { NewArtifact, ReleaseName } from '../../src/store/ledger-terms.ts';
+import type { Announced, WebhookLedger } from '../../src/store/console-ledger.ts';
 
 type Standing = StandingRelease<NewArtifact>;
 type Memory = HostMemory<NewArtifact>;

@@ -1,8 +1,11 @@
 // Memory and report of ledgers that tests open: nothing is remembered unless a test says so, and what the
 // ledger reports is kept.
 
-import type { LedgerReport } from '../../src/store/ledger-identity.ts';
-import type { LedgerMemory, RememberedChannel } from '../../src/store/ledger-memory.ts';
+import type {
+  LedgerReport,
+  LedgerMemory,
+  RememberedChannel,
+} from '../../src/store/ledger-identity.ts';
 
 /**
  * What lives on outside of a ledger, all of it in the engine; a test changes it at any time. `ownRecord` is

@@ -11,8 +11,7 @@ import {
   type UpstreamCall,
 } from '../../src/edge/upstream-client.ts';
 import { UpstreamLedger } from '../../src/edge/upstream-ledger.ts';
-import { releaseText } from '../../src/store/snapshot/release-text.ts';
-import { indexText, writeIndex } from '../../src/store/snapshot/snapshot-index.ts';
+import { releaseText, indexText, writeIndex } from '../../src/store/snapshot/snapshot-index.ts';
 
 const DEVICE = { appId: 'app_1', deviceId: 'd' };
 

@@ -15,7 +15,7 @@ import type {
   ChannelStates,
   EdgeLedger,
   EdgeScope,
-} from '../../store/edge-ledger.ts';
+} from '../../store/console-ledger.ts';
 import type { Announcement, Engine } from '../../store/engine.ts';
 
 /** Maximum number of channels in an index, about 100 bytes each. */

@@ -12,7 +12,7 @@ import type {
   RevokedEdgeToken,
 } from '../../contract/edge-token.ts';
 import { fail, isFailure, type LostRight, type Outcome } from '../../contract/failure.ts';
-import type { EdgeLedger, EdgeScope, StoredEdgeToken } from '../../store/edge-ledger.ts';
+import type { EdgeLedger, EdgeScope, StoredEdgeToken } from '../../store/console-ledger.ts';
 import type { Actor } from '../../store/ledger-terms.ts';
 import { LRUCache } from 'lru-cache';
 import { Unavailable } from '../../contract/unavailable.ts';

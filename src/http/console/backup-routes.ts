@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { fail } from '../../contract/failure.ts';
-import type { LedgerCopies } from '../../store/ledger-copies.ts';
+import type { LedgerCopies } from '../../store/ledger-identity.ts';
 import type { Route } from '../router.ts';
 import type { ConsoleRoutes } from './console-route.ts';
 

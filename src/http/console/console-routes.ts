@@ -8,7 +8,7 @@ import type { ViewFleet, PurgeDevices } from '../../fleet/fleet-views.ts';
 import type { ResealSecrets, Webhooks } from '../../publishing/webhooks.ts';
 import type { ExplainDecision } from '../../serving/explain-decision.ts';
 import type { Ledger } from '../../store/ledger.ts';
-import type { LedgerCopies } from '../../store/ledger-copies.ts';
+import type { LedgerCopies } from '../../store/ledger-identity.ts';
 import type { Route } from '../router.ts';
 import {
   type AccountDependencies,

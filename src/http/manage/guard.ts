@@ -8,14 +8,13 @@ import { LIMIT } from '../../contract/limit.ts';
 import { refuseRight } from '../../contract/refuse-right.ts';
 import type { KeyRight } from '../../contract/resource.ts';
 import type { Metrics } from '../../observe/metrics.ts';
-import type { Engine } from '../../store/engine.ts';
-import type { CountedRequest } from '../../store/rate-decision.ts';
+import type { Engine, CountedRequest } from '../../store/engine.ts';
 import { bearerToken, type Exchange, type Handler, type BodyFailureKind } from '../exchange.ts';
 import { clientAddress } from '../client-address.ts';
 import { failureReply, type HeaderPair, type Reply } from '../reply.ts';
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { RepeatableCall } from '../../store/repeatable-call.ts';
+import type { RepeatableCall } from '../../store/ledger-terms.ts';
 import { textField } from '../shape/field.ts';
 import { parseShape } from '../shape/parse-shape.ts';
 

@@ -37,7 +37,7 @@ import type { Artifact } from '../../contract/resource.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
 import type { ServingChange } from '../../domain/release/serving-change.ts';
 import type { NewPromotion, NewRelease, ReleaseFilter } from '../../store/ledger.ts';
-import type { ReleaseName } from '../../store/release-name.ts';
+import type { ReleaseName } from '../../store/ledger-terms.ts';
 import { parseShape } from './parse-shape.ts';
 import { isStorable } from '../../contract/text.ts';
 

@@ -30,7 +30,7 @@ import {
   type Webhooks,
 } from '../../publishing/webhooks.ts';
 import type { Ledger } from '../../store/ledger.ts';
-import type { NewDelivery } from '../../store/webhook-ledger.ts';
+import type { NewDelivery } from '../../store/console-ledger.ts';
 import type { BodyFailureKind, Exchange } from '../exchange.ts';
 import { failureReply, jsonReply, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';

@@ -2,7 +2,7 @@
 // release. A release is written once; those that no index names any more are removed. Every file is sealed,
 // so that damage shows.
 
-import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, stat, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { EditionFinder } from '../../domain/decision/edition-finder.ts';
 import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
@@ -12,15 +12,14 @@ import {
   MalformedIndex,
   MalformedRelease,
 } from '../snapshot/assemble-snapshot.ts';
-import { releaseText } from '../snapshot/release-text.ts';
 import {
+  releaseText,
   indexText,
   parseIndex,
   type SnapshotIndex,
   writeIndex,
 } from '../snapshot/snapshot-index.ts';
-import { FOLDER_MODE, replaceFile } from './replace-file.ts';
-import { openSealedFile, sealFile } from './seal-file.ts';
+import { createHash } from 'node:crypto';
 
 /** What a process wrote to a folder last. */
 export type WrittenFolder = {
@@ -211,3 +210,58 @@ async function writeSealed(path: string, content: string): Promise<void> {
     throw new FileFault(path, error);
   }
 }
+
+// Form of the files that a node keeps on its disk: a line with the format and the checksum of what follows,
+// then the content. A file that was cut off, damaged or changed by hand is recognised and not believed.
+
+/** Returns the text of a file with this content. */
+export function sealFile(format: number, content: string): string {
+  return `${JSON.stringify({ format, sha256: checksumOf(content) })}\n${content}`;
+}
+
+/**
+ * Returns the content of a file; undefined when the file has another format. Throws when the file is damaged:
+ * its first line is no head, or its content is not the one that was written.
+ */
+function openSealedFile(format: number, text: string): string | undefined {
+  const end = text.indexOf('\n');
+  const head = readHead(end === -1 ? text : text.slice(0, end));
+  if (head.format !== format) return undefined;
+  const content = text.slice(end + 1);
+  if (end === -1 || head.sha256 !== checksumOf(content)) {
+    throw new Error('the content does not have the checksum that the file names');
+  }
+  return content;
+}
+
+type Head = { readonly format?: unknown; readonly sha256?: unknown };
+
+function readHead(line: string): Head {
+  const head: unknown = JSON.parse(line);
+  if (typeof head !== 'object' || head === null || !('format' in head)) {
+    throw new Error('the file names no format');
+  }
+  return head;
+}
+
+function checksumOf(content: string): string {
+  return createHash('sha256').update(content).digest('hex');
+}
+
+// Files that are replaced as a whole, and whom they are for.
+
+/**
+ * Writes a file beside the one that it replaces, and renames it: a reader finds the old one or the new one.
+ * Only one process writes to a folder, so a draft that a crash left behind is overwritten.
+ */
+export async function replaceFile(path: string, content: string): Promise<void> {
+  const draft = `${path}.draft`;
+  await writeFile(draft, content, { mode: FILE_MODE });
+  await rename(draft, path);
+}
+
+/** Mode of every folder: its owner may use it, and nobody else. */
+export const FOLDER_MODE = 0o700;
+
+/** Mode of every file, likewise. */
+export const FILE_MODE = 0o600;

@@ -13,11 +13,17 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
-import type { ChannelName } from '../channel-names.ts';
+import type { ChannelName } from '../engine.ts';
 import type { LastGood } from '../last-good.ts';
 import { compareIndexes } from '../snapshot/snapshot-index.ts';
-import { ChannelFiles, FileFault, type StoredIndex, type WrittenFolder } from './channel-files.ts';
-import { FOLDER_MODE, replaceFile } from './replace-file.ts';
+import {
+  ChannelFiles,
+  FileFault,
+  type StoredIndex,
+  type WrittenFolder,
+  FOLDER_MODE,
+  replaceFile,
+} from './channel-files.ts';
 
 const WAITING_MAX = 10_000;
 const RETRY_MS = 2000;

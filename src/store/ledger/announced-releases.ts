@@ -15,16 +15,13 @@ import {
   joinEvents,
   type KnownHostRelease,
 } from '../../domain/release/host-release.ts';
-import type { Changed } from '../changed.ts';
-import type { KnownStates } from '../known-state.ts';
-import type { Actor } from '../ledger-terms.ts';
-import type { NewArtifact } from '../new-artifact.ts';
+import type { Changed, KnownStates, Actor, NewArtifact, ReleaseName } from '../ledger-terms.ts';
 import type {
   Announced,
   AnnouncementObstacle,
   NewAnnouncement,
   NewCallBack,
-} from '../webhook-ledger.ts';
+} from '../console-ledger.ts';
 import { type ActorSql, atomically } from './atomically.ts';
 import type { Database, Sql } from './database.ts';
 import { followPlan } from './plan-rows.ts';
@@ -35,7 +32,6 @@ import { refuseArchived } from './lookups.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { columns, msOf, ALL_ARTIFACTS_JSON, jsonObject } from './columns.ts';
 import { type CalledBack, rememberCallBack, takeCallBack } from '../../domain/release/call-back.ts';
-import type { ReleaseName } from '../release-name.ts';
 import { readTime } from './check-ins.ts';
 
 type Answer = Outcome<Changed<Announced>, AnnouncementObstacle>;

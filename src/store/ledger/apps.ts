@@ -14,15 +14,19 @@ import { isoText, conditionsText, newId, columns } from './columns.ts';
 import { type AppTotal, countSeenByApp } from './fleet-counts.ts';
 import type { Sql, Database } from './database.ts';
 import { fail, type LostRight, type Outcome, isFailure } from '../../contract/failure.ts';
-import type { Changed, ChannelRevision } from '../changed.ts';
-import type { Actor } from '../ledger-terms.ts';
+import {
+  type Changed,
+  type ChannelRevision,
+  type Actor,
+  type AppChange,
+  type Reach,
+  reachValues,
+} from '../ledger-terms.ts';
 import { atomically } from './atomically.ts';
 import { insertAudit, organizationExists } from './audit.ts';
 import { insertChannel } from './channels.ts';
-import type { AppChange } from '../app-change.ts';
 import { findApp, findChannel } from './lookups.ts';
 import { isStorable, storableText } from '../../contract/text.ts';
-import { type Reach, reachValues } from '../reach.ts';
 
 type Row = AppTotal & AppState & { readonly channels: string };
 type ListedChannel = { readonly name: string; readonly releases: readonly ListedRelease[] };

@@ -8,25 +8,26 @@ import {
   type Failure,
 } from '../../contract/failure.ts';
 import type { Channel, ListedChannel } from '../../contract/resource.ts';
-import type { Changed, ChannelRevision } from '../changed.ts';
 import {
+  type Changed,
+  type ChannelRevision,
   type KnownStates,
   FollowersNotAsked,
   type KnownState,
   LedgerBehind,
-} from '../known-state.ts';
+  type Actor,
+  type Reach,
+} from '../ledger-terms.ts';
 import type { ChannelChange, PresentRevisions } from '../ledger.ts';
-import type { Actor } from '../ledger-terms.ts';
 import { atomically, type ActorSql } from './atomically.ts';
 import { type ChannelPolicy, POLICY_COLUMNS, newId } from './columns.ts';
 import type { Database, Sql } from './database.ts';
 import { findChannel, findApp, type FoundApp, refuseArchived } from './lookups.ts';
 import { isStorable } from '../../contract/text.ts';
 import { compareServing, type ServingOrder } from '../../domain/decision/serving-snapshot.ts';
-import type { Reach } from '../reach.ts';
 import { insertAudit, type NewAuditEntry } from './audit.ts';
-import type { ChannelName, ChannelNameList } from '../channel-names.ts';
-import type { ChannelState, ChannelStates } from '../edge-ledger.ts';
+import type { ChannelName, ChannelNameList } from '../engine.ts';
+import type { ChannelState, ChannelStates } from '../console-ledger.ts';
 
 type Refusal = 'unknownApp' | 'unknownChannel' | 'followsInCircle';
 

@@ -13,7 +13,7 @@ import type {
   Release,
   Webhook,
 } from '../../contract/resource.ts';
-import type { NewArtifact } from '../new-artifact.ts';
+import type { NewArtifact } from '../ledger-terms.ts';
 import { NO_CONDITIONS } from '../../domain/decision/is-targeted.ts';
 import { randomBytes } from 'node:crypto';
 

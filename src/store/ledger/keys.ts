@@ -19,10 +19,9 @@ import { findApp } from './lookups.ts';
 import { newId, isoText, columns } from './columns.ts';
 import { isStorable } from '../../contract/text.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import type { KeyUse } from '../console-ledger.ts';
+import type { KeyUse, NewEdgeToken, StoredEdgeToken, EdgeScope } from '../console-ledger.ts';
 import type { RevokedKey } from '../../contract/console.ts';
 import type { ListedEdgeToken, RevokedEdgeToken } from '../../contract/edge-token.ts';
-import type { NewEdgeToken, StoredEdgeToken, EdgeScope } from '../edge-ledger.ts';
 
 /**
  * Stores the key and the audit entry in one transaction. A prefix that exists already is no

@@ -2,7 +2,7 @@
 
 import { type Failure, fail } from '../../contract/failure.ts';
 import { isStorable } from '../../contract/text.ts';
-import { type Reach, reachValues } from '../reach.ts';
+import { type Reach, reachValues } from '../ledger-terms.ts';
 import type { Sql } from './database.ts';
 import type { Channel } from '../../contract/resource.ts';
 import { POLICY_COLUMNS } from './columns.ts';

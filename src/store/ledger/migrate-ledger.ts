@@ -1,6 +1,6 @@
 // Migration of the ledger as a step of its own, for operators who want it apart from a start.
 
-import type { LedgerMemory } from '../ledger-memory.ts';
+import type { LedgerMemory } from '../ledger-identity.ts';
 import type { Database } from './database.ts';
 import { countRemembered, examineRecord } from './examine-record.ts';
 import { migrate, type SchemaChange } from './migrate.ts';

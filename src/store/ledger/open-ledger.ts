@@ -3,8 +3,7 @@
 
 import { join } from 'node:path';
 import type { Ledger } from '../ledger.ts';
-import type { LedgerReport } from '../ledger-identity.ts';
-import type { LedgerMemory, RememberedChannel } from '../ledger-memory.ts';
+import type { LedgerReport, LedgerMemory, RememberedChannel } from '../ledger-identity.ts';
 import type { Database } from './database.ts';
 import type { DeviceKeeping } from './check-ins.ts';
 import { countRemembered } from './examine-record.ts';

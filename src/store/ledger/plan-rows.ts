@@ -21,8 +21,7 @@ import {
 import type { LockedChannel } from './channels.ts';
 import { type Failure, fail, isFailure, type UnknownRelease } from '../../contract/failure.ts';
 import { isStorable } from '../../contract/text.ts';
-import type { Reach } from '../reach.ts';
-import type { ReleaseName } from '../release-name.ts';
+import type { Reach, ReleaseName } from '../ledger-terms.ts';
 import { findChannel, type FoundApp, findApp } from './lookups.ts';
 
 /** Plan as it is stored. */

@@ -5,7 +5,7 @@ import { type Health, SIGNALS } from '../../contract/rollout-plan.ts';
 import { isStorable } from '../../contract/text.ts';
 import { isOpen } from '../../domain/rollout/plan-state.ts';
 import type { NewPromotion } from '../ledger.ts';
-import type { NewArtifact } from '../new-artifact.ts';
+import type { NewArtifact } from '../ledger-terms.ts';
 import { ALL_ARTIFACTS_JSON } from './columns.ts';
 import type { Sql } from './database.ts';
 import { findChannel } from './lookups.ts';

@@ -11,13 +11,17 @@ import {
 import type { Release, ServingState } from '../../contract/resource.ts';
 import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
 import type { Served, Serving } from '../../domain/release/serving-change.ts';
-import type { Changed } from '../changed.ts';
-import type { KnownStates } from '../known-state.ts';
+import type {
+  Changed,
+  KnownStates,
+  Actor,
+  Reach,
+  HeldSnapshot,
+  Rehearsal,
+  RehearsedPlace,
+  ReleaseName,
+} from '../ledger-terms.ts';
 import type { NewPromotion, NewRelease, PublishObstacle } from '../ledger.ts';
-import type { Actor } from '../ledger-terms.ts';
-import type { Reach } from '../reach.ts';
-import type { HeldSnapshot, Rehearsal, RehearsedPlace } from '../rehearsal.ts';
-import type { ReleaseName } from '../release-name.ts';
 import { type ActorSql, rehearse } from './atomically.ts';
 import type { Database, Sql } from './database.ts';
 import { type LockedChannel, lockChannel } from './channels.ts';

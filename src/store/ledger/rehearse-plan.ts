@@ -10,11 +10,8 @@ import {
 import type { Serving } from '../../domain/release/serving-change.ts';
 import type { PlanDefinition } from '../../domain/rollout/plan-state.ts';
 import { newPlan } from '../../domain/rollout/steer-plan.ts';
-import type { Actor } from '../ledger-terms.ts';
-import type { RehearsedDefinition } from '../plan-ledger.ts';
-import type { Reach } from '../reach.ts';
-import type { Rehearsal } from '../rehearsal.ts';
-import type { ReleaseName } from '../release-name.ts';
+import type { Actor, Reach, Rehearsal, ReleaseName } from '../ledger-terms.ts';
+import type { RehearsedDefinition } from '../fleet-ledger.ts';
 import { type ActorSql, rehearse } from './atomically.ts';
 import { countKnown } from './count-known.ts';
 import type { Database } from './database.ts';

@@ -8,12 +8,17 @@ import {
   type Outcome,
   type UnknownRelease,
 } from '../../contract/failure.ts';
-import type { ChannelRevision, Changed } from '../changed.ts';
-import type { KnownStates } from '../known-state.ts';
+import type {
+  ChannelRevision,
+  Changed,
+  KnownStates,
+  Actor,
+  Reach,
+  RepeatableCall,
+  ReleaseName,
+  NewArtifact,
+} from '../ledger-terms.ts';
 import type { NewRelease, Published, PublishObstacle, NewPromotion } from '../ledger.ts';
-import type { Actor } from '../ledger-terms.ts';
-import type { Reach } from '../reach.ts';
-import type { RepeatableCall } from '../repeatable-call.ts';
 import { type ActorSql, atomically } from './atomically.ts';
 import type { Database, Sql } from './database.ts';
 import { type LockedChannel, lockChannel, recordChannelChange } from './channels.ts';
@@ -30,9 +35,7 @@ import type {
 } from '../../contract/resource.ts';
 import { isStorable } from '../../contract/text.ts';
 import { obstacleToWithdrawal, type WithdrawalObstacle } from '../../domain/release/withdrawal.ts';
-import type { ReleaseName } from '../release-name.ts';
 import { endPlan } from './plan-rows.ts';
-import type { NewArtifact } from '../new-artifact.ts';
 import { LIMIT } from '../../contract/limit.ts';
 
 /** What a publishing transaction does beside publishing. */

@@ -15,11 +15,7 @@ import {
   isOpen,
 } from '../../domain/rollout/plan-state.ts';
 import { newPlan, steerPlan as steered } from '../../domain/rollout/steer-plan.ts';
-import type { Changed } from '../changed.ts';
-import type { KnownStates } from '../known-state.ts';
-import type { Actor } from '../ledger-terms.ts';
-import type { Reach } from '../reach.ts';
-import type { ReleaseName } from '../release-name.ts';
+import type { Changed, KnownStates, Actor, Reach, ReleaseName } from '../ledger-terms.ts';
 import { type ActorSql, atomically } from './atomically.ts';
 import { countKnown } from './count-known.ts';
 import type { Database, Sql } from './database.ts';
@@ -47,7 +43,7 @@ import {
   type PlanAct,
   type PlanEvidence,
 } from '../../domain/rollout/drive-plan.ts';
-import type { PlanToDrive } from '../plan-ledger.ts';
+import type { PlanToDrive } from '../fleet-ledger.ts';
 import { compileNothing, withoutCompiling } from './without-compiling.ts';
 import { judgeHealth } from '../../domain/rollout/judge-health.ts';
 import type { SignalCounts } from '../../domain/rollout/signal-counts.ts';

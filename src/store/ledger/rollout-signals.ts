@@ -4,9 +4,8 @@ import type { DevicePage } from '../../contract/console-fleet.ts';
 import { isFailure, type Outcome, type UnknownRelease } from '../../contract/failure.ts';
 import type { Signal, PlanGuards } from '../../contract/rollout-plan.ts';
 import { storableText } from '../../contract/text.ts';
-import type { SignalDeviceFilter, ReportedFailure } from '../plan-ledger.ts';
-import type { Reach } from '../reach.ts';
-import type { ReleaseName } from '../release-name.ts';
+import type { SignalDeviceFilter, ReportedFailure } from '../fleet-ledger.ts';
+import type { Reach, ReleaseName } from '../ledger-terms.ts';
 import type { Sql } from './database.ts';
 import {
   deviceConditions,

@@ -12,11 +12,7 @@ import {
 import type { ReleaseStatus, ServingState } from '../../contract/resource.ts';
 import { isStorable } from '../../contract/text.ts';
 import type { Served, Serving } from '../../domain/release/serving-change.ts';
-import type { Changed } from '../changed.ts';
-import type { KnownStates } from '../known-state.ts';
-import type { Actor } from '../ledger-terms.ts';
-import type { Reach } from '../reach.ts';
-import type { ReleaseName } from '../release-name.ts';
+import type { Changed, KnownStates, Actor, Reach, ReleaseName } from '../ledger-terms.ts';
 import { type ActorSql, atomically } from './atomically.ts';
 import type { Database, Sql } from './database.ts';
 import { followPlan } from './plan-rows.ts';

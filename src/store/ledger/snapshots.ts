@@ -5,7 +5,7 @@ import { isStorable } from '../../contract/text.ts';
 import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
 import type { SnapshotLookup } from '../ledger.ts';
 import { assembleSnapshot } from '../snapshot/assemble-snapshot.ts';
-import type { ReleaseEdition } from '../snapshot/release-text.ts';
+import type { ReleaseEdition } from '../snapshot/snapshot-index.ts';
 import { isoText, jsonObject, SNAPSHOT_ARTIFACTS_JSON } from './columns.ts';
 import type { Database, Sql } from './database.ts';
 

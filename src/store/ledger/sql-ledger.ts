@@ -104,12 +104,11 @@ import {
   recordFailedSignIns,
   usePasswordReset,
 } from './accounts.ts';
-import type { ConsoleLedger } from '../console-ledger.ts';
+import type { ConsoleLedger, EdgeLedger, WebhookLedger } from '../console-ledger.ts';
 import { listChannelReleases } from './channel-releases.ts';
 import { withoutCompiling } from './without-compiling.ts';
-import type { EdgeLedger } from '../edge-ledger.ts';
 import { isFailure } from '../../contract/failure.ts';
-import type { PlanLedger } from '../plan-ledger.ts';
+import type { PlanLedger } from '../fleet-ledger.ts';
 import {
   drivePlan,
   countPlanTime,
@@ -121,7 +120,6 @@ import {
 } from './rollout-plans.ts';
 import { readTrouble, recordFailures, listSignalDevices } from './rollout-signals.ts';
 import { rehearsePlan } from './rehearse-plan.ts';
-import type { WebhookLedger } from '../webhook-ledger.ts';
 import { announceRelease, callBackRelease } from './announced-releases.ts';
 import {
   disableWebhooks,

@@ -19,7 +19,7 @@ import type {
   NewDelivery,
   ResealedSecret,
   SecretPlace,
-} from '../webhook-ledger.ts';
+} from '../console-ledger.ts';
 import { atomically } from './atomically.ts';
 import { insertAudit } from './audit.ts';
 import { WEBHOOK_COLUMNS, columns, isoText } from './columns.ts';

@@ -9,15 +9,19 @@ import {
   countOffered,
   type ServingSnapshot,
 } from '../../domain/decision/serving-snapshot.ts';
-import type { Activity } from '../activity-stream.ts';
-import type { ChannelNameList } from '../channel-names.ts';
-import type { Announcement, Engine } from '../engine.ts';
+import type {
+  Activity,
+  ChannelNameList,
+  Announcement,
+  Engine,
+  CountedRequest,
+  DeviceRates,
+} from '../engine.ts';
 import type { LabelNews } from '../label-store.ts';
-import type { CountedRequest } from '../rate-decision.ts';
 import { createMemoryCheckIns } from './memory-check-ins.ts';
-import { createMemoryDeviceRates } from './memory-device-rates.ts';
-import { createMemoryLabelNotes } from './memory-label-notes.ts';
-import { createMemoryLabels } from './memory-labels.ts';
+import { createMemoryLabelNotes, createMemoryLabels } from './memory-labels.ts';
+import { LIMIT } from '../../contract/limit.ts';
+import { type SharedWindow, settleDebt } from '../../domain/fleet/shared-window.ts';
 
 // Both bounds hold against clients that invent names. An evicted snapshot is read again from the ledger, an
 // evicted rate window starts anew.
@@ -219,4 +223,29 @@ function channelName(appRef: string, channel: string): string {
 /** Returns whether a snapshot replaces the stored one, by the rule that `putSnapshot` documents. */
 function isNewer(snapshot: ServingSnapshot, stored: ServingSnapshot): boolean {
   return stored.channelId !== snapshot.channelId || compareSnapshots(snapshot, stored) > 0;
+}
+
+// Shared rate windows in memory. A single process never needs them; they are the reference that the Redis
+// implementation is tested against, and let tests run several nodes in one process. `DeviceRates` states the
+// obligations.
+
+// An evicted window starts anew.
+const WINDOW_COUNT_MAX = 10_000;
+
+/** `now` in milliseconds that never go back; `assertOpen` throws when the engine is closed. */
+function createMemoryDeviceRates(now: () => number, assertOpen: () => void): DeviceRates {
+  let windows: LRUCache<string, SharedWindow> | undefined;
+  return {
+    async settleDevices(debts) {
+      assertOpen();
+      windows ??= new LRUCache({ max: WINDOW_COUNT_MAX });
+      return debts.map((debt) => {
+        const window = windows?.get(debt.device) ?? new Map<string, number>();
+        windows?.set(debt.device, window);
+        const { deviceRequestsPerMinute, rateWindowMs } = LIMIT;
+        const waitMs = settleDebt(window, debt, deviceRequestsPerMinute, rateWindowMs, now());
+        return { isAllowed: waitMs === 0, waitMs };
+      });
+    },
+  };
 }

@@ -4,14 +4,17 @@
 // time limit when the server is silent. Nothing is queued for a reconnection and nothing is sent twice,
 // because a caller that was told "unavailable" has gone on without it.
 
-import { Cluster, Redis } from 'ioredis';
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { Unavailable } from '../../contract/unavailable.ts';
-import { BufferedCommand, type CommandBuffer } from './commands.ts';
-import { connectionOptions, optionsOfNode, retryDelayMs } from './connection-options.ts';
-import { faultOf } from './fault.ts';
-import { restoreStringSpeed } from './restore-string-speed.ts';
-import type { Script } from './script.ts';
+import {
+  BufferedCommand,
+  type CommandBuffer,
+  restoreStringSpeed,
+  type Script,
+} from './commands.ts';
 import type { RedisTarget } from './target.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type BackOff, backOffMs } from '../../flow/back-off.ts';
 
 /** One key of a script and the arguments that go with it. */
 type ScriptCall = { readonly key: string; readonly args: readonly string[] };
@@ -242,4 +245,140 @@ function connectEagerly(cluster: Cluster): void {
       if (cluster.status === 'ready') connect(node);
     });
   });
+}
+
+// Connection to a Redis that may get another address while it is used, such as one with another password. The
+// new connection is used once it answers; the old one is closed when what was sent on it has been answered.
+
+export type MovableConnection = RedisConnection & {
+  /** Resolves when the new address is used: once it answers, or after a moment without an answer. */
+  moveTo(target: RedisTarget): Promise<void>;
+};
+
+/** Longest wait for the new address to answer; after that it is used all the same, and tried for ever. */
+const READY_MS_MAX = 2000;
+const READY_INTERVAL_MS = 20;
+/** Longer than a command waits for its answer. */
+const LAST_ANSWERS_MS = 1000;
+
+/** Connects, and reconnects until closed; `onFault` is called with the cause of each failure. */
+export function openMovableConnection(
+  first: RedisTarget,
+  onFault: (error: unknown) => void,
+): MovableConnection {
+  let present = openConnection(first, onFault);
+  /** Connections beside the present one: a new one without an answer, old ones with their last calls. */
+  const others = new Set<RedisConnection>();
+  let isClosed = false;
+
+  const closeOther = (connection: RedisConnection): void => {
+    others.delete(connection);
+    connection.close();
+  };
+
+  return {
+    get session() {
+      return present.session;
+    },
+    run: (...args) => present.run(...args),
+    runForBytes: (...args) => present.runForBytes(...args),
+    runWithBytes: (...args) => present.runWithBytes(...args),
+    runAll: (...args) => present.runAll(...args),
+    runEach: (...args) => present.runEach(...args),
+    readField: (...args) => present.readField(...args),
+    readFields: (...args) => present.readFields(...args),
+    writeFields: (...args) => present.writeFields(...args),
+    readLength: (...args) => present.readLength(...args),
+    describeServers: () => present.describeServers(),
+    isReachable: () => present.isReachable(),
+    async moveTo(target) {
+      if (isClosed) return;
+      const next = openConnection(target, onFault);
+      others.add(next);
+      const end = performance.now() + READY_MS_MAX;
+      while (!isClosed && performance.now() < end && !(await next.isReachable())) {
+        await sleep(READY_INTERVAL_MS, undefined, { ref: false });
+      }
+      if (isClosed) return;
+      const former = present;
+      present = next;
+      others.delete(next);
+      others.add(former);
+      setTimeout(() => closeOther(former), LAST_ANSWERS_MS).unref();
+    },
+    close() {
+      isClosed = true;
+      present.close();
+      for (const each of others) closeOther(each);
+    },
+  };
+}
+
+// Options of every connection to Redis: time limits, credentials, and the server.
+
+/** Longest wait for the answer to a command, and for a connection. */
+const COMMAND_TIMEOUT_MS = 800;
+// A connection without an answer for this long is dropped, so that further commands fail at once rather than
+// time out one by one.
+const SILENCE_TIMEOUT_MS = 1000;
+const DISCONNECT_TIMEOUT_MS = 100;
+const RETRY: BackOff = { minMs: 50, maxMs: 1000 };
+
+/**
+ * Options of a connection to one of the nodes, the next one with each `attempt` from 0; or to the primary
+ * that the Sentinels name.
+ */
+export function connectionOptions(target: RedisTarget, attempt = 0) {
+  const { nodes, sentinel, login } = target;
+  if (sentinel === undefined) return { ...optionsOfNode(target), ...nodes[attempt % nodes.length] };
+  const { username, password } = sentinel.login;
+  return {
+    ...optionsOfNode(target),
+    // A Sentinel that answered comes first in the driver's own list.
+    sentinels: [...nodes],
+    name: sentinel.name,
+    ...(username !== undefined && { sentinelUsername: username }),
+    ...(password !== undefined && { sentinelPassword: password }),
+    sentinelCommandTimeout: COMMAND_TIMEOUT_MS,
+    sentinelRetryStrategy: retryDelayMs,
+    ...(login.tls !== undefined && { enableTLSForSentinelMode: true, sentinelTLS: login.tls }),
+  };
+}
+
+/** Options without an address. */
+function optionsOfNode({ login }: RedisTarget) {
+  return {
+    ...login,
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: COMMAND_TIMEOUT_MS,
+    connectTimeout: COMMAND_TIMEOUT_MS,
+    socketTimeout: SILENCE_TIMEOUT_MS,
+    disconnectTimeout: DISCONNECT_TIMEOUT_MS,
+    maxLoadingRetryTime: RETRY.maxMs,
+    // The driver's own re-subscription fails as an unhandled rejection; `subscription.ts` does it.
+    autoResubscribe: false,
+    retryStrategy: retryDelayMs,
+    // The primary has become a replica: its name may meanwhile resolve to another server.
+    reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
+  } satisfies RedisOptions;
+}
+
+/** Milliseconds to wait before a connection attempt; `attempt` counts from 1. */
+export function retryDelayMs(attempt: number): number {
+  return backOffMs(RETRY, attempt);
+}
+
+// What may be told about a driver's error. Its own object is not fit for a log: it carries the failed
+// command with all arguments, among them the password of a login and the body of a snapshot.
+
+/** The error's message and code, with the passwords blotted out wherever a server echoed them. */
+export function faultOf(error: unknown, { login, sentinel }: RedisTarget): Error {
+  let message = error instanceof Error ? error.message : String(error);
+  for (const password of [login.password, sentinel?.login.password]) {
+    if (password !== undefined) message = message.replaceAll(password, '***');
+  }
+  const told = new Error(message);
+  return Object.assign(told, error instanceof Error && 'code' in error && { code: error.code });
 }

@@ -3,8 +3,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Check, faulty, sound } from '../../contract/diagnosis.ts';
-import { openConnection, type RedisConnection } from './connection.ts';
-import { faultOf } from './fault.ts';
+import { openConnection, type RedisConnection, faultOf } from './connection.ts';
 import { createKeys, type Keys } from './keys.ts';
 import { measureQueue } from './redis-check-ins.ts';
 import { parseTarget, type RedisTarget } from './target.ts';

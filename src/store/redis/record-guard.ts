@@ -7,10 +7,10 @@
 // every Redis is used: it is then the only one that knows anything.
 
 import { OfAnotherRecord, Unavailable } from '../../contract/unavailable.ts';
-import type { ChannelNameStore } from '../channel-names.ts';
+import type { ChannelNameStore } from '../engine.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
-import { SCRIPTS } from './script.ts';
+import { SCRIPTS } from './commands.ts';
 
 /** Milliseconds between two looks at a Redis that is used, or refused. */
 const LOOK_INTERVAL_MS = 1000;

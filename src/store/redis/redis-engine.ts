@@ -1,27 +1,26 @@
 // The engine on Redis, shared by several nodes. `Engine` states the obligations.
 
 import type { OfAnotherRecord } from '../../contract/unavailable.ts';
-import type { Engine } from '../engine.ts';
-import { faultOf } from './fault.ts';
-import { createKeys } from './keys.ts';
-import { openMovableConnection } from './movable-connection.ts';
+import type { Engine, DeviceRates } from '../engine.ts';
+import { faultOf, openMovableConnection, type RedisConnection } from './connection.ts';
+import { createKeys, type Keys } from './keys.ts';
 import { guardConnection, type KnowsSome, RecordGuard } from './record-guard.ts';
-import { createRedisChannelNames, readShared } from './redis-channel-names.ts';
+import { createRedisChannelNames, readShared, createRedisSnapshots } from './redis-snapshots.ts';
 import { createRedisCheckIns } from './redis-check-ins.ts';
-import { createRedisDeviceRates } from './redis-device-rates.ts';
-import { createRedisLabelNotes } from './redis-label-notes.ts';
-import { createRedisLabels } from './redis-labels.ts';
+import { createRedisLabelNotes, createRedisLabels } from './redis-labels.ts';
 import { createRedisNews } from './redis-news.ts';
 import { createRedisRequestRates } from './redis-request-rates.ts';
-import { createRedisSnapshots } from './redis-snapshots.ts';
 import { type RemovedKey, repairingConnection } from './repairing-connection.ts';
 import { createSubscriptions } from './subscriptions.ts';
 import { parseTarget } from './target.ts';
+import { LIMIT } from '../../contract/limit.ts';
+import type { DeviceDebt } from '../../domain/fleet/shared-window.ts';
+import { SCRIPTS } from './commands.ts';
 
 /** Bytes that the queue of check-ins takes of Redis' memory before it is full: a gigabyte. */
 const CHECK_IN_BYTES_MAX = 2 ** 30;
 
-export type RedisEngineOptions = {
+type RedisEngineOptions = {
   /** `redis://` or `rediss://`; several, with commas between them, are the nodes of a Redis Cluster. */
   readonly url: string;
   /** First part of the names of all keys and pub/sub channels. */
@@ -120,4 +119,28 @@ export function createRedisEngine(options: RedisEngineOptions): RedisEngine {
       connection.close();
     },
   };
+}
+
+// Shared rate windows in Redis: one key per busy device. `DeviceRates` states the obligations.
+
+function createRedisDeviceRates(connection: RedisConnection, keys: Keys): DeviceRates {
+  return {
+    async settleDevices(debts) {
+      const calls = debts.map((debt) => ({
+        key: keys.deviceRate(debt.device),
+        args: argsOf(debt),
+      }));
+      const waits = await connection.runEach(SCRIPTS.settleDevices, calls);
+      return (waits as readonly number[]).map((waitMs) => ({ isAllowed: waitMs === 0, waitMs }));
+    },
+  };
+}
+
+function argsOf({ process, requestId, owed }: DeviceDebt): string[] {
+  return [
+    String(LIMIT.deviceRequestsPerMinute),
+    String(LIMIT.rateWindowMs),
+    `${process}:${requestId}`,
+    owed.map(({ id, ageMs }) => `${process}:${id} ${ageMs}`).join(' '),
+  ];
 }

@@ -4,11 +4,19 @@
 // How long ago an entry was put follows from the time that it has left: nothing but a put gives it more than
 // `UNCONFIRMED_MS`.
 
-import type { CachedLabels, LabelCache, LabelPosition } from '../label-store.ts';
+import type {
+  CachedLabels,
+  LabelCache,
+  LabelPosition,
+  LabelNoteStore,
+  LabelNews,
+  StoredLabels,
+} from '../label-store.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
-import { packLabelPayload, parseLabelPayload } from './label-payload.ts';
-import { SCRIPTS } from './script.ts';
+import { SCRIPTS } from './commands.ts';
+import type { Labels } from '../../domain/decision/targeting.ts';
+import { isLabelPairs, parseJson } from '../../domain/fleet/check-in-payload.ts';
 
 const HOUR_MS = 3_600_000;
 /** Longest life of an entry that nobody asks for. */
@@ -100,4 +108,91 @@ export function createRedisLabels(
 
 function numbersOf(position: LabelPosition | undefined): [epoch: string, position: string] {
   return position === undefined ? ['', ''] : [String(position.epoch), String(position.position)];
+}
+
+// Notes of labels that are not on record yet, in Redis: one hash per device. `LabelNoteStore` states the
+// obligations.
+
+export function createRedisLabelNotes(connection: RedisConnection, keys: Keys): LabelNoteStore {
+  return {
+    async noteLabels(notes) {
+      const calls = notes.map(({ appId, deviceId, labels, at }) => {
+        const args = [String(Math.trunc(at)), String(labels.size)];
+        for (const [key, value] of labels) args.push(key, value);
+        return { key: keys.labelNotes({ appId, deviceId }), args };
+      });
+      await connection.runAll(SCRIPTS.noteLabels, calls);
+    },
+
+    async readLabelNotes(devices) {
+      const calls = devices.map((device) => ({ key: keys.labelNotes(device), args: [] }));
+      const replies = await connection.runEach(SCRIPTS.readLabelNotes, calls);
+      return devices.map((_, index) => parseNotes(replies[index]));
+    },
+
+    async settleLabelNotes(settled) {
+      const calls = settled.map(({ appId, deviceId, labelKeys, until }) => ({
+        key: keys.labelNotes({ appId, deviceId }),
+        args: [String(Math.trunc(until)), String(labelKeys.length), ...labelKeys],
+      }));
+      await connection.runAll(SCRIPTS.settleLabelNotes, calls);
+    },
+
+    async dropLabelNotes(devices) {
+      const calls = devices.map((device) => ({ key: keys.labelNotes(device), args: [] }));
+      await connection.runAll(SCRIPTS.dropLabels, calls);
+    },
+  };
+}
+
+/** Returns the labels of a hash in key order, or undefined when it has none. */
+function parseNotes(reply: unknown): Labels | undefined {
+  if (!Array.isArray(reply) || reply.length === 0) return undefined;
+  const pairs: [string, string][] = [];
+  for (let at = 0; at + 1 < reply.length; at += 2) {
+    const value = String(reply[at + 1]);
+    pairs.push([String(reply[at]), value.slice(value.indexOf(' ') + 1)]);
+  }
+  return new Map(pairs.sort(([left], [right]) => (left < right ? -1 : 1)));
+}
+
+// Serialisation of the labels of one device: `<revision> <pairs as JSON>`. The revision comes first, so that
+// a Lua script can read it without parsing the rest. Labels are pairs rather than an object, because a label
+// may be named `__proto__`.
+
+function packLabelPayload({ labels, revision }: StoredLabels): string {
+  return `${revision} ${JSON.stringify([...labels])}`;
+}
+
+/** Parses labels and revision; returns undefined when the text is not such a payload. */
+function parseLabelPayload(
+  payload: string,
+): { readonly labels: Labels; readonly revision: number } | undefined {
+  const [, digits] = /^(\d{1,15}) /.exec(payload) ?? [];
+  if (digits === undefined) return undefined;
+  const pairs = parseJson(payload.slice(digits.length + 1));
+  return isLabelPairs(pairs) ? { labels: new Map(pairs), revision: Number(digits) } : undefined;
+}
+
+/** Serialises the announcement of changed labels: `[[appId, deviceId, revision], …]`. */
+export function packLabelNews(news: readonly LabelNews[]): string {
+  return JSON.stringify(news.map(({ appId, deviceId, revision }) => [appId, deviceId, revision]));
+}
+
+/** Parses an announcement of changed labels; malformed entries are left out. */
+export function parseLabelNews(message: string): readonly LabelNews[] {
+  const value = parseJson(message);
+  if (!Array.isArray(value)) return [];
+  return value.filter(isNewsEntry).map(([appId, deviceId, revision]) => {
+    return { appId, deviceId, revision };
+  });
+}
+
+function isNewsEntry(entry: unknown): entry is [string, string, number] {
+  return (
+    Array.isArray(entry) &&
+    typeof entry[0] === 'string' &&
+    typeof entry[1] === 'string' &&
+    Number.isSafeInteger(entry[2])
+  );
 }

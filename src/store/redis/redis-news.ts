@@ -4,8 +4,8 @@
 import type { Engine } from '../engine.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
-import { packLabelNews } from './label-payload.ts';
-import { SCRIPTS } from './script.ts';
+import { packLabelNews } from './redis-labels.ts';
+import { SCRIPTS } from './commands.ts';
 import type { createSubscriptions } from './subscriptions.ts';
 
 export function createRedisNews(

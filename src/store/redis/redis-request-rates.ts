@@ -3,7 +3,7 @@
 import type { Engine } from '../engine.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
-import { SCRIPTS } from './script.ts';
+import { SCRIPTS } from './commands.ts';
 
 export function createRedisRequestRates(
   connection: RedisConnection,

@@ -5,13 +5,22 @@ import { Unavailable } from '../../contract/unavailable.ts';
 import { EditionFinder } from '../../domain/decision/edition-finder.ts';
 import type { ServingSnapshot, SnapshotRelease } from '../../domain/decision/serving-snapshot.ts';
 import { TimeSlice } from '../../flow/time-slice.ts';
-import type { Engine, SnapshotHead } from '../engine.ts';
+import type {
+  Engine,
+  SnapshotHead,
+  ChannelName,
+  ChannelNameList,
+  ChannelNameStore,
+  SharedRecord,
+  Activity,
+  Announcement,
+} from '../engine.ts';
 import { assembleSnapshot } from '../snapshot/assemble-snapshot.ts';
-import { releaseText } from '../snapshot/release-text.ts';
-import { indexText, parseIndex, writeIndex } from '../snapshot/snapshot-index.ts';
+import { releaseText, indexText, parseIndex, writeIndex } from '../snapshot/snapshot-index.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
-import { SCRIPTS } from './script.ts';
+import { SCRIPTS } from './commands.ts';
+import { parseJson } from '../../domain/fleet/check-in-payload.ts';
 
 /** Maximum number of releases that are sent with a snapshot because Redis cannot have them yet. */
 const SENT_ALONG_MAX = 4;
@@ -187,4 +196,128 @@ function parseHead(fields: readonly (string | null)[]): SnapshotHead | undefined
 
 function fieldOf(edition: string): string {
   return `release:${edition}`;
+}
+
+// Names of all channels in Redis, for nodes that start while PostgreSQL is away: one hash, which is rewritten
+// as a whole when a channel was created. `ChannelNameStore` states the obligations.
+
+export function createRedisChannelNames(
+  connection: RedisConnection,
+  keys: Keys,
+  onFault: (error: unknown) => void,
+): Omit<ChannelNameStore, 'readShared'> {
+  return {
+    async putChannelNames(list) {
+      // Mostly another node has stored it already.
+      if ((await connection.readField(keys.channelNames, 'tag')) === list.tag) return;
+      const body = await pack(list);
+      await connection.run(SCRIPTS.putChannelNames, keys.channelNames, list.tag, body);
+    },
+
+    async getChannelNames(heldTag) {
+      const tag = await connection.readField(keys.channelNames, 'tag');
+      if (tag === null || tag === heldTag) return undefined;
+      const body = await connection.readField(keys.channelNames, 'body');
+      if (body === null) return undefined;
+      const list = unpack(body);
+      if (list === undefined) onFault(new Error('ignored malformed names of channels'));
+      return list;
+    },
+  };
+}
+
+/** Reads what a Redis tells of the record that it belongs to. */
+export async function readShared(
+  connection: Pick<RedisConnection, 'readField'>,
+  keys: Keys,
+  names: Pick<ChannelNameStore, 'getChannelNames'>,
+  heldTag: string | undefined,
+): Promise<SharedRecord> {
+  const [record, tag, list] = await Promise.all([
+    connection.readField(keys.record, 'name'),
+    connection.readField(keys.channelNames, 'tag'),
+    names.getChannelNames(heldTag),
+  ]);
+  return { record: record ?? undefined, tag: tag ?? undefined, list };
+}
+
+/** Number of names that are packed at a time: a few milliseconds. */
+const NAMES_PER_TURN = 2000;
+
+type PackedName = readonly [appId: string, appRef: string, channelId: string, channel: string];
+
+/** Writes the body of a list: JSON of the tag, whether it is complete, and each channel's four names. */
+async function pack({ tag, isComplete, channels }: ChannelNameList): Promise<string> {
+  const parts: string[] = [];
+  for (let start = 0; start < channels.length; start += NAMES_PER_TURN) {
+    const names = channels
+      .slice(start, start + NAMES_PER_TURN)
+      .map(({ appId, appRef, channelId, channel }) => [appId, appRef, channelId, channel]);
+    parts.push(JSON.stringify(names).slice(1, -1));
+    // Other work of the process goes on between the parts of a long list.
+    await nextTurn();
+  }
+  return `[${JSON.stringify(tag)},${isComplete},[${parts.join()}]]`;
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Returns undefined for a body that another program may have written. */
+function unpack(body: string): ChannelNameList | undefined {
+  const packed = parseJson(body);
+  if (!Array.isArray(packed)) return undefined;
+  const [tag, isComplete, names]: unknown[] = packed;
+  if (typeof tag !== 'string' || typeof isComplete !== 'boolean' || !Array.isArray(names)) {
+    return undefined;
+  }
+  const channels: ChannelName[] = [];
+  for (const name of names) {
+    if (!isPackedName(name)) return undefined;
+    const [appId, appRef, channelId, channel] = name;
+    channels.push({ appId, appRef, channelId, channel });
+  }
+  return { tag, isComplete, channels };
+}
+
+function isPackedName(value: unknown): value is PackedName {
+  return (
+    Array.isArray(value) && value.length === 4 && value.every((text) => typeof text === 'string')
+  );
+}
+
+// Parsers of the JSON that Redis holds or delivers. Another version of the service, or another program, may
+// have written it, so malformed data is recognised here and does not get any further.
+
+/**
+ * Parses an announcement; returns undefined when it is malformed. Nodes of versions that know no epochs leave
+ * it out, and announce for the first one.
+ */
+export function parseAnnouncementPayload(message: string): Announcement | undefined {
+  const value: Partial<Announcement> = { epoch: 0, ...parseObject<Announcement>(message) };
+  const isAnnouncement =
+    typeof value.appRef === 'string' &&
+    typeof value.channel === 'string' &&
+    typeof value.channelId === 'string' &&
+    Number.isSafeInteger(value.epoch) &&
+    Number.isSafeInteger(value.revision) &&
+    ['string', 'undefined'].includes(typeof value.offeredReleaseId);
+  return isAnnouncement ? (value as Announcement) : undefined;
+}
+
+/** Parses a JSON object whose fields the caller still checks; returns an empty object for anything else. */
+function parseObject<Shape>(text: string): Partial<Shape> {
+  const value = parseJson(text);
+  return typeof value === 'object' && value !== null ? value : {};
+}
+
+/** Parses shared activity; malformed entries are left out. */
+export function parseActivityPayload(message: string): readonly Activity[] {
+  const value = parseJson(message);
+  if (!Array.isArray(value)) return [];
+  return (value as Partial<Activity>[]).filter(
+    (each): each is Activity =>
+      typeof each?.appId === 'string' && Number.isFinite(each.count) && Array.isArray(each.samples),
+  );
 }

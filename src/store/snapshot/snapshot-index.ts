@@ -2,9 +2,18 @@
 // releases of another index reads only those that are new, so that a change costs what changed, however many
 // releases a channel has and however long their notes are.
 
-import { UPDATE_MODES } from '../../contract/resource.ts';
-import { compareServing, type ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
-import { areTexts, isCount, isObject, isOneOf, parseJson } from './parse-json.ts';
+import {
+  UPDATE_MODES,
+  type Artifact,
+  RELEASE_STATUSES,
+  TARGET_OPERATORS,
+  type Targeting,
+} from '../../contract/resource.ts';
+import {
+  compareServing,
+  type ServingSnapshot,
+  type SnapshotRelease,
+} from '../../domain/decision/serving-snapshot.ts';
 
 export type SnapshotIndex = {
   readonly head: SnapshotHead;
@@ -33,7 +42,7 @@ const FOLLOWED = '~';
 const OLDER_HEAD = { requireSignature: false, follows: null } as const;
 
 /** Index of a snapshot as text, and the number of its releases that were offered. */
-export type WrittenIndex = {
+type WrittenIndex = {
   /** Line of JSON with the head. */
   readonly head: string;
   readonly entries: string;
@@ -122,4 +131,121 @@ function isHead(value: unknown): value is SnapshotHead {
     (value.follows === null || typeof value.follows === 'string') &&
     (value.minimumSupportedVersion === null || typeof value.minimumSupportedVersion === 'string')
   );
+}
+
+// One release of a snapshot as JSON. The text belongs to its edition: it never changes, so it is written and
+// read once. Whether the release was offered is not in it, since that changes within an edition.
+
+/** Release as it is stored: the same for as long as it has this edition. */
+export type ReleaseEdition = Omit<SnapshotRelease, 'offered' | 'followed'>;
+
+/** Fields of an artifact that are texts where they are present; a node of an older version wrote fewer. */
+const OPTIONAL_TEXTS = [
+  'arch',
+  'url',
+  'sha512',
+  'signature',
+  'format',
+  'sha256',
+  'sha1',
+  'minimumSystemVersion',
+  'buildVersion',
+] as const satisfies readonly (keyof Artifact)[];
+
+/** Returns the text of a release. */
+export function releaseText({ offered: _, followed: __, ...release }: SnapshotRelease): string {
+  return JSON.stringify(release satisfies ReleaseEdition);
+}
+
+/**
+ * Parses the text of a release of this edition, made by `releaseText` or by the ledger; undefined when the
+ * text is anything else.
+ */
+export function parseReleaseText(text: string, edition: string): ReleaseEdition | undefined {
+  const value = parseJson(text);
+  return isRelease(value) && value.edition === edition ? value : undefined;
+}
+
+function isRelease(value: unknown): value is ReleaseEdition {
+  if (!isObject<ReleaseEdition>(value)) return false;
+  return (
+    areTexts(value.id, value.edition, value.version, value.notes, value.createdAt) &&
+    isOneOf(RELEASE_STATUSES, value.status) &&
+    isCount(value.rolloutPct) &&
+    (value.targets === null || isTargeting(value.targets)) &&
+    isListOf(value.artifacts, isArtifact)
+  );
+}
+
+function isArtifact(value: unknown): value is Artifact {
+  if (!isObject<Artifact>(value)) return false;
+  return (
+    typeof value.platform === 'string' &&
+    (value.size === undefined || isCount(value.size)) &&
+    OPTIONAL_TEXTS.every((name) => value[name] === undefined || typeof value[name] === 'string')
+  );
+}
+
+function isTargeting(value: unknown): value is Targeting {
+  if (!isObject<Targeting>(value)) return false;
+  const { matchLabels, matchExpressions } = value;
+  return (
+    isObject(matchLabels) &&
+    Object.values(matchLabels).every((values) => isListOf(values, isText)) &&
+    isListOf(matchExpressions, isExpression)
+  );
+}
+
+function isExpression(value: unknown): boolean {
+  if (!isObject<Targeting['matchExpressions'][number]>(value)) return false;
+  return (
+    typeof value.key === 'string' &&
+    isOneOf(TARGET_OPERATORS, value.operator) &&
+    isListOf(value.values, isText)
+  );
+}
+
+// Checks of JSON that was stored outside the ledger: by another version of the service, by another program,
+// or damaged since.
+
+/** Fields of an object whose types are not known yet. */
+type Unchecked<Shape> = { readonly [Key in keyof Shape]?: unknown };
+
+/** Parses JSON; returns undefined when the text is not JSON. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether the value is an object and no list; its fields remain to be checked. */
+function isObject<Shape>(value: unknown): value is Unchecked<Shape> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Whether the value is a list of such items. */
+function isListOf(value: unknown, isItem: (item: unknown) => boolean): boolean {
+  return Array.isArray(value) && value.every(isItem);
+}
+
+/** Whether all values are texts. */
+function areTexts(...values: readonly unknown[]): boolean {
+  return values.every(isText);
+}
+
+/** Whether the value is a text. */
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+/** Whether the value is a whole number from 0. */
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+/** Whether the value is one of these texts. */
+function isOneOf(allowed: readonly string[], value: unknown): boolean {
+  return typeof value === 'string' && allowed.includes(value);
 }
