@@ -1,6 +1,7 @@
-// Accounts: creating the first one, signing in and out, and changing passwords. `Access` decides what an
-// account may do.
+// Accounts and sessions: creates the first account, signs people in and out, changes passwords, and makes
+// and checks session tokens. `Access` decides what an account may do.
 
+import { randomBytes } from 'node:crypto';
 import {
   fail,
   invalidField,
@@ -14,11 +15,10 @@ import type { Account, Membership } from '../contract/resource.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import type { StoredAccount } from '../store/account-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
-import { equalSecrets, hashSecret } from './api-keys.ts';
-import type { KnownBrowsers, Client, SignInGate, LoginThrottle } from './sign-in-limits.ts';
-import type { Passwords } from './passwords.ts';
 import type { Actor, NeededRole } from '../store/ledger-terms.ts';
-import { randomBytes } from 'node:crypto';
+import { equalSecrets, hashSecret } from './api-keys.ts';
+import type { Passwords } from './passwords.ts';
+import type { Client, KnownBrowsers, LoginThrottle, SignInGate } from './sign-in-limits.ts';
 
 /** New session; its token is not readable anywhere else. */
 export type SignedIn = {

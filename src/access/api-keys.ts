@@ -1,19 +1,20 @@
-// Authentication of management calls by API key. The ledger is read every time: management calls are few, and
-// a key that was just revoked must not stay valid in a cache.
+// Authenticates management calls by API key, limits their rate, and notes when and from where a key is
+// used. The ledger is read for every call: management calls are few, and a revoked key must not stay valid
+// in a cache.
 
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import { fail, type Outcome } from '../contract/failure.ts';
+import { isoTime } from '../contract/iso-time.ts';
+import { LIMIT } from '../contract/limit.ts';
 import { KEY_RIGHTS, type KeyRight } from '../contract/resource.ts';
+import { Unavailable } from '../contract/unavailable.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import type { RareLog } from '../observe/rare-log.ts';
+import type { CountedRequest, Engine } from '../store/engine.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { Actor, KeyActor, Reach } from '../store/ledger-terms.ts';
-import { LRUCache } from 'lru-cache';
-import { isoTime } from '../contract/iso-time.ts';
-import type { RareLog } from '../observe/rare-log.ts';
-import { LIMIT } from '../contract/limit.ts';
-import { Unavailable } from '../contract/unavailable.ts';
-import type { Metrics } from '../observe/metrics.ts';
-import type { Engine, CountedRequest } from '../store/engine.ts';
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 
 export type Caller = Principal & {
   readonly keyId: string;

@@ -15,9 +15,9 @@ import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import type { Joining } from '../store/account-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { Actor } from '../store/ledger-terms.ts';
-import { type Accounts, type SignedIn, createSessionToken, tokenHash } from './accounts.ts';
+import { type Accounts, createSessionToken, type SignedIn, tokenHash } from './accounts.ts';
 import type { Passwords } from './passwords.ts';
-import type { Client, SignInGate, LoginThrottle } from './sign-in-limits.ts';
+import type { Client, LoginThrottle, SignInGate } from './sign-in-limits.ts';
 
 export type MembersDependencies = {
   readonly ledger: Ledger;

@@ -7,7 +7,7 @@ import { LIMIT } from '../contract/limit.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { Actor } from '../store/ledger-terms.ts';
-import { type Accounts, type SignedIn, createSessionToken, tokenHash } from './accounts.ts';
+import { type Accounts, createSessionToken, type SignedIn, tokenHash } from './accounts.ts';
 import type { Passwords } from './passwords.ts';
 import type { LoginThrottle } from './sign-in-limits.ts';
 

@@ -1,10 +1,10 @@
-// Password hashing with a limit on concurrent hashes: a hash takes 19 MiB and tens of milliseconds, and
-// unauthenticated requests cause them.
+// Hashes passwords with argon2id, with a limit on concurrent hashes: a hash takes 19 MiB and tens of
+// milliseconds, and unauthenticated requests cause them.
 
 import { randomBytes } from 'node:crypto';
+import { type Algorithm, hash, verify } from '@node-rs/argon2';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import type { PasswordHasher } from '../store/account-ledger.ts';
-import { type Algorithm, hash, verify } from '@node-rs/argon2';
 
 /** Maximum number of concurrent hashes, which take 19 MiB each. */
 const HASHES_RUNNING_MAX = 2;

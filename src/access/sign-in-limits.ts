@@ -1,25 +1,19 @@
-// Limits on sign-in attempts, counted over all nodes.
-//
-// One address has ten attempts for one account in a quarter of an hour, and fifty for all accounts together.
-// An attacker with many addresses is slowed per account: beyond thirty attempts, one is allowed every five
-// seconds. This last limit does not apply to addresses from which the account was signed in to since this
-// process started: for such an address only its own attempts count, and a success clears them.
-//
-// None of these limits applies to a browser that signed in to the account before (`KnownBrowsers`), or to an
-// open session: each has ten attempts of its own, so that strangers cannot keep the owner of the account out.
+// Limits sign-in attempts over all nodes: ten for one account and fifty for all accounts from one address
+// in a quarter of an hour. Browsers that have signed in before stay admitted while an attack with many
+// addresses goes on.
 
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { type Failure, failUntil, type Outcome } from '../contract/failure.ts';
 import { LIMIT } from '../contract/limit.ts';
 import { Unavailable } from '../contract/unavailable.ts';
-import type { Metrics } from '../observe/metrics.ts';
-import type { Engine, RateDecision } from '../store/engine.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
-import type { StoredAccount, FailedSignIn } from '../store/account-ledger.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import type { RareLog } from '../observe/rare-log.ts';
+import type { FailedSignIn, StoredAccount } from '../store/account-ledger.ts';
+import type { Engine, RateDecision } from '../store/engine.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { Passwords } from './passwords.ts';
-import type { RareLog } from '../observe/rare-log.ts';
 
 type Counter = Pick<Engine, 'countRequest' | 'forgetRequests'>;
 

@@ -3,6 +3,8 @@
 // came from a service that is behind: it has not heard of everything yet, its ledger went back, or it is
 // another copy.
 
+import { mkdir, open, readFile, rename } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import type { EdgeIndexAnswer, EdgeIndexEntry } from '../contract/edge-answer.ts';
 import { indexKinship, isIndexAhead } from '../domain/decision/is-index-ahead.ts';
 import {
@@ -11,9 +13,7 @@ import {
   type ServingOrder,
   type ServingSnapshot,
 } from '../domain/decision/serving-snapshot.ts';
-import type { ChannelName, Announcement } from '../store/engine.ts';
-import { mkdir, open, readFile, rename } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import type { Announcement, ChannelName } from '../store/engine.ts';
 import type { LastGood } from '../store/last-good.ts';
 
 /** Why an index is not accepted: it is of another record, or older than what is known. */

@@ -9,10 +9,10 @@ import { pause } from '../flow/pause.ts';
 import type { Announcement } from '../store/engine.ts';
 import {
   type FollowedFile,
-  type KeptIndex,
   type FollowedState,
   type IndexRefusal,
   isIndex,
+  type KeptIndex,
 } from './followed-state.ts';
 import { RefusedAnswer, RefusedByUpstream, type UpstreamClient } from './upstream-client.ts';
 

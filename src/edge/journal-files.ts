@@ -9,11 +9,11 @@
 
 import { type FileHandle, mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { Unavailable } from '../contract/unavailable.ts';
 import { pause } from '../flow/pause.ts';
 import type { CheckInJournal } from '../store/check-in-queue.ts';
 import { FILE_MODE, FOLDER_MODE, replaceFile } from '../store/disk/channel-files.ts';
-import { crc32 } from 'node:zlib';
 
 /** Minimum time in milliseconds from the begin of a sync to that of the next one. */
 const SYNC_INTERVAL_MS = 50;

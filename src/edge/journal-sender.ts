@@ -5,8 +5,8 @@ import { Unavailable } from '../contract/unavailable.ts';
 import { type BackOff, backOffMs } from '../flow/back-off.ts';
 import { pause } from '../flow/pause.ts';
 import type { CheckInJournal } from '../store/check-in-queue.ts';
-import { RefusedByUpstream, type UpstreamClient } from './upstream-client.ts';
 import type { PlanLedger, ReportedFailure } from '../store/fleet-ledger.ts';
+import { RefusedByUpstream, type UpstreamClient } from './upstream-client.ts';
 
 /** Bytes of one call, about: some fifteen thousand check-ins. Proxies take up to 1 MiB by default. */
 const CALL_BYTES_MAX = 1000 * 1024;

@@ -1,7 +1,7 @@
 // Calls of an edge to the service that it follows. Every answer must be signed for its call with the key that
 // the edge's token carries; one that is not is refused, whatever it says, as if nobody had answered.
 
-import { randomBytes, verify, createPublicKey, type KeyObject } from 'node:crypto';
+import { createPublicKey, type KeyObject, randomBytes, verify } from 'node:crypto';
 import {
   type ClientRequest,
   Agent as HttpAgent,
@@ -14,8 +14,8 @@ import {
   EDGE_NONCE_HEADER,
   EDGE_RECORD_HEADER,
   EDGE_SIGNATURE_HEADER,
-  signedHead,
   PUBLIC_KEY_LENGTH,
+  signedHead,
 } from '../contract/edge-signature.ts';
 import { Unavailable } from '../contract/unavailable.ts';
 

@@ -3,9 +3,9 @@
 // obligations; here a ledger that is away is an upstream that is.
 
 import type {
+  EdgeLabelChangesAnswer,
   EdgeLabels,
   EdgeSnapshotAnswer,
-  EdgeLabelChangesAnswer,
 } from '../contract/edge-answer.ts';
 import { Unavailable } from '../contract/unavailable.ts';
 import {
@@ -21,8 +21,8 @@ import type { DeviceName, StoredLabels } from '../store/label-store.ts';
 import type {
   PresentRevisions,
   RaisedEpoch,
-  SnapshotLookup,
   ServingLedger,
+  SnapshotLookup,
 } from '../store/ledger.ts';
 import {
   assembleSnapshot,

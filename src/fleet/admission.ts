@@ -3,6 +3,8 @@
 // the network that they ask from and by app. A device beyond a bound is answered like any other, and recorded
 // when it asks again later.
 
+import { randomBytes } from 'node:crypto';
+import { keyedHash } from '../domain/decision/hashes.ts';
 import { type CheckIn, deviceKey } from '../domain/fleet/check-in.ts';
 import { isPrivateNetwork } from '../domain/fleet/network-words.ts';
 import type { Log } from '../observe/log.ts';
@@ -14,8 +16,6 @@ import type {
   UnadmittedCheck,
 } from '../store/fleet-ledger.ts';
 import type { DeviceName } from '../store/label-store.ts';
-import { randomBytes } from 'node:crypto';
-import { keyedHash } from '../domain/decision/hashes.ts';
 
 export type AdmissionDependencies = {
   readonly ledger: Pick<FleetLedger, 'recordCheckIns' | 'recordAwaited' | 'recordChecks'>;

@@ -10,9 +10,9 @@ import { Unavailable } from '../contract/unavailable.ts';
 import { devicePart } from '../domain/decision/hashes.ts';
 import type { Labels } from '../domain/decision/targeting.ts';
 import {
+  type CheckInContext,
   type CheckInPack,
   CheckInPacker,
-  type CheckInContext,
   type InternedValue,
 } from '../domain/fleet/check-in-pack.ts';
 import type { NetworkWords } from '../domain/fleet/network-words.ts';

@@ -9,21 +9,21 @@
 import { Unavailable } from '../contract/unavailable.ts';
 import type { Labels } from '../domain/decision/targeting.ts';
 import { type CheckIn, deviceKey } from '../domain/fleet/check-in.ts';
-import { tagLabels, includesLabels, mergeLabels } from '../domain/fleet/labels.ts';
+import { includesLabels, mergeLabels, tagLabels } from '../domain/fleet/labels.ts';
 import { Batcher } from '../flow/batcher.ts';
 import { withinTime } from '../flow/within-time.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
+import type { Engine } from '../store/engine.ts';
+import type { CheckKind, RecordedLabels } from '../store/fleet-ledger.ts';
 import {
-  DELETED_REVISION,
-  type LabelNote,
   type CachedLabels,
+  DELETED_REVISION,
   type DeviceName,
+  type LabelNote,
   type LabelPosition,
   type StoredLabels,
 } from '../store/label-store.ts';
-import type { Engine } from '../store/engine.ts';
-import type { CheckKind, RecordedLabels } from '../store/fleet-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { Admission } from './admission.ts';
 import { NOT_RECORDED, StoredLabelMemory } from './label-memory.ts';

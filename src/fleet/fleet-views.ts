@@ -1,6 +1,8 @@
-// Views of the fleet for the console. Counts come from the counters that the drain maintains, never from a
-// scan of the device table.
+// What people and orchestrators ask and tell about the fleet: views for the console, reports of devices,
+// failure reports, and the removal of devices. Counts come from the counters that the drain maintains,
+// never from a scan of the device table.
 
+import type { Caller } from '../access/api-keys.ts';
 import type {
   AdoptionPoint,
   AdoptionStepPoint,
@@ -12,36 +14,35 @@ import type {
 import {
   invalidField,
   isFailure,
+  type LostRight,
   type Outcome,
   type UnknownRelease,
-  type LostRight,
 } from '../contract/failure.ts';
 import { isoTime } from '../contract/iso-time.ts';
 import type { AdoptionStep } from '../contract/resource.ts';
 import type { Signal } from '../contract/rollout-plan.ts';
-import type {
-  DeviceFilter,
-  DevicePurge,
-  FleetLedger,
-  PurgePlace,
-  SignalDeviceFilter,
-  ReportedFailure,
-  PlanLedger,
-} from '../store/fleet-ledger.ts';
-import type { Ledger } from '../store/ledger.ts';
-import type { Reach, ReleaseName, Actor } from '../store/ledger-terms.ts';
-import { type ActivityBroadcast, LivePlaces, type LiveViewer } from './live-activity.ts';
-import type { Caller } from '../access/api-keys.ts';
 import { foldPlatform } from '../domain/decision/artifact.ts';
 import { foldArch } from '../domain/decision/fold-arch.ts';
 import type { Labels } from '../domain/decision/targeting.ts';
 import { type CheckIn, coalesceCheckIns } from '../domain/fleet/check-in.ts';
-import type { DeviceLabels } from './device-labels.ts';
 import { internContext, internVersion } from '../domain/fleet/check-in-pack.ts';
 import type { NetworkWords } from '../domain/fleet/network-words.ts';
 import { Batcher } from '../flow/batcher.ts';
+import type {
+  DeviceFilter,
+  DevicePurge,
+  FleetLedger,
+  PlanLedger,
+  PurgePlace,
+  ReportedFailure,
+  SignalDeviceFilter,
+} from '../store/fleet-ledger.ts';
+import type { Ledger } from '../store/ledger.ts';
+import type { Actor, Reach, ReleaseName } from '../store/ledger-terms.ts';
 import type { CheckIns } from './check-in-buffer.ts';
+import type { DeviceLabels } from './device-labels.ts';
 import type { LedgerClock } from './ledger-clock.ts';
+import { type ActivityBroadcast, LivePlaces, type LiveViewer } from './live-activity.ts';
 
 const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;

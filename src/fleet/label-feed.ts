@@ -5,12 +5,12 @@
 // where the one before ended. When the changes after that position are too many, or cannot be known, no
 // cached labels are believed any more until the ledger has confirmed them.
 
+import { Unavailable } from '../contract/unavailable.ts';
 import type { Log } from '../observe/log.ts';
+import type { Metrics } from '../observe/metrics.ts';
 import type { Engine } from '../store/engine.ts';
 import type { LabelPosition } from '../store/label-store.ts';
 import type { Ledger } from '../store/ledger.ts';
-import { Unavailable } from '../contract/unavailable.ts';
-import type { Metrics } from '../observe/metrics.ts';
 
 /** Maximum number of devices whose labels are read and put at a time. */
 const PAGE_SIZE = 500;

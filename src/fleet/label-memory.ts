@@ -11,7 +11,7 @@ import { hashText } from '../domain/decision/cohort.ts';
 import { secondHash } from '../domain/decision/hashes.ts';
 import type { Labels } from '../domain/decision/targeting.ts';
 import { tagLabels } from '../domain/fleet/labels.ts';
-import { NOTED_REVISION, type DeviceName } from '../store/label-store.ts';
+import { type DeviceName, NOTED_REVISION } from '../store/label-store.ts';
 
 /**
  * Number of sets, a power of two, with four entries each: 16 MiB in all, which the machine provides only as

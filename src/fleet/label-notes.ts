@@ -10,15 +10,15 @@ import type { Labels } from '../domain/decision/targeting.ts';
 import { type CheckIn, deviceKey } from '../domain/fleet/check-in.ts';
 import { Batcher } from '../flow/batcher.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import {
-  NOTED_REVISION,
-  type LabelNote,
-  type LabelNoteStore,
-  type SettledLabels,
-  type DeviceName,
-} from '../store/label-store.ts';
 import type { Engine } from '../store/engine.ts';
 import type { CheckKind } from '../store/fleet-ledger.ts';
+import {
+  type DeviceName,
+  type LabelNote,
+  type LabelNoteStore,
+  NOTED_REVISION,
+  type SettledLabels,
+} from '../store/label-store.ts';
 
 const BATCH_SIZE_MAX = 500;
 const BATCHES_MAX = 4;

@@ -5,11 +5,11 @@
 // change of the machine's clock moves. An answer tells the time only as far as its round trip is short: while
 // the time that was counted may be right, it stays.
 
-import type { FleetLedger } from '../store/fleet-ledger.ts';
 import { Unavailable } from '../contract/unavailable.ts';
 import { withinTime } from '../flow/within-time.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
+import type { FleetLedger } from '../store/fleet-ledger.ts';
 
 export class LedgerClock {
   private readonly ledger: Pick<FleetLedger, 'readTime'>;

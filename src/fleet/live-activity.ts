@@ -3,18 +3,18 @@
 
 import { LRUCache } from 'lru-cache';
 import type { ActivitySample, LiveActivity } from '../contract/console-fleet.ts';
+import { type Failure, failUntil } from '../contract/failure.ts';
 import { LIMIT } from '../contract/limit.ts';
 import { Unavailable } from '../contract/unavailable.ts';
 import type { CheckIn } from '../domain/fleet/check-in.ts';
 import {
+  type CheckInContext,
   type CheckInPack,
   unpackCheckIns,
-  type CheckInContext,
 } from '../domain/fleet/check-in-pack.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Activity, ActivityStream } from '../store/engine.ts';
-import { type Failure, failUntil } from '../contract/failure.ts';
 
 type LiveWatcher = (activity: LiveActivity) => void;
 

@@ -12,12 +12,12 @@
 //
 // In bounded memory: a device that has no room is recorded as any other.
 
+import { randomBytes } from 'node:crypto';
 import { storableText } from '../contract/text.ts';
 import { DEVICE_PARTS, devicePart, keyedHash } from '../domain/decision/hashes.ts';
 import { type CheckIn, deviceKey, mergeCheckIns } from '../domain/fleet/check-in.ts';
 import type { FleetLedger, RecordedChecks } from '../store/fleet-ledger.ts';
 import type { DeviceName } from '../store/label-store.ts';
-import { randomBytes } from 'node:crypto';
 
 /** Facts of a device as far as they are known; undefined where the record may have anything. */
 type Facts = Pick<

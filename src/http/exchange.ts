@@ -3,19 +3,19 @@
 // still connected.
 
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
-import { fail, failUntil, invalidField, type Outcome, type Failure } from '../contract/failure.ts';
+import { type Failure, fail, failUntil, invalidField, type Outcome } from '../contract/failure.ts';
+import { LIMIT } from '../contract/limit.ts';
 import { Unavailable } from '../contract/unavailable.ts';
 import { writeEventStream } from './event-stream.ts';
-import { FAILURE_STATUS, failureReply, type Reply } from './reply.ts';
 import { isBodyAmbiguous } from './is-body-ambiguous.ts';
+import { FAILURE_STATUS, failureReply, type Reply } from './reply.ts';
 import {
   RequestNotes,
+  type RequestWatch,
   type RouteTraffic,
   type Traffic,
-  type RequestWatch,
 } from './request-observation.ts';
 import { writeReply, writeReplyAndClose } from './write-reply.ts';
-import { LIMIT } from '../contract/limit.ts';
 
 export type Exchange = {
   /** Method in upper case. */

@@ -1,6 +1,6 @@
-// Routes of health and metrics, for load balancers and monitoring.
+// Routes of health, metrics and the root address, for load balancers, monitoring and people who try it.
 
-import { failUntil, fail } from '../contract/failure.ts';
+import { fail, failUntil } from '../contract/failure.ts';
 import type { NodeState } from '../serving/readiness.ts';
 import { failureReply, jsonReply, NO_STORE } from './reply.ts';
 import type { Route } from './router.ts';

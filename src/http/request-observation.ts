@@ -1,14 +1,14 @@
-// Traffic of this process: the number of requests in flight, so that a stop can wait for them, and for each
-// route the number of replies by status and how long they took.
+// Observation of requests: the number in flight, so that a stop can wait for them; per route the replies
+// by status and their duration; the access log; and spans.
 
+import { randomUUID } from 'node:crypto';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { RareLog } from '../observe/rare-log.ts';
 import type { RouteCount, RouteLabels, Surface } from '../observe/route-counts.ts';
-import { clientAddress } from './client-address.ts';
-import { randomUUID } from 'node:crypto';
-import type { HeaderPair, Reply } from './reply.ts';
 import type { Tracing } from '../observe/tracing.ts';
+import { clientAddress } from './client-address.ts';
+import type { HeaderPair, Reply } from './reply.ts';
 
 /**
  * Surfaces whose answers all carry the id of the request: those of callers who may want to know later what

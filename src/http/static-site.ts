@@ -4,15 +4,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
 import { fail } from '../contract/failure.ts';
+import type { Exchange, Handler } from './exchange.ts';
 import {
   acceptsEncoding,
   conditionalReply,
-  type TaggedBody,
-  tagBody,
   failureReply,
   type Reply,
+  type TaggedBody,
+  tagBody,
 } from './reply.ts';
-import type { Exchange, Handler } from './exchange.ts';
 
 type StaticFile = {
   readonly contentType: string;

@@ -2,12 +2,12 @@
 
 import type { HttpResponse } from 'uWebSockets.js';
 import {
-  LARGE_BODY_BYTES,
-  writeLargeBody,
   type HeaderPair,
+  LARGE_BODY_BYTES,
   type Reply,
   type ReplyHead,
   replyHead,
+  writeLargeBody,
 } from './reply.ts';
 import { GATHERED_BYTES, TurnBudget } from './turn-budget.ts';
 

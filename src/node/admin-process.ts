@@ -1,8 +1,8 @@
 // Assembly of the admin process, which serves the console, its API, metrics and health on an address of their
 // own, so that they answer while a serving process hangs.
 
-import { ClockWatch, LedgerClock } from '../fleet/ledger-clock.ts';
 import { DeviceLabels } from '../fleet/device-labels.ts';
+import { ClockWatch, LedgerClock } from '../fleet/ledger-clock.ts';
 import { ActivityBroadcast } from '../fleet/live-activity.ts';
 import { healthRoutes, type ReadinessProbe, type ReadMetrics } from '../http/health-routes.ts';
 import { NotesRenderer } from '../http/notes/notes-renderer.ts';
@@ -20,11 +20,11 @@ import { ExplainDecision } from '../serving/explain-decision.ts';
 import { guardChanges } from '../serving/guard-changes.ts';
 import { type Config, reachableHost } from '../settings/settings.ts';
 import { createMemoryEngine } from '../store/memory/memory-engine.ts';
-import { assembleAdmission, assembleCatalogs } from './shared-parts.ts';
-import { assembleConnectionLimit, requestWatcher } from './observe-requests.ts';
 import { assembleConsole } from './console-side.ts';
-import { reloadable, fromSetting, type Stores } from './stores.ts';
+import { assembleConnectionLimit, requestWatcher } from './observe-requests.ts';
 import { Secrets } from './secrets.ts';
+import { assembleAdmission, assembleCatalogs } from './shared-parts.ts';
+import { fromSetting, reloadable, type Stores } from './stores.ts';
 import { watchStores } from './watch-stores.ts';
 
 export type AdminOptions = {

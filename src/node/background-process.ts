@@ -2,10 +2,10 @@
 // old rows. It runs in the serving process, or in a process of its own so that it does not slow serving.
 
 import { CheckInDrain, QueueLength, StreamShare } from '../fleet/check-in-drain.ts';
-import { ClockWatch, LedgerClock } from '../fleet/ledger-clock.ts';
 import { DeviceLabels } from '../fleet/device-labels.ts';
 import { FleetSweeper } from '../fleet/fleet-sweeper.ts';
 import { LabelFeed, LabelRefresher } from '../fleet/label-feed.ts';
+import { ClockWatch, LedgerClock } from '../fleet/ledger-clock.ts';
 import { RecordMemory } from '../fleet/record-cache.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -17,9 +17,9 @@ import type { Config } from '../settings/settings.ts';
 import type { Ledger } from '../store/ledger.ts';
 import {
   assembleAdmission,
-  rememberRecorded,
   assembleCatalogs,
   type Fleet,
+  rememberRecorded,
   watchQueue,
 } from './shared-parts.ts';
 import { reloadable, type Stores } from './stores.ts';

@@ -1,17 +1,21 @@
-// Assembly of the console: its pages, its API and the metrics. They are served on the port of the service, or
+// Assembles the console: accounts, pages, API and metrics. They are served on the port of the service, or
 // on an address of their own (ADMIN_LISTEN).
 
 import { fileURLToPath } from 'node:url';
+import { Accounts } from '../access/accounts.ts';
+import { Members } from '../access/members.ts';
+import { PasswordResets } from '../access/password-resets.ts';
+import { argon2Hasher, Passwords } from '../access/passwords.ts';
 import {
-  type ThrottleDependencies,
   FailedSignIns,
   KnownBrowsers,
-  SignInGate,
   LoginThrottle,
+  SignInGate,
+  type ThrottleDependencies,
 } from '../access/sign-in-limits.ts';
 import { EdgeTokens } from '../edge/server/edge-tokens.ts';
 import type { DeviceLabels } from '../fleet/device-labels.ts';
-import { ViewFleet, PurgeDevices } from '../fleet/fleet-views.ts';
+import { PurgeDevices, ViewFleet } from '../fleet/fleet-views.ts';
 import type { ActivityBroadcast } from '../fleet/live-activity.ts';
 import { consoleFiles, consoleRoutes } from '../http/console/console-routes.ts';
 import { metricsRoutes, type ReadMetrics, rootRoute } from '../http/health-routes.ts';
@@ -28,10 +32,6 @@ import { type Config, consoleUrlOf } from '../settings/settings.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { LedgerCopies } from '../store/ledger-identity.ts';
 import type { Secrets } from './secrets.ts';
-import { Accounts } from '../access/accounts.ts';
-import { argon2Hasher, Passwords } from '../access/passwords.ts';
-import { Members } from '../access/members.ts';
-import { PasswordResets } from '../access/password-resets.ts';
 
 /** Folder into which the build writes the console. */
 const CONSOLE_FOLDER = fileURLToPath(new URL('../console', import.meta.url));

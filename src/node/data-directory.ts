@@ -1,13 +1,14 @@
-// Making of the data directory, which is refused at the start of the service when it cannot be used.
+// Makes the data directory, and refuses the start of the service when it cannot be used or others can read
+// it.
 
 import {
   accessSync,
-  constants,
-  mkdirSync,
-  statSync,
   chmodSync,
+  constants,
   lstatSync,
+  mkdirSync,
   readdirSync,
+  statSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 

@@ -9,8 +9,8 @@ import { sliceRoute } from '../http/device/slice-route.ts';
 import { type UpdaterRoute, updaterRoute } from '../http/device/updater-route.ts';
 import {
   RenderedAppcasts,
-  releaseNotesRoutes,
   RenderedReleaseNotes,
+  releaseNotesRoutes,
 } from '../http/notes/feed-routes.ts';
 import { NotesRenderer } from '../http/notes/notes-renderer.ts';
 import { Traffic } from '../http/request-observation.ts';
@@ -34,8 +34,8 @@ import { sparkle } from '../updater/sparkle.ts';
 import { SQUIRREL_MAC, SQUIRREL_MSIX } from '../updater/squirrel-mac.ts';
 import { SQUIRREL_WINDOWS } from '../updater/squirrel-windows.ts';
 import { VELOPACK } from '../updater/velopack.ts';
-import { assembleCatalogs, type Fleet } from './shared-parts.ts';
 import { requestWatcher } from './observe-requests.ts';
+import { assembleCatalogs, type Fleet } from './shared-parts.ts';
 import type { ServingStores } from './stores.ts';
 
 export type DeviceSide = {

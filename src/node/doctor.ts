@@ -1,26 +1,27 @@
-// Examination of the data directory for `sluice doctor`: whether this account can use it, and others cannot.
+// Examination of a set-up for `sluice doctor`, and the migration of the schema for `sluice migrate`:
+// settings, stores, the data directory, and the upstream of an edge.
 
 import { accessSync, constants, readdirSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import { type Check, faulty, sound, type Diagnosis } from '../contract/diagnosis.ts';
+import { type Check, type Diagnosis, faulty, sound } from '../contract/diagnosis.ts';
+import { parseUrl } from '../contract/parse-url.ts';
+import { readCredential, UpstreamClient, type UpstreamRefusal } from '../edge/upstream-client.ts';
+import { RememberedChannels } from '../serving/ledger-recovery.ts';
 import { readUpstreamConfig, type UpstreamConfig } from '../settings/edge-settings.ts';
 import {
   type Config,
   ConfigError,
+  isLoopback,
   readConfig,
   readNearSettings,
-  isLoopback,
 } from '../settings/settings.ts';
-import { examineEmbedded, examinePostgres } from '../store/ledger/examine-ledger.ts';
-import { examineRedis } from '../store/redis/examine-redis.ts';
-import { readCredential, UpstreamClient, type UpstreamRefusal } from '../edge/upstream-client.ts';
-import { parseUrl } from '../contract/parse-url.ts';
-import { RememberedChannels } from '../serving/ledger-recovery.ts';
 import { LastGoodFiles } from '../store/disk/last-good-files.ts';
 import type { Engine } from '../store/engine.ts';
+import { examineEmbedded, examinePostgres } from '../store/ledger/examine-ledger.ts';
 import type { SchemaChange } from '../store/ledger/migrate.ts';
 import { migrateLedger } from '../store/ledger/migrate-ledger.ts';
 import { createMemoryEngine } from '../store/memory/memory-engine.ts';
+import { examineRedis } from '../store/redis/examine-redis.ts';
 import { createRedisEngine } from '../store/redis/redis-engine.ts';
 import { makeDataDirectory } from './data-directory.ts';
 import { fromSetting } from './stores.ts';

@@ -1,36 +1,9 @@
-// Assembly of an edge: a node without stores, which follows a service and decides as it does. What answers
+// Assembles an edge: a node without stores, which follows a service and decides as it does. What answers
 // devices is the same as on every node.
 
+import { join } from 'node:path';
 import { Unavailable } from '../contract/unavailable.ts';
 import { joinBatches, packCheckInPayload } from '../domain/fleet/check-in-payload.ts';
-import {
-  handOverCall,
-  joinFailures,
-  journalFailures,
-  HandOver,
-  RecordedMark,
-} from '../edge/journal-sender.ts';
-import { ClockWatch } from '../fleet/ledger-clock.ts';
-import { FailureReports } from '../fleet/fleet-views.ts';
-import { LabelFeed, LabelRefresher } from '../fleet/label-feed.ts';
-import { withinTime } from '../flow/within-time.ts';
-import { directHandlers } from '../http/device/updater-route.ts';
-import { failureRoute } from '../http/device/download-routes.ts';
-import { healthRoutes, metricsRoutes } from '../http/health-routes.ts';
-import { createRouter, type Route } from '../http/router.ts';
-import { type Server, startServer } from '../http/server.ts';
-import type { Log } from '../observe/log.ts';
-import { Metrics } from '../observe/metrics.ts';
-import { RareLog } from '../observe/rare-log.ts';
-import type { EdgeConfig } from '../settings/edge-settings.ts';
-import { type Config, ConfigError, reachableHost } from '../settings/settings.ts';
-import { assembleConnectionLimit, openTracing } from './observe-requests.ts';
-import { assembleDeviceSide, type DeviceSide } from './device-side.ts';
-import { assembleFleet, type Fleet, watchQueue } from './shared-parts.ts';
-import { fromSetting, LoggedLedgerReport, type ServingStores, tellDiskFaults } from './stores.ts';
-import { version } from './version.ts';
-import { join } from 'node:path';
-import { failureInWords, readCredential, UpstreamClient } from '../edge/upstream-client.ts';
 import {
   FollowedFile,
   FollowedState,
@@ -39,16 +12,43 @@ import {
 } from '../edge/followed-state.ts';
 import { Follower } from '../edge/follower.ts';
 import { CheckInJournalFiles } from '../edge/journal-files.ts';
+import {
+  HandOver,
+  handOverCall,
+  joinFailures,
+  journalFailures,
+  RecordedMark,
+} from '../edge/journal-sender.ts';
+import { failureInWords, readCredential, UpstreamClient } from '../edge/upstream-client.ts';
 import { UpstreamLedger } from '../edge/upstream-ledger.ts';
+import { FailureReports } from '../fleet/fleet-views.ts';
+import { LabelFeed, LabelRefresher } from '../fleet/label-feed.ts';
+import { ClockWatch } from '../fleet/ledger-clock.ts';
+import { withinTime } from '../flow/within-time.ts';
+import { failureRoute } from '../http/device/download-routes.ts';
+import { directHandlers } from '../http/device/updater-route.ts';
+import { healthRoutes, metricsRoutes } from '../http/health-routes.ts';
+import { createRouter, type Route } from '../http/router.ts';
+import { type Server, startServer } from '../http/server.ts';
+import type { Log } from '../observe/log.ts';
+import { Metrics } from '../observe/metrics.ts';
+import { RareLog } from '../observe/rare-log.ts';
 import type { StoreHealth } from '../observe/store-health.ts';
 import type { Tracing } from '../observe/tracing.ts';
 import { type DirectoryLock, lockDirectory } from '../process/directory-lock.ts';
 import { RememberedChannels } from '../serving/ledger-recovery.ts';
+import type { EdgeConfig } from '../settings/edge-settings.ts';
+import { type Config, ConfigError, reachableHost } from '../settings/settings.ts';
 import type { CheckInJournal } from '../store/check-in-queue.ts';
 import { type DiskFault, LastGoodFiles } from '../store/disk/last-good-files.ts';
 import type { Engine } from '../store/engine.ts';
 import { createMemoryEngine } from '../store/memory/memory-engine.ts';
 import { makeDataDirectory } from './data-directory.ts';
+import { assembleDeviceSide, type DeviceSide } from './device-side.ts';
+import { assembleConnectionLimit, openTracing } from './observe-requests.ts';
+import { assembleFleet, type Fleet, watchQueue } from './shared-parts.ts';
+import { fromSetting, LoggedLedgerReport, type ServingStores, tellDiskFaults } from './stores.ts';
+import { version } from './version.ts';
 import { watchStore } from './watch-stores.ts';
 
 type Edge = {

@@ -1,21 +1,22 @@
-// Answers to the calls that the processes of a node make to the process that started them.
+// Calls between the processes of a node: what each asks the supervisor (the port, readiness, metrics,
+// changes), and the background process.
 
-import {
-  type CallsToSupervisor,
-  type ProcessReadiness,
-  KeptProcess,
-  type CallsToProcess,
-  type Settings,
-} from './supervised-process.ts';
-import type { Log } from '../observe/log.ts';
-import type { Metrics } from '../observe/metrics.ts';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { SharedCall } from '../flow/shared-call.ts';
 import { SoleCall } from '../flow/sole-call.ts';
 import { withinTime } from '../flow/within-time.ts';
-import type { ParentLink } from '../process/child-process.ts';
 import { joinMetrics } from '../observe/join-metrics.ts';
+import type { Log } from '../observe/log.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import type { ParentLink } from '../process/child-process.ts';
+import {
+  type CallsToProcess,
+  type CallsToSupervisor,
+  KeptProcess,
+  type ProcessReadiness,
+  type Settings,
+} from './supervised-process.ts';
 
 /** Longest wait for a process to tell whether it can decide. */
 const READINESS_MS_MAX = 1000;

@@ -1,5 +1,5 @@
-// Number of connections that clients may have open in a process, from the number of file descriptors that the
-// system lets it have.
+// Assembles what observes and limits requests: access log, tracing, metrics, and the number of connections
+// that a process may have open.
 
 import { readFileSync } from 'node:fs';
 import {
@@ -8,12 +8,12 @@ import {
   type RequestWatcher,
   watchTogether,
 } from '../http/request-observation.ts';
+import { ConnectionLimit } from '../http/server.ts';
 import type { Log } from '../observe/log.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import { RareLog } from '../observe/rare-log.ts';
 import type { Tracing } from '../observe/tracing.ts';
 import type { Config } from '../settings/settings.ts';
-import { RareLog } from '../observe/rare-log.ts';
-import { ConnectionLimit } from '../http/server.ts';
-import type { Metrics } from '../observe/metrics.ts';
 
 /**
  * File descriptors kept for everything else: 10 connections to PostgreSQL, up to some 20 to Redis, files of

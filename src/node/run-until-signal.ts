@@ -1,12 +1,12 @@
 // Run of a process that serves: what is there before its start, and what signals do to it.
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { exitOnBug } from '../observe/exit-on-bug.ts';
 import { createLog, type Log } from '../observe/log.ts';
-import { type Config, readNearSettings, ConfigError, readConfig } from '../settings/settings.ts';
-import type { RunningService } from './start-service.ts';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { readEdgeConfig } from '../settings/edge-settings.ts';
+import { type Config, ConfigError, readConfig, readNearSettings } from '../settings/settings.ts';
 import { composeEdge } from './edge-process.ts';
+import type { RunningService } from './start-service.ts';
 
 /** What runs, as far as signals are about it. */
 type Running = Parameters<ReturnType<typeof stopOnSignal>>[0] &

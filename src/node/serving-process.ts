@@ -1,22 +1,28 @@
-// Assembly of everything that answers requests, from the routes down to the operations.
+// Assembles everything that answers requests, from the routes down to the operations.
 
 import { fileURLToPath } from 'node:url';
 import { AuthenticateKey, KeyUses } from '../access/api-keys.ts';
+import { EdgeDevices } from '../edge/server/edge-devices.ts';
+import { EdgeIndex } from '../edge/server/edge-index.ts';
+import { EdgeSnapshots } from '../edge/server/edge-snapshots.ts';
+import { AuthenticateEdge } from '../edge/server/edge-tokens.ts';
 import { FailureReports } from '../fleet/fleet-views.ts';
-import { directHandlers } from '../http/device/updater-route.ts';
+import { ClockWatch } from '../fleet/ledger-clock.ts';
 import { failureRoute } from '../http/device/download-routes.ts';
+import { directHandlers } from '../http/device/updater-route.ts';
+import { edgeRoutes } from '../http/edge/edge-routes.ts';
 import { healthRoutes, type ReadMetrics, rootRoute } from '../http/health-routes.ts';
 import { fleetRoutes, readingRoutes } from '../http/manage/fleet-routes.ts';
-import { planRoutes, manageRoutes } from '../http/manage/release-routes.ts';
+import { manageRoutes, planRoutes } from '../http/manage/release-routes.ts';
 import type { NotesRenderer } from '../http/notes/notes-renderer.ts';
 import { referenceRoutes } from '../http/reference/openapi-document.ts';
 import type { Traffic } from '../http/request-observation.ts';
 import { createRouter, type Route } from '../http/router.ts';
 import {
-  type RequestHandler,
-  type ServerOptions,
   type ConnectionLimit,
+  type RequestHandler,
   type Server,
+  type ServerOptions,
   startServer,
 } from '../http/server.ts';
 import { webhookRoutes } from '../http/webhook/webhook-routes.ts';
@@ -27,42 +33,36 @@ import type { Tracing } from '../observe/tracing.ts';
 import { RehearseChange } from '../publishing/dry-run.ts';
 import {
   createSpreadChange,
-  type SpreadChange,
   followChanges,
+  type SpreadChange,
   spreadInNode,
   type TellNode,
 } from '../publishing/propagate-change.ts';
 import { Webhooks } from '../publishing/webhooks.ts';
 import type { CatalogRefresher } from '../serving/catalog-refresher.ts';
+import type { Catalogs } from '../serving/catalogs.ts';
 import { MeasureEffect } from '../serving/dry-run-effect.ts';
+import { EdgeAhead } from '../serving/edge-ahead.ts';
 import { ExplainDecision } from '../serving/explain-decision.ts';
+import type { FirstOffers } from '../serving/first-offers.ts';
 import { PlanWave } from '../serving/fleet-decisions.ts';
 import { guardChanges } from '../serving/guard-changes.ts';
 import type { KnownChannelsPoll } from '../serving/known-channels.ts';
 import type { NodeState, WarmUp } from '../serving/readiness.ts';
 import { type Config, reachableHost } from '../settings/settings.ts';
-import type { ChannelRevision } from '../store/ledger-terms.ts';
 import type { LastGood } from '../store/last-good.ts';
 import type { Ledger } from '../store/ledger.ts';
+import type { ChannelRevision } from '../store/ledger-terms.ts';
 import { createMemoryEngine } from '../store/memory/memory-engine.ts';
+import { assembleBackground } from './background-process.ts';
 import { assembleConsole } from './console-side.ts';
 import { assembleDeviceSide, type DeviceSide } from './device-side.ts';
+import { assembleConnectionLimit, openTracing } from './observe-requests.ts';
 import { Secrets } from './secrets.ts';
-import { type Fleet, assembleFleet, assembleAdmission, rememberRecorded } from './shared-parts.ts';
+import { assembleAdmission, assembleFleet, type Fleet, rememberRecorded } from './shared-parts.ts';
+import { fromSetting, reloadable, type Stores } from './stores.ts';
 import { version } from './version.ts';
 import { type WatchedStores, watchStores } from './watch-stores.ts';
-import { ClockWatch } from '../fleet/ledger-clock.ts';
-import { assembleConnectionLimit, openTracing } from './observe-requests.ts';
-import { assembleBackground } from './background-process.ts';
-import { reloadable, fromSetting, type Stores } from './stores.ts';
-import { AuthenticateEdge } from '../edge/server/edge-tokens.ts';
-import { EdgeDevices } from '../edge/server/edge-devices.ts';
-import { EdgeIndex } from '../edge/server/edge-index.ts';
-import { EdgeSnapshots } from '../edge/server/edge-snapshots.ts';
-import { edgeRoutes } from '../http/edge/edge-routes.ts';
-import type { Catalogs } from '../serving/catalogs.ts';
-import { EdgeAhead } from '../serving/edge-ahead.ts';
-import type { FirstOffers } from '../serving/first-offers.ts';
 
 const REFERENCE_FOLDER = fileURLToPath(new URL('../reference', import.meta.url));
 

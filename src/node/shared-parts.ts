@@ -1,6 +1,7 @@
-// Assembly of the serving side of the fleet: the labels of devices, their check-ins on the way to the engine,
-// and the live activity for the console.
+// Parts that every process that serves devices has: catalogs, labels, check-ins on their way to the
+// engine, and live activity.
 
+import { Admission, RecordedDevices } from '../fleet/admission.ts';
 import { CheckIns } from '../fleet/check-in-buffer.ts';
 import { DeviceLabels } from '../fleet/device-labels.ts';
 import { LabelRefresher } from '../fleet/label-feed.ts';
@@ -8,18 +9,17 @@ import { LedgerClock } from '../fleet/ledger-clock.ts';
 import { ActivityBroadcast } from '../fleet/live-activity.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import type { Config } from '../settings/settings.ts';
-import type { ServingStores } from './stores.ts';
 import { RareLog } from '../observe/rare-log.ts';
 import { CatalogRefresher } from '../serving/catalog-refresher.ts';
 import { Catalogs } from '../serving/catalogs.ts';
+import { SharedSnapshots } from '../serving/cold-loads.ts';
 import { KnownChannels, KnownChannelsPoll } from '../serving/known-channels.ts';
 import { LedgerRewind } from '../serving/ledger-recovery.ts';
-import { SharedSnapshots } from '../serving/cold-loads.ts';
-import { Admission, RecordedDevices } from '../fleet/admission.ts';
-import { DELETED_REVISION } from '../store/label-store.ts';
+import type { Config } from '../settings/settings.ts';
 import type { Engine } from '../store/engine.ts';
+import { DELETED_REVISION } from '../store/label-store.ts';
 import type { ServingLedger } from '../store/ledger.ts';
+import type { ServingStores } from './stores.ts';
 
 export type Fleet = {
   readonly labels: DeviceLabels;

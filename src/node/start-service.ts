@@ -14,16 +14,16 @@ import {
   reachableHost,
 } from '../settings/settings.ts';
 import {
+  claimPort,
   NodeCalls,
   NodeMetrics,
   NodeSettings,
   startBackgroundProcess,
-  claimPort,
 } from './node-calls.ts';
 import { composeService } from './serving-process.ts';
 import { refuseBadAddresses } from './stores.ts';
+import { KeptProcess, Watchdog } from './supervised-process.ts';
 import { version } from './version.ts';
-import { Watchdog, KeptProcess } from './supervised-process.ts';
 
 export type RunningService = {
   /** Base URL of the service, as printed at the start and written into feeds. */

@@ -1,27 +1,27 @@
-// Opening of the ledger and the engine as the settings ask for them.
+// Opens the ledger, the engine and the disk as the settings ask for them, and reports their faults.
 
+import { copyFileSync, existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { type Failure, fail } from '../contract/failure.ts';
 import { Unavailable } from '../contract/unavailable.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { RareLog } from '../observe/rare-log.ts';
 import type { Tracing } from '../observe/tracing.ts';
-import type { RefusalOf } from '../serving/readiness.ts';
 import { RememberedChannels } from '../serving/ledger-recovery.ts';
+import type { RefusalOf } from '../serving/readiness.ts';
 import { type Config, ConfigError } from '../settings/settings.ts';
-import { LastGoodFiles, type DiskFault } from '../store/disk/last-good-files.ts';
+import { type DiskFault, LastGoodFiles } from '../store/disk/last-good-files.ts';
 import type { Engine } from '../store/engine.ts';
 import type { LastGood } from '../store/last-good.ts';
 import { refuseBadAddress } from '../store/ledger/hosts-pool.ts';
 import { type OpenLedger, openLedger } from '../store/ledger/open-ledger.ts';
+import { markCopied } from '../store/ledger/refuse-recreation.ts';
 import type { Ledger, ServingLedger } from '../store/ledger.ts';
 import type { LedgerCopies, LedgerReport, RememberedChannel } from '../store/ledger-identity.ts';
 import { parseTarget } from '../store/redis/target.ts';
-import { makeDataDirectory, keepOwnerOnly } from './data-directory.ts';
+import { keepOwnerOnly, makeDataDirectory } from './data-directory.ts';
 import { openEngine } from './open-engine.ts';
-import { copyFileSync, existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { type Failure, fail } from '../contract/failure.ts';
-import { markCopied } from '../store/ledger/refuse-recreation.ts';
 import type { Secrets } from './secrets.ts';
 
 export type Stores = {

@@ -8,9 +8,9 @@ import { createLog, type Log } from '../observe/log.ts';
 import { Metrics } from '../observe/metrics.ts';
 import { ParentLink } from '../process/child-process.ts';
 import { type Config, type FileValues, readConfig } from '../settings/settings.ts';
-import type { CallsToProcess, CallsToSupervisor } from './supervised-process.ts';
 import { NodeLink } from './node-calls.ts';
 import type { Service } from './serving-process.ts';
+import type { CallsToProcess, CallsToSupervisor } from './supervised-process.ts';
 import { version } from './version.ts';
 
 type Running = Pick<Service, 'stop' | 'reload'> &

@@ -1,4 +1,5 @@
-// Process of the service that its parent keeps running: its metrics, its stop and its log lines.
+// A process of the service that its parent keeps running: calls, metrics, log lines, stop, and the
+// watchdog that ends it when it hangs.
 
 import { fileURLToPath } from 'node:url';
 import { SoleCall } from '../flow/sole-call.ts';
@@ -6,8 +7,8 @@ import { withinTime } from '../flow/within-time.ts';
 import type { ProcessMetrics } from '../observe/join-metrics.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import { ChildService, type ForkedChild } from '../process/child-process.ts';
 import type { StoreName } from '../observe/store-health.ts';
+import { ChildService, type ForkedChild } from '../process/child-process.ts';
 
 /** Maximum number of news on their way to a process. */
 const UNTOLD_MAX = 100;

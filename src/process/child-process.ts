@@ -5,9 +5,9 @@
 //
 // The child ends by itself whenever its parent is gone, because its end of the channel closes then.
 
+import { type ChildProcess, type ForkOptions, fork } from 'node:child_process';
 import { type BackOff, backOffMs } from '../flow/back-off.ts';
 import { pause } from '../flow/pause.ts';
-import { type ChildProcess, type ForkOptions, fork } from 'node:child_process';
 
 const BACK_OFF: BackOff = { minMs: 100, maxMs: 5000 };
 /** Time of work after which the end of a child counts as a first failure: such a child was able to work. */

@@ -10,15 +10,15 @@
 
 import {
   readFileSync,
+  readlinkSync,
   renameSync,
   rmSync,
   statSync,
   utimesSync,
   writeFileSync,
-  readlinkSync,
 } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { hostname } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 const RETRY_MS = 100;
 

@@ -1,17 +1,17 @@
-// Set-up through the console API and the command line: organizations, apps, channels and keys. Each operation
-// is a ledger call; a change of what a channel serves is propagated like any other.
+// Set-up and views for the console and the command line: organizations, apps, channels and keys. A change
+// of what a channel serves is propagated like any other.
 
 import { createBearerSecret } from '../access/api-keys.ts';
 import type {
-  IssuedKey,
-  RevokedKey,
   AppOverview,
   AuditPage,
   ChannelDetail,
   ChannelReleases,
   Found,
+  IssuedKey,
   LabelCounts,
   ReleaseDetail,
+  RevokedKey,
 } from '../contract/console.ts';
 import {
   type FailureKind,
@@ -20,19 +20,19 @@ import {
   type LostRight,
   type Outcome,
 } from '../contract/failure.ts';
+import { isoTime } from '../contract/iso-time.ts';
 import type {
   App,
   AppState,
   Channel,
-  Organization,
   ListedChannel,
   ListedKey,
+  Organization,
 } from '../contract/resource.ts';
-import type { AppChange, Changed, Actor } from '../store/ledger-terms.ts';
-import type { ChannelChange, KeyLimits, Ledger } from '../store/ledger.ts';
-import type { SpreadChange } from './propagate-change.ts';
-import { isoTime } from '../contract/iso-time.ts';
 import type { AuditFilter, ReleaseFilter } from '../store/console-ledger.ts';
+import type { ChannelChange, KeyLimits, Ledger } from '../store/ledger.ts';
+import type { Actor, AppChange, Changed } from '../store/ledger-terms.ts';
+import type { SpreadChange } from './propagate-change.ts';
 
 type NewApp = {
   readonly organizationId: string;

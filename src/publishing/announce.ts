@@ -1,17 +1,18 @@
-// Releases that a code host announces on a channel, and what the answer says of those that were there.
+// What becomes of a release that a code host announces or takes back, and what the sender of the event is
+// told.
 
 import { isFailure, type LostRight, type Outcome } from '../contract/failure.ts';
 import { LIMIT } from '../contract/limit.ts';
+import type { Release } from '../contract/resource.ts';
 import { storableText } from '../contract/text.ts';
 import type { LeftAlone, ReleaseHold } from '../domain/release/announcement.ts';
-import type { NewArtifact } from '../store/ledger-terms.ts';
+import { type CallBack, type CalledBack, isWithdrawal } from '../domain/release/call-back.ts';
 import type { Announced, NewAnnouncement } from '../store/console-ledger.ts';
+import type { Ledger } from '../store/ledger.ts';
+import type { NewArtifact } from '../store/ledger-terms.ts';
+import type { SpreadChange } from './propagate-change.ts';
 import { isExpected } from './receive-release.ts';
 import { integrationOf, type OpenWebhook } from './webhooks.ts';
-import { type CallBack, type CalledBack, isWithdrawal } from '../domain/release/call-back.ts';
-import type { Ledger } from '../store/ledger.ts';
-import type { SpreadChange } from './propagate-change.ts';
-import type { Release } from '../contract/resource.ts';
 
 /**
  * Creates the release, completes the one that stands, or leaves it alone and says why. An edit announces

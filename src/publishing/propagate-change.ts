@@ -7,8 +7,8 @@ import { orderOf, type ServingSnapshot } from '../domain/decision/serving-snapsh
 import type { Metrics } from '../observe/metrics.ts';
 import type { RareLog } from '../observe/rare-log.ts';
 import type { Catalogs } from '../serving/catalogs.ts';
-import type { ChannelRevision } from '../store/ledger-terms.ts';
 import type { Engine } from '../store/engine.ts';
+import type { ChannelRevision } from '../store/ledger-terms.ts';
 
 /** Spreads changes that the request with this id has committed; the log names it. */
 export type SpreadChange = (

@@ -2,25 +2,25 @@
 // sends up to three for one click, concurrently and in any order.
 
 import { isFailure, type LostRight, type Outcome } from '../contract/failure.ts';
+import type { Artifact } from '../contract/resource.ts';
+import { foldPlatform } from '../domain/decision/artifact.ts';
+import { foldArch } from '../domain/decision/fold-arch.ts';
 import { type CallBack, isWithdrawal } from '../domain/release/call-back.ts';
 import type { HostRelease } from '../domain/release/host-release.ts';
+import { runsOnEveryArch } from '../domain/release/runs-on-every-arch.ts';
 import { tagVersion } from '../domain/release/tag-version.ts';
 import type { Ledger } from '../store/ledger.ts';
 import {
   announce,
   callBack,
-  type Receiving,
   ignored,
   type Received,
+  type Receiving,
   withReason,
 } from './announce.ts';
 import { type AnnouncedAsset, announcedArtifacts } from './announced-artifacts.ts';
 import type { SpreadChange } from './propagate-change.ts';
 import type { OpenWebhook } from './webhooks.ts';
-import type { Artifact } from '../contract/resource.ts';
-import { foldPlatform } from '../domain/decision/artifact.ts';
-import { foldArch } from '../domain/decision/fold-arch.ts';
-import { runsOnEveryArch } from '../domain/release/runs-on-every-arch.ts';
 
 export type ReleaseEvent = {
   readonly action: string;

@@ -1,6 +1,7 @@
-// Serving control: one atomic call that may change targets, rollout and status of a release.
+// What publishers do with releases: publish, promote, withdraw, list, change how one is served, and plan
+// its roll-out. Each is one ledger call, and its change is propagated before the answer.
 
-import type { Principal, Caller } from '../access/api-keys.ts';
+import type { Caller, Principal } from '../access/api-keys.ts';
 import {
   type Failure,
   fail,
@@ -9,24 +10,24 @@ import {
   type Outcome,
   type UnknownRelease,
 } from '../contract/failure.ts';
-import type { ServingState, Release, WithdrawnRelease } from '../contract/resource.ts';
+import type { Release, ServingState, WithdrawnRelease } from '../contract/resource.ts';
+import type { RolloutPlan } from '../contract/rollout-plan.ts';
 import {
   applyServingChange,
   type Serving,
   type ServingChange,
 } from '../domain/release/serving-change.ts';
+import type { WithdrawalObstacle } from '../domain/release/withdrawal.ts';
+import type { PlanDefinition } from '../domain/rollout/plan-state.ts';
 import type {
   Ledger,
+  NewPromotion,
   NewRelease,
   PublishObstacle,
-  NewPromotion,
   ReleaseFilter,
 } from '../store/ledger.ts';
 import type { ReleaseName, RepeatableCall } from '../store/ledger-terms.ts';
 import type { SpreadChange } from './propagate-change.ts';
-import type { WithdrawalObstacle } from '../domain/release/withdrawal.ts';
-import type { RolloutPlan } from '../contract/rollout-plan.ts';
-import type { PlanDefinition } from '../domain/rollout/plan-state.ts';
 
 /** State that the author of a change has seen. */
 type SeenServing = Pick<Serving, 'status' | 'rolloutPct'>;

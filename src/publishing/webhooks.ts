@@ -1,14 +1,14 @@
-// Administration of release webhooks: enabling, changing, disabling and listing deliveries; and finding the
-// secret that a delivery must be signed with.
+// Administration of release webhooks: enables, changes and disables them, lists deliveries, finds and
+// renews the secret that signs a delivery.
 
-import { randomBytes, createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type {
   AppWebhook,
   DisabledWebhook,
   EnabledWebhooks,
   IssuedWebhookSecret,
-  WebhookDetail,
   ResealedSecrets,
+  WebhookDetail,
 } from '../contract/console.ts';
 import { fail, isFailure, type LostRight, type Outcome } from '../contract/failure.ts';
 import { isRef } from '../contract/ref.ts';
@@ -16,16 +16,16 @@ import type { Webhook } from '../contract/resource.ts';
 import { WEBHOOK_PROVIDERS, type WebhookProvider } from '../contract/webhook-provider.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import type { RareLog } from '../observe/rare-log.ts';
-import type { Ledger } from '../store/ledger.ts';
-import type { Actor } from '../store/ledger-terms.ts';
 import type {
   AppWebhooks,
   EnabledWebhook,
-  WebhookChange,
-  WebhookName,
   SecretPlace,
+  WebhookChange,
   WebhookLedger,
+  WebhookName,
 } from '../store/console-ledger.ts';
+import type { Ledger } from '../store/ledger.ts';
+import type { Actor } from '../store/ledger-terms.ts';
 import type { SecretBox } from './secret-box.ts';
 
 type WebhooksDependencies = {

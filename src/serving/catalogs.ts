@@ -11,22 +11,22 @@ import { isRef } from '../contract/ref.ts';
 import { type Catalog, markOffered } from '../domain/decision/catalog.ts';
 import {
   compareServing,
+  orderOf,
   type ServingOrder,
   type ServingSnapshot,
-  orderOf,
 } from '../domain/decision/serving-snapshot.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import { SharedCall } from '../flow/shared-call.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { RareLog } from '../observe/rare-log.ts';
 import type { Announcement } from '../store/engine.ts';
-import type { KnownState } from '../store/ledger-terms.ts';
 import type { LastGood } from '../store/last-good.ts';
 import type { ServingLedger } from '../store/ledger.ts';
+import type { KnownState } from '../store/ledger-terms.ts';
 import { CatalogSlot, PlanBudget } from './catalog-slot.ts';
 import { ColdLoads, compileInSlices, type SharedSnapshots } from './cold-loads.ts';
-import { CopyComparison, type LedgerRewind, type RememberedChannels } from './ledger-recovery.ts';
 import type { KnownChannels, NoCatalog } from './known-channels.ts';
+import { CopyComparison, type LedgerRewind, type RememberedChannels } from './ledger-recovery.ts';
 
 type CatalogDependencies = {
   readonly ledger: ServingLedger;

@@ -14,7 +14,7 @@ import type { DeviceLabels } from '../fleet/device-labels.ts';
 import type { LedgerClock } from '../fleet/ledger-clock.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { LabelNote } from '../store/label-store.ts';
-import type { CatalogSlot, PlanDecision, PreparedPlan, CheckQuery } from './catalog-slot.ts';
+import type { CatalogSlot, CheckQuery, PlanDecision, PreparedPlan } from './catalog-slot.ts';
 import type { Catalogs } from './catalogs.ts';
 import type { FirstOffers } from './first-offers.ts';
 import type { NoCatalog } from './known-channels.ts';

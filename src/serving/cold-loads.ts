@@ -10,14 +10,6 @@
 
 import { type Failure, failUntil, type Outcome } from '../contract/failure.ts';
 import { Unavailable } from '../contract/unavailable.ts';
-import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
-import { withinTime } from '../flow/within-time.ts';
-import type { Metrics } from '../observe/metrics.ts';
-import type { RareLog } from '../observe/rare-log.ts';
-import type { CatalogSlot } from './catalog-slot.ts';
-import type { NoCatalog } from './known-channels.ts';
-import type { ServingOrder, ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
-import type { Engine, SnapshotHead } from '../store/engine.ts';
 import {
   type Catalog,
   type CompiledRelease,
@@ -25,7 +17,15 @@ import {
   compileRelease,
 } from '../domain/decision/catalog.ts';
 import { EditionFinder } from '../domain/decision/edition-finder.ts';
+import type { ServingOrder, ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
+import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import { TimeSlice } from '../flow/time-slice.ts';
+import { withinTime } from '../flow/within-time.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import type { RareLog } from '../observe/rare-log.ts';
+import type { Engine, SnapshotHead } from '../store/engine.ts';
+import type { CatalogSlot } from './catalog-slot.ts';
+import type { NoCatalog } from './known-channels.ts';
 
 type Loaded = Outcome<CatalogSlot, NoCatalog>;
 

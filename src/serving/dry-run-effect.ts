@@ -2,9 +2,12 @@
 // and after it, decided as its own client would be answered. Nothing is offered, recorded or counted. Devices
 // of a large fleet are sampled.
 
+import type { MatchingDevices } from '../contract/console.ts';
 import { failUntil, type Outcome } from '../contract/failure.ts';
+import { LIMIT } from '../contract/limit.ts';
 import type { Reason } from '../contract/reason.ts';
 import type { Effect, RunnerEffect } from '../contract/rehearsed.ts';
+import type { Targeting } from '../contract/resource.ts';
 import { type Catalog, compileCatalog } from '../domain/decision/catalog.ts';
 import { hashText } from '../domain/decision/cohort.ts';
 import { choose } from '../domain/decision/decide.ts';
@@ -13,6 +16,7 @@ import { type Plan, planUpdate } from '../domain/decision/plan.ts';
 import type { Device } from '../domain/decision/rule/decision-rule.ts';
 import { withLabelKeys } from '../domain/decision/rule/requirement.ts';
 import type { ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
+import { compileTargeting } from '../domain/decision/targeting.ts';
 import { EffectTally } from '../domain/release/effect-tally.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import { TimeSlice } from '../flow/time-slice.ts';
@@ -22,10 +26,6 @@ import type { Rehearsal, RehearsedPlace } from '../store/ledger-terms.ts';
 import { installableBy } from '../updater/installable-by.ts';
 import { compileInSlices } from './cold-loads.ts';
 import { type RecordedQuestion, recordedQuestion } from './explain-decision.ts';
-import type { MatchingDevices } from '../contract/console.ts';
-import { LIMIT } from '../contract/limit.ts';
-import type { Targeting } from '../contract/resource.ts';
-import { compileTargeting } from '../domain/decision/targeting.ts';
 
 /** Change of what a channel serves, and those that follow it. */
 type MeasuredChange = Pick<Rehearsal<unknown>, 'places'> & {

@@ -2,19 +2,21 @@
 // Nothing is offered, recorded or counted.
 
 import type {
+  DeviceRecord,
   ExplainedCandidate,
   ExplainedDecision,
-  DeviceRecord,
 } from '../contract/console-fleet.ts';
 import type { DeviceClient } from '../contract/device-client.ts';
 import type { ExplainedReason, Explanation, ListedCandidate } from '../contract/explanation.ts';
 import { fail, invalidField, isFailure, type Outcome } from '../contract/failure.ts';
 import { LIMIT } from '../contract/limit.ts';
 import type { UpdateManifest } from '../contract/resource.ts';
+import { foldPlatform } from '../domain/decision/artifact.ts';
 import type { Catalog } from '../domain/decision/catalog.ts';
 import { hashText } from '../domain/decision/cohort.ts';
 import { decide } from '../domain/decision/decide.ts';
 import { explain, type JudgedCandidate } from '../domain/decision/explain.ts';
+import { foldArch } from '../domain/decision/fold-arch.ts';
 import { planUpdate } from '../domain/decision/plan.ts';
 import type { Labels, RequestFields } from '../domain/decision/targeting.ts';
 import { unmetExpressions } from '../domain/decision/unmet-conditions.ts';
@@ -27,8 +29,6 @@ import { manifestOf } from '../updater/manifest.ts';
 import type { Catalogs } from './catalogs.ts';
 import type { FirstOffers } from './first-offers.ts';
 import type { NoCatalog } from './known-channels.ts';
-import { foldPlatform } from '../domain/decision/artifact.ts';
-import { foldArch } from '../domain/decision/fold-arch.ts';
 
 type ExplainDependencies = {
   readonly ledger: Ledger;

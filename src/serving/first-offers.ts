@@ -9,14 +9,14 @@
 import { LRUCache } from 'lru-cache';
 import { LockedTooLong, Unavailable } from '../contract/unavailable.ts';
 import type { Catalog, CompiledRelease } from '../domain/decision/catalog.ts';
+import type { ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import { withinTime } from '../flow/within-time.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { RareLog } from '../observe/rare-log.ts';
 import type { NewSpan, OpenSpan, Tracing } from '../observe/tracing.ts';
-import type { Ledger } from '../store/ledger.ts';
-import type { ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
 import type { Engine } from '../store/engine.ts';
+import type { Ledger } from '../store/ledger.ts';
 import type { Catalogs } from './catalogs.ts';
 
 const WAIT_MAX_MS = 1500;

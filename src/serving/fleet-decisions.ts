@@ -19,10 +19,10 @@ import type { Ledger } from '../store/ledger.ts';
 import { manifestOf, manifestQuestion } from '../updater/manifest.ts';
 import {
   type CatalogSlot,
-  type PlanDecision,
   type CheckQuery,
   checkQuery,
   checkScope,
+  type PlanDecision,
 } from './catalog-slot.ts';
 import type { Catalogs } from './catalogs.ts';
 import type { CheckUpdate } from './check-update.ts';

@@ -4,8 +4,8 @@
 // nothing.
 
 import { Unavailable } from '../contract/unavailable.ts';
-import { FollowersNotAsked, type KnownStates, LedgerBehind } from '../store/ledger-terms.ts';
 import type { Ledger } from '../store/ledger.ts';
+import { FollowersNotAsked, type KnownStates, LedgerBehind } from '../store/ledger-terms.ts';
 import type { Catalogs } from './catalogs.ts';
 
 /**

@@ -18,10 +18,10 @@ import { withinTime } from '../flow/within-time.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { RareLog } from '../observe/rare-log.ts';
 import type {
+  Announcement,
   ChannelName,
   ChannelNameList,
   ChannelNameStore,
-  Announcement,
   Engine,
 } from '../store/engine.ts';
 import type { LastGood } from '../store/last-good.ts';

@@ -11,26 +11,26 @@
 import { Unavailable } from '../contract/unavailable.ts';
 import {
   compareServing,
+  countOffered,
   orderOf,
   type ServingOrder,
-  countOffered,
   type ServingSnapshot,
 } from '../domain/decision/serving-snapshot.ts';
+import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
+import { pause } from '../flow/pause.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { RareLog } from '../observe/rare-log.ts';
-import type { SnapshotHead, ChannelNameList, ChannelNameStore } from '../store/engine.ts';
-import type { KnownState } from '../store/ledger-terms.ts';
+import type { ChannelNameList, ChannelNameStore, SnapshotHead } from '../store/engine.ts';
 import type { LastGood } from '../store/last-good.ts';
 import type { Ledger, SnapshotLookup } from '../store/ledger.ts';
 import type {
+  LedgerMemory,
   LedgerReport,
   RememberedChannel,
-  LedgerMemory,
   RememberedRecord,
 } from '../store/ledger-identity.ts';
+import type { KnownState } from '../store/ledger-terms.ts';
 import type { SharedSnapshots } from './cold-loads.ts';
-import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
-import { pause } from '../flow/pause.ts';
 
 type LedgerRewindDependencies = {
   readonly ledger: Pick<Ledger, 'readSnapshot' | 'raiseEpoch' | 'restoreOffers'>;

@@ -1,16 +1,16 @@
 // Readiness of this node: it has loaded what it served last, and can decide when the ledger answers, and
 // without any store for the channels that it has loaded or keeps on disk.
 
-import type { Engine, ChannelName } from '../store/engine.ts';
-import type { LastGood } from '../store/last-good.ts';
-import type { ServingLedger } from '../store/ledger.ts';
-import type { Catalogs } from './catalogs.ts';
-import type { StoreOutage } from '../observe/store-health.ts';
 import { isFailure } from '../contract/failure.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import { pause } from '../flow/pause.ts';
 import { withinTime } from '../flow/within-time.ts';
 import type { Log } from '../observe/log.ts';
+import type { StoreOutage } from '../observe/store-health.ts';
+import type { ChannelName, Engine } from '../store/engine.ts';
+import type { LastGood } from '../store/last-good.ts';
+import type { ServingLedger } from '../store/ledger.ts';
+import type { Catalogs } from './catalogs.ts';
 import { KnownChannels } from './known-channels.ts';
 
 export class Readiness {

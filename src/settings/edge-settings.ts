@@ -1,11 +1,11 @@
 // Settings of an edge: those of a node, as far as an edge has what they are about.
 
 import {
-  HTTP_SCHEMES,
-  isUrl,
   type Config,
   ConfigError,
   type EdgeSettings,
+  HTTP_SCHEMES,
+  isUrl,
   readAnyConfig,
 } from './settings.ts';
 

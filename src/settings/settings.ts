@@ -2,12 +2,12 @@
 // and passed on as values; those in files of their own are read again when an operator asks for it. A wrong
 // setting stops the start with a line that names the variable.
 
+import { readFileSync, statSync } from 'node:fs';
 import { z } from 'zod';
 import { parseUrl } from '../contract/parse-url.ts';
 import { splitHosts } from '../contract/split-hosts.ts';
 import { type NearSetting, nearSettings } from './misspelt-settings.ts';
 import { readTracing, type TracingSettings } from './tracing-settings.ts';
-import { readFileSync, statSync } from 'node:fs';
 
 // Shapes of the settings' values: what a variable of a kind may hold, and what becomes of it.
 

@@ -1,6 +1,6 @@
-// The part of the ledger that the console reads: keys, apps, channels and releases with the numbers of their
-// devices. The obligations of `ledger.ts` hold here too. No method scans all devices: counts come from
-// counters that check-ins maintain, and numbers without a counter are estimated from a bounded sample.
+// The parts of the ledger that the console and edges use: keys, apps, channels and releases with the
+// numbers of their devices, webhooks, and tokens of edges. The obligations of `ledger.ts` hold here too.
+// No method scans all devices.
 
 import type { AuditDeed } from '../contract/audit-deed.ts';
 import type {
@@ -11,13 +11,14 @@ import type {
   ReleaseDetail,
 } from '../contract/console.ts';
 import type { AdoptionStepPoint } from '../contract/console-fleet.ts';
-import type { Outcome, Failure, LostRight } from '../contract/failure.ts';
+import type { ListedEdgeToken, RevokedEdgeToken } from '../contract/edge-token.ts';
+import type { Failure, LostRight, Outcome } from '../contract/failure.ts';
 import type {
   AdoptionStep,
   Channel,
   ListedKey,
-  ReleaseStatus,
   Release,
+  ReleaseStatus,
   Webhook,
   WebhookDelivery,
   WebhookSettings,
@@ -25,9 +26,8 @@ import type {
 import type { WebhookProvider } from '../contract/webhook-provider.ts';
 import type { Announcement, LeftAlone, ReleaseHold } from '../domain/release/announcement.ts';
 import type { CallBack, CalledBack } from '../domain/release/call-back.ts';
-import type { Changed, KnownStates, Actor, NewArtifact, ReleaseName } from './ledger-terms.ts';
-import type { ListedEdgeToken, RevokedEdgeToken } from '../contract/edge-token.ts';
 import type { ChannelName } from './engine.ts';
+import type { Actor, Changed, KnownStates, NewArtifact, ReleaseName } from './ledger-terms.ts';
 
 /** Use of a key; `from` is the address of the client. */
 export type KeyUse = { readonly id: string; readonly at: string; readonly from: string };

@@ -6,11 +6,11 @@
 // Every method rejects with `Unavailable` when the engine cannot be reached or does not answer within its
 // time limit (below a second), and never waits for a reconnection. Implementations: memory, redis.
 
-import type { ServingOrder, ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
-import type { CheckInQueue } from './check-in-queue.ts';
-import type { LabelNoteStore, LabelCache } from './label-store.ts';
 import type { LiveActivity } from '../contract/console-fleet.ts';
+import type { ServingOrder, ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
 import type { DeviceDebt } from '../domain/fleet/shared-window.ts';
+import type { CheckInQueue } from './check-in-queue.ts';
+import type { LabelCache, LabelNoteStore } from './label-store.ts';
 
 /**
  * Message that a channel serves a new state, or that a release of it was offered for the first time.

@@ -1,5 +1,6 @@
-// The part of the ledger that records the fleet: devices, their labels, the versions they ran, and the counts
-// of all these. The obligations of `ledger.ts` hold here too.
+// The parts of the ledger that record the fleet and drive roll-out plans: devices, their labels, the
+// versions they ran, the counts of all these, and plans with their signals. The obligations of `ledger.ts`
+// hold here too.
 
 import type {
   AdoptionPoint,
@@ -8,19 +9,7 @@ import type {
   DeviceRecord,
   FleetCell,
 } from '../contract/console-fleet.ts';
-import type { LostRight, Outcome, Failure, UnknownRelease } from '../contract/failure.ts';
-import type { Labels } from '../domain/decision/targeting.ts';
-import type { CheckIn } from '../domain/fleet/check-in.ts';
-import type { DeviceName, LabelPosition, StoredLabels } from './label-store.ts';
-import type {
-  Actor,
-  Changed,
-  KnownStates,
-  Reach,
-  HeldSnapshot,
-  Rehearsal,
-  ReleaseName,
-} from './ledger-terms.ts';
+import type { Failure, LostRight, Outcome, UnknownRelease } from '../contract/failure.ts';
 import type { ReleaseAdoption, ReleaseTrouble } from '../contract/release-trouble.ts';
 import type {
   Health,
@@ -29,7 +18,19 @@ import type {
   Signal,
   UnstoredPlan,
 } from '../contract/rollout-plan.ts';
+import type { Labels } from '../domain/decision/targeting.ts';
+import type { CheckIn } from '../domain/fleet/check-in.ts';
 import type { PlanDefinition, PlanTime } from '../domain/rollout/plan-state.ts';
+import type { DeviceName, LabelPosition, StoredLabels } from './label-store.ts';
+import type {
+  Actor,
+  Changed,
+  HeldSnapshot,
+  KnownStates,
+  Reach,
+  Rehearsal,
+  ReleaseName,
+} from './ledger-terms.ts';
 
 export type DeviceFilter = {
   readonly version?: string | undefined;

@@ -1,13 +1,6 @@
-// The part of the engine that caches the labels of devices, so that a decision that needs them does not read
-// the ledger. The ledger is the record; an absent entry says nothing about the device. Every method rejects
-// with `Unavailable` when the engine does not answer.
-//
-// An entry is confirmed for about an hour after it was put: a reader believes it. After that, a reader asks
-// the ledger again, and has the entry for the case that the ledger does not answer. It lives on for a week
-// after its last use.
-//
-// The cache knows up to which of the ledger's label changes it has them, so that whoever brings it forward
-// knows where to begin, also after all nodes were stopped or the engine lost its last moments.
+// The parts of the engine that cache the labels of devices and note new ones until the ledger has them, so
+// that a decision does not read the ledger. The ledger is the record; an absent entry says nothing about
+// the device.
 
 import type { Labels } from '../domain/decision/targeting.ts';
 

@@ -1,4 +1,5 @@
-// What the ledger tells about its database, for the log and the figures.
+// What tells whether a database is the record: its identity, and what other places remember of its
+// channels.
 
 import type { Outcome } from '../contract/failure.ts';
 

@@ -1,7 +1,8 @@
-// Names who makes a change in the ledger, and by what right.
+// Terms that all parts of the ledger share: who makes a change and by what right, what a change changed,
+// and what a dry run answers.
 
 import type { UnknownPlace } from '../contract/failure.ts';
-import type { KeyRight, Role, Artifact } from '../contract/resource.ts';
+import type { Artifact, KeyRight, Role } from '../contract/resource.ts';
 import type { WebhookProvider } from '../contract/webhook-provider.ts';
 import type { ServingOrder, ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
 

@@ -36,21 +36,21 @@ import type { Served, Serving } from '../domain/release/serving-change.ts';
 import type { WithdrawalObstacle } from '../domain/release/withdrawal.ts';
 import type { PlanDefinition } from '../domain/rollout/plan-state.ts';
 import type { AccountLedger } from './account-ledger.ts';
+import type { AuditFilter, ConsoleLedger, EdgeLedger, WebhookLedger } from './console-ledger.ts';
+import type { ChannelNameList } from './engine.ts';
+import type { FleetLedger, PlanLedger } from './fleet-ledger.ts';
 import type {
+  Actor,
   AppChange,
   Changed,
+  HeldSnapshot,
   KnownStates,
-  Actor,
   NewArtifact,
   Reach,
-  HeldSnapshot,
   Rehearsal,
   ReleaseName,
   RepeatableCall,
 } from './ledger-terms.ts';
-import type { ChannelNameList } from './engine.ts';
-import type { AuditFilter, ConsoleLedger, EdgeLedger, WebhookLedger } from './console-ledger.ts';
-import type { FleetLedger, PlanLedger } from './fleet-ledger.ts';
 
 export type NewRelease = {
   readonly app: string;

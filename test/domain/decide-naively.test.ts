@@ -17,7 +17,7 @@ import type {
   SnapshotRelease,
 } from '../../src/domain/decision/serving-snapshot.ts';
 import { compareVersions, parseVersion } from '../../src/domain/decision/version.ts';
-import { CatalogSlot, PlanBudget, checkQuery, checkScope } from '../../src/serving/catalog-slot.ts';
+import { CatalogSlot, checkQuery, checkScope, PlanBudget } from '../../src/serving/catalog-slot.ts';
 import { manifestOf, manifestQuestion } from '../../src/updater/manifest.ts';
 import { PROPERTY_RUNS } from '../support/property-runs.ts';
 import {

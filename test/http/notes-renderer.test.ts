@@ -3,8 +3,8 @@
 
 import { describe, expect, it } from 'vitest';
 import { Unavailable } from '../../src/contract/unavailable.ts';
-import { GIVEN_UP, NotesRenderer } from '../../src/http/notes/notes-renderer.ts';
 import { answerNotesJob, type NotesAnswer, type NotesJob } from '../../src/http/notes/notes-job.ts';
+import { GIVEN_UP, NotesRenderer } from '../../src/http/notes/notes-renderer.ts';
 
 /** Thread that does its jobs at once, and gives up those that a test names. */
 class Thread {

@@ -5,7 +5,7 @@ import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, it } from 'vitest';
 import { fleetRoutes, readingRoutes } from '../../src/http/manage/fleet-routes.ts';
-import { planRoutes, manageRoutes } from '../../src/http/manage/release-routes.ts';
+import { manageRoutes, planRoutes } from '../../src/http/manage/release-routes.ts';
 import { openapiDocument } from '../../src/http/reference/openapi-document.ts';
 import { checkAnswer, type HeldAnswer } from '../support/answer-check.ts';
 

@@ -5,8 +5,8 @@ import { expect, it } from 'vitest';
 import { isFailure } from '../../src/contract/failure.ts';
 import { readRequestQuery } from '../../src/http/device/request-query.ts';
 import { explainInput, explainQuery } from '../../src/http/shape/fleet-body.ts';
-import { readListQuery, planQuery } from '../../src/http/shape/release-body.ts';
 import { parseShape } from '../../src/http/shape/parse-shape.ts';
+import { planQuery, readListQuery } from '../../src/http/shape/release-body.ts';
 
 const KNOWN = { parameters: ['localVersion', 'id'] };
 /** Spellings of `1.0.0+4` in a query: as it is, and encoded. */

@@ -6,7 +6,7 @@ import { type Candidate, candidatesBy } from '../../src/domain/decision/catalog.
 import type { Plan } from '../../src/domain/decision/plan.ts';
 import { replyOf } from '../../src/http/device/updater-route.ts';
 import type { Reply } from '../../src/http/reply.ts';
-import { CatalogSlot, PlanBudget, checkQuery, checkScope } from '../../src/serving/catalog-slot.ts';
+import { CatalogSlot, checkQuery, checkScope, PlanBudget } from '../../src/serving/catalog-slot.ts';
 import type { Question, Updater } from '../../src/updater/updater.ts';
 import { catalog, device, release } from '../domain/sample.ts';
 

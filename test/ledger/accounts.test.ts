@@ -2,14 +2,14 @@
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Accounts, type SignedIn } from '../../src/access/accounts.ts';
+import { Members } from '../../src/access/members.ts';
+import { Passwords } from '../../src/access/passwords.ts';
 import {
   FailedSignIns,
   KnownBrowsers,
-  SignInGate,
   LoginThrottle,
+  SignInGate,
 } from '../../src/access/sign-in-limits.ts';
-import { Members } from '../../src/access/members.ts';
-import { Passwords } from '../../src/access/passwords.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import { RareLog } from '../../src/observe/rare-log.ts';

@@ -11,12 +11,12 @@ import {
 import type { Release, ServingState } from '../../src/contract/resource.ts';
 import type { ServingSnapshot } from '../../src/domain/decision/serving-snapshot.ts';
 import {
+  applyServingChange,
   type Serving,
   type ServingChange,
-  applyServingChange,
 } from '../../src/domain/release/serving-change.ts';
-import type { Changed, Actor } from '../../src/store/ledger-terms.ts';
 import type { Ledger, NewRelease } from '../../src/store/ledger.ts';
+import type { Actor, Changed } from '../../src/store/ledger-terms.ts';
 
 export const OPERATOR: Actor = { kind: 'admin-token' };
 /** Names that nothing has: of the usual form, and such as break statements. */

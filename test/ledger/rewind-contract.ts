@@ -3,8 +3,8 @@
 
 import { expect, test } from 'vitest';
 import type { HostRelease } from '../../src/domain/release/host-release.ts';
-import { type KnownState, type KnownStates, LedgerBehind } from '../../src/store/ledger-terms.ts';
 import { admitDatabase } from '../../src/store/ledger/record-database.ts';
+import { type KnownState, type KnownStates, LedgerBehind } from '../../src/store/ledger-terms.ts';
 import { KeptReport, TestMemory } from '../support/ledger-options.ts';
 import {
   createTenant,

@@ -5,8 +5,8 @@ import { fail } from '../../src/contract/failure.ts';
 import { LIMIT } from '../../src/contract/limit.ts';
 import type { HostRelease } from '../../src/domain/release/host-release.ts';
 import type { Serving } from '../../src/domain/release/serving-change.ts';
-import type { NewArtifact } from '../../src/store/ledger-terms.ts';
 import type { NewAnnouncement, NewCallBack, NewDelivery } from '../../src/store/console-ledger.ts';
+import type { NewArtifact } from '../../src/store/ledger-terms.ts';
 import {
   createTenant,
   expectValue,

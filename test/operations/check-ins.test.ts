@@ -6,9 +6,9 @@ import { Unavailable } from '../../src/contract/unavailable.ts';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
 import {
   type CheckInPack,
-  unpackCheckIns,
   internContext,
   internVersion,
+  unpackCheckIns,
 } from '../../src/domain/fleet/check-in-pack.ts';
 import { CheckIns } from '../../src/fleet/check-in-buffer.ts';
 import { createLog } from '../../src/observe/log.ts';

@@ -4,16 +4,16 @@ import { vi } from 'vitest';
 import { Unavailable } from '../../src/contract/unavailable.ts';
 import type { Labels } from '../../src/domain/decision/targeting.ts';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
-import { tagLabels, mergeLabels } from '../../src/domain/fleet/labels.ts';
+import { mergeLabels, tagLabels } from '../../src/domain/fleet/labels.ts';
 import { DeviceLabels } from '../../src/fleet/device-labels.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import type { Engine } from '../../src/store/engine.ts';
 import type { LabelChanges, RecordedLabels } from '../../src/store/fleet-ledger.ts';
 import type {
-  LabelNoteStore,
   DeviceName,
   LabelNews,
+  LabelNoteStore,
   StoredLabels,
 } from '../../src/store/label-store.ts';
 import { createMemoryEngine } from '../../src/store/memory/memory-engine.ts';

@@ -12,8 +12,8 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { LastGoodFiles } from '../../src/store/disk/last-good-files.ts';
 import { sealFile } from '../../src/store/disk/channel-files.ts';
+import { LastGoodFiles } from '../../src/store/disk/last-good-files.ts';
 import { release } from '../domain/sample.ts';
 import { dataDirectory, removeDirectories } from './data-directory.ts';
 import { channelAt } from './serving-node.ts';

@@ -6,8 +6,8 @@ import { isFailure } from '../../src/contract/failure.ts';
 import { Unavailable } from '../../src/contract/unavailable.ts';
 import type { ServingSnapshot } from '../../src/domain/decision/serving-snapshot.ts';
 import { guardChanges } from '../../src/serving/guard-changes.ts';
-import { type KnownState, LedgerBehind } from '../../src/store/ledger-terms.ts';
 import type { Ledger } from '../../src/store/ledger.ts';
+import { type KnownState, LedgerBehind } from '../../src/store/ledger-terms.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';
 import {
   channelAt,

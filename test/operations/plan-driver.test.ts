@@ -6,8 +6,8 @@ import type { RolloutPlan } from '../../src/contract/rollout-plan.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import { PlanDriver } from '../../src/publishing/plan-driver.ts';
-import type { Changed, ChannelRevision } from '../../src/store/ledger-terms.ts';
 import type { PlanLedger, PlanToDrive } from '../../src/store/fleet-ledger.ts';
+import type { Changed, ChannelRevision } from '../../src/store/ledger-terms.ts';
 import { eventually } from '../support/eventually.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';
 

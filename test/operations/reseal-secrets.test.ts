@@ -3,8 +3,8 @@
 
 import { describe, expect, it } from 'vitest';
 import { fail } from '../../src/contract/failure.ts';
-import { ResealSecrets } from '../../src/publishing/webhooks.ts';
 import { SecretBox } from '../../src/publishing/secret-box.ts';
+import { ResealSecrets } from '../../src/publishing/webhooks.ts';
 import type { ResealedSecret, SecretPlace } from '../../src/store/console-ledger.ts';
 
 const former = new SecretBox(['the key before']);

@@ -7,9 +7,9 @@ import {
   areRowsWhole,
   type CheckInPack,
   CheckInPacker,
-  unpackCheckIns,
   internContext,
   internVersion,
+  unpackCheckIns,
 } from '../../src/domain/fleet/check-in-pack.ts';
 import { checkInOf } from '../engine/fleet-sample.ts';
 import { packCheckIns } from '../support/pack-check-ins.ts';

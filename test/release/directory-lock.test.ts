@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
   type DirectoryLock,
+  describeHolder,
   type LockTimes,
   lockDirectory,
-  describeHolder,
 } from '../../src/process/directory-lock.ts';
 import { eventually } from '../support/eventually.ts';
 import { startProcess } from '../support/server-process.ts';

@@ -5,9 +5,9 @@ import { expect, it } from 'vitest';
 import type { ServingSnapshot } from '../../src/domain/decision/serving-snapshot.ts';
 import { assembleSnapshot } from '../../src/store/snapshot/assemble-snapshot.ts';
 import {
-  releaseText,
   indexText,
   parseIndex,
+  releaseText,
   type SnapshotIndex,
   writeIndex,
 } from '../../src/store/snapshot/snapshot-index.ts';

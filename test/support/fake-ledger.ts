@@ -8,7 +8,6 @@ import {
   type ServingOrder,
   type ServingSnapshot,
 } from '../../src/domain/decision/serving-snapshot.ts';
-import type { ChannelRevision } from '../../src/store/ledger-terms.ts';
 import type { ChannelNameList } from '../../src/store/engine.ts';
 import type {
   Ledger,
@@ -16,6 +15,7 @@ import type {
   RaisedEpoch,
   SnapshotLookup,
 } from '../../src/store/ledger.ts';
+import type { ChannelRevision } from '../../src/store/ledger-terms.ts';
 
 type Served = Pick<
   Ledger,

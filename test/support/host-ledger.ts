@@ -14,9 +14,9 @@ import {
   type HostRelease,
   joinEvents,
 } from '../../src/domain/release/host-release.ts';
+import type { Announced, WebhookLedger } from '../../src/store/console-ledger.ts';
 import type { Ledger } from '../../src/store/ledger.ts';
 import type { NewArtifact, ReleaseName } from '../../src/store/ledger-terms.ts';
-import type { Announced, WebhookLedger } from '../../src/store/console-ledger.ts';
 
 type Standing = StandingRelease<NewArtifact>;
 type Memory = HostMemory<NewArtifact>;

@@ -2,8 +2,8 @@
 // ledger reports is kept.
 
 import type {
-  LedgerReport,
   LedgerMemory,
+  LedgerReport,
   RememberedChannel,
 } from '../../src/store/ledger-identity.ts';
 

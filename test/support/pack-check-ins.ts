@@ -2,9 +2,9 @@
 
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
 import {
+  type CheckInContext,
   type CheckInPack,
   CheckInPacker,
-  type CheckInContext,
   InternedValue,
   internVersion,
 } from '../../src/domain/fleet/check-in-pack.ts';

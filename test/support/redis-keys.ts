@@ -1,8 +1,8 @@
 // Names of keys and pub/sub channels in Redis, as a service with default settings uses them.
 
 import type { Redis } from 'ioredis';
-import { CHECK_IN_STREAMS } from '../../src/store/redis/redis-check-ins.ts';
 import { createKeys } from '../../src/store/redis/keys.ts';
+import { CHECK_IN_STREAMS } from '../../src/store/redis/redis-check-ins.ts';
 
 export const keys = createKeys({ prefix: 'sluice', database: 0 });
 

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import type { EdgeAnswer } from '../../src/contract/edge-answer.ts';
 import { Unavailable } from '../../src/contract/unavailable.ts';
 import { joinBatches } from '../../src/domain/fleet/check-in-payload.ts';
-import { handOverCall, HandOver } from '../../src/edge/journal-sender.ts';
+import { HandOver, handOverCall } from '../../src/edge/journal-sender.ts';
 import {
   type ProvenAnswer,
   RefusedByUpstream,

@@ -13,8 +13,8 @@ import {
 } from '../../src/contract/edge-signature.ts';
 import { Unavailable } from '../../src/contract/unavailable.ts';
 import {
-  readCredential,
   RefusedByUpstream,
+  readCredential,
   UpstreamClient,
 } from '../../src/edge/upstream-client.ts';
 

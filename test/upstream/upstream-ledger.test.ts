@@ -11,7 +11,7 @@ import {
   type UpstreamCall,
 } from '../../src/edge/upstream-client.ts';
 import { UpstreamLedger } from '../../src/edge/upstream-ledger.ts';
-import { releaseText, indexText, writeIndex } from '../../src/store/snapshot/snapshot-index.ts';
+import { indexText, releaseText, writeIndex } from '../../src/store/snapshot/snapshot-index.ts';
 
 const DEVICE = { appId: 'app_1', deviceId: 'd' };
 

@@ -1,6 +1,5 @@
-// The part of the fleet that a device belongs to: the number of its partition in the ledger. Known to a
-// process that records check-ins, it lets the devices of a part go to one writer, so that writers never wait
-// for each other.
+// Hashes of texts: which of a fleet's parts a device belongs to, and keyed hashes that strangers cannot
+// aim at.
 
 /** Number of parts: the partitions of the table of devices. A power of two. */
 export const DEVICE_PARTS = 16;

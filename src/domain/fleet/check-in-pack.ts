@@ -3,8 +3,8 @@
 // check-in is a row of a few 32-bit words. Adding a check-in allocates no object, so nothing has to be
 // garbage-collected per check.
 
+import { secondHash, utf8WordsOf } from '../decision/hashes.ts';
 import type { Labels } from '../decision/targeting.ts';
-import { utf8WordsOf, secondHash } from '../decision/hashes.ts';
 import type { CheckIn } from './check-in.ts';
 import { NETWORK_WORDS, type NetworkWords, readNetwork } from './network-words.ts';
 

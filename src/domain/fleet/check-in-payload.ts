@@ -21,13 +21,13 @@ import type { Labels } from '../decision/targeting.ts';
 import type { CheckIn, CheckInSource } from './check-in.ts';
 import {
   areRowsWhole,
-  type CheckInPack,
-  unpackCheckIns,
   type CheckInContext,
-  InternedValue,
+  type CheckInPack,
   CheckInPacker,
+  InternedValue,
   internContext,
   internVersion,
+  unpackCheckIns,
 } from './check-in-pack.ts';
 import { NETWORK_WORDS, writeNetwork } from './network-words.ts';
 

@@ -21,9 +21,9 @@ import type { DeviceLabels } from '../../fleet/device-labels.ts';
 import { pause } from '../../flow/pause.ts';
 import type { CheckInQueue } from '../../store/check-in-queue.ts';
 import type { EdgeScope } from '../../store/console-ledger.ts';
+import type { ReportedFailure } from '../../store/fleet-ledger.ts';
 import type { DeviceName, StoredLabels } from '../../store/label-store.ts';
 import type { Ledger } from '../../store/ledger.ts';
-import type { ReportedFailure } from '../../store/fleet-ledger.ts';
 
 export type EdgeDevicesDependencies = {
   readonly ledger: Pick<

@@ -19,7 +19,7 @@ import type { Catalogs } from '../../serving/catalogs.ts';
 import type { FirstOffers } from '../../serving/first-offers.ts';
 import type { NoCatalog } from '../../serving/known-channels.ts';
 import type { EdgeScope } from '../../store/console-ledger.ts';
-import { releaseText, indexText, writeIndex } from '../../store/snapshot/snapshot-index.ts';
+import { indexText, releaseText, writeIndex } from '../../store/snapshot/snapshot-index.ts';
 import type { EdgeIndex } from './edge-index.ts';
 
 export type EdgeSnapshotsDependencies = {

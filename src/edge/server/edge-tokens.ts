@@ -1,24 +1,24 @@
 // Administration of the tokens of edges, which is the operator's: edges are a part of how the service is run.
 
+import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import {
   createBearerSecret,
   equalSecrets,
   hashSecret,
   prefixOfSecret,
 } from '../../access/api-keys.ts';
+import { signedHead } from '../../contract/edge-signature.ts';
 import type {
   IssuedEdgeToken,
   ListedEdgeToken,
   RevokedEdgeToken,
 } from '../../contract/edge-token.ts';
 import { fail, isFailure, type LostRight, type Outcome } from '../../contract/failure.ts';
-import type { EdgeLedger, EdgeScope, StoredEdgeToken } from '../../store/console-ledger.ts';
-import type { Actor } from '../../store/ledger-terms.ts';
-import { LRUCache } from 'lru-cache';
 import { Unavailable } from '../../contract/unavailable.ts';
 import { ConcurrencyLimit } from '../../flow/concurrency-limit.ts';
-import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
-import { signedHead } from '../../contract/edge-signature.ts';
+import type { EdgeLedger, EdgeScope, StoredEdgeToken } from '../../store/console-ledger.ts';
+import type { Actor } from '../../store/ledger-terms.ts';
 
 type TokenLedger = Pick<EdgeLedger, 'createEdgeToken' | 'listEdgeTokens' | 'revokeEdgeToken'>;
 

@@ -1,4 +1,4 @@
-// Routes of the console API for apps, channels and releases.
+// Routes of the console API for apps, channels, releases and roll-out plans.
 
 import { z } from 'zod';
 import { type FailureKind, isFailure, type Outcome } from '../../contract/failure.ts';
@@ -7,14 +7,14 @@ import { isFreeRef, isRef } from '../../contract/ref.ts';
 import { UPDATE_MODES } from '../../contract/resource.ts';
 import type { Administer, ViewConsole } from '../../publishing/administer.ts';
 import type { RehearseChange } from '../../publishing/dry-run.ts';
+import type { SpreadChange } from '../../publishing/propagate-change.ts';
 import {
+  controlServing,
+  createPlan,
   promoteRelease,
   publishRelease,
-  controlServing,
   withdrawRelease,
-  createPlan,
 } from '../../publishing/releases.ts';
-import type { SpreadChange } from '../../publishing/propagate-change.ts';
 import type { CountMatching } from '../../serving/dry-run-effect.ts';
 import type { Ledger } from '../../store/ledger.ts';
 import type { NotesRenderer } from '../notes/notes-renderer.ts';
@@ -23,29 +23,29 @@ import {
   nameField,
   rolloutField,
   statusField,
+  targetingField,
   textField,
   titleField,
   versionField,
   versionParameter,
   wholeField,
   withPlus,
-  targetingField,
 } from '../shape/field.ts';
 import {
   canonicalOf,
+  definitionOf,
   newReleaseOf,
+  planQuery,
   promoteReleaseBody,
   promotionOf,
   publishReleaseBody,
+  putPlanBody,
   releaseNameOf,
   seenServingBody,
   servingCallOf,
   servingControlBody,
-  withdrawReleaseBody,
-  definitionOf,
-  planQuery,
-  putPlanBody,
   steerPlanBody,
+  withdrawReleaseBody,
 } from '../shape/release-body.ts';
 import type { ConsoleRoutes } from './console-route.ts';
 

@@ -3,20 +3,20 @@
 // of another origin), the input (400), an unknown organization, app, key or invitation (404), the role (403).
 
 import type { z } from 'zod';
-import { type Access, actorOf, type Visitor, OPERATOR } from '../../access/access.ts';
+import { type Access, actorOf, OPERATOR, type Visitor } from '../../access/access.ts';
+import type { Accounts } from '../../access/accounts.ts';
 import type { Principal } from '../../access/api-keys.ts';
 import type { ConsoleAnswer, ConsoleEvents } from '../../contract/console.ts';
-import { type FailureKind, isFailure, type Outcome, fail } from '../../contract/failure.ts';
+import { type FailureKind, fail, isFailure, type Outcome } from '../../contract/failure.ts';
+import { LIMIT } from '../../contract/limit.ts';
 import type { Role } from '../../contract/resource.ts';
 import type { AccessRight, AppAccessRight } from '../../store/account-ledger.ts';
 import type { NeededRole } from '../../store/ledger-terms.ts';
 import type { EventSource } from '../event-stream.ts';
-import { type Exchange, type Handler, bearerToken } from '../exchange.ts';
-import { jsonReply, failureReply, NO_STORE, type Reply, type HeaderPair } from '../reply.ts';
+import { bearerToken, type Exchange, type Handler } from '../exchange.ts';
+import { failureReply, type HeaderPair, jsonReply, NO_STORE, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';
 import { noteApp, parseBody, parseShape } from '../shape/parse-shape.ts';
-import type { Accounts } from '../../access/accounts.ts';
-import { LIMIT } from '../../contract/limit.ts';
 
 /** Context of a route's work: the organization that it is about, and the visitor who calls. */
 type RouteContext = Principal & { readonly organizationId: string; readonly visitor: Visitor };

@@ -1,36 +1,36 @@
-// Routes of the console API, which people call with a session, and operators with the admin token; the
-// `sluice` command calls it with the admin token, too.
+// Routes of the console: its API, which people call with a session and operators with the admin token, and
+// its files.
 
 import { Access } from '../../access/access.ts';
 import type { LiveEndReason } from '../../contract/console-fleet.ts';
+import { fail } from '../../contract/failure.ts';
 import type { EdgeTokens } from '../../edge/server/edge-tokens.ts';
-import type { ViewFleet, PurgeDevices } from '../../fleet/fleet-views.ts';
+import type { PurgeDevices, ViewFleet } from '../../fleet/fleet-views.ts';
 import type { ResealSecrets, Webhooks } from '../../publishing/webhooks.ts';
 import type { ExplainDecision } from '../../serving/explain-decision.ts';
 import type { Ledger } from '../../store/ledger.ts';
 import type { LedgerCopies } from '../../store/ledger-identity.ts';
+import { failureReply, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';
-import {
-  type AccountDependencies,
-  accountRoutes,
-  type SessionDependencies,
-  sessionRoutes,
-} from './session-routes.ts';
+import { staticSite } from '../static-site.ts';
 import { type AppDependencies, appRoutes, planConsoleRoutes } from './app-routes.ts';
-import { createAuthorize, ConsoleRoutes } from './console-route.ts';
 import { backupRoutes } from './backup-routes.ts';
+import { ConsoleRoutes, createAuthorize } from './console-route.ts';
+import { fleetConsoleRoutes } from './fleet-console-routes.ts';
 import {
   edgeTokenRoutes,
   type OrganizationDependencies,
   organizationRoutes,
   webhookConsoleRoutes,
 } from './organization-routes.ts';
-import { fleetConsoleRoutes } from './fleet-console-routes.ts';
 import { RecheckAccess } from './recheck-access.ts';
 import { secretRoutes } from './secret-routes.ts';
-import { fail } from '../../contract/failure.ts';
-import { failureReply, type Reply } from '../reply.ts';
-import { staticSite } from '../static-site.ts';
+import {
+  type AccountDependencies,
+  accountRoutes,
+  type SessionDependencies,
+  sessionRoutes,
+} from './session-routes.ts';
 
 type ConsoleDependencies = Omit<SessionDependencies, 'admit'> &
   AccountDependencies &

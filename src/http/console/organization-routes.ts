@@ -1,13 +1,18 @@
-// Routes of the console API for organizations, their members, invitations, keys and audit.
+// Routes of the console API for organizations: members, invitations, keys, webhooks, tokens of edges, and
+// the audit.
 
 import { z } from 'zod';
 import { actorOf, type Visitor } from '../../access/access.ts';
 import type { Members } from '../../access/members.ts';
 import { AUDIT_DEEDS } from '../../contract/audit-deed.ts';
-import { isFailure, type FailureKind, fail, type Outcome } from '../../contract/failure.ts';
+import { type FailureKind, fail, isFailure, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { KEY_RIGHTS, ROLES } from '../../contract/resource.ts';
+import { WEBHOOK_PROVIDERS } from '../../contract/webhook-provider.ts';
+import type { EdgeTokens } from '../../edge/server/edge-tokens.ts';
 import type { Administer, ViewConsole } from '../../publishing/administer.ts';
+import { isTarget } from '../../publishing/receive-release.ts';
+import type { Webhooks } from '../../publishing/webhooks.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Route } from '../router.ts';
 import {
@@ -19,10 +24,6 @@ import {
   wholeField,
 } from '../shape/field.ts';
 import { type ConsoleRoutes, requestOrigin } from './console-route.ts';
-import { WEBHOOK_PROVIDERS } from '../../contract/webhook-provider.ts';
-import { isTarget } from '../../publishing/receive-release.ts';
-import type { Webhooks } from '../../publishing/webhooks.ts';
-import type { EdgeTokens } from '../../edge/server/edge-tokens.ts';
 
 const roleField = z.enum(ROLES);
 const filterField = textField(1024, 0)

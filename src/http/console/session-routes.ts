@@ -2,7 +2,8 @@
 // resetting the password, accepting an invitation.
 
 import { z } from 'zod';
-import type { Accounts, SignedIn, Session } from '../../access/accounts.ts';
+import { actorOf } from '../../access/access.ts';
+import type { Accounts, Session, SignedIn } from '../../access/accounts.ts';
 import type { Members } from '../../access/members.ts';
 import type { PasswordResets } from '../../access/password-resets.ts';
 import type { NoContent, OpenInvitation, OpenReset, SessionState } from '../../contract/console.ts';
@@ -22,17 +23,16 @@ import {
 import { parseBody } from '../shape/parse-shape.ts';
 import {
   type Authorize,
-  unstored,
-  parseQuery,
-  isOwnOrigin,
   browserCookie,
+  type ConsoleRoutes,
+  isOwnOrigin,
+  parseQuery,
+  requestOrigin,
   sessionCookie,
   setBrowserCookie,
   setSessionCookie,
-  type ConsoleRoutes,
-  requestOrigin,
+  unstored,
 } from './console-route.ts';
-import { actorOf } from '../../access/access.ts';
 
 export type SessionDependencies = {
   readonly accounts: Accounts;

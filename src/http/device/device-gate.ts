@@ -4,6 +4,8 @@
 
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { type Failure, isFailure } from '../../contract/failure.ts';
+import { LIMIT } from '../../contract/limit.ts';
+import { isLongerThan } from '../../contract/text.ts';
 import { hashText } from '../../domain/decision/cohort.ts';
 import { secondHash } from '../../domain/decision/hashes.ts';
 import { ADMITTED } from '../../domain/fleet/device-windows.ts';
@@ -16,8 +18,6 @@ import type { LimitDevices } from '../../fleet/device-limit.ts';
 import { clientAddress } from '../client-address.ts';
 import { type Exchange, remoteAddressOf } from '../exchange.ts';
 import { readRequestQuery } from './request-query.ts';
-import { LIMIT } from '../../contract/limit.ts';
-import { isLongerThan } from '../../contract/text.ts';
 
 /** Seed of the hashes of addresses, which keeps an address apart from a device whose id is the same text. */
 const ADDRESS_SEED = 0x5eed;

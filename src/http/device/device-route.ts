@@ -16,23 +16,23 @@ import { hashText } from '../../domain/decision/cohort.ts';
 import { utf8WordsOf } from '../../domain/decision/hashes.ts';
 import { ADMITTED, MUST_SETTLE } from '../../domain/fleet/device-windows.ts';
 import { refusalOf } from '../../fleet/device-limit.ts';
-import type { PlanDecision, CheckQuery } from '../../serving/catalog-slot.ts';
+import type { CheckQuery, PlanDecision } from '../../serving/catalog-slot.ts';
 import type { CheckDevice, CheckUpdate } from '../../serving/check-update.ts';
 import type { AskingClient } from '../../updater/updater.ts';
 import { type AnsweredRequest, answerLater, faultReply, remoteAddressOf } from '../exchange.ts';
 import { failureReply, NO_STORE, type Reply, replyHead } from '../reply.ts';
 import {
-  type RouteTraffic,
-  type Traffic,
   RequestNotes,
   type RequestWatch,
+  type RouteTraffic,
+  type Traffic,
 } from '../request-observation.ts';
 import type { RequestHandler } from '../server.ts';
 import { writeReply } from '../write-reply.ts';
 import { type DeviceGate, readDeviceIdentity } from './device-gate.ts';
 import {
-  GenerationalCache,
   EMPTY_QUERY,
+  GenerationalCache,
   type RequestQuery,
   readRequestQuery,
 } from './request-query.ts';

@@ -1,27 +1,28 @@
-// Routes of downloads for people: links that stay the same, and lead to the newest file.
+// Routes of downloads: stable links for people that lead to the newest file, the packages of Velopack, and
+// failure reports of devices.
 
-import { type Failure, fail, invalidField, isFailure, failUntil } from '../../contract/failure.ts';
+import { type Failure, fail, failUntil, invalidField, isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { isLongerThan } from '../../contract/text.ts';
 import { foldPlatform, refuseArtifactName } from '../../domain/decision/artifact.ts';
+import type { Catalog } from '../../domain/decision/catalog.ts';
 import { type DownloadQuery, downloadFor } from '../../domain/decision/download.ts';
 import { foldArch } from '../../domain/decision/fold-arch.ts';
-import type { Exchange, Handler } from '../exchange.ts';
-import { type HeaderPair, NO_STORE, failureReply, type Reply } from '../reply.ts';
-import type { Route } from '../router.ts';
-import { withPlus } from '../shape/field.ts';
-import { addressHeader } from './address-header.ts';
-import type { Catalog } from '../../domain/decision/catalog.ts';
-import { packageNameOf } from '../../updater/velopack.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
 import { NETWORK_WORDS, writeNetwork } from '../../domain/fleet/network-words.ts';
 import type { FailureReports } from '../../fleet/fleet-views.ts';
+import type { Catalogs } from '../../serving/catalogs.ts';
+import { packageNameOf } from '../../updater/velopack.ts';
 import { clientAddress } from '../client-address.ts';
+import type { Exchange, Handler } from '../exchange.ts';
+import { failureReply, type HeaderPair, NO_STORE, type Reply } from '../reply.ts';
+import type { Route } from '../router.ts';
+import { withPlus } from '../shape/field.ts';
 import { failureBody } from '../shape/fleet-body.ts';
 import { parseBody } from '../shape/parse-shape.ts';
-import { readDeviceIdentity, type DeviceGate } from './device-gate.ts';
+import { addressHeader } from './address-header.ts';
+import { type DeviceGate, readDeviceIdentity } from './device-gate.ts';
 import { readRequestQuery } from './request-query.ts';
-import type { Catalogs } from '../../serving/catalogs.ts';
 
 /** A person may get the release before the newest for a minute, and caches may answer for that long. */
 const KEPT: HeaderPair = ['Cache-Control', 'public, max-age=60'];

@@ -4,9 +4,9 @@
 import { type Failure, invalidField, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { isLongerThan, isStorable } from '../../contract/text.ts';
+import { secondHash } from '../../domain/decision/hashes.ts';
 import type { Labels } from '../../domain/decision/targeting.ts';
 import { refuseLabel, tagLabels } from '../../domain/fleet/labels.ts';
-import { secondHash } from '../../domain/decision/hashes.ts';
 
 export type RequestQuery = {
   readonly labels: Labels;

@@ -10,29 +10,29 @@ import { fail, failUntil, invalidField, isFailure, type Outcome } from '../../co
 import type { ArtifactCandidate } from '../../domain/decision/catalog.ts';
 import { SLICES } from '../../domain/decision/cohort.ts';
 import { NETWORK_WORDS } from '../../domain/fleet/network-words.ts';
-import type { PlanDecision, CheckQuery } from '../../serving/catalog-slot.ts';
+import type { CheckQuery, PlanDecision } from '../../serving/catalog-slot.ts';
 import type { CheckDevice, CheckUpdate } from '../../serving/check-update.ts';
 import { MANIFEST, manifestOf } from '../../updater/manifest.ts';
 import type { UpdaterFailureKind } from '../../updater/updater.ts';
+import { answerLater, faultReply, remoteAddressOf } from '../exchange.ts';
 import {
   conditionalReply,
-  type TaggedBody,
-  tagBody,
   failureReply,
   type Reply,
   replyHead,
+  type TaggedBody,
+  tagBody,
 } from '../reply.ts';
-import { answerLater, faultReply, remoteAddressOf } from '../exchange.ts';
 import {
   RequestNotes,
+  type RequestWatch,
   type RouteTraffic,
   type Traffic,
-  type RequestWatch,
 } from '../request-observation.ts';
 import type { RequestHandler } from '../server.ts';
 import { writeReply } from '../write-reply.ts';
 import { refusalReply } from './device-route.ts';
-import { GenerationalCache, EMPTY_QUERY, keepPlus } from './request-query.ts';
+import { EMPTY_QUERY, GenerationalCache, keepPlus } from './request-query.ts';
 import { UpdaterAddresses, type UpdaterRoute } from './updater-route.ts';
 
 const PATH = '/c/:appRef/:channel/:platform/:arch/:version/:slice';

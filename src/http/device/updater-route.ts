@@ -1,27 +1,28 @@
 // Route of an updater, built from the description of its protocol: GET and HEAD below the first segment of
 // its path.
 
-import { fail, isFailure, invalidField, type Outcome } from '../../contract/failure.ts';
+import { fail, invalidField, isFailure, type Outcome } from '../../contract/failure.ts';
 import type { Candidate } from '../../domain/decision/catalog.ts';
 import type { Plan } from '../../domain/decision/plan.ts';
+import { parseVersion, type Version } from '../../domain/decision/version.ts';
 import {
-  type PlanDecision,
   type CheckQuery,
   type CheckScope,
   checkQuery,
   checkScope,
+  type PlanDecision,
 } from '../../serving/catalog-slot.ts';
-import type { Updater, AskingClient, UpdaterFailureKind } from '../../updater/updater.ts';
+import type { AskingClient, Updater, UpdaterFailureKind } from '../../updater/updater.ts';
 import {
   conditionalReply,
-  type TaggedBody,
-  tagBody,
   failureReply,
   NO_STORE,
   type Reply,
   replyHead,
+  type TaggedBody,
+  tagBody,
 } from '../reply.ts';
-import { type Route, decodeSegment } from '../router.ts';
+import { decodeSegment, type Route } from '../router.ts';
 import type { RequestHandler } from '../server.ts';
 import {
   type DeviceQuestion,
@@ -30,7 +31,6 @@ import {
   refusalReply,
   WatchedDeviceRoute,
 } from './device-route.ts';
-import { parseVersion, type Version } from '../../domain/decision/version.ts';
 import { GenerationalCache } from './request-query.ts';
 
 type WriteDocument = (document: Buffer, ifNoneMatch: string) => Reply;

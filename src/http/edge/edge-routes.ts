@@ -1,25 +1,6 @@
-// Routes for edges (docs/contract.md 29).
+// Routes for edges (docs/contract.md 29). The guard checks the token and signs each answer.
 
 import { z } from 'zod';
-import {
-  isFailure,
-  invalidField,
-  type Outcome,
-  type Failure,
-  type FailureKind,
-  fail,
-} from '../../contract/failure.ts';
-import { LIMIT } from '../../contract/limit.ts';
-import type { EdgeDevices } from '../../edge/server/edge-devices.ts';
-import type { EdgeIndex } from '../../edge/server/edge-index.ts';
-import type { EdgeSnapshots } from '../../edge/server/edge-snapshots.ts';
-import type { EdgeAhead } from '../../serving/edge-ahead.ts';
-import type { Route } from '../router.ts';
-import { nameField, textField, wholeField } from '../shape/field.ts';
-import { parseBody, parseShape } from '../shape/parse-shape.ts';
-import type { CheckIn } from '../../domain/fleet/check-in.ts';
-import { readBatches } from '../../domain/fleet/check-in-payload.ts';
-import { type BodyFailureKind, type Exchange, bearerToken, type Handler } from '../exchange.ts';
 import type { EdgeAnswer } from '../../contract/edge-answer.ts';
 import {
   EDGE_NONCE_HEADER,
@@ -27,8 +8,27 @@ import {
   EDGE_SIGNATURE_HEADER,
   NONCE,
 } from '../../contract/edge-signature.ts';
+import {
+  type Failure,
+  type FailureKind,
+  fail,
+  invalidField,
+  isFailure,
+  type Outcome,
+} from '../../contract/failure.ts';
+import { LIMIT } from '../../contract/limit.ts';
+import type { CheckIn } from '../../domain/fleet/check-in.ts';
+import { readBatches } from '../../domain/fleet/check-in-payload.ts';
+import type { EdgeDevices } from '../../edge/server/edge-devices.ts';
+import type { EdgeIndex } from '../../edge/server/edge-index.ts';
+import type { EdgeSnapshots } from '../../edge/server/edge-snapshots.ts';
 import type { AuthenticateEdge, Edge, EdgeSigner } from '../../edge/server/edge-tokens.ts';
+import type { EdgeAhead } from '../../serving/edge-ahead.ts';
+import { type BodyFailureKind, bearerToken, type Exchange, type Handler } from '../exchange.ts';
 import { failureReply, type HeaderPair, NO_STORE, type Reply } from '../reply.ts';
+import type { Route } from '../router.ts';
+import { nameField, textField, wholeField } from '../shape/field.ts';
+import { parseBody, parseShape } from '../shape/parse-shape.ts';
 
 type EdgeRouteDependencies = Omit<EdgeGuardDependencies, 'record'> & {
   readonly index: EdgeIndex;

@@ -1,26 +1,27 @@
-// Routes of the management API for push mode (docs/contract.md 4.5 and 4.6).
+// Routes of the management API that are about devices: push mode (docs/contract.md 4.5 and 4.6), and
+// reading devices, channels and explanations with a key.
 
+import { z } from 'zod';
 import type { Caller } from '../../access/api-keys.ts';
 import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { type ReportFleetDependencies, reportFleet } from '../../fleet/fleet-views.ts';
+import type { ExplainDecision } from '../../serving/explain-decision.ts';
 import type { PlanWave, Wave, WaveDecision } from '../../serving/fleet-decisions.ts';
+import type { Ledger } from '../../store/ledger.ts';
 import type { Exchange } from '../exchange.ts';
 import { failureReply, jsonReply, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';
+import { nameField } from '../shape/field.ts';
 import {
-  planWaveBody,
-  reportFleetBody,
   explainInput,
   explainQuery,
+  planWaveBody,
+  reportFleetBody,
   toldDeviceOf,
 } from '../shape/fleet-body.ts';
-import { parseBody, noteApp, parseShape } from '../shape/parse-shape.ts';
+import { noteApp, parseBody, parseShape } from '../shape/parse-shape.ts';
 import { createGuard, type GuardDependencies } from './guard.ts';
-import { z } from 'zod';
-import type { ExplainDecision } from '../../serving/explain-decision.ts';
-import type { Ledger } from '../../store/ledger.ts';
-import { nameField } from '../shape/field.ts';
 
 type FleetDependencies = GuardDependencies &
   ReportFleetDependencies & { readonly planWave: PlanWave };

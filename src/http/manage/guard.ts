@@ -2,19 +2,19 @@
 // the right that a call needs (403). Faults of the body (413, 400) and the refusals of the operation come
 // after these.
 
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
 import { type AuthenticateKey, type Caller, limitManagement } from '../../access/api-keys.ts';
 import { failUntil, isFailure, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { refuseRight } from '../../contract/refuse-right.ts';
 import type { KeyRight } from '../../contract/resource.ts';
 import type { Metrics } from '../../observe/metrics.ts';
-import type { Engine, CountedRequest } from '../../store/engine.ts';
-import { bearerToken, type Exchange, type Handler, type BodyFailureKind } from '../exchange.ts';
-import { clientAddress } from '../client-address.ts';
-import { failureReply, type HeaderPair, type Reply } from '../reply.ts';
-import { createHash } from 'node:crypto';
-import { z } from 'zod';
+import type { CountedRequest, Engine } from '../../store/engine.ts';
 import type { RepeatableCall } from '../../store/ledger-terms.ts';
+import { clientAddress } from '../client-address.ts';
+import { type BodyFailureKind, bearerToken, type Exchange, type Handler } from '../exchange.ts';
+import { failureReply, type HeaderPair, type Reply } from '../reply.ts';
 import { textField } from '../shape/field.ts';
 import { parseShape } from '../shape/parse-shape.ts';
 

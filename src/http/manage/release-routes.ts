@@ -1,47 +1,47 @@
-// Routes of the management API for releases and apps (docs/contract.md 4.1 to 4.4).
+// Routes of the management API for releases, apps and roll-out plans (docs/contract.md 4.1 to 4.4).
 
+import type { z } from 'zod';
 import type { Caller } from '../../access/api-keys.ts';
 import { type FailureKind, isFailure, type Outcome } from '../../contract/failure.ts';
 import type { Rehearsed } from '../../contract/rehearsed.ts';
 import type { KeyRight } from '../../contract/resource.ts';
+import { type NamedPreset, PLAN_PRESET_NAMES } from '../../contract/rollout-plan.ts';
+import { PLAN_PRESETS } from '../../domain/rollout/plan-presets.ts';
 import type { RehearseChange } from '../../publishing/dry-run.ts';
-import {
-  listReleases,
-  promoteRelease,
-  type PublishedRelease,
-  publishRelease,
-  controlServing,
-  withdrawRelease,
-  createPlan,
-} from '../../publishing/releases.ts';
 import type { SpreadChange } from '../../publishing/propagate-change.ts';
+import {
+  controlServing,
+  createPlan,
+  listReleases,
+  type PublishedRelease,
+  promoteRelease,
+  publishRelease,
+  withdrawRelease,
+} from '../../publishing/releases.ts';
 import type { Ledger } from '../../store/ledger.ts';
 import type { Exchange } from '../exchange.ts';
 import { failureReply, jsonReply, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';
+import { noteApp, parseBody, parseShape } from '../shape/parse-shape.ts';
 import {
-  readListQuery,
-  readDryRun,
+  definitionOf,
+  healthQuery,
   newReleaseOf,
+  planQuery,
   promoteReleaseBody,
   promotionOf,
   publishReleaseBody,
+  putPlanBody,
+  readDryRun,
+  readListQuery,
   releaseNameOf,
   servingCallOf,
   servingControlBody,
-  withdrawReleaseBody,
-  definitionOf,
-  healthQuery,
-  planQuery,
-  putPlanBody,
   steerPlanBody,
+  withdrawReleaseBody,
 } from '../shape/release-body.ts';
-import { noteApp, parseBody, parseShape } from '../shape/parse-shape.ts';
 import { effectFor } from './effect-for.ts';
 import { createGuard, type GuardDependencies, readRepeatableCall } from './guard.ts';
-import type { z } from 'zod';
-import { type NamedPreset, PLAN_PRESET_NAMES } from '../../contract/rollout-plan.ts';
-import { PLAN_PRESETS } from '../../domain/rollout/plan-presets.ts';
 
 type ManageDependencies = GuardDependencies & {
   readonly ledger: Ledger;

@@ -1,13 +1,13 @@
-// Release-notes feed as RSS 2.0 (docs/contract.md 4.10), in a form in which feedvalidator finds neither
-// errors nor anything to warn of.
+// Formats of the public feeds: release notes as RSS 2.0 and JSON (docs/contract.md 4.10), and Sparkle's
+// appcast, in forms in which validators find neither errors nor warnings.
 
-import { fragment, create } from 'xmlbuilder2';
-import type { Artifact, Release } from '../../contract/resource.ts';
-import { escapeHtml, mediaTypeOf } from './notes-html.ts';
+import { create, fragment } from 'xmlbuilder2';
 import { LIMIT } from '../../contract/limit.ts';
-import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
 import { parseUrl } from '../../contract/parse-url.ts';
+import type { Artifact, Release } from '../../contract/resource.ts';
+import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
 import type { Appcast, AppcastItem } from '../../updater/sparkle.ts';
+import { escapeHtml, mediaTypeOf } from './notes-html.ts';
 
 const MINUTES_TO_LIVE = '1';
 const END = '</channel></rss>';

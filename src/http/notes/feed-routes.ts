@@ -1,25 +1,21 @@
-// Written appcasts, kept as long as what they are of: a candidate of a catalog, or a plan that offers
-// nothing.
-//
-// Notes are rendered beside the serving thread, once for each candidate. A check that comes first waits for
-// that, but not long: whatever keeps the thread busy, an update must not depend on its notes. Until they are
-// rendered, the appcast is the same without them.
+// Routes of the public feeds. A written feed is kept, with its tag, as long as the state that it shows:
+// release notes by catalog, appcasts by candidate or plan.
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
+import { isFailure } from '../../contract/failure.ts';
 import { Unavailable } from '../../contract/unavailable.ts';
+import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
+import { ConcurrencyLimit } from '../../flow/concurrency-limit.ts';
 import { withinTime } from '../../flow/within-time.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import type { Appcast, AppcastDocuments } from '../../updater/sparkle.ts';
-import { writeAppcast, type FeedName, type FeedHead, releaseNotesOf } from './feed-formats.ts';
-import type { NotesRenderer } from './notes-renderer.ts';
-import { isFailure } from '../../contract/failure.ts';
-import { conditionalReply, type Reply, type TaggedBody } from '../reply.ts';
 import { type ChannelHandlerDependencies, channelHandler } from '../device/download-routes.ts';
 import type { Handler } from '../exchange.ts';
+import { conditionalReply, type Reply, type TaggedBody } from '../reply.ts';
 import type { Route } from '../router.ts';
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { LRUCache } from 'lru-cache';
-import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
-import { ConcurrencyLimit } from '../../flow/concurrency-limit.ts';
+import { type FeedHead, type FeedName, releaseNotesOf, writeAppcast } from './feed-formats.ts';
+import type { NotesRenderer } from './notes-renderer.ts';
 
 type Written = {
   /** The whole appcast, once it is written. */

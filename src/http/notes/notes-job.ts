@@ -5,12 +5,12 @@ import type { Release } from '../../contract/resource.ts';
 import type { Appcast } from '../../updater/sparkle.ts';
 import { type TaggedBody, tagBody } from '../reply.ts';
 import {
-  writeAppcast,
-  RSS_RELEASE_NOTES,
-  JSON_RELEASE_NOTES,
   type FeedHead,
   type FeedName,
+  JSON_RELEASE_NOTES,
   type ReleaseNotesFormat,
+  RSS_RELEASE_NOTES,
+  writeAppcast,
 } from './feed-formats.ts';
 import { notesAsWritten, notesHtml } from './notes-html.ts';
 

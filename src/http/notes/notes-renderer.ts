@@ -3,11 +3,14 @@
 // written.
 
 import { createHash } from 'node:crypto';
+import { Worker } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
 import type { Release } from '../../contract/resource.ts';
 import { Unavailable } from '../../contract/unavailable.ts';
+import { ConcurrencyLimit } from '../../flow/concurrency-limit.ts';
 import type { Appcast } from '../../updater/sparkle.ts';
 import type { TaggedBody } from '../reply.ts';
+import type { FeedHead, FeedName } from './feed-formats.ts';
 import type {
   AppcastJob,
   HtmlJob,
@@ -16,9 +19,6 @@ import type {
   NotesJob,
   WrittenFeed,
 } from './notes-job.ts';
-import type { FeedHead, FeedName } from './feed-formats.ts';
-import { Worker } from 'node:worker_threads';
-import { ConcurrencyLimit } from '../../flow/concurrency-limit.ts';
 
 type Bytes = Uint8Array<ArrayBuffer>;
 

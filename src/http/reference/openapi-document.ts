@@ -2,13 +2,13 @@
 // requests. Rules of the format: https://spec.openapis.org/oas/v3.1.1.html.
 
 import { z } from 'zod';
-import { ANSWER_SHAPES } from './answer-shape.ts';
-import { BODY_SHAPES, type Answer, type Operation, type Parameters } from './operation.ts';
-import { DEVICE_OPERATIONS } from './device-operations.ts';
-import { MANAGEMENT_OPERATIONS } from './management-operations.ts';
 import { conditionalReply, tagBody } from '../reply.ts';
 import type { Route } from '../router.ts';
 import { staticSite } from '../static-site.ts';
+import { ANSWER_SHAPES } from './answer-shape.ts';
+import { DEVICE_OPERATIONS } from './device-operations.ts';
+import { MANAGEMENT_OPERATIONS } from './management-operations.ts';
+import { type Answer, BODY_SHAPES, type Operation, type Parameters } from './operation.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

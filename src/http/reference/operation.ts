@@ -3,11 +3,11 @@
 import type { z } from 'zod';
 import { planWaveBody, reportFleetBody } from '../shape/fleet-body.ts';
 import {
-  putPlanBody,
-  steerPlanBody,
   promoteReleaseBody,
   publishReleaseBody,
+  putPlanBody,
   servingControlBody,
+  steerPlanBody,
   withdrawReleaseBody,
 } from '../shape/release-body.ts';
 

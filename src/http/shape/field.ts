@@ -1,6 +1,7 @@
 // Shapes of fields that several bodies and queries share.
 
 import { z } from 'zod';
+import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { parseUrl } from '../../contract/parse-url.ts';
 import {
@@ -17,10 +18,9 @@ import {
   NOT_STORABLE,
   turnsText,
 } from '../../contract/text.ts';
+import { readKind } from '../../domain/decision/artifact-format.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
 import { refuseLabel } from '../../domain/fleet/labels.ts';
-import { isFailure } from '../../contract/failure.ts';
-import { readKind } from '../../domain/decision/artifact-format.ts';
 
 /**
  * Shape of a text of `min` to `max` characters that can be stored: PostgreSQL takes no NUL, and half a

@@ -1,19 +1,20 @@
-// Bodies of the fleet endpoints (docs/contract.md 4.5 and 4.6).
+// Bodies and queries of the fleet endpoints (docs/contract.md 4.5 and 4.6): reports, decisions, failures,
+// explanations.
 
 import { z } from 'zod';
 import { LIMIT } from '../../contract/limit.ts';
+import type { ToldDevice } from '../../serving/explain-decision.ts';
 import {
-  deviceVersionField,
-  textField,
   archField,
   bundleField,
   deviceIdField,
+  deviceVersionField,
   labelsField,
-  platformField,
   nameField,
+  platformField,
+  textField,
   withPlus,
 } from './field.ts';
-import type { ToldDevice } from '../../serving/explain-decision.ts';
 
 // Shape of a failure: a version that a device could not install.
 

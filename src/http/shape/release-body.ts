@@ -1,9 +1,10 @@
-// Bodies of the release endpoints (docs/contract.md 4.1 and 4.3). Unknown keys are refused, because a typo
-// must not ship to a fleet.
+// Bodies and queries of the release endpoints (docs/contract.md 4.1 and 4.3), plans and dry runs among
+// them. Unknown keys are refused, because a typo must not ship to a fleet.
 
 import { z } from 'zod';
-import { invalidField, type Outcome, isFailure } from '../../contract/failure.ts';
+import { invalidField, isFailure, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
+import type { Artifact } from '../../contract/resource.ts';
 import {
   BLIND_EFFECTS,
   PLAN_ACTIONS,
@@ -12,34 +13,33 @@ import {
   TRIP_EFFECTS,
   WEEK_DAYS,
 } from '../../contract/rollout-plan.ts';
+import { isStorable } from '../../contract/text.ts';
+import { parseVersion } from '../../domain/decision/version.ts';
+import type { ServingChange } from '../../domain/release/serving-change.ts';
 import { USUAL_GUARDS } from '../../domain/rollout/judge-health.ts';
 import { isTimeZone } from '../../domain/rollout/next-opening.ts';
 import { PLAN_PRESETS } from '../../domain/rollout/plan-presets.ts';
 import type { PlanDefinition } from '../../domain/rollout/plan-state.ts';
+import type { NewPromotion, NewRelease, ReleaseFilter } from '../../store/ledger.ts';
+import type { ReleaseName } from '../../store/ledger-terms.ts';
 import {
-  nameField,
-  reasonField,
-  textField,
-  timeField,
-  versionField,
-  versionParameter,
   formatField,
   hexField,
+  nameField,
   plainTextField,
+  reasonField,
   rolloutField,
   statusField,
   systemVersionField,
-  urlField,
   targetingField,
+  textField,
+  timeField,
+  urlField,
+  versionField,
+  versionParameter,
   withPlus,
 } from './field.ts';
-import type { Artifact } from '../../contract/resource.ts';
-import { parseVersion } from '../../domain/decision/version.ts';
-import type { ServingChange } from '../../domain/release/serving-change.ts';
-import type { NewPromotion, NewRelease, ReleaseFilter } from '../../store/ledger.ts';
-import type { ReleaseName } from '../../store/ledger-terms.ts';
 import { parseShape } from './parse-shape.ts';
-import { isStorable } from '../../contract/text.ts';
 
 // Bodies and queries of roll-out plans (docs/contract.md 27).
 

@@ -19,18 +19,18 @@ import {
 } from '../../contract/webhook-provider.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import type { RareLog } from '../../observe/rare-log.ts';
+import type { Received } from '../../publishing/announce.ts';
 import type { SpreadChange } from '../../publishing/propagate-change.ts';
 import { type ReleaseEvent, receiveRelease } from '../../publishing/receive-release.ts';
-import type { Received } from '../../publishing/announce.ts';
 import {
-  isSignedWith,
-  readWebhookSignature,
   integrationOf,
+  isSignedWith,
   type OpenWebhook,
+  readWebhookSignature,
   type Webhooks,
 } from '../../publishing/webhooks.ts';
-import type { Ledger } from '../../store/ledger.ts';
 import type { NewDelivery } from '../../store/console-ledger.ts';
+import type { Ledger } from '../../store/ledger.ts';
 import type { BodyFailureKind, Exchange } from '../exchange.ts';
 import { failureReply, jsonReply, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';

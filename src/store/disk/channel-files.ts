@@ -2,7 +2,8 @@
 // release. A release is written once; those that no index names any more are removed. Every file is sealed,
 // so that damage shows.
 
-import { mkdir, readdir, readFile, rm, stat, rename, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { EditionFinder } from '../../domain/decision/edition-finder.ts';
 import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
@@ -13,13 +14,12 @@ import {
   MalformedRelease,
 } from '../snapshot/assemble-snapshot.ts';
 import {
-  releaseText,
   indexText,
   parseIndex,
+  releaseText,
   type SnapshotIndex,
   writeIndex,
 } from '../snapshot/snapshot-index.ts';
-import { createHash } from 'node:crypto';
 
 /** What a process wrote to a folder last. */
 export type WrittenFolder = {

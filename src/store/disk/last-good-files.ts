@@ -19,10 +19,10 @@ import { compareIndexes } from '../snapshot/snapshot-index.ts';
 import {
   ChannelFiles,
   FileFault,
-  type StoredIndex,
-  type WrittenFolder,
   FOLDER_MODE,
   replaceFile,
+  type StoredIndex,
+  type WrittenFolder,
 } from './channel-files.ts';
 
 const WAITING_MAX = 10_000;

@@ -1,21 +1,21 @@
-// Transaction that opens a session of an account.
+// SQL of accounts: sessions, passwords, resets, and failed sign-ins.
 
-import { fail, type Outcome, type LostRight } from '../../contract/failure.ts';
+import { fail, type LostRight, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
+import type { Account } from '../../contract/resource.ts';
+import { isStorable } from '../../contract/text.ts';
 import type {
-  NewSession,
-  StoredAccount,
+  FailedSignIn,
   NewAccount,
   NewPasswordReset,
-  FailedSignIn,
+  NewSession,
+  StoredAccount,
 } from '../account-ledger.ts';
-import { type ActorSql, atomically } from './atomically.ts';
-import type { Database, Sql } from './database.ts';
-import { isStorable } from '../../contract/text.ts';
-import type { Account } from '../../contract/resource.ts';
-import { newId } from './columns.ts';
-import { actorText } from './audit.ts';
 import type { Actor } from '../ledger-terms.ts';
+import { type ActorSql, atomically } from './atomically.ts';
+import { actorText } from './audit.ts';
+import { newId } from './columns.ts';
+import type { Database, Sql } from './database.ts';
 
 /**
  * Locks the account's row and compares the password hash there, so that no session with an old password opens

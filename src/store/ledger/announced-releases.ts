@@ -1,38 +1,39 @@
-// Transaction that takes what a code host announces: it creates the release, or completes what stands.
+// SQL of releases that a code host announces, changes or takes back, and of what it said of releases that
+// are not there.
 
 import { isFailure, type LostRight, type Outcome } from '../../contract/failure.ts';
+import { LIMIT } from '../../contract/limit.ts';
 import {
   type ChangedRelease,
   type FirstStep,
   type NextStep,
+  type StandingRelease,
   takeFirst,
   takeNext,
-  type StandingRelease,
 } from '../../domain/release/announcement.ts';
+import { type CalledBack, rememberCallBack, takeCallBack } from '../../domain/release/call-back.ts';
 import {
   type HostMemory,
   type HostRelease,
   joinEvents,
   type KnownHostRelease,
 } from '../../domain/release/host-release.ts';
-import type { Changed, KnownStates, Actor, NewArtifact, ReleaseName } from '../ledger-terms.ts';
 import type {
   Announced,
   AnnouncementObstacle,
   NewAnnouncement,
   NewCallBack,
 } from '../console-ledger.ts';
+import type { Actor, Changed, KnownStates, NewArtifact, ReleaseName } from '../ledger-terms.ts';
 import { type ActorSql, atomically } from './atomically.ts';
-import type { Database, Sql } from './database.ts';
-import { followPlan } from './plan-rows.ts';
-import { insertArtifacts, refuseFullChannel, publishOn } from './releases.ts';
 import { type LockedChannel, lockChannel, recordChannelChange } from './channels.ts';
-import { readRelease } from './release-reads.ts';
-import { refuseArchived } from './lookups.ts';
-import { LIMIT } from '../../contract/limit.ts';
-import { columns, msOf, ALL_ARTIFACTS_JSON, jsonObject } from './columns.ts';
-import { type CalledBack, rememberCallBack, takeCallBack } from '../../domain/release/call-back.ts';
 import { readTime } from './check-ins.ts';
+import { ALL_ARTIFACTS_JSON, columns, jsonObject, msOf } from './columns.ts';
+import type { Database, Sql } from './database.ts';
+import { refuseArchived } from './lookups.ts';
+import { followPlan } from './plan-rows.ts';
+import { readRelease } from './release-reads.ts';
+import { insertArtifacts, publishOn, refuseFullChannel } from './releases.ts';
 
 type Answer = Outcome<Changed<Announced>, AnnouncementObstacle>;
 type Step = FirstStep<NewArtifact> | NextStep<NewArtifact>;

@@ -1,32 +1,32 @@
-// Statement that reads the overview of an organization's apps for the console.
+// SQL of apps: creating, changing, listing, searching, and their overviews in the console.
 
 import type {
   AppOverview,
   ChannelOverview,
+  Found,
   NewestRelease,
   RollingRelease,
-  Found,
 } from '../../contract/console.ts';
+import { fail, isFailure, type LostRight, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import type { AppState, ReleaseStatus, App, Channel } from '../../contract/resource.ts';
+import type { App, AppState, Channel, ReleaseStatus } from '../../contract/resource.ts';
+import { isStorable, storableText } from '../../contract/text.ts';
 import { byVersion } from '../../domain/decision/by-version.ts';
-import { isoText, conditionsText, newId, columns } from './columns.ts';
-import { type AppTotal, countSeenByApp } from './fleet-counts.ts';
-import type { Sql, Database } from './database.ts';
-import { fail, type LostRight, type Outcome, isFailure } from '../../contract/failure.ts';
 import {
-  type Changed,
-  type ChannelRevision,
   type Actor,
   type AppChange,
+  type Changed,
+  type ChannelRevision,
   type Reach,
   reachValues,
 } from '../ledger-terms.ts';
 import { atomically } from './atomically.ts';
 import { insertAudit, organizationExists } from './audit.ts';
 import { insertChannel } from './channels.ts';
+import { columns, conditionsText, isoText, newId } from './columns.ts';
+import type { Database, Sql } from './database.ts';
+import { type AppTotal, countSeenByApp } from './fleet-counts.ts';
 import { findApp, findChannel } from './lookups.ts';
-import { isStorable, storableText } from '../../contract/text.ts';
 
 type Row = AppTotal & AppState & { readonly channels: string };
 type ListedChannel = { readonly name: string; readonly releases: readonly ListedRelease[] };

@@ -1,14 +1,14 @@
-// Statement that adds an entry to the audit.
+// SQL of the audit: adds entries, within the transaction of what they tell, and lists them.
 
-import type { ActorSql } from './atomically.ts';
 import type { AuditPage } from '../../contract/console.ts';
 import { fail, type Outcome } from '../../contract/failure.ts';
 import type { AuditEntry } from '../../contract/resource.ts';
-import { storableText, isStorable } from '../../contract/text.ts';
+import { isStorable, storableText } from '../../contract/text.ts';
 import type { AuditFilter } from '../console-ledger.ts';
+import type { Actor } from '../ledger-terms.ts';
+import type { ActorSql } from './atomically.ts';
 import { AUDIT_COLUMNS, conditionsText } from './columns.ts';
 import type { Sql } from './database.ts';
-import type { Actor } from '../ledger-terms.ts';
 
 export type AuditAction =
   | 'organization.create'

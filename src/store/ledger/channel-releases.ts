@@ -8,8 +8,8 @@ import type { ReleaseFilter } from '../console-ledger.ts';
 import { columns, RELEASE_HEAD } from './columns.ts';
 import type { Sql } from './database.ts';
 import { findChannel } from './lookups.ts';
-import { listOpenPlans } from './rollout-plans.ts';
 import { runningDevices } from './release-reads.ts';
+import { listOpenPlans } from './rollout-plans.ts';
 
 type Row = Omit<ListedRelease, 'plan'>;
 

@@ -1,33 +1,33 @@
-// Transaction that changes a channel's policy.
+// SQL of channels: creating, changing, listing, their locks and their revisions.
 
 import {
+  type Failure,
   fail,
   isFailure,
   type LostRight,
   type Outcome,
-  type Failure,
 } from '../../contract/failure.ts';
 import type { Channel, ListedChannel } from '../../contract/resource.ts';
-import {
-  type Changed,
-  type ChannelRevision,
-  type KnownStates,
-  FollowersNotAsked,
-  type KnownState,
-  LedgerBehind,
-  type Actor,
-  type Reach,
-} from '../ledger-terms.ts';
-import type { ChannelChange, PresentRevisions } from '../ledger.ts';
-import { atomically, type ActorSql } from './atomically.ts';
-import { type ChannelPolicy, POLICY_COLUMNS, newId } from './columns.ts';
-import type { Database, Sql } from './database.ts';
-import { findChannel, findApp, type FoundApp, refuseArchived } from './lookups.ts';
 import { isStorable } from '../../contract/text.ts';
 import { compareServing, type ServingOrder } from '../../domain/decision/serving-snapshot.ts';
-import { insertAudit, type NewAuditEntry } from './audit.ts';
-import type { ChannelName, ChannelNameList } from '../engine.ts';
 import type { ChannelState, ChannelStates } from '../console-ledger.ts';
+import type { ChannelName, ChannelNameList } from '../engine.ts';
+import type { ChannelChange, PresentRevisions } from '../ledger.ts';
+import {
+  type Actor,
+  type Changed,
+  type ChannelRevision,
+  FollowersNotAsked,
+  type KnownState,
+  type KnownStates,
+  LedgerBehind,
+  type Reach,
+} from '../ledger-terms.ts';
+import { type ActorSql, atomically } from './atomically.ts';
+import { insertAudit, type NewAuditEntry } from './audit.ts';
+import { type ChannelPolicy, newId, POLICY_COLUMNS } from './columns.ts';
+import type { Database, Sql } from './database.ts';
+import { type FoundApp, findApp, findChannel, refuseArchived } from './lookups.ts';
 
 type Refusal = 'unknownApp' | 'unknownChannel' | 'followsInCircle';
 

@@ -1,20 +1,20 @@
-// Statement that records check-ins in the fleet's tables.
+// SQL that records check-ins in the fleet's tables, and bounds how many new devices they may make.
 
 import { storableText } from '../../contract/text.ts';
 import { type CheckIn, coalesceCheckIns } from '../../domain/fleet/check-in.ts';
+import { wideNetworkOf } from '../../domain/fleet/network-words.ts';
 import type {
-  CheckKind,
   AdmissionBounds,
+  CheckKind,
+  DeviceWriter,
   LeftDevice,
   RecordedChecks,
   UnadmittedCheck,
-  DeviceWriter,
 } from '../fleet-ledger.ts';
-import type { StoredLabels, DeviceName } from '../label-store.ts';
+import type { DeviceName, StoredLabels } from '../label-store.ts';
+import { columns } from './columns.ts';
 import type { Sql } from './database.ts';
 import { labelsText, parseLabels } from './labels.ts';
-import { wideNetworkOf } from '../../domain/fleet/network-words.ts';
-import { columns } from './columns.ts';
 
 type Row = { readonly place: number; readonly labels: string; readonly revision: number };
 

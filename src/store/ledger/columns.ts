@@ -1,6 +1,7 @@
 // Column lists and JSON expressions that several statements share. Each is typed by the rows it makes, so
 // that a field that is renamed in the type does not compile until the statement follows.
 
+import { randomBytes } from 'node:crypto';
 import type { ReleaseHead } from '../../contract/console.ts';
 import type {
   Account,
@@ -13,9 +14,8 @@ import type {
   Release,
   Webhook,
 } from '../../contract/resource.ts';
-import type { NewArtifact } from '../ledger-terms.ts';
 import { NO_CONDITIONS } from '../../domain/decision/is-targeted.ts';
-import { randomBytes } from 'node:crypto';
+import type { NewArtifact } from '../ledger-terms.ts';
 
 /** One expression in SQL for each field of a type. */
 type Expressions<Type> = Readonly<Record<keyof Type & string, string>>;

@@ -1,7 +1,7 @@
 // Statement that counts the devices by which guards can judge a release.
 
-import { countInReach } from './fleet-counts.ts';
 import type { Sql } from './database.ts';
+import { countInReach } from './fleet-counts.ts';
 import { highestHash, OTHERS_LOOKED_AT, type SignalTaking } from './rollout-signals.ts';
 
 /** Days within which a device must have been seen, as for the effect of a change. */

@@ -1,40 +1,34 @@
-// Random sample of the devices that were seen on some channels in the last weeks, for what a change would do
-// to them.
-//
-// Devices are looked at in the order of a hash of their ids, so that the sample is one of devices: pages of
-// the table hold devices that came at the same time, run the same versions and have the same platforms. The
-// order is part of an index. The hashes are cut into ranges of about equally many devices, one statement for
-// each: no statement takes long, and its rows are few enough to be read in one go.
+// SQL of devices: lists, pages, samples for dry runs, labels in use, and removal.
 
-import { isDeviceClient } from '../../contract/device-client.ts';
-import { storableText } from '../../contract/text.ts';
-import type {
-  DeviceSample,
-  SampledDevice,
-  SampleScope,
-  DeviceFilter,
-  DevicePurge,
-  PurgedDevices,
-  PurgePlace,
-} from '../fleet-ledger.ts';
-import { jsonObject, columns, isoText } from './columns.ts';
-import type { Sql, Database } from './database.ts';
-import { parseLabels } from './labels.ts';
 import type { LabelCounts } from '../../contract/console.ts';
-import { LIMIT } from '../../contract/limit.ts';
-import { compareVersions, parseVersion } from '../../domain/decision/version.ts';
 import type {
-  DeviceRecord,
-  DevicePage,
   DeviceDetail,
+  DevicePage,
+  DeviceRecord,
   VersionChange,
 } from '../../contract/console-fleet.ts';
+import { isDeviceClient } from '../../contract/device-client.ts';
+import { fail, isFailure, type LostRight, type Outcome } from '../../contract/failure.ts';
+import { LIMIT } from '../../contract/limit.ts';
+import { storableText } from '../../contract/text.ts';
+import { compareVersions, parseVersion } from '../../domain/decision/version.ts';
 import type { CheckInSource } from '../../domain/fleet/check-in.ts';
-import { isFailure, type Outcome, fail, type LostRight } from '../../contract/failure.ts';
-import { findApp } from './lookups.ts';
+import type {
+  DeviceFilter,
+  DevicePurge,
+  DeviceSample,
+  PurgedDevices,
+  PurgePlace,
+  SampledDevice,
+  SampleScope,
+} from '../fleet-ledger.ts';
 import type { Actor } from '../ledger-terms.ts';
 import { type ActorSql, atomically } from './atomically.ts';
 import { insertAudit } from './audit.ts';
+import { columns, isoText, jsonObject } from './columns.ts';
+import type { Database, Sql } from './database.ts';
+import { parseLabels } from './labels.ts';
+import { findApp } from './lookups.ts';
 
 /** Number of devices that are seen enough for a sample. */
 const DEVICES_SAMPLE_DEVICES = 20_000;

@@ -1,18 +1,18 @@
-// Examination of a PostgreSQL for `sluice doctor`: whether the service can use it, and whether it is set up
-// for what it keeps. Reaches it as the service does, and changes nothing.
+// Examination of a ledger for `sluice doctor`, PostgreSQL or embedded: whether the service can use it, and
+// whether it is set up for what it keeps. Reaches it as the service does, and changes nothing.
 
-import { type Check, faulty, sound } from '../../contract/diagnosis.ts';
-import { splitHosts } from '../../contract/split-hosts.ts';
-import type { Database, Sql } from './database.ts';
-import { openPgDatabase } from './pg-database.ts';
-import { readTime } from './check-ins.ts';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { type Check, faulty, sound } from '../../contract/diagnosis.ts';
+import { splitHosts } from '../../contract/split-hosts.ts';
 import { isHolderAlive, isOfThisHost, readHolder } from '../../process/directory-lock.ts';
+import { readTime } from './check-ins.ts';
+import type { Database, Sql } from './database.ts';
+import { readSchema } from './migrate.ts';
 import { directoryIn } from './open-ledger.ts';
+import { openPgDatabase } from './pg-database.ts';
 import { openPgliteDatabase } from './pglite-database.ts';
 import { refuseRecreation } from './refuse-recreation.ts';
-import { readSchema } from './migrate.ts';
 
 /** Oldest version of which the service uses nothing newer, and the oldest that its tests have run on. */
 const [VERSION_MIN, VERSION_TESTED] = [13, 15];

@@ -4,7 +4,7 @@
 import { judgeDatabase } from '../../domain/decision/judge-database.ts';
 import { type Holding, recordKinship } from '../../domain/decision/record-kinship.ts';
 import type { LedgerMemory, RememberedChannel, RememberedRecord } from '../ledger-identity.ts';
-import { type Sql, isMissingObject } from './database.ts';
+import { isMissingObject, type Sql } from './database.ts';
 import { ForeignDatabase } from './record-database.ts';
 
 /** Number of ids that one statement compares. */

@@ -1,15 +1,14 @@
-// Statements that read the number of an app's devices per version over time, in steps for a chart. They add
-// up the shares of the parts themselves, once, where they add up channels and platforms.
+// SQL of the fleet's counts: devices per version now and over time, and the sweep that ages them. Counts
+// are added up from parts, never by a scan of devices.
 
-import type { AdoptionStepPoint, FleetCell, AdoptionPoint } from '../../contract/console-fleet.ts';
+import type { AdoptionPoint, AdoptionStepPoint, FleetCell } from '../../contract/console-fleet.ts';
+import { isFailure, type Outcome } from '../../contract/failure.ts';
 import { isoTime } from '../../contract/iso-time.ts';
 import type { AdoptionStep } from '../../contract/resource.ts';
 import { storableText } from '../../contract/text.ts';
+import type { SeenCounts } from '../console-ledger.ts';
 import { columns, isoText } from './columns.ts';
 import type { Sql } from './database.ts';
-import { isFailure, type Outcome } from '../../contract/failure.ts';
-import { findApp } from './lookups.ts';
-import type { SeenCounts } from '../console-ledger.ts';
 import {
   extrapolate,
   fleetSample,
@@ -18,6 +17,7 @@ import {
   sampledTable,
   TABLE_PAGES,
 } from './devices.ts';
+import { findApp } from './lookups.ts';
 
 type Filter = {
   readonly since: string;

@@ -1,6 +1,8 @@
-// Transaction that creates an API key. Only the hash of its secret is stored, and the audit has not even
-// that.
+// SQL of API keys and of tokens of edges. Only hashes of their secrets are stored, and the audit has not
+// even those.
 
+import type { RevokedKey } from '../../contract/console.ts';
+import type { ListedEdgeToken, RevokedEdgeToken } from '../../contract/edge-token.ts';
 import {
   type Failure,
   fail,
@@ -9,19 +11,17 @@ import {
   type LostRight,
   type Outcome,
 } from '../../contract/failure.ts';
+import { LIMIT } from '../../contract/limit.ts';
 import { type ApiKey, KEY_RIGHTS, type ListedKey } from '../../contract/resource.ts';
+import { isStorable } from '../../contract/text.ts';
+import type { EdgeScope, KeyUse, NewEdgeToken, StoredEdgeToken } from '../console-ledger.ts';
 import type { NewKey, StoredKey } from '../ledger.ts';
 import type { Actor } from '../ledger-terms.ts';
+import { type ActorSql, atomically } from './atomically.ts';
 import { actorText, insertAudit, organizationExists } from './audit.ts';
-import { atomically, type ActorSql } from './atomically.ts';
+import { columns, isoText, newId } from './columns.ts';
 import type { Database, Sql } from './database.ts';
 import { findApp } from './lookups.ts';
-import { newId, isoText, columns } from './columns.ts';
-import { isStorable } from '../../contract/text.ts';
-import { LIMIT } from '../../contract/limit.ts';
-import type { KeyUse, NewEdgeToken, StoredEdgeToken, EdgeScope } from '../console-ledger.ts';
-import type { RevokedKey } from '../../contract/console.ts';
-import type { ListedEdgeToken, RevokedEdgeToken } from '../../contract/edge-token.ts';
 
 /**
  * Stores the key and the audit entry in one transaction. A prefix that exists already is no

@@ -1,11 +1,11 @@
-// Statements that read which labels changed, in the order of the changes: nodes poll them to find changes
-// that they missed.
+// SQL of labels: those of some devices, and which changed, in the order of the changes, which nodes poll
+// for what they missed.
 
-import type { LabelChanges, RecordedLabels } from '../fleet-ledger.ts';
-import type { Sql } from './database.ts';
 import { storableText } from '../../contract/text.ts';
-import type { DeviceName } from '../label-store.ts';
 import type { Labels } from '../../domain/decision/targeting.ts';
+import type { LabelChanges, RecordedLabels } from '../fleet-ledger.ts';
+import type { DeviceName } from '../label-store.ts';
+import type { Sql } from './database.ts';
 
 type Row = { readonly epoch: number; readonly newest: number; readonly changes: string };
 

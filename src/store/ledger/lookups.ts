@@ -1,11 +1,11 @@
-// Statement that finds an app by its ref or id.
+// SQL that finds an app or a channel by name or id, and refuses what is archived.
 
 import { type Failure, fail } from '../../contract/failure.ts';
+import type { Channel } from '../../contract/resource.ts';
 import { isStorable } from '../../contract/text.ts';
 import { type Reach, reachValues } from '../ledger-terms.ts';
-import type { Sql } from './database.ts';
-import type { Channel } from '../../contract/resource.ts';
 import { POLICY_COLUMNS } from './columns.ts';
+import type { Sql } from './database.ts';
 
 export type FoundApp = {
   readonly id: string;

@@ -4,7 +4,7 @@
 
 import { readdir, readFile } from 'node:fs/promises';
 import { Unavailable } from '../../contract/unavailable.ts';
-import { type Database, type Sql, isMissingObject } from './database.ts';
+import { type Database, isMissingObject, type Sql } from './database.ts';
 
 /**
  * Key of the advisory lock. Its value does not matter, but every version of this program must use the same.

@@ -3,9 +3,9 @@
 
 import { join } from 'node:path';
 import type { Ledger } from '../ledger.ts';
-import type { LedgerReport, LedgerMemory, RememberedChannel } from '../ledger-identity.ts';
-import type { Database } from './database.ts';
+import type { LedgerMemory, LedgerReport, RememberedChannel } from '../ledger-identity.ts';
 import type { DeviceKeeping } from './check-ins.ts';
+import type { Database } from './database.ts';
 import { countRemembered } from './examine-record.ts';
 import { type MovableDatabase, openPgDatabase, type PoolLoad } from './pg-database.ts';
 import { type EmbeddedDatabase, openPgliteDatabase } from './pglite-database.ts';

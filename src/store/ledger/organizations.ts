@@ -1,32 +1,32 @@
-// Transaction that uses an invitation: the invited account becomes a member of the organization.
+// SQL of organizations: members, invitations, and the first account.
 
-import { fail, type Outcome, type LostRight, type Failure } from '../../contract/failure.ts';
+import type { OpenInvitation, RevokedInvitation } from '../../contract/console.ts';
+import { type Failure, fail, type LostRight, type Outcome } from '../../contract/failure.ts';
+import { LIMIT } from '../../contract/limit.ts';
 import type {
   Account,
-  Role,
-  Organization,
+  Invitation,
   Member,
   Membership,
-  Invitation,
+  Organization,
+  Role,
 } from '../../contract/resource.ts';
-import type { Joining, NewAccount, StoredAccount, NewInvitation } from '../account-ledger.ts';
-import { atomically, type ActorSql } from './atomically.ts';
+import { isStorable } from '../../contract/text.ts';
+import type { Joining, NewAccount, NewInvitation, StoredAccount } from '../account-ledger.ts';
+import type { Actor } from '../ledger-terms.ts';
+import { findAccount, hasAccounts, insertAccount, storePassword } from './accounts.ts';
+import { type ActorSql, atomically } from './atomically.ts';
+import { actorText, insertAudit } from './audit.ts';
 import {
-  IS_OPEN,
-  newId,
-  MEMBER_COLUMNS,
   columns,
+  INVITATION_COLUMNS,
+  IS_OPEN,
+  MEMBER_COLUMNS,
+  newId,
   ORGANIZATION_JSON,
   ROLE_OF,
-  INVITATION_COLUMNS,
 } from './columns.ts';
 import type { Database, Sql } from './database.ts';
-import { findAccount, insertAccount, storePassword, hasAccounts } from './accounts.ts';
-import type { Actor } from '../ledger-terms.ts';
-import { insertAudit, actorText } from './audit.ts';
-import { isStorable } from '../../contract/text.ts';
-import { LIMIT } from '../../contract/limit.ts';
-import type { OpenInvitation, RevokedInvitation } from '../../contract/console.ts';
 
 type Used = {
   readonly id: string;

@@ -8,12 +8,12 @@ import { fileURLToPath } from 'node:url';
 import { Unavailable } from '../../contract/unavailable.ts';
 import { ConcurrencyLimit } from '../../flow/concurrency-limit.ts';
 import {
-  type NoCalls,
   type ChildEnd,
   ChildService,
   type ForkedChild,
+  type NoCalls,
 } from '../../process/child-process.ts';
-import { ConnectedDatabase, type Database, type Connection, sqlStateKind } from './database.ts';
+import { ConnectedDatabase, type Connection, type Database, sqlStateKind } from './database.ts';
 
 /**
  * Longest start, including the creation of a new database and the wait for a lock whose holder is just

@@ -1,28 +1,28 @@
 // Rows of roll-out plans: how they are read, made and stored, always with the audit entry of what changed.
 
+import { type Failure, fail, isFailure, type UnknownRelease } from '../../contract/failure.ts';
 import { isoTime } from '../../contract/iso-time.ts';
 import type { RolloutPlan, UnstoredPlan } from '../../contract/rollout-plan.ts';
-import {
-  nextAtMs,
-  openingAt,
-  type PlanState,
-  type PlanTime,
-  type PlannedRelease,
-} from '../../domain/rollout/plan-state.ts';
-import { actorText, type AuditAction, insertAudit } from './audit.ts';
-import type { ActorSql } from './atomically.ts';
-import { columns, isoText, newId } from './columns.ts';
-import type { Sql } from './database.ts';
+import { isStorable } from '../../contract/text.ts';
 import {
   firstRollout,
   followRelease,
   followWithdrawal,
 } from '../../domain/rollout/follow-release.ts';
-import type { LockedChannel } from './channels.ts';
-import { type Failure, fail, isFailure, type UnknownRelease } from '../../contract/failure.ts';
-import { isStorable } from '../../contract/text.ts';
+import {
+  nextAtMs,
+  openingAt,
+  type PlannedRelease,
+  type PlanState,
+  type PlanTime,
+} from '../../domain/rollout/plan-state.ts';
 import type { Reach, ReleaseName } from '../ledger-terms.ts';
-import { findChannel, type FoundApp, findApp } from './lookups.ts';
+import type { ActorSql } from './atomically.ts';
+import { type AuditAction, actorText, insertAudit } from './audit.ts';
+import type { LockedChannel } from './channels.ts';
+import { columns, isoText, newId } from './columns.ts';
+import type { Sql } from './database.ts';
+import { type FoundApp, findApp, findChannel } from './lookups.ts';
 
 /** Plan as it is stored. */
 export type PlanRow = {

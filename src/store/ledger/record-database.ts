@@ -7,11 +7,11 @@ import { Unavailable } from '../../contract/unavailable.ts';
 import { type BackOff, backOffMs } from '../../flow/back-off.ts';
 import { pause } from '../../flow/pause.ts';
 import { withinTime } from '../../flow/within-time.ts';
-import type { LedgerReport, LedgerMemory, RememberedChannel } from '../ledger-identity.ts';
-import { type Database, type Sql, isMissingObject, sqlStateKind } from './database.ts';
+import type { LedgerMemory, LedgerReport, RememberedChannel } from '../ledger-identity.ts';
+import { newId } from './columns.ts';
+import { type Database, isMissingObject, type Sql, sqlStateKind } from './database.ts';
 import { countRemembered, examineRecord, knowsSome } from './examine-record.ts';
 import { migrate } from './migrate.ts';
-import { newId } from './columns.ts';
 
 /** Short enough that a database which is back is used, and followed by the poll, within 5 s. */
 const BACK_OFF: BackOff = { minMs: 250, maxMs: 2000 };

@@ -11,22 +11,22 @@ import {
 import type { Release, ServingState } from '../../contract/resource.ts';
 import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
 import type { Served, Serving } from '../../domain/release/serving-change.ts';
+import type { NewPromotion, NewRelease, PublishObstacle } from '../ledger.ts';
 import type {
-  Changed,
-  KnownStates,
   Actor,
-  Reach,
+  Changed,
   HeldSnapshot,
+  KnownStates,
+  Reach,
   Rehearsal,
   RehearsedPlace,
   ReleaseName,
 } from '../ledger-terms.ts';
-import type { NewPromotion, NewRelease, PublishObstacle } from '../ledger.ts';
 import { type ActorSql, rehearse } from './atomically.ts';
-import type { Database, Sql } from './database.ts';
 import { type LockedChannel, lockChannel } from './channels.ts';
-import { promoteOn, publishOn } from './releases.ts';
+import type { Database, Sql } from './database.ts';
 import { readPromotionSource } from './promotion-source.ts';
+import { promoteOn, publishOn } from './releases.ts';
 import { controlOn } from './serving-control.ts';
 import { readSnapshotOn } from './snapshots.ts';
 

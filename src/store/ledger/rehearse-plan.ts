@@ -10,17 +10,17 @@ import {
 import type { Serving } from '../../domain/release/serving-change.ts';
 import type { PlanDefinition } from '../../domain/rollout/plan-state.ts';
 import { newPlan } from '../../domain/rollout/steer-plan.ts';
-import type { Actor, Reach, Rehearsal, ReleaseName } from '../ledger-terms.ts';
 import type { RehearsedDefinition } from '../fleet-ledger.ts';
+import type { Actor, Reach, Rehearsal, ReleaseName } from '../ledger-terms.ts';
 import { type ActorSql, rehearse } from './atomically.ts';
+import { lockChannel } from './channels.ts';
 import { countKnown } from './count-known.ts';
 import type { Database } from './database.ts';
-import { placeOf, lockOpenPlan, plannedOf, readPlanTime, findPlannedRelease } from './plan-rows.ts';
-import { lockChannel } from './channels.ts';
+import { findPlannedRelease, lockOpenPlan, placeOf, plannedOf, readPlanTime } from './plan-rows.ts';
 import { around, type Memory } from './rehearsals.ts';
 import { decideOnBlind, refuseSecond } from './rollout-plans.ts';
-import { controlOn } from './serving-control.ts';
 import { signalTaking } from './rollout-signals.ts';
+import { controlOn } from './serving-control.ts';
 
 /**
  * Rehearses a plan with the refusals of `createPlan`. The state after it is that in which the first step that

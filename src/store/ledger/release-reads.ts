@@ -1,11 +1,16 @@
-// Statements that read a release for its page in the console: its devices, its history and its fallback.
+// SQL that reads releases: lists, one release, and its page in the console with devices, history and
+// fallback.
 
 import type { ReleaseDetail } from '../../contract/console.ts';
 import { fail, isFailure, type Outcome, type UnknownRelease } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
+import type { AdoptionCurve, ReleaseAdoption } from '../../contract/release-trouble.ts';
 import type { AuditEntry, Release } from '../../contract/resource.ts';
 import { isStorable } from '../../contract/text.ts';
 import { compareVersions, parseVersion, type Version } from '../../domain/decision/version.ts';
+import { adoptionAtAges, type InstalledInHour } from '../../domain/rollout/adoption-at-age.ts';
+import type { OwnedRelease, ReleaseFilter, ReleasePage } from '../ledger.ts';
+import { type Reach, type ReleaseName, reachValues } from '../ledger-terms.ts';
 import {
   ARTIFACTS_JSON,
   AUDIT_COLUMNS,
@@ -15,16 +20,12 @@ import {
   RELEASE_JSON,
 } from './columns.ts';
 import type { Sql } from './database.ts';
-import { findChannel } from './lookups.ts';
 import { extrapolate, fleetSample } from './devices.ts';
-import { readSupersedingVersion } from './superseding-version.ts';
-import type { ReleaseFilter, ReleasePage, OwnedRelease } from '../ledger.ts';
-import { type Reach, reachValues, type ReleaseName } from '../ledger-terms.ts';
-import type { AdoptionCurve, ReleaseAdoption } from '../../contract/release-trouble.ts';
-import { adoptionAtAges, type InstalledInHour } from '../../domain/rollout/adoption-at-age.ts';
 import { countInReach } from './fleet-counts.ts';
+import { findChannel } from './lookups.ts';
 import { findReleaseByName } from './plan-rows.ts';
 import { IS_KNOWN, readSignalTaking } from './rollout-signals.ts';
+import { readSupersedingVersion } from './superseding-version.ts';
 
 /**
  * Maximum number of distinct versions that are counted on a channel, the most frequent first. It is bounded

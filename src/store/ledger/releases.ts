@@ -1,4 +1,5 @@
-// Transaction that publishes a release on a channel.
+// SQL that publishes, promotes and withdraws releases, each in one transaction with its audit entry and
+// its idempotency key.
 
 import {
   type Failure,
@@ -8,35 +9,35 @@ import {
   type Outcome,
   type UnknownRelease,
 } from '../../contract/failure.ts';
+import { LIMIT } from '../../contract/limit.ts';
 import type {
-  ChannelRevision,
-  Changed,
-  KnownStates,
-  Actor,
-  Reach,
-  RepeatableCall,
-  ReleaseName,
-  NewArtifact,
-} from '../ledger-terms.ts';
-import type { NewRelease, Published, PublishObstacle, NewPromotion } from '../ledger.ts';
-import { type ActorSql, atomically } from './atomically.ts';
-import type { Database, Sql } from './database.ts';
-import { type LockedChannel, lockChannel, recordChannelChange } from './channels.ts';
-import { newId, columns, isoText } from './columns.ts';
-import { readRelease, runningDevices } from './release-reads.ts';
-import { refuseArchived } from './lookups.ts';
-import { plan } from './rollout-plans.ts';
-import { type PromotionSource, readPromotionSource } from './promotion-source.ts';
-import type {
+  Release,
   ReleaseStatus,
   Targeting,
   WithdrawnRelease,
-  Release,
 } from '../../contract/resource.ts';
 import { isStorable } from '../../contract/text.ts';
 import { obstacleToWithdrawal, type WithdrawalObstacle } from '../../domain/release/withdrawal.ts';
+import type { NewPromotion, NewRelease, Published, PublishObstacle } from '../ledger.ts';
+import type {
+  Actor,
+  Changed,
+  ChannelRevision,
+  KnownStates,
+  NewArtifact,
+  Reach,
+  ReleaseName,
+  RepeatableCall,
+} from '../ledger-terms.ts';
+import { type ActorSql, atomically } from './atomically.ts';
+import { type LockedChannel, lockChannel, recordChannelChange } from './channels.ts';
+import { columns, isoText, newId } from './columns.ts';
+import type { Database, Sql } from './database.ts';
+import { refuseArchived } from './lookups.ts';
 import { endPlan } from './plan-rows.ts';
-import { LIMIT } from '../../contract/limit.ts';
+import { type PromotionSource, readPromotionSource } from './promotion-source.ts';
+import { readRelease, runningDevices } from './release-reads.ts';
+import { plan } from './rollout-plans.ts';
 
 /** What a publishing transaction does beside publishing. */
 type Publishing<Refusal extends 'notPromotable'> = {

@@ -1,18 +1,18 @@
-// Statements that read whether an actor still has the right by which its call was admitted.
+// SQL that reads whether an actor still has the right by which its call was admitted.
 
 import { type Failure, fail, type LostRight, type Outcome } from '../../contract/failure.ts';
 import { refuseSignature } from '../../contract/refuse-signature.ts';
 import { ROLES, type Role } from '../../contract/resource.ts';
-import type { Actor } from '../ledger-terms.ts';
-import type { Sql } from './database.ts';
 import { isStorable } from '../../contract/text.ts';
 import type {
   AccessRight,
   AccessTarget,
-  UnknownTarget,
   AppAccessRight,
+  UnknownTarget,
 } from '../account-ledger.ts';
+import type { Actor } from '../ledger-terms.ts';
 import { ROLE_OF } from './columns.ts';
+import type { Sql } from './database.ts';
 
 /** Whether the rows that the right stands in are locked until the transaction ends. */
 type Hold = 'held' | 'read';

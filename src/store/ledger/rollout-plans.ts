@@ -1,5 +1,6 @@
-// Transaction that makes a roll-out plan.
+// SQL of roll-out plans: makes, steers, drives and lists them.
 
+import type { ListedPlan } from '../../contract/console.ts';
 import {
   fail,
   isFailure,
@@ -7,47 +8,46 @@ import {
   type Outcome,
   type UnknownRelease,
 } from '../../contract/failure.ts';
-import type { RolloutPlan, PlanAction, Health } from '../../contract/rollout-plan.ts';
-import {
-  type PlanDefinition,
-  type PlannedRelease,
-  type PlanTime,
-  isOpen,
-} from '../../domain/rollout/plan-state.ts';
-import { newPlan, steerPlan as steered } from '../../domain/rollout/steer-plan.ts';
-import type { Changed, KnownStates, Actor, Reach, ReleaseName } from '../ledger-terms.ts';
-import { type ActorSql, atomically } from './atomically.ts';
-import { countKnown } from './count-known.ts';
-import type { Database, Sql } from './database.ts';
-import {
-  type FollowedRelease,
-  placeOf,
-  insertPlan,
-  lockOpenPlan,
-  type PlanRow,
-  readPlanTime,
-  shownPlan,
-  findPlannedRelease,
-  findPlan,
-  storePlan,
-  findReleaseByName,
-  findOpenPlans,
-  type FoundPlannedRelease,
-} from './plan-rows.ts';
-import { type LockedChannel, lockChannel } from './channels.ts';
-import { controlOn } from './serving-control.ts';
-import { signalTaking, readSignals } from './rollout-signals.ts';
+import type { Health, PlanAction, RolloutPlan } from '../../contract/rollout-plan.ts';
 import type { Serving } from '../../domain/release/serving-change.ts';
 import {
   drivePlan as driven,
   type PlanAct,
   type PlanEvidence,
 } from '../../domain/rollout/drive-plan.ts';
-import type { PlanToDrive } from '../fleet-ledger.ts';
-import { compileNothing, withoutCompiling } from './without-compiling.ts';
 import { judgeHealth } from '../../domain/rollout/judge-health.ts';
+import {
+  isOpen,
+  type PlanDefinition,
+  type PlannedRelease,
+  type PlanTime,
+} from '../../domain/rollout/plan-state.ts';
 import type { SignalCounts } from '../../domain/rollout/signal-counts.ts';
-import type { ListedPlan } from '../../contract/console.ts';
+import { newPlan, steerPlan as steered } from '../../domain/rollout/steer-plan.ts';
+import type { PlanToDrive } from '../fleet-ledger.ts';
+import type { Actor, Changed, KnownStates, Reach, ReleaseName } from '../ledger-terms.ts';
+import { type ActorSql, atomically } from './atomically.ts';
+import { type LockedChannel, lockChannel } from './channels.ts';
+import { countKnown } from './count-known.ts';
+import type { Database, Sql } from './database.ts';
+import {
+  type FollowedRelease,
+  type FoundPlannedRelease,
+  findOpenPlans,
+  findPlan,
+  findPlannedRelease,
+  findReleaseByName,
+  insertPlan,
+  lockOpenPlan,
+  type PlanRow,
+  placeOf,
+  readPlanTime,
+  shownPlan,
+  storePlan,
+} from './plan-rows.ts';
+import { readSignals, signalTaking } from './rollout-signals.ts';
+import { controlOn } from './serving-control.ts';
+import { compileNothing, withoutCompiling } from './without-compiling.ts';
 
 /**
  * Stores the plan with its audit entry under the channel's lock. A release that was never published is set to

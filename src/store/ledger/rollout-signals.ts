@@ -1,32 +1,33 @@
-// Statement that reads a page of the devices that show a signal of a release.
+// SQL of a release's signals: counts of devices that took it, failed, or fell silent, lists of them, and
+// failure reports.
 
 import type { DevicePage } from '../../contract/console-fleet.ts';
 import { isFailure, type Outcome, type UnknownRelease } from '../../contract/failure.ts';
-import type { Signal, PlanGuards } from '../../contract/rollout-plan.ts';
+import type { FailureReason, ReleaseTrouble } from '../../contract/release-trouble.ts';
+import type { PlanGuards, Signal } from '../../contract/rollout-plan.ts';
 import { storableText } from '../../contract/text.ts';
-import type { SignalDeviceFilter, ReportedFailure } from '../fleet-ledger.ts';
-import type { Reach, ReleaseName } from '../ledger-terms.ts';
-import type { Sql } from './database.ts';
-import {
-  deviceConditions,
-  OTHER_CONDITIONS,
-  VERSION_CONDITIONS,
-  DEVICE_COLUMNS,
-  type DeviceRow,
-  deviceOf,
-} from './devices.ts';
-import { findReleaseByName, findPlan } from './plan-rows.ts';
+import { USUAL_GUARDS } from '../../domain/rollout/judge-health.ts';
 import type { PlanState } from '../../domain/rollout/plan-state.ts';
 import type {
   SignalCounts,
   SignalNetworks,
   SilentOthers,
 } from '../../domain/rollout/signal-counts.ts';
-import { countInReach } from './fleet-counts.ts';
-import { USUAL_GUARDS } from '../../domain/rollout/judge-health.ts';
-import type { FailureReason, ReleaseTrouble } from '../../contract/release-trouble.ts';
 import { type PlaceCounts, troublePlaces } from '../../domain/rollout/trouble-places.ts';
+import type { ReportedFailure, SignalDeviceFilter } from '../fleet-ledger.ts';
+import type { Reach, ReleaseName } from '../ledger-terms.ts';
 import { columns, isoText } from './columns.ts';
+import type { Sql } from './database.ts';
+import {
+  DEVICE_COLUMNS,
+  type DeviceRow,
+  deviceConditions,
+  deviceOf,
+  OTHER_CONDITIONS,
+  VERSION_CONDITIONS,
+} from './devices.ts';
+import { countInReach } from './fleet-counts.ts';
+import { findPlan, findReleaseByName } from './plan-rows.ts';
 
 // Parts of the statements that read signals: which devices count, what a device is in, and which devices are
 // looked at.

@@ -1,4 +1,4 @@
-// Transaction that changes how a release is served.
+// SQL of serving control: changes how a release is served, records its first offer, and raises the epoch.
 
 import {
   type Failure,
@@ -11,14 +11,14 @@ import {
 } from '../../contract/failure.ts';
 import type { ReleaseStatus, ServingState } from '../../contract/resource.ts';
 import { isStorable } from '../../contract/text.ts';
+import type { ServingOrder } from '../../domain/decision/serving-snapshot.ts';
 import type { Served, Serving } from '../../domain/release/serving-change.ts';
-import type { Changed, KnownStates, Actor, Reach, ReleaseName } from '../ledger-terms.ts';
+import type { RaisedEpoch } from '../ledger.ts';
+import type { Actor, Changed, KnownStates, Reach, ReleaseName } from '../ledger-terms.ts';
 import { type ActorSql, atomically } from './atomically.ts';
+import { type LockedChannel, lockChannel, recordChannelChange } from './channels.ts';
 import type { Database, Sql } from './database.ts';
 import { followPlan } from './plan-rows.ts';
-import { type LockedChannel, lockChannel, recordChannelChange } from './channels.ts';
-import type { ServingOrder } from '../../domain/decision/serving-snapshot.ts';
-import type { RaisedEpoch } from '../ledger.ts';
 import { readIdentity } from './record-database.ts';
 
 type LockedRelease = Serving & {

@@ -1,137 +1,137 @@
-// SQL implementation of the ledger on any `Database`. Each method is one function of query/.
+// The SQL implementation of the ledger on any `Database`.
 
+import { isFailure } from '../../contract/failure.ts';
+import type { AccountLedger } from '../account-ledger.ts';
+import type { ConsoleLedger, EdgeLedger, WebhookLedger } from '../console-ledger.ts';
+import type { PlanLedger } from '../fleet-ledger.ts';
 import type { Ledger } from '../ledger.ts';
-import { atomically } from './atomically.ts';
 import {
-  updateChannel,
+  changePassword,
+  createPasswordReset,
+  endSession,
+  endSessions,
+  findAccount,
+  findPasswordReset,
+  findSession,
+  hasAccounts,
+  openSession,
+  readSigningKey,
+  recordFailedSignIns,
+  usePasswordReset,
+} from './accounts.ts';
+import { announceRelease, callBackRelease } from './announced-releases.ts';
+import {
+  createApp,
+  findReleaseApps,
+  listAppOverviews,
+  listApps,
+  readChannel,
+  searchOrganization,
+  updateApp,
+} from './apps.ts';
+import { atomically } from './atomically.ts';
+import { listAudit } from './audit.ts';
+import { listChannelReleases } from './channel-releases.ts';
+import {
   createChannel,
   listChannelNames,
   listChannels,
-  readRevisions,
   readChannelStates,
+  readRevisions,
+  updateChannel,
 } from './channels.ts';
 import {
-  recordCheckIns,
   type DeviceKeeping,
-  USUAL_KEEPING,
   forgetAdmissions,
   readAwaited,
   readTime,
   readWriters,
+  recordCheckIns,
   recordChecks,
+  USUAL_KEEPING,
 } from './check-ins.ts';
+import type { Database } from './database.ts';
 import {
-  createApp,
-  listApps,
-  updateApp,
-  listAppOverviews,
-  readChannel,
-  searchOrganization,
-  findReleaseApps,
-} from './apps.ts';
+  countLabels,
+  countPurgeable,
+  listDevices,
+  purgeDevices,
+  readDevice,
+  sampleDevices,
+} from './devices.ts';
 import {
-  createOrganization,
+  countSeen,
+  readAdoption,
+  readAdoptionSteps,
+  readFleet,
+  sweepFleet,
+  trimHistories,
+} from './fleet-counts.ts';
+import {
+  createEdgeToken,
+  createKey,
+  findEdgeToken,
+  findKey,
+  listEdgeTokens,
+  listKeys,
+  recordKeyUses,
+  revokeEdgeToken,
+  revokeKey,
+} from './keys.ts';
+import { readLabelChanges, readLabels } from './labels.ts';
+import { findApp } from './lookups.ts';
+import {
+  acceptInvitation,
   changeMember,
   createFirstAccount,
   createInvitation,
+  createOrganization,
   findInvitation,
   listInvitations,
   listMembers,
   listMemberships,
-  acceptInvitation,
   renameOrganization,
   revokeInvitation,
 } from './organizations.ts';
-import type { Database } from './database.ts';
+import { rehearsePromotion, rehearsePublish, rehearseServing } from './rehearsals.ts';
+import { rehearsePlan } from './rehearse-plan.ts';
 import {
-  sampleDevices,
-  listDevices,
-  countPurgeable,
-  purgeDevices,
-  readDevice,
-  countLabels,
-} from './devices.ts';
-import {
-  findKey,
-  createKey,
-  revokeKey,
-  listKeys,
-  recordKeyUses,
-  createEdgeToken,
-  findEdgeToken,
-  listEdgeTokens,
-  revokeEdgeToken,
-} from './keys.ts';
+  listReleases,
+  readOwnedRelease,
+  readReleaseAdoption,
+  readReleaseDetail,
+} from './release-reads.ts';
 import {
   forgetIdempotencyKeys,
   promoteRelease,
   publishRelease,
   withdrawRelease,
 } from './releases.ts';
-import { readLabelChanges, readLabels } from './labels.ts';
-import { listAudit } from './audit.ts';
+import { findAccessRight, findAppAccessRight, findLostRight } from './rights.ts';
 import {
-  listReleases,
-  readOwnedRelease,
-  readReleaseDetail,
-  readReleaseAdoption,
-} from './release-reads.ts';
-import { findApp } from './lookups.ts';
-import { raiseEpoch, recordFirstOffer, restoreOffers, controlServing } from './serving-control.ts';
-import {
-  readAdoption,
-  readFleet,
-  sweepFleet,
-  trimHistories,
-  countSeen,
-  readAdoptionSteps,
-} from './fleet-counts.ts';
-import { rehearsePromotion, rehearsePublish, rehearseServing } from './rehearsals.ts';
-import { findLostRight, findAccessRight, findAppAccessRight } from './rights.ts';
-import { readSnapshot } from './snapshots.ts';
-import type { AccountLedger } from '../account-ledger.ts';
-import {
-  openSession,
-  changePassword,
-  createPasswordReset,
-  endSession,
-  endSessions,
-  findAccount,
-  hasAccounts,
-  findPasswordReset,
-  findSession,
-  readSigningKey,
-  recordFailedSignIns,
-  usePasswordReset,
-} from './accounts.ts';
-import type { ConsoleLedger, EdgeLedger, WebhookLedger } from '../console-ledger.ts';
-import { listChannelReleases } from './channel-releases.ts';
-import { withoutCompiling } from './without-compiling.ts';
-import { isFailure } from '../../contract/failure.ts';
-import type { PlanLedger } from '../fleet-ledger.ts';
-import {
-  drivePlan,
   countPlanTime,
+  createPlan,
+  drivePlan,
   plansToDrive,
   readHealth,
   readPlan,
-  createPlan,
   steerPlan,
 } from './rollout-plans.ts';
-import { readTrouble, recordFailures, listSignalDevices } from './rollout-signals.ts';
-import { rehearsePlan } from './rehearse-plan.ts';
-import { announceRelease, callBackRelease } from './announced-releases.ts';
+import { listSignalDevices, readTrouble, recordFailures } from './rollout-signals.ts';
+import { controlServing, raiseEpoch, recordFirstOffer, restoreOffers } from './serving-control.ts';
+import { readSnapshot } from './snapshots.ts';
 import {
   disableWebhooks,
+  enableWebhook,
   findEnabledWebhook,
+  listSealedSecrets,
   readEnabledWebhooks,
   readWebhooks,
   recordDelivery,
-  listSealedSecrets,
   replaceSealedSecrets,
   updateWebhook,
-  enableWebhook,
 } from './webhooks.ts';
+import { withoutCompiling } from './without-compiling.ts';
 
 /**
  * Creates the ledger on a database, which must be migrated or refuse calls until it is. `confirm` examines

@@ -1,32 +1,32 @@
-// Transaction that turns an app's webhook of a code host on, or gives it a new secret.
+// SQL of release webhooks: their settings, secrets and deliveries.
 
 import {
-  isFailure,
-  type LostRight,
-  type Outcome,
   type Failure,
   fail,
   invalidField,
+  isFailure,
+  type LostRight,
+  type Outcome,
 } from '../../contract/failure.ts';
+import { LIMIT } from '../../contract/limit.ts';
 import type { Webhook, WebhookDelivery, WebhookSettings } from '../../contract/resource.ts';
-import type { Actor } from '../ledger-terms.ts';
+import { isStorable, storableText } from '../../contract/text.ts';
+import type { WebhookProvider } from '../../contract/webhook-provider.ts';
 import type {
-  SealedSecret,
-  WebhookChange,
-  EnabledWebhook,
   AppWebhooks,
-  WebhookName,
+  EnabledWebhook,
   NewDelivery,
   ResealedSecret,
+  SealedSecret,
   SecretPlace,
+  WebhookChange,
+  WebhookName,
 } from '../console-ledger.ts';
+import type { Actor } from '../ledger-terms.ts';
 import { atomically } from './atomically.ts';
 import { insertAudit } from './audit.ts';
-import { WEBHOOK_COLUMNS, columns, isoText } from './columns.ts';
+import { columns, isoText, WEBHOOK_COLUMNS } from './columns.ts';
 import type { Database, Sql } from './database.ts';
-import type { WebhookProvider } from '../../contract/webhook-provider.ts';
-import { isStorable, storableText } from '../../contract/text.ts';
-import { LIMIT } from '../../contract/limit.ts';
 
 const STORE = `
   INSERT INTO webhooks (app_id, provider, sealed_secret, tag_prefix, hold, expect)

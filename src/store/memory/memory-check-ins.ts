@@ -7,7 +7,7 @@
 // As with Redis, a consumer does not get a batch again that it has taken, unless it has held the batch for so
 // long that it counts as abandoned.
 
-import { type CheckInPack, unpackCheckIns, packBytes } from '../../domain/fleet/check-in-pack.ts';
+import { type CheckInPack, packBytes, unpackCheckIns } from '../../domain/fleet/check-in-pack.ts';
 import type { CheckInBatch, CheckInQueue } from '../check-in-queue.ts';
 
 type MemoryCheckIns = {

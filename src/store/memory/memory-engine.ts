@@ -2,26 +2,26 @@
 // against it. `Engine` states the obligations.
 
 import { LRUCache } from 'lru-cache';
+import { LIMIT } from '../../contract/limit.ts';
 import { Unavailable } from '../../contract/unavailable.ts';
 import {
   compareSnapshots,
-  orderOf,
   countOffered,
+  orderOf,
   type ServingSnapshot,
 } from '../../domain/decision/serving-snapshot.ts';
+import { type SharedWindow, settleDebt } from '../../domain/fleet/shared-window.ts';
 import type {
   Activity,
-  ChannelNameList,
   Announcement,
-  Engine,
+  ChannelNameList,
   CountedRequest,
   DeviceRates,
+  Engine,
 } from '../engine.ts';
 import type { LabelNews } from '../label-store.ts';
 import { createMemoryCheckIns } from './memory-check-ins.ts';
 import { createMemoryLabelNotes, createMemoryLabels } from './memory-labels.ts';
-import { LIMIT } from '../../contract/limit.ts';
-import { type SharedWindow, settleDebt } from '../../domain/fleet/shared-window.ts';
 
 // Both bounds hold against clients that invent names. An evicted snapshot is read again from the ledger, an
 // evicted rate window starts anew.

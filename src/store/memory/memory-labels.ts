@@ -1,16 +1,16 @@
 // The label cache of a single process. `LabelCache` states the obligations.
 
+import { Unavailable } from '../../contract/unavailable.ts';
 import { deviceKey } from '../../domain/fleet/check-in.ts';
 import {
-  type LabelCache,
-  type LabelPosition,
-  type StoredLabels,
   LABEL_NOTE_KEYS_MAX,
   LABEL_NOTE_LIFETIME_MS,
+  type LabelCache,
   type LabelNote,
   type LabelNoteStore,
+  type LabelPosition,
+  type StoredLabels,
 } from '../label-store.ts';
-import { Unavailable } from '../../contract/unavailable.ts';
 
 // At most a few hundred megabytes, because a device has few labels.
 const ENTRY_COUNT_MAX = 200_000;

@@ -1,10 +1,9 @@
-// A Redis command with one large argument, framed in the buffer that already holds the argument. The driver
-// would allocate a new buffer for each such command and copy the argument into it; a busy node sends
-// megabytes of check-ins a second, and collecting those buffers would pause it for milliseconds.
+// How commands are framed and scripts called. The driver would copy a large argument into a new buffer for
+// each command; a busy node sends many, so the command is framed in the buffer that holds the argument.
 
-import { Command } from 'ioredis';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { Command } from 'ioredis';
 
 /**
  * Bytes reserved in front of the argument for the rest of the command. Only EVAL with a script's text is

@@ -4,8 +4,10 @@
 // time limit when the server is silent. Nothing is queued for a reconnection and nothing is sent twice,
 // because a caller that was told "unavailable" has gone on without it.
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { Unavailable } from '../../contract/unavailable.ts';
+import { type BackOff, backOffMs } from '../../flow/back-off.ts';
 import {
   BufferedCommand,
   type CommandBuffer,
@@ -13,8 +15,6 @@ import {
   type Script,
 } from './commands.ts';
 import type { RedisTarget } from './target.ts';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { type BackOff, backOffMs } from '../../flow/back-off.ts';
 
 /** One key of a script and the arguments that go with it. */
 type ScriptCall = { readonly key: string; readonly args: readonly string[] };

@@ -3,7 +3,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Check, faulty, sound } from '../../contract/diagnosis.ts';
-import { openConnection, type RedisConnection, faultOf } from './connection.ts';
+import { faultOf, openConnection, type RedisConnection } from './connection.ts';
 import { createKeys, type Keys } from './keys.ts';
 import { measureQueue } from './redis-check-ins.ts';
 import { parseTarget, type RedisTarget } from './target.ts';

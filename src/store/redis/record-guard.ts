@@ -8,9 +8,9 @@
 
 import { OfAnotherRecord, Unavailable } from '../../contract/unavailable.ts';
 import type { ChannelNameStore } from '../engine.ts';
+import { SCRIPTS } from './commands.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
-import { SCRIPTS } from './commands.ts';
 
 /** Milliseconds between two looks at a Redis that is used, or refused. */
 const LOOK_INTERVAL_MS = 1000;

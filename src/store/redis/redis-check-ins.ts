@@ -14,7 +14,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { packCheckInPayload, parseCheckInPayload } from '../../domain/fleet/check-in-payload.ts';
-import type { CheckInQueue, CheckInBatch } from '../check-in-queue.ts';
+import type { CheckInBatch, CheckInQueue } from '../check-in-queue.ts';
 import { CommandBuffer, SCRIPTS } from './commands.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';

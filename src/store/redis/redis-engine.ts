@@ -1,21 +1,21 @@
 // The engine on Redis, shared by several nodes. `Engine` states the obligations.
 
+import { LIMIT } from '../../contract/limit.ts';
 import type { OfAnotherRecord } from '../../contract/unavailable.ts';
-import type { Engine, DeviceRates } from '../engine.ts';
+import type { DeviceDebt } from '../../domain/fleet/shared-window.ts';
+import type { DeviceRates, Engine } from '../engine.ts';
+import { SCRIPTS } from './commands.ts';
 import { faultOf, openMovableConnection, type RedisConnection } from './connection.ts';
 import { createKeys, type Keys } from './keys.ts';
 import { guardConnection, type KnowsSome, RecordGuard } from './record-guard.ts';
-import { createRedisChannelNames, readShared, createRedisSnapshots } from './redis-snapshots.ts';
 import { createRedisCheckIns } from './redis-check-ins.ts';
 import { createRedisLabelNotes, createRedisLabels } from './redis-labels.ts';
 import { createRedisNews } from './redis-news.ts';
 import { createRedisRequestRates } from './redis-request-rates.ts';
+import { createRedisChannelNames, createRedisSnapshots, readShared } from './redis-snapshots.ts';
 import { type RemovedKey, repairingConnection } from './repairing-connection.ts';
 import { createSubscriptions } from './subscriptions.ts';
 import { parseTarget } from './target.ts';
-import { LIMIT } from '../../contract/limit.ts';
-import type { DeviceDebt } from '../../domain/fleet/shared-window.ts';
-import { SCRIPTS } from './commands.ts';
 
 /** Bytes that the queue of check-ins takes of Redis' memory before it is full: a gigabyte. */
 const CHECK_IN_BYTES_MAX = 2 ** 30;

@@ -4,19 +4,19 @@
 // How long ago an entry was put follows from the time that it has left: nothing but a put gives it more than
 // `UNCONFIRMED_MS`.
 
+import type { Labels } from '../../domain/decision/targeting.ts';
+import { isLabelPairs, parseJson } from '../../domain/fleet/check-in-payload.ts';
 import type {
   CachedLabels,
   LabelCache,
-  LabelPosition,
-  LabelNoteStore,
   LabelNews,
+  LabelNoteStore,
+  LabelPosition,
   StoredLabels,
 } from '../label-store.ts';
+import { SCRIPTS } from './commands.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
-import { SCRIPTS } from './commands.ts';
-import type { Labels } from '../../domain/decision/targeting.ts';
-import { isLabelPairs, parseJson } from '../../domain/fleet/check-in-payload.ts';
 
 const HOUR_MS = 3_600_000;
 /** Longest life of an entry that nobody asks for. */

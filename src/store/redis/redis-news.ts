@@ -2,10 +2,10 @@
 // labels have changed. `Engine` states the obligations.
 
 import type { Engine } from '../engine.ts';
+import { SCRIPTS } from './commands.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
 import { packLabelNews } from './redis-labels.ts';
-import { SCRIPTS } from './commands.ts';
 import type { createSubscriptions } from './subscriptions.ts';
 
 export function createRedisNews(

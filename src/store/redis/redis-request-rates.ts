@@ -1,9 +1,9 @@
 // Sliding windows of requests in Redis: one key for each caller. `Engine` states the obligations.
 
 import type { Engine } from '../engine.ts';
+import { SCRIPTS } from './commands.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
-import { SCRIPTS } from './commands.ts';
 
 export function createRedisRequestRates(
   connection: RedisConnection,

@@ -4,23 +4,23 @@
 import { Unavailable } from '../../contract/unavailable.ts';
 import { EditionFinder } from '../../domain/decision/edition-finder.ts';
 import type { ServingSnapshot, SnapshotRelease } from '../../domain/decision/serving-snapshot.ts';
+import { parseJson } from '../../domain/fleet/check-in-payload.ts';
 import { TimeSlice } from '../../flow/time-slice.ts';
 import type {
-  Engine,
-  SnapshotHead,
+  Activity,
+  Announcement,
   ChannelName,
   ChannelNameList,
   ChannelNameStore,
+  Engine,
   SharedRecord,
-  Activity,
-  Announcement,
+  SnapshotHead,
 } from '../engine.ts';
 import { assembleSnapshot } from '../snapshot/assemble-snapshot.ts';
-import { releaseText, indexText, parseIndex, writeIndex } from '../snapshot/snapshot-index.ts';
+import { indexText, parseIndex, releaseText, writeIndex } from '../snapshot/snapshot-index.ts';
+import { SCRIPTS } from './commands.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
-import { SCRIPTS } from './commands.ts';
-import { parseJson } from '../../domain/fleet/check-in-payload.ts';
 
 /** Maximum number of releases that are sent with a snapshot because Redis cannot have them yet. */
 const SENT_ALONG_MAX = 4;

@@ -3,8 +3,8 @@
 // afterwards: a script that such a value ended may be repeated.
 
 import { Unavailable } from '../../contract/unavailable.ts';
-import type { MovableConnection } from './connection.ts';
 import { type KeyType, SCRIPTS, type Script } from './commands.ts';
+import type { MovableConnection } from './connection.ts';
 
 /** Key whose value was removed, its type, and the one that the engine's value has. */
 export type RemovedKey = { readonly key: string; readonly found: string; readonly wanted: KeyType };

@@ -1,14 +1,14 @@
 // Pub/sub subscriptions of a node: announcements of changed channels, fleet activity for the console, and the
 // devices whose labels have changed.
 
+import { Redis } from 'ioredis';
 import type { Activity, Announcement } from '../engine.ts';
 import type { LabelNews } from '../label-store.ts';
+import { connectionOptions, retryDelayMs } from './connection.ts';
 import type { Keys } from './keys.ts';
 import { parseLabelNews } from './redis-labels.ts';
 import { parseActivityPayload, parseAnnouncementPayload } from './redis-snapshots.ts';
 import type { RedisTarget } from './target.ts';
-import { Redis } from 'ioredis';
-import { connectionOptions, retryDelayMs } from './connection.ts';
 
 /**
  * Creates the three subscriptions; each is opened in Redis for its first listener. `target` returns the

@@ -5,11 +5,11 @@ import { EditionFinder } from '../../domain/decision/edition-finder.ts';
 import type { ServingSnapshot, SnapshotRelease } from '../../domain/decision/serving-snapshot.ts';
 import { TimeSlice } from '../../flow/time-slice.ts';
 import {
-  parseReleaseText,
   countOfferedEntries,
   type IndexEntry,
   noteIndex,
   parseEntries,
+  parseReleaseText,
   type SnapshotIndex,
   writeIndex,
 } from './snapshot-index.ts';

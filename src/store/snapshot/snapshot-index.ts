@@ -3,11 +3,11 @@
 // releases a channel has and however long their notes are.
 
 import {
-  UPDATE_MODES,
   type Artifact,
   RELEASE_STATUSES,
   TARGET_OPERATORS,
   type Targeting,
+  UPDATE_MODES,
 } from '../../contract/resource.ts';
 import {
   compareServing,
