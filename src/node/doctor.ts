@@ -192,7 +192,7 @@ const REFUSALS: Readonly<Record<UpstreamRefusal, string>> = {
 };
 
 /** Examines the settings of an edge; never rejects. */
-export async function examineEdge({
+async function examineEdge({
   upstream: url,
   token,
 }: UpstreamConfig['edge']): Promise<readonly Check[]> {

@@ -39,7 +39,7 @@ export async function runUntilSignal<Settings extends Config, Service extends Ru
 // Warning of variables that an operator may have meant as settings.
 
 /** Names the variables that look like a misspelt setting: nothing else would tell that they are not read. */
-export function tellNearSettings(log: Log): void {
+function tellNearSettings(log: Log): void {
   const names = Object.fromEntries(readNearSettings().map(({ name, setting }) => [name, setting]));
   if (Object.keys(names).length > 0) {
     log.warn({ names }, 'names in the environment look like settings, and are not read');
@@ -53,7 +53,7 @@ export function tellNearSettings(log: Log): void {
  * it gets what the files contain then, also for a signal that came before. What cannot be used changes
  * nothing, and is logged.
  */
-export function reloadOnSignal(
+function reloadOnSignal(
   log: Log,
 ): (service: Pick<RunningService, 'reload'>, config: Config) => void {
   let running: Reloading | undefined;
@@ -132,7 +132,7 @@ type Stoppable = { drain(): void | Promise<void>; stop(): Promise<void> };
  * the process at once. With DRAIN_SECONDS the service goes on for so long, not ready; a later signal ends
  * that.
  */
-export function stopOnSignal(
+function stopOnSignal(
   { drainMs }: Pick<Config, 'drainMs'>,
   log: Log,
 ): (service: Stoppable) => void {

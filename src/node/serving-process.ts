@@ -2,6 +2,7 @@
 
 import { fileURLToPath } from 'node:url';
 import { AuthenticateKey, KeyUses } from '../access/api-keys.ts';
+import { EdgeAhead } from '../edge/server/edge-ahead.ts';
 import { EdgeDevices } from '../edge/server/edge-devices.ts';
 import { EdgeIndex } from '../edge/server/edge-index.ts';
 import { EdgeSnapshots } from '../edge/server/edge-snapshots.ts';
@@ -42,7 +43,6 @@ import { Webhooks } from '../publishing/webhooks.ts';
 import type { CatalogRefresher } from '../serving/catalog-refresher.ts';
 import type { Catalogs } from '../serving/catalogs.ts';
 import { MeasureEffect } from '../serving/dry-run-effect.ts';
-import { EdgeAhead } from '../serving/edge-ahead.ts';
 import { ExplainDecision } from '../serving/explain-decision.ts';
 import type { FirstOffers } from '../serving/first-offers.ts';
 import { PlanWave } from '../serving/fleet-decisions.ts';
@@ -66,7 +66,7 @@ import { type WatchedStores, watchStores } from './watch-stores.ts';
 
 const REFERENCE_FOLDER = fileURLToPath(new URL('../reference', import.meta.url));
 
-export type Serving = {
+type Serving = {
   /** Handlers of the service's port. */
   readonly handlers: Pick<ServerOptions, 'direct' | 'router'>;
   /** Handler of the admin address, when this process serves one. */
@@ -92,7 +92,7 @@ export type Serving = {
   readonly notes: NotesRenderer;
 };
 
-export type ServingOptions = {
+type ServingOptions = {
   readonly config: Config;
   readonly secrets: Secrets;
   readonly log: Log;
@@ -114,7 +114,7 @@ export type ServingOptions = {
 };
 
 /** Builds everything that answers requests; nothing runs yet. */
-export function assembleServing(options: ServingOptions): Serving {
+function assembleServing(options: ServingOptions): Serving {
   const rareLog = new RareLog(options.log);
   const devices = assembleDeviceSide({ ...options, rareLog });
   const { catalogs, refresher, knownPoll, warmUp, readiness, health, traffic, notes } = devices;
@@ -362,7 +362,7 @@ async function startAdminServer(
 
 // Assembly of what edges ask a node that they follow.
 
-export type FollowedOptions = {
+type FollowedOptions = {
   readonly config: Config;
   readonly secrets: Secrets;
   readonly log: Log;
@@ -375,7 +375,7 @@ export type FollowedOptions = {
 };
 
 /** Builds the routes for edges, and the index that they follow, which has to be started. */
-export function assembleFollowed({
+function assembleFollowed({
   config,
   secrets,
   log,

@@ -2,25 +2,22 @@
 // sends up to three for one click, concurrently and in any order.
 
 import { isFailure, type LostRight, type Outcome } from '../contract/failure.ts';
-import type { Artifact } from '../contract/resource.ts';
+import { LIMIT } from '../contract/limit.ts';
+import type { Artifact, Release } from '../contract/resource.ts';
+import { storableText } from '../contract/text.ts';
 import { foldPlatform } from '../domain/decision/artifact.ts';
 import { foldArch } from '../domain/decision/fold-arch.ts';
-import { type CallBack, isWithdrawal } from '../domain/release/call-back.ts';
+import type { LeftAlone, ReleaseHold } from '../domain/release/announcement.ts';
+import { type CallBack, type CalledBack, isWithdrawal } from '../domain/release/call-back.ts';
 import type { HostRelease } from '../domain/release/host-release.ts';
 import { runsOnEveryArch } from '../domain/release/runs-on-every-arch.ts';
 import { tagVersion } from '../domain/release/tag-version.ts';
+import type { Announced, NewAnnouncement } from '../store/console-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
-import {
-  announce,
-  callBack,
-  ignored,
-  type Received,
-  type Receiving,
-  withReason,
-} from './announce.ts';
+import type { NewArtifact } from '../store/ledger-terms.ts';
 import { type AnnouncedAsset, announcedArtifacts } from './announced-artifacts.ts';
 import type { SpreadChange } from './propagate-change.ts';
-import type { OpenWebhook } from './webhooks.ts';
+import { integrationOf, type OpenWebhook } from './webhooks.ts';
 
 export type ReleaseEvent = {
   readonly action: string;
@@ -171,4 +168,207 @@ export function isExpected(
 /** Whether a text is a target: a platform and perhaps an arch, in any spelling that artifacts may have. */
 export function isTarget(text: string): boolean {
   return /^[^\s/]+(?:\/[^\s/]+)?$/.test(text);
+}
+
+// What becomes of a release that a code host announces or takes back, and what the sender of the event is
+// told.
+
+/**
+ * Creates the release, completes the one that stands, or leaves it alone and says why. An edit announces
+ * nothing: it is ignored unless it completes a release.
+ */
+async function announce(
+  { ledger, spread, webhook }: Receiving,
+  announcement: Omit<NewAnnouncement, 'holdOf' | 'isComplete'>,
+): Promise<Outcome<Received, 'channelFull' | LostRight>> {
+  const { name, isEdit } = announcement;
+  const notes = cutNotes(announcement.notes);
+  const announced = await ledger.announceRelease(
+    webhook.organizationId,
+    {
+      ...announcement,
+      notes,
+      holdOf: (artifacts) => holdOf(webhook, artifacts),
+      isComplete: (artifacts) => isExpected(webhook.expect ?? [], artifacts),
+    },
+    integrationOf(webhook),
+  );
+  if (isFailure(announced)) {
+    const { failure, message } = announced;
+    if (failure === 'versionWithdrawn' || failure === 'appArchived') return ignored(message);
+    if (failure === 'unknownChannel') return ignored(`The app has no channel ${name.channel}`);
+    return { ...announced, failure };
+  }
+  await spread(announced.changed, webhook.requestId);
+  const received = receivedOf(announced.value, notes, isEdit);
+  const isCut = received.outcome === 'created' && notes.length < announcement.notes.length;
+  return isCut ? withReason(received, 'The notes were cut to 256 KiB') : received;
+}
+
+function receivedOf(announced: Announced, notes: string, isEdit: boolean): Received {
+  switch (announced.outcome) {
+    case 'created':
+      return { outcome: 'created', release: announced.release };
+    case 'changed':
+      return {
+        outcome: 'duplicate',
+        reason: changeText(announced, notes),
+        release: announced.release,
+      };
+    case 'left':
+      return leftAlone(announced, isEdit);
+    case 'over':
+      return ignored('The code host has deleted this release, or called it back since');
+    case 'remembered':
+      return ignored('An edit publishes nothing');
+  }
+}
+
+function leftAlone(
+  { release, left }: Extract<Announced, { readonly outcome: 'left' }>,
+  isEdit: boolean,
+): Received {
+  if (left === undefined) {
+    if (isEdit) return ignored('A release does not change once it is published');
+    return { outcome: 'duplicate', release };
+  }
+  const isOffered = left === 'offered' && release.status === 'paused';
+  const reason = `${LEFT_ALONE[left]}${isOffered ? ', and it stays paused' : ''}`;
+  return isEdit ? ignored(reason) : { outcome: 'duplicate', reason, release };
+}
+
+const LEFT_ALONE: Readonly<Record<LeftAlone, string>> = {
+  api: 'It came through the API: nothing of it changed',
+  'rolled-back': 'It is rolled back: nothing of it changed',
+  another: 'Another release has this version here: nothing of it changed',
+  earlier: 'A later release of this tag was taken: nothing changed',
+  older: 'A later event was taken: nothing changed',
+  over: 'The code host has deleted this release, or called it back since: nothing changed',
+  offered: 'A device was offered it before: its files stay as they were',
+  'called-back': 'The code host has called it back: it stays paused until it is published by hand',
+};
+
+/** Returns what has changed of a release, and what of it was left alone. */
+function changeText(
+  {
+    release,
+    before,
+    isMadeAnew,
+    isCalledBack,
+  }: Extract<Announced, { readonly outcome: 'changed' }>,
+  notes: string,
+): string {
+  const count = release.artifacts.length;
+  if (!isMadeAnew) {
+    const isMore = count > before.artifacts;
+    const taken = isMore ? 'Completed with' : 'Files were replaced: it has';
+    const kept = isCalledBack ? `. ${LEFT_ALONE['called-back']}` : '';
+    return `${taken} ${count} artifacts${kept}`;
+  }
+  const isPublished = before.status !== 'published' && release.status === 'published';
+  const isPaused = release.status === 'paused';
+  return [
+    `Made anew by the code host: its ${count} artifacts were taken`,
+    isPublished ? ', and it is published again' : isPaused ? ', and it stays paused' : '',
+    release.notes === notes ? '' : '. The notes stay as they were',
+  ].join('');
+}
+
+/** Returns how a new release is held; undefined when it is not, or has all that it would wait for. */
+function holdOf(
+  { hold, expect }: OpenWebhook,
+  artifacts: readonly NewArtifact[],
+): ReleaseHold | undefined {
+  if (!hold) return undefined;
+  if (expect === null) return 'by-hand';
+  return isExpected(expect, artifacts) ? undefined : 'expecting';
+}
+
+/**
+ * Cuts notes to their limit: GitHub limits characters, of which one may take four bytes, and publishing a
+ * release with cut notes is better than refusing it. Characters that the database cannot store are replaced.
+ */
+function cutNotes(notes: string): string {
+  const text = storableText(notes);
+  const bytes = Buffer.from(text);
+  if (bytes.length <= LIMIT.notesBytesMax) return text;
+  // A character that the cut splits is dropped.
+  return bytes
+    .subarray(0, LIMIT.notesBytesMax)
+    .toString('utf8')
+    .replace(/\ufffd$/, '');
+}
+
+// Releases that a code host calls back: it deletes or unpublishes them, makes a release on `stable` a
+// pre-release again, or gives it another tag.
+
+type Receiving = {
+  readonly ledger: Ledger;
+  readonly spread: SpreadChange;
+  readonly webhook: OpenWebhook;
+};
+
+/** Call-back of a version on some channels. */
+type Calling = CallBack & {
+  readonly canonicalVersion: string;
+  readonly channels: readonly string[];
+};
+
+/**
+ * Pauses the release on these channels, as far as this webhook brought it there; undefined when nothing is to
+ * be said of that. What is no withdrawal says only what it has paused or kept, because its event may announce
+ * something as well.
+ */
+async function callBack(
+  { ledger, spread, webhook }: Receiving,
+  { canonicalVersion, channels, ...call }: Calling,
+): Promise<Outcome<Received, LostRight> | undefined> {
+  const reasons: string[] = [];
+  for (const channel of channels) {
+    const name = { app: webhook.appId, channel, canonicalVersion };
+    const called = await ledger.callBackRelease(
+      webhook.organizationId,
+      name,
+      { ...call, reason: `${call.way} by the code host` },
+      integrationOf(webhook),
+    );
+    if (isFailure(called)) {
+      const { failure } = called;
+      if (failure === 'unknownChannel') continue;
+      return { ...called, failure };
+    }
+    await spread(called.changed, webhook.requestId);
+    const { value } = called;
+    if (value === undefined) continue;
+    const isSaid = isWithdrawal(call.way) || value === 'paused' || value === 'unserved';
+    const said = isSaid ? SAID[value](channel, call.way) : undefined;
+    if (said !== undefined) reasons.push(said);
+  }
+  return reasons.length === 0 ? undefined : ignored(reasons.join('. '));
+}
+
+const SAID: Readonly<Record<CalledBack, (channel: string, way: string) => string | undefined>> = {
+  paused: (channel, way) => `The release was ${way}: it is paused on ${channel}`,
+  unserved: (channel, way) => `The release was ${way}, and is not served on ${channel}`,
+  older: (channel) => `A later event was taken on ${channel}: nothing changed`,
+  another: (channel) => `The release on ${channel} is another one: nothing changed`,
+  'not-announced': () => undefined,
+};
+
+// What the sender of an event is told has become of it.
+
+export type Received = {
+  readonly outcome: 'created' | 'duplicate' | 'ignored';
+  readonly reason?: string;
+  readonly release?: Release;
+};
+
+function ignored(reason: string): Received {
+  return { outcome: 'ignored', reason };
+}
+
+/** Adds a sentence behind what is said already. */
+function withReason(received: Received, reason: string): Received {
+  const reasons = received.reason === undefined ? [reason] : [received.reason, reason];
+  return { ...received, reason: reasons.join('. ') };
 }

@@ -1,11 +1,12 @@
 // Rules of the name of the record (§29.10): a database gets it once, keeps it, and is told by it from others.
 
 import { expect, test } from 'vitest';
-import { examineRecord, knowsSome } from '../../src/store/ledger/examine-record.ts';
 import {
   admitDatabase,
   type DatabasePast,
+  examineRecord,
   ForeignDatabase,
+  knowsSome,
 } from '../../src/store/ledger/record-database.ts';
 import { KeptReport, TestMemory } from '../support/ledger-options.ts';
 import { createTenant, readStable } from './ledger-fixture.ts';

@@ -2,8 +2,8 @@
 
 import { expect, it } from 'vitest';
 import type { EdgeIndexAnswer, EdgeIndexEntry } from '../../src/contract/edge-answer.ts';
+import { EdgeAhead } from '../../src/edge/server/edge-ahead.ts';
 import { EdgeSigner } from '../../src/edge/server/edge-tokens.ts';
-import { EdgeAhead } from '../../src/serving/edge-ahead.ts';
 import { KeptReport } from '../support/ledger-options.ts';
 
 const NONCE = 'n'.repeat(22);

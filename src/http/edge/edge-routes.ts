@@ -19,11 +19,11 @@ import {
 import { LIMIT } from '../../contract/limit.ts';
 import type { CheckIn } from '../../domain/fleet/check-in.ts';
 import { readBatches } from '../../domain/fleet/check-in-payload.ts';
+import type { EdgeAhead } from '../../edge/server/edge-ahead.ts';
 import type { EdgeDevices } from '../../edge/server/edge-devices.ts';
 import type { EdgeIndex } from '../../edge/server/edge-index.ts';
 import type { EdgeSnapshots } from '../../edge/server/edge-snapshots.ts';
 import type { AuthenticateEdge, Edge, EdgeSigner } from '../../edge/server/edge-tokens.ts';
-import type { EdgeAhead } from '../../serving/edge-ahead.ts';
 import { type BodyFailureKind, bearerToken, type Exchange, type Handler } from '../exchange.ts';
 import { failureReply, type HeaderPair, NO_STORE, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';

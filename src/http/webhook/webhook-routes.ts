@@ -19,9 +19,12 @@ import {
 } from '../../contract/webhook-provider.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import type { RareLog } from '../../observe/rare-log.ts';
-import type { Received } from '../../publishing/announce.ts';
 import type { SpreadChange } from '../../publishing/propagate-change.ts';
-import { type ReleaseEvent, receiveRelease } from '../../publishing/receive-release.ts';
+import {
+  type Received,
+  type ReleaseEvent,
+  receiveRelease,
+} from '../../publishing/receive-release.ts';
 import {
   integrationOf,
   isSignedWith,

@@ -2,11 +2,11 @@
 
 import type { LedgerMemory } from '../ledger-identity.ts';
 import type { Database } from './database.ts';
-import { countRemembered, examineRecord } from './examine-record.ts';
 import { migrate, type SchemaChange } from './migrate.ts';
 import { directoryIn } from './open-ledger.ts';
 import { openPgDatabase } from './pg-database.ts';
 import { openPgliteDatabase } from './pglite-database.ts';
+import { countRemembered, examineRecord } from './record-database.ts';
 import { refuseRecreation } from './refuse-recreation.ts';
 
 export type MigrateLedgerOptions = {

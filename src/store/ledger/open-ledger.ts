@@ -6,10 +6,9 @@ import type { Ledger } from '../ledger.ts';
 import type { LedgerMemory, LedgerReport, RememberedChannel } from '../ledger-identity.ts';
 import type { DeviceKeeping } from './check-ins.ts';
 import type { Database } from './database.ts';
-import { countRemembered } from './examine-record.ts';
 import { type MovableDatabase, openPgDatabase, type PoolLoad } from './pg-database.ts';
 import { type EmbeddedDatabase, openPgliteDatabase } from './pglite-database.ts';
-import { type Greeter, migrateDatabase } from './record-database.ts';
+import { countRemembered, type Greeter, migrateDatabase } from './record-database.ts';
 import { forgetCopied, isCopied, markUsed, refuseRecreation } from './refuse-recreation.ts';
 import { createSqlLedger } from './sql-ledger.ts';
 

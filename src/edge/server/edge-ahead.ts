@@ -3,13 +3,13 @@
 // behind it, because it went back, or because the edge followed another copy of the record meanwhile, its
 // epoch is raised, and its states are newer than the edge's from then on.
 
-import type { EdgeAheadAnswer, EdgeIndexAnswer } from '../contract/edge-answer.ts';
-import { fail, invalidField, type Outcome } from '../contract/failure.ts';
-import { indexKinship, isIndexAhead } from '../domain/decision/is-index-ahead.ts';
-import type { EdgeIndex } from '../edge/server/edge-index.ts';
-import type { EdgeSigner } from '../edge/server/edge-tokens.ts';
-import type { Ledger } from '../store/ledger.ts';
-import type { LedgerReport } from '../store/ledger-identity.ts';
+import type { EdgeAheadAnswer, EdgeIndexAnswer } from '../../contract/edge-answer.ts';
+import { fail, invalidField, type Outcome } from '../../contract/failure.ts';
+import { indexKinship, isIndexAhead } from '../../domain/decision/is-index-ahead.ts';
+import type { Ledger } from '../../store/ledger.ts';
+import type { LedgerReport } from '../../store/ledger-identity.ts';
+import type { EdgeIndex } from './edge-index.ts';
+import type { EdgeSigner } from './edge-tokens.ts';
 
 export type EdgeAheadDependencies = {
   readonly index: Pick<EdgeIndex, 'readPresent'>;
