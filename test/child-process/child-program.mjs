@@ -1,7 +1,7 @@
 // Child process under test. Its first argument says what it does.
 
 // Taken from the build, because plain Node.js does not run the sources.
-const built = new URL('../../dist/child-process/parent-link.js', import.meta.url);
+const built = new URL('../../dist/process/child-process.js', import.meta.url);
 const { ParentLink } = await import(built.href);
 
 const behaviour = process.argv[2];

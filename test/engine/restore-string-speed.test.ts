@@ -23,11 +23,11 @@ test('V8 keeps the methods of strings in its slow form once a class extends Stri
 });
 
 test('what is loaded before it or after it, strings are quick', async () => {
-  const quicken = `(${loading('engine/redis/restore-string-speed.js')}).restoreStringSpeed()`;
+  const quicken = `(${loading('store/redis/commands.js')}).restoreStringSpeed()`;
   await expect(areStringsQuick(`class A extends String {} ${quicken}`)).resolves.toBe(true);
   await expect(areStringsQuick(`${quicken}; class A extends String {}`)).resolves.toBe(true);
 });
 
 test('with all that the service loads they are quick', async () => {
-  await expect(areStringsQuick(loading('start-service.js'))).resolves.toBe(true);
+  await expect(areStringsQuick(loading('node/start-service.js'))).resolves.toBe(true);
 });

@@ -19,7 +19,7 @@ const NEVER: LockTimes = { patienceMs: 600_000, touchMs: 100, silenceMs: 600_000
 /** A tenth of the real times: the tests check which of the times decides. */
 const TIMES: LockTimes = { patienceMs: 1500, touchMs: 100, silenceMs: 600 };
 const PATIENT: LockTimes = { ...TIMES, patienceMs: 20_000 };
-const BUILT = new URL('../../dist/directory-lock/directory-lock.js', import.meta.url).href;
+const BUILT = new URL('../../dist/process/directory-lock.js', import.meta.url).href;
 /**
  * Program that takes the lock several times, prints when it has it, and ends without releasing the last one.
  */
