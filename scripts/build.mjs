@@ -63,10 +63,11 @@ async function build() {
     if (/\.(sql|lua)$/.test(file)) cpSync(file, join(draft, relative(source, file)));
   }
   try {
+    // Before the bundles, which keep this process from hearing the database for seconds.
+    await provideTemplate(draft);
     await Promise.all([
       bundlePage('console', '/console/', join(draft, 'console')),
       bundlePage('console/reference', '/docs/', join(draft, 'reference')),
-      provideTemplate(draft),
     ]);
     await bundlePrograms(draft);
     await packCommand(draft);
@@ -163,7 +164,8 @@ async function packCommand(draft) {
       outDir: join(folder, 'dist'),
       rollupOptions: {
         input: { sluice: join(draft, 'cli', 'remote.js') },
-        output: { entryFileNames: '[name].js', inlineDynamicImports: true },
+        // Two folders deep, as the modules are that find package.json above them.
+        output: { entryFileNames: 'cli/[name].js', inlineDynamicImports: true },
       },
     },
   });
@@ -178,12 +180,12 @@ async function packCommand(draft) {
     'Command of Sluice, a release control plane, for machines without the service.';
   const content = {
     ...{ name: 'sluice-cli', version, description, license, type, engines },
-    bin: { sluice: 'dist/sluice.js' },
+    bin: { sluice: 'dist/cli/sluice.js' },
     files: ['dist'],
     dependencies: Object.fromEntries(names.map((name) => [name, whole.dependencies[name]])),
   };
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(content, undefined, 2)}\n`);
-  chmodSync(join(folder, 'dist', 'sluice.js'), 0o755);
+  chmodSync(join(folder, 'dist', 'cli', 'sluice.js'), 0o755);
 }
 
 /**
