@@ -243,6 +243,9 @@ function labelsByMetric(text: string): ReadonlyMap<string, ReadonlySet<string>> 
   return all;
 }
 
+/** The rules are played over hours of series, which takes promtool seconds of processor time. */
+const PROMTOOL_TIMEOUT_MS = 120_000;
+
 describe.skipIf(SKIPPED !== '')(`promtool${SKIPPED}`, () => {
   const within = (path: string) => join(repositoryPath, path);
 
@@ -262,7 +265,7 @@ describe.skipIf(SKIPPED !== '')(`promtool${SKIPPED}`, () => {
     expect(cases.filter((each) => !isFiring(each)).map(({ alertname }) => alertname)).toEqual(
       names,
     );
-  });
+  }, PROMTOOL_TIMEOUT_MS);
 
   it("reads the dashboard's queries", () => {
     const folder = temporaryFolder('sluice-queries-');
