@@ -254,18 +254,22 @@ describe.skipIf(SKIPPED !== '')(`promtool${SKIPPED}`, () => {
     expect([code, output]).toEqual([0, expect.stringContaining(`${rules.length} rules found`)]);
   });
 
-  it('sees each alert fire in its case, and none on a quiet day', () => {
-    const { code, output } = promtool(['test', 'rules', within(RULE_TESTS)]);
-    expect([code, output]).toEqual([0, expect.stringContaining('SUCCESS')]);
-    const tests = (load(read(RULE_TESTS)) as { tests: RuleTest[] }).tests;
-    const cases = tests.flatMap(({ alert_rule_test: each }) => each);
-    const names = rules.flatMap(({ alert }) => alert ?? []);
-    const isFiring = (each: (typeof cases)[number]) => each.exp_alerts.length > 0;
-    expect(cases.filter(isFiring).map(({ alertname }) => alertname)).toEqual(names);
-    expect(cases.filter((each) => !isFiring(each)).map(({ alertname }) => alertname)).toEqual(
-      names,
-    );
-  }, PROMTOOL_TIMEOUT_MS);
+  it(
+    'sees each alert fire in its case, and none on a quiet day',
+    () => {
+      const { code, output } = promtool(['test', 'rules', within(RULE_TESTS)]);
+      expect([code, output]).toEqual([0, expect.stringContaining('SUCCESS')]);
+      const tests = (load(read(RULE_TESTS)) as { tests: RuleTest[] }).tests;
+      const cases = tests.flatMap(({ alert_rule_test: each }) => each);
+      const names = rules.flatMap(({ alert }) => alert ?? []);
+      const isFiring = (each: (typeof cases)[number]) => each.exp_alerts.length > 0;
+      expect(cases.filter(isFiring).map(({ alertname }) => alertname)).toEqual(names);
+      expect(cases.filter((each) => !isFiring(each)).map(({ alertname }) => alertname)).toEqual(
+        names,
+      );
+    },
+    PROMTOOL_TIMEOUT_MS,
+  );
 
   it("reads the dashboard's queries", () => {
     const folder = temporaryFolder('sluice-queries-');
