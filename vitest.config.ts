@@ -17,8 +17,12 @@ const SERVER_PARTS: Readonly<Record<string, { folders: string[]; before: string[
   release: { folders: ['test/release'], before: [SERVERS] },
   timed: { folders: ['test/timed'], before: [SERVERS] },
 };
-/** Milliseconds for a test of these parts, which starts several nodes and servers. */
-const LONG_TIMEOUT_MS = 90_000;
+/**
+ * Milliseconds for a test: some ten times what the slowest needs on an idle machine, for a limit shall end
+ * tests that hang, and none that a busy machine keeps waiting. What starts several nodes and servers has more.
+ */
+const TIMEOUT_MS = 180_000;
+const LONG_TIMEOUT_MS = 300_000;
 /** Files at a time: a file often waits for a server, so more than a small machine has processors. */
 const FILES_AT_A_TIME = 4;
 
@@ -58,9 +62,9 @@ class PartByPart extends BaseSequencer {
 }
 
 const shared = {
-  testTimeout: 30_000,
-  hookTimeout: 60_000,
-  expect: { poll: { timeout: 10_000 } },
+  testTimeout: TIMEOUT_MS,
+  hookTimeout: TIMEOUT_MS,
+  expect: { poll: { timeout: 60_000 } },
   pool: 'forks',
   maxWorkers: FILES_AT_A_TIME,
   // Loading every module once for each file would cost as much as many of the tests.
@@ -90,7 +94,7 @@ export default defineConfig({
           include: folders.map(within),
           globalSetup: before,
           ...(['faults', 'release', 'timed'].includes(name)
-            ? { testTimeout: LONG_TIMEOUT_MS }
+            ? { testTimeout: LONG_TIMEOUT_MS, hookTimeout: LONG_TIMEOUT_MS }
             : {}),
           // What measures time runs after everything else, one file at a time.
           ...(name === 'timed' ? { maxWorkers: 1, sequence: { groupOrder: 1 } } : {}),

@@ -91,7 +91,7 @@ describeInBrowser('every page of the console', (browser) => {
       await whenShown(page);
       expect(await headOf(page)).toEqual(seen);
     }
-  }, 240_000);
+  }, 600_000);
 
   it('has sound dialogs and menus', async () => {
     const button = (name: string | RegExp) => () =>
@@ -124,7 +124,7 @@ describeInBrowser('every page of the console', (browser) => {
       if (path !== '/console/apps') await page.getByRole('dialog').waitFor();
       await expectSound(`${path} ${open}`);
     }
-  }, 240_000);
+  }, 600_000);
 
   it('shows release notes as text, which are the only markup there is', async () => {
     for (const index of HOSTILE.notes.keys()) {
@@ -132,7 +132,7 @@ describeInBrowser('every page of the console', (browser) => {
       await expectSound(`notes ${index}`, tooWideOn);
       expect(await page.locator(ACTIVE).count(), `notes ${index}`).toBe(0);
     }
-  }, 120_000);
+  });
 
   it('leads to a device, whatever its id', async () => {
     for (const name of HOSTILE.names) {
@@ -144,7 +144,7 @@ describeInBrowser('every page of the console', (browser) => {
       expect(await page.locator('h1').textContent()).toBe(id);
       await expectSound(id, tooWideOn);
     }
-  }, 120_000);
+  });
 
   it('shows the live feed as text', async () => {
     await visit(page, place('/fleet'));
@@ -199,5 +199,5 @@ describeInBrowser('every page of the console', (browser) => {
       await visit(page, path);
       await expectSound(path);
     }
-  }, 120_000);
+  });
 });

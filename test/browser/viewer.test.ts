@@ -75,7 +75,7 @@ describeInBrowser('a viewer at the console', (browser) => {
       ).toEqual([]);
       await expect(page.getByRole('combobox', { name: /^Role of/ }).count()).resolves.toBe(0);
     }
-  }, 120_000);
+  });
 
   it('finds the controls in place as soon as the role is raised', async () => {
     await owner.page.reload();

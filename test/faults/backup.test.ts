@@ -30,7 +30,6 @@ const MANUAL = readFileSync(new URL('../../docs/operating.md', import.meta.url),
 const DEVICE = { deviceId: 'device-1', version: '0.9.0', platform: 'linux', arch: 'x86_64' };
 
 /** Time limit of a test, which starts several nodes. */
-const TIMEOUT_MS = 120_000;
 /** Settings of a node that reaches neither store. */
 const NOWHERE = {
   DATABASE_URL: 'postgres://postgres@127.0.0.1:1/none',
@@ -66,7 +65,6 @@ describe('an embedded service', () => {
       node = await node.restart();
       await expectEarlier(node, tenant);
     },
-    TIMEOUT_MS,
   );
 });
 
@@ -120,7 +118,6 @@ describe('sluice backup', () => {
       expect(existsSync(join(elsewhere, 'ledger.copy'))).toBe(false);
       expect(restored.output()).toContain('the ledger went back or moved');
     },
-    TIMEOUT_MS,
   );
 });
 
@@ -181,7 +178,6 @@ describe.skipIf(stores === undefined)(
         const answer = await check(node, tenant, DEVICE.version, { query: 'l.ring=late' });
         expect(answer.body?.version).toBe('1.0.0');
       },
-      TIMEOUT_MS,
     );
   },
 );

@@ -20,7 +20,6 @@ import {
   type Tenant,
 } from '../support/tenant.ts';
 
-const TEST_TIMEOUT_MS = 90_000;
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const DEVICE = { version: '1.0.0', platform: 'linux', arch: 'x86_64' } as const;
 const REPORTED = { ...DEVICE, deviceId: 'reported', labels: { ring: 'inner' } };
@@ -59,7 +58,6 @@ describeOnBackends('crash', (backend) => {
         expect((await control(node, tenant, '1.0.0', { status: 'published' })).status).toBe(409);
       }
     },
-    TEST_TIMEOUT_MS,
   );
 
   it(
@@ -78,7 +76,6 @@ describeOnBackends('crash', (backend) => {
       // Offered: its rollout cannot be lowered any more.
       expect((await control(node, tenant, '2.0.0', { rollout: 0 })).status).toBe(422);
     },
-    TEST_TIMEOUT_MS,
   );
 
   it(
@@ -94,7 +91,6 @@ describeOnBackends('crash', (backend) => {
       expect(await asks(node, tenant, { device: 'd' })).toBe(true);
       await expectLabels(node, tenant, { ring: 'inner' });
     },
-    TEST_TIMEOUT_MS,
   );
 
   async function furnish(tenant: Tenant): Promise<void> {

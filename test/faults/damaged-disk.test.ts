@@ -110,7 +110,7 @@ it('a damaged snapshot is not served, makes nobody ready, and hangs no request',
     return (await check(node, tenant, '0.9.0')).body?.version === '1.0.0';
   });
   await node.stop();
-}, 60_000);
+});
 
 it('DATA_DIR is for its owner only, also what an older version left open', async () => {
   const planted = join(dataDir, 'snapshots', 'worker-1', 'old.json');
@@ -128,7 +128,7 @@ it('DATA_DIR is for its owner only, also what an older version left open', async
   const open = pathsIn(dataDir).filter((path) => (modeOf(path) & 0o077) !== 0);
   expect(open).toEqual([]);
   await node.stop();
-}, 60_000);
+});
 
 it('an embedded database that is damaged is named, with what to do', async () => {
   truncateSync(join(dataDir, 'ledger', 'global', 'pg_control'), 100);
@@ -138,7 +138,7 @@ it('an embedded database that is damaged is named, with what to do', async () =>
   );
   expect(failure).toContain(`The embedded database in ${join(dataDir, 'ledger')} cannot be opened`);
   expect(failure).toContain('restore a backup');
-}, 60_000);
+});
 
 function modeOf(path: string): number {
   try {

@@ -11,8 +11,6 @@ import { eventually } from '../support/eventually.ts';
 import { IS_FULL } from '../support/full-run.ts';
 import { type Answer, admin, check, devicesOf, send, type Tenant } from '../support/tenant.ts';
 
-/** Time in which labels are on record for certain: test/service has the promise. */
-const RECORDED_MS_MAX = 25_000;
 /** Rounds in which the nodes take turns: as many as leave 2 when divided by 3, as one test asks. */
 const ROUNDS = IS_FULL ? 50 : 8;
 
@@ -95,11 +93,11 @@ describeOnRealStores('device labels', () => {
         Object.fromEntries(
           (await devicesOf(here, tenant)).map((each) => [each.deviceId, each.labels]),
         );
-      await expect.poll(labels, { timeout: RECORDED_MS_MAX }).toEqual({
+      await expect.poll(labels).toEqual({
         d0: { ring: 'outer', battery: String(ROUNDS - 2) },
         d1: { ring: 'inner', battery: String(ROUNDS - 1) },
       });
-      await expect.poll(() => notesOf(cluster), { timeout: RECORDED_MS_MAX }).toEqual([]);
+      await expect.poll(() => notesOf(cluster)).toEqual([]);
     });
 
     it('labels that are on record are looked up by a node that has just started, not noted anew (§13.12)', async () => {
@@ -107,7 +105,7 @@ describeOnRealStores('device labels', () => {
       const asked = { device: 'd', query: 'l.ring=inner' };
       expect(await asks(here, tenant, asked)).toBe(true);
       await expectLabels(here, tenant, { ring: 'inner' });
-      await expect.poll(() => notesOf(cluster), { timeout: RECORDED_MS_MAX }).toEqual([]);
+      await expect.poll(() => notesOf(cluster)).toEqual([]);
       const started = await cluster.addNode();
       await untilOffered(started, tenant);
       expect(await asks(started, tenant, asked)).toBe(true);
@@ -180,7 +178,7 @@ describeOnRealStores('device labels', () => {
       await cluster.postgres.restart();
       const labels = async () =>
         (await devicesOf(node, tenant)).find(({ deviceId }) => deviceId === device)?.labels;
-      await expect.poll(labels, { timeout: RECORDED_MS_MAX }).toEqual({ ring: 'inner' });
+      await expect.poll(labels).toEqual({ ring: 'inner' });
       expect(await asks(node, tenant, { device })).toBe(true);
     });
 

@@ -11,7 +11,6 @@ import { createTenant, publish } from '../support/tenant.ts';
 import { Connections, freshStores, startWorkerNode } from '../support/worker-node.ts';
 
 const LIMIT_COUNT = LIMIT.deviceRequestsPerMinute;
-const TEST_TIMEOUT_MS = 180_000;
 const CONNECTIONS = 48;
 const REQUESTS = 600;
 const DEVICES = ['device-a', 'device-b', 'device-c'];
@@ -75,7 +74,6 @@ describeOnRealStores('the limit of a device', () => {
         expect(performance.now() - firstAt).toBeGreaterThan(55_000);
       });
     },
-    TEST_TIMEOUT_MS,
   );
 
   it.concurrent(
@@ -84,7 +82,6 @@ describeOnRealStores('the limit of a device', () => {
       for (const workers of IS_FULL ? [2, 4] : [3])
         await withNode(workers, (ask) => expectBound(workers, ask));
     },
-    TEST_TIMEOUT_MS,
   );
 });
 

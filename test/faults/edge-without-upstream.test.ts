@@ -17,12 +17,11 @@ import { removeFolder, temporaryFolder } from '../support/server-process.ts';
 import { runSluice } from '../support/sluice-command.ts';
 import { check, createTenant, publish, send } from '../support/tenant.ts';
 
-const TOLD_MS_MAX = 20_000;
 const openssl = findOpenssl();
 const title = 'an edge';
 const missing = openssl === undefined ? ' (skipped: no openssl on this machine)' : '';
 
-describe.skipIf(openssl === undefined)(title + missing, { timeout: 90_000 }, () => {
+describe.skipIf(openssl === undefined)(title + missing, () => {
   const folder = temporaryFolder('sluice-authority-');
   const certificate = join(folder, 'cert.pem');
   const endings: (() => unknown)[] = [];
@@ -90,7 +89,7 @@ describe.skipIf(openssl === undefined)(title + missing, { timeout: 90_000 }, () 
         .output()
         .split('\n')
         .find((line) => line.includes('"store lost"'));
-    await eventually('it is lost', () => lost() !== undefined, TOLD_MS_MAX);
+    await eventually('it is lost', () => lost() !== undefined);
     const { err } = JSON.parse(lost() ?? '') as { err: { message: string } };
     const { status, body } = await send(edge, 'GET', '/readyz');
     expect([status, body?.error]).toEqual([

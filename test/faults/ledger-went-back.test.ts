@@ -26,7 +26,6 @@ import {
 } from '../support/tenant.ts';
 
 /** Time limit of a test, which starts servers and nodes. */
-const TIMEOUT_MS = 120_000;
 /** Pause between two checks of a device that waits: it may ask 120 times in a minute. */
 const ASK_INTERVAL_MS = 100;
 
@@ -85,7 +84,6 @@ describeOnRealStores('a fail-over to a standby that lacked the last commits', ()
       expect(await offered(alone, tenant, lucky)).toBe('1.4.0');
       await redis.stop();
     },
-    TIMEOUT_MS,
   );
 });
 
@@ -135,7 +133,6 @@ describeOnRealStores('a fail-over together with another fault', () => {
         `fail-over without Redis: all right after ${rightMs} ms; with a wrong clock: ${rightToo} ms`,
       );
     },
-    TIMEOUT_MS,
   );
 });
 

@@ -65,7 +65,7 @@ describe.skipIf(postgresUrl === '')(title('a ledger on PostgreSQL'), () => {
       expect(await readStable(node.ledger, tenant)).toMatchObject({ epoch: 1, revision: 1 });
     }
     expect(nodes.flatMap(({ report }) => report.epochs)).toEqual([1]);
-  }, 90_000);
+  });
 
   test('a call is answered by the database that took the place of the one before', async () => {
     const { url, replace, restore } = await replaceable();
@@ -102,7 +102,7 @@ describe.skipIf(postgresUrl === '')(title('a ledger on PostgreSQL'), () => {
     await expectUnavailable(other, tenant);
     await restore();
     for (const each of [ledger, other]) {
-      await eventually('it is back', () => each.isReachable(), 15_000);
+      await eventually('it is back', () => each.isReachable());
       expect(await readStable(each, tenant)).toMatchObject({ channelId });
     }
   });
@@ -145,7 +145,7 @@ describe.skipIf(postgresUrl === '')(title('a ledger on PostgreSQL'), () => {
     expect(report.refusals[0]).toMatchObject({ cause: { code: '3D000' } });
     await expectUnavailable(ledger, tenant);
     await restore();
-    await eventually('it is back', () => ledger.isReachable(), 15_000);
+    await eventually('it is back', () => ledger.isReachable());
     expect(await readStable(ledger, tenant)).toMatchObject({ revision: 1 });
   });
 
@@ -161,7 +161,7 @@ describe.skipIf(postgresUrl === '')(title('a ledger on PostgreSQL'), () => {
     await expectUnavailable(ledger, tenant);
     await eventually('it is foreign', () => report.foreignCounts.length > 0);
     await queryOn(fresh.url, 'DROP SCHEMA public; ALTER SCHEMA aside RENAME TO public');
-    await eventually('it is back', () => ledger.isReachable(), 15_000);
+    await eventually('it is back', () => ledger.isReachable());
     expect(await readStable(ledger, tenant)).toMatchObject({ revision: 1 });
   });
 
@@ -212,7 +212,7 @@ describe('an embedded ledger', () => {
     await expect(open(undefined, remembering, dataDir)).rejects.toThrow('To start anew, remove');
     const anew = await openEmbedded();
     expect(await anew.isReachable()).toBe(true);
-  }, 90_000);
+  });
 });
 
 type OpenLedger = { readonly ledger: Ledger; readonly report: KeptReport };

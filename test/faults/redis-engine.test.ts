@@ -328,7 +328,7 @@ describe.skipIf(!hasCluster)('when a Redis Cluster fails', () => {
     await sleep(100);
     await expectUnavailable(engine, 'at once');
     for (const node of cluster.nodes) await node.restart();
-    await eventually('every call is answered', () => isServing(engine), 20_000);
+    await eventually('every call is answered', () => isServing(engine));
     await eventually('hearing resumed', () => heard.resumedCount > 0);
     await engine.announce(announcementOf('app', 5));
     await eventually('announcements are heard', () => heard.revisions.includes(5));
@@ -342,7 +342,7 @@ describe.skipIf(!hasCluster)('when a Redis Cluster fails', () => {
     await cluster.nodes[0]?.kill();
     await eventually('hearing resumed', () => heard.resumedCount > 0);
     await cluster.nodes[0]?.restart();
-    await eventually('every call is answered', () => isServing(engine), 20_000);
+    await eventually('every call is answered', () => isServing(engine));
   });
 
   it('that has one address, it is recognised by asking, and used as a whole', async () => {

@@ -20,8 +20,6 @@ type Reply = {
 };
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
-const START_TIMEOUT_MS = 60_000;
-const TEST_TIMEOUT_MS = 90_000;
 const CLIENT_COUNT = 16;
 
 /** The service of a suite: started before each test that finds it ended, on the same stores. */
@@ -51,8 +49,8 @@ function serviceOf(backend: Backend) {
     run = await launch(settings);
     tenant = await createTenant(run);
     expect((await publish(run, tenant, '1.0.0')).status).toBe(201);
-  }, TEST_TIMEOUT_MS);
-  beforeEach(start, TEST_TIMEOUT_MS);
+  });
+  beforeEach(start);
   afterAll(async () => {
     run?.child.kill('SIGKILL');
     await run?.exitCode;
@@ -105,7 +103,6 @@ describeOnBackends('stop', (backend) => {
       await service.expectGoodEnd();
       idle.destroy();
     },
-    TEST_TIMEOUT_MS,
   );
 
   it(
@@ -129,7 +126,6 @@ describeOnBackends('stop', (backend) => {
       expect(await service.versions()).toContain(version);
       expect((await check(service.run(), service.tenant(), '1.0.0')).body?.version).toBe(version);
     },
-    TEST_TIMEOUT_MS,
   );
 });
 
@@ -153,7 +149,6 @@ describeOnBackends('drain', (backend) => {
       await service.expectGoodEnd();
       open.destroy();
     },
-    TEST_TIMEOUT_MS,
   );
 
   it(
@@ -166,7 +161,6 @@ describeOnBackends('drain', (backend) => {
       await service.start();
       expect(await service.versions()).not.toContain('9.0.0');
     },
-    TEST_TIMEOUT_MS,
   );
 
   it(
@@ -215,7 +209,6 @@ describeOnBackends('drain', (backend) => {
       expect(service.run().msSinceSignal()).toBeGreaterThan(2900);
       agent.destroy();
     },
-    TEST_TIMEOUT_MS,
   );
 
   it(
@@ -231,7 +224,6 @@ describeOnBackends('drain', (backend) => {
       service.run().signal('SIGINT');
       await service.expectGoodEnd();
     },
-    TEST_TIMEOUT_MS,
   );
 
   it(
@@ -281,7 +273,6 @@ describeOnBackends('drain', (backend) => {
       expect(faults).toEqual([]);
       expect(seen.get('ECONNREFUSED')).toBe(CLIENT_COUNT);
     },
-    TEST_TIMEOUT_MS,
   );
 });
 
@@ -310,7 +301,6 @@ async function launch(settings: NodeJS.ProcessEnv): Promise<Run> {
   await eventually(
     'it listens',
     () => port() !== undefined || child.exitCode !== null,
-    START_TIMEOUT_MS,
   );
   let signalledAt: number | undefined;
   return {

@@ -220,7 +220,7 @@ export function describeConsoleReads({ database, ledger }: LedgerUnderTest): voi
       { devices: [], next: '00040000' },
       { devices: [], next: null },
     ]);
-  }, 60_000);
+  });
 
   test('keys are listed with who made them and when they were last used; the latest use stays', async () => {
     const { organizationId } = await createTenant(ledger);

@@ -102,7 +102,7 @@ describe('a ledger made from the template', () => {
     await withDatabase(directory, async (database) => {
       expect(await database.query('SELECT value FROM kept')).toEqual([{ value: 7 }]);
     });
-  }, 90_000);
+  });
 
   test('can be read by its owner alone, like every ledger', () => {
     fillFromTemplate(directory, template);

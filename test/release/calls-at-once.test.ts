@@ -67,7 +67,7 @@ describeOnRealStores('calls at once on two nodes', () => {
         return (await check(node, tenant, '0.9.0')).body?.version === newest;
       });
     }
-  }, 120_000);
+  });
 
   it('late assets that arrive at once on both nodes complete the release, none twice (§18.8)', async () => {
     await deliver(nodes[0], hook, releaseEvent('v2.0.0'));
@@ -172,7 +172,7 @@ describeOnRealStores('calls at once on two nodes', () => {
       const { status, urls } = await release(tenant);
       expect([status, urls.toSorted()]).toEqual(['published', FILES.toSorted()]);
     }
-  }, 120_000);
+  });
 
   it(`${FLOWS} releases that are published and called back at once end paused, by their times (§18.13, §18.14)`, async () => {
     for (let turn = 0; turn < FLOWS; turn++) {
@@ -190,7 +190,7 @@ describeOnRealStores('calls at once on two nodes', () => {
       await deliverAll(host, events, turn);
       expect((await release(tenant)).status).toBe('paused');
     }
-  }, 120_000);
+  });
 
   it(`${FLOWS} releases that are deleted and made anew at once end as the new one (§18.20, §18.21)`, async () => {
     for (let turn = 0; turn < FLOWS; turn++) {
@@ -209,7 +209,7 @@ describeOnRealStores('calls at once on two nodes', () => {
       await deliverAll(host, events, turn);
       expect(await release(tenant)).toEqual({ status: 'published', urls: ['Notes_aarch64.dmg'] });
     }
-  }, 120_000);
+  });
 
   function publishOn(node: ClusterNode, publisher: Tenant, version: string): Promise<Answer> {
     const headers = { authorization: `Bearer ${publisher.secret}`, 'idempotency-key': version };
@@ -235,5 +235,5 @@ describeOnRealStores('calls at once on two nodes', () => {
       expect(isReplayed.sort()).toEqual([false, true]);
       expect(answers.map(({ offered }) => offered.body?.version)).toEqual([version, version]);
     }
-  }, 120_000);
+  });
 });

@@ -66,7 +66,7 @@ describeOnRealStores('file descriptors', () => {
       own.destroy();
       await cluster.dispose();
     }
-  }, 60_000);
+  });
 });
 
 /** Returns the number of refused connections in the text of the metrics. */

@@ -20,7 +20,6 @@ import { runSluice } from '../support/sluice-command.ts';
 const SECRET = 'f3b1c09a7d5e2846f3b1c09a7d5e2846';
 const MIGRATIONS = new URL('../../src/store/ledger/migration/', import.meta.url);
 /** Time limit of a test, which runs the command several times. */
-const TIMEOUT_MS = 120_000;
 
 const endings: (() => unknown)[] = [];
 afterEach(async () => {
@@ -52,7 +51,7 @@ function find(checks: readonly Check[], name: string): Check {
   return found;
 }
 
-describe('sluice doctor on the embedded set-up', { timeout: TIMEOUT_MS }, () => {
+describe('sluice doctor on the embedded set-up', () => {
   it('follows a directory from before its first start, through a run, to the end', async () => {
     const DATA_DIR = join(dataDir(), 'data');
     const before = await doctor({ DATA_DIR });
@@ -124,7 +123,7 @@ describe('sluice doctor on the embedded set-up', { timeout: TIMEOUT_MS }, () => 
 const stores = realStores();
 const needed = 'sluice doctor and sluice migrate on PostgreSQL and Redis';
 const title = stores === undefined ? `${needed} (skipped: one is missing here)` : needed;
-describe.skipIf(stores === undefined)(title, { timeout: TIMEOUT_MS }, () => {
+describe.skipIf(stores === undefined)(title, () => {
   let postgres: PostgresServer;
   let redis: RedisServer;
   beforeAll(async () => {

@@ -32,7 +32,7 @@ describeOnRealStores('the effect of a change on a million devices', () => {
   beforeAll(async () => {
     cluster = await startCluster();
     node = await cluster.addNode({ REDIS_URL: cluster.redis.url });
-    await eventually('the node is ready', () => isReady(), 30_000);
+    await eventually('the node is ready', () => isReady());
     tenant = await createTenant(node);
     await publish(node, tenant, '1.0.0', { artifacts: ARTIFACTS });
     await cluster.query(`
@@ -47,7 +47,7 @@ describeOnRealStores('the effect of a change on a million devices', () => {
       INSERT INTO fleet_count_parts (app_id, channel, version, platform, part, devices)
       SELECT app_id, channel, version, platform, device_part(app_id, device_id), count(*)
       FROM devices GROUP BY 1, 2, 3, 4, 5`);
-  }, 120_000);
+  });
   afterAll(() => cluster?.dispose());
 
   async function isReady(): Promise<boolean> {

@@ -36,9 +36,9 @@ describeOnRealStores('a channel of 2,000 releases with notes of 10 KiB', () => {
     probes = temporaryFolder('sluice-probe-');
     cluster = await startCluster();
     first = await cluster.addNode({ ...probeSettings(probes), REDIS_URL: cluster.redis.url });
-    await eventually('the database is migrated', () => isReady(first), 30_000);
+    await eventually('the database is migrated', () => isReady(first));
     second = await cluster.addNode({ ...probeSettings(probes), REDIS_URL: cluster.redis.url });
-    await eventually('the second node is ready', () => isReady(second), 30_000);
+    await eventually('the second node is ready', () => isReady(second));
     huge = await createTenant(first);
     empty = await createTenant(first);
     await fill(huge, RELEASES);
@@ -46,7 +46,7 @@ describeOnRealStores('a channel of 2,000 releases with notes of 10 KiB', () => {
       await publish(first, tenant, '1.0.0');
       await served(second, tenant, '1.0.0');
     }
-  }, 120_000);
+  });
   afterAll(async () => {
     await cluster?.dispose();
     removeFolder(probes);
@@ -89,7 +89,7 @@ describeOnRealStores('a channel of 2,000 releases with notes of 10 KiB', () => {
     // The least of all rounds, since other processes of a busy machine stop a node as well.
     expect(least(rounds.huge)).toBeLessThan(BLOCKED_MS_MAX);
     expect(factor).toBeLessThan(FACTOR_MAX);
-  }, 120_000);
+  });
 
   type Round = { readonly tookMs: number; readonly blockedMs: number };
 
@@ -124,7 +124,7 @@ describeOnRealStores('a channel of 2,000 releases with notes of 10 KiB', () => {
     );
     expect(tookMs).toBeLessThan(POLLED_WITHIN_MS);
     await cluster.redis.restart();
-  }, 60_000);
+  });
 
   it('a channel is full with 10,000 releases: publishing is 409 and names the bound (§8.1)', async () => {
     const full = await createTenant(first);
@@ -139,7 +139,7 @@ describeOnRealStores('a channel of 2,000 releases with notes of 10 KiB', () => {
       'The channel has 10000 releases, and a channel can have no more: publish on another channel',
     ]);
     expect((await publish(first, full, '1.0.0', { channel: 'beta' })).status).toBe(201);
-  }, 60_000);
+  });
 });
 
 async function isReady(node: ClusterNode): Promise<boolean> {

@@ -16,7 +16,6 @@ import {
   type WorkerNode,
 } from '../support/worker-node.ts';
 
-const TEST_TIMEOUT_MS = 90_000;
 /** Parts of a node with one worker and an admin address. */
 const PARTS = ['worker 1', 'admin', 'background'];
 const CONNECTIONS = 32;
@@ -35,7 +34,7 @@ describeOnRealStores('a worker that hangs', () => {
       startWorkerNode(stores, { WORKERS: '2', ...ADMIN_APART }),
       startWorkerNode(stores, ADMIN_APART),
     ]);
-  }, TEST_TIMEOUT_MS);
+  });
   afterAll(async () => {
     for (const each of stopped.splice(0)) if (isAlive(each)) process.kill(each, 'SIGCONT');
     await Promise.all([node?.dispose(), suspended?.dispose()]);
@@ -59,10 +58,10 @@ describeOnRealStores('a worker that hangs', () => {
       await adminAnswers({ ready: 200 });
       expect(node.processIds('worker 1')).toEqual([hung]);
       const isKilled = () => linesOf(node, 'a process does not answer and is killed').length > 0;
-      await eventually('it is killed', isKilled, 60_000);
-      await eventually('every new connection is answered', () => answered(node), 60_000);
+      await eventually('it is killed', isKilled);
+      await eventually('every new connection is answered', () => answered(node));
       const isReplaced = () => node.processIds('worker 1').length === 2;
-      await eventually('the worker is another process', isReplaced, 60_000);
+      await eventually('the worker is another process', isReplaced);
       expect(node.processIds('worker 2')).toEqual([busy]);
       expect(linesOf(node, 'a process does not answer and is killed')).toEqual([
         expect.objectContaining({ process: 'worker 1', silentMs: 10_000 }),
@@ -78,7 +77,6 @@ describeOnRealStores('a worker that hangs', () => {
       expect(await answered(suspended)).toBe(true);
       expect(PARTS.flatMap((part) => suspended.processIds(part))).toEqual(whole);
     },
-    TEST_TIMEOUT_MS,
   );
 
   /** Expects every address of operators to answer within seconds, whatever hangs. */
@@ -135,7 +133,6 @@ describeOnRealStores('a process of the node that does not answer', () => {
       expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
       expect((await send(node, 'GET', '/readyz')).status).toBe(200);
     },
-    TEST_TIMEOUT_MS,
   );
 });
 

@@ -101,7 +101,7 @@ describeOnRealStores('secrets and addresses in files', () => {
     // The helpers above know one token, which is too short to be one of several.
     put('ADMIN_TOKEN', TOKEN);
     await reload();
-  }, 120_000);
+  });
   afterAll(async () => {
     for (const node of nodes ?? []) await node.dispose();
     await stores?.drop();
@@ -205,7 +205,7 @@ describeOnRealStores('secrets and addresses in files', () => {
       expect((await send(node, 'GET', auditPath, { headers })).status).toBe(401);
       expect((await operator(node, 'GET', `audit?org=${tenant.org}`)).status).toBe(200);
     }
-  }, 60_000);
+  });
 
   async function reseal(): Promise<unknown> {
     const env = { SLUICE_URL: consoles[0]?.url, ADMIN_TOKEN_FILE: join(folder, 'ADMIN_TOKEN') };
@@ -261,7 +261,7 @@ describeOnRealStores('secrets and addresses in files', () => {
     await eventually('only the new role is connected', async () => (await users()).join() === role);
     await load.goOn();
     expect(await load.stop()).toEqual([]);
-  }, 60_000);
+  });
 
   it('the address of Redis changes under load, and announcements still arrive (Rotation)', async () => {
     const former = new URL(String(stores.settings.REDIS_URL));
@@ -298,7 +298,7 @@ describeOnRealStores('secrets and addresses in files', () => {
     expect(nodes.map((node) => told(node, 'found a change that no announcement told'))).toEqual(
       found,
     );
-  }, 60_000);
+  });
 
   it('a file that cannot be used changes nothing, and each node says so once (Rotation)', async () => {
     const errors = () => nodes.map((node) => told(node, NOT_READ));
@@ -334,7 +334,7 @@ describeOnRealStores('secrets and addresses in files', () => {
       }
       mend();
     }
-  }, 60_000);
+  });
 
   it('SIGHUP ends no process, also many at once and sent to each (Rotation)', async () => {
     const parts = ['worker 1', 'worker 2', 'admin', 'background'];

@@ -22,7 +22,6 @@ import {
   type WorkerNode,
 } from '../support/worker-node.ts';
 
-const TEST_TIMEOUT_MS = 120_000;
 /** Serving processes of a node. */
 const COUNT = 3;
 
@@ -57,7 +56,7 @@ describeOnRealStores('workers on one port', () => {
     expect((await publish(node, tenant, '1.1.0')).status).toBe(201);
     connections = new Connections(64);
     await untilOffered(connections, checkAddress());
-  }, TEST_TIMEOUT_MS);
+  });
   afterAll(async () => {
     connections?.close();
     await node?.dispose();
@@ -122,7 +121,6 @@ describeOnRealStores('workers on one port', () => {
       expect(node.processIds('background')).toHaveLength(2);
       expect(node.main.exitCode).toBeNull();
     },
-    TEST_TIMEOUT_MS,
   );
 
   it(
@@ -147,7 +145,7 @@ describeOnRealStores('workers on one port', () => {
       await node.killPart('worker 1');
       const before = answered;
       await eventually('the others go on', () => answered > before + 500);
-      await eventually('it is back', () => node.processIds('worker 1').length === 2, 30_000);
+      await eventually('it is back', () => node.processIds('worker 1').length === 2);
       isOver = true;
       await Promise.all(clients);
       expect(failures.size).toBeLessThan(connections.count);
@@ -159,7 +157,6 @@ describeOnRealStores('workers on one port', () => {
         ['worker 1', 'SIGKILL'],
       ]);
     },
-    TEST_TIMEOUT_MS,
   );
 
   it('log lines of a worker say which it is, those of the background that they are its', () => {
@@ -185,7 +182,7 @@ describeOnRealStores('the end of several workers', () => {
   beforeAll(async () => {
     stores = await freshStores();
     node = await startWorkerNode(stores, { WORKERS: '3' });
-  }, TEST_TIMEOUT_MS);
+  });
   afterAll(async () => {
     await node?.dispose();
     await stores?.drop();
@@ -194,7 +191,7 @@ describeOnRealStores('the end of several workers', () => {
     await start();
     tenant = await createTenant(node);
     expect((await publish(node, tenant, '1.1.0')).status).toBe(201);
-  }, TEST_TIMEOUT_MS);
+  });
 
   /** Starts the node again if a test has ended it. */
   async function start(): Promise<void> {
@@ -245,7 +242,6 @@ describeOnRealStores('the end of several workers', () => {
         60_000,
       );
     },
-    TEST_TIMEOUT_MS,
   );
 
   it(
@@ -280,7 +276,6 @@ describeOnRealStores('the end of several workers', () => {
       expect(await status).toBe(201);
       expect(await node.exitCode).toBe(0);
     },
-    TEST_TIMEOUT_MS,
   );
 
   it(
@@ -299,7 +294,6 @@ describeOnRealStores('the end of several workers', () => {
         });
       });
     },
-    TEST_TIMEOUT_MS,
   );
 
   it(
@@ -310,7 +304,6 @@ describeOnRealStores('the end of several workers', () => {
       expect(everyProcess().every(isAlive)).toBe(true);
       expect((await send(node, 'GET', '/readyz')).status).toBe(200);
     },
-    TEST_TIMEOUT_MS,
   );
 });
 
@@ -346,7 +339,6 @@ describeOnRealStores('one serving process', () => {
         await stores.drop();
       }
     },
-    TEST_TIMEOUT_MS,
   );
 
   it(
@@ -363,7 +355,6 @@ describeOnRealStores('one serving process', () => {
         await stores.drop();
       }
     },
-    TEST_TIMEOUT_MS,
   );
 });
 

@@ -106,7 +106,7 @@ serviceSuite('roles at the console', (node) => {
         expect([200, 201], `${role} ${call[0]} ${call[1]} ${answer.text}`).toContain(answer.status);
       }
     }
-  }, 120_000);
+  });
 
   it("what belongs to others is unknown, to read and to write, by ref, by id, and with one's own organization named", async () => {
     const made = await makeSubjects();

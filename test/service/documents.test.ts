@@ -31,7 +31,7 @@ describe.skipIf(missing).each(documents)(`the examples of docs/$name${why}`, ({ 
   beforeAll(async () => {
     node = await startNode({ ADMIN_TOKEN: undefined });
     outputs = runConsoleSteps(node, steps).outputs;
-  }, 120_000);
+  });
   afterAll(() => node.dispose());
 
   it.each(steps.map((step, index) => ({ ...step, index, name: step.command.slice(0, 110) })))(

@@ -243,7 +243,7 @@ serviceSuite('a dry run', (node) => {
       expectEffect(effect, before, after);
       before = after;
     }
-  }, 60_000);
+  });
 
   function expectEffect(
     effect: Effect,

@@ -60,7 +60,7 @@ serviceSuite('the recipes', (node) => {
       APP: tenant.app,
     };
     return new Promise<CommandResult>((resolve) => {
-      const options = { cwd: folder, env: { ...own, ...env }, timeout: 30_000 };
+      const options = { cwd: folder, env: { ...own, ...env }, timeout: 120_000 };
       execFile('bash', args, options, (error, stdout, stderr) =>
         resolve({ code: error === null ? 0 : Number(error.code ?? -1), stdout, stderr }),
       );

@@ -115,7 +115,7 @@ describeOnRealStores('the metrics of a node', () => {
     });
     edge = await startEdge(node.url, (await makeEdgeToken(admin)).secret);
     ofEdge = (await send(edge, 'GET', '/metrics')).text;
-  }, 120_000);
+  });
   afterAll(async () => {
     await edge?.dispose();
     await node?.dispose();

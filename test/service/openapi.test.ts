@@ -118,7 +118,7 @@ serviceSuite('the OpenAPI document', (node) => {
       const args = ['program.ts', node.url, tenant.secret, tenant.app];
       const { stdout } = await run(bin('tsx'), args, { cwd: folder });
       outcomes = JSON.parse(stdout) as Outcome[];
-    }, 60_000);
+    });
     afterAll(() => rmSync(folder, { recursive: true }));
 
     const of = (step: string) => outcomes.find((outcome) => outcome.step === step);

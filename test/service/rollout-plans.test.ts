@@ -165,6 +165,14 @@ serviceSuite('roll-out plans', (node) => {
     await publish(node, tenant, '1.0.0', { rollout: 100 });
     const offers = ids.map((device) => check(node, tenant, '0.9.0', { device }));
     for (const { status } of await Promise.all(offers)) expect(status).toBe(200);
+    // A device that reports the release before its offer is on record was never offered it.
+    const offered = async () => {
+      await sleep(100);
+      const query = new URLSearchParams({ ...nameOf(tenant), knownForMinutes: '0' });
+      const { body } = await call(tenant, 'GET', `releases/health?${query}`);
+      return (body as { health: { offered: number } }).health.offered;
+    };
+    await eventually('every offer is on record', async () => (await offered()) === ids.length);
     await run('1.0.0');
     await run('0.9.0');
     const guards = {
@@ -177,7 +185,7 @@ serviceSuite('roll-out plans', (node) => {
       await sleep(2000);
       return (await planOf(tenant)).plan.status === 'held';
     };
-    await eventually('the guard tripped', isHeld, 80_000);
+    await eventually('the guard tripped', isHeld, 150_000);
     const { body } = await read(tenant);
     expect(body).toMatchObject({
       plan: { reason: expect.stringMatching(/^reverted: 20 of 20 devices, 100 %/) },
@@ -187,7 +195,7 @@ serviceSuite('roll-out plans', (node) => {
       },
     });
     expect(await releasesOf(node, tenant)).toMatchObject([{ status: 'paused' }]);
-  }, 100_000);
+  });
 
   it.concurrent('the health of a release is answered with a plan or without (§27.7)', async () => {
     const tenant = await createTenant(node);

@@ -24,7 +24,6 @@ type Run = {
 };
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
-const START_TIMEOUT_MS = 30_000;
 /** Arguments of setpriv that take from root the right to pass over the modes of files. */
 const OBEYING_MODES = ['--bounding-set=-dac_override,-dac_read_search', '--inh-caps=-all'];
 /** A database that no client can reach: the service starts and waits for it, which is all most tests need. */
@@ -67,7 +66,7 @@ function start(
 }
 
 async function ended(run: Run): Promise<Run> {
-  await eventually('the process ends', () => run.exitCode !== undefined, START_TIMEOUT_MS);
+  await eventually('the process ends', () => run.exitCode !== undefined);
   return run;
 }
 
@@ -77,7 +76,6 @@ async function listening(run: Run): Promise<number> {
   await eventually(
     'it listens',
     () => line() !== undefined || run.exitCode !== undefined,
-    START_TIMEOUT_MS,
   );
   expect(run.exitCode, run.stderr).toBeUndefined();
   return (JSON.parse(line() ?? '{}') as { port: number }).port;
@@ -235,7 +233,7 @@ describe('settings that are right (Environment)', () => {
         ({ ok }) => ok,
         () => false,
       );
-    await eventually('it answers', isUp, START_TIMEOUT_MS);
+    await eventually('it answers', isUp);
     run.child.kill('SIGTERM');
     await ended(run);
     expect(run.stdout + run.stderr).toBe('');

@@ -28,7 +28,7 @@ describe.skipIf(missing)(missing ? `${title} (skipped: no ${missing})` : title, 
     const { outputs: printed, last } = runConsoleSteps(node, steps, 'echo "$KEY"');
     outputs = printed;
     key = last;
-  }, 120_000);
+  });
   afterAll(() => node.dispose());
 
   it.each(steps.map((step, index) => ({ ...step, index, name: step.command.slice(0, 110) })))(

@@ -179,7 +179,7 @@ it('SECRET_KEY is generated embedded, survives a restart, and once it is another
   } finally {
     await node.dispose();
   }
-}, 120_000);
+});
 
 const stores = realStores();
 
@@ -199,6 +199,6 @@ describe.skipIf(stores === undefined)(
         await node.dispose();
         await database.drop();
       }
-    }, 60_000);
+    });
   },
 );

@@ -43,11 +43,11 @@ const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
  * small.
  */
 const ARGUMENTS = ['--no-sandbox', '--disable-dev-shm-usage'];
-const WAIT_MS = 15_000;
+const WAIT_MS = 60_000;
 /** Milliseconds that pass in a page between two looks at it: no poll of the console is as frequent. */
 const STEP_MS = 1500;
 /** Milliseconds in which an element is to be shown, on a busy machine. */
-const SHOWN_MS_MAX = 30_000;
+const SHOWN_MS_MAX = 90_000;
 /**
  * Makes deadlines of requests follow the time of the page, as its timers do, for a page whose requests
  * are not answered. Elsewhere a slow machine would miss them while time passes.

@@ -10,7 +10,6 @@ import { freePort } from './free-port.ts';
 import type { NodeSettings } from './node.ts';
 import { startProcess, waitUntilUp } from './server-process.ts';
 
-const START_TIMEOUT_MS = 10_000;
 const COMPOSE_FILE = new URL('../../docker-compose.yml', import.meta.url);
 
 /** Addresses of a node as `host:port`: that of devices and publishers, and that of operators. */
@@ -83,7 +82,7 @@ export async function startComposeFront(
   await writeFile(file, replaceAddresses(content, addresses));
   const server = await startProcess(binary, ['-db', '-f', file]);
   const url = `http://127.0.0.1:${port}`;
-  await waitUntilUp(server, () => answers(url), START_TIMEOUT_MS);
+  await waitUntilUp(server, () => answers(url));
   return {
     url,
     adminUrl: `http://127.0.0.1:${adminPort}`,

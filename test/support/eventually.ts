@@ -6,11 +6,14 @@ export function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Resolves once `check` holds; rejects, naming `what` was awaited, when it does not in time. */
+/**
+ * Resolves once `check` holds; rejects, naming `what` was awaited, when it does not in time. The default is
+ * long, for a busy machine; a test of how long something takes gives its own.
+ */
 export async function eventually(
   what: string,
   check: () => boolean | Promise<boolean>,
-  timeoutMs = 10_000,
+  timeoutMs = 60_000,
 ): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   while (!(await check())) {

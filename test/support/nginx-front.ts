@@ -11,7 +11,6 @@ import { findBinary } from './find-binary.ts';
 import { freePort } from './free-port.ts';
 import { startProcess, waitUntilUp } from './server-process.ts';
 
-const START_TIMEOUT_MS = 10_000;
 const CONFIG_FILE = new URL('../../deploy/nginx.conf', import.meta.url);
 const CACHE_CONFIG_FILE = new URL('../../deploy/nginx-cache.conf', import.meta.url);
 
@@ -98,7 +97,7 @@ async function startIn(
 ): Promise<Pick<CacheFront, 'output' | 'stop'>> {
   const args = ['-p', folder, '-e', 'stderr', '-c', join(folder, 'nginx.conf')];
   const server = await startProcess(binary, args);
-  await waitUntilUp(server, () => isOpen(port), START_TIMEOUT_MS);
+  await waitUntilUp(server, () => isOpen(port));
   return {
     output: () => server.output(),
     async stop() {

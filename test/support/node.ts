@@ -12,7 +12,6 @@ import {
 export const ADMIN_TOKEN = 'test-admin-token';
 /** Program of the service, as the build makes it. */
 export const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
-const START_TIMEOUT_MS = 30_000;
 
 export type NodeSettings = Readonly<Record<string, string | undefined>>;
 
@@ -76,7 +75,7 @@ async function launch(
   const server = await startProcess(program, args, {
     env: { PATH: process.env.PATH, HOST: '127.0.0.1', PORT: '0', ...settings },
   });
-  await waitUntilUp(server, async () => portIn(server.output()) !== undefined, START_TIMEOUT_MS);
+  await waitUntilUp(server, async () => portIn(server.output()) !== undefined);
   return {
     url: `http://127.0.0.1:${portIn(server.output())}`,
     dataDir,

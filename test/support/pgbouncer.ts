@@ -22,7 +22,6 @@ export type PgBouncer = {
   stop(): Promise<void>;
 };
 
-const START_TIMEOUT_MS = 10_000;
 const USER = 'postgres';
 
 /** The `pgbouncer` binary, when there is one. */
@@ -55,7 +54,7 @@ export async function startPgBouncer(postgresPort: number): Promise<PgBouncer> {
       () => true,
       () => false,
     );
-  await waitUntilUp(server, isAnswering, START_TIMEOUT_MS);
+  await waitUntilUp(server, isAnswering);
   return {
     port,
     through,

@@ -55,7 +55,7 @@ type Installation = {
 };
 
 const CONNECTION_COUNT_MAX = 200;
-const START_TIMEOUT_MS = 30_000;
+const START_TIMEOUT_MS = 90_000;
 const START_ATTEMPTS = 5;
 const INSTALLED_UNDER = '/usr/lib/postgresql';
 
@@ -242,7 +242,7 @@ async function startOn(port: number, { binary, folder, account, fsync }: Install
   ];
   const args = ['-D', join(folder, 'data'), ...settings.flatMap((setting) => ['-c', setting])];
   const server = await startProcess(binary, args, { ...account, cwd: folder });
-  await waitUntilUp(server, () => isAnswering(port), START_TIMEOUT_MS);
+  await waitUntilUp(server, () => isAnswering(port));
   return server;
 }
 

@@ -9,7 +9,7 @@ export type RawAnswer = {
 };
 type Addressed = { readonly url: string };
 
-const TIMEOUT_MS = 15_000;
+const TIMEOUT_MS = 60_000;
 const PATIENCE_MS = 2000;
 
 /** Returns a request's head, by its method and path and further header lines. */

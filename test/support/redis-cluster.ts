@@ -50,7 +50,7 @@ async function form(nodes: readonly RedisServer[]): Promise<void> {
   if (cli === undefined) throw new Error('No redis-cli in PATH');
   const run = promisify(execFile);
   const addresses = nodes.map(({ port }) => `127.0.0.1:${port}`);
-  await run(cli, ['--cluster', 'create', ...addresses, '--cluster-yes'], { timeout: 30_000 });
+  await run(cli, ['--cluster', 'create', ...addresses, '--cluster-yes'], { timeout: 120_000 });
   for (const { port } of nodes) {
     for (;;) {
       const { stdout } = await run(cli, ['-p', String(port), 'cluster', 'info']);

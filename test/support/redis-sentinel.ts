@@ -34,8 +34,7 @@ const NAME = 'sluice.main';
 const SENTINEL_COUNT = 3;
 /** Time after which a Sentinel takes a server that says nothing for down. */
 const DOWN_AFTER_MS = 500;
-const START_TIMEOUT_MS = 10_000;
-const PROMOTION_TIMEOUT_MS = 20_000;
+const PROMOTION_TIMEOUT_MS = 60_000;
 
 /** Starts the servers; waits until every Sentinel knows the replica and the other Sentinels. */
 export async function startSentinelRedis(): Promise<SentinelRedis> {
@@ -116,7 +115,7 @@ async function startSentinel(primaryPort: number) {
       () => true,
       () => false,
     );
-  await waitUntilUp(server, isAnswering, START_TIMEOUT_MS);
+  await waitUntilUp(server, isAnswering);
   return { port, server, folder };
 }
 

@@ -30,7 +30,6 @@ export type RedisServerOptions = {
   readonly args?: readonly string[];
 };
 
-const START_TIMEOUT_MS = 10_000;
 const START_ATTEMPTS = 5;
 
 /** The `redis-server` binary, when there is one. */
@@ -94,7 +93,7 @@ async function startOn(port: number, binary: string, folder: string, args: reado
   const own = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder];
   const none = ['--save', '', '--appendonly', 'no', '--daemonize', 'no'];
   const server = await startProcess(binary, [...own, ...none, ...args], { cwd: folder });
-  await waitUntilUp(server, () => isAnswering(port), START_TIMEOUT_MS);
+  await waitUntilUp(server, () => isAnswering(port));
   return server;
 }
 

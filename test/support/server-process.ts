@@ -16,7 +16,8 @@ export type ServerProcess = {
 };
 
 const OUTPUT_LENGTH_MAX = 20_000;
-const END_TIMEOUT_MS = 10_000;
+const START_TIMEOUT_MS = 120_000;
+const END_TIMEOUT_MS = 30_000;
 /** Milliseconds to end by themselves; the test runner kills its workers after 500. */
 const EXIT_GRACE_MS = 150;
 const POLL_INTERVAL_MS = 20;
@@ -126,7 +127,7 @@ export async function startProcess(
 export async function waitUntilUp(
   server: ServerProcess,
   isUp: () => Promise<boolean>,
-  timeoutMs: number,
+  timeoutMs = START_TIMEOUT_MS,
 ): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   while (!(await isUp())) {

@@ -20,7 +20,7 @@ export function runSluice(args: readonly string[], env: NodeJS.ProcessEnv): Prom
     execFile(
       process.execPath,
       [SLUICE_COMMAND, ...args],
-      { env: { PATH: process.env.PATH, ...env }, timeout: 30_000 },
+      { env: { PATH: process.env.PATH, ...env }, timeout: 120_000 },
       (error, stdout, stderr) =>
         resolve({ code: error === null ? 0 : Number(error.code ?? -1), stdout, stderr }),
     );

@@ -34,7 +34,7 @@ export type VelopackAnswer = {
 export const VELOPACK_APP = 'Notes';
 
 const PROGRAM = fileURLToPath(new URL('velopack-program.mjs', import.meta.url));
-const TIMEOUT_MS = 20_000;
+const TIMEOUT_MS = 60_000;
 
 /** Folder of the npm package `velopack`, when the run was told one. */
 export function findVelopack(): string | undefined {

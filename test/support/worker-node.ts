@@ -12,7 +12,7 @@ import { startRedis } from './redis-server.ts';
 import { removeFolder, temporaryFolder } from './server-process.ts';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
-const START_TIMEOUT_MS = 60_000;
+const START_TIMEOUT_MS = 120_000;
 
 export type WorkerNode = {
   readonly url: string;

@@ -110,7 +110,7 @@ describeOnRealStores('propagation between nodes', () => {
     const worst = times.at(-1) ?? Number.NaN;
     report(`${CHANGE_COUNT} changes: median ${ms(times[CHANGE_COUNT / 2])}, worst ${ms(worst)}`);
     expect(Math.max(...followed)).toBeLessThan(NORMAL_MS_MAX);
-  }, 120_000);
+  });
 
   it('within 5 seconds when the message is lost', async () => {
     const worst = await worstUnder(() =>
@@ -118,7 +118,7 @@ describeOnRealStores('propagation between nodes', () => {
     );
     report(`message lost: worst ${ms(worst)}`);
     expect(worst).toBeLessThan(FAULT_MS_MAX);
-  }, 60_000);
+  });
 
   it('within 1 second when Redis is full', async () => {
     const redis = new Redis(cluster.redis.url);
@@ -128,13 +128,13 @@ describeOnRealStores('propagation between nodes', () => {
     await redis.quit();
     report(`Redis full: worst ${ms(worst)}`);
     expect(worst).toBeLessThan(NORMAL_MS_MAX);
-  }, 60_000);
+  });
 
   it('within 5 seconds when Redis restarts empty', async () => {
     const worst = await worstUnder(() => cluster.redis.restart());
     report(`Redis restarted empty: worst ${ms(worst)}`);
     expect(worst).toBeLessThan(FAULT_MS_MAX);
-  }, 60_000);
+  });
 
   it('within 5 seconds when Redis is frozen', async () => {
     cluster.redis.pause();
@@ -153,7 +153,7 @@ describeOnRealStores('propagation between nodes', () => {
     );
     expect(answer.status).toBe(200);
     expect(time).toBeLessThan(FAULT_MS_MAX);
-  }, 60_000);
+  });
 
   it('within 5 seconds when the publisher is killed between commit and publish', async () => {
     const times: number[] = [];
@@ -163,7 +163,7 @@ describeOnRealStores('propagation between nodes', () => {
     }
     report(`publisher killed between commit and publish: worst ${ms(Math.max(...times))}`);
     expect(Math.max(...times)).toBeLessThan(FAULT_MS_MAX);
-  }, 120_000);
+  });
 
   /**
    * Kills a node the moment its change is committed and before any of it reaches Redis; returns the time
@@ -214,7 +214,7 @@ describeOnRealStores('propagation between nodes', () => {
     await watching;
     const rising = seen.filter((patch) => !Number.isNaN(patch));
     expect(rising).toEqual([...rising].sort((left, right) => left - right));
-  }, 60_000);
+  });
 });
 
 function ms(value: number | undefined): string {

@@ -9,7 +9,7 @@ import { freshStores, isAlive, startWorkerNode } from '../support/worker-node.ts
 const STOP_MS_MAX = 10_000;
 
 describeOnRealStores('a process of the node that does not answer', () => {
-  it('does not keep the service from ending in time', { timeout: 90_000 }, async () => {
+  it('does not keep the service from ending in time', async () => {
     const stores = await freshStores();
     const node = await startWorkerNode(stores, { WORKERS: '2' });
     const [frozen = 0, other = 0] = ['worker 1', 'worker 2'].map((part) =>
