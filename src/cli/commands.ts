@@ -129,7 +129,7 @@ function addChannelCommands(channel: Command, connect: Connect): void {
           'false',
         ]),
       )
-      .option('--follows <channel>', 'channel whose releases its devices get too ("" ends it)'),
+      .option('--follows <channel>', 'channel whose releases its devices get too, or none'),
     connect,
     ({ minimumSupportedVersion, requireSignature, follows, ...options }) => ({
       method: 'PATCH',
@@ -140,7 +140,7 @@ function addChannelCommands(channel: Command, connect: Connect): void {
           ? {}
           : { requireSignature: requireSignature === 'true' }),
         minimumSupportedVersion: minimumSupportedVersion === '' ? null : minimumSupportedVersion,
-        follows: follows === '' ? null : follows,
+        follows: follows === 'none' ? null : follows,
       },
     }),
   );

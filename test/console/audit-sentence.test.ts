@@ -59,7 +59,6 @@ describe('the sentence of an entry', () => {
       { ...SERVED, from: 'beta', artifacts: 2 },
       'Promoted it from beta at 25 % with 2 artifacts',
     ],
-    ['release.withdraw', SERVED, null, 'Withdrew it'],
     [
       'plan.create',
       null,
@@ -102,6 +101,8 @@ describe('the sentence of an entry', () => {
     const targets = { matchLabels: { ring: ['a'] }, matchExpressions: [] };
     const said = auditSentence(entry('release.serve', SERVED, { ...SERVED, targets }));
     expect(said).toEqual({ text: 'Changed whom it is for', isWhole: false });
+    const withdrawn = auditSentence(entry('release.withdraw', SERVED, null));
+    expect(withdrawn).toEqual({ text: 'Withdrew it', isWhole: false });
     const other = auditSentence(entry('key.revoke', { revokedAt: null }, { revokedAt: 'x' }));
     expect(other).toEqual({ text: 'Revoked key', isWhole: false });
     expect(auditSentence(entry('new.action', 1, null)).text).toBe('new.action');

@@ -58,7 +58,10 @@ serviceSuite('publishing at the console', (node) => {
     const { body } = await admin(node, 'GET', `audit?org=${tenant.org}&limit=3`);
     const { entries } = body as { entries: Fields[] };
     expect(entries.slice(0, 2)).toMatchObject([
-      { action: 'release.withdraw', reason: 'wrong file' },
+      {
+        ...{ action: 'release.withdraw', reason: 'wrong file', after: null },
+        before: { notes: expect.any(String), artifacts: [{ url: expect.stringMatching(/^http/) }] },
+      },
       { action: 'release.promote' },
     ]);
   });

@@ -187,6 +187,8 @@ describeOnBackends('the sluice command', (backend) => {
       ['--require-signature', 'false', { requireSignature: false }],
       ['--minimum-supported-version', '', { minimumSupportedVersion: null }],
       ['--update-mode', 'optional', { updateMode: 'optional' }],
+      ['--follows', 'stable', { follows: 'stable' }],
+      ['--follows', 'none', { follows: null }],
     ];
     for (const [option, value, change] of steps) {
       Object.assign(state, change);

@@ -24,7 +24,7 @@ export function auditSentence({ action, before, after }: AuditEntry): AuditSente
     case 'release.promote':
       return { text: published(action, is), isWhole: targetsOf(is) === null };
     case 'release.withdraw':
-      return { text: 'Withdrew it', isWhole: true };
+      return { text: 'Withdrew it', isWhole: false };
     case 'release.complete':
       return { text: completed(is), isWhole: true };
     case 'plan.create':

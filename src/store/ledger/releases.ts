@@ -31,7 +31,7 @@ import type {
 } from '../ledger-terms.ts';
 import { type ActorSql, atomically } from './atomically.ts';
 import { type LockedChannel, lockChannel, recordChannelChange } from './channels.ts';
-import { columns, isoText, newId } from './columns.ts';
+import { ALL_ARTIFACTS_JSON, columns, isoText, newId } from './columns.ts';
 import type { Database, Sql } from './database.ts';
 import { refuseArchived } from './lookups.ts';
 import { endPlan } from './plan-rows.ts';
@@ -232,7 +232,8 @@ type FoundRelease = {
   readonly rolloutPct: number;
   readonly targets: Targeting | null;
   readonly createdAt: string;
-  readonly artifacts: number;
+  readonly notes: string;
+  readonly artifacts: readonly NewArtifact[];
 };
 
 const RELEASE = `SELECT ${columns<FoundRelease>({
@@ -243,7 +244,8 @@ const RELEASE = `SELECT ${columns<FoundRelease>({
   rolloutPct: 'rollout_pct',
   targets: 'targets',
   createdAt: isoText('created_at'),
-  artifacts: '(SELECT count(*)::int FROM artifacts WHERE release_id = releases.id)',
+  notes: 'notes',
+  artifacts: ALL_ARTIFACTS_JSON,
 })}, offered_at IS NOT NULL AS offered
   FROM releases WHERE channel_id = $1 AND canonical_version = $2 FOR UPDATE`;
 
