@@ -45,80 +45,74 @@ afterEach(async () => {
 });
 
 describe('an embedded service', () => {
-  it(
-    'is as it was at the time of the backup',
-    async () => {
-      const [backUp, restore] = commandsBelow('### Embedded');
-      const folder = await temporaryFolder();
-      const dataDir = join(folder, 'data');
-      let node = await startNode({ DATA_DIR: dataDir });
-      endings.push(() => node.stop());
-      const tenant = await furnish(node);
-      await node.stop();
-      run(backUp, folder, { DATA_DIR: dataDir });
+  it('is as it was at the time of the backup', async () => {
+    const [backUp, restore] = commandsBelow('### Embedded');
+    const folder = await temporaryFolder();
+    const dataDir = join(folder, 'data');
+    let node = await startNode({ DATA_DIR: dataDir });
+    endings.push(() => node.stop());
+    const tenant = await furnish(node);
+    await node.stop();
+    run(backUp, folder, { DATA_DIR: dataDir });
 
-      node = await node.restart();
-      await goOn(node, tenant);
-      await node.stop();
-      run(restore, folder, { DATA_DIR: dataDir });
+    node = await node.restart();
+    await goOn(node, tenant);
+    await node.stop();
+    run(restore, folder, { DATA_DIR: dataDir });
 
-      node = await node.restart();
-      await expectEarlier(node, tenant);
-    },
-  );
+    node = await node.restart();
+    await expectEarlier(node, tenant);
+  });
 });
 
 describe('sluice backup', () => {
-  it(
-    'takes all that was acknowledged, while publishers and devices write, and overwrites nothing',
-    async () => {
-      const folder = await temporaryFolder();
-      const file = join(folder, 'backup.tar.gz');
-      const node = await startNode({ DATA_DIR: join(folder, 'data') });
-      endings.push(() => node.stop());
-      const environment = { SLUICE_URL: node.url, ADMIN_TOKEN };
-      const tenant = await furnish(node);
-      const writing = keepWriting(node, tenant);
-      await eventually('something is written', async () => writing.published.length > 2);
-      const before = [...writing.published];
-      const { code, stdout, stderr } = await runSluice(['backup', file, '--json'], environment);
-      const during = writing.published.length - before.length;
-      await writing.end();
-      expect([code, stderr]).toEqual([0, '']);
-      const { size, mode } = statSync(file);
-      expect(JSON.parse(stdout)).toEqual({ file, bytes: size });
-      expect(mode & 0o777).toBe(0o600);
-      expect(existsSync(join(folder, 'data/backup'))).toBe(false);
-      expect(during).toBeGreaterThan(0);
-      console.info(`backup of ${size} bytes; ${during} releases were published meanwhile`);
+  it('takes all that was acknowledged, while publishers and devices write, and overwrites nothing', async () => {
+    const folder = await temporaryFolder();
+    const file = join(folder, 'backup.tar.gz');
+    const node = await startNode({ DATA_DIR: join(folder, 'data') });
+    endings.push(() => node.stop());
+    const environment = { SLUICE_URL: node.url, ADMIN_TOKEN };
+    const tenant = await furnish(node);
+    const writing = keepWriting(node, tenant);
+    await eventually('something is written', async () => writing.published.length > 2);
+    const before = [...writing.published];
+    const { code, stdout, stderr } = await runSluice(['backup', file, '--json'], environment);
+    const during = writing.published.length - before.length;
+    await writing.end();
+    expect([code, stderr]).toEqual([0, '']);
+    const { size, mode } = statSync(file);
+    expect(JSON.parse(stdout)).toEqual({ file, bytes: size });
+    expect(mode & 0o777).toBe(0o600);
+    expect(existsSync(join(folder, 'data/backup'))).toBe(false);
+    expect(during).toBeGreaterThan(0);
+    console.info(`backup of ${size} bytes; ${during} releases were published meanwhile`);
 
-      const again = await runSluice(['backup', file], environment);
-      expect(again).toEqual({ code: 1, stdout: '', stderr: `sluice: ${file} is there already\n` });
-      expect(statSync(file).size).toBe(size);
-      const [, restore] = commandsBelow('### Embedded');
-      const elsewhere = join(folder, 'elsewhere');
-      run(`mkdir elsewhere; mv backup.tar.gz sluice-backup.tar.gz; ${restore}`, folder, {
-        DATA_DIR: elsewhere,
-      });
-      const restored = await startNode({ DATA_DIR: elsewhere });
-      endings.push(() => restored.stop());
-      const listed = await send(restored, 'GET', '/api/v1/releases?perPage=100', {
-        headers: { authorization: `Bearer ${tenant.secret}` },
-      });
-      const { releases } = listed.body as unknown as { releases: { version: string }[] };
-      const versions = releases.map(({ version }) => version);
-      expect(versions).toEqual(expect.arrayContaining(before));
-      expect(new Set(versions).size).toBe(versions.length);
-      expect((await publish(restored, tenant, '9.0.0')).status).toBe(201);
-      expect(await offered(restored, tenant)).toBe('9.0.0');
-      for (const name of ['secret-key', 'ledger.used']) {
-        expect(existsSync(join(elsewhere, name)), name).toBe(true);
-      }
-      // It is on a time line of its own, also beside the service that it was taken of.
-      expect(existsSync(join(elsewhere, 'ledger.copy'))).toBe(false);
-      expect(restored.output()).toContain('the ledger went back or moved');
-    },
-  );
+    const again = await runSluice(['backup', file], environment);
+    expect(again).toEqual({ code: 1, stdout: '', stderr: `sluice: ${file} is there already\n` });
+    expect(statSync(file).size).toBe(size);
+    const [, restore] = commandsBelow('### Embedded');
+    const elsewhere = join(folder, 'elsewhere');
+    run(`mkdir elsewhere; mv backup.tar.gz sluice-backup.tar.gz; ${restore}`, folder, {
+      DATA_DIR: elsewhere,
+    });
+    const restored = await startNode({ DATA_DIR: elsewhere });
+    endings.push(() => restored.stop());
+    const listed = await send(restored, 'GET', '/api/v1/releases?perPage=100', {
+      headers: { authorization: `Bearer ${tenant.secret}` },
+    });
+    const { releases } = listed.body as unknown as { releases: { version: string }[] };
+    const versions = releases.map(({ version }) => version);
+    expect(versions).toEqual(expect.arrayContaining(before));
+    expect(new Set(versions).size).toBe(versions.length);
+    expect((await publish(restored, tenant, '9.0.0')).status).toBe(201);
+    expect(await offered(restored, tenant)).toBe('9.0.0');
+    for (const name of ['secret-key', 'ledger.used']) {
+      expect(existsSync(join(elsewhere, name)), name).toBe(true);
+    }
+    // It is on a time line of its own, also beside the service that it was taken of.
+    expect(existsSync(join(elsewhere, 'ledger.copy'))).toBe(false);
+    expect(restored.output()).toContain('the ledger went back or moved');
+  });
 });
 
 const stores = realStores();
@@ -126,59 +120,56 @@ const needed = 'a service on PostgreSQL and Redis';
 describe.skipIf(stores === undefined)(
   stores === undefined ? `${needed} (skipped: no PostgreSQL or no Redis here)` : needed,
   () => {
-    it(
-      'is as it was at the time of the backup, whatever Redis and the disk remember',
-      async () => {
-        const [backUp, restore] = commandsBelow('### PostgreSQL');
-        const folder = await temporaryFolder();
-        const redis = await startRedis();
-        endings.push(() => redis.stop());
-        const maintenanceUrl = stores?.postgresUrl ?? '';
-        const databaseUrl = Object.assign(new URL(maintenanceUrl), { pathname: '/sluice' }).href;
-        const environment = {
-          DATABASE_URL: databaseUrl,
-          MAINTENANCE_URL: maintenanceUrl,
-          REDIS_URL: redis.url,
-          DATA_DIR: join(folder, 'data'),
-        };
-        run('createdb --maintenance-db="$MAINTENANCE_URL" sluice', folder, environment);
-        endings.push(async () =>
-          run('dropdb --maintenance-db="$MAINTENANCE_URL" --force sluice', folder, environment),
-        );
-        let node = await startNode(environment);
-        endings.push(() => node.stop());
-        const other = await startNode({ ...environment, DATA_DIR: join(folder, 'other') });
-        endings.push(() => other.stop());
-        const tenant = await furnish(node);
-        run(backUp, folder, environment);
+    it('is as it was at the time of the backup, whatever Redis and the disk remember', async () => {
+      const [backUp, restore] = commandsBelow('### PostgreSQL');
+      const folder = await temporaryFolder();
+      const redis = await startRedis();
+      endings.push(() => redis.stop());
+      const maintenanceUrl = stores?.postgresUrl ?? '';
+      const databaseUrl = Object.assign(new URL(maintenanceUrl), { pathname: '/sluice' }).href;
+      const environment = {
+        DATABASE_URL: databaseUrl,
+        MAINTENANCE_URL: maintenanceUrl,
+        REDIS_URL: redis.url,
+        DATA_DIR: join(folder, 'data'),
+      };
+      run('createdb --maintenance-db="$MAINTENANCE_URL" sluice', folder, environment);
+      endings.push(async () =>
+        run('dropdb --maintenance-db="$MAINTENANCE_URL" --force sluice', folder, environment),
+      );
+      let node = await startNode(environment);
+      endings.push(() => node.stop());
+      const other = await startNode({ ...environment, DATA_DIR: join(folder, 'other') });
+      endings.push(() => other.stop());
+      const tenant = await furnish(node);
+      run(backUp, folder, environment);
 
-        const refused = await runSluice(['backup', join(folder, 'none')], {
-          SLUICE_URL: node.url,
-          ADMIN_TOKEN,
-        });
-        expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('pg_dump')]);
-        expect(existsSync(join(folder, 'none'))).toBe(false);
+      const refused = await runSluice(['backup', join(folder, 'none')], {
+        SLUICE_URL: node.url,
+        ADMIN_TOKEN,
+      });
+      expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('pg_dump')]);
+      expect(existsSync(join(folder, 'none'))).toBe(false);
 
-        await goOn(node, tenant);
-        expect(await offered(other, tenant)).toBe('3.2.0');
-        await node.stop();
-        run(restore, folder, environment);
-        const restoredAt = performance.now();
+      await goOn(node, tenant);
+      expect(await offered(other, tenant)).toBe('3.2.0');
+      await node.stop();
+      run(restore, folder, environment);
+      const restoredAt = performance.now();
 
-        // The other node was left running, and holds the later time, as Redis and both disks do.
-        await untilOffered(other, tenant, '1.0.0');
-        console.info(`restored: right after ${Math.round(performance.now() - restoredAt)} ms`);
-        node = await node.restart(environment);
-        await untilOffered(node, tenant, '1.0.0');
-        await expectEarlier(node, tenant);
-        await untilOffered(other, tenant, '1.0.0');
-        await node.stop();
+      // The other node was left running, and holds the later time, as Redis and both disks do.
+      await untilOffered(other, tenant, '1.0.0');
+      console.info(`restored: right after ${Math.round(performance.now() - restoredAt)} ms`);
+      node = await node.restart(environment);
+      await untilOffered(node, tenant, '1.0.0');
+      await expectEarlier(node, tenant);
+      await untilOffered(other, tenant, '1.0.0');
+      await node.stop();
 
-        node = await node.restart(NOWHERE);
-        const answer = await check(node, tenant, DEVICE.version, { query: 'l.ring=late' });
-        expect(answer.body?.version).toBe('1.0.0');
-      },
-    );
+      node = await node.restart(NOWHERE);
+      const answer = await check(node, tenant, DEVICE.version, { query: 'l.ring=late' });
+      expect(answer.body?.version).toBe('1.0.0');
+    });
   },
 );
 

@@ -37,61 +37,52 @@ describeOnBackends('crash', (backend) => {
     node = await node.restart();
   }
 
-  it(
-    'after kill -9 and a restart all that was answered is there, also what was offered (Set-up, Offered)',
-    async () => {
-      const tenants = await Promise.all(Array.from({ length: 3 }, () => createTenant(node)));
-      for (const tenant of tenants) await furnish(tenant);
-      const before = await Promise.all(tenants.map((tenant) => recorded(node, tenant)));
-      // The first offers are the last work of the node before its kill.
-      const device = await Promise.all(tenants.map((tenant) => firstOffered(node, tenant)));
-      await crash();
-      expect(await Promise.all(tenants.map((tenant) => recorded(node, tenant)))).toEqual(before);
-      for (const [index, tenant] of tenants.entries()) {
-        const again = await check(node, tenant, '0.9.0', { device: device[index] ?? '' });
-        expect(again.body).toMatchObject({ version: '1.1.0', notes: 'Größer 🚀' });
-        const lowered = await control(node, tenant, '1.1.0', { rollout: 49 });
-        const error = expect.stringContaining('50%');
-        expect([lowered.status, lowered.body?.error]).toEqual([422, error]);
-        // 1.2.0 was never offered, so its rollout may still be lowered.
-        expect((await control(node, tenant, '1.2.0', { rollout: 10 })).status).toBe(200);
-        expect((await control(node, tenant, '1.0.0', { status: 'published' })).status).toBe(409);
-      }
-    },
-  );
+  it('after kill -9 and a restart all that was answered is there, also what was offered (Set-up, Offered)', async () => {
+    const tenants = await Promise.all(Array.from({ length: 3 }, () => createTenant(node)));
+    for (const tenant of tenants) await furnish(tenant);
+    const before = await Promise.all(tenants.map((tenant) => recorded(node, tenant)));
+    // The first offers are the last work of the node before its kill.
+    const device = await Promise.all(tenants.map((tenant) => firstOffered(node, tenant)));
+    await crash();
+    expect(await Promise.all(tenants.map((tenant) => recorded(node, tenant)))).toEqual(before);
+    for (const [index, tenant] of tenants.entries()) {
+      const again = await check(node, tenant, '0.9.0', { device: device[index] ?? '' });
+      expect(again.body).toMatchObject({ version: '1.1.0', notes: 'Größer 🚀' });
+      const lowered = await control(node, tenant, '1.1.0', { rollout: 49 });
+      const error = expect.stringContaining('50%');
+      expect([lowered.status, lowered.body?.error]).toEqual([422, error]);
+      // 1.2.0 was never offered, so its rollout may still be lowered.
+      expect((await control(node, tenant, '1.2.0', { rollout: 10 })).status).toBe(200);
+      expect((await control(node, tenant, '1.0.0', { status: 'published' })).status).toBe(409);
+    }
+  });
 
-  it(
-    'a report and a planned wave survive it right after their answers (§17.6, §14.2)',
-    async () => {
-      const tenant = await createTenant(node);
-      expect((await publish(node, tenant, '2.0.0')).status).toBe(201);
-      expect((await decisions(node, tenant, [PLANNED])).body?.updatesOffered).toBe(1);
-      expect((await report(node, tenant, [REPORTED])).status).toBe(200);
-      await crash();
-      const lastOffered = { version: '2.0.0', at: expect.stringMatching(TIMESTAMP) };
-      expect(await devicesOf(node, tenant)).toEqual([
-        expect.objectContaining({ ...PLANNED, source: 'push', lastOffered }),
-        expect.objectContaining(REPORTED),
-      ]);
-      // Offered: its rollout cannot be lowered any more.
-      expect((await control(node, tenant, '2.0.0', { rollout: 0 })).status).toBe(422);
-    },
-  );
+  it('a report and a planned wave survive it right after their answers (§17.6, §14.2)', async () => {
+    const tenant = await createTenant(node);
+    expect((await publish(node, tenant, '2.0.0')).status).toBe(201);
+    expect((await decisions(node, tenant, [PLANNED])).body?.updatesOffered).toBe(1);
+    expect((await report(node, tenant, [REPORTED])).status).toBe(200);
+    await crash();
+    const lastOffered = { version: '2.0.0', at: expect.stringMatching(TIMESTAMP) };
+    expect(await devicesOf(node, tenant)).toEqual([
+      expect.objectContaining({ ...PLANNED, source: 'push', lastOffered }),
+      expect.objectContaining(REPORTED),
+    ]);
+    // Offered: its rollout cannot be lowered any more.
+    expect((await control(node, tenant, '2.0.0', { rollout: 0 })).status).toBe(422);
+  });
 
-  it(
-    'labels of a request survive it right after the answer (§4.7.4)',
-    async () => {
-      const tenant = await withTargeted(node);
-      // A first offer that takes long is 503, and is repeated.
-      await eventually('the release is offered', async () => {
-        return (await check(node, tenant, OLD, { query: 'l.ring=inner' })).status === 200;
-      });
-      expect(await asks(node, tenant, { device: 'd', query: 'l.ring=inner' })).toBe(true);
-      await crash();
-      expect(await asks(node, tenant, { device: 'd' })).toBe(true);
-      await expectLabels(node, tenant, { ring: 'inner' });
-    },
-  );
+  it('labels of a request survive it right after the answer (§4.7.4)', async () => {
+    const tenant = await withTargeted(node);
+    // A first offer that takes long is 503, and is repeated.
+    await eventually('the release is offered', async () => {
+      return (await check(node, tenant, OLD, { query: 'l.ring=inner' })).status === 200;
+    });
+    expect(await asks(node, tenant, { device: 'd', query: 'l.ring=inner' })).toBe(true);
+    await crash();
+    expect(await asks(node, tenant, { device: 'd' })).toBe(true);
+    await expectLabels(node, tenant, { ring: 'inner' });
+  });
 
   async function furnish(tenant: Tenant): Promise<void> {
     const wide = { rollout: 50, notes: 'Größer 🚀' };

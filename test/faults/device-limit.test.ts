@@ -50,39 +50,33 @@ async function withNode(workers: number, use: (ask: Ask) => Promise<void>): Prom
 }
 
 describeOnRealStores('the limit of a device', () => {
-  it.concurrent(
-    'of 121 requests exactly the 121st is 429; in full, after its Retry-After one is served (one process)',
-    async () => {
-      await withNode(1, async (ask) => {
-        const firstAt = performance.now();
-        const answers: Asked[] = [];
-        for (let index = 0; index <= LIMIT_COUNT; index++) {
-          answers.push(await ask(index, 'device-a'));
-        }
-        const statuses = answers.map(({ status }) => status);
-        expect(statuses.slice(0, LIMIT_COUNT).filter((status) => status !== 200)).toEqual([]);
-        const last = answers.at(-1);
-        expect(last?.status).toBe(429);
-        const retryAfter = last?.retryAfter ?? 0;
-        expect(retryAfter).toBeGreaterThanOrEqual(1);
-        expect(retryAfter).toBeLessThanOrEqual(60);
-        // Another device has a budget of its own.
-        expect((await ask(0, 'device-b')).status).toBe(200);
-        if (!IS_FULL) return;
-        await sleep(retryAfter * 1000 - (performance.now() - (last?.at ?? 0)));
-        expect((await ask(7, 'device-a')).status).toBe(200);
-        expect(performance.now() - firstAt).toBeGreaterThan(55_000);
-      });
-    },
-  );
+  it.concurrent('of 121 requests exactly the 121st is 429; in full, after its Retry-After one is served (one process)', async () => {
+    await withNode(1, async (ask) => {
+      const firstAt = performance.now();
+      const answers: Asked[] = [];
+      for (let index = 0; index <= LIMIT_COUNT; index++) {
+        answers.push(await ask(index, 'device-a'));
+      }
+      const statuses = answers.map(({ status }) => status);
+      expect(statuses.slice(0, LIMIT_COUNT).filter((status) => status !== 200)).toEqual([]);
+      const last = answers.at(-1);
+      expect(last?.status).toBe(429);
+      const retryAfter = last?.retryAfter ?? 0;
+      expect(retryAfter).toBeGreaterThanOrEqual(1);
+      expect(retryAfter).toBeLessThanOrEqual(60);
+      // Another device has a budget of its own.
+      expect((await ask(0, 'device-b')).status).toBe(200);
+      if (!IS_FULL) return;
+      await sleep(retryAfter * 1000 - (performance.now() - (last?.at ?? 0)));
+      expect((await ask(7, 'device-a')).status).toBe(200);
+      expect(performance.now() - firstAt).toBeGreaterThan(55_000);
+    });
+  });
 
-  it.concurrent(
-    'of n processes gives at least the limit, and at most (n - 1) allowances more, over all endpoints',
-    async () => {
-      for (const workers of IS_FULL ? [2, 4] : [3])
-        await withNode(workers, (ask) => expectBound(workers, ask));
-    },
-  );
+  it.concurrent('of n processes gives at least the limit, and at most (n - 1) allowances more, over all endpoints', async () => {
+    for (const workers of IS_FULL ? [2, 4] : [3])
+      await withNode(workers, (ask) => expectBound(workers, ask));
+  });
 });
 
 /** Asks as a few devices over all connections, and expects each to have as many answers as it may have. */

@@ -30,58 +30,52 @@ afterEach(async () => {
 });
 
 describeOnRealStores('an empty database in the place of the record', () => {
-  it(
-    'is answered for by running and restarted nodes from what is known, never with 404',
-    async () => {
-      const { database, start } = await stores();
-      const [running, restarted] = await Promise.all([start(), start()]);
-      const tenant = await createTenant(running);
-      await publish(running, tenant, '1.0.0');
-      for (const node of [running, restarted]) await untilOffered(node, tenant, '1.0.0');
-      await restarted.stop();
-      await database.replace('an empty one');
+  it('is answered for by running and restarted nodes from what is known, never with 404', async () => {
+    const { database, start } = await stores();
+    const [running, restarted] = await Promise.all([start(), start()]);
+    const tenant = await createTenant(running);
+    await publish(running, tenant, '1.0.0');
+    for (const node of [running, restarted]) await untilOffered(node, tenant, '1.0.0');
+    await restarted.stop();
+    await database.replace('an empty one');
 
-      await eventually('it is recognised', async () => isToldForeign(running));
-      const again = await restarted.restart();
-      endings.push(() => again.stop());
-      // A pod without a disk of its own knows what Redis has.
-      const fresh = await start();
-      for (const node of [running, again, fresh]) {
-        await untilOffered(node, tenant, '1.0.0');
-        const device = 'device-during';
-        expect((await check(node, tenant, '0.9.0', { device })).body?.version).toBe('1.0.0');
-        await untilStatus(node, tenant, 'no-such-channel', 503);
-        await untilStatus(node, { app: 'no-such-app' }, 'stable', 503);
-        expect((await publish(node, tenant, '1.1.0')).status).toBe(503);
-        expect((await admin(node, 'POST', 'organizations', { name: 'New' })).status).toBe(503);
-        await eventually('the figure tells', async () => (await figures(node)).foreign === '1');
-        expect((await send(node, 'GET', '/readyz')).status).toBe(200);
-      }
-      const tables = "SELECT relname FROM pg_class WHERE relname = 'channels'";
-      expect(await database.query(tables)).toEqual([]);
+    await eventually('it is recognised', async () => isToldForeign(running));
+    const again = await restarted.restart();
+    endings.push(() => again.stop());
+    // A pod without a disk of its own knows what Redis has.
+    const fresh = await start();
+    for (const node of [running, again, fresh]) {
+      await untilOffered(node, tenant, '1.0.0');
+      const device = 'device-during';
+      expect((await check(node, tenant, '0.9.0', { device })).body?.version).toBe('1.0.0');
+      await untilStatus(node, tenant, 'no-such-channel', 503);
+      await untilStatus(node, { app: 'no-such-app' }, 'stable', 503);
+      expect((await publish(node, tenant, '1.1.0')).status).toBe(503);
+      expect((await admin(node, 'POST', 'organizations', { name: 'New' })).status).toBe(503);
+      await eventually('the figure tells', async () => (await figures(node)).foreign === '1');
+      expect((await send(node, 'GET', '/readyz')).status).toBe(200);
+    }
+    const tables = "SELECT relname FROM pg_class WHERE relname = 'channels'";
+    expect(await database.query(tables)).toEqual([]);
 
-      await database.restore();
-      for (const node of [running, again, fresh]) {
-        await eventually(
-          'the record is used again',
-          async () => (await figures(node)).foreign === '0',
-        );
-        await untilStatus(node, tenant, 'no-such-channel', 404);
-      }
-      expect((await publish(again, tenant, '1.1.0')).status).toBe(201);
-      for (const node of [running, fresh]) await untilOffered(node, tenant, '1.1.0');
+    await database.restore();
+    for (const node of [running, again, fresh]) {
       await eventually(
-        'the check-ins that came meanwhile are recorded',
-        async () => {
-          const devices = await devicesOf(running, tenant);
-          return devices.some(({ deviceId }) => deviceId === 'device-during');
-        },
+        'the record is used again',
+        async () => (await figures(node)).foreign === '0',
       );
-      expect((await figures(running)).dropped).toBe('0');
-      // One line a minute from each process, the background's among them.
-      expect(linesOf(running, FOREIGN).length).toBeLessThanOrEqual(4);
-    },
-  );
+      await untilStatus(node, tenant, 'no-such-channel', 404);
+    }
+    expect((await publish(again, tenant, '1.1.0')).status).toBe(201);
+    for (const node of [running, fresh]) await untilOffered(node, tenant, '1.1.0');
+    await eventually('the check-ins that came meanwhile are recorded', async () => {
+      const devices = await devicesOf(running, tenant);
+      return devices.some(({ deviceId }) => deviceId === 'device-during');
+    });
+    expect((await figures(running)).dropped).toBe('0');
+    // One line a minute from each process, the background's among them.
+    expect(linesOf(running, FOREIGN).length).toBeLessThanOrEqual(4);
+  });
 
   it.skipIf(!IS_FULL)(
     `is answered for without Redis as well, by a running and by a restarted node${FULL_ONLY}`,
@@ -120,58 +114,52 @@ describeOnRealStores('an empty database in the place of the record', () => {
     },
   );
 
-  it(
-    'is used when nothing is known, and when Redis was emptied or the snapshots were removed',
-    async () => {
-      const { start, redis } = await stores();
-      const node = await start();
-      const tenant = await createTenant(node);
-      await publish(node, tenant, '1.0.0');
-      await untilOffered(node, tenant, '1.0.0');
-      await node.stop();
-      await redis.restart();
-      const emptied = await node.restart();
-      await untilOffered(emptied, tenant, '1.0.0');
-      await emptied.stop();
-      rmSync(join(node.dataDir, 'snapshots'), { recursive: true });
-      const removed = await node.restart();
-      endings.push(() => removed.stop());
-      await untilOffered(removed, tenant, '1.0.0');
-      expect((await figures(removed)).foreign).toBe('0');
-    },
-  );
+  it('is used when nothing is known, and when Redis was emptied or the snapshots were removed', async () => {
+    const { start, redis } = await stores();
+    const node = await start();
+    const tenant = await createTenant(node);
+    await publish(node, tenant, '1.0.0');
+    await untilOffered(node, tenant, '1.0.0');
+    await node.stop();
+    await redis.restart();
+    const emptied = await node.restart();
+    await untilOffered(emptied, tenant, '1.0.0');
+    await emptied.stop();
+    rmSync(join(node.dataDir, 'snapshots'), { recursive: true });
+    const removed = await node.restart();
+    endings.push(() => removed.stop());
+    await untilOffered(removed, tenant, '1.0.0');
+    expect((await figures(removed)).foreign).toBe('0');
+  });
 });
 
 describeOnRealStores('a database that knows some of the channels', () => {
-  it(
-    'is the record: a channel that it lacks is unknown, told and counted',
-    async () => {
-      const { database, start } = await stores();
-      const node = await start();
-      const [kept, lost] = [await createTenant(node), await createTenant(node)];
-      for (const tenant of [kept, lost]) {
-        await publish(node, tenant, '1.0.0');
-        await untilOffered(node, tenant, '1.0.0');
-      }
-      await database.query(`BEGIN;
+  it('is the record: a channel that it lacks is unknown, told and counted', async () => {
+    const { database, start } = await stores();
+    const node = await start();
+    const [kept, lost] = [await createTenant(node), await createTenant(node)];
+    for (const tenant of [kept, lost]) {
+      await publish(node, tenant, '1.0.0');
+      await untilOffered(node, tenant, '1.0.0');
+    }
+    await database.query(`BEGIN;
         SET LOCAL session_replication_role = replica;
         DELETE FROM channels WHERE app_id = '${lost.appId}';
         DELETE FROM apps WHERE id = '${lost.appId}'; COMMIT`);
-      await untilStatus(node, lost, 'stable', 404);
-      expect(await offered(node, kept)).toBe('1.0.0');
-      const lines = linesOf(node, 'the ledger has lost channels');
-      expect(lines).toMatchObject([{ level: 'error', count: 2 }]);
-      expect(lines[0]?.channels).toContain(`${lost.app}/stable`);
-      expect((await figures(node)).lost).toBe('2');
-      await node.stop();
+    await untilStatus(node, lost, 'stable', 404);
+    expect(await offered(node, kept)).toBe('1.0.0');
+    const lines = linesOf(node, 'the ledger has lost channels');
+    expect(lines).toMatchObject([{ level: 'error', count: 2 }]);
+    expect(lines[0]?.channels).toContain(`${lost.app}/stable`);
+    expect((await figures(node)).lost).toBe('2');
+    await node.stop();
 
-      // The copies on disk and in Redis are gone as well.
-      const again = await node.restart({ DATABASE_URL: 'postgres://postgres@127.0.0.1:1/none' });
-      endings.push(() => again.stop());
-      await untilOffered(again, kept, '1.0.0');
-      expect((await check(again, lost, '0.9.0')).status).toBe(503);
-    },
-  );
+    // The copies on disk and in Redis are gone as well.
+    const again = await node.restart({ DATABASE_URL: 'postgres://postgres@127.0.0.1:1/none' });
+    endings.push(() => again.stop());
+    await untilOffered(again, kept, '1.0.0');
+    expect((await check(again, lost, '0.9.0')).status).toBe(503);
+  });
 });
 
 describeOnRealStores('a database that is not there for a moment', () => {
@@ -211,25 +199,22 @@ describeOnRealStores('a database that is not there for a moment', () => {
 });
 
 describe('an embedded database that was emptied', () => {
-  it(
-    'is not made anew: the start says what to do',
-    async () => {
-      const node = await startNode();
-      endings.push(() => node.dispose());
-      const tenant = await createTenant(node);
-      await publish(node, tenant, '1.0.0');
-      await untilOffered(node, tenant, '1.0.0');
-      await node.stop();
-      rmSync(join(node.dataDir, 'ledger'), { recursive: true });
-      await expect(node.restart()).rejects.toThrow(/DATA_DIR: .* there is no database in .*ledger/);
-      for (const name of ['ledger.used', 'snapshots']) {
-        rmSync(join(node.dataDir, name), { recursive: true });
-      }
-      const anew = await node.restart();
-      endings.push(() => anew.stop());
-      expect((await check(anew, tenant, '0.9.0')).status).toBe(404);
-    },
-  );
+  it('is not made anew: the start says what to do', async () => {
+    const node = await startNode();
+    endings.push(() => node.dispose());
+    const tenant = await createTenant(node);
+    await publish(node, tenant, '1.0.0');
+    await untilOffered(node, tenant, '1.0.0');
+    await node.stop();
+    rmSync(join(node.dataDir, 'ledger'), { recursive: true });
+    await expect(node.restart()).rejects.toThrow(/DATA_DIR: .* there is no database in .*ledger/);
+    for (const name of ['ledger.used', 'snapshots']) {
+      rmSync(join(node.dataDir, name), { recursive: true });
+    }
+    const anew = await node.restart();
+    endings.push(() => anew.stop());
+    expect((await check(anew, tenant, '0.9.0')).status).toBe(404);
+  });
 });
 
 async function stores() {
@@ -253,10 +238,7 @@ async function offered(node: ServingNode, tenant: Tenant): Promise<unknown> {
 }
 
 async function untilOffered(node: ServingNode, tenant: Tenant, version: string): Promise<void> {
-  await eventually(
-    `${version} is offered`,
-    async () => (await offered(node, tenant)) === version,
-  );
+  await eventually(`${version} is offered`, async () => (await offered(node, tenant)) === version);
 }
 
 /** Waits for a status of a channel; until then no answer may be 404, unless that is awaited. */

@@ -35,105 +35,99 @@ afterEach(async () => {
 });
 
 describeOnRealStores('a fail-over to a standby that lacked the last commits', () => {
-  it(
-    'leaves every node at the record, with the offers that only nodes remember',
-    async () => {
-      const { primary, redis, proxy, start } = await startPair();
-      const [n1, n2] = await Promise.all([start(), start()]);
-      const tenant = await createTenant(n1);
-      await publish(n1, tenant, '1.0.0');
-      await publish(n1, tenant, '1.1.0', { rollout: 50 });
-      const standby = await lagging(primary);
-      // The standby has none of this: the offers, three commits, and the release that is served by then.
-      const lucky = await deviceOffered(n1, tenant, '1.1.0');
-      await publish(n1, tenant, '1.2.0');
-      await publish(n1, tenant, '1.3.0');
-      await control(n1, tenant, '1.2.0', { status: 'paused' });
-      for (const node of [n1, n2]) {
-        await eventually('1.3.0 is offered', async () => (await offered(node, tenant)) === '1.3.0');
-      }
-      const sinceMove = await failOver(primary, standby, proxy);
+  it('leaves every node at the record, with the offers that only nodes remember', async () => {
+    const { primary, redis, proxy, start } = await startPair();
+    const [n1, n2] = await Promise.all([start(), start()]);
+    const tenant = await createTenant(n1);
+    await publish(n1, tenant, '1.0.0');
+    await publish(n1, tenant, '1.1.0', { rollout: 50 });
+    const standby = await lagging(primary);
+    // The standby has none of this: the offers, three commits, and the release that is served by then.
+    const lucky = await deviceOffered(n1, tenant, '1.1.0');
+    await publish(n1, tenant, '1.2.0');
+    await publish(n1, tenant, '1.3.0');
+    await control(n1, tenant, '1.2.0', { status: 'paused' });
+    for (const node of [n1, n2]) {
+      await eventually('1.3.0 is offered', async () => (await offered(node, tenant)) === '1.3.0');
+    }
+    const sinceMove = await failOver(primary, standby, proxy);
 
-      // What is changed right after the fail-over is served at once, by the node that answered.
-      const paused = await untilAnswered(() => control(n1, tenant, '1.0.0', { status: 'paused' }));
-      const acceptedMs = sinceMove();
-      expect(paused.status).toBe(200);
-      expect(await offered(n1, tenant, lucky)).toBe('1.1.0');
-      await untilAllOffer([n1, n2], tenant, lucky, '1.1.0');
-      const rightMs = sinceMove();
-      console.info(`fail-over: first change after ${acceptedMs} ms, all right after ${rightMs} ms`);
+    // What is changed right after the fail-over is served at once, by the node that answered.
+    const paused = await untilAnswered(() => control(n1, tenant, '1.0.0', { status: 'paused' }));
+    const acceptedMs = sinceMove();
+    expect(paused.status).toBe(200);
+    expect(await offered(n1, tenant, lucky)).toBe('1.1.0');
+    await untilAllOffer([n1, n2], tenant, lucky, '1.1.0');
+    const rightMs = sinceMove();
+    console.info(`fail-over: first change after ${acceptedMs} ms, all right after ${rightMs} ms`);
 
-      // The release was offered, which only nodes and Redis knew.
-      expect((await control(n2, tenant, '1.1.0', { rollout: 10 })).status).toBe(422);
-      expect((await control(n2, tenant, '1.3.0', { status: 'paused' })).status).toBe(404);
-      expect((await publish(n2, tenant, '1.4.0')).status).toBe(201);
-      await untilAllOffer([n1, n2], tenant, lucky, '1.4.0');
-      const raised = [n1, n2].flatMap((node) => linesOf(node, 'the ledger went back or moved'));
-      expect(raised).toHaveLength(1);
-      expect(raised[0]).toMatchObject({ level: 'error', epoch: 1 });
-      expect(await figureOf([n1, n2], 'offer-restored')).toBeGreaterThan(0);
+    // The release was offered, which only nodes and Redis knew.
+    expect((await control(n2, tenant, '1.1.0', { rollout: 10 })).status).toBe(422);
+    expect((await control(n2, tenant, '1.3.0', { status: 'paused' })).status).toBe(404);
+    expect((await publish(n2, tenant, '1.4.0')).status).toBe(201);
+    await untilAllOffer([n1, n2], tenant, lucky, '1.4.0');
+    const raised = [n1, n2].flatMap((node) => linesOf(node, 'the ledger went back or moved'));
+    expect(raised).toHaveLength(1);
+    expect(raised[0]).toMatchObject({ level: 'error', epoch: 1 });
+    expect(await figureOf([n1, n2], 'offer-restored')).toBeGreaterThan(0);
 
-      // Neither Redis nor the disk brings the old time line back.
-      await n2.stop();
-      const again = await n2.restart();
-      endings.push(() => again.stop());
-      expect(await offered(again, tenant, lucky)).toBe('1.4.0');
-      await again.stop();
-      const alone = await again.restart({ DATABASE_URL: 'postgres://postgres@127.0.0.1:1/none' });
-      endings.push(() => alone.stop());
-      expect(await offered(alone, tenant, lucky)).toBe('1.4.0');
-      await redis.stop();
-    },
-  );
+    // Neither Redis nor the disk brings the old time line back.
+    await n2.stop();
+    const again = await n2.restart();
+    endings.push(() => again.stop());
+    expect(await offered(again, tenant, lucky)).toBe('1.4.0');
+    await again.stop();
+    const alone = await again.restart({ DATABASE_URL: 'postgres://postgres@127.0.0.1:1/none' });
+    endings.push(() => alone.stop());
+    expect(await offered(alone, tenant, lucky)).toBe('1.4.0');
+    await redis.stop();
+  });
 });
 
 describeOnRealStores('a fail-over together with another fault', () => {
-  it(
-    'leaves every node at the record: without Redis, and with a clock that is an hour ahead',
-    async () => {
-      const { primary, redis, proxy, start } = await startPair();
-      const clock = nodeClock(0);
-      const [n1, n2] = await Promise.all([start(), start(clock.settings)]);
-      const tenant = await createTenant(n1);
-      /** Each time another device asks: one has a limit, and a wait of seconds asks many times. */
-      let number = 0;
-      const untilServed = (version: string) =>
-        untilAllOffer([n1, n2], tenant, `waiting-${++number}`, version);
-      await publish(n1, tenant, '1.0.0');
-      await untilServed('1.0.0');
+  it('leaves every node at the record: without Redis, and with a clock that is an hour ahead', async () => {
+    const { primary, redis, proxy, start } = await startPair();
+    const clock = nodeClock(0);
+    const [n1, n2] = await Promise.all([start(), start(clock.settings)]);
+    const tenant = await createTenant(n1);
+    /** Each time another device asks: one has a limit, and a wait of seconds asks many times. */
+    let number = 0;
+    const untilServed = (version: string) =>
+      untilAllOffer([n1, n2], tenant, `waiting-${++number}`, version);
+    await publish(n1, tenant, '1.0.0');
+    await untilServed('1.0.0');
 
-      const standby = await lagging(primary);
-      await publish(n1, tenant, '1.1.0');
-      await untilServed('1.1.0');
-      await redis.kill();
-      const withoutRedis = await failOver(primary, standby, proxy);
-      await untilServed('1.0.0');
-      const rightMs = withoutRedis();
-      const published = await untilAnswered(() => publish(n2, tenant, '1.2.0'));
-      expect(published.status).toBe(201);
-      expect(await offered(n2, tenant)).toBe('1.2.0');
-      await untilServed('1.2.0');
-      await redis.restart();
+    const standby = await lagging(primary);
+    await publish(n1, tenant, '1.1.0');
+    await untilServed('1.1.0');
+    await redis.kill();
+    const withoutRedis = await failOver(primary, standby, proxy);
+    await untilServed('1.0.0');
+    const rightMs = withoutRedis();
+    const published = await untilAnswered(() => publish(n2, tenant, '1.2.0'));
+    expect(published.status).toBe(201);
+    expect(await offered(n2, tenant)).toBe('1.2.0');
+    await untilServed('1.2.0');
+    await redis.restart();
 
-      clock.set(3_600_000);
-      const next = await lagging(standby);
-      await publish(n2, tenant, '1.3.0');
-      await untilServed('1.3.0');
-      await reportVersion(n2, tenant, '1.3.0');
-      const withWrongClock = await failOver(standby, next, proxy);
-      await untilServed('1.2.0');
-      const rightToo = withWrongClock();
-      // The report of the node that is ahead is lost, or earlier: it makes none void that comes after it.
-      await untilAnswered(() => reportVersion(n1, tenant, '1.2.0'));
-      const devices = await devicesOf(n1, tenant);
-      const device = devices.find(({ deviceId }) => deviceId === 'reported');
-      expect(device).toMatchObject({ version: '1.2.0' });
-      expect(Date.parse(String(device?.lastSeen))).toBeLessThan(Date.now() + 1000);
-      console.info(
-        `fail-over without Redis: all right after ${rightMs} ms; with a wrong clock: ${rightToo} ms`,
-      );
-    },
-  );
+    clock.set(3_600_000);
+    const next = await lagging(standby);
+    await publish(n2, tenant, '1.3.0');
+    await untilServed('1.3.0');
+    await reportVersion(n2, tenant, '1.3.0');
+    const withWrongClock = await failOver(standby, next, proxy);
+    await untilServed('1.2.0');
+    const rightToo = withWrongClock();
+    // The report of the node that is ahead is lost, or earlier: it makes none void that comes after it.
+    await untilAnswered(() => reportVersion(n1, tenant, '1.2.0'));
+    const devices = await devicesOf(n1, tenant);
+    const device = devices.find(({ deviceId }) => deviceId === 'reported');
+    expect(device).toMatchObject({ version: '1.2.0' });
+    expect(Date.parse(String(device?.lastSeen))).toBeLessThan(Date.now() + 1000);
+    console.info(
+      `fail-over without Redis: all right after ${rightMs} ms; with a wrong clock: ${rightToo} ms`,
+    );
+  });
 });
 
 /** Starts a standby that has all commits so far, and none that follow. */

@@ -90,86 +90,72 @@ describeOnBackends('a plan whose node is killed', (backend) => {
     node = await node.restart();
   }
 
-  it(
-    'begins each step once, whenever its node is killed (§27.2)',
-    async () => {
-      const tenant = await createTenant(node);
-      await put(node, tenant);
-      for (const step of [0, 1]) {
-        await untilPlan(node, tenant, `step ${step} began`, (plan) => (plan.step ?? -1) >= step);
-        await restart();
-      }
-      await expectAllSteps(node, tenant);
-    },
-  );
+  it('begins each step once, whenever its node is killed (§27.2)', async () => {
+    const tenant = await createTenant(node);
+    await put(node, tenant);
+    for (const step of [0, 1]) {
+      await untilPlan(node, tenant, `step ${step} began`, (plan) => (plan.step ?? -1) >= step);
+      await restart();
+    }
+    await expectAllSteps(node, tenant);
+  });
 
-  it(
-    'is scheduled or held after the kill as it was before (§27.3)',
-    async () => {
-      const tenant = await createTenant(node);
-      const startAt = new Date(Date.now() + 3_600_000).toISOString();
-      await put(node, tenant, { startAt });
-      await restart();
-      expect(await planOf(node, tenant)).toMatchObject({ status: 'scheduled', nextAt: startAt });
-      await steer(node, tenant, 'hold');
-      await restart();
-      await untilDriven(node);
-      expect(await planOf(node, tenant)).toMatchObject({ status: 'held', step: null });
-      await steer(node, tenant, 'resume');
-      await steer(node, tenant, 'advance');
-      await expectAllSteps(node, tenant);
-      await restart();
-      await expectAllSteps(node, tenant);
-    },
-  );
+  it('is scheduled or held after the kill as it was before (§27.3)', async () => {
+    const tenant = await createTenant(node);
+    const startAt = new Date(Date.now() + 3_600_000).toISOString();
+    await put(node, tenant, { startAt });
+    await restart();
+    expect(await planOf(node, tenant)).toMatchObject({ status: 'scheduled', nextAt: startAt });
+    await steer(node, tenant, 'hold');
+    await restart();
+    await untilDriven(node);
+    expect(await planOf(node, tenant)).toMatchObject({ status: 'held', step: null });
+    await steer(node, tenant, 'resume');
+    await steer(node, tenant, 'advance');
+    await expectAllSteps(node, tenant);
+    await restart();
+    await expectAllSteps(node, tenant);
+  });
 
-  it(
-    'stays held by its guard after the kill, with what it said, and is held once (§27.5)',
-    async () => {
-      const tenant = await createTenant(node);
-      const devices = Array.from({ length: 5 }, (_, index) => `device-${index}`);
-      const each = async (version: string) => {
-        for (const device of devices) await check(node, tenant, version, { device });
-      };
-      await each('0.9.0');
-      await publish(node, tenant, '0.9.0');
-      const steps = [90, 100].map((rollout) => ({ rollout, holdMinutes: 60 }));
-      await put(node, tenant, { guards: TRIPPING, steps });
-      await untilPlan(node, tenant, 'the step began', ({ step }) => step === 0);
-      for (const version of ['0.9.0', '1.0.0', '0.9.0']) {
-        await each(version);
-        // Of two check-ins in the same moment the record keeps one.
-        await sleep(1500);
-      }
-      // Guards are checked before each step, and twice a minute: they may have tripped by now.
-      const advance = { app: tenant.app, ...NAME, action: 'advance' };
-      await manage(node, tenant, 'PATCH', 'releases/plan', advance);
-      await untilPlan(node, tenant, 'the guard tripped', ({ status }) => status === 'held');
-      const tripped = await planOf(node, tenant);
-      expect(tripped.reason).toMatch(/^reverted: [1-5] of [1-5] devices/);
-      await restart();
-      await untilDriven(node);
-      expect(await planOf(node, tenant)).toEqual(tripped);
-      const { body } = await admin(node, 'GET', `audit?org=${tenant.org}&limit=1000`);
-      const entries = body?.entries as { actor: string; action: string }[];
-      const own = entries.filter(({ actor }) => actor === `plan:${tripped.id}`);
-      expect(own.filter(({ action }) => action === 'plan.hold')).toHaveLength(1);
-    },
-  );
+  it('stays held by its guard after the kill, with what it said, and is held once (§27.5)', async () => {
+    const tenant = await createTenant(node);
+    const devices = Array.from({ length: 5 }, (_, index) => `device-${index}`);
+    const each = async (version: string) => {
+      for (const device of devices) await check(node, tenant, version, { device });
+    };
+    await each('0.9.0');
+    await publish(node, tenant, '0.9.0');
+    const steps = [90, 100].map((rollout) => ({ rollout, holdMinutes: 60 }));
+    await put(node, tenant, { guards: TRIPPING, steps });
+    await untilPlan(node, tenant, 'the step began', ({ step }) => step === 0);
+    for (const version of ['0.9.0', '1.0.0', '0.9.0']) {
+      await each(version);
+      // Of two check-ins in the same moment the record keeps one.
+      await sleep(1500);
+    }
+    // Guards are checked before each step, and twice a minute: they may have tripped by now.
+    const advance = { app: tenant.app, ...NAME, action: 'advance' };
+    await manage(node, tenant, 'PATCH', 'releases/plan', advance);
+    await untilPlan(node, tenant, 'the guard tripped', ({ status }) => status === 'held');
+    const tripped = await planOf(node, tenant);
+    expect(tripped.reason).toMatch(/^reverted: [1-5] of [1-5] devices/);
+    await restart();
+    await untilDriven(node);
+    expect(await planOf(node, tenant)).toEqual(tripped);
+    const { body } = await admin(node, 'GET', `audit?org=${tenant.org}&limit=1000`);
+    const entries = body?.entries as { actor: string; action: string }[];
+    const own = entries.filter(({ actor }) => actor === `plan:${tripped.id}`);
+    expect(own.filter(({ action }) => action === 'plan.hold')).toHaveLength(1);
+  });
 });
 
 describeOnRealStores('a plan while a store is away', () => {
   let cluster: Cluster;
   afterEach(() => cluster?.dispose());
 
-  it(
-    'begins each step once after PostgreSQL was away, on two nodes (§27.2)',
-    () => goOnAfter('postgres'),
-  );
-  it.skipIf(!IS_FULL)(
-    `and after Redis was away${FULL_ONLY}`,
-    () => goOnAfter('redis'),
-  );
+  it('begins each step once after PostgreSQL was away, on two nodes (§27.2)', () =>
+    goOnAfter('postgres'));
+  it.skipIf(!IS_FULL)(`and after Redis was away${FULL_ONLY}`, () => goOnAfter('redis'));
 
   async function goOnAfter(store: 'postgres' | 'redis'): Promise<void> {
     cluster = await startCluster();

@@ -86,47 +86,44 @@ describeOnRealStores('when a store is away', () => {
     expectUnavailable(answer);
   }
 
-  it(
-    'a store that is lost and comes back is told once each: in the log, in the figures and by /readyz',
-    async () => {
-      const storeUp = async () => (await metricsOf(node)).match(/^sluice_store_up.*$/gm);
-      expect(await storeUp()).toEqual([
-        'sluice_store_up{store="ledger"} 1',
-        'sluice_store_up{store="engine"} 1',
+  it('a store that is lost and comes back is told once each: in the log, in the figures and by /readyz', async () => {
+    const storeUp = async () => (await metricsOf(node)).match(/^sluice_store_up.*$/gm);
+    expect(await storeUp()).toEqual([
+      'sluice_store_up{store="ledger"} 1',
+      'sluice_store_up{store="engine"} 1',
+    ]);
+    const degraded = async () => (await send(node, 'GET', '/readyz')).body?.degraded;
+    for (const [store, server] of [
+      ['ledger', cluster.postgres],
+      ['engine', cluster.redis],
+    ] as const) {
+      await server.kill();
+      await eventually('/readyz tells', async () => (await degraded()) !== undefined);
+      expect(await degraded()).toMatchObject([{ store, since: expect.any(String) }]);
+      await eventually('the figures tell', async () => {
+        return (await storeUp())?.includes(`sluice_store_up{store="${store}"} 0`) ?? false;
+      });
+      await server.restart();
+      await eventually(
+        '/readyz is as before',
+        async () => (await degraded()) === undefined,
+        15_000,
+      );
+      const lines = () =>
+        linesOf(node).filter((line) => line.store === store && line.part === undefined);
+      // The log of a process reaches the tests a moment after its answers.
+      await eventually('the log tells', () => lines().length >= 2);
+      const told = lines();
+      expect(told.map(({ level, msg }) => `${level} ${msg}`)).toEqual([
+        'warn store lost',
+        'warn store back',
       ]);
-      const degraded = async () => (await send(node, 'GET', '/readyz')).body?.degraded;
-      for (const [store, server] of [
-        ['ledger', cluster.postgres],
-        ['engine', cluster.redis],
-      ] as const) {
-        await server.kill();
-        await eventually('/readyz tells', async () => (await degraded()) !== undefined);
-        expect(await degraded()).toMatchObject([{ store, since: expect.any(String) }]);
-        await eventually('the figures tell', async () => {
-          return (await storeUp())?.includes(`sluice_store_up{store="${store}"} 0`) ?? false;
-        });
-        await server.restart();
-        await eventually(
-          '/readyz is as before',
-          async () => (await degraded()) === undefined,
-          15_000,
-        );
-        const lines = () =>
-          linesOf(node).filter((line) => line.store === store && line.part === undefined);
-        // The log of a process reaches the tests a moment after its answers.
-        await eventually('the log tells', () => lines().length >= 2);
-        const told = lines();
-        expect(told.map(({ level, msg }) => `${level} ${msg}`)).toEqual([
-          'warn store lost',
-          'warn store back',
-        ]);
-        expect(told[1]).toMatchObject({
-          afterMs: expect.any(Number),
-          failedCalls: expect.any(Number),
-        });
-      }
-    },
-  );
+      expect(told[1]).toMatchObject({
+        afterMs: expect.any(Number),
+        failedCalls: expect.any(Number),
+      });
+    }
+  });
 
   it.each(['kill', 'pause'] as const)(
     'PostgreSQL gone (%s): it serves what it knows, and tells no 404 or 204 for the rest',
@@ -163,29 +160,26 @@ describeOnRealStores('when a store is away', () => {
     await expectSoonUnknowable(() => send(node, 'GET', '/e/never-heard-of/stable/latest.yml'));
   });
 
-  it(
-    'PostgreSQL gone: a new node, and one with a damaged disk, serve what Redis knows',
-    async () => {
-      const doomed = await cluster.addNode();
-      await eventually('it offers', async () => {
-        return (await check(doomed, tenant, '0.9.0')).body?.version === '1.0.0';
-      });
-      await eventually('the offer is on disk', () => hasOfferOnDisk(doomed.dataDir));
-      await doomed.kill();
-      await lose('postgres', 'kill');
-      for (const path of indexesOnDisk(doomed.dataDir)) truncateSync(path, 40);
-      const [restarted, late] = await Promise.all([doomed.restart(), cluster.addNode()]);
-      for (const each of [restarted, late]) {
-        expect((await check(each, tenant, '0.9.0')).body?.version).toBe('1.0.0');
-        expectUnavailable(await check(each, { app: 'never-heard-of' }, '1.0.0'));
-      }
-      const damaged = linesOf(restarted).filter(({ msg }) =>
-        String(msg).endsWith('could not be read'),
-      );
-      expect(damaged.length).toBeGreaterThan(0);
-      await Promise.all([restarted.dispose(), late.dispose()]);
-    },
-  );
+  it('PostgreSQL gone: a new node, and one with a damaged disk, serve what Redis knows', async () => {
+    const doomed = await cluster.addNode();
+    await eventually('it offers', async () => {
+      return (await check(doomed, tenant, '0.9.0')).body?.version === '1.0.0';
+    });
+    await eventually('the offer is on disk', () => hasOfferOnDisk(doomed.dataDir));
+    await doomed.kill();
+    await lose('postgres', 'kill');
+    for (const path of indexesOnDisk(doomed.dataDir)) truncateSync(path, 40);
+    const [restarted, late] = await Promise.all([doomed.restart(), cluster.addNode()]);
+    for (const each of [restarted, late]) {
+      expect((await check(each, tenant, '0.9.0')).body?.version).toBe('1.0.0');
+      expectUnavailable(await check(each, { app: 'never-heard-of' }, '1.0.0'));
+    }
+    const damaged = linesOf(restarted).filter(({ msg }) =>
+      String(msg).endsWith('could not be read'),
+    );
+    expect(damaged.length).toBeGreaterThan(0);
+    await Promise.all([restarted.dispose(), late.dispose()]);
+  });
 
   it.each(['kill', 'pause'] as const)(
     'Redis gone (%s): checks, publishing and steering go on, and the rate limit still counts',
@@ -224,46 +218,40 @@ describeOnRealStores('when a store is away', () => {
     },
   );
 
-  it(
-    'Redis gone and the node restarted: it serves and publishes by PostgreSQL',
-    async () => {
-      const doomed = await cluster.addNode();
-      await lose('redis', 'kill');
-      await doomed.kill();
-      const restarted = await doomed.restart();
-      expect((await check(restarted, tenant, '0.9.0')).body?.version).toBe('1.0.0');
-      expect((await publish(restarted, tenant, '1.1.0')).status).toBe(201);
-      expect((await check(restarted, tenant, '0.9.0')).body?.version).toBe('1.1.0');
-      await restarted.dispose();
-    },
-  );
+  it('Redis gone and the node restarted: it serves and publishes by PostgreSQL', async () => {
+    const doomed = await cluster.addNode();
+    await lose('redis', 'kill');
+    await doomed.kill();
+    const restarted = await doomed.restart();
+    expect((await check(restarted, tenant, '0.9.0')).body?.version).toBe('1.0.0');
+    expect((await publish(restarted, tenant, '1.1.0')).status).toBe(201);
+    expect((await check(restarted, tenant, '0.9.0')).body?.version).toBe('1.1.0');
+    await restarted.dispose();
+  });
 
-  it(
-    'both gone and the node restarted: it serves the last known state from its disk',
-    async () => {
-      const doomed = await cluster.addNode();
-      await eventually('it offers', async () => {
-        return (await check(doomed, tenant, '0.9.0')).body?.version === '1.0.0';
+  it('both gone and the node restarted: it serves the last known state from its disk', async () => {
+    const doomed = await cluster.addNode();
+    await eventually('it offers', async () => {
+      return (await check(doomed, tenant, '0.9.0')).body?.version === '1.0.0';
+    });
+    await eventually('the offer is on disk', () => hasOfferOnDisk(doomed.dataDir));
+    await lose('postgres', 'kill');
+    await lose('redis', 'kill');
+    await doomed.kill();
+    const restarted = await doomed.restart();
+    try {
+      expect((await check(restarted, tenant, '0.9.0')).body?.version).toBe('1.0.0');
+      expect((await send(restarted, 'GET', '/readyz')).status).toBe(200);
+      expectUnavailable(await check(restarted, { app: 'never-heard-of' }, '1.0.0'));
+      await cluster.postgres.restart();
+      await eventually('the ledger is asked again', async () => {
+        return (await publish(restarted, tenant, '1.1.0')).status === 201;
       });
-      await eventually('the offer is on disk', () => hasOfferOnDisk(doomed.dataDir));
-      await lose('postgres', 'kill');
-      await lose('redis', 'kill');
-      await doomed.kill();
-      const restarted = await doomed.restart();
-      try {
-        expect((await check(restarted, tenant, '0.9.0')).body?.version).toBe('1.0.0');
-        expect((await send(restarted, 'GET', '/readyz')).status).toBe(200);
-        expectUnavailable(await check(restarted, { app: 'never-heard-of' }, '1.0.0'));
-        await cluster.postgres.restart();
-        await eventually('the ledger is asked again', async () => {
-          return (await publish(restarted, tenant, '1.1.0')).status === 201;
-        });
-        expect((await check(restarted, tenant, '0.9.0')).body?.version).toBe('1.1.0');
-      } finally {
-        await restarted.dispose();
-      }
-    },
-  );
+      expect((await check(restarted, tenant, '0.9.0')).body?.version).toBe('1.1.0');
+    } finally {
+      await restarted.dispose();
+    }
+  });
 });
 
 /** Whether an index on disk has a release that was offered, which is marked with an asterisk. */

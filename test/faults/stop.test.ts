@@ -94,186 +94,165 @@ function serviceOf(backend: Backend) {
 describeOnBackends('stop', (backend) => {
   const service = serviceOf(backend);
 
-  it(
-    'with nothing in flight it ends with 0, though idle connections are open (Health)',
-    async () => {
-      const idle = new Agent({ keepAlive: true });
-      expect((await ask(service.run().url, '/readyz', { agent: idle })).status).toBe(200);
-      service.run().signal('SIGINT');
-      await service.expectGoodEnd();
-      idle.destroy();
-    },
-  );
+  it('with nothing in flight it ends with 0, though idle connections are open (Health)', async () => {
+    const idle = new Agent({ keepAlive: true });
+    expect((await ask(service.run().url, '/readyz', { agent: idle })).status).toBe(200);
+    service.run().signal('SIGINT');
+    await service.expectGoodEnd();
+    idle.destroy();
+  });
 
-  it(
-    'a publish whose body is still being sent is finished, and is there afterwards (Health)',
-    async () => {
-      const version = '2.0.0';
-      const begun = await beginPublish(service.run().url, service.tenant(), version);
-      for (const each of ['SIGTERM', 'SIGTERM', 'SIGINT'] as const) {
-        service.run().signal(each);
-        await service.isStopping();
-      }
-      expect((await begun.finish()).status).toBe(201);
-      await service.expectGoodEnd();
-      expect(
-        service
-          .run()
-          .stdout()
-          .match(/"stopping"/g),
-      ).toHaveLength(1);
-      await service.start();
-      expect(await service.versions()).toContain(version);
-      expect((await check(service.run(), service.tenant(), '1.0.0')).body?.version).toBe(version);
-    },
-  );
+  it('a publish whose body is still being sent is finished, and is there afterwards (Health)', async () => {
+    const version = '2.0.0';
+    const begun = await beginPublish(service.run().url, service.tenant(), version);
+    for (const each of ['SIGTERM', 'SIGTERM', 'SIGINT'] as const) {
+      service.run().signal(each);
+      await service.isStopping();
+    }
+    expect((await begun.finish()).status).toBe(201);
+    await service.expectGoodEnd();
+    expect(
+      service
+        .run()
+        .stdout()
+        .match(/"stopping"/g),
+    ).toHaveLength(1);
+    await service.start();
+    expect(await service.versions()).toContain(version);
+    expect((await check(service.run(), service.tenant(), '1.0.0')).body?.version).toBe(version);
+  });
 });
 
 describeOnBackends('drain', (backend) => {
   const service = serviceOf(backend);
 
-  it(
-    'while it drains /readyz is 503 on a connection that is open, and new connections are refused (Health)',
-    async () => {
-      const open = new Agent({ keepAlive: true, maxSockets: 1 });
-      expect((await ask(service.run().url, '/readyz', { agent: open })).status).toBe(200);
-      const begun = await beginPublish(service.run().url, service.tenant(), '2.2.0');
-      service.run().signal('SIGTERM');
-      await service.isStopping();
-      const ready = await ask(service.run().url, '/readyz', { agent: open });
-      expect([ready.status, JSON.parse(ready.text)]).toEqual([503, { error: 'draining' }]);
-      // The answer is the last one on this connection, which is about to end: the client is told to leave it.
-      expect(ready.headers.connection).toBe('close');
-      await expect(ask(service.run().url, '/readyz')).rejects.toThrow(/ECONNREFUSED/);
-      expect((await begun.finish()).status).toBe(201);
-      await service.expectGoodEnd();
-      open.destroy();
-    },
-  );
+  it('while it drains /readyz is 503 on a connection that is open, and new connections are refused (Health)', async () => {
+    const open = new Agent({ keepAlive: true, maxSockets: 1 });
+    expect((await ask(service.run().url, '/readyz', { agent: open })).status).toBe(200);
+    const begun = await beginPublish(service.run().url, service.tenant(), '2.2.0');
+    service.run().signal('SIGTERM');
+    await service.isStopping();
+    const ready = await ask(service.run().url, '/readyz', { agent: open });
+    expect([ready.status, JSON.parse(ready.text)]).toEqual([503, { error: 'draining' }]);
+    // The answer is the last one on this connection, which is about to end: the client is told to leave it.
+    expect(ready.headers.connection).toBe('close');
+    await expect(ask(service.run().url, '/readyz')).rejects.toThrow(/ECONNREFUSED/);
+    expect((await begun.finish()).status).toBe(201);
+    await service.expectGoodEnd();
+    open.destroy();
+  });
 
-  it(
-    'a client that never finishes its request does not keep it from ending in time (Health)',
-    async () => {
-      const begun = await beginPublish(service.run().url, service.tenant(), '9.0.0');
-      service.run().signal('SIGTERM');
-      await service.expectGoodEnd();
-      await expect(begun.finish()).rejects.toThrow();
-      await service.start();
-      expect(await service.versions()).not.toContain('9.0.0');
-    },
-  );
+  it('a client that never finishes its request does not keep it from ending in time (Health)', async () => {
+    const begun = await beginPublish(service.run().url, service.tenant(), '9.0.0');
+    service.run().signal('SIGTERM');
+    await service.expectGoodEnd();
+    await expect(begun.finish()).rejects.toThrow();
+    await service.start();
+    expect(await service.versions()).not.toContain('9.0.0');
+  });
 
-  it(
-    'with DRAIN_SECONDS it is not ready but goes on answering, and a balancer loses no request (Health)',
-    async () => {
-      await service.startWith({ DRAIN_SECONDS: '3' });
-      const outcomes = new Map<string, number>();
-      let [isSent, isLast] = [true, false];
-      const agent = new Agent({ keepAlive: true, maxSockets: CLIENT_COUNT });
-      const askOn = async (): Promise<void> => {
-        while (isSent) {
-          const path = `/u/${service.tenant().app}/stable/linux/x86_64/0.9.0`;
-          const headers = { 'x-service-device': randomUUID() };
-          const outcome = await ask(service.run().url, path, { agent, headers }).then(
-            (reply) => {
-              isLast ||= reply.headers.connection === 'close';
-              return String(reply.status);
-            },
+  it('with DRAIN_SECONDS it is not ready but goes on answering, and a balancer loses no request (Health)', async () => {
+    await service.startWith({ DRAIN_SECONDS: '3' });
+    const outcomes = new Map<string, number>();
+    let [isSent, isLast] = [true, false];
+    const agent = new Agent({ keepAlive: true, maxSockets: CLIENT_COUNT });
+    const askOn = async (): Promise<void> => {
+      while (isSent) {
+        const path = `/u/${service.tenant().app}/stable/linux/x86_64/0.9.0`;
+        const headers = { 'x-service-device': randomUUID() };
+        const outcome = await ask(service.run().url, path, { agent, headers }).then(
+          (reply) => {
+            isLast ||= reply.headers.connection === 'close';
+            return String(reply.status);
+          },
+          (error: NodeJS.ErrnoException) => error.code ?? error.message,
+        );
+        outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+      }
+    };
+    const clients = Array.from({ length: CLIENT_COUNT }, askOn);
+    await eventually('clients are served', () => (outcomes.get('200') ?? 0) > 200);
+    expect(isLast).toBe(false);
+    service.run().signal('SIGTERM');
+    // A balancer asks over a new connection each time, and sends clients elsewhere after a while.
+    const isReady = async () => (await ask(service.run().url, '/readyz')).status === 200;
+    await eventually('the balancer sees it', async () => !(await isReady()));
+    const served = outcomes.get('200') ?? 0;
+    await eventually('clients are served', () => (outcomes.get('200') ?? 0) > served + 200);
+    const { status, text } = await ask(service.run().url, '/readyz');
+    expect([status, JSON.parse(text)]).toEqual([503, { error: 'draining' }]);
+    // One that wants to keep its connection: whoever asks to close it is not told to.
+    const keeping = new Agent({ keepAlive: true });
+    const fresh = await ask(service.run().url, '/healthz', { agent: keeping });
+    keeping.destroy();
+    expect([fresh.status, fresh.headers.connection, fresh.headers['keep-alive']]).toEqual([
+      ...[200, 'close', undefined],
+    ]);
+    isSent = false;
+    await Promise.all(clients);
+    expect([isLast, [...outcomes.keys()]]).toEqual([true, ['200']]);
+    await service.expectGoodEnd();
+    expect(service.run().msSinceSignal()).toBeGreaterThan(2900);
+    agent.destroy();
+  });
+
+  it('a second signal ends the wait of DRAIN_SECONDS, but not one that comes with the first (Health)', async () => {
+    await service.startWith({ DRAIN_SECONDS: '3600' });
+    service.run().signal('SIGTERM');
+    service.run().signal('SIGTERM');
+    await eventually('it drains', () => service.run().stdout().includes('"draining"'));
+    await sleep(1500);
+    expect(service.run().stdout()).not.toContain('"stopping"');
+    expect((await ask(service.run().url, '/healthz')).status).toBe(200);
+    service.run().signal('SIGINT');
+    await service.expectGoodEnd();
+  });
+
+  it('of clients that ask without a pause none gets a reset instead of an answer (Health)', async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: CLIENT_COUNT });
+    const headers = { authorization: `Bearer ${service.tenant().secret}` };
+    const check = (version: string, method = 'GET') =>
+      ask(service.run().url, `/u/${service.tenant().app}/stable/linux/x86_64/${version}`, {
+        agent,
+        method,
+        headers: { 'x-service-device': randomUUID() },
+      });
+    /** Kinds of requests, sent in turn, so that the end meets every client in every kind of answer. */
+    const kinds = [
+      () => check('0.9.0'),
+      () => check('99.0.0'),
+      () => check('0.9.0', 'HEAD'),
+      () => ask(service.run().url, '/api/v1/apps', { agent, headers }),
+    ];
+    const seen = new Map<string, number>();
+    const askOn = async (): Promise<void> => {
+      for (;;) {
+        for (const once of kinds) {
+          const outcome = await once().then(
+            ({ status }) => String(status),
             (error: NodeJS.ErrnoException) => error.code ?? error.message,
           );
-          outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+          seen.set(outcome, (seen.get(outcome) ?? 0) + 1);
+          if (!/^\d+$/.test(outcome)) return;
         }
-      };
-      const clients = Array.from({ length: CLIENT_COUNT }, askOn);
-      await eventually('clients are served', () => (outcomes.get('200') ?? 0) > 200);
-      expect(isLast).toBe(false);
-      service.run().signal('SIGTERM');
-      // A balancer asks over a new connection each time, and sends clients elsewhere after a while.
-      const isReady = async () => (await ask(service.run().url, '/readyz')).status === 200;
-      await eventually('the balancer sees it', async () => !(await isReady()));
-      const served = outcomes.get('200') ?? 0;
-      await eventually('clients are served', () => (outcomes.get('200') ?? 0) > served + 200);
-      const { status, text } = await ask(service.run().url, '/readyz');
-      expect([status, JSON.parse(text)]).toEqual([503, { error: 'draining' }]);
-      // One that wants to keep its connection: whoever asks to close it is not told to.
-      const keeping = new Agent({ keepAlive: true });
-      const fresh = await ask(service.run().url, '/healthz', { agent: keeping });
-      keeping.destroy();
-      expect([fresh.status, fresh.headers.connection, fresh.headers['keep-alive']]).toEqual([
-        ...[200, 'close', undefined],
-      ]);
-      isSent = false;
-      await Promise.all(clients);
-      expect([isLast, [...outcomes.keys()]]).toEqual([true, ['200']]);
-      await service.expectGoodEnd();
-      expect(service.run().msSinceSignal()).toBeGreaterThan(2900);
-      agent.destroy();
-    },
-  );
-
-  it(
-    'a second signal ends the wait of DRAIN_SECONDS, but not one that comes with the first (Health)',
-    async () => {
-      await service.startWith({ DRAIN_SECONDS: '3600' });
-      service.run().signal('SIGTERM');
-      service.run().signal('SIGTERM');
-      await eventually('it drains', () => service.run().stdout().includes('"draining"'));
-      await sleep(1500);
-      expect(service.run().stdout()).not.toContain('"stopping"');
-      expect((await ask(service.run().url, '/healthz')).status).toBe(200);
-      service.run().signal('SIGINT');
-      await service.expectGoodEnd();
-    },
-  );
-
-  it(
-    'of clients that ask without a pause none gets a reset instead of an answer (Health)',
-    async () => {
-      const agent = new Agent({ keepAlive: true, maxSockets: CLIENT_COUNT });
-      const headers = { authorization: `Bearer ${service.tenant().secret}` };
-      const check = (version: string, method = 'GET') =>
-        ask(service.run().url, `/u/${service.tenant().app}/stable/linux/x86_64/${version}`, {
-          agent,
-          method,
-          headers: { 'x-service-device': randomUUID() },
-        });
-      /** Kinds of requests, sent in turn, so that the end meets every client in every kind of answer. */
-      const kinds = [
-        () => check('0.9.0'),
-        () => check('99.0.0'),
-        () => check('0.9.0', 'HEAD'),
-        () => ask(service.run().url, '/api/v1/apps', { agent, headers }),
-      ];
-      const seen = new Map<string, number>();
-      const askOn = async (): Promise<void> => {
-        for (;;) {
-          for (const once of kinds) {
-            const outcome = await once().then(
-              ({ status }) => String(status),
-              (error: NodeJS.ErrnoException) => error.code ?? error.message,
-            );
-            seen.set(outcome, (seen.get(outcome) ?? 0) + 1);
-            if (!/^\d+$/.test(outcome)) return;
-          }
-        }
-      };
-      const clients = Array.from({ length: CLIENT_COUNT }, askOn);
-      await eventually(
-        'all kinds of answers',
-        () => (seen.get('200') ?? 0) > 200 && (seen.get('204') ?? 0) > 20,
-      );
-      service.run().signal('SIGTERM');
-      await Promise.all(clients);
-      await service.expectGoodEnd();
-      agent.destroy();
-      // A management limit (429) is no fault, and a refused connection is the end that clients should see.
-      const faults = [...seen].filter(
-        ([outcome]) => !['200', '204', '429', 'ECONNREFUSED'].includes(outcome),
-      );
-      expect(faults).toEqual([]);
-      expect(seen.get('ECONNREFUSED')).toBe(CLIENT_COUNT);
-    },
-  );
+      }
+    };
+    const clients = Array.from({ length: CLIENT_COUNT }, askOn);
+    await eventually(
+      'all kinds of answers',
+      () => (seen.get('200') ?? 0) > 200 && (seen.get('204') ?? 0) > 20,
+    );
+    service.run().signal('SIGTERM');
+    await Promise.all(clients);
+    await service.expectGoodEnd();
+    agent.destroy();
+    // A management limit (429) is no fault, and a refused connection is the end that clients should see.
+    const faults = [...seen].filter(
+      ([outcome]) => !['200', '204', '429', 'ECONNREFUSED'].includes(outcome),
+    );
+    expect(faults).toEqual([]);
+    expect(seen.get('ECONNREFUSED')).toBe(CLIENT_COUNT);
+  });
 });
 
 type Run = {
@@ -298,10 +277,7 @@ async function launch(settings: NodeJS.ProcessEnv): Promise<Run> {
   });
   const exitCode = new Promise<number | null>((resolve) => child.once('exit', resolve));
   const port = () => /"port":(\d+),"msg":"listening"/.exec(stdout)?.[1];
-  await eventually(
-    'it listens',
-    () => port() !== undefined || child.exitCode !== null,
-  );
+  await eventually('it listens', () => port() !== undefined || child.exitCode !== null);
   let signalledAt: number | undefined;
   return {
     url: `http://127.0.0.1:${port()}`,

@@ -64,108 +64,93 @@ describeOnRealStores('the admin process', () => {
     return { status, isLast: headers.connection === 'close' };
   }
 
-  it(
-    'and a worker change what every worker serves from their answer on, with Redis and without (§15.1)',
-    async () => {
-      for (const isRedisThere of [true, false]) {
-        if (!isRedisThere) await redis.kill();
-        for (let round = 0; round < 2; round++) {
-          const paused = { app: tenant.app, channel: 'stable', version: '1.1.0', status: 'paused' };
-          expect((await admin(people, 'PATCH', 'releases', paused)).status).toBe(200);
-          expect(await statuses()).toEqual([204]);
-          const resumed = await control(node, tenant, '1.1.0', { status: 'published' });
-          expect(resumed.status).toBe(200);
-          expect(await statuses()).toEqual([200]);
-        }
+  it('and a worker change what every worker serves from their answer on, with Redis and without (§15.1)', async () => {
+    for (const isRedisThere of [true, false]) {
+      if (!isRedisThere) await redis.kill();
+      for (let round = 0; round < 2; round++) {
+        const paused = { app: tenant.app, channel: 'stable', version: '1.1.0', status: 'paused' };
+        expect((await admin(people, 'PATCH', 'releases', paused)).status).toBe(200);
+        expect(await statuses()).toEqual([204]);
+        const resumed = await control(node, tenant, '1.1.0', { status: 'published' });
+        expect(resumed.status).toBe(200);
+        expect(await statuses()).toEqual([200]);
       }
-      await redis.restart();
-    },
-  );
+    }
+    await redis.restart();
+  });
 
-  it(
-    'answers while the background process does not',
-    async () => {
-      const background = node.processIds('background').at(-1) ?? Number.NaN;
-      process.kill(background, 'SIGSTOP');
-      try {
-        for (const path of ['/healthz', '/readyz', '/metrics', '/console']) {
-          const signal = AbortSignal.timeout(3000);
-          expect([path, (await fetch(people.url + path, { signal })).status]).toEqual([path, 200]);
-        }
-      } finally {
-        process.kill(background, 'SIGCONT');
+  it('answers while the background process does not', async () => {
+    const background = node.processIds('background').at(-1) ?? Number.NaN;
+    process.kill(background, 'SIGSTOP');
+    try {
+      for (const path of ['/healthz', '/readyz', '/metrics', '/console']) {
+        const signal = AbortSignal.timeout(3000);
+        expect([path, (await fetch(people.url + path, { signal })).status]).toEqual([path, 200]);
       }
-    },
-  );
+    } finally {
+      process.kill(background, 'SIGCONT');
+    }
+  });
 
-  it(
-    'is started again on its address when it ends, and no check fails meanwhile',
-    async () => {
-      let isOver = false;
-      let answered = 0;
-      const checking = (async () => {
-        for (; !isOver; answered++) expect(await statuses()).toEqual([200]);
-      })();
-      // Its failure is looked at once the process is back.
-      checking.catch(() => undefined);
-      await node.killPart('admin');
-      await eventually('it is ready again', () => node.processIds('admin').length === 2);
-      await eventually(
-        'it answers',
-        async () => (await send(people, 'GET', '/readyz')).status === 200,
+  it('is started again on its address when it ends, and no check fails meanwhile', async () => {
+    let isOver = false;
+    let answered = 0;
+    const checking = (async () => {
+      for (; !isOver; answered++) expect(await statuses()).toEqual([200]);
+    })();
+    // Its failure is looked at once the process is back.
+    checking.catch(() => undefined);
+    await node.killPart('admin');
+    await eventually('it is ready again', () => node.processIds('admin').length === 2);
+    await eventually(
+      'it answers',
+      async () => (await send(people, 'GET', '/readyz')).status === 200,
+    );
+    isOver = true;
+    await checking;
+    expect(answered).toBeGreaterThan(0);
+    const text = await metricsOf(people);
+    // The supervisor, two workers, the admin process and the background process.
+    expect(text).toContain('sluice_processes 5\n');
+    expect(text).toContain('sluice_process_events_total{event="restarted"} 1\n');
+  });
+
+  it('says that the node drains, while every worker answers, one that was started meanwhile too', async () => {
+    node.main.kill('SIGTERM');
+    const state = async (at: { readonly url: string }) => (await send(at, 'GET', '/readyz')).body;
+    await eventually('the node drains', async () => (await state(people))?.error !== undefined);
+    expect(await state(people)).toEqual({ error: 'draining' });
+    const died = node.processIds('worker 1').length;
+    await node.killPart('worker 1');
+    await eventually('it is started again', () => node.processIds('worker 1').length > died);
+    await eventually('it drains as well', async () => {
+      const seen = await Promise.all(Array.from({ length: 16 }, () => askAnew('/readyz')));
+      return seen.every(({ status, isLast }) => status === 503 && isLast);
+    });
+    expect(await statuses()).toEqual([200]);
+    expect((await send(people, 'GET', '/console')).headers.get('connection')).not.toBe('close');
+  });
+
+  it('ends with the others at a second signal, and says that the node stops as long as it answers', async () => {
+    const processes = ['worker 1', 'worker 2', 'admin', 'background'].flatMap((part) =>
+      node.processIds(part),
+    );
+    // Signals of one second count as one, and the test before this one may have taken less.
+    await sleep(ONE_SIGNAL_MS);
+    node.main.kill('SIGTERM');
+    const seen = new Set<number>();
+    for (let isUp = true; isUp; ) {
+      await send(people, 'GET', '/readyz').then(
+        ({ status }) => seen.add(status),
+        () => {
+          isUp = false;
+        },
       );
-      isOver = true;
-      await checking;
-      expect(answered).toBeGreaterThan(0);
-      const text = await metricsOf(people);
-      // The supervisor, two workers, the admin process and the background process.
-      expect(text).toContain('sluice_processes 5\n');
-      expect(text).toContain('sluice_process_events_total{event="restarted"} 1\n');
-    },
-  );
-
-  it(
-    'says that the node drains, while every worker answers, one that was started meanwhile too',
-    async () => {
-      node.main.kill('SIGTERM');
-      const state = async (at: { readonly url: string }) => (await send(at, 'GET', '/readyz')).body;
-      await eventually('the node drains', async () => (await state(people))?.error !== undefined);
-      expect(await state(people)).toEqual({ error: 'draining' });
-      const died = node.processIds('worker 1').length;
-      await node.killPart('worker 1');
-      await eventually('it is started again', () => node.processIds('worker 1').length > died);
-      await eventually('it drains as well', async () => {
-        const seen = await Promise.all(Array.from({ length: 16 }, () => askAnew('/readyz')));
-        return seen.every(({ status, isLast }) => status === 503 && isLast);
-      });
-      expect(await statuses()).toEqual([200]);
-      expect((await send(people, 'GET', '/console')).headers.get('connection')).not.toBe('close');
-    },
-  );
-
-  it(
-    'ends with the others at a second signal, and says that the node stops as long as it answers',
-    async () => {
-      const processes = ['worker 1', 'worker 2', 'admin', 'background'].flatMap((part) =>
-        node.processIds(part),
-      );
-      // Signals of one second count as one, and the test before this one may have taken less.
-      await sleep(ONE_SIGNAL_MS);
-      node.main.kill('SIGTERM');
-      const seen = new Set<number>();
-      for (let isUp = true; isUp; ) {
-        await send(people, 'GET', '/readyz').then(
-          ({ status }) => seen.add(status),
-          () => {
-            isUp = false;
-          },
-        );
-      }
-      expect(await node.exitCode).toBe(0);
-      // By itself: one that does not end in time does not say so.
-      expect(node.log().filter(({ msg }) => msg === 'stopped')).toHaveLength(1);
-      expect([...seen].filter((status) => status !== 200 && status !== 503)).toEqual([]);
-      expect(processes.filter(isAlive)).toEqual([]);
-    },
-  );
+    }
+    expect(await node.exitCode).toBe(0);
+    // By itself: one that does not end in time does not say so.
+    expect(node.log().filter(({ msg }) => msg === 'stopped')).toHaveLength(1);
+    expect([...seen].filter((status) => status !== 200 && status !== 503)).toEqual([]);
+    expect(processes.filter(isAlive)).toEqual([]);
+  });
 });

@@ -41,43 +41,40 @@ describeOnRealStores('a worker that hangs', () => {
     await stores?.drop();
   });
 
-  it(
-    'is replaced after 10 s; one that is silent for 6 s is not, and no process of a machine that stood still',
-    async () => {
-      const [hung = 0, busy = 0] = ['worker 1', 'worker 2'].map((part) => lastOf(node, part));
-      const whole = PARTS.map((part) => lastOf(suspended, part));
-      const suspending = suspend(suspended, whole, 12_000);
-      const at = performance.now();
-      for (const each of [hung, busy]) stop(each);
-      await adminAnswers({ ready: 503 });
-      await sleep(6000 - (performance.now() - at));
-      process.kill(busy, 'SIGCONT');
-      await eventually('the node is ready again', async () => {
-        return (await send(adminAddress(node.log()), 'GET', '/readyz')).status === 200;
-      });
-      await adminAnswers({ ready: 200 });
-      expect(node.processIds('worker 1')).toEqual([hung]);
-      const isKilled = () => linesOf(node, 'a process does not answer and is killed').length > 0;
-      await eventually('it is killed', isKilled);
-      await eventually('every new connection is answered', () => answered(node));
-      const isReplaced = () => node.processIds('worker 1').length === 2;
-      await eventually('the worker is another process', isReplaced);
-      expect(node.processIds('worker 2')).toEqual([busy]);
-      expect(linesOf(node, 'a process does not answer and is killed')).toEqual([
-        expect.objectContaining({ process: 'worker 1', silentMs: 10_000 }),
-      ]);
-      expect(linesOf(node, 'a process ended by itself')).toEqual([
-        expect.objectContaining({ process: 'worker 1', how: 'SIGKILL', reason: 'it hung' }),
-      ]);
-      const text = await metricsOf(adminAddress(node.log()));
-      expect(text).toContain('sluice_process_events_total{event="hung"} 1\n');
-      expect(text).toContain('sluice_process_events_total{event="restarted"} 1\n');
+  it('is replaced after 10 s; one that is silent for 6 s is not, and no process of a machine that stood still', async () => {
+    const [hung = 0, busy = 0] = ['worker 1', 'worker 2'].map((part) => lastOf(node, part));
+    const whole = PARTS.map((part) => lastOf(suspended, part));
+    const suspending = suspend(suspended, whole, 12_000);
+    const at = performance.now();
+    for (const each of [hung, busy]) stop(each);
+    await adminAnswers({ ready: 503 });
+    await sleep(6000 - (performance.now() - at));
+    process.kill(busy, 'SIGCONT');
+    await eventually('the node is ready again', async () => {
+      return (await send(adminAddress(node.log()), 'GET', '/readyz')).status === 200;
+    });
+    await adminAnswers({ ready: 200 });
+    expect(node.processIds('worker 1')).toEqual([hung]);
+    const isKilled = () => linesOf(node, 'a process does not answer and is killed').length > 0;
+    await eventually('it is killed', isKilled);
+    await eventually('every new connection is answered', () => answered(node));
+    const isReplaced = () => node.processIds('worker 1').length === 2;
+    await eventually('the worker is another process', isReplaced);
+    expect(node.processIds('worker 2')).toEqual([busy]);
+    expect(linesOf(node, 'a process does not answer and is killed')).toEqual([
+      expect.objectContaining({ process: 'worker 1', silentMs: 10_000 }),
+    ]);
+    expect(linesOf(node, 'a process ended by itself')).toEqual([
+      expect.objectContaining({ process: 'worker 1', how: 'SIGKILL', reason: 'it hung' }),
+    ]);
+    const text = await metricsOf(adminAddress(node.log()));
+    expect(text).toContain('sluice_process_events_total{event="hung"} 1\n');
+    expect(text).toContain('sluice_process_events_total{event="restarted"} 1\n');
 
-      await suspending;
-      expect(await answered(suspended)).toBe(true);
-      expect(PARTS.flatMap((part) => suspended.processIds(part))).toEqual(whole);
-    },
-  );
+    await suspending;
+    expect(await answered(suspended)).toBe(true);
+    expect(PARTS.flatMap((part) => suspended.processIds(part))).toEqual(whole);
+  });
 
   /** Expects every address of operators to answer within seconds, whatever hangs. */
   async function adminAnswers({ ready }: { ready: number }): Promise<void> {
@@ -118,22 +115,19 @@ describeOnRealStores('a process of the node that does not answer', () => {
     if (isAlive(processId)) process.kill(processId, 'SIGCONT');
   }
 
-  it(
-    'is left out of the metrics and counted; without the supervisor they are 503, and serving goes on',
-    async () => {
-      node = await startWorkerNode(stores, { WORKERS: '2' });
-      stop(node.processIds('background').at(-1) ?? 0);
-      const { status, text } = await send(node, 'GET', '/metrics');
-      expect(status).toBe(200);
-      const silent = 'sluice_process_events_total{event="silent",process="supervisor"} 1\n';
-      expect(text).toContain(silent);
-      expect(text).toContain('sluice_checks_total');
-      stop(node.main.pid ?? 0);
-      const refused = await send(node, 'GET', '/metrics');
-      expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
-      expect((await send(node, 'GET', '/readyz')).status).toBe(200);
-    },
-  );
+  it('is left out of the metrics and counted; without the supervisor they are 503, and serving goes on', async () => {
+    node = await startWorkerNode(stores, { WORKERS: '2' });
+    stop(node.processIds('background').at(-1) ?? 0);
+    const { status, text } = await send(node, 'GET', '/metrics');
+    expect(status).toBe(200);
+    const silent = 'sluice_process_events_total{event="silent",process="supervisor"} 1\n';
+    expect(text).toContain(silent);
+    expect(text).toContain('sluice_checks_total');
+    stop(node.main.pid ?? 0);
+    const refused = await send(node, 'GET', '/metrics');
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+    expect((await send(node, 'GET', '/readyz')).status).toBe(200);
+  });
 });
 
 /** Processes that a test has stopped: one that stays so would never end. */

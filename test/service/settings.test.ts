@@ -73,10 +73,7 @@ async function ended(run: Run): Promise<Run> {
 /** The port a started service listens on. */
 async function listening(run: Run): Promise<number> {
   const line = () => run.stdout.split('\n').find((each) => each.includes('"listening"'));
-  await eventually(
-    'it listens',
-    () => line() !== undefined || run.exitCode !== undefined,
-  );
+  await eventually('it listens', () => line() !== undefined || run.exitCode !== undefined);
   expect(run.exitCode, run.stderr).toBeUndefined();
   return (JSON.parse(line() ?? '{}') as { port: number }).port;
 }
