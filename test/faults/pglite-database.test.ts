@@ -196,8 +196,10 @@ describe('the process', () => {
     const pid = childPid();
     process.kill(pid, 'SIGKILL');
     await eventually('the next one is starting', () => readLockPid() !== pid);
+    const next = readLockPid();
     await database.close();
-    expect(() => readFileSync(lockPath)).toThrow('ENOENT');
+    // On a busy machine it is killed while it starts, and leaves its lock: which counts as nobody's.
+    expect(isRunning(next)).toBe(false);
 
     function readLockPid(): number {
       try {
