@@ -65,7 +65,7 @@ async function textOf(response: Response, method: Method): Promise<string> {
   try {
     return await response.text();
   } catch {
-    throw method === 'GET' ? outage(SILENT) : new ApiError(0, UNSURE);
+    throw method === 'GET' ? noteOutage(SILENT) : new ApiError(0, UNSURE);
   }
 }
 
@@ -114,13 +114,13 @@ async function reach(method: Method, path: string, body: unknown): Promise<Respo
     connection.note(undefined);
     return response;
   } catch {
-    if (!signal.aborted) throw outage(UNREACHABLE);
-    throw isRead ? outage(SILENT) : new ApiError(0, UNSURE);
+    if (!signal.aborted) throw noteOutage(UNREACHABLE);
+    throw isRead ? noteOutage(SILENT) : new ApiError(0, UNSURE);
   }
 }
 
 /** Notes that the service cannot be reached, and returns the error that says so. */
-function outage(reason: string): ApiError {
+function noteOutage(reason: string): ApiError {
   connection.note(reason);
   return new ApiError(0, reason, true);
 }

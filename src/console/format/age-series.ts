@@ -19,7 +19,7 @@ export type AgeRow = {
 /** Ages in hours at which the table compares, beside the present one. */
 const TABLE_HOURS = [1, 6, 24, 72, 168, 336, 720];
 /** Maximum number of rows before the present one, so that the table stays as small as the chart. */
-const ROWS_MAX = 4;
+const AGE_ROWS_MAX = 4;
 const DAY_HOURS = 24;
 
 /** Turns counts into shares of the devices that the channel has now, both at the same ages. */
@@ -47,7 +47,9 @@ export function ageRows({ release, before }: ReleaseAdoption): readonly AgeRow[]
     before: before === null ? null : devicesAt(before, hours),
   });
   const first = release.ages[0]?.hours ?? before?.ages[0]?.hours ?? 0;
-  const past = TABLE_HOURS.filter((hours) => hours >= first && hours < present).slice(-ROWS_MAX);
+  const past = TABLE_HOURS.filter((hours) => hours >= first && hours < present).slice(
+    -AGE_ROWS_MAX,
+  );
   return [
     ...past.map((hours) => rowOf(`After ${ageText(hours)}`, hours)),
     rowOf(`Now, after ${ageText(present)}`, present),

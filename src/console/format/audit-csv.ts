@@ -3,7 +3,7 @@
 import type { AuditEntry } from '../../contract/resource.ts';
 import { auditSentence } from './audit-sentence.ts';
 
-const COLUMNS = [
+const CSV_COLUMNS = [
   'at',
   'actor',
   'action',
@@ -30,7 +30,7 @@ export function auditCsv(entries: readonly AuditEntry[]): string {
     stateText(entry.after),
     entry.requestId ?? '',
   ]);
-  return [COLUMNS, ...rows].map((row) => `${row.map(cell).join(',')}\r\n`).join('');
+  return [CSV_COLUMNS, ...rows].map((row) => `${row.map(cell).join(',')}\r\n`).join('');
 }
 
 function stateText(state: unknown): string {

@@ -2,7 +2,7 @@
 
 import type { DeviceClient } from '../../contract/device-client.ts';
 
-const TEXTS: Readonly<Record<DeviceClient, string>> = {
+const CLIENT_TEXTS: Readonly<Record<DeviceClient, string>> = {
   u: 'by update checks',
   tauri: 'with Tauri',
   e: 'with electron-updater',
@@ -16,5 +16,5 @@ const TEXTS: Readonly<Record<DeviceClient, string>> = {
 export function clientText(client: DeviceClient | null): string {
   if (client === null) return 'in an unknown way';
   // A page that was loaded before the service was upgraded may receive a client that it has no text for.
-  return Object.hasOwn(TEXTS, client) ? TEXTS[client] : client;
+  return Object.hasOwn(CLIENT_TEXTS, client) ? CLIENT_TEXTS[client] : client;
 }

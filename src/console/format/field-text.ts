@@ -1,6 +1,6 @@
 // Words for the fields of audited states, which the service names for programs.
 
-const WORDS: Readonly<Record<string, string>> = {
+const FIELD_WORDS: Readonly<Record<string, string>> = {
   rolloutPct: 'roll-out in percent',
   defaultRollout: 'default roll-out',
   minimumSupportedVersion: 'minimum version',
@@ -19,6 +19,6 @@ export function fieldText(path: string): string {
   if (path === '') return 'value';
   return path
     .split(' › ')
-    .map((name) => (Object.hasOwn(WORDS, name) ? (WORDS[name] ?? name) : name))
+    .map((name) => (Object.hasOwn(FIELD_WORDS, name) ? (FIELD_WORDS[name] ?? name) : name))
     .join(' › ');
 }

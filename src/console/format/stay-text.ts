@@ -4,10 +4,10 @@ import type { Reason } from '../../contract/reason.ts';
 
 /** Returns why devices are offered nothing, to stand after "they stay on it:". */
 export function stayText(reason: Reason): string {
-  return TEXTS[reason] ?? 'they are offered nothing else';
+  return STAY_TEXTS[reason] ?? 'they are offered nothing else';
 }
 
-const TEXTS: Readonly<Partial<Record<Reason, string>>> = {
+const STAY_TEXTS: Readonly<Partial<Record<Reason, string>>> = {
   'no-artifact': 'no release that they could get has a file for them',
   'not-targeted': 'what they could get is meant for other devices',
   'outside-cohort': 'they are outside the roll-out of what they could get',

@@ -7,7 +7,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 const WEEK_MS = 7 * DAY_MS;
 
-const STEPS = [
+const TIME_STEPS = [
   [DAY_MS, 'day'],
   [HOUR_MS, 'hour'],
   [MINUTE_MS, 'minute'],
@@ -23,7 +23,7 @@ export function timeText(at: Date, nowMs: number): string {
   const distance = Math.abs(difference);
   if (distance < MINUTE_MS) return 'just now';
   if (distance >= WEEK_MS) return DAY.format(at);
-  const [stepMs, unit] = STEPS.find(([ms]) => distance >= ms) ?? [MINUTE_MS, 'minute'];
+  const [stepMs, unit] = TIME_STEPS.find(([ms]) => distance >= ms) ?? [MINUTE_MS, 'minute'];
   // Rounded, so that what begins at seven days says seven: past times count whole steps only.
   const steps = difference > 0 ? Math.round(difference / stepMs) : Math.trunc(difference / stepMs);
   return RELATIVE.format(steps, unit);

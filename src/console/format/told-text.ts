@@ -3,7 +3,7 @@
 import type { Explanation, ListedCandidate } from '../../contract/explanation.ts';
 import { cohortPlace } from './cohort-place.ts';
 
-const REASONS: Readonly<Record<string, string>> = {
+const TOLD_TEXTS: Readonly<Record<string, string>> = {
   offered: 'The newest release that it can have.',
   'up-to-date': 'It would be up to date: no newer release is being offered on its channel.',
   'no-artifact': 'No newer release has an artifact for its platform and architecture.',
@@ -18,7 +18,7 @@ export function toldText({ reason, update }: Explanation['decision']): string {
   if (update?.allowDowngrade === true) {
     return 'Its release was rolled back, so it is sent down to the newest release below.';
   }
-  return REASONS[reason] ?? reason;
+  return TOLD_TEXTS[reason] ?? reason;
 }
 
 /** Returns what was found about a release for the device, with its place where that is the reason. */

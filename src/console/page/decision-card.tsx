@@ -15,12 +15,12 @@ import { CopyButton } from '../part/copy-button.tsx';
 import { LoadedView } from '../part/loaded-view.tsx';
 import { StatusBadge } from '../part/status-badge.tsx';
 
-const REFRESH_MS = 4000;
+const DECISION_REFRESH_MS = 4000;
 
 /** Card with the decision for a device. Loading it writes nothing and records no offer. */
 export function DecisionCard(props: { app: string; deviceId: string; channel: string }) {
   const { app, deviceId, channel } = props;
-  const decision = useLoad(`decision${queryText({ app, deviceId, channel })}`, REFRESH_MS);
+  const decision = useLoad(`decision${queryText({ app, deviceId, channel })}`, DECISION_REFRESH_MS);
   return (
     <Card title="What it would get now">
       <LoadedView of={decision}>

@@ -8,10 +8,10 @@ import { Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
 import { useMay } from '../session/use-session.ts';
 
-type Props = { app: AppOverview; onChange: () => Promise<void> };
+type EditAppProps = { app: AppOverview; onChange: () => Promise<void> };
 
 /** Button for owners, and its dialog. */
-export function EditApp(props: Props) {
+export function EditApp(props: EditAppProps) {
   const mayChange = useMay('owner');
   const [isOpen, setOpen] = useState(false);
   if (!mayChange) return null;
@@ -25,7 +25,7 @@ export function EditApp(props: Props) {
   );
 }
 
-function EditDialog({ app, onChange, onClose }: Props & { onClose: () => void }) {
+function EditDialog({ app, onChange, onClose }: EditAppProps & { onClose: () => void }) {
   const [name, setName] = useState(app.name);
   const isArchived = app.archivedAt !== null;
   const save = async (change: { name: string } | { archived: boolean }) => {

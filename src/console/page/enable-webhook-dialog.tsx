@@ -14,7 +14,7 @@ import { Notice } from '../part/notice.tsx';
 import { Secret } from '../part/secret.tsx';
 import { WebhookFields } from './webhook-fields.tsx';
 
-const NEW = webhookDraft({ tagPrefix: null, hold: false, expect: null });
+const NEW_WEBHOOK = webhookDraft({ tagPrefix: null, hold: false, expect: null });
 
 /** Dialog for a webhook of one of `providers`, which have none that is on. */
 export function EnableWebhookDialog(props: {
@@ -25,7 +25,7 @@ export function EnableWebhookDialog(props: {
 }) {
   const { app, providers, onEnabled, onClose } = props;
   const [provider, setProvider] = useState<WebhookProvider>(providers[0] ?? 'github');
-  const [draft, setDraft] = useState(NEW);
+  const [draft, setDraft] = useState(NEW_WEBHOOK);
   const [issued, setIssued] = useState<IssuedWebhookSecret>();
   const enable = async () => {
     setIssued(await call('POST', 'webhooks', { app, provider, ...settingsOf(draft) }));

@@ -9,7 +9,7 @@ import { Card } from '../part/card.tsx';
 import { CopyButton } from '../part/copy-button.tsx';
 import { useOrganization } from '../session/use-session.ts';
 
-const REFRESH_MS = 5000;
+const STEPS_REFRESH_MS = 5000;
 
 /**
  * Checklist for an app that no device has asked about; nothing for others, or for an archived one, which
@@ -19,7 +19,7 @@ export function FirstSteps(props: { app: AppOverview; channel: string; base: str
   const { app, channel, base } = props;
   const { id: org } = useOrganization();
   const isNew = app.devices === 0 && app.archivedAt === null;
-  const keys = useLoad(isNew ? `keys${queryText({ org })}` : null, REFRESH_MS);
+  const keys = useLoad(isNew ? `keys${queryText({ org })}` : null, STEPS_REFRESH_MS);
   if (!isNew) return null;
   const isPublished = app.channels.some(({ releases }) => releases > 0);
   const hasKey = keys.data?.keys.some(({ revokedAt }) => revokedAt === null) ?? false;

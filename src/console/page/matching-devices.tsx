@@ -16,7 +16,7 @@ export function MatchingDevices(props: {
 }) {
   const { app, channel, targets } = props;
   const question = targets === null ? undefined : JSON.stringify({ app, channel, targets });
-  const { said, error } = useAsked(question, ask);
+  const { said, error } = useAsked(question, askMatching);
   if (targets === null) return null;
   if (error !== undefined) return <p class="bad-text">Its devices cannot be counted: {error}</p>;
   if (said === undefined) return <p class="muted">Counting the devices …</p>;
@@ -41,6 +41,6 @@ export function MatchingDevices(props: {
   );
 }
 
-function ask(question: object): Promise<Matching> {
+function askMatching(question: object): Promise<Matching> {
   return call('POST', 'releases/matching', question);
 }

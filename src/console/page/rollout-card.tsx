@@ -16,7 +16,7 @@ import { SteerDialog } from './steer-dialog.tsx';
 
 const STEPS = [1, 5, 10, 25, 50, 100] as const;
 
-type Props = {
+type RolloutProps = {
   name: ReleaseName;
   release: RenderedReleaseDetail['release'];
   /** Higher version that every device is offered rather than the release; null when there is none. */
@@ -27,7 +27,7 @@ type Props = {
 };
 
 /** Card with the rollout bar; publishers also get steps, an exact share and the obstacle to a change. */
-export function RolloutCard(props: Props) {
+export function RolloutCard(props: RolloutProps) {
   const { release, supersededBy } = props;
   return (
     <Card title="Roll-out">
@@ -45,7 +45,7 @@ export function RolloutCard(props: Props) {
 }
 
 /** Asks before a chosen share is applied, because an offer to a device cannot be taken back. */
-function RolloutForm({ name, release, plan, onDone }: Props) {
+function RolloutForm({ name, release, plan, onDone }: RolloutProps) {
   const maySteer = useMay('publisher');
   const [wanted, setWanted] = useState<string>();
   /** Share that the open dialog is about. */
@@ -130,7 +130,7 @@ function RolloutForm({ name, release, plan, onDone }: Props) {
 }
 
 function stateText(
-  { status, rolloutPct, offered }: Props['release'],
+  { status, rolloutPct, offered }: RolloutProps['release'],
   supersededBy: string | null,
 ): string {
   if (status === 'rolled_back')

@@ -20,14 +20,14 @@ import { useMay } from '../session/use-session.ts';
 import { MatchingDevices } from './matching-devices.tsx';
 import type { ReleaseName } from './release-name.ts';
 
-type Props = {
+type TargetingProps = {
   name: ReleaseName;
   release: RenderedReleaseDetail['release'];
   onDone: () => Promise<void>;
 };
 
 /** Card with the targeting in words; publishers can edit it. */
-export function TargetingCard(props: Props) {
+export function TargetingCard(props: TargetingProps) {
   const { release } = props;
   const [isEditing, setEditing] = useState(false);
   const mayEdit = useMay('publisher') && release.status !== 'rolled_back';
@@ -48,7 +48,12 @@ export function TargetingCard(props: Props) {
   );
 }
 
-function TargetingDialog({ name, release, onDone, onClose }: Props & { onClose: () => void }) {
+function TargetingDialog({
+  name,
+  release,
+  onDone,
+  onClose,
+}: TargetingProps & { onClose: () => void }) {
   const labels = useLoad(`labels${queryText({ app: name.app })}`);
   // Taken when the dialog opened, so that a refresh does not change the rows while they are edited.
   const [base] = useState(release);

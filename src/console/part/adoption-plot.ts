@@ -15,10 +15,10 @@ export type PlotOptions = {
   readonly onHover: (index: number | undefined) => void;
 };
 
-const HEIGHT_PX = 280;
+const BARS_HEIGHT_PX = 280;
 const BAR_SHARE = 0.86;
 const BAR_WIDTH_MAX_PX = 64;
-const AXIS_WIDTH_PX = 56;
+const BARS_AXIS_WIDTH_PX = 56;
 const COUNT = new Intl.NumberFormat('en', { notation: 'compact' });
 
 /** Draws into the element in its full width, until the returned function is called. */
@@ -45,7 +45,7 @@ function settings(
     .reverse();
   const axis = axisLook(place);
   return {
-    height: HEIGHT_PX,
+    height: BARS_HEIGHT_PX,
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },
     scales: {
@@ -64,7 +64,7 @@ function settings(
       },
       {
         ...axis,
-        size: AXIS_WIDTH_PX,
+        size: BARS_AXIS_WIDTH_PX,
         values: (_plot, ticks) =>
           ticks.map((tick) => (Number.isInteger(tick) ? COUNT.format(tick) : '')),
       },

@@ -6,8 +6,8 @@ import { ageText } from '../format/age-series.ts';
 import { axisLook, resolvedColor } from './axis-look.ts';
 import { fittedPlot } from './fitted-plot.ts';
 
-const HEIGHT_PX = 200;
-const AXIS_WIDTH_PX = 48;
+const LINES_HEIGHT_PX = 200;
+const LINES_AXIS_WIDTH_PX = 48;
 /** Distances of ticks that are whole days, or parts of one that people reckon in. */
 const TICK_HOURS = [1, 2, 3, 6, 12, 24, 48, 72, 168, 336, 720];
 
@@ -19,7 +19,7 @@ export function agePlot(place: HTMLElement, { hours, release, before }: AgeSerie
     { label: 'before', width: 2, stroke: resolvedColor(place, '--muted'), dash: [6, 4] },
   ];
   const options: Omit<uPlot.Options, 'width'> = {
-    height: HEIGHT_PX,
+    height: LINES_HEIGHT_PX,
     legend: { show: false },
     cursor: { show: false },
     scales: {
@@ -28,7 +28,11 @@ export function agePlot(place: HTMLElement, { hours, release, before }: AgeSerie
     },
     axes: [
       { ...axis, space: 56, incrs: TICK_HOURS, values: (_plot, ticks) => ticks.map(ageText) },
-      { ...axis, size: AXIS_WIDTH_PX, values: (_plot, ticks) => ticks.map((tick) => `${tick}%`) },
+      {
+        ...axis,
+        size: LINES_AXIS_WIDTH_PX,
+        values: (_plot, ticks) => ticks.map((tick) => `${tick}%`),
+      },
     ],
     series: [{}, ...lines.map((line) => ({ ...line, points: { show: false } }))],
   };

@@ -3,7 +3,7 @@
 import type { Health, PlanStatus } from '../../contract/rollout-plan.ts';
 import { Badge, type Tone } from './badge.tsx';
 
-const STATUS: Readonly<Record<PlanStatus, readonly [label: string, tone: Tone]>> = {
+const PLAN_STATUS: Readonly<Record<PlanStatus, readonly [label: string, tone: Tone]>> = {
   scheduled: ['Plan scheduled', 'live'],
   running: ['Plan running', 'live'],
   held: ['Plan held', 'warn'],
@@ -19,7 +19,7 @@ const VERDICTS: Readonly<Record<Health['verdict'], readonly [label: string, tone
 
 /** Badge of a plan's status. */
 export function PlanBadge({ status }: { status: PlanStatus }) {
-  const [label, tone] = STATUS[status];
+  const [label, tone] = PLAN_STATUS[status];
   return <Badge tone={tone}>{label}</Badge>;
 }
 

@@ -6,7 +6,7 @@ import { countText, numberText } from '../format/number-text.ts';
 import { Badge } from './badge.tsx';
 
 /** Maximum number of rows that are shown of each list; the first ones are the most frequent. */
-const ROWS_MAX = 5;
+const LISTED_MAX = 5;
 
 type RehearsedRelease = Rehearsed<{ readonly version: string }>;
 
@@ -66,7 +66,7 @@ function EffectView({ rehearsed }: { rehearsed: RehearsedRelease }) {
       </p>
       {moves.length > 0 && (
         <ul class="moves" aria-label="Offers that change">
-          {moves.slice(0, ROWS_MAX).map(({ from, to, devices: count }) => (
+          {moves.slice(0, LISTED_MAX).map(({ from, to, devices: count }) => (
             <li key={`${from} ${to}`}>
               <span class="code">{from ?? 'no offer'}</span> →{' '}
               <span class="code">{to ?? 'no offer'}</span>: {about}
@@ -75,7 +75,7 @@ function EffectView({ rehearsed }: { rehearsed: RehearsedRelease }) {
           ))}
         </ul>
       )}
-      {without.slice(0, ROWS_MAX).map(({ platform, arch, withoutArtifact }) => (
+      {without.slice(0, LISTED_MAX).map(({ platform, arch, withoutArtifact }) => (
         <p key={`${platform} ${arch}`} class="hint">
           <span class="code">{arch === null ? platform : `${platform}/${arch}`}</span>: {about}
           {countText(withoutArtifact, 'device')} without a file in this release

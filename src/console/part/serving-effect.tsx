@@ -8,7 +8,7 @@ import type { ServingRehearsal } from '../hook/use-serving-rehearsal.ts';
 import { Badge } from './badge.tsx';
 
 /** Maximum number of rows of the way that devices go; the rest is summed up. */
-const ROWS_MAX = 8;
+const RUNNER_ROWS_MAX = 8;
 
 /**
  * Effect of a change that was not made yet. `isAboutRunners` tells where the devices go that run the release,
@@ -68,7 +68,7 @@ function Ways({ said: { release, effect, runners } }: { said: RehearsedServing }
         {numberText(count(staying))} stay.
       </p>
       <ul class="moves" aria-label="Where they go">
-        {runners.slice(0, ROWS_MAX).map((row) => (
+        {runners.slice(0, RUNNER_ROWS_MAX).map((row) => (
           <li key={JSON.stringify(row)}>
             <span class="code">
               {row.arch === null ? row.platform : `${row.platform}/${row.arch}`}
@@ -84,10 +84,10 @@ function Ways({ said: { release, effect, runners } }: { said: RehearsedServing }
             )}
           </li>
         ))}
-        {runners.length > ROWS_MAX && (
+        {runners.length > RUNNER_ROWS_MAX && (
           <li>
             and {about}
-            {countText(count(runners.slice(ROWS_MAX)), 'device')} more
+            {countText(count(runners.slice(RUNNER_ROWS_MAX)), 'device')} more
           </li>
         )}
       </ul>

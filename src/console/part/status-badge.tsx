@@ -2,7 +2,7 @@
 
 import type { ReleaseStatus } from '../../contract/resource.ts';
 
-const STATUS: Readonly<Record<ReleaseStatus, readonly [label: string, tone: string]>> = {
+const RELEASE_STATUS: Readonly<Record<ReleaseStatus, readonly [label: string, tone: string]>> = {
   published: ['Published', 'good'],
   paused: ['Paused', 'warn'],
   rolled_back: ['Rolled back', 'bad'],
@@ -25,6 +25,6 @@ export function StatusBadge(props: {
     return <span class="badge warn">No artifacts</span>;
   if (status === 'published' && isSuperseded) return <span class="badge quiet">Superseded</span>;
   const isRolling = status === 'published' && rolloutPct < 100;
-  const [label, tone] = isRolling ? ['Rolling out', 'live'] : STATUS[status];
+  const [label, tone] = isRolling ? ['Rolling out', 'live'] : RELEASE_STATUS[status];
   return <span class={`badge ${tone}`}>{label}</span>;
 }

@@ -8,7 +8,7 @@ import { Form } from '../part/form.tsx';
 import { PASSWORD_HINT } from './password-hint.ts';
 import { SignedOutLayout } from './signed-out-layout.tsx';
 
-const EMPTY = { token: '', organization: '', name: '', email: '', password: '' };
+const EMPTY_SETUP = { token: '', organization: '', name: '', email: '', password: '' };
 
 /** Page shown at every path until there is an account. */
 export function SetupPage({
@@ -16,8 +16,8 @@ export function SetupPage({
 }: {
   onSignedIn: (session: SessionState) => Promise<void>;
 }) {
-  const [fields, setFields] = useState(EMPTY);
-  const set = (name: keyof typeof EMPTY) => (value: string) =>
+  const [fields, setFields] = useState(EMPTY_SETUP);
+  const set = (name: keyof typeof EMPTY_SETUP) => (value: string) =>
     setFields((before) => ({ ...before, [name]: value }));
   const setUp = async () => {
     await onSignedIn(await call('POST', 'setup', fields));
