@@ -1,8 +1,7 @@
-// Client of the console API. The session is a cookie that scripts cannot read.
+// Client of the console API: calls, the errors that they end in, and whether the service can be reached. The
+// session is a cookie that scripts cannot read.
 
 import type { ConsoleAnswer, ConsoleAnswers } from '../../contract/console.ts';
-import { ApiError } from './api-error.ts';
-import { connection } from './connection.ts';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
@@ -133,3 +132,63 @@ function readError(text: string): string | undefined {
     return undefined;
   }
 }
+
+/** Error for a refusal or fault of the service, with the message that the service sent. */
+export class ApiError extends Error {
+  /** HTTP status of the answer; 0 when there was none. */
+  readonly status: number;
+  /** Whether it is only that the service cannot be reached: it is over as soon as the service answers. */
+  readonly isOutage: boolean;
+
+  constructor(status: number, message: string, isOutage = false) {
+    super(message);
+    this.status = status;
+    this.isOutage = isOutage;
+  }
+
+  /** Returns the message to display: a refusal (`field: reason`) as it is, for a fault what to do. */
+  get advice(): string {
+    if (this.status === 429) return `${this.message}. Wait a moment, then try again.`;
+    return this.message;
+  }
+}
+
+// Whether the service can be reached: noticed with every request, so that one notice says it for the whole
+// page, and what failed for want of a connection is put right once there is one.
+
+type Listener = () => void;
+
+let outage: string | undefined;
+const listeners = new Set<Listener>();
+
+export const connection = {
+  /** Returns the sentence for the present outage; undefined while the service answers. */
+  outage: (): string | undefined => outage,
+
+  /** Notes that the service answered, or why it did not. */
+  note(reason: string | undefined): void {
+    if (outage === reason) return;
+    outage = reason;
+    for (const listener of listeners) listener();
+  },
+
+  /** Calls the listener when an outage begins, changes or ends, until the returned function is called. */
+  onChange(listener: Listener): () => void {
+    listeners.add(listener);
+    return () => void listeners.delete(listener);
+  },
+
+  /** Calls the listener when an outage ends, until the returned function is called. */
+  onRecovery(listener: Listener): () => void {
+    return connection.onChange(() => {
+      if (outage === undefined) listener();
+    });
+  },
+};
+
+/** Name of a release: the ref of its app, its channel, and its version as it was published. */
+export type ReleaseName = {
+  readonly app: string;
+  readonly channel: string;
+  readonly version: string;
+};

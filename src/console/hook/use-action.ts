@@ -1,8 +1,7 @@
 // State of an action that a button or form starts: at most one run at a time, and the error of the last run.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { ApiError } from '../api/api-error.ts';
-import { connection } from '../api/connection.ts';
+import { ApiError, connection } from '../api/call.ts';
 
 export type Action = {
   readonly isBusy: boolean;

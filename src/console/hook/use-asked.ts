@@ -1,7 +1,7 @@
 // An answer to what is being made up in a form, asked once it has stayed the same for a moment.
 
 import { useEffect, useState } from 'preact/hooks';
-import { ApiError } from '../api/api-error.ts';
+import { ApiError } from '../api/call.ts';
 
 export type Asked<Answer> = {
   readonly said: Answer | undefined;

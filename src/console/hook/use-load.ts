@@ -2,9 +2,7 @@
 // Data that was loaded a moment ago is shown at once when its page is opened again.
 
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { ApiError } from '../api/api-error.ts';
-import { type AnswerTo, callForText, type PathOf } from '../api/call.ts';
-import { connection } from '../api/connection.ts';
+import { type AnswerTo, ApiError, callForText, connection, type PathOf } from '../api/call.ts';
 
 export type Loaded<Value> = {
   /** Newest data that was loaded, also while newer data loads or failed to load. */

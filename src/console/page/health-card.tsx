@@ -3,6 +3,7 @@
 import type { PlanAndHealth } from '../../contract/console.ts';
 import type { ReleaseTrouble } from '../../contract/release-trouble.ts';
 import { SIGNALS, type Signal, type SignalRate } from '../../contract/rollout-plan.ts';
+import type { ReleaseName } from '../api/call.ts';
 import { consolePath } from '../format/console-path.ts';
 import { hasSignalData } from '../format/has-signal-data.ts';
 import { numberText } from '../format/number-text.ts';
@@ -13,7 +14,6 @@ import { Card } from '../part/card.tsx';
 import { DataTable } from '../part/data-table.tsx';
 import { IntervalBar } from '../part/interval-bar.tsx';
 import { VerdictBadge } from '../part/plan-badge.tsx';
-import type { ReleaseName } from './release-name.ts';
 
 /** Card with the signals of a release and the verdict. */
 export function HealthCard(props: {

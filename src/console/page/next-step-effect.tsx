@@ -1,10 +1,10 @@
 // What the next step of a plan would do, as the service itself would decide now.
 
 import type { RenderedReleaseDetail } from '../../contract/console.ts';
+import type { ReleaseName } from '../api/call.ts';
 import { useServingRehearsal } from '../hook/use-serving-rehearsal.ts';
 import { ServingEffect } from '../part/serving-effect.tsx';
 import { useMay } from '../session/use-session.ts';
-import type { ReleaseName } from './release-name.ts';
 
 /** Effect of raising the roll-out to this share; nothing for viewers, who cannot ask. */
 export function NextStepEffect(props: {

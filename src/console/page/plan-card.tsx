@@ -3,6 +3,7 @@
 import { useState } from 'preact/hooks';
 import type { PlanAndHealth, RenderedReleaseDetail } from '../../contract/console.ts';
 import type { PlanAction, PlanStep, RolloutPlan } from '../../contract/rollout-plan.ts';
+import type { ReleaseName } from '../api/call.ts';
 import {
   holdText,
   nextStep,
@@ -18,7 +19,6 @@ import { Time } from '../part/time.tsx';
 import { useMay } from '../session/use-session.ts';
 import { NextStepEffect } from './next-step-effect.tsx';
 import { PlanDialog } from './plan-dialog.tsx';
-import type { ReleaseName } from './release-name.ts';
 import { SteerPlanDialog } from './steer-plan-dialog.tsx';
 
 type Props = {

@@ -9,7 +9,7 @@ import {
   type TripEffect,
 } from '../../contract/rollout-plan.ts';
 import { PLAN_PRESETS } from '../../domain/rollout/plan-presets.ts';
-import { call } from '../api/call.ts';
+import { call, type ReleaseName } from '../api/call.ts';
 import { limitsText, stepsText } from '../format/plan-words.ts';
 import { useAsked } from '../hook/use-asked.ts';
 import { Choice } from '../part/choice.tsx';
@@ -20,7 +20,6 @@ import { Form } from '../part/form.tsx';
 import { Notice } from '../part/notice.tsx';
 import { ReasonField } from '../part/reason-field.tsx';
 import { RehearsalView } from '../part/rehearsal-view.tsx';
-import type { ReleaseName } from './release-name.ts';
 
 const PRESETS = PLAN_PRESET_NAMES.map((value) => ({
   value,

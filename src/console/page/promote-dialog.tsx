@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { Rehearsed, UnpublishedRelease } from '../../contract/rehearsed.ts';
-import { call } from '../api/call.ts';
+import { call, type ReleaseName } from '../api/call.ts';
 import { consolePath } from '../format/console-path.ts';
 import { type PaceDraft, paceBody } from '../format/pace.ts';
 import { useAsked } from '../hook/use-asked.ts';
@@ -15,7 +15,6 @@ import { Notice } from '../part/notice.tsx';
 import { PaceFields } from '../part/pace-fields.tsx';
 import { ReasonField } from '../part/reason-field.tsx';
 import { RehearsalView } from '../part/rehearsal-view.tsx';
-import type { ReleaseName } from './release-name.ts';
 
 /**
  * Dialog for a promotion to one of `others`; opens the new release afterwards. It shows the findings, the

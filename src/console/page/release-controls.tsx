@@ -2,9 +2,9 @@
 
 import { useState } from 'preact/hooks';
 import type { RenderedReleaseDetail } from '../../contract/console.ts';
+import type { ReleaseName } from '../api/call.ts';
 import { useMay } from '../session/use-session.ts';
 import { PromoteDialog } from './promote-dialog.tsx';
-import type { ReleaseName } from './release-name.ts';
 import { SteerDialog } from './steer-dialog.tsx';
 import { WithdrawDialog } from './withdraw-dialog.tsx';
 

@@ -1,6 +1,7 @@
 // Page of a release: its rollout, its devices, and its serving controls.
 
 import type { AppOverview, RenderedReleaseDetail } from '../../contract/console.ts';
+import type { ReleaseName } from '../api/call.ts';
 import { consolePath } from '../format/console-path.ts';
 import { numberText, shareText } from '../format/number-text.ts';
 import { queryText } from '../format/query-text.ts';
@@ -21,7 +22,6 @@ import { NotFoundPage } from './not-found-page.tsx';
 import { PlanCard } from './plan-card.tsx';
 import { PublishNext } from './publish-next.tsx';
 import { ReleaseControls } from './release-controls.tsx';
-import type { ReleaseName } from './release-name.ts';
 import { RolloutCard } from './rollout-card.tsx';
 import { TargetingCard } from './targeting-card.tsx';
 import { TroubleCard } from './trouble-card.tsx';

@@ -3,6 +3,7 @@
 import { useState } from 'preact/hooks';
 import type { RenderedReleaseDetail } from '../../contract/console.ts';
 import type { RolloutPlan } from '../../contract/rollout-plan.ts';
+import type { ReleaseName } from '../api/call.ts';
 import { afterRaiseText, planActions } from '../format/plan-words.ts';
 import { servedShare } from '../format/served-share.ts';
 import { servingObstacle } from '../format/serving-obstacle.ts';
@@ -11,7 +12,6 @@ import { Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
 import { ShareBar } from '../part/share-bar.tsx';
 import { useMay } from '../session/use-session.ts';
-import type { ReleaseName } from './release-name.ts';
 import { SteerDialog } from './steer-dialog.tsx';
 
 const STEPS = [1, 5, 10, 25, 50, 100] as const;

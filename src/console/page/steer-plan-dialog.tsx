@@ -3,7 +3,7 @@
 
 import { useState } from 'preact/hooks';
 import type { PlanAction, PlanStep } from '../../contract/rollout-plan.ts';
-import { call } from '../api/call.ts';
+import { call, type ReleaseName } from '../api/call.ts';
 import { PLAN_WORDS } from '../format/plan-words.ts';
 import { useServingRehearsal } from '../hook/use-serving-rehearsal.ts';
 import { useConfirmedReach } from '../part/confirmed-reach.tsx';
@@ -11,7 +11,6 @@ import { Dialog } from '../part/dialog.tsx';
 import { Form } from '../part/form.tsx';
 import { ReasonField } from '../part/reason-field.tsx';
 import { ServingEffect } from '../part/serving-effect.tsx';
-import type { ReleaseName } from './release-name.ts';
 
 /** Dialog of one act; `onDone` loads the plan again. */
 export function SteerPlanDialog(props: {

@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import type { RenderedReleaseDetail } from '../../contract/console.ts';
-import { call } from '../api/call.ts';
+import { call, type ReleaseName } from '../api/call.ts';
 import { queryText } from '../format/query-text.ts';
 import { servingObstacle } from '../format/serving-obstacle.ts';
 import { draftObstacle, targetingDraft, targetingOf } from '../format/targeting-draft.ts';
@@ -18,7 +18,6 @@ import { TargetingEditor } from '../part/targeting-editor.tsx';
 import { TargetingView } from '../part/targeting-view.tsx';
 import { useMay } from '../session/use-session.ts';
 import { MatchingDevices } from './matching-devices.tsx';
-import type { ReleaseName } from './release-name.ts';
 
 type TargetingProps = {
   name: ReleaseName;

@@ -1,11 +1,11 @@
 // Where the devices go that still run a release which was rolled back.
 
 import type { RenderedReleaseDetail } from '../../contract/console.ts';
+import type { ReleaseName } from '../api/call.ts';
 import { useServingRehearsal } from '../hook/use-serving-rehearsal.ts';
 import { Card } from '../part/card.tsx';
 import { ServingEffect } from '../part/serving-effect.tsx';
 import { useMay } from '../session/use-session.ts';
-import type { ReleaseName } from './release-name.ts';
 
 /** Card with the way down of a rolled-back release: how many devices are still on it, and where they go. */
 export function WayDownCard(props: {

@@ -2,11 +2,10 @@
 
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import { call } from '../api/call.ts';
+import { call, type ReleaseName } from '../api/call.ts';
 import { consolePath } from '../format/console-path.ts';
 import { ConfirmDialog } from '../part/confirm-dialog.tsx';
 import { ReasonField } from '../part/reason-field.tsx';
-import type { ReleaseName } from './release-name.ts';
 
 /** Dialog for a withdrawal; opens the channel afterwards, because the release is gone. */
 export function WithdrawDialog({ name, onClose }: { name: ReleaseName; onClose: () => void }) {

@@ -1,7 +1,7 @@
 // Notice for the whole page that the service cannot be reached.
 
 import { useEffect, useState } from 'preact/hooks';
-import { connection } from '../api/connection.ts';
+import { connection } from '../api/call.ts';
 import { Notice } from './notice.tsx';
 
 /** Notice while an outage lasts; `onRetry` asks the service anything. */

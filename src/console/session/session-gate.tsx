@@ -4,8 +4,7 @@
 import { type ComponentChildren, Fragment } from 'preact';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { SessionState } from '../../contract/console.ts';
-import { ApiError } from '../api/api-error.ts';
-import { call, whenRefused } from '../api/call.ts';
+import { ApiError, call, whenRefused } from '../api/call.ts';
 import { hasUnsaved } from '../hook/unsaved.ts';
 import { forgetLoaded } from '../hook/use-load.ts';
 import { Notice } from '../part/notice.tsx';
