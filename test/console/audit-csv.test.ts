@@ -1,7 +1,7 @@
 // Tests the audit as comma-separated values.
 
 import { expect, it } from 'vitest';
-import { auditCsv } from '../../src/console/format/audit-csv.ts';
+import { auditCsv } from '../../src/console/format/audit-log.ts';
 import type { AuditEntry } from '../../src/contract/resource.ts';
 
 const ENTRY: AuditEntry = {

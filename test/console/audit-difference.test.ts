@@ -1,7 +1,7 @@
 // Tests the difference that an audited change made, as the console shows it.
 
 import { describe, expect, it } from 'vitest';
-import { auditDifference } from '../../src/console/format/audit-difference.ts';
+import { auditDifference } from '../../src/console/format/audit-log.ts';
 
 describe('the difference of two states', () => {
   it('is only what differs, each with where it stands', () => {

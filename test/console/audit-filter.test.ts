@@ -1,7 +1,7 @@
 // Tests the filters of the audit in the words of the page.
 
 import { describe, expect, it } from 'vitest';
-import { auditFilter, DEED_WORDS, deedOf } from '../../src/console/format/audit-filter.ts';
+import { auditFilter, DEED_WORDS, deedOf } from '../../src/console/format/audit-log.ts';
 
 describe('auditFilter', () => {
   it('takes whole days in the zone of the reader', () => {

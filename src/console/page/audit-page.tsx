@@ -1,9 +1,16 @@
-// Audit of an organization: all changes with their actor and time.
+// Audit of an organization: all changes with their actor and time, and the button that saves them, as they
+// are filtered, as a file.
 
+import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import { auditFilter, DEED_WORDS, deedOf } from '../format/audit-filter.ts';
+import { LIMIT } from '../../contract/limit.ts';
+import type { AuditEntry } from '../../contract/resource.ts';
+import { call } from '../api/call.ts';
+import { auditCsv, auditFilter, DEED_WORDS, deedOf } from '../format/audit-log.ts';
 import { consolePath } from '../format/console-path.ts';
-import { queryText } from '../format/query-text.ts';
+import { numberText } from '../format/number-text.ts';
+import { type QueryValue, queryText } from '../format/query-text.ts';
+import { useAction } from '../hook/use-action.ts';
 import { useDraft } from '../hook/use-draft.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { useTitle } from '../hook/use-title.ts';
@@ -13,9 +20,9 @@ import { Empty } from '../part/empty.tsx';
 import { Field } from '../part/field.tsx';
 import { FilterForm } from '../part/filter-form.tsx';
 import { LoadedView } from '../part/loaded-view.tsx';
+import { Notice } from '../part/notice.tsx';
 import { PageHead } from '../part/page-head.tsx';
 import { useOrganization } from '../session/use-session.ts';
-import { AuditDownload } from './audit-download.tsx';
 
 const PAGE_SIZE = 50;
 const REFRESH_MS = 10_000;
@@ -98,4 +105,59 @@ function Pager({ query, next }: { query: Record<string, string>; next: string | 
       {next === null ? <span /> : <a href={to(next)}>Older →</a>}
     </nav>
   );
+}
+
+/** Maximum number of entries in one file; the rest is saved with another range of days. */
+const ENTRIES_MAX = 10_000;
+
+/** Button for the newest entries that fit the filter. */
+function AuditDownload({ filter }: { filter: Readonly<Record<string, QueryValue>> }) {
+  const action = useAction();
+  const [isCut, setCut] = useState(false);
+  const save = async () => {
+    const { entries, isWhole } = await readAll(filter);
+    setCut(!isWhole);
+    saveFile(`audit-${new Date().toISOString().slice(0, 10)}.csv`, auditCsv(entries));
+  };
+  return (
+    <>
+      <button
+        type="button"
+        class="button plain"
+        disabled={action.isBusy}
+        onClick={() => void action.run(save)}
+      >
+        Save as CSV
+      </button>
+      {isCut && (
+        <Notice tone="warn">
+          The file has the newest {numberText(ENTRIES_MAX)} entries. Choose fewer days for the rest.
+        </Notice>
+      )}
+      {action.error !== undefined && <Notice tone="bad">{action.error}</Notice>}
+    </>
+  );
+}
+
+async function readAll(filter: Readonly<Record<string, QueryValue>>) {
+  const entries: AuditEntry[] = [];
+  let before: string | null = null;
+  do {
+    const query = queryText({ ...filter, before, limit: LIMIT.auditEntriesMax });
+    const page: { entries: readonly AuditEntry[]; next: string | null } = await call(
+      'GET',
+      `audit${query}`,
+    );
+    entries.push(...page.entries);
+    before = page.next;
+  } while (before !== null && entries.length < ENTRIES_MAX);
+  return { entries, isWhole: before === null };
+}
+
+function saveFile(name: string, text: string): void {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(new Blob([text], { type: 'text/csv' }));
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
 }

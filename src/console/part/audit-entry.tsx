@@ -1,9 +1,8 @@
 // One audit entry: what was done, by whom and when, and the values that the sentence does not say.
 
 import type { AuditEntry } from '../../contract/resource.ts';
-import { auditDifference, type Difference } from '../format/audit-difference.ts';
+import { auditDifference, type Difference, fieldText } from '../format/audit-log.ts';
 import { auditLink, auditSentence } from '../format/audit-sentence.ts';
-import { fieldText } from '../format/field-text.ts';
 import { Actor } from './actor.tsx';
 import { Name } from './name.tsx';
 import { Time } from './time.tsx';

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { useContext, useMemo, useRef } from 'preact/hooks';
-import { fieldText } from '../format/field-text.ts';
+import { fieldText } from '../format/audit-log.ts';
 import { type Action, useAction } from '../hook/use-action.ts';
 import { DismissContext } from './dismiss-context.ts';
 import { FieldErrorContext, isAt, readFieldError } from './field-error.ts';

@@ -1,0 +1,227 @@
+// The audit as a log that is filtered, compared and saved: its filters with the query that they make, the
+// differences between the two states of a change with the words for their fields, and its table for other
+// programs.
+
+import type { AuditDeed } from '../../contract/audit-deed.ts';
+import {
+  type AuditEntry,
+  TARGET_OPERATORS,
+  type TargetExpression,
+} from '../../contract/resource.ts';
+import { auditSentence } from './audit-sentence.ts';
+import { expressionText } from './targeting-text.ts';
+
+type Deed = {
+  /** Text by which a choice of the page is told from the others. */
+  readonly value: string;
+  readonly label: string;
+  readonly action: string | undefined;
+  readonly did: AuditDeed | undefined;
+};
+
+/**
+ * Returns the filter for the service. The days `from` and `to` are whole days in the reader's zone; what is
+ * no day filters nothing.
+ */
+export function auditFilter(query: Record<string, string>) {
+  const { actor, action, did, subject, from, to } = query;
+  return { actor, action, did, subject, since: startOf(from, 0), until: startOf(to, 1) };
+}
+
+/** What can have been done, as the entries say it. */
+export const DEED_WORDS: readonly Deed[] = [
+  deed('Anything'),
+  deed('Published a release', 'release.publish'),
+  deed('Promoted a release', 'release.promote'),
+  deed('Raised a roll-out', 'release.serve', 'raised'),
+  deed('Lowered a roll-out', 'release.serve', 'lowered'),
+  deed('Paused a release', 'release.serve', 'paused'),
+  deed('Resumed a release', 'release.serve', 'published'),
+  deed('Rolled back a release', 'release.serve', 'rolled_back'),
+  deed('Deprecated a release', 'release.serve', 'deprecated'),
+  deed('Changed whom it is for', 'release.serve', 'retargeted'),
+  deed('Withdrew a release', 'release.withdraw'),
+  deed('Anything with releases', 'release'),
+  deed('Anything with plans', 'plan'),
+  deed('Changed channels', 'channel'),
+  deed('Changed apps', 'app'),
+  deed('Deleted devices', 'device'),
+  deed('Minted or revoked keys', 'key'),
+  deed('Changed webhooks', 'webhook'),
+  deed('Changed members', 'member'),
+  deed('Invited people', 'invitation'),
+  deed('Signed in, or set a password', 'account'),
+  deed('Changed the organization', 'organization'),
+];
+
+/** Returns the choice that a query of the page stands for; of another action, anything. */
+export function deedOf({ action = '', did = '' }: Record<string, string>): string {
+  const value = keyOf(action, did);
+  return DEED_WORDS.some((each) => each.value === value) ? value : '';
+}
+
+function startOf(day: string | undefined, daysLater: number): string | undefined {
+  const [, year, month, date] = /^(\d{4})-(\d{2})-(\d{2})$/.exec(day ?? '') ?? [];
+  if (year === undefined) return undefined;
+  const start = new Date(Number(year), Number(month) - 1, Number(date) + daysLater);
+  return Number.isNaN(start.getTime()) ? undefined : start.toISOString();
+}
+
+function deed(label: string, action?: string, did?: AuditDeed): Deed {
+  return { value: keyOf(action ?? '', did ?? ''), label, action, did };
+}
+
+function keyOf(action: string, did: string): string {
+  return did === '' ? action : `${action}:${did}`;
+}
+
+export type Difference = {
+  /** Path of the value, such as `targets › matchLabels › ring`; empty when the state is a single value. */
+  readonly path: string;
+  /** Value before the change; undefined when it is new. */
+  readonly before: string | undefined;
+  /** Value after the change; undefined when it was removed. */
+  readonly after: string | undefined;
+};
+
+/** Maximum depth of nested values, above that of any audited state; deeper values are displayed as JSON. */
+const DEPTH_MAX = 4;
+/** Maximum length of a displayed value; longer ones are cut, because the beginning identifies them. */
+const TEXT_LENGTH_MAX = 600;
+/** Maximum number of differences listed; further ones are only counted. */
+const DIFFERENCES_MAX = 60;
+
+/**
+ * The values that differ, in the order of the fields. A list is one value: its order means nothing to the
+ * reader. Null on one side means that there was, or is, nothing.
+ */
+export function auditDifference(before: unknown, after: unknown): readonly Difference[] {
+  const found: Difference[] = [];
+  compare([], before, after, found);
+  if (found.length <= DIFFERENCES_MAX) return found;
+  const rest = found.length - DIFFERENCES_MAX;
+  const more = { path: `${rest} more`, before: undefined, after: '…' };
+  return [...found.slice(0, DIFFERENCES_MAX), more];
+}
+
+function compare(
+  path: readonly string[],
+  before: unknown,
+  after: unknown,
+  found: Difference[],
+): void {
+  const left = isRecord(before) ? before : undefined;
+  const right = isRecord(after) ? after : undefined;
+  const isWalked = left !== undefined || right !== undefined;
+  const isBothWalked =
+    (left ?? before ?? undefined) === left && (right ?? after ?? undefined) === right;
+  if (isWalked && isBothWalked && path.length < DEPTH_MAX) {
+    for (const key of new Set([...Object.keys(left ?? {}), ...Object.keys(right ?? {})])) {
+      compare([...path, key], valueAt(left, key), valueAt(right, key), found);
+    }
+    return;
+  }
+  const [was, is] = [spell(before), spell(after)];
+  if (was !== is) found.push({ path: path.join(' › '), before: cut(was), after: cut(is) });
+}
+
+function valueAt(record: Readonly<Record<string, unknown>> | undefined, key: string): unknown {
+  return record !== undefined && Object.hasOwn(record, key) ? record[key] : undefined;
+}
+
+function cut(text: string | undefined): string | undefined {
+  if (text === undefined || text.length <= TEXT_LENGTH_MAX) return text;
+  return `${text.slice(0, TEXT_LENGTH_MAX)}…`;
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Formats targeting conditions in the words of the release page. */
+function isExpression(value: unknown): value is TargetExpression {
+  return (
+    isRecord(value) &&
+    typeof value.key === 'string' &&
+    TARGET_OPERATORS.some((operator) => operator === value.operator) &&
+    Array.isArray(value.values) &&
+    value.values.every((each) => typeof each === 'string')
+  );
+}
+
+function spell(value: unknown): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === 'string') return value;
+  if (Array.isArray(value) && value.every((each) => typeof each === 'string')) {
+    return value.length === 0 ? 'none' : value.join(', ');
+  }
+  if (Array.isArray(value) && value.every(isExpression)) {
+    return value.length === 0 ? 'none' : value.map(expressionText).join('; ');
+  }
+  return JSON.stringify(value);
+}
+
+const FIELD_WORDS: Readonly<Record<string, string>> = {
+  rolloutPct: 'roll-out in percent',
+  defaultRollout: 'default roll-out',
+  minimumSupportedVersion: 'minimum version',
+  updateMode: 'update mode',
+  requireSignature: 'signatures required',
+  newSecret: 'new secret',
+  revokedAt: 'revoked',
+  expiresAt: 'ends',
+  tagPrefix: 'prefix of the tags',
+  matchLabels: 'labels',
+  matchExpressions: 'conditions',
+};
+
+/** Returns the words for a path of fields such as `targets › matchLabels › ring`. */
+export function fieldText(path: string): string {
+  if (path === '') return 'value';
+  return path
+    .split(' › ')
+    .map((name) => (Object.hasOwn(FIELD_WORDS, name) ? (FIELD_WORDS[name] ?? name) : name))
+    .join(' › ');
+}
+
+// Audit entries as a table for other programs: comma-separated values (RFC 4180).
+
+const CSV_COLUMNS = [
+  'at',
+  'actor',
+  'action',
+  'what',
+  'subject',
+  'reason',
+  'before',
+  'after',
+  'request',
+];
+/** Beginnings of a text that a spreadsheet would compute instead of showing it. */
+const FORMULA = /^[=+\-@\t\r]/;
+
+/** Returns the entries, one a line, below a line with the names of the columns. */
+export function auditCsv(entries: readonly AuditEntry[]): string {
+  const rows = entries.map((entry) => [
+    entry.at,
+    entry.actor,
+    entry.action,
+    auditSentence(entry).text,
+    entry.subject,
+    entry.reason ?? '',
+    stateText(entry.before),
+    stateText(entry.after),
+    entry.requestId ?? '',
+  ]);
+  return [CSV_COLUMNS, ...rows].map((row) => `${row.map(cell).join(',')}\r\n`).join('');
+}
+
+function stateText(state: unknown): string {
+  return state === null || state === undefined ? '' : JSON.stringify(state);
+}
+
+/** Quotes a cell. One that looks like a formula gets an apostrophe, after which it is shown as text. */
+function cell(text: string): string {
+  const shown = FORMULA.test(text) ? `'${text}` : text;
+  return `"${shown.replaceAll('"', '""')}"`;
+}
