@@ -1,7 +1,7 @@
 // Tests the series and the table of two releases at the same age.
 
 import { describe, expect, it } from 'vitest';
-import { ageRows, ageSeries, ageText } from '../../src/console/format/age-series.ts';
+import { ageRows, ageSeries, ageText } from '../../src/console/format/adoption-series.ts';
 import type { AdoptionCurve } from '../../src/contract/release-trouble.ts';
 
 const curve = (version: string, devices: readonly number[]): AdoptionCurve => ({

@@ -1,9 +1,8 @@
 // Tests the order of channels, the share that a release is served at, and which addresses others can reach.
 
 import { expect, it } from 'vitest';
-import { channelOrder } from '../../src/console/format/channel-order.ts';
-import { isReachableAddress } from '../../src/console/format/reachable-address.ts';
-import { servedShare } from '../../src/console/format/served-share.ts';
+import { channelOrder, servedShare } from '../../src/console/format/serving.ts';
+import { isReachableAddress } from '../../src/console/format/webhook.ts';
 
 it('channels: stable first, then by name, numbers by their value', () => {
   const names = ['beta', 'channel-19', 'stable', 'channel-9', 'alpha'];

@@ -6,7 +6,7 @@ import {
   countText,
   numberText,
   shareText,
-} from '../../src/console/format/number-text.ts';
+} from '../../src/console/format/figure-text.ts';
 
 describe('a number', () => {
   it('is grouped', () => {

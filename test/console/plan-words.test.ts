@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { minutesText } from '../../src/console/format/minutes-text.ts';
+import { minutesText } from '../../src/console/format/figure-text.ts';
 import { planActions, stepPlace, stepsText } from '../../src/console/format/plan-words.ts';
 import {
   PLAN_PRESET_NAMES,

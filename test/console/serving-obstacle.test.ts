@@ -3,7 +3,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { servingObstacle } from '../../src/console/format/serving-obstacle.ts';
+import { servingObstacle } from '../../src/console/format/serving.ts';
 import { isFailure } from '../../src/contract/failure.ts';
 import { RELEASE_STATUSES, type Targeting } from '../../src/contract/resource.ts';
 import { applyServingChange } from '../../src/domain/release/serving-change.ts';

@@ -1,11 +1,7 @@
 // Tests the draft of a release's targeting while it is edited.
 
 import { describe, expect, it } from 'vitest';
-import {
-  draftObstacle,
-  targetingDraft,
-  targetingOf,
-} from '../../src/console/format/targeting-draft.ts';
+import { draftObstacle, targetingDraft, targetingOf } from '../../src/console/format/targeting.ts';
 import type { Targeting } from '../../src/contract/resource.ts';
 
 const TARGETS: Targeting = {

@@ -1,7 +1,7 @@
 // Tests targeting as the console puts it into words.
 
 import { describe, expect, it } from 'vitest';
-import { targetingText } from '../../src/console/format/targeting-text.ts';
+import { targetingText } from '../../src/console/format/targeting.ts';
 
 /** Returns the clauses without the marks that isolate each value. */
 function words(...args: Parameters<typeof targetingText>): string[] {

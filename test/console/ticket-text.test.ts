@@ -1,7 +1,7 @@
 // Tests the sentence about a device for a ticket.
 
 import { expect, it } from 'vitest';
-import { ticketText } from '../../src/console/format/ticket-text.ts';
+import { ticketText } from '../../src/console/format/decision-text.ts';
 import type { ExplainedDecision } from '../../src/contract/console-fleet.ts';
 
 const DECISION: ExplainedDecision = {

@@ -1,7 +1,7 @@
 // Tests times as the console writes them.
 
 import { expect, it } from 'vitest';
-import { exactTimeText, timeText } from '../../src/console/format/time-text.ts';
+import { exactTimeText, timeText } from '../../src/console/format/figure-text.ts';
 
 const NOW = Date.parse('2026-03-10T12:00:00Z');
 const MINUTE = 60_000;

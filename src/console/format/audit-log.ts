@@ -9,7 +9,7 @@ import {
   type TargetExpression,
 } from '../../contract/resource.ts';
 import { auditSentence } from './audit-sentence.ts';
-import { expressionText } from './targeting-text.ts';
+import { expressionText } from './targeting.ts';
 
 type Deed = {
   /** Text by which a choice of the page is told from the others. */

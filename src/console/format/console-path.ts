@@ -1,5 +1,6 @@
-// URL paths of the console, written and read in one place. A name becomes one path segment. A name that would
-// mean something else there gets a `~` in front, which no channel's name begins with.
+// URL paths of the console, written and read in one place, and query strings. A name becomes one path
+// segment. A name that would mean something else there gets a `~` in front, which no channel's name begins
+// with.
 
 /** Path segments below an app that are pages, and the ones that browsers normalise away. */
 const RESERVED: ReadonlySet<string> = new Set(['fleet', 'devices', '.', '..']);
@@ -38,4 +39,17 @@ export function isReadablePath(path: string): boolean {
   } catch {
     return false;
   }
+}
+
+export type QueryValue = string | number | boolean | null | undefined;
+
+/** Builds `?a=1&b=x` without parameters that are null, undefined or empty; returns '' when none is left. */
+export function queryText(fields: Readonly<Record<string, QueryValue>>): '' | `?${string}` {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(fields)) {
+    if (value === undefined || value === null || value === '') continue;
+    query.set(name, String(value));
+  }
+  const text = query.toString();
+  return text === '' ? '' : `?${text}`;
 }

@@ -10,7 +10,7 @@ import {
   type Signal,
   type SignalRate,
 } from '../../contract/rollout-plan.ts';
-import { minutesText } from './minutes-text.ts';
+import { minutesText } from './figure-text.ts';
 
 type ActionWords = {
   /** Verb, as the button says it. */

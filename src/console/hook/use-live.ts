@@ -9,7 +9,7 @@ import type {
   LiveEvents,
 } from '../../contract/console-fleet.ts';
 import { noteSignedOut, presentSession, statusOf } from '../api/call.ts';
-import { queryText } from '../format/query-text.ts';
+import { queryText } from '../format/console-path.ts';
 
 export type LiveRow = ActivitySample & { readonly id: number };
 export type Live = {

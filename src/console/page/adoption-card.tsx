@@ -5,7 +5,7 @@ import { useLocation } from 'preact-iso';
 import type { Adoption } from '../../contract/console-fleet.ts';
 import type { AdoptionStep } from '../../contract/resource.ts';
 import { adoptionSeries, STEP_SPAN_MS } from '../format/adoption-series.ts';
-import { queryText } from '../format/query-text.ts';
+import { queryText } from '../format/console-path.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { useNow } from '../hook/use-now.ts';
 import { Card } from '../part/card.tsx';

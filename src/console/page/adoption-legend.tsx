@@ -2,7 +2,7 @@
 
 import type { AdoptionStep } from '../../contract/resource.ts';
 import type { AdoptionSeries } from '../format/adoption-series.ts';
-import { numberText, shareText } from '../format/number-text.ts';
+import { numberText, shareText } from '../format/figure-text.ts';
 
 const HOUR = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' });
 const DAY = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeZone: 'UTC' });

@@ -2,8 +2,8 @@
 
 import { useCallback, useMemo } from 'preact/hooks';
 import type { ReleaseAdoption } from '../../contract/release-trouble.ts';
-import { type AgeRow, ageRows, ageSeries } from '../format/age-series.ts';
-import { numberText, shareText } from '../format/number-text.ts';
+import { type AgeRow, ageRows, ageSeries } from '../format/adoption-series.ts';
+import { numberText, shareText } from '../format/figure-text.ts';
 import { Card } from '../part/card.tsx';
 import { type Column, DataTable } from '../part/data-table.tsx';
 import { Plot } from '../part/plot.tsx';

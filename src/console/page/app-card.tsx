@@ -1,9 +1,9 @@
 // Card of an app in the overview: its channels with what they serve, and devices seen.
 
 import type { AppOverview, ChannelOverview } from '../../contract/console.ts';
-import { channelOrder } from '../format/channel-order.ts';
 import { consolePath } from '../format/console-path.ts';
-import { countText, numberText } from '../format/number-text.ts';
+import { countText, numberText } from '../format/figure-text.ts';
+import { channelOrder } from '../format/serving.ts';
 import { Badge } from '../part/badge.tsx';
 import { Name } from '../part/name.tsx';
 import { ShareBar } from '../part/share-bar.tsx';

@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { AppList, AppOverview } from '../../contract/console.ts';
 import { ApiError, call } from '../api/call.ts';
-import { queryText } from '../format/query-text.ts';
+import { queryText } from '../format/console-path.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { LoadedView } from '../part/loaded-view.tsx';
 import { useOrganization, useSession } from '../session/use-session.ts';

@@ -2,8 +2,8 @@
 
 import { useState } from 'preact/hooks';
 import type { AppOverview } from '../../contract/console.ts';
-import { countText } from '../format/number-text.ts';
-import { queryText } from '../format/query-text.ts';
+import { queryText } from '../format/console-path.ts';
+import { countText } from '../format/figure-text.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { useTitle } from '../hook/use-title.ts';
 import { AsOf } from '../part/as-of.tsx';

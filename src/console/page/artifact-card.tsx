@@ -2,7 +2,7 @@
 
 import type { Artifact } from '../../contract/resource.ts';
 import { artifactFormat } from '../../domain/decision/artifact-format.ts';
-import { bytesText } from '../format/number-text.ts';
+import { bytesText } from '../format/figure-text.ts';
 import { Card } from '../part/card.tsx';
 import { type Column, DataTable } from '../part/data-table.tsx';
 import { Name } from '../part/name.tsx';

@@ -3,8 +3,8 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { AppOverview } from '../../contract/console.ts';
-import { channelNames } from '../format/channel-order.ts';
 import { consolePath } from '../format/console-path.ts';
+import { channelNames } from '../format/serving.ts';
 import { Dialog } from '../part/dialog.tsx';
 import { Field } from '../part/field.tsx';
 import { Name } from '../part/name.tsx';

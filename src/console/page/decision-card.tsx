@@ -2,12 +2,9 @@
 
 import type { ExplainedCandidate, ExplainedDecision } from '../../contract/console-fleet.ts';
 import type { Verdict } from '../../contract/reason.ts';
-import { cohortPlace } from '../format/cohort-place.ts';
-import { consolePath } from '../format/console-path.ts';
-import { numberText } from '../format/number-text.ts';
-import { queryText } from '../format/query-text.ts';
-import { reasonText } from '../format/reason-text.ts';
-import { ticketText } from '../format/ticket-text.ts';
+import { consolePath, queryText } from '../format/console-path.ts';
+import { cohortPlace, reasonText, ticketText } from '../format/decision-text.ts';
+import { numberText } from '../format/figure-text.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Badge, type Tone } from '../part/badge.tsx';
 import { Card } from '../part/card.tsx';

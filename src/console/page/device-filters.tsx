@@ -3,7 +3,7 @@
 import { useLocation } from 'preact-iso';
 import type { AppOverview, LabelCounts } from '../../contract/console.ts';
 import { SIGNALS, type Signal } from '../../contract/rollout-plan.ts';
-import { queryText } from '../format/query-text.ts';
+import { queryText } from '../format/console-path.ts';
 import { useDraft } from '../hook/use-draft.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Choice } from '../part/choice.tsx';

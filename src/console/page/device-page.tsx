@@ -3,8 +3,7 @@
 import type { AppOverview } from '../../contract/console.ts';
 import type { DeviceDetail } from '../../contract/console-fleet.ts';
 import { clientText } from '../format/client-text.ts';
-import { consolePath } from '../format/console-path.ts';
-import { queryText } from '../format/query-text.ts';
+import { consolePath, queryText } from '../format/console-path.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { useTitle } from '../hook/use-title.ts';
 import { AsOf } from '../part/as-of.tsx';

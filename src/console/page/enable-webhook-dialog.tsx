@@ -4,9 +4,13 @@ import { useState } from 'preact/hooks';
 import type { IssuedWebhookSecret } from '../../contract/console.ts';
 import type { WebhookProvider } from '../../contract/webhook-provider.ts';
 import { call } from '../api/call.ts';
-import { isReachableAddress } from '../format/reachable-address.ts';
-import { settingsOf, webhookDraft, webhookObstacle } from '../format/webhook-draft.ts';
-import { PROVIDER_NAMES } from '../format/webhook-text.ts';
+import {
+  isReachableAddress,
+  PROVIDER_NAMES,
+  settingsOf,
+  webhookDraft,
+  webhookObstacle,
+} from '../format/webhook.ts';
 import { Choice } from '../part/choice.tsx';
 import { Dialog } from '../part/dialog.tsx';
 import { Form } from '../part/form.tsx';

@@ -2,8 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import type { AppOverview } from '../../contract/console.ts';
-import { consolePath } from '../format/console-path.ts';
-import { queryText } from '../format/query-text.ts';
+import { consolePath, queryText } from '../format/console-path.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Card } from '../part/card.tsx';
 import { CopyButton } from '../part/copy-button.tsx';

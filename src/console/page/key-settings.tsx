@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks';
 import { KEY_RIGHTS, type ListedKey } from '../../contract/resource.ts';
 import { call } from '../api/call.ts';
-import { queryText } from '../format/query-text.ts';
+import { queryText } from '../format/console-path.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { useNow } from '../hook/use-now.ts';
 import { Actor } from '../part/actor.tsx';

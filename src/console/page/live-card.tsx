@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import { consolePath } from '../format/console-path.ts';
-import { numberText } from '../format/number-text.ts';
+import { numberText } from '../format/figure-text.ts';
 import { type Live, type LiveRow, useLive } from '../hook/use-live.ts';
 import { Badge } from '../part/badge.tsx';
 import { Card } from '../part/card.tsx';

@@ -4,7 +4,7 @@ import type { MatchingDevices as Matching } from '../../contract/console.ts';
 import type { Targeting } from '../../contract/resource.ts';
 import { call } from '../api/call.ts';
 import { consolePath } from '../format/console-path.ts';
-import { countText, numberText } from '../format/number-text.ts';
+import { countText, numberText } from '../format/figure-text.ts';
 import { useAsked } from '../hook/use-asked.ts';
 import { Name } from '../part/name.tsx';
 

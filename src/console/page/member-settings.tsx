@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks';
 import type { Invitation, Member, Role } from '../../contract/resource.ts';
 import { call } from '../api/call.ts';
-import { queryText } from '../format/query-text.ts';
+import { queryText } from '../format/console-path.ts';
 import { useAction } from '../hook/use-action.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Actor } from '../part/actor.tsx';

@@ -2,8 +2,8 @@
 
 import type { ChannelDetail } from '../../contract/console.ts';
 import { compareVersions, parseVersion } from '../../domain/decision/version.ts';
-import { countText, numberText } from '../format/number-text.ts';
-import { queryText } from '../format/query-text.ts';
+import { queryText } from '../format/console-path.ts';
+import { countText, numberText } from '../format/figure-text.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Field } from '../part/field.tsx';
 

@@ -3,10 +3,9 @@
 import { useState } from 'preact/hooks';
 import type { AppOverview } from '../../contract/console.ts';
 import type { Explanation } from '../../contract/explanation.ts';
-import { channelNames } from '../format/channel-order.ts';
-import { consolePath } from '../format/console-path.ts';
-import { queryText } from '../format/query-text.ts';
-import { toldText, verdictText } from '../format/told-text.ts';
+import { consolePath, queryText } from '../format/console-path.ts';
+import { toldText, verdictText } from '../format/decision-text.ts';
+import { channelNames } from '../format/serving.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Badge } from '../part/badge.tsx';
 import { Card } from '../part/card.tsx';

@@ -12,11 +12,10 @@ import {
   nextArtifact,
   withVersion,
 } from '../format/artifact-draft.ts';
-import { consolePath } from '../format/console-path.ts';
+import { consolePath, queryText } from '../format/console-path.ts';
 import { type PaceDraft, paceBody } from '../format/pace.ts';
 import type { PastedRelease } from '../format/pasted-release.ts';
-import { queryText } from '../format/query-text.ts';
-import { draftObstacle, targetingDraft, targetingOf } from '../format/targeting-draft.ts';
+import { draftObstacle, targetingDraft, targetingOf } from '../format/targeting.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { ArtifactRows } from '../part/artifact-rows.tsx';
 import { useConfirmedReach } from '../part/confirmed-reach.tsx';

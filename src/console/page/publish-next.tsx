@@ -3,7 +3,7 @@
 
 import { useState } from 'preact/hooks';
 import type { AppOverview, RenderedReleaseDetail } from '../../contract/console.ts';
-import { queryText } from '../format/query-text.ts';
+import { queryText } from '../format/console-path.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { useMay } from '../session/use-session.ts';
 import { PublishDialog } from './publish-dialog.tsx';

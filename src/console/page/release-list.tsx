@@ -3,10 +3,9 @@
 import type { ComponentChildren } from 'preact';
 import { useLocation } from 'preact-iso';
 import type { AppOverview, ChannelReleases, ListedRelease } from '../../contract/console.ts';
-import { consolePath } from '../format/console-path.ts';
-import { countText, numberText, shareText } from '../format/number-text.ts';
-import { queryText } from '../format/query-text.ts';
-import { servedShare } from '../format/served-share.ts';
+import { consolePath, queryText } from '../format/console-path.ts';
+import { countText, numberText, shareText } from '../format/figure-text.ts';
+import { servedShare } from '../format/serving.ts';
 import { useDraft } from '../hook/use-draft.ts';
 import { Choice } from '../part/choice.tsx';
 import { type Column, DataTable } from '../part/data-table.tsx';

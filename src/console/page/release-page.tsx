@@ -2,9 +2,8 @@
 
 import type { AppOverview, RenderedReleaseDetail } from '../../contract/console.ts';
 import type { ReleaseName } from '../api/call.ts';
-import { consolePath } from '../format/console-path.ts';
-import { numberText, shareText } from '../format/number-text.ts';
-import { queryText } from '../format/query-text.ts';
+import { consolePath, queryText } from '../format/console-path.ts';
+import { numberText, shareText } from '../format/figure-text.ts';
 import { type Loaded, useLoad } from '../hook/use-load.ts';
 import { useTitle } from '../hook/use-title.ts';
 import { AsOf } from '../part/as-of.tsx';

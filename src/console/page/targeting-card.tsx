@@ -3,9 +3,9 @@
 import { useState } from 'preact/hooks';
 import type { RenderedReleaseDetail } from '../../contract/console.ts';
 import { call, type ReleaseName } from '../api/call.ts';
-import { queryText } from '../format/query-text.ts';
-import { servingObstacle } from '../format/serving-obstacle.ts';
-import { draftObstacle, targetingDraft, targetingOf } from '../format/targeting-draft.ts';
+import { queryText } from '../format/console-path.ts';
+import { servingObstacle } from '../format/serving.ts';
+import { draftObstacle, targetingDraft, targetingOf } from '../format/targeting.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { useServingRehearsal } from '../hook/use-serving-rehearsal.ts';
 import { Card } from '../part/card.tsx';

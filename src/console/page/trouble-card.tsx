@@ -9,7 +9,7 @@ import type {
   SignalTrouble,
 } from '../../contract/release-trouble.ts';
 import { SIGNALS, type Signal } from '../../contract/rollout-plan.ts';
-import { numberText, shareText } from '../format/number-text.ts';
+import { numberText, shareText } from '../format/figure-text.ts';
 import { Card } from '../part/card.tsx';
 import { DataTable } from '../part/data-table.tsx';
 import { Name } from '../part/name.tsx';

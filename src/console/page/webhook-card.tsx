@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import type { EnabledWebhooks } from '../../contract/console.ts';
 import type { WebhookDelivery } from '../../contract/resource.ts';
 import { WEBHOOK_PROVIDERS, type WebhookProvider } from '../../contract/webhook-provider.ts';
-import { PROVIDER_NAMES } from '../format/webhook-text.ts';
+import { PROVIDER_NAMES } from '../format/webhook.ts';
 import { Badge, type Tone } from '../part/badge.tsx';
 import { Card } from '../part/card.tsx';
 import { type Column, DataTable } from '../part/data-table.tsx';

@@ -1,6 +1,6 @@
 // Fields of a webhook's settings.
 
-import type { WebhookDraft } from '../format/webhook-draft.ts';
+import type { WebhookDraft } from '../format/webhook.ts';
 import { ChipsInput } from '../part/chips-input.tsx';
 import { Choice } from '../part/choice.tsx';
 import { Field } from '../part/field.tsx';

@@ -3,8 +3,13 @@
 import { useState } from 'preact/hooks';
 import type { AppWebhook, IssuedWebhookSecret } from '../../contract/console.ts';
 import { call } from '../api/call.ts';
-import { settingsOf, webhookDraft, webhookObstacle } from '../format/webhook-draft.ts';
-import { PROVIDER_NAMES, webhookText } from '../format/webhook-text.ts';
+import {
+  PROVIDER_NAMES,
+  settingsOf,
+  webhookDraft,
+  webhookObstacle,
+  webhookText,
+} from '../format/webhook.ts';
 import { Badge } from '../part/badge.tsx';
 import { ConfirmDialog } from '../part/confirm-dialog.tsx';
 import { Dialog } from '../part/dialog.tsx';

@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks';
 import type { EnabledWebhooks } from '../../contract/console.ts';
 import { WEBHOOK_PROVIDERS } from '../../contract/webhook-provider.ts';
-import { queryText } from '../format/query-text.ts';
+import { queryText } from '../format/console-path.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Choice } from '../part/choice.tsx';
 import { Empty } from '../part/empty.tsx';

@@ -1,8 +1,7 @@
 // Chart of two releases at the same age: lines of the share of devices that had installed each.
 
 import type uPlot from 'uplot';
-import type { AgeSeries } from '../format/age-series.ts';
-import { ageText } from '../format/age-series.ts';
+import { type AgeSeries, ageText } from '../format/adoption-series.ts';
 import { axisLook, resolvedColor } from './axis-look.ts';
 import { fittedPlot } from './fitted-plot.ts';
 

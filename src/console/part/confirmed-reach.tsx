@@ -3,7 +3,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { type Reaching, reachedBy } from '../../contract/rehearsed.ts';
-import { countText } from '../format/number-text.ts';
+import { countText } from '../format/figure-text.ts';
 import type { Asked } from '../hook/use-asked.ts';
 
 /** Number of devices above which an act that offers a release is confirmed. */

@@ -3,7 +3,7 @@
 import { useId } from 'preact/hooks';
 import type { LabelCounts } from '../../contract/console.ts';
 import type { TargetExpression, TargetOperator } from '../../contract/resource.ts';
-import { FIELD_KEYS, operatorsFor, takesValues } from '../format/targeting-draft.ts';
+import { FIELD_KEYS, operatorsFor, takesValues } from '../format/targeting.ts';
 import { ChipsInput } from './chips-input.tsx';
 
 const OPERATOR_WORDS: Readonly<Record<TargetOperator, string>> = {

@@ -2,8 +2,8 @@
 
 import { useId } from 'preact/hooks';
 import type { LabelCounts } from '../../contract/console.ts';
-import { countText } from '../format/number-text.ts';
-import type { LabelRow } from '../format/targeting-draft.ts';
+import { countText } from '../format/figure-text.ts';
+import type { LabelRow } from '../format/targeting.ts';
 import { ChipsInput } from './chips-input.tsx';
 
 /** Row of a label; `locked` values must stay, undefined while everything may change. */

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef } from 'preact/hooks';
 import { type Finding, type Rehearsed, reachedBy } from '../../contract/rehearsed.ts';
-import { countText, numberText } from '../format/number-text.ts';
+import { countText, numberText } from '../format/figure-text.ts';
 import { Badge } from './badge.tsx';
 
 /** Maximum number of rows that are shown of each list; the first ones are the most frequent. */

@@ -2,8 +2,8 @@
 // who loses one, and where the devices go that run the release.
 
 import { type RehearsedServing, type RunnerEffect, reachedBy } from '../../contract/rehearsed.ts';
-import { countText, numberText } from '../format/number-text.ts';
-import { stayText } from '../format/stay-text.ts';
+import { stayText } from '../format/decision-text.ts';
+import { countText, numberText } from '../format/figure-text.ts';
 import type { ServingRehearsal } from '../hook/use-serving-rehearsal.ts';
 import { Badge } from './badge.tsx';
 

@@ -3,7 +3,7 @@
 
 import type { LabelCounts } from '../../contract/console.ts';
 import type { TargetExpression, Targeting } from '../../contract/resource.ts';
-import type { TargetingDraft } from '../format/targeting-draft.ts';
+import type { TargetingDraft } from '../format/targeting.ts';
 import { ExpressionRow } from './expression-row.tsx';
 import { LabelTargetRow } from './label-target-row.tsx';
 import { Notice } from './notice.tsx';

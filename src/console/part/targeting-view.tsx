@@ -1,7 +1,7 @@
 // Targeting of a release in words.
 
 import type { Targeting } from '../../contract/resource.ts';
-import { targetingText } from '../format/targeting-text.ts';
+import { targetingText } from '../format/targeting.ts';
 
 /** List with one chip per condition, all of which must hold. */
 export function TargetingView({ targets }: { targets: Targeting | null }) {

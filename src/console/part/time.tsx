@@ -1,6 +1,6 @@
 // Time: relative as text, exact in the tooltip.
 
-import { exactTimeText, timeText, zonedTimeText } from '../format/time-text.ts';
+import { exactTimeText, timeText, zonedTimeText } from '../format/figure-text.ts';
 import { useNow } from '../hook/use-now.ts';
 
 /**

@@ -3,8 +3,7 @@
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { call } from '../api/call.ts';
-import { consolePath } from '../format/console-path.ts';
-import { queryText } from '../format/query-text.ts';
+import { consolePath, queryText } from '../format/console-path.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';

@@ -1,6 +1,7 @@
-// Settings of a webhook while they are edited, and as the service takes them.
+// Webhooks in words, and their settings while they are edited, and as the service takes them.
 
 import type { WebhookSettings } from '../../contract/resource.ts';
+import type { WebhookProvider } from '../../contract/webhook-provider.ts';
 
 /** Settings while they are edited: the targets stay while another way of holding is chosen. */
 export type WebhookDraft = {
@@ -34,4 +35,31 @@ export function settingsOf({ tagPrefix, landing, expect }: WebhookDraft): Webhoo
 export function webhookObstacle({ landing, expect }: WebhookDraft): string | undefined {
   const isOpen = landing === 'expecting' && expect.length === 0;
   return isOpen ? 'Say for which platforms there must be files' : undefined;
+}
+
+/** Returns how releases come, in a sentence or two. */
+export function webhookText({ tagPrefix, hold, expect }: WebhookSettings): string {
+  const tags = tagPrefix === null ? '' : `Tags begin with ${tagPrefix}. `;
+  if (!hold) return `${tags}Releases are offered at once.`;
+  if (expect === null) return `${tags}Releases are held until somebody publishes them.`;
+  return `${tags}Releases are held until there are files for ${expect.join(', ')}.`;
+}
+
+/** Names of the code hosts, as they spell them. */
+export const PROVIDER_NAMES: Readonly<Record<WebhookProvider, string>> = {
+  github: 'GitHub',
+  gitea: 'Gitea',
+  forgejo: 'Forgejo',
+};
+
+const NEAR =
+  /^(?:localhost|.*\.localhost|127\.|10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|169\.254\.|\[::1\]|\[f[cd]|\[fe80)/i;
+
+/** Whether an address may be reached from elsewhere: not one of this machine or of a private network. */
+export function isReachableAddress(url: string): boolean {
+  try {
+    return !NEAR.test(new URL(url).hostname);
+  } catch {
+    return false;
+  }
 }

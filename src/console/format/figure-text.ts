@@ -1,5 +1,57 @@
-// Formatting of times in the console's language: how long ago for recent ones, the date for older ones,
-// always in the reader's zone.
+// Formatting of numbers and times in the console's language: how long ago for recent times, the date for
+// older ones, always in the reader's zone.
+
+const WHOLE = new Intl.NumberFormat('en');
+const SHARE = new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 1 });
+const BYTE_UNITS = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const;
+
+/** Formats a count: `1,234,567`. */
+export function numberText(value: number): string {
+  return WHOLE.format(value);
+}
+
+/**
+ * Formats the share of `part` in `whole`: `12.3%`. Never rounds to 0 or 100 %: a few devices of many
+ * are `<0.1%`, all but a few are `>99.9%`. Of nothing there is no share: `–`.
+ */
+export function shareText(part: number, whole: number): string {
+  if (whole <= 0) return '–';
+  const share = part / whole;
+  if (share > 0 && share < 0.001) return `<${SHARE.format(0.001)}`;
+  if (share < 1 && share > 0.999) return `>${SHARE.format(0.999)}`;
+  return SHARE.format(share);
+}
+
+/** Formats a number of bytes: `12.3 MB`. */
+export function bytesText(bytes: number): string {
+  const step = bytes < 1000 ? 0 : Math.min(4, Math.floor(Math.log10(bytes) / 3));
+  const unit = BYTE_UNITS[step] ?? 'byte';
+  return new Intl.NumberFormat('en', {
+    style: 'unit',
+    unit,
+    unitDisplay: step === 0 ? 'long' : 'short',
+    maximumFractionDigits: 1,
+  }).format(bytes / 1000 ** step);
+}
+
+/** Formats a count with its noun: `1 device`, `1,200 devices`. */
+export function countText(count: number, one: string, many = `${one}s`): string {
+  return `${numberText(count)} ${count === 1 ? one : many}`;
+}
+
+const MINUTE_UNITS = [
+  [1440, 'day'],
+  [60, 'hour'],
+] as const;
+
+/** Formats minutes in the largest unit that leaves no rest: `2 days`, `36 hours`, `90 minutes`. */
+export function minutesText(minutes: number): string {
+  const [size, unit] = MINUTE_UNITS.find(([each]) => minutes >= each && minutes % each === 0) ?? [
+    1,
+    'minute',
+  ];
+  return countText(minutes / size, unit);
+}
 
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;

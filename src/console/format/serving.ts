@@ -1,14 +1,42 @@
-// Sentences for obstacles to a change of a release's serving state. The rules are the
-// domain's, which the service applies to the same change.
+// What channels serve: their order, the share of devices that a release is offered to, and sentences for
+// obstacles to a change of that. The rules are the domain's, which the service applies to the same change.
 
 import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import type { Targeting } from '../../contract/resource.ts';
+import type { ReleaseStatus, Targeting } from '../../contract/resource.ts';
 import {
   applyServingChange,
   obstacleToTargets,
   type Serving,
 } from '../../domain/release/serving-change.ts';
+
+const STABLE = 'stable';
+const NATURAL = new Intl.Collator('en', { numeric: true });
+
+/** Compares two channels: `stable` first, then by name, in which `channel-9` comes before `channel-19`. */
+export function channelOrder(one: string, other: string): number {
+  if (one === other) return 0;
+  if (one === STABLE) return -1;
+  return other === STABLE ? 1 : NATURAL.compare(one, other);
+}
+
+/** Returns the names of an app's channels in this order. */
+export function channelNames(app: {
+  readonly channels: readonly { readonly name: string }[];
+}): readonly string[] {
+  return app.channels.map(({ name }) => name).toSorted(channelOrder);
+}
+
+/**
+ * Returns the percentage of the devices that a release is meant for which are offered it now: none of one
+ * that is not published, whatever its roll-out was.
+ */
+export function servedShare(release: {
+  readonly status: ReleaseStatus;
+  readonly rolloutPct: number;
+}): number {
+  return release.status === 'published' ? release.rolloutPct : 0;
+}
 
 export const servingObstacle = { toRollout, toTargets };
 

@@ -1,0 +1,107 @@
+// Sentences for decisions: why a device gets what it gets, in one sentence for a ticket, for a device that
+// the reader describes, and for devices that stay on a release that they would be taken from.
+
+import type { ExplainedDecision } from '../../contract/console-fleet.ts';
+import type { Explanation, ListedCandidate } from '../../contract/explanation.ts';
+import type { Reason } from '../../contract/reason.ts';
+
+const SENTENCES: Readonly<Record<Exclude<Reason, 'offered'>, string>> = {
+  'up-to-date': 'It is up to date: no newer release is being offered on its channel.',
+  'no-artifact': 'No newer release has an artifact for its platform and architecture.',
+  'not-targeted': 'The newest release is not meant for devices like this one.',
+  'outside-cohort': 'The newest release is rolling out, and has not reached this device yet.',
+  'rolled-back-without-fallback':
+    'Its release was rolled back, and there is no older one to send it down to.',
+  'first-offer-unavailable':
+    'The newest release was never offered yet, and that cannot be recorded right now.',
+};
+
+/** Returns why the offered release is the one, or what kept the newest release from the device. */
+export function reasonText({ offer, reason, current }: ExplainedDecision): string {
+  if (offer?.allowDowngrade === true) {
+    return (
+      `${current.version ?? 'Its release'} was rolled back, so it is sent down to the newest release ` +
+      'below that it can have.'
+    );
+  }
+  if (offer !== null || reason === 'offered') return 'The newest release that it can have.';
+  // A page that was loaded before the service was upgraded may receive a reason that it has no text for.
+  return Object.hasOwn(SENTENCES, reason) ? SENTENCES[reason] : reason;
+}
+
+// Places of devices in a roll-out, as shares of the fleet.
+
+/** Number of buckets, as `COHORT_BUCKETS` of the domain, whose hash no browser has the parts for. */
+const BUCKETS = 10_000;
+const BUCKETS_PER_PERCENT = BUCKETS / 100;
+
+export const cohortPlace = {
+  buckets: BUCKETS,
+
+  /** Formats a bucket, or a threshold, as a share of the fleet: `67.25 %`. */
+  text: (bucket: number): string => `${bucket / BUCKETS_PER_PERCENT} %`,
+
+  /** Returns the lowest whole percentage of a roll-out that reaches a bucket. */
+  reachedAt: (bucket: number): number => Math.floor(bucket / BUCKETS_PER_PERCENT) + 1,
+};
+
+// A decision in one sentence, for a ticket or a message to the person at the device.
+
+/** Returns what the device runs, what it would get now, and when the next release reaches it. */
+export function ticketText(decision: ExplainedDecision): string {
+  const { device, offer, current, candidates } = decision;
+  const machine = [device.platform, device.arch].filter(Boolean).join(' ');
+  const who = `Device ${device.deviceId} (${machine}, channel ${device.channel})`;
+  const runs = `${who} runs ${current.version ?? 'an unknown version'}`;
+  if (offer !== null) return `${runs} and gets ${offer.version} when it next asks.`;
+  const waiting = candidates.find(({ verdict }) => verdict === 'outside-cohort');
+  if (waiting?.bucket === undefined) {
+    return `${runs} and gets nothing when it next asks. ${reasonText(decision)}`;
+  }
+  const { version, bucket, threshold } = waiting;
+  const [place, reach] = [bucket, threshold].map(cohortPlace.text);
+  return (
+    `${runs}. ${version} is at ${reach}; this device stands at ${place}, so it gets it when the roll-out ` +
+    `reaches ${cohortPlace.reachedAt(bucket)} %.`
+  );
+}
+
+const TOLD_TEXTS: Readonly<Record<string, string>> = {
+  offered: 'The newest release that it can have.',
+  'up-to-date': 'It would be up to date: no newer release is being offered on its channel.',
+  'no-artifact': 'No newer release has an artifact for its platform and architecture.',
+  'not-targeted': 'The newest release is not meant for a device without labels.',
+  'outside-cohort': 'The newest release is rolling out, and would not reach this device yet.',
+  'rolled-back-without-fallback':
+    'Its release was rolled back, and there is no older one to send it down to.',
+};
+
+/** Returns why a device would get what it would get. */
+export function toldText({ reason, update }: Explanation['decision']): string {
+  if (update?.allowDowngrade === true) {
+    return 'Its release was rolled back, so it is sent down to the newest release below.';
+  }
+  return TOLD_TEXTS[reason] ?? reason;
+}
+
+/** Returns what was found about a release for the device, with its place where that is the reason. */
+export function verdictText({ verdict, bucket, threshold, status }: ListedCandidate): string {
+  if (verdict === 'not-published') return status.replaceAll('_', ' ');
+  if (verdict !== 'outside-cohort' || bucket === null) return verdict.replaceAll('-', ' ');
+  const [place, reach] = [bucket, threshold].map(cohortPlace.text);
+  return `not yet its turn: it stands at ${place}, the roll-out at ${reach}`;
+}
+
+/** Returns why devices are offered nothing, to stand after "they stay on it:". */
+export function stayText(reason: Reason): string {
+  return STAY_TEXTS[reason] ?? 'they are offered nothing else';
+}
+
+const STAY_TEXTS: Readonly<Partial<Record<Reason, string>>> = {
+  'no-artifact': 'no release that they could get has a file for them',
+  'not-targeted': 'what they could get is meant for other devices',
+  'outside-cohort': 'they are outside the roll-out of what they could get',
+  'rolled-back-without-fallback':
+    'no older release that is published has a file for them and is meant for them',
+  'up-to-date': 'there is nothing newer for them',
+};
