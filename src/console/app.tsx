@@ -2,7 +2,6 @@
 
 import { LocationProvider, Route, Router, useLocation } from 'preact-iso';
 import { consolePath, readSegment } from './format/console-path.ts';
-import { ThemeContext, useThemeState } from './hook/use-theme.ts';
 import { AppIndex } from './page/app-index.tsx';
 import { AppPlace } from './page/app-place.tsx';
 import { AppsPage } from './page/apps-page.tsx';
@@ -16,6 +15,7 @@ import { Redirect } from './page/redirect.tsx';
 import { ReleasePage } from './page/release-page.tsx';
 import { SettingsPage } from './page/settings-page.tsx';
 import { Shell } from './page/shell.tsx';
+import { ThemeContext, useThemeState } from './part/theme.tsx';
 import { InvitationPage } from './session/invitation-page.tsx';
 import { PasswordResetPage } from './session/password-reset-page.tsx';
 import { SessionGate } from './session/session-gate.tsx';

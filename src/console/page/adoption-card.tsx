@@ -7,11 +7,10 @@ import type { AdoptionStep } from '../../contract/resource.ts';
 import { adoptionSeries, STEP_SPAN_MS } from '../format/adoption-series.ts';
 import { queryText } from '../format/console-path.ts';
 import { useLoad } from '../hook/use-load.ts';
-import { useNow } from '../hook/use-now.ts';
-import { Card } from '../part/card.tsx';
-import { Empty } from '../part/empty.tsx';
-import { LoadedView } from '../part/loaded-view.tsx';
+import { Card, Empty } from '../part/card.tsx';
+import { LoadedView } from '../part/notice.tsx';
 import { Plot } from '../part/plot.tsx';
+import { useNow } from '../part/time.tsx';
 import { AdoptionLegend } from './adoption-legend.tsx';
 import { versionColors } from './version-colors.ts';
 
@@ -70,7 +69,7 @@ function AdoptionChart({ points, step }: Adoption & { step: AdoptionStep }) {
   };
   const colors = useMemo(() => versionColors(series.versions.map(({ name }) => name)), [series]);
   const load = useCallback(async () => {
-    const { adoptionPlot } = await import('../part/adoption-plot.ts');
+    const { adoptionPlot } = await import('../part/chart.ts');
     return (place: HTMLElement) =>
       adoptionPlot(place, { series, colors, hidden, step, onHover: setHovered });
   }, [series, colors, hidden, step]);

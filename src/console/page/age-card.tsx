@@ -47,7 +47,7 @@ export function AgeCard({ adoption }: { adoption: ReleaseAdoption }) {
 function AgeChart({ adoption }: { adoption: ReleaseAdoption }) {
   const series = useMemo(() => ageSeries(adoption), [adoption]);
   const load = useCallback(async () => {
-    const { agePlot } = await import('../part/age-plot.ts');
+    const { agePlot } = await import('../part/chart.ts');
     return (place: HTMLElement) => agePlot(place, series);
   }, [series]);
   return (

@@ -4,10 +4,9 @@ import type { AppOverview, ChannelOverview } from '../../contract/console.ts';
 import { consolePath } from '../format/console-path.ts';
 import { countText, numberText } from '../format/figure-text.ts';
 import { channelOrder } from '../format/serving.ts';
-import { Badge } from '../part/badge.tsx';
+import { Badge, StatusBadge } from '../part/badge.tsx';
+import { ShareBar } from '../part/card.tsx';
 import { Name } from '../part/name.tsx';
-import { ShareBar } from '../part/share-bar.tsx';
-import { StatusBadge } from '../part/status-badge.tsx';
 import { Time } from '../part/time.tsx';
 
 /** Number of channels above which not all are shown; the others are behind a link to the app. */

@@ -6,7 +6,7 @@ import type { AppList, AppOverview } from '../../contract/console.ts';
 import { ApiError, call } from '../api/call.ts';
 import { queryText } from '../format/console-path.ts';
 import { useLoad } from '../hook/use-load.ts';
-import { LoadedView } from '../part/loaded-view.tsx';
+import { LoadedView } from '../part/notice.tsx';
 import { useOrganization, useSession } from '../session/use-session.ts';
 import { AppTabs } from './app-tabs.tsx';
 import { NotFoundPage } from './not-found-page.tsx';

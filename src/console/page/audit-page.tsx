@@ -10,17 +10,13 @@ import { auditCsv, auditFilter, DEED_WORDS, deedOf } from '../format/audit-log.t
 import { consolePath, type QueryValue, queryText } from '../format/console-path.ts';
 import { numberText } from '../format/figure-text.ts';
 import { useAction } from '../hook/use-action.ts';
-import { useDraft } from '../hook/use-draft.ts';
 import { useLoad } from '../hook/use-load.ts';
-import { useTitle } from '../hook/use-title.ts';
 import { AuditEntryView } from '../part/audit-entry.tsx';
-import { Choice } from '../part/choice.tsx';
-import { Empty } from '../part/empty.tsx';
-import { Field } from '../part/field.tsx';
-import { FilterForm } from '../part/filter-form.tsx';
-import { LoadedView } from '../part/loaded-view.tsx';
-import { Notice } from '../part/notice.tsx';
-import { PageHead } from '../part/page-head.tsx';
+import { Empty } from '../part/card.tsx';
+import { Choice, Field } from '../part/field.tsx';
+import { FilterForm, useDraft } from '../part/form.tsx';
+import { LoadedView, Notice } from '../part/notice.tsx';
+import { PageHead, useTitle } from '../part/page-head.tsx';
 import { useOrganization } from '../session/use-session.ts';
 
 const PAGE_SIZE = 50;

@@ -4,9 +4,8 @@ import { useState } from 'preact/hooks';
 import type { ChannelDetail } from '../../contract/console.ts';
 import type { ChannelUpdateMode } from '../../contract/resource.ts';
 import { call } from '../api/call.ts';
-import { Choice } from '../part/choice.tsx';
 import { Dialog } from '../part/dialog.tsx';
-import { Field } from '../part/field.tsx';
+import { Choice, Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
 import { MinimumField } from './minimum-field.tsx';
 

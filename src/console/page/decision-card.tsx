@@ -6,11 +6,10 @@ import { consolePath, queryText } from '../format/console-path.ts';
 import { cohortPlace, reasonText, ticketText } from '../format/decision-text.ts';
 import { numberText } from '../format/figure-text.ts';
 import { useLoad } from '../hook/use-load.ts';
-import { Badge, type Tone } from '../part/badge.tsx';
+import { Badge, StatusBadge, type Tone } from '../part/badge.tsx';
 import { Card } from '../part/card.tsx';
 import { CopyButton } from '../part/copy-button.tsx';
-import { LoadedView } from '../part/loaded-view.tsx';
-import { StatusBadge } from '../part/status-badge.tsx';
+import { LoadedView } from '../part/notice.tsx';
 
 const DECISION_REFRESH_MS = 4000;
 

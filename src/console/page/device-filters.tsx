@@ -4,11 +4,9 @@ import { useLocation } from 'preact-iso';
 import type { AppOverview, LabelCounts } from '../../contract/console.ts';
 import { SIGNALS, type Signal } from '../../contract/rollout-plan.ts';
 import { queryText } from '../format/console-path.ts';
-import { useDraft } from '../hook/use-draft.ts';
 import { useLoad } from '../hook/use-load.ts';
-import { Choice } from '../part/choice.tsx';
-import { Field } from '../part/field.tsx';
-import { FilterForm } from '../part/filter-form.tsx';
+import { Choice, Field } from '../part/field.tsx';
+import { FilterForm, useDraft } from '../part/form.tsx';
 
 const SEEN = [
   { value: '', label: 'Any time' },

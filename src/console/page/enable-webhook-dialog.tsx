@@ -11,11 +11,11 @@ import {
   webhookDraft,
   webhookObstacle,
 } from '../format/webhook.ts';
-import { Choice } from '../part/choice.tsx';
+import { Secret } from '../part/copy-button.tsx';
 import { Dialog } from '../part/dialog.tsx';
+import { Choice } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
 import { Notice } from '../part/notice.tsx';
-import { Secret } from '../part/secret.tsx';
 import { WebhookFields } from './webhook-fields.tsx';
 
 const NEW_WEBHOOK = webhookDraft({ tagPrefix: null, hold: false, expect: null });

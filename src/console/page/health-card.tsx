@@ -8,11 +8,10 @@ import { consolePath, queryText } from '../format/console-path.ts';
 import { numberText } from '../format/figure-text.ts';
 import { hasSignalData } from '../format/has-signal-data.ts';
 import { rateText, SIGNAL_WORDS } from '../format/plan-words.ts';
-import { Badge } from '../part/badge.tsx';
+import { Badge, VerdictBadge } from '../part/badge.tsx';
 import { Card } from '../part/card.tsx';
 import { DataTable } from '../part/data-table.tsx';
 import { IntervalBar } from '../part/interval-bar.tsx';
-import { VerdictBadge } from '../part/plan-badge.tsx';
 
 /** Card with the signals of a release and the verdict. */
 export function HealthCard(props: {

@@ -4,11 +4,9 @@ import { useState } from 'preact/hooks';
 import type { IssuedInvitation } from '../../contract/console.ts';
 import type { Role } from '../../contract/resource.ts';
 import { call } from '../api/call.ts';
-import { Choice } from '../part/choice.tsx';
-import { Dialog } from '../part/dialog.tsx';
-import { Field } from '../part/field.tsx';
+import { Dialog, SecretDialog } from '../part/dialog.tsx';
+import { Choice, Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
-import { SecretDialog } from '../part/secret-dialog.tsx';
 import { Time } from '../part/time.tsx';
 import { ROLE_OPTIONS } from './role-options.ts';
 

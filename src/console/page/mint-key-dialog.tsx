@@ -2,13 +2,10 @@
 
 import { useState } from 'preact/hooks';
 import { KEY_RIGHTS, type KeyRight } from '../../contract/resource.ts';
-import { CheckGroup } from '../part/check-group.tsx';
 import { ChipsInput } from '../part/chips-input.tsx';
-import { Choice } from '../part/choice.tsx';
-import { Dialog } from '../part/dialog.tsx';
-import { Field } from '../part/field.tsx';
+import { Dialog, SecretDialog } from '../part/dialog.tsx';
+import { CheckGroup, Choice, Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
-import { SecretDialog } from '../part/secret-dialog.tsx';
 import { RIGHT_OPTIONS } from './right-options.ts';
 
 const END_OPTIONS = [

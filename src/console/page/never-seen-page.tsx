@@ -9,11 +9,10 @@ import { channelNames } from '../format/serving.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Badge } from '../part/badge.tsx';
 import { Card } from '../part/card.tsx';
-import { Choice } from '../part/choice.tsx';
-import { Field } from '../part/field.tsx';
+import { Choice, Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
-import { LoadedView } from '../part/loaded-view.tsx';
 import { Name } from '../part/name.tsx';
+import { LoadedView } from '../part/notice.tsx';
 import { PageHead } from '../part/page-head.tsx';
 
 type Told = Readonly<Record<'channel' | 'platform' | 'arch' | 'version', string>>;

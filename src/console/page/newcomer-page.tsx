@@ -2,10 +2,10 @@
 
 import { useState } from 'preact/hooks';
 import { call } from '../api/call.ts';
-import { useTitle } from '../hook/use-title.ts';
 import { Card } from '../part/card.tsx';
 import { Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
+import { useTitle } from '../part/page-head.tsx';
 import { useSession } from '../session/use-session.ts';
 
 /** Form for a new organization, which the account will own; else who can help. */

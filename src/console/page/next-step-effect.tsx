@@ -2,8 +2,7 @@
 
 import type { RenderedReleaseDetail } from '../../contract/console.ts';
 import type { ReleaseName } from '../api/call.ts';
-import { useServingRehearsal } from '../hook/use-serving-rehearsal.ts';
-import { ServingEffect } from '../part/serving-effect.tsx';
+import { ServingEffect, useServingRehearsal } from '../part/rehearsal.tsx';
 import { useMay } from '../session/use-session.ts';
 
 /** Effect of raising the roll-out to this share; nothing for viewers, who cannot ask. */

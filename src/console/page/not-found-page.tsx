@@ -1,7 +1,7 @@
 // Page for an unknown path.
 
 import { consolePath } from '../format/console-path.ts';
-import { useTitle } from '../hook/use-title.ts';
+import { useTitle } from '../part/page-head.tsx';
 
 /** Page that says that `what` was not found. */
 export function NotFoundPage({ what = 'This page' }: { what?: string }) {

@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import type { PastedRelease } from '../format/pasted-release.ts';
-import { TextArea } from '../part/text-area.tsx';
+import { TextArea } from '../part/field.tsx';
 
 /** Text area and the button that takes over what was pasted; its code is loaded when it is used. */
 export function PasteRelease({ onPasted }: { onPasted: (pasted: PastedRelease) => void }) {

@@ -12,9 +12,9 @@ import {
   type StepPlace,
   stepPlace,
 } from '../format/plan-words.ts';
+import { PlanBadge } from '../part/badge.tsx';
 import { Card } from '../part/card.tsx';
 import { Notice } from '../part/notice.tsx';
-import { PlanBadge } from '../part/plan-badge.tsx';
 import { Time } from '../part/time.tsx';
 import { useMay } from '../session/use-session.ts';
 import { NextStepEffect } from './next-step-effect.tsx';

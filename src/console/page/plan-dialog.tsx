@@ -11,15 +11,12 @@ import {
 import { PLAN_PRESETS } from '../../domain/rollout/plan-presets.ts';
 import { call, type ReleaseName } from '../api/call.ts';
 import { limitsText, stepsText } from '../format/plan-words.ts';
-import { useAsked } from '../hook/use-asked.ts';
-import { Choice } from '../part/choice.tsx';
-import { useConfirmedReach } from '../part/confirmed-reach.tsx';
+import { useAsked } from '../hook/use-action.ts';
 import { Dialog } from '../part/dialog.tsx';
-import { Field } from '../part/field.tsx';
+import { Choice, Field, ReasonField } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
 import { Notice } from '../part/notice.tsx';
-import { ReasonField } from '../part/reason-field.tsx';
-import { RehearsalView } from '../part/rehearsal-view.tsx';
+import { RehearsalView, useConfirmedReach } from '../part/rehearsal.tsx';
 
 const PRESETS = PLAN_PRESET_NAMES.map((value) => ({
   value,

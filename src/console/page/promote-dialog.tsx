@@ -5,16 +5,13 @@ import { useLocation } from 'preact-iso';
 import type { Rehearsed, UnpublishedRelease } from '../../contract/rehearsed.ts';
 import { call, type ReleaseName } from '../api/call.ts';
 import { consolePath } from '../format/console-path.ts';
-import { type PaceDraft, paceBody } from '../format/pace.ts';
-import { useAsked } from '../hook/use-asked.ts';
-import { Choice } from '../part/choice.tsx';
-import { useConfirmedReach } from '../part/confirmed-reach.tsx';
+import { useAsked } from '../hook/use-action.ts';
 import { Dialog } from '../part/dialog.tsx';
+import { Choice, ReasonField } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
 import { Notice } from '../part/notice.tsx';
-import { PaceFields } from '../part/pace-fields.tsx';
-import { ReasonField } from '../part/reason-field.tsx';
-import { RehearsalView } from '../part/rehearsal-view.tsx';
+import { type PaceDraft, PaceFields, paceBody } from '../part/pace.tsx';
+import { RehearsalView, useConfirmedReach } from '../part/rehearsal.tsx';
 
 /**
  * Dialog for a promotion to one of `others`; opens the new release afterwards. It shows the findings, the

@@ -13,20 +13,16 @@ import {
   withVersion,
 } from '../format/artifact-draft.ts';
 import { consolePath, queryText } from '../format/console-path.ts';
-import { type PaceDraft, paceBody } from '../format/pace.ts';
 import type { PastedRelease } from '../format/pasted-release.ts';
 import { draftObstacle, targetingDraft, targetingOf } from '../format/targeting.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { ArtifactRows } from '../part/artifact-rows.tsx';
-import { useConfirmedReach } from '../part/confirmed-reach.tsx';
 import { Dialog } from '../part/dialog.tsx';
-import { Field } from '../part/field.tsx';
+import { Field, TextArea } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
-import { PaceFields } from '../part/pace-fields.tsx';
-import { RehearsalView } from '../part/rehearsal-view.tsx';
-import { TargetingEditor } from '../part/targeting-editor.tsx';
-import { TextArea } from '../part/text-area.tsx';
-import { MatchingDevices } from './matching-devices.tsx';
+import { type PaceDraft, PaceFields, paceBody } from '../part/pace.tsx';
+import { RehearsalView, useConfirmedReach } from '../part/rehearsal.tsx';
+import { MatchingDevices, TargetingEditor } from '../part/targeting-editor.tsx';
 import { PasteRelease } from './paste-release.tsx';
 
 type Fields = {

@@ -6,16 +6,12 @@ import type { AppOverview, ChannelReleases, ListedRelease } from '../../contract
 import { consolePath, queryText } from '../format/console-path.ts';
 import { countText, numberText, shareText } from '../format/figure-text.ts';
 import { servedShare } from '../format/serving.ts';
-import { useDraft } from '../hook/use-draft.ts';
-import { Choice } from '../part/choice.tsx';
+import { PlanBadge, StatusBadge, VerdictBadge } from '../part/badge.tsx';
+import { Empty, ShareBar } from '../part/card.tsx';
 import { type Column, DataTable } from '../part/data-table.tsx';
-import { Empty } from '../part/empty.tsx';
-import { Field } from '../part/field.tsx';
-import { FilterForm } from '../part/filter-form.tsx';
-import { PlanBadge, VerdictBadge } from '../part/plan-badge.tsx';
-import { ShareBar } from '../part/share-bar.tsx';
-import { StatusBadge } from '../part/status-badge.tsx';
-import { TargetingView } from '../part/targeting-view.tsx';
+import { Choice, Field } from '../part/field.tsx';
+import { FilterForm, useDraft } from '../part/form.tsx';
+import { TargetingView } from '../part/targeting-editor.tsx';
 import { Time } from '../part/time.tsx';
 
 /** List of releases; `publish` is the button shown in an empty list to members who may publish. */

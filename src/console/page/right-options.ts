@@ -1,7 +1,7 @@
 // What keys may do, in words.
 
 import type { KeyRight } from '../../contract/resource.ts';
-import type { Option } from '../part/choice.tsx';
+import type { Option } from '../part/field.tsx';
 
 export const RIGHT_OPTIONS: readonly Option<KeyRight>[] = [
   { value: 'publish', label: 'publish, promote and withdraw' },

@@ -6,10 +6,9 @@ import type { RolloutPlan } from '../../contract/rollout-plan.ts';
 import type { ReleaseName } from '../api/call.ts';
 import { afterRaiseText, planActions } from '../format/plan-words.ts';
 import { servedShare, servingObstacle } from '../format/serving.ts';
-import { Card } from '../part/card.tsx';
+import { Card, ShareBar } from '../part/card.tsx';
 import { Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
-import { ShareBar } from '../part/share-bar.tsx';
 import { useMay } from '../session/use-session.ts';
 import { SteerDialog } from './steer-dialog.tsx';
 

@@ -6,11 +6,11 @@ import type { Found } from '../../contract/console.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { call } from '../api/call.ts';
 import { consolePath, queryText } from '../format/console-path.ts';
-import { useAsked } from '../hook/use-asked.ts';
+import { useAsked } from '../hook/use-action.ts';
+import { StatusBadge } from '../part/badge.tsx';
 import { Dialog } from '../part/dialog.tsx';
 import { Field } from '../part/field.tsx';
 import { Name } from '../part/name.tsx';
-import { StatusBadge } from '../part/status-badge.tsx';
 import { useOrganization } from '../session/use-session.ts';
 
 /** Button that opens the search; `/` does the same wherever nothing is being typed. */

@@ -1,8 +1,7 @@
 // Settings of the organization and of the account, each section with a path of its own.
 
 import { consolePath } from '../format/console-path.ts';
-import { useTitle } from '../hook/use-title.ts';
-import { PageHead } from '../part/page-head.tsx';
+import { PageHead, useTitle } from '../part/page-head.tsx';
 import { AccountSettings } from './account-settings.tsx';
 import { KeySettings } from './key-settings.tsx';
 import { MemberSettings } from './member-settings.tsx';

@@ -6,13 +6,10 @@ import { useState } from 'preact/hooks';
 import type { RenderedReleaseDetail } from '../../contract/console.ts';
 import type { ReleaseStatus } from '../../contract/resource.ts';
 import { ApiError, call, type ReleaseName } from '../api/call.ts';
-import { useServingRehearsal } from '../hook/use-serving-rehearsal.ts';
-import { useConfirmedReach } from '../part/confirmed-reach.tsx';
 import { Dialog } from '../part/dialog.tsx';
-import { Field } from '../part/field.tsx';
+import { Field, ReasonField } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
-import { ReasonField } from '../part/reason-field.tsx';
-import { ServingEffect } from '../part/serving-effect.tsx';
+import { ServingEffect, useConfirmedReach, useServingRehearsal } from '../part/rehearsal.tsx';
 
 /** Dialog for a change of status or rollout; `onDone` loads the release again. */
 export function SteerDialog(props: {

@@ -5,12 +5,10 @@ import { useState } from 'preact/hooks';
 import type { PlanAction, PlanStep } from '../../contract/rollout-plan.ts';
 import { call, type ReleaseName } from '../api/call.ts';
 import { PLAN_WORDS } from '../format/plan-words.ts';
-import { useServingRehearsal } from '../hook/use-serving-rehearsal.ts';
-import { useConfirmedReach } from '../part/confirmed-reach.tsx';
 import { Dialog } from '../part/dialog.tsx';
+import { ReasonField } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
-import { ReasonField } from '../part/reason-field.tsx';
-import { ServingEffect } from '../part/serving-effect.tsx';
+import { ServingEffect, useConfirmedReach, useServingRehearsal } from '../part/rehearsal.tsx';
 
 /** Dialog of one act; `onDone` loads the plan again. */
 export function SteerPlanDialog(props: {

@@ -7,17 +7,13 @@ import { queryText } from '../format/console-path.ts';
 import { servingObstacle } from '../format/serving.ts';
 import { draftObstacle, targetingDraft, targetingOf } from '../format/targeting.ts';
 import { useLoad } from '../hook/use-load.ts';
-import { useServingRehearsal } from '../hook/use-serving-rehearsal.ts';
 import { Card } from '../part/card.tsx';
-import { useConfirmedReach } from '../part/confirmed-reach.tsx';
 import { Dialog } from '../part/dialog.tsx';
+import { ReasonField } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
-import { ReasonField } from '../part/reason-field.tsx';
-import { ServingEffect } from '../part/serving-effect.tsx';
-import { TargetingEditor } from '../part/targeting-editor.tsx';
-import { TargetingView } from '../part/targeting-view.tsx';
+import { ServingEffect, useConfirmedReach, useServingRehearsal } from '../part/rehearsal.tsx';
+import { MatchingDevices, TargetingEditor, TargetingView } from '../part/targeting-editor.tsx';
 import { useMay } from '../session/use-session.ts';
-import { MatchingDevices } from './matching-devices.tsx';
 
 type TargetingProps = {
   name: ReleaseName;

@@ -10,10 +10,9 @@ import type {
 } from '../../contract/release-trouble.ts';
 import { SIGNALS, type Signal } from '../../contract/rollout-plan.ts';
 import { numberText, shareText } from '../format/figure-text.ts';
-import { Card } from '../part/card.tsx';
+import { Card, ShareBar } from '../part/card.tsx';
 import { DataTable } from '../part/data-table.tsx';
 import { Name } from '../part/name.tsx';
-import { ShareBar } from '../part/share-bar.tsx';
 import { Time } from '../part/time.tsx';
 
 /** Card with the trouble of a release; nothing where there is none. */

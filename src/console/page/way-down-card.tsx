@@ -2,9 +2,8 @@
 
 import type { RenderedReleaseDetail } from '../../contract/console.ts';
 import type { ReleaseName } from '../api/call.ts';
-import { useServingRehearsal } from '../hook/use-serving-rehearsal.ts';
 import { Card } from '../part/card.tsx';
-import { ServingEffect } from '../part/serving-effect.tsx';
+import { ServingEffect, useServingRehearsal } from '../part/rehearsal.tsx';
 import { useMay } from '../session/use-session.ts';
 
 /** Card with the way down of a rolled-back release: how many devices are still on it, and where they go. */

@@ -2,8 +2,7 @@
 
 import type { WebhookDraft } from '../format/webhook.ts';
 import { ChipsInput } from '../part/chips-input.tsx';
-import { Choice } from '../part/choice.tsx';
-import { Field } from '../part/field.tsx';
+import { Choice, Field } from '../part/field.tsx';
 
 const LANDINGS = [
   { value: 'offered', label: 'Offer them at once' },

@@ -11,8 +11,7 @@ import {
   webhookText,
 } from '../format/webhook.ts';
 import { Badge } from '../part/badge.tsx';
-import { ConfirmDialog } from '../part/confirm-dialog.tsx';
-import { Dialog } from '../part/dialog.tsx';
+import { ConfirmDialog, Dialog } from '../part/dialog.tsx';
 import { Form } from '../part/form.tsx';
 import { Time } from '../part/time.tsx';
 import { useMay } from '../session/use-session.ts';

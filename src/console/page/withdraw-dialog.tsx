@@ -4,8 +4,8 @@ import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { call, type ReleaseName } from '../api/call.ts';
 import { consolePath } from '../format/console-path.ts';
-import { ConfirmDialog } from '../part/confirm-dialog.tsx';
-import { ReasonField } from '../part/reason-field.tsx';
+import { ConfirmDialog } from '../part/dialog.tsx';
+import { ReasonField } from '../part/field.tsx';
 
 /** Dialog for a withdrawal; opens the channel afterwards, because the release is gone. */
 export function WithdrawDialog({ name, onClose }: { name: ReleaseName; onClose: () => void }) {

@@ -3,8 +3,7 @@
 import type { AuditEntry } from '../../contract/resource.ts';
 import { auditDifference, type Difference, fieldText } from '../format/audit-log.ts';
 import { auditLink, auditSentence } from '../format/audit-sentence.ts';
-import { Actor } from './actor.tsx';
-import { Name } from './name.tsx';
+import { Actor, Name } from './name.tsx';
 import { Time } from './time.tsx';
 
 /** Audit entry; `hasSubject` is false on pages about a single subject. */

@@ -1,4 +1,5 @@
-// Section of a page with a heading.
+// What a page is laid out with: cards with a heading, tiles with a number, bars for shares, and placeholders
+// for empty lists.
 
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
@@ -20,5 +21,53 @@ export function Card(props: {
       </header>
       {children}
     </section>
+  );
+}
+
+/** Tile with a number; `note` puts it in relation. */
+export function FigureTile(props: {
+  label: string;
+  value: ComponentChildren;
+  note?: ComponentChildren;
+}) {
+  return (
+    <div class="figure">
+      <dt>{props.label}</dt>
+      <dd>
+        <span class="figure-value">{props.value}</span>
+        {props.note !== undefined && <span class="figure-note">{props.note}</span>}
+      </dd>
+    </div>
+  );
+}
+
+/** Bar for a share; `percent` is 0 to 100, `label` names it for screen readers. */
+export function ShareBar(props: {
+  percent: number;
+  label: string;
+  text?: string;
+  tone?: 'accent' | 'quiet';
+}) {
+  const { percent, label, text = `${percent}%`, tone = 'accent' } = props;
+  const width = `${Math.min(100, Math.max(0, percent))}%`;
+  return (
+    <span class="share">
+      <span class={`share-track ${tone}`} role="img" aria-label={`${label}: ${text}`}>
+        <span style={{ width }} />
+      </span>
+      <span class={props.text === undefined ? 'share-text' : 'share-text wide'} aria-hidden="true">
+        {text}
+      </span>
+    </span>
+  );
+}
+
+/** Placeholder whose `children` describe or offer the next step. */
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+  return (
+    <div class="empty">
+      <p class="empty-title">{title}</p>
+      {children}
+    </div>
   );
 }

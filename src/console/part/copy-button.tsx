@@ -1,4 +1,4 @@
-// Button that copies a text to the clipboard.
+// Button that copies a text to the clipboard, and the secret that has one beside it.
 
 import { useEffect, useState } from 'preact/hooks';
 
@@ -26,5 +26,16 @@ export function CopyButton({ text, what }: { text: string; what: string }) {
     <button type="button" class="button plain small" onClick={() => void copy()}>
       <span aria-live="polite">{outcome === undefined ? `Copy ${what}` : label[outcome]}</span>
     </button>
+  );
+}
+
+/** Secret that one click selects as a whole, with a copy button. */
+export function Secret({ label, text, what }: { label: string; text: string; what: string }) {
+  return (
+    <div class="secret">
+      <span class="secret-label">{label}</span>
+      <code class="secret-text">{text}</code>
+      <CopyButton text={text} what={what} />
+    </div>
   );
 }

@@ -1,10 +1,12 @@
-// Modal dialog on the browser's own element: the focus stays inside and returns afterwards. Escape closes it,
-// unless something would be lost by that.
+// Modal dialog on the browser's own element, also as a confirmation and for a text that is shown once. The
+// focus stays inside and returns afterwards. Escape closes it, unless something would be lost by that.
 
 import type { ComponentChildren } from 'preact';
 import { useCallback, useEffect, useId, useRef, useState } from 'preact/hooks';
 import { useUnsaved } from '../hook/unsaved.ts';
-import { DismissContext } from './dismiss-context.ts';
+import { Secret } from './copy-button.tsx';
+import { DismissContext, Form } from './form.tsx';
+import { Notice } from './notice.tsx';
 
 /**
  * Dialog that is open while it is rendered; `onClose` is called when the reader dismisses it. Once something
@@ -94,5 +96,51 @@ function Leaving(props: {
         {props.leave}
       </button>
     </div>
+  );
+}
+
+/** Dialog that explains an action in `children`; `verb` labels the button that performs it. */
+export function ConfirmDialog(props: {
+  title: string;
+  verb: string;
+  tone?: 'primary' | 'danger';
+  onConfirm: () => Promise<unknown>;
+  onClose: () => void;
+  children: ComponentChildren;
+}) {
+  const { title, verb, tone = 'danger', onConfirm, onClose, children } = props;
+  const confirm = async () => {
+    await onConfirm();
+    onClose();
+  };
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <Form send={verb} tone={tone} onSend={confirm} onCancel={onClose}>
+        {children}
+      </Form>
+    </Dialog>
+  );
+}
+
+/** `children` say what to do with the text; `what` names it on the button that copies it. */
+export function SecretDialog(props: {
+  title: string;
+  label: string;
+  text: string;
+  what: string;
+  onClose: () => void;
+  children: ComponentChildren;
+}) {
+  const { title, label, text, what, onClose, children } = props;
+  return (
+    <Dialog title={title} keeps={`the ${what}`} onClose={onClose}>
+      <Notice tone="warn">{children}</Notice>
+      <Secret label={label} text={text} what={what} />
+      <div class="form-actions">
+        <button type="button" class="button primary" onClick={onClose}>
+          Done
+        </button>
+      </div>
+    </Dialog>
   );
 }

@@ -1,9 +1,9 @@
-// Labelled text input of a form.
+// Controls of a form, each with its label, its hint and why its value was refused: text in one line or
+// several, one or some of a few values, and the reason of a change.
 
-import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
-import { useFieldError } from './field-error.ts';
-import { LabelledControl } from './labelled-control.tsx';
+import { type ComponentChildren, createContext } from 'preact';
+import { useContext, useEffect, useId, useRef } from 'preact/hooks';
+import { LIMIT } from '../../contract/limit.ts';
 
 type TextFieldProps = {
   /** Path of the field in what is sent, so that its refusal is shown here. */
@@ -71,4 +71,208 @@ export function Field(props: TextFieldProps) {
       )}
     </LabelledControl>
   );
+}
+
+const ROWS = 6;
+
+/** Text area that grows with its text in browsers that support it. */
+export function TextArea(props: {
+  /** Path of the field in what is sent, so that its refusal is shown here. */
+  name?: string;
+  label: string;
+  hint?: string;
+  placeholder?: string;
+  value: string;
+  onInput: (value: string) => void;
+}) {
+  const { reason, control } = useFieldError<HTMLTextAreaElement>(props.name);
+  return (
+    <LabelledControl label={props.label} hint={props.hint} error={reason}>
+      {(id, describedBy) => (
+        <textarea
+          id={id}
+          ref={control}
+          aria-describedby={describedBy}
+          aria-invalid={reason === undefined ? undefined : true}
+          placeholder={props.placeholder}
+          rows={ROWS}
+          dir="auto"
+          value={props.value}
+          onInput={(event) => props.onInput(event.currentTarget.value)}
+        />
+      )}
+    </LabelledControl>
+  );
+}
+
+export type Option<Value extends string> = { readonly value: Value; readonly label: string };
+
+/** Select with a label. */
+export function Choice<Value extends string>(props: {
+  label: string;
+  value: Value;
+  options: readonly Option<Value>[];
+  onChoose: (value: Value) => void;
+  hint?: ComponentChildren;
+  isLabelHidden?: boolean;
+}) {
+  const { label, value, options, onChoose, hint, isLabelHidden = false } = props;
+  return (
+    <LabelledControl label={label} hint={hint} isLabelHidden={isLabelHidden}>
+      {(id, hintId) => (
+        <select
+          id={id}
+          value={value}
+          aria-describedby={hintId}
+          onChange={(event) => {
+            const chosen = event.currentTarget.value as Value;
+            // Always shows the actual value, because a chosen one may be refused.
+            event.currentTarget.value = value;
+            onChoose(chosen);
+          }}
+        >
+          {options.map((option) => (
+            <option key={option.value} value={option.value}>
+              {option.label}
+            </option>
+          ))}
+        </select>
+      )}
+    </LabelledControl>
+  );
+}
+
+/** Checkboxes under one label; `values` are the checked ones, in the order of `options`. */
+export function CheckGroup<Value extends string>(props: {
+  label: string;
+  values: readonly Value[];
+  options: readonly Option<Value>[];
+  onChange: (values: readonly Value[]) => void;
+  hint?: ComponentChildren;
+}) {
+  const { label, values, options, onChange, hint } = props;
+  const hintId = useId();
+  const toggle = (toggled: Value) =>
+    onChange(
+      options
+        .map(({ value }) => value)
+        .filter((value) => (value === toggled) !== values.includes(value)),
+    );
+  return (
+    <fieldset class="checks" aria-describedby={hint === undefined ? undefined : hintId}>
+      <legend>{label}</legend>
+      {options.map((option) => (
+        <label key={option.value}>
+          <input
+            type="checkbox"
+            checked={values.includes(option.value)}
+            onChange={() => toggle(option.value)}
+          />{' '}
+          {option.label}
+        </label>
+      ))}
+      {hint !== undefined && (
+        <p class="hint" id={hintId}>
+          {hint}
+        </p>
+      )}
+    </fieldset>
+  );
+}
+
+/** Field for a reason, which may be left empty. */
+export function ReasonField(props: {
+  value: string;
+  onInput: (value: string) => void;
+  isFocused?: boolean;
+}) {
+  return (
+    <Field
+      name="reason"
+      label="Reason"
+      {...props}
+      maxLength={LIMIT.reasonLengthMax}
+      hint="For those who come after you. May be empty."
+    />
+  );
+}
+
+/**
+ * `children` make the control, given its id and the ids of what describes it: the hint, and why its value was
+ * refused.
+ */
+function LabelledControl(props: {
+  label: string;
+  hint?: ComponentChildren;
+  error?: string | undefined;
+  isLabelHidden?: boolean;
+  children: (id: string, describedBy: string | undefined) => ComponentChildren;
+}) {
+  const { label, hint, error, isLabelHidden = false, children } = props;
+  const id = useId();
+  const hintId = hint === undefined ? undefined : `${id}-hint`;
+  const errorId = error === undefined ? undefined : `${id}-error`;
+  const describedBy = [errorId, hintId].filter((part) => part !== undefined).join(' ');
+  return (
+    <div class="field">
+      <label for={id} class={isLabelHidden ? 'unseen' : undefined}>
+        {label}
+      </label>
+      {children(id, describedBy === '' ? undefined : describedBy)}
+      {errorId !== undefined && (
+        <p class="bad-text" id={errorId} role="alert">
+          {error}
+        </p>
+      )}
+      {hintId !== undefined && (
+        <p class="hint" id={hintId}>
+          {hint}
+        </p>
+      )}
+    </div>
+  );
+}
+
+// Refusal of one field of a form, which is shown at that field.
+
+export type FieldError = {
+  /** Path of the field as the service names it, such as `artifacts.0.url`. */
+  readonly path: string;
+  readonly reason: string;
+};
+
+type Fields = {
+  readonly error: FieldError | undefined;
+  /** Names of the fields that the form has at present. */
+  readonly names: Set<string>;
+};
+
+/** Provides the refusal to the fields of a form. */
+export const FieldErrorContext = createContext<Fields | undefined>(undefined);
+
+/** Reads `path: reason`, as the service refuses a field; undefined for every other message. */
+export function readFieldError(message: string | undefined): FieldError | undefined {
+  const [, path, reason] = /^([A-Za-z]\w*(?:\.\w+)*): (.+)$/s.exec(message ?? '') ?? [];
+  return path === undefined || reason === undefined ? undefined : { path, reason };
+}
+
+/** Tells whether a refusal is about the field, or about a part of its value. */
+export function isAt(name: string | undefined, { path }: FieldError): boolean {
+  return name !== undefined && (path === name || path.startsWith(`${name}.`));
+}
+
+/** Returns why this field was refused, and a reference to its control, which is then focused. */
+function useFieldError<Control extends HTMLElement>(name: string | undefined) {
+  const fields = useContext(FieldErrorContext);
+  const control = useRef<Control>(null);
+  const error = fields?.error !== undefined && isAt(name, fields.error) ? fields.error : undefined;
+  useEffect(() => {
+    if (name === undefined || fields === undefined) return undefined;
+    fields.names.add(name);
+    return () => void fields.names.delete(name);
+  }, [name, fields?.names]);
+  useEffect(() => {
+    if (error !== undefined) control.current?.focus();
+  }, [error]);
+  return { reason: error?.reason, control };
 }

@@ -1,11 +1,11 @@
-// Form that the page submits itself, with its button, progress and error.
+// Forms that the page submits itself: one with its button, progress and error, and a row of filters above a
+// list, applied with Enter or its button.
 
-import type { ComponentChildren } from 'preact';
-import { useContext, useMemo, useRef } from 'preact/hooks';
+import { type ComponentChildren, createContext } from 'preact';
+import { useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { fieldText } from '../format/audit-log.ts';
 import { type Action, useAction } from '../hook/use-action.ts';
-import { DismissContext } from './dismiss-context.ts';
-import { FieldErrorContext, isAt, readFieldError } from './field-error.ts';
+import { FieldErrorContext, isAt, readFieldError } from './field.tsx';
 import { Notice } from './notice.tsx';
 
 /**
@@ -81,4 +81,44 @@ export function Form(props: {
       </div>
     </form>
   );
+}
+
+/** Closes the dialog around a form, once the reader has confirmed to lose what was entered. */
+export const DismissContext = createContext<(() => void) | undefined>(undefined);
+
+/** Form of filters; `onApply` takes over what was entered. */
+export function FilterForm(props: {
+  label: string;
+  onApply: () => void;
+  children: ComponentChildren;
+}) {
+  const { label, onApply, children } = props;
+  return (
+    <form
+      class="filters"
+      aria-label={label}
+      onSubmit={(event) => {
+        event.preventDefault();
+        onApply();
+      }}
+    >
+      {children}
+      <button type="submit" class="button plain">
+        Filter
+      </button>
+    </form>
+  );
+}
+
+// What a person has entered into filters and not applied yet.
+
+/** Draft of a query, which begins as the applied one, and the properties of a field that edits it. */
+export function useDraft(query: Record<string, string>) {
+  const [draft, setDraft] = useState(query);
+  useEffect(() => setDraft(query), [query]);
+  const field = (name: string) => ({
+    value: draft[name] ?? '',
+    onInput: (value: string) => setDraft((before) => ({ ...before, [name]: value })),
+  });
+  return { draft, field };
 }

@@ -1,6 +1,7 @@
-// Heading of a page with its actions.
+// Head of a page: its title in the window, its heading with its actions, and the logo.
 
 import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
 
 /** Heading; `lead` describes the page in one line. */
 export function PageHead(props: {
@@ -16,5 +17,28 @@ export function PageHead(props: {
       </div>
       {props.actions !== undefined && <div class="page-actions">{props.actions}</div>}
     </header>
+  );
+}
+
+// Window title of a page, by which tabs and bookmarks can be told apart.
+
+/** Sets the title: `1.2.0 · stable · Notes · Sluice`, from its first parts. */
+export function useTitle(...parts: readonly (string | undefined)[]): void {
+  const title = [...parts.filter((part) => part !== undefined), 'Sluice'].join(' · ');
+  useEffect(() => {
+    document.title = title;
+  }, [title]);
+}
+
+/** Logo; the image is decorative, because the name is text. */
+export function Logo() {
+  return (
+    <span class="logo">
+      <svg viewBox="0 0 32 32" aria-hidden="true">
+        <rect width="32" height="32" rx="8" />
+        <path d="M8 9h16M8 16h11M8 23h6" />
+      </svg>
+      Sluice
+    </span>
   );
 }

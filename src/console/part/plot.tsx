@@ -1,8 +1,8 @@
 // Place of a chart, whose code is loaded when it is needed.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { useTheme } from '../hook/use-theme.ts';
 import { Notice } from './notice.tsx';
+import { useTheme } from './theme.tsx';
 
 /** Draws into an element, and returns the function that removes the drawing. */
 export type Draw = (place: HTMLElement) => () => void;

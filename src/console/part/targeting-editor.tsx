@@ -1,11 +1,23 @@
-// Editor of a release's targeting: labels and expressions in rows. Labels of the fleet are
+// Targeting of a release in words, and its editor: labels and expressions in rows. Labels of the fleet are
 // suggested, and parts that can no longer change are read-only.
 
-import type { LabelCounts } from '../../contract/console.ts';
-import type { TargetExpression, Targeting } from '../../contract/resource.ts';
-import type { TargetingDraft } from '../format/targeting.ts';
-import { ExpressionRow } from './expression-row.tsx';
-import { LabelTargetRow } from './label-target-row.tsx';
+import { useId } from 'preact/hooks';
+import type { LabelCounts, MatchingDevices as Matching } from '../../contract/console.ts';
+import type { TargetExpression, Targeting, TargetOperator } from '../../contract/resource.ts';
+import { call } from '../api/call.ts';
+import { consolePath } from '../format/console-path.ts';
+import { countText, numberText } from '../format/figure-text.ts';
+import {
+  FIELD_KEYS,
+  type LabelRow,
+  operatorsFor,
+  type TargetingDraft,
+  takesValues,
+  targetingText,
+} from '../format/targeting.ts';
+import { useAsked } from '../hook/use-action.ts';
+import { ChipsInput } from './chips-input.tsx';
+import { Name } from './name.tsx';
 import { Notice } from './notice.tsx';
 
 /**
@@ -112,4 +124,201 @@ function ExpressionRows(props: {
       )}
     </fieldset>
   );
+}
+
+/** Row of a label; `locked` values must stay, undefined while everything may change. */
+function LabelTargetRow(props: {
+  row: LabelRow;
+  labels: LabelCounts | undefined;
+  locked: readonly string[] | undefined;
+  onChange: (row: LabelRow) => void;
+  onRemove: () => void;
+}) {
+  const { row, labels, locked, onChange, onRemove } = props;
+  const id = useId();
+  const known = labels?.keys.find(({ key }) => key === row.key);
+  const devices = known?.values
+    .filter(({ value }) => row.values.includes(value))
+    .reduce((sum, each) => sum + each.devices, 0);
+  return (
+    <div class="target-row">
+      <input
+        class="target-key"
+        aria-label="Label"
+        placeholder="label"
+        list={id}
+        dir="auto"
+        value={row.key}
+        readOnly={locked !== undefined}
+        onInput={(event) => onChange({ ...row, key: event.currentTarget.value })}
+      />
+      <datalist id={id}>
+        {labels?.keys.map(({ key }) => (
+          <option key={key} value={key} />
+        ))}
+      </datalist>
+      <span class="target-word">is</span>
+      <ChipsInput
+        label={`Values of ${row.key === '' ? 'the label' : row.key}`}
+        values={row.values}
+        options={known?.values.map(({ value }) => value) ?? []}
+        locked={locked ?? []}
+        onChange={(values) => onChange({ ...row, values })}
+      />
+      {devices !== undefined && row.values.length > 0 && (
+        <span class="hint">{countText(devices, 'device')}</span>
+      )}
+      <button
+        type="button"
+        class="icon-button"
+        aria-label={`Remove the label ${row.key}`}
+        onClick={onRemove}
+      >
+        ×
+      </button>
+    </div>
+  );
+}
+
+const OPERATOR_WORDS: Readonly<Record<TargetOperator, string>> = {
+  In: 'is one of',
+  NotIn: 'is none of',
+  Exists: 'is set',
+  DoesNotExist: 'is not set',
+  VersionGte: 'is at least',
+  VersionLt: 'is older than',
+};
+
+/** Row of an expression; `isFrozen` makes it read-only. */
+function ExpressionRow(props: {
+  row: TargetExpression;
+  labels: LabelCounts | undefined;
+  isFrozen: boolean;
+  onChange: (row: TargetExpression) => void;
+  onRemove: () => void;
+}) {
+  const { row, labels, isFrozen, onChange, onRemove } = props;
+  const id = useId();
+  const changeKey = (key: string) => {
+    const isKept = operatorsFor(key).includes(row.operator);
+    onChange({ ...row, key, operator: isKept ? row.operator : 'In' });
+  };
+  return (
+    <div class="target-row">
+      <input
+        class="target-key"
+        aria-label="Field or label"
+        list={id}
+        dir="auto"
+        value={row.key}
+        onInput={(event) => changeKey(event.currentTarget.value)}
+      />
+      <datalist id={id}>
+        {[...FIELD_KEYS, ...(labels?.keys.map(({ key }) => key) ?? [])].map((key) => (
+          <option key={key} value={key} />
+        ))}
+      </datalist>
+      <OperatorChoice
+        operator={row.operator}
+        operators={operatorsFor(row.key)}
+        onChoose={(operator) => onChange({ ...row, operator })}
+      />
+      {takesValues(row.operator) && (
+        <ChipsInput
+          label={`Values of ${row.key}`}
+          values={row.values}
+          options={
+            labels?.keys.find(({ key }) => key === row.key)?.values.map(({ value }) => value) ?? []
+          }
+          isDisabled={isFrozen}
+          onChange={(values) => onChange({ ...row, values })}
+        />
+      )}
+      {!isFrozen && (
+        <button
+          type="button"
+          class="icon-button"
+          aria-label={`Remove the condition on ${row.key}`}
+          onClick={onRemove}
+        >
+          ×
+        </button>
+      )}
+    </div>
+  );
+}
+
+function OperatorChoice(props: {
+  operator: TargetOperator;
+  operators: readonly TargetOperator[];
+  onChoose: (operator: TargetOperator) => void;
+}) {
+  const { operator, operators, onChoose } = props;
+  return (
+    <select
+      aria-label="Comparison"
+      value={operator}
+      onChange={(event) => onChoose(event.currentTarget.value as TargetOperator)}
+    >
+      {operators.map((each) => (
+        <option key={each} value={each}>
+          {OPERATOR_WORDS[each]}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+/** List with one chip per condition, all of which must hold. */
+export function TargetingView({ targets }: { targets: Targeting | null }) {
+  const clauses = targetingText(targets);
+  if (clauses.length === 0) return <span class="muted">Every device</span>;
+  return (
+    <ul class="clauses" aria-label="Devices whose">
+      {clauses.map((clause) => (
+        <li key={clause} dir="auto">
+          {clause}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+// How many devices a targeting is meant for, while it is written.
+
+/** Sentence with the number of devices and a few of them; nothing for a targeting of every device. */
+export function MatchingDevices(props: {
+  app: string;
+  channel: string;
+  targets: Targeting | null;
+}) {
+  const { app, channel, targets } = props;
+  const question = targets === null ? undefined : JSON.stringify({ app, channel, targets });
+  const { said, error } = useAsked(question, askMatching);
+  if (targets === null) return null;
+  if (error !== undefined) return <p class="bad-text">Its devices cannot be counted: {error}</p>;
+  if (said === undefined) return <p class="muted">Counting the devices …</p>;
+  const about = said.isEstimate ? '≈ ' : '';
+  return (
+    <p role="status">
+      {about}
+      <strong>{numberText(said.matching)}</strong> of {about}
+      {countText(said.devices, 'device')} seen in the last 30 days{' '}
+      {said.matching === 1 ? 'matches' : 'match'}
+      {said.examples.length > 0 && ', such as '}
+      {said.examples.map((deviceId, index) => (
+        <span key={deviceId}>
+          {index > 0 && ', '}
+          <a href={consolePath.device(app, deviceId)} target="_blank" rel="noreferrer">
+            <Name text={deviceId} isCode />
+          </a>
+        </span>
+      ))}
+      .
+    </p>
+  );
+}
+
+function askMatching(question: object): Promise<Matching> {
+  return call('POST', 'releases/matching', question);
 }

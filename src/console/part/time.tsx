@@ -1,7 +1,9 @@
-// Time: relative as text, exact in the tooltip.
+// Times: relative as text, exact in the tooltip, by one clock for the whole page; and the time at which the
+// figures of a page were true.
 
+import { useEffect, useState } from 'preact/hooks';
 import { exactTimeText, timeText, zonedTimeText } from '../format/figure-text.ts';
-import { useNow } from '../hook/use-now.ts';
+import type { Loaded } from '../hook/use-load.ts';
 
 /**
  * Displays `at` (RFC 3339); `never`, or nothing, when there is no time. `isZoned` also says the time of day
@@ -17,5 +19,52 @@ export function Time(props: { at: string | null | undefined; never?: string; isZ
     <time dateTime={at} title={exactTimeText(moment)} class={isZoned ? 'zoned' : undefined}>
       {isZoned ? zonedTimeText(moment, now) : timeText(moment, now)}
     </time>
+  );
+}
+
+const INTERVAL_MS = 20_000;
+const listeners = new Set<(nowMs: number) => void>();
+let timer: ReturnType<typeof setInterval> | undefined;
+
+/** Returns the present time in milliseconds since 1970, updated three times a minute. */
+export function useNow(): number {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    listeners.add(setNow);
+    timer ??= setInterval(() => {
+      for (const listener of listeners) listener(Date.now());
+    }, INTERVAL_MS);
+    return () => {
+      listeners.delete(setNow);
+      if (listeners.size > 0) return;
+      clearInterval(timer);
+      timer = undefined;
+    };
+  }, []);
+  return now;
+}
+
+// Time at which the figures of a page were true, which turns amber when they are not renewed.
+
+const TICK_MS = 1000;
+/** Polls that may be missed before the figures count as old. */
+const MISSED_MAX = 2;
+const CLOCK = new Intl.DateTimeFormat('en', { timeStyle: 'medium' });
+
+/** Time of what is polled; nothing before the first answer. */
+export function AsOf({ of }: { of: Pick<Loaded<unknown>, 'at' | 'everyMs'> }) {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), TICK_MS);
+    return () => clearInterval(timer);
+  }, []);
+  const at = of.at();
+  if (at === undefined) return null;
+  const isOld = now - at > MISSED_MAX * of.everyMs + TICK_MS;
+  return (
+    <p class={isOld ? 'as-of old' : 'as-of'}>
+      as of {CLOCK.format(at)}
+      {isOld && ', and nothing newer since'}
+    </p>
   );
 }

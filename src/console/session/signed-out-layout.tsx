@@ -1,8 +1,7 @@
 // Layout of the pages without a session: signing in, first set-up, accepting an invitation.
 
 import type { ComponentChildren } from 'preact';
-import { useTitle } from '../hook/use-title.ts';
-import { Logo } from '../part/logo.tsx';
+import { Logo, useTitle } from '../part/page-head.tsx';
 
 /** Layout with a heading, a sentence and a form. */
 export function SignedOutLayout(props: {

@@ -1,9 +1,10 @@
-// Light or dark theme: the system's, unless the reader chose one. The choice is stored in this browser.
+// Light or dark theme: the system's, unless the reader chose one by the switch. The choice is stored in this
+// browser.
 
 import { createContext } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
 
-export type ThemeChoice = 'system' | 'light' | 'dark';
+type ThemeChoice = 'system' | 'light' | 'dark';
 export type Theme = {
   readonly choice: ThemeChoice;
   /** Theme that is displayed. */
@@ -57,4 +58,27 @@ function darkQuery(): MediaQueryList {
 function storedChoice(): ThemeChoice {
   const stored = localStorage.getItem(STORED);
   return stored === 'light' || stored === 'dark' ? stored : 'system';
+}
+
+const NEXT: Readonly<Record<ThemeChoice, ThemeChoice>> = {
+  system: 'light',
+  light: 'dark',
+  dark: 'system',
+};
+const SIGN: Readonly<Record<ThemeChoice, string>> = { system: '◐', light: '☀', dark: '☾' };
+
+/** Button that cycles through the themes. */
+export function ThemeSwitch() {
+  const { choice, choose } = useTheme();
+  return (
+    <button
+      type="button"
+      class="icon-button"
+      aria-label={`Theme: ${choice}. Change to ${NEXT[choice]}`}
+      title={`Theme: ${choice}`}
+      onClick={() => choose(NEXT[choice])}
+    >
+      {SIGN[choice]}
+    </button>
+  );
 }

@@ -1,10 +1,15 @@
-// Chart of adoption over time: bars stacked by version. Its code is loaded on first use.
+// Charts: adoption over time as bars stacked by version, and two releases at the same age as lines of the
+// share of devices that had installed each. This code is loaded on first use.
 
 import uPlot from 'uplot';
 import type { AdoptionStep } from '../../contract/resource.ts';
-import { type AdoptionSeries, stackedRows } from '../format/adoption-series.ts';
-import { axisLook } from './axis-look.ts';
-import { fittedPlot } from './fitted-plot.ts';
+import {
+  type AdoptionSeries,
+  type AgeSeries,
+  ageText,
+  stackedRows,
+} from '../format/adoption-series.ts';
+import 'uplot/dist/uPlot.min.css';
 
 export type PlotOptions = {
   readonly series: AdoptionSeries;
@@ -103,4 +108,81 @@ function paddedRange(times: readonly number[], step: AdoptionStep): [number, num
   const max = times.at(-1) ?? 0;
   const missing = Math.max(0, 12 * seconds - (max - min));
   return [min - missing - seconds * 0.6, max + seconds * 0.6];
+}
+
+const LINES_HEIGHT_PX = 200;
+const LINES_AXIS_WIDTH_PX = 48;
+/** Distances of ticks that are whole days, or parts of one that people reckon in. */
+const TICK_HOURS = [1, 2, 3, 6, 12, 24, 48, 72, 168, 336, 720];
+
+/** Draws into the element in its full width, until the returned function is called. */
+export function agePlot(place: HTMLElement, { hours, release, before }: AgeSeries): () => void {
+  const axis = axisLook(place);
+  const lines = [
+    { label: 'release', width: 2.5, stroke: resolvedColor(place, '--accent') },
+    { label: 'before', width: 2, stroke: resolvedColor(place, '--muted'), dash: [6, 4] },
+  ];
+  const options: Omit<uPlot.Options, 'width'> = {
+    height: LINES_HEIGHT_PX,
+    legend: { show: false },
+    cursor: { show: false },
+    scales: {
+      x: { time: false, range: (_plot, min, max) => [Math.min(min, 0), Math.max(max, 1)] },
+      y: { range: (_plot, _min, max) => [0, Math.max(1, (max ?? 0) * 1.08)] },
+    },
+    axes: [
+      { ...axis, space: 56, incrs: TICK_HOURS, values: (_plot, ticks) => ticks.map(ageText) },
+      {
+        ...axis,
+        size: LINES_AXIS_WIDTH_PX,
+        values: (_plot, ticks) => ticks.map((tick) => `${tick}%`),
+      },
+    ],
+    series: [{}, ...lines.map((line) => ({ ...line, points: { show: false } }))],
+  };
+  return fittedPlot(place, options, [[...hours], [...release], [...before]]);
+}
+
+// Look of a chart's axes. A canvas needs resolved colors instead of the page's CSS variables.
+
+/** Returns the look of an axis in the colors that the place has now. */
+function axisLook(place: HTMLElement): uPlot.Axis {
+  const text = resolvedColor(place, '--muted');
+  const line = resolvedColor(place, '--line');
+  return {
+    stroke: text,
+    font: '11px system-ui, sans-serif',
+    grid: { stroke: line, width: 1 },
+    ticks: { stroke: line, width: 1, size: 4 },
+  };
+}
+
+/** Returns the color of a CSS variable, such as `--muted`, at a place of the page. */
+function resolvedColor(place: HTMLElement, property: string): string {
+  const probe = document.createElement('span');
+  probe.style.color = `var(${property})`;
+  place.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}
+
+const WIDTH_MIN_PX = 200;
+
+/** Draws into the element, until the returned function is called. */
+function fittedPlot(
+  place: HTMLElement,
+  options: Omit<uPlot.Options, 'width'>,
+  data: uPlot.AlignedData,
+): () => void {
+  const width = () => Math.max(WIDTH_MIN_PX, place.clientWidth);
+  const plot = new uPlot({ ...options, width: width() }, data, place);
+  const observer = new ResizeObserver(() => {
+    plot.setSize({ width: width(), height: options.height });
+  });
+  observer.observe(place);
+  return () => {
+    observer.disconnect();
+    plot.destroy();
+  };
 }

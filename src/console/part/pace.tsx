@@ -1,0 +1,71 @@
+// How fast a new release goes out: to a share of the devices at once, step by step by a plan, or not yet;
+// and the fields that say so.
+
+import { PLAN_PRESET_NAMES, type PlanPresetName } from '../../contract/rollout-plan.ts';
+import { PLAN_PRESETS } from '../../domain/rollout/plan-presets.ts';
+import { limitsText, stepsText } from '../format/plan-words.ts';
+import { Choice, Field } from './field.tsx';
+
+export type PaceDraft = {
+  readonly kind: 'share' | 'paused' | PlanPresetName;
+  /** Share in percent as it was entered; empty for the default of the channel. */
+  readonly rollout: string;
+};
+
+/** Options of the choice, the quickest first. */
+const PACES: readonly { readonly value: PaceDraft['kind']; readonly label: string }[] = [
+  { value: 'share', label: 'Now, to a share of the devices' },
+  ...PLAN_PRESET_NAMES.map((value) => ({ value, label: `By a plan: ${value}` })),
+  { value: 'paused', label: 'Not yet: publish it paused' },
+];
+
+/** Returns the part of a publish or promotion that says how fast it goes out. */
+export function paceBody({ kind, rollout }: PaceDraft): Readonly<Record<string, unknown>> {
+  const share = rollout.trim() === '' ? {} : { rollout: Number(rollout) };
+  if (kind === 'share') return share;
+  if (kind === 'paused') return { ...share, status: 'paused' };
+  return { plan: { preset: kind } };
+}
+
+/** Returns a sentence that says what the choice does. */
+function paceHint({ kind }: PaceDraft): string {
+  if (kind === 'share') return 'An offer to a device cannot be taken back.';
+  if (kind === 'paused') return 'No device is offered it until it is resumed.';
+  const { steps, guards } = PLAN_PRESETS[kind];
+  return `${stepsText(steps)}. Limits: ${limitsText(guards)}.`;
+}
+
+/** Choice of the pace, with the share where it has one. */
+export function PaceFields(props: {
+  pace: PaceDraft;
+  onChange: (pace: PaceDraft) => void;
+  /** Share that is taken where none is entered; undefined when one is required. */
+  placeholder?: string;
+}) {
+  const { pace, onChange, placeholder } = props;
+  const hasShare = pace.kind === 'share' || pace.kind === 'paused';
+  return (
+    <div class="columns">
+      <Choice
+        label="How fast"
+        value={pace.kind}
+        options={PACES}
+        onChoose={(kind) => onChange({ ...pace, kind })}
+        hint={paceHint(pace)}
+      />
+      {hasShare && (
+        <Field
+          name="rollout"
+          label={pace.kind === 'paused' ? 'Share once resumed (%)' : 'Share (%)'}
+          type="number"
+          min={0}
+          max={100}
+          value={pace.rollout}
+          onInput={(rollout) => onChange({ ...pace, rollout })}
+          isRequired={placeholder === undefined}
+          {...(placeholder === undefined ? {} : { placeholder })}
+        />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,249 @@
+// What a change would do before it is made: the findings and the effect of a dry run, the effect on what
+// devices are offered, as the service itself would decide, and the question before many devices get an offer
+// at once.
+
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import {
+  type Finding,
+  type Reaching,
+  type Rehearsed,
+  type RehearsedServing,
+  type RunnerEffect,
+  reachedBy,
+} from '../../contract/rehearsed.ts';
+import { call } from '../api/call.ts';
+import { stayText } from '../format/decision-text.ts';
+import { countText, numberText } from '../format/figure-text.ts';
+import { type Asked, useAsked } from '../hook/use-action.ts';
+import { Badge } from './badge.tsx';
+
+/** Maximum number of rows that are shown of each list; the first ones are the most frequent. */
+const LISTED_MAX = 5;
+
+type RehearsedRelease = Rehearsed<{ readonly version: string }>;
+
+/** Findings and effect of a change that was not made yet. */
+export function RehearsalView(props: {
+  rehearsed: RehearsedRelease;
+  /** Whether it appears below a long form, with the button that it is about, and is scrolled to. */
+  isScrolledTo?: boolean;
+}) {
+  const { rehearsed, isScrolledTo = false } = props;
+  const section = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (isScrolledTo) section.current?.scrollIntoView({ block: 'start' });
+  }, []);
+  return (
+    <section ref={section} class="rehearsal" role="status" aria-label="What it would do">
+      <Findings findings={rehearsed.findings} />
+      <EffectView rehearsed={rehearsed} />
+    </section>
+  );
+}
+
+function Findings({ findings }: { findings: readonly Finding[] }) {
+  if (findings.length === 0) return <p>No problems found.</p>;
+  return (
+    <ul class="findings">
+      {findings.map(({ path, severity, message }) => (
+        <li key={`${path} ${message}`}>
+          <Badge tone={severity === 'error' ? 'bad' : 'warn'}>{severity}</Badge>{' '}
+          <span class="code">{path}</span> {message}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function EffectView({ rehearsed }: { rehearsed: RehearsedRelease }) {
+  const { devices, lose, isEstimate, moves, platforms } = rehearsed.effect;
+  const reached = reachedBy(rehearsed);
+  if (devices === 0) return <p>No device was seen on the channel in the last 30 days.</p>;
+  const about = isEstimate ? '≈ ' : '';
+  const without = platforms.filter(({ withoutArtifact }) => withoutArtifact > 0);
+  return (
+    <>
+      <p>
+        Of {countText(devices, 'device')} seen in the last 30 days, {about}
+        <strong>{numberText(reached)}</strong> {reached === 1 ? 'is' : 'are'} offered{' '}
+        <span class="code">{rehearsed.release.version}</span>
+        {lose > 0 && (
+          <>
+            {' '}
+            and {about}
+            <strong>{numberText(lose)}</strong> {lose === 1 ? 'is' : 'are'} offered nothing any more
+          </>
+        )}
+        .
+      </p>
+      {moves.length > 0 && (
+        <ul class="moves" aria-label="Offers that change">
+          {moves.slice(0, LISTED_MAX).map(({ from, to, devices: count }) => (
+            <li key={`${from} ${to}`}>
+              <span class="code">{from ?? 'no offer'}</span> →{' '}
+              <span class="code">{to ?? 'no offer'}</span>: {about}
+              {countText(count, 'device')}
+            </li>
+          ))}
+        </ul>
+      )}
+      {without.slice(0, LISTED_MAX).map(({ platform, arch, withoutArtifact }) => (
+        <p key={`${platform} ${arch}`} class="hint">
+          <span class="code">{arch === null ? platform : `${platform}/${arch}`}</span>: {about}
+          {countText(withoutArtifact, 'device')} without a file in this release
+        </p>
+      ))}
+    </>
+  );
+}
+
+/** Maximum number of rows of the way that devices go; the rest is summed up. */
+const RUNNER_ROWS_MAX = 8;
+
+/**
+ * Effect of a change that was not made yet. `isAboutRunners` tells where the devices go that run the release,
+ * for changes that take it from them.
+ */
+export function ServingEffect(props: { rehearsal: ServingRehearsal; isAboutRunners?: boolean }) {
+  const { rehearsal, isAboutRunners = false } = props;
+  const { said, error } = rehearsal;
+  if (error !== undefined) {
+    return <p class="bad-text">What it would do cannot be told: {error}</p>;
+  }
+  if (said === undefined) return <p class="muted">Asking what it would do …</p>;
+  return (
+    <section class="rehearsal" role="status" aria-label="What it would do">
+      {said.findings.map(({ severity, message }) => (
+        <p key={message}>
+          <Badge tone={severity === 'error' ? 'bad' : 'warn'}>{severity}</Badge> {message}
+        </p>
+      ))}
+      {isAboutRunners ? <Ways said={said} /> : <Offers said={said} />}
+    </section>
+  );
+}
+
+function Offers({ said: { release, effect } }: { said: RehearsedServing }) {
+  const { devices, isEstimate, lose, moves } = effect;
+  const about = isEstimate ? '≈ ' : '';
+  if (devices === 0) return <p>No device was seen on the channel in the last 30 days.</p>;
+  const reached = reachedBy({ release, effect });
+  const others = moves.reduce((sum, move) => sum + move.devices, 0) - reached - lose;
+  const parts = [
+    ...(reached > 0 ? [`${about}${numberText(reached)} more are offered ${release.version}`] : []),
+    ...(others > 0 ? [`${about}${numberText(others)} are offered another release`] : []),
+    ...(lose > 0 ? [`${about}${numberText(lose)} are offered nothing any more`] : []),
+  ];
+  return (
+    <p>
+      Of {countText(devices, 'device')} seen in the last 30 days,{' '}
+      <strong>{parts.length === 0 ? 'none is offered anything else' : parts.join(', ')}</strong>.
+    </p>
+  );
+}
+
+function Ways({ said: { release, effect, runners } }: { said: RehearsedServing }) {
+  const count = (rows: readonly RunnerEffect[]) => rows.reduce((sum, row) => sum + row.devices, 0);
+  const about = effect.isEstimate ? '≈ ' : '';
+  const staying = runners.filter(({ to }) => to === null);
+  if (runners.length === 0) {
+    return <p>No device that was seen in the last 30 days runs {release.version}.</p>;
+  }
+  return (
+    <>
+      <p>
+        {about}
+        <strong>{countText(count(runners), 'device runs', 'devices run')}</strong> it. {about}
+        {numberText(count(runners) - count(staying))} go to another release, {about}
+        {numberText(count(staying))} stay.
+      </p>
+      <ul class="moves" aria-label="Where they go">
+        {runners.slice(0, RUNNER_ROWS_MAX).map((row) => (
+          <li key={JSON.stringify(row)}>
+            <span class="code">
+              {row.arch === null ? row.platform : `${row.platform}/${row.arch}`}
+            </span>
+            : {about}
+            {numberText(row.devices)}{' '}
+            {row.to === null ? (
+              <>stay: {stayText(row.reason)}</>
+            ) : (
+              <>
+                → <span class="code">{row.to}</span>
+              </>
+            )}
+          </li>
+        ))}
+        {runners.length > RUNNER_ROWS_MAX && (
+          <li>
+            and {about}
+            {countText(count(runners.slice(RUNNER_ROWS_MAX)), 'device')} more
+          </li>
+        )}
+      </ul>
+    </>
+  );
+}
+
+type ServingRehearsal = Asked<RehearsedServing>;
+
+/** Rehearses a change; undefined asks nothing. It is asked again when `turn` changes. */
+export function useServingRehearsal(change: object | undefined, turn = 0): ServingRehearsal {
+  return useAsked(change && JSON.stringify(change), rehearse, turn);
+}
+
+function rehearse(change: object): Promise<RehearsedServing> {
+  return call('POST', 'releases/rehearse-serving', change);
+}
+
+// The question before many devices are offered a release at once: an offer cannot be taken back.
+
+/** Number of devices above which an act that offers a release is confirmed. */
+const MANY_DEVICES = 1000;
+
+export type ConfirmedReach = {
+  /** Why the act cannot be sent yet; undefined when it can. */
+  readonly obstacle: string | undefined;
+  /** Box to tick; null where nothing is asked. */
+  readonly question: ComponentChildren;
+};
+
+/**
+ * Asks for a confirmation when the act that was rehearsed reaches more than half of the devices or more than
+ * 1,000, or when its effect is not known. The confirmation is for that number: another one is asked again.
+ */
+export function useConfirmedReach(rehearsal: Asked<Reaching>): ConfirmedReach {
+  const [sureOf, setSureOf] = useState<string>();
+  const { said, error, isRefused = false } = rehearsal;
+  if (isRefused) return { obstacle: error, question: null };
+  if (said === undefined && error === undefined) {
+    return { obstacle: 'Wait until its effect is shown', question: null };
+  }
+  if (said !== undefined && !reachesMany(said)) return { obstacle: undefined, question: null };
+  const text =
+    said === undefined
+      ? 'I understand: how many devices are offered it is not known, and this cannot be taken back.'
+      : `I understand: ${countText(reachedBy(said), 'more device is', 'more devices are')} offered ` +
+        'it now, and this cannot be taken back.';
+  const isSure = sureOf === text;
+  return {
+    obstacle: isSure ? undefined : 'Confirm how many devices are offered it',
+    question: (
+      <label class="sure">
+        <input
+          type="checkbox"
+          checked={isSure}
+          onChange={(event) => setSureOf(event.currentTarget.checked ? text : undefined)}
+        />{' '}
+        {text}
+      </label>
+    ),
+  };
+}
+
+/** Returns whether a change reaches more than half of the channel's devices, or more than 1,000. */
+function reachesMany(change: Reaching): boolean {
+  const reached = reachedBy(change);
+  return reached > MANY_DEVICES || reached * 2 > change.effect.devices;
+}
