@@ -1,20 +1,23 @@
 // Root of the console: theme, routes, session, and the page for each route.
 
+import { useState } from 'preact/hooks';
 import { LocationProvider, Route, Router, useLocation } from 'preact-iso';
+import { call } from './api/call.ts';
 import { consolePath, readSegment } from './format/console-path.ts';
-import { AppIndex } from './page/app-index.tsx';
-import { AppPlace } from './page/app-place.tsx';
+import { AppIndex, AppPlace } from './page/app-place.tsx';
 import { AppsPage } from './page/apps-page.tsx';
 import { AuditPage } from './page/audit-page.tsx';
 import { ChannelPage } from './page/channel-page.tsx';
 import { DevicePage } from './page/device-page.tsx';
 import { FleetPage } from './page/fleet-page.tsx';
-import { NewcomerPage } from './page/newcomer-page.tsx';
-import { NotFoundPage } from './page/not-found-page.tsx';
-import { Redirect } from './page/redirect.tsx';
+import { NotFoundPage, Redirect } from './page/not-found-page.tsx';
 import { ReleasePage } from './page/release-page.tsx';
 import { SettingsPage } from './page/settings-page.tsx';
 import { Shell } from './page/shell.tsx';
+import { Card } from './part/card.tsx';
+import { Field } from './part/field.tsx';
+import { Form } from './part/form.tsx';
+import { useTitle } from './part/page-head.tsx';
 import { ThemeContext, useThemeState } from './part/theme.tsx';
 import { InvitationPage } from './session/invitation-page.tsx';
 import { PasswordResetPage } from './session/password-reset-page.tsx';
@@ -119,5 +122,33 @@ function ReleaseRoute({ params }: Segments<'app' | 'channel' | 'version'>) {
     <AppPlace appRef={readSegment(params.app)} channel={channel}>
       {(app) => <ReleasePage key={key} app={app} channel={channel} version={version} />}
     </AppPlace>
+  );
+}
+
+// Page for an account without an organization: creates one, where accounts may do so.
+
+/** Form for a new organization, which the account will own; else who can help. */
+function NewcomerPage() {
+  useTitle('Welcome');
+  const { refresh, mayCreateOrganizations } = useSession();
+  const [name, setName] = useState('');
+  const create = async () => {
+    await call('POST', 'organizations', { name });
+    await refresh();
+  };
+  if (!mayCreateOrganizations) {
+    return (
+      <Card title="You are in no organization">
+        <p class="lead">Ask an owner for an invitation, or the operator of this service.</p>
+      </Card>
+    );
+  }
+  return (
+    <Card title="You are in no organization yet">
+      <p class="lead">Make one for your apps, or ask for an invitation to an existing one.</p>
+      <Form send="Create organization" onSend={create}>
+        <Field name="name" label="Name" value={name} onInput={setName} isRequired isFocused />
+      </Form>
+    </Card>
   );
 }

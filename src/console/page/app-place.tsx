@@ -1,15 +1,22 @@
-// Layout of every page of one app: loads the app and shows its channels and its fleet as tabs.
+// Layout of every page of one app: loads the app and shows its name, a tab per channel, one for its fleet,
+// and what owners change of it.
 
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
 import type { AppList, AppOverview } from '../../contract/console.ts';
 import { ApiError, call } from '../api/call.ts';
-import { queryText } from '../format/console-path.ts';
+import { consolePath, queryText } from '../format/console-path.ts';
+import { channelNames } from '../format/serving.ts';
 import { useLoad } from '../hook/use-load.ts';
-import { LoadedView } from '../part/notice.tsx';
-import { useOrganization, useSession } from '../session/use-session.ts';
-import { AppTabs } from './app-tabs.tsx';
-import { NotFoundPage } from './not-found-page.tsx';
+import { Badge } from '../part/badge.tsx';
+import { Dialog } from '../part/dialog.tsx';
+import { Field } from '../part/field.tsx';
+import { Form } from '../part/form.tsx';
+import { Name } from '../part/name.tsx';
+import { LoadedView, Notice } from '../part/notice.tsx';
+import { useMay, useOrganization, useSession } from '../session/use-session.ts';
+import { NotFoundPage, Redirect } from './not-found-page.tsx';
 
 const REFRESH_MS = 15_000;
 
@@ -80,4 +87,220 @@ async function isIn(organizationId: string, appRef: string): Promise<boolean> {
 
 function findApp({ apps }: AppList, appRef: string): AppOverview | undefined {
   return apps.find(({ ref, id }) => ref === appRef || id === appRef);
+}
+
+/** Redirects to the app's first channel or fleet. */
+export function AppIndex({ app }: { app: AppOverview }) {
+  const main = app.channels.find(({ name }) => name === 'stable') ?? app.channels[0];
+  const to =
+    main === undefined ? consolePath.fleet(app.ref) : consolePath.channel(app.ref, main.name);
+  return <Redirect to={to} />;
+}
+
+/** Tabs of an app. `channel` is the open tab's; undefined opens the fleet's tab. */
+function AppTabs(props: {
+  app: AppOverview;
+  channel: string | undefined;
+  onChange: () => Promise<void>;
+}) {
+  const { app, channel, onChange } = props;
+  const [isAdding, setAdding] = useState(false);
+  const mayAdd = useMay('owner') && app.archivedAt === null;
+  return (
+    <div class="place">
+      <p class="crumbs">
+        <a href={consolePath.apps}>Apps</a>
+        <span aria-hidden="true">/</span>
+        <a href={consolePath.app(app.ref)}>
+          <Name text={app.name} />
+        </a>
+        {app.archivedAt !== null && <Badge tone="quiet">Archived</Badge>}
+        <EditApp app={app} onChange={onChange} />
+      </p>
+      {app.archivedAt !== null && (
+        <Notice tone="warn">
+          This app is archived: it takes no releases. Its devices are answered as before.
+        </Notice>
+      )}
+      <ChannelTabs app={app} channel={channel}>
+        {mayAdd && (
+          <button type="button" class="tab-add" onClick={() => setAdding(true)}>
+            Add channel
+          </button>
+        )}
+      </ChannelTabs>
+      {isAdding && <NewChannel app={app} onClose={() => setAdding(false)} onCreated={onChange} />}
+    </div>
+  );
+}
+
+function NewChannel(props: {
+  app: AppOverview;
+  onClose: () => void;
+  onCreated: () => Promise<void>;
+}) {
+  const { app, onClose, onCreated } = props;
+  const { route } = useLocation();
+  const [name, setName] = useState('');
+  const create = async () => {
+    await call('POST', 'channels', { app: app.ref, name });
+    await onCreated();
+    onClose();
+    route(consolePath.channel(app.ref, name));
+  };
+  return (
+    <Dialog title="Add a channel" onClose={onClose}>
+      <Form send="Add channel" onSend={create} onCancel={onClose}>
+        <Field
+          name="name"
+          label="Name"
+          value={name}
+          onInput={setName}
+          hint="Part of the address devices ask, such as beta or nightly. It cannot be changed later."
+          isRequired
+          isFocused
+          isCode
+        />
+      </Form>
+    </Dialog>
+  );
+}
+
+/** Number of channels above which not all have a tab. */
+const TABS_MAX = 6;
+
+/** Tabs; `channel` is the open one's, undefined is the fleet's. `children` stand at their end. */
+function ChannelTabs(props: {
+  app: AppOverview;
+  channel: string | undefined;
+  children: ComponentChildren;
+}) {
+  const { app, channel, children } = props;
+  const [isChoosing, setChoosing] = useState(false);
+  const names = channelNames(app);
+  const shown = tabsOf(names, channel);
+  const tabs = useRef<HTMLElement>(null);
+  // On a narrow screen the open one is in sight.
+  useEffect(() => {
+    const open = tabs.current?.querySelector('[aria-current]');
+    open?.scrollIntoView({ block: 'nearest', inline: 'center' });
+  }, [channel]);
+  return (
+    <nav ref={tabs} class="tabs" aria-label="Channels and fleet">
+      {shown.map((name) => (
+        <a
+          key={name}
+          href={consolePath.channel(app.ref, name)}
+          aria-current={name === channel ? 'page' : undefined}
+        >
+          {name}
+        </a>
+      ))}
+      {shown.length < names.length && (
+        <button type="button" class="tab-more" onClick={() => setChoosing(true)}>
+          All {names.length} channels…
+        </button>
+      )}
+      <a
+        href={consolePath.fleet(app.ref)}
+        aria-current={channel === undefined ? 'page' : undefined}
+      >
+        Fleet
+      </a>
+      {children}
+      {isChoosing && <ChannelMenu app={app.ref} names={names} onClose={() => setChoosing(false)} />}
+    </nav>
+  );
+}
+
+/** Returns the channels with a tab: all of a few; else the first ones and the open one. */
+function tabsOf(names: readonly string[], open: string | undefined): readonly string[] {
+  if (names.length <= TABS_MAX) return names;
+  const first = names.slice(0, TABS_MAX - 1);
+  return open === undefined || first.includes(open) || !names.includes(open)
+    ? first
+    : [...first, open];
+}
+
+function ChannelMenu(props: { app: string; names: readonly string[]; onClose: () => void }) {
+  const { app, names, onClose } = props;
+  const [text, setText] = useState('');
+  const found = names.filter((name) => name.toLowerCase().includes(text.trim().toLowerCase()));
+  return (
+    <Dialog title="Channels" isDisposable onClose={onClose}>
+      <Field label="Name contains" value={text} onInput={setText} isFocused />
+      <ul class="found" aria-label="Channels found">
+        {found.map((name) => (
+          <li key={name}>
+            <a class="menu-item" href={consolePath.channel(app, name)} onClick={onClose}>
+              <Name text={name} />
+            </a>
+          </li>
+        ))}
+        {found.length === 0 && <li class="muted">No channel has this in its name.</li>}
+      </ul>
+    </Dialog>
+  );
+}
+
+type EditAppProps = { app: AppOverview; onChange: () => Promise<void> };
+
+/** Button for owners, and its dialog. */
+function EditApp(props: EditAppProps) {
+  const mayChange = useMay('owner');
+  const [isOpen, setOpen] = useState(false);
+  if (!mayChange) return null;
+  return (
+    <>
+      <button type="button" class="button plain small" onClick={() => setOpen(true)}>
+        Edit app…
+      </button>
+      {isOpen && <EditDialog {...props} onClose={() => setOpen(false)} />}
+    </>
+  );
+}
+
+function EditDialog({ app, onChange, onClose }: EditAppProps & { onClose: () => void }) {
+  const [name, setName] = useState(app.name);
+  const isArchived = app.archivedAt !== null;
+  const save = async (change: { name: string } | { archived: boolean }) => {
+    await call('PATCH', 'apps', { app: app.id, ...change });
+    await onChange();
+    onClose();
+  };
+  return (
+    <Dialog title={`Edit ${app.name}`} onClose={onClose}>
+      <Form
+        label="Rename the app"
+        send="Rename"
+        onSend={() => save({ name: name.trim() })}
+        obstacle={name.trim() === app.name ? 'It has this name' : undefined}
+      >
+        <Field
+          name="name"
+          label="Name"
+          value={name}
+          onInput={setName}
+          hint={`What people call it. Devices go on asking for ${app.ref}.`}
+          isRequired
+          isFocused
+        />
+      </Form>
+      <Form
+        label={isArchived ? 'Bring the app back' : 'Archive the app'}
+        send={isArchived ? 'Bring it back' : 'Archive it'}
+        tone="plain"
+        onSend={() => save({ archived: !isArchived })}
+      >
+        {isArchived ? (
+          <p class="hint">It takes releases again, and is in the list of apps.</p>
+        ) : (
+          <p class="hint">
+            An archived app takes no releases and no channels, and is out of the list of apps. Its
+            devices are answered as before, and its releases can be steered. It can be brought back.
+          </p>
+        )}
+      </Form>
+    </Dialog>
+  );
 }

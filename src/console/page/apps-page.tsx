@@ -1,18 +1,24 @@
-// Apps of an organization: the newest release per channel, rollouts in progress, and devices seen.
+// Apps of an organization: the newest release per channel, rollouts in progress, and devices seen; and the
+// dialog that creates an app.
 
 import { useState } from 'preact/hooks';
-import type { AppOverview } from '../../contract/console.ts';
-import { queryText } from '../format/console-path.ts';
-import { countText } from '../format/figure-text.ts';
+import { useLocation } from 'preact-iso';
+import type { AppOverview, ChannelOverview } from '../../contract/console.ts';
+import { call } from '../api/call.ts';
+import { consolePath, queryText } from '../format/console-path.ts';
+import { countText, numberText } from '../format/figure-text.ts';
+import { channelOrder } from '../format/serving.ts';
 import { useLoad } from '../hook/use-load.ts';
-import { Empty } from '../part/card.tsx';
+import { Badge, StatusBadge } from '../part/badge.tsx';
+import { Empty, ShareBar } from '../part/card.tsx';
+import { Dialog } from '../part/dialog.tsx';
 import { Field } from '../part/field.tsx';
+import { Form } from '../part/form.tsx';
+import { Name } from '../part/name.tsx';
 import { LoadedView } from '../part/notice.tsx';
 import { PageHead, useTitle } from '../part/page-head.tsx';
-import { AsOf } from '../part/time.tsx';
+import { AsOf, Time } from '../part/time.tsx';
 import { useMay, useOrganization } from '../session/use-session.ts';
-import { AppCard } from './app-card.tsx';
-import { NewAppDialog } from './new-app-dialog.tsx';
 
 const REFRESH_MS = 5000;
 
@@ -94,4 +100,157 @@ function AppCards({ apps }: { apps: readonly AppOverview[] }) {
       )}
     </>
   );
+}
+
+/** Number of channels above which not all are shown; the others are behind a link to the app. */
+const CHANNELS_MAX = 6;
+
+/** Card of an app; of many channels it shows the first ones, and those whose newest release is not served. */
+function AppCard({ app }: { app: AppOverview }) {
+  const shown = channelsShown(app.channels);
+  return (
+    <article class="card flush app" aria-label={app.name}>
+      <header class="card-head">
+        <div class="app-name">
+          <h2>
+            <a href={consolePath.app(app.ref)}>
+              <Name text={app.name} />
+            </a>
+          </h2>
+          <Name text={app.ref} isCode />
+          {app.archivedAt !== null && <Badge tone="quiet">Archived</Badge>}
+        </div>
+        <a class="app-fleet" href={consolePath.fleet(app.ref)} title="Show the fleet">
+          <strong>{numberText(app.devicesDay)}</strong> in the last day
+        </a>
+      </header>
+      {app.channels.length === 0 && <p class="hint padded">No channel yet.</p>}
+      <ul class="rows">
+        {shown.map((channel) => (
+          <ChannelRow key={channel.name} app={app} channel={channel} />
+        ))}
+      </ul>
+      {shown.length < app.channels.length && (
+        <p class="hint padded">
+          <a href={consolePath.app(app.ref)}>All {app.channels.length} channels</a>
+        </p>
+      )}
+    </article>
+  );
+}
+
+/** Returns the channels in their order; of many, first those where something is under way or was stopped. */
+function channelsShown(channels: readonly ChannelOverview[]): readonly ChannelOverview[] {
+  const ordered = channels.toSorted((one, other) => channelOrder(one.name, other.name));
+  if (ordered.length <= CHANNELS_MAX) return ordered;
+  const isQuiet = ({ name, newest, serving, rolling }: ChannelOverview) =>
+    name !== 'stable' && rolling.length === 0 && (newest?.version ?? null) === serving;
+  return [...ordered.filter((each) => !isQuiet(each)), ...ordered.filter(isQuiet)].slice(
+    0,
+    CHANNELS_MAX,
+  );
+}
+
+function ChannelRow({ app, channel }: { app: AppOverview; channel: ChannelOverview }) {
+  const { rolling } = channel;
+  return (
+    <li class="channel-row">
+      <a class="channel-name" href={consolePath.channel(app.ref, channel.name)}>
+        {channel.name}
+      </a>
+      <span class="muted">{countText(channel.releases, 'release')}</span>
+      <ChannelState app={app.ref} channel={channel} />
+      <span class="channel-rolling">
+        {rolling.map(({ version, rolloutPct }) => (
+          <a key={version} href={consolePath.release(app.ref, channel.name, version)}>
+            <span class="code">{version}</span>
+            <ShareBar percent={rolloutPct} label={`Roll-out of ${version}`} />
+          </a>
+        ))}
+      </span>
+    </li>
+  );
+}
+
+/** What devices of the channel get, and what became of the newest release when that is another one. */
+function ChannelState({ app, channel }: { app: string; channel: ChannelOverview }) {
+  const { newest, serving } = channel;
+  if (newest === null) return <span class="muted">Nothing published yet</span>;
+  const { version, status, rolloutPct, createdAt, hasArtifacts, rolledBackAt } = newest;
+  return (
+    <span class="channel-newest">
+      {serving !== version && (
+        <span class="channel-serving">
+          {serving === null ? (
+            <span class="muted">Serving nothing to all</span>
+          ) : (
+            <>
+              <span class="muted">Serving</span>{' '}
+              <a class="code" href={consolePath.release(app, channel.name, serving)}>
+                {serving}
+              </a>
+            </>
+          )}
+        </span>
+      )}
+      <a class="code" href={consolePath.release(app, channel.name, version)}>
+        {version}
+      </a>
+      <StatusBadge status={status} rolloutPct={rolloutPct} artifacts={hasArtifacts ? 1 : 0} />
+      <span class="muted">
+        <Time at={rolledBackAt ?? createdAt} />
+      </span>
+    </span>
+  );
+}
+
+/** Dialog for a new app; opens the app after it was created. */
+function NewAppDialog(props: { organizationId: string; onClose: () => void }) {
+  const { organizationId, onClose } = props;
+  const { route } = useLocation();
+  const [name, setName] = useState('');
+  const [ownRef, setOwnRef] = useState<string>();
+  const [channels, setChannels] = useState('stable, beta');
+  const ref = ownRef ?? refFrom(name);
+  const create = async () => {
+    const names = channels.split(/[\s,]+/).filter((channel) => channel !== '');
+    await call('POST', 'apps', { org: organizationId, ref, name, channels: names });
+    route(consolePath.app(ref));
+  };
+  return (
+    <Dialog title="Create an app" onClose={onClose}>
+      <Form send="Create app" onSend={create} onCancel={onClose}>
+        <Field name="name" label="Name" value={name} onInput={setName} isRequired isFocused />
+        <Field
+          name="ref"
+          label="Ref"
+          value={ref}
+          onInput={setOwnRef}
+          hint="Part of the address devices ask. It cannot be changed later."
+          isRequired
+          isCode
+        />
+        <Field
+          name="channels"
+          label="Channels"
+          value={channels}
+          onInput={setChannels}
+          hint="Separated by commas; more can be added later."
+          isRequired
+          isCode
+        />
+      </Form>
+    </Dialog>
+  );
+}
+
+/** Suggests a ref: the characters of the name that a ref may contain. */
+function refFrom(name: string): string {
+  return name
+    .normalize('NFKD')
+    .replace(/\p{M}+/gu, '')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+    .slice(0, 64);
 }

@@ -1,19 +1,26 @@
-// Page of a channel: its releases by version with their rollout, and the channel's policy.
+// Page of a channel: its releases by version with their rollout, the first steps while no device has asked,
+// and the channel's policy with its dialog.
 
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { AppOverview, ChannelDetail } from '../../contract/console.ts';
-import { queryText } from '../format/console-path.ts';
-import { countText } from '../format/figure-text.ts';
+import type { ChannelUpdateMode } from '../../contract/resource.ts';
+import { compareVersions, parseVersion } from '../../domain/decision/version.ts';
+import { call } from '../api/call.ts';
+import { consolePath, queryText } from '../format/console-path.ts';
+import { countText, numberText } from '../format/figure-text.ts';
 import { useLoad } from '../hook/use-load.ts';
+import { Card } from '../part/card.tsx';
 import { CopyButton } from '../part/copy-button.tsx';
+import { Dialog } from '../part/dialog.tsx';
+import { Choice, Field } from '../part/field.tsx';
+import { Form } from '../part/form.tsx';
 import { Name } from '../part/name.tsx';
 import { LoadedView } from '../part/notice.tsx';
 import { PageHead, useTitle } from '../part/page-head.tsx';
 import { AsOf } from '../part/time.tsx';
-import { useMay } from '../session/use-session.ts';
-import { ChannelDialog } from './channel-dialog.tsx';
-import { FirstSteps } from './first-steps.tsx';
+import { useMay, useOrganization } from '../session/use-session.ts';
 import { PublishDialog } from './publish-dialog.tsx';
 import { isFiltered, ReleaseList } from './release-list.tsx';
 
@@ -130,5 +137,191 @@ function ChannelLead({ details }: { details: ChannelDetail }) {
         </>
       )}
     </>
+  );
+}
+
+const STEPS_REFRESH_MS = 5000;
+
+/**
+ * Checklist for an app that no device has asked about; nothing for others, or for an archived one, which
+ * takes no release. `base` is the service's URL.
+ */
+function FirstSteps(props: { app: AppOverview; channel: string; base: string }) {
+  const { app, channel, base } = props;
+  const { id: org } = useOrganization();
+  const isNew = app.devices === 0 && app.archivedAt === null;
+  const keys = useLoad(isNew ? `keys${queryText({ org })}` : null, STEPS_REFRESH_MS);
+  if (!isNew) return null;
+  const isPublished = app.channels.some(({ releases }) => releases > 0);
+  const hasKey = keys.data?.keys.some(({ revokedAt }) => revokedAt === null) ?? false;
+  const address = `${base}/u/${encodeURIComponent(app.ref)}/${encodeURIComponent(channel)}`;
+  const line = `curl -i -H 'X-Service-Device: my-first-device' ${address}/darwin/aarch64/0.0.1`;
+  return (
+    <Card title="First steps">
+      <ol class="steps-list">
+        <Step isDone>Create the app {app.name}.</Step>
+        <Step isDone={isPublished}>Publish a release, here or from your build.</Step>
+        <Step isDone={hasKey}>
+          <a href={consolePath.settings('keys')}>Mint a key</a> for your build, so that it can
+          publish by itself.
+        </Step>
+        <Step isDone={false}>
+          Let a device ask: <code>{line}</code> <CopyButton text={line} what="command" />
+        </Step>
+      </ol>
+    </Card>
+  );
+}
+
+function Step({ isDone, children }: { isDone: boolean; children: ComponentChildren }) {
+  return (
+    <li class={isDone ? 'done' : ''}>
+      <span aria-hidden="true">{isDone ? '✓' : '○'}</span>
+      <span>
+        <span class="unseen">{isDone ? 'Done: ' : 'To do: '}</span>
+        {children}
+      </span>
+    </li>
+  );
+}
+
+const MODES = [
+  { value: 'optional', label: 'Optional' },
+  { value: 'recommended', label: 'Recommended' },
+] as const;
+
+const SIGNATURES = [
+  { value: 'optional', label: 'Optional' },
+  { value: 'required', label: 'Required' },
+] as const;
+
+/** No channel has an empty name. */
+const NOBODY = '';
+
+/** Sends only changed fields, because another person may have changed others meanwhile. */
+function ChannelDialog(props: {
+  details: ChannelDetail;
+  /** Names of the app's other channels. */
+  others: readonly string[];
+  onClose: () => void;
+  onSaved: () => Promise<unknown>;
+}) {
+  const { details, others, onClose, onSaved } = props;
+  const [minimum, setMinimum] = useState(details.minimumSupportedVersion ?? '');
+  const [rollout, setRollout] = useState(String(details.defaultRollout));
+  const [mode, setMode] = useState<ChannelUpdateMode>(details.updateMode);
+  const [isSignedOnly, setSignedOnly] = useState(details.requireSignature);
+  const [follows, setFollows] = useState(details.follows);
+  const minimumSupportedVersion = minimum.trim() === '' ? null : minimum.trim();
+  const change = {
+    ...(minimumSupportedVersion === details.minimumSupportedVersion
+      ? {}
+      : { minimumSupportedVersion }),
+    ...(Number(rollout) === details.defaultRollout ? {} : { defaultRollout: Number(rollout) }),
+    ...(mode === details.updateMode ? {} : { updateMode: mode }),
+    ...(isSignedOnly === details.requireSignature ? {} : { requireSignature: isSignedOnly }),
+    ...(follows === details.follows ? {} : { follows }),
+  };
+  const save = async () => {
+    await call('PATCH', 'channels', { app: details.app, name: details.name, ...change });
+    await onSaved();
+    onClose();
+  };
+  return (
+    <Dialog title={`Settings of ${details.name}`} onClose={onClose}>
+      <Form
+        send="Save"
+        onSend={save}
+        onCancel={onClose}
+        obstacle={Object.keys(change).length === 0 ? 'Nothing was changed' : undefined}
+      >
+        <MinimumField details={details} value={minimum} onInput={setMinimum} />
+        <Field
+          name="defaultRollout"
+          label="Default roll-out (%)"
+          type="number"
+          min={0}
+          max={100}
+          value={rollout}
+          onInput={setRollout}
+          hint="The share of the fleet that a new release begins with, unless the publisher says otherwise."
+          isRequired
+        />
+        <Choice
+          label="Update mode"
+          value={mode}
+          options={MODES}
+          onChoose={setMode}
+          hint="What apps are told about an update that is not required."
+        />
+        <Choice
+          label="Signatures"
+          value={isSignedOnly ? 'required' : 'optional'}
+          options={SIGNATURES}
+          onChoose={(choice) => setSignedOnly(choice === 'required')}
+          hint="Whether an artifact may be unsigned. Tauri apps never get one that is."
+        />
+        <Choice
+          label="Follows"
+          value={follows ?? NOBODY}
+          options={[
+            { value: NOBODY, label: 'No other channel' },
+            ...others.map((name) => ({ value: name, label: name })),
+          ]}
+          onChoose={(choice) => setFollows(choice === NOBODY ? null : choice)}
+          hint="Its devices also get the releases of the channel it follows: the highest version of both."
+        />
+      </Form>
+    </Dialog>
+  );
+}
+
+/** Field for the version; a new one says how many devices would be told that their update is required. */
+function MinimumField(props: {
+  details: Pick<ChannelDetail, 'app' | 'name' | 'minimumSupportedVersion'>;
+  value: string;
+  onInput: (value: string) => void;
+}) {
+  const { details, value, onInput } = props;
+  const minimum = value.trim();
+  return (
+    <>
+      <Field
+        name="minimumSupportedVersion"
+        label="Minimum supported version"
+        value={value}
+        onInput={onInput}
+        placeholder="none"
+        hint="Devices below it are told that their next update is required. Empty for none."
+        isFocused
+        isCode
+      />
+      {minimum !== '' && minimum !== details.minimumSupportedVersion && (
+        <MinimumEffect app={details.app} channel={details.name} minimum={minimum} />
+      )}
+    </>
+  );
+}
+
+function MinimumEffect(props: { app: string; channel: string; minimum: string }) {
+  const { app, channel, minimum } = props;
+  const fleet = useLoad(`fleet${queryText({ app, channel })}`);
+  const limit = parseVersion(minimum);
+  if (fleet.data === undefined || limit === undefined) return null;
+  const isBelow = (text: string) => {
+    const version = parseVersion(text);
+    return version !== undefined && compareVersions(version, limit) < 0;
+  };
+  const { cells } = fleet.data;
+  const count = (kept: typeof cells) => kept.reduce((sum, { devices }) => sum + devices, 0);
+  const below = count(cells.filter(({ version }) => isBelow(version)));
+  return (
+    <p role="status">
+      Of {countText(count(cells), 'device')} on record for the channel,{' '}
+      <strong>
+        {numberText(below)} {below === 1 ? 'runs' : 'run'} a version below {limit.canonical}
+      </strong>
+      : each is told that its next update is required.
+    </p>
   );
 }

@@ -1,5 +1,7 @@
-// Page for an unknown path.
+// Addresses without a page of their own: an unknown one, and one that leads to another.
 
+import { useEffect } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
 import { consolePath } from '../format/console-path.ts';
 import { useTitle } from '../part/page-head.tsx';
 
@@ -15,4 +17,11 @@ export function NotFoundPage({ what = 'This page' }: { what?: string }) {
       </a>
     </div>
   );
+}
+
+/** Replaces the current history entry with another path. */
+export function Redirect({ to }: { to: string }) {
+  const { route } = useLocation();
+  useEffect(() => route(to, true), [route, to]);
+  return null;
 }
