@@ -1,18 +1,29 @@
-// Adoption over time: number of devices per version, by hour, day or month.
+// Adoption in charts: number of devices per version, by hour, day or month, and how a release spreads beside
+// the one before it at the same age. The code that draws them is loaded when it is needed.
 
-import { useCallback, useMemo, useState } from 'preact/hooks';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { Adoption } from '../../contract/console-fleet.ts';
+import type { ReleaseAdoption } from '../../contract/release-trouble.ts';
 import type { AdoptionStep } from '../../contract/resource.ts';
-import { adoptionSeries, STEP_SPAN_MS } from '../format/adoption-series.ts';
+import { byVersion } from '../../domain/decision/by-version.ts';
+import {
+  type AdoptionSeries,
+  type AgeRow,
+  adoptionSeries,
+  ageRows,
+  ageSeries,
+  isVersion,
+  STEP_SPAN_MS,
+} from '../format/adoption-series.ts';
 import { queryText } from '../format/console-path.ts';
+import { numberText, shareText } from '../format/figure-text.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Card, Empty } from '../part/card.tsx';
-import { LoadedView } from '../part/notice.tsx';
-import { Plot } from '../part/plot.tsx';
+import { type Column, DataTable } from '../part/data-table.tsx';
+import { LoadedView, Notice } from '../part/notice.tsx';
+import { useTheme } from '../part/theme.tsx';
 import { useNow } from '../part/time.tsx';
-import { AdoptionLegend } from './adoption-legend.tsx';
-import { versionColors } from './version-colors.ts';
 
 const STEPS: readonly AdoptionStep[] = ['hour', 'day', 'month'];
 const REFRESH_MS = 10_000;
@@ -97,4 +108,222 @@ function AdoptionChart({ points, step }: Adoption & { step: AdoptionStep }) {
 function sinceOf(step: AdoptionStep, nowMs: number): string {
   const hour = 3_600_000;
   return new Date(Math.floor(nowMs / hour) * hour - STEP_SPAN_MS[step]).toISOString();
+}
+
+const HOUR = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' });
+const DAY = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeZone: 'UTC' });
+const MONTH = new Intl.DateTimeFormat('en', {
+  year: 'numeric',
+  month: 'long',
+  timeZone: 'UTC',
+});
+const SEEN: Readonly<Record<AdoptionStep, string>> = {
+  hour: 'seen',
+  day: 'seen in the day',
+  month: 'seen in the month',
+};
+const FORMATS: Readonly<Record<AdoptionStep, Intl.DateTimeFormat>> = {
+  hour: HOUR,
+  day: DAY,
+  month: MONTH,
+};
+
+/** Legend with the numbers of the time at `index`. */
+function AdoptionLegend(props: {
+  series: AdoptionSeries;
+  /** Color of each version, in their order. */
+  colors: readonly string[];
+  hidden: ReadonlySet<string>;
+  step: AdoptionStep;
+  index: number;
+  onToggle: (name: string) => void;
+}) {
+  const { series, colors, hidden, step, index, onToggle } = props;
+  const time = series.times[index];
+  const sum = series.versions.reduce((total, { devices }) => total + (devices[index] ?? 0), 0);
+  return (
+    <div class="legend">
+      <p class="muted">
+        {time === undefined ? '\u00a0' : FORMATS[step].format(new Date(time * 1000))}
+        {step === 'hour' ? ' · ' : ' (UTC) · '}
+        {time !== undefined && series.minimums.has(time) && 'at least '}
+        {numberText(sum)} {SEEN[step]}
+      </p>
+      <ul>
+        {series.versions.map(({ name, devices }, row) => (
+          <li key={name}>
+            <button
+              type="button"
+              aria-pressed={!hidden.has(name)}
+              title={hidden.has(name) ? `Show ${name}` : `Hide ${name}`}
+              onClick={() => onToggle(name)}
+            >
+              <span class="swatch" style={{ background: colors[row] ?? '' }} />
+              <span class="code">{name}</span>
+              <span class="legend-count">
+                {numberText(devices[index] ?? 0)} · {shareText(devices[index] ?? 0, sum)}
+              </span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+// Colors of versions in a chart: distinguishable with common color blindness, on light and dark.
+
+const PALETTE: readonly string[] = [
+  '#4c6ef5',
+  '#12a5a0',
+  '#f08c00',
+  '#d6336c',
+  '#7c5cdb',
+  '#2f9e44',
+  '#1c8fd1',
+  '#b08900',
+];
+const OTHER = '#868e96';
+
+/**
+ * Returns a color for each name, in their order. A version keeps its color as newer ones come: it takes the
+ * place in the palette that its own text gives it, or the next one that no older version of the chart has.
+ */
+function versionColors(names: readonly string[]): readonly string[] {
+  const taken = new Map<string, number>();
+  const oldestFirst = byVersion(names.filter(isVersion), (name) => name).toReversed();
+  for (const name of oldestFirst)
+    taken.set(name, freePlace(placeOf(name), new Set(taken.values())));
+  return names.map((name) => PALETTE[taken.get(name) ?? PALETTE.length] ?? OTHER);
+}
+
+function freePlace(wanted: number, taken: ReadonlySet<number>): number {
+  for (let step = 0; step < PALETTE.length; step += 1) {
+    const place = (wanted + step) % PALETTE.length;
+    if (!taken.has(place)) return place;
+  }
+  return PALETTE.length;
+}
+
+/** FNV-1a of the text, as a place in the palette. */
+function placeOf(name: string): number {
+  let hash = 2166136261;
+  for (const character of name) {
+    hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 16777619) >>> 0;
+  }
+  return hash % PALETTE.length;
+}
+
+/** Card with both curves, and their figures as a table. */
+export function AgeCard({ adoption }: { adoption: ReleaseAdoption }) {
+  const { release, before } = adoption;
+  const hasBefore = before !== null && before.ages.length > 0;
+  if (release.ages.length === 0 && !hasBefore) return null;
+  return (
+    <Card title="Adoption at the same age">
+      <AgeChart adoption={adoption} />
+      <p class="legend-line">
+        <span class="line-sample" aria-hidden="true" /> <span class="code">{release.version}</span>
+        {hasBefore && (
+          <>
+            {' '}
+            <span class="line-sample dashed" aria-hidden="true" />{' '}
+            <span class="code">{before.version}</span>
+          </>
+        )}
+      </p>
+      <DataTable
+        caption="Devices on each release at the same age"
+        rows={ageRows(adoption)}
+        keyOf={({ label }) => label}
+        columns={columnsOf(adoption)}
+      />
+      <p class="hint">
+        {before === null && 'No release was published on the channel before it. '}
+        {before !== null &&
+          !hasBefore &&
+          `No installation of ${before.version} is on record: it is too old. `}
+        Devices count as for the health; shares are those of the {numberText(adoption.fleet)}{' '}
+        devices that the channel has now.
+      </p>
+    </Card>
+  );
+}
+
+function AgeChart({ adoption }: { adoption: ReleaseAdoption }) {
+  const series = useMemo(() => ageSeries(adoption), [adoption]);
+  const load = useCallback(async () => {
+    const { agePlot } = await import('../part/chart.ts');
+    return (place: HTMLElement) => agePlot(place, series);
+  }, [series]);
+  return (
+    <Plot
+      label="Share of devices on it and on the release before, by age; the table below has the numbers"
+      load={load}
+      isLow
+    />
+  );
+}
+
+function columnsOf({ release, before, fleet }: ReleaseAdoption): readonly Column<AgeRow>[] {
+  const figure = (devices: number | null) =>
+    devices === null ? (
+      <span class="muted">no data</span>
+    ) : (
+      `${numberText(devices)} · ${shareText(devices, fleet)}`
+    );
+  return [
+    { label: 'Age', render: ({ label }) => label },
+    { label: release.version, isNumber: true, render: (row) => figure(row.release) },
+    ...(before === null
+      ? []
+      : [{ label: before.version, isNumber: true, render: (row: AgeRow) => figure(row.before) }]),
+  ];
+}
+
+/** Draws into an element, and returns the function that removes the drawing. */
+type Draw = (place: HTMLElement) => () => void;
+
+/**
+ * Chart that `load` gives the code of. It is drawn again when `load` is another function, and when the theme
+ * changes, because its colors differ. `label` says where the same numbers are as text.
+ */
+function Plot(props: { label: string; load: () => Promise<Draw>; isLow?: boolean }) {
+  const { label, load, isLow = false } = props;
+  const place = useRef<HTMLDivElement>(null);
+  const [isMissing, setMissing] = useState(false);
+  const { shown } = useTheme();
+  useEffect(() => {
+    let remove: (() => void) | undefined;
+    let isOver = false;
+    const draw = async () => {
+      const loaded = await load().catch(() => undefined);
+      if (isOver || place.current === null) return;
+      setMissing(loaded === undefined);
+      remove = loaded?.(place.current);
+    };
+    void draw();
+    return () => {
+      isOver = true;
+      remove?.();
+    };
+  }, [load, shown]);
+  return (
+    <>
+      {isMissing && <ReloadNotice />}
+      <div class={isLow ? 'plot low' : 'plot'} ref={place} role="img" aria-label={label} />
+    </>
+  );
+}
+
+/** After an upgrade of the service, the file of the chart's code has another name. */
+function ReloadNotice() {
+  return (
+    <Notice tone="warn">
+      The chart could not be loaded; the console may have been updated.{' '}
+      <button type="button" class="link" onClick={() => location.reload()}>
+        Reload the page
+      </button>
+    </Notice>
+  );
 }

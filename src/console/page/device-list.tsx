@@ -1,19 +1,20 @@
-// List of an app's devices, filtered by the query.
+// List of an app's devices, filtered by the query, so that a filtered list can be shared.
 
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import type { AppOverview } from '../../contract/console.ts';
+import type { AppOverview, LabelCounts } from '../../contract/console.ts';
 import type { DeviceRecord } from '../../contract/console-fleet.ts';
+import { SIGNALS, type Signal } from '../../contract/rollout-plan.ts';
 import { consolePath, queryText } from '../format/console-path.ts';
 import { SIGNAL_WORDS } from '../format/plan-words.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Card, Empty } from '../part/card.tsx';
 import { type Column, DataTable } from '../part/data-table.tsx';
+import { Choice, Field } from '../part/field.tsx';
+import { FilterForm, useDraft } from '../part/form.tsx';
 import { Name } from '../part/name.tsx';
 import { LoadedView } from '../part/notice.tsx';
 import { Time } from '../part/time.tsx';
-import { DeviceFilters, readSignal, seenSince } from './device-filters.tsx';
-import { LabelList } from './label-list.tsx';
 
 const REFRESH_MS = 5000;
 const PLACE = 'devices';
@@ -138,5 +139,114 @@ function Pager({ query, next }: { query: Record<string, string>; next: string | 
       {query.after === undefined ? <span /> : <a href={to()}>← First page</a>}
       {next === null ? <span /> : <a href={to(next)}>Next page →</a>}
     </nav>
+  );
+}
+
+const SEEN = [
+  { value: '', label: 'Any time' },
+  { value: 'hour', label: 'Last hour' },
+  { value: 'day', label: 'Last day' },
+  { value: 'week', label: 'Last week' },
+] as const;
+
+const MOVED = [
+  { value: '', label: 'Any' },
+  { value: 'yes', label: 'Yes' },
+  { value: 'no', label: 'Not yet' },
+] as const;
+
+const SIGNAL_OPTIONS: readonly { readonly value: Signal | ''; readonly label: string }[] = [
+  { value: '', label: 'Any' },
+  ...SIGNALS.map((signal) => ({ value: signal, label: signal })),
+];
+
+const SEEN_MS: Readonly<Record<string, number>> = {
+  hour: 3_600_000,
+  day: 86_400_000,
+  week: 7 * 86_400_000,
+};
+
+/** Form of filters: text is applied with Enter or the button, a choice at once. */
+function DeviceFilters({ app, query }: { app: AppOverview; query: Record<string, string> }) {
+  const { route } = useLocation();
+  const { draft, field } = useDraft(query);
+  const labels = useLoad(`labels${queryText({ app: app.ref })}`);
+  const apply = (changed: Record<string, string>) =>
+    route(`${location.pathname}${queryText({ ...query, ...changed, after: undefined })}`, true);
+  return (
+    <FilterForm label="Filter devices" onApply={() => apply(draft)}>
+      <Field label="Version" isCode {...field('version')} />
+      <Choice
+        label="Channel"
+        value={query.channel ?? ''}
+        options={[
+          { value: '', label: 'Any' },
+          ...app.channels.map(({ name }) => ({ value: name, label: name })),
+        ]}
+        onChoose={(channel) => apply({ ...draft, channel })}
+      />
+      <Field label="Platform" {...field('platform')} />
+      <Field
+        label="Label"
+        placeholder="ring=canary"
+        options={labelOptions(labels.data)}
+        {...field('label')}
+      />
+      <Field label="Offered last" isCode {...field('offered')} />
+      <Choice
+        label="Moved to it"
+        value={query.moved ?? ''}
+        options={MOVED}
+        onChoose={(moved) => apply({ ...draft, moved })}
+      />
+      <Choice
+        label="Seen"
+        value={query.seen ?? ''}
+        options={SEEN}
+        onChoose={(seen) => apply({ ...draft, seen })}
+      />
+      <Choice
+        label="Signal"
+        value={readSignal(query.signal) ?? ''}
+        options={SIGNAL_OPTIONS}
+        onChoose={(signal) => apply({ ...draft, signal })}
+      />
+      <Field label="of release" isCode {...field('release')} />
+    </FilterForm>
+  );
+}
+
+/** Reads the signal of a query; undefined for none, and for a text that is none. */
+function readSignal(text: string | undefined): Signal | undefined {
+  return SIGNALS.find((signal) => signal === text);
+}
+
+/** Returns the start of the selected time range, rounded to the minute; undefined for any time. */
+function seenSince(seen: string | undefined): string | undefined {
+  const spanMs = seen !== undefined && Object.hasOwn(SEEN_MS, seen) ? SEEN_MS[seen] : undefined;
+  if (spanMs === undefined) return undefined;
+  return new Date(Math.floor(Date.now() / 60_000) * 60_000 - spanMs).toISOString();
+}
+
+function labelOptions(labels: LabelCounts | undefined): readonly string[] {
+  return (labels?.keys ?? []).flatMap(({ key, values }) =>
+    values.map(({ value }) => `${key}=${value}`),
+  );
+}
+
+/** List of labels as `key=value`; renders nothing when there are none. */
+export function LabelList({ labels }: { labels: Readonly<Record<string, string>> }) {
+  const entries = Object.entries(labels);
+  if (entries.length === 0) return <span class="muted">–</span>;
+  return (
+    <ul class="labels" aria-label="Labels">
+      {entries.map(([key, value]) => (
+        <li key={key}>
+          <bdi class="muted">{key}</bdi>
+          <span class="muted">&nbsp;=&nbsp;</span>
+          <bdi>{value}</bdi>
+        </li>
+      ))}
+    </ul>
   );
 }

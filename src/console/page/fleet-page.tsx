@@ -7,7 +7,6 @@ import type { FleetCell } from '../../contract/console-fleet.ts';
 import { consolePath, queryText } from '../format/console-path.ts';
 import { numberText, shareText } from '../format/figure-text.ts';
 import { channelNames } from '../format/serving.ts';
-import { sumBy } from '../format/sum-by.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Card, Empty, FigureTile, ShareBar } from '../part/card.tsx';
 import { Choice } from '../part/field.tsx';
@@ -216,4 +215,17 @@ function seenText(devices: number, isEstimate: boolean): string {
 
 function total(cells: readonly FleetCell[]): number {
   return cells.reduce((sum, { devices }) => sum + devices, 0);
+}
+
+/** Adds up counts by the text that `keyOf` returns and sorts the sums, largest first. */
+function sumBy<Item extends { readonly devices: number }>(
+  items: readonly Item[],
+  keyOf: (item: Item) => string,
+): readonly (readonly [key: string, devices: number])[] {
+  const sums = new Map<string, number>();
+  for (const item of items) {
+    const key = keyOf(item);
+    sums.set(key, (sums.get(key) ?? 0) + item.devices);
+  }
+  return [...sums].sort(([, left], [, right]) => right - left);
 }

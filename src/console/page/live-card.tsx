@@ -1,9 +1,16 @@
-// Live activity: check-ins as they arrive.
+// Live activity: check-ins as they arrive. The number of samples kept is bounded, and the page is updated
+// twice a second at most.
 
-import { useState } from 'preact/hooks';
-import { consolePath } from '../format/console-path.ts';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type {
+  ActivitySample,
+  LiveActivity,
+  LiveEndReason,
+  LiveEvents,
+} from '../../contract/console-fleet.ts';
+import { noteSignedOut, presentSession, statusOf } from '../api/call.ts';
+import { consolePath, queryText } from '../format/console-path.ts';
 import { numberText } from '../format/figure-text.ts';
-import { type Live, type LiveRow, useLive } from '../hook/use-live.ts';
 import { Badge } from '../part/badge.tsx';
 import { Card } from '../part/card.tsx';
 import { Name } from '../part/name.tsx';
@@ -82,4 +89,135 @@ function LiveLine({ app, row }: { app: string; row: LiveRow }) {
       {row.isOffered && <Badge tone="good">offered</Badge>}
     </li>
   );
+}
+
+type LiveRow = ActivitySample & { readonly id: number };
+type Live = {
+  /** `too-many` and `no-access`: the service has refused or ended the feed. */
+  readonly state: 'connecting' | 'open' | 'lost' | 'too-many' | 'no-access';
+  /** Check-ins per second, averaged over the last few seconds. */
+  readonly rate: number;
+  /** Samples of check-ins, newest first. */
+  readonly rows: readonly LiveRow[];
+};
+
+const ROWS_MAX = 20;
+const RENDER_MS = 500;
+const RETRY_MS = 5000;
+const RATE_WINDOW_MS = 4000;
+
+/** Receives events while the component is mounted; their display can be paused. */
+function useLive(app: string, isPaused: boolean): Live {
+  const [live, setLive] = useState<Live>({ state: 'connecting', rate: 0, rows: [] });
+  const feed = useRef<Feed>();
+  useEffect(() => {
+    const opened = new Feed(app);
+    feed.current = opened;
+    return () => opened.close();
+  }, [app]);
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (document.visibilityState === 'hidden' || isPaused) return;
+      const news = feed.current?.take();
+      if (news !== undefined) setLive((before) => merged(before, news));
+    }, RENDER_MS);
+    return () => clearInterval(timer);
+  }, [isPaused]);
+  return live;
+}
+
+function merged(before: Live, news: Live): Live {
+  const isSame = news.rows.length === 0 && news.state === before.state && news.rate === before.rate;
+  if (isSame) return before;
+  return { ...news, rows: [...news.rows, ...before.rows].slice(0, ROWS_MAX) };
+}
+
+/** Reasons for which the service refuses a feed, by the status. */
+const REFUSALS: Readonly<Record<number, LiveEndReason>> = {
+  401: 'signed-out',
+  403: 'no-access',
+  404: 'no-access',
+  429: 'too-many',
+};
+
+/** Event stream, and the events received since they were last read. */
+class Feed {
+  private readonly path: string;
+  private source: EventSource | undefined;
+  private retry: ReturnType<typeof setTimeout> | undefined;
+  private state: Live['state'] = 'connecting';
+  private rows: LiveRow[] = [];
+  private counts: { readonly at: number; readonly count: number }[] = [];
+  private lastId = 0;
+  /** Session in which the stream was opened. */
+  private session = 0;
+  private isClosed = false;
+
+  constructor(app: string) {
+    this.path = `live${queryText({ app })}`;
+    this.open();
+  }
+
+  take(): Live {
+    const rows = this.rows;
+    this.rows = [];
+    const from = Date.now() - RATE_WINDOW_MS;
+    this.counts = this.counts.filter(({ at }) => at > from);
+    const sum = this.counts.reduce((total, { count }) => total + count, 0);
+    return { state: this.state, rate: Math.round((sum * 1000) / RATE_WINDOW_MS), rows };
+  }
+
+  close(): void {
+    this.isClosed = true;
+    clearTimeout(this.retry);
+    this.source?.close();
+  }
+
+  private open(): void {
+    this.session = presentSession();
+    const source = new EventSource(`/console/api/${this.path}`);
+    this.source = source;
+    source.addEventListener('open', () => {
+      this.state = 'open';
+    });
+    source.addEventListener('error', () => {
+      this.state = 'lost';
+      // The browser reconnects by itself, unless the service refused the stream.
+      if (source.readyState === EventSource.CLOSED) void this.explain();
+    });
+    source.addEventListener('end', ({ data }: MessageEvent<string>) => {
+      // The browser would connect again by itself.
+      source.close();
+      this.end((JSON.parse(data) as LiveEvents['end']).reason);
+    });
+    source.addEventListener('check-ins', ({ data }: MessageEvent<string>) => {
+      this.hear(JSON.parse(data) as LiveActivity);
+    });
+  }
+
+  /** Finds out why the service refused the feed, which the browser does not tell. */
+  private async explain(): Promise<void> {
+    const status = await statusOf(this.path);
+    this.end(REFUSALS[status]);
+  }
+
+  /** Ends the present stream; another one is opened later, unless that is in vain. */
+  private end(reason: LiveEndReason | undefined): void {
+    if (this.isClosed) return;
+    // The page stays while somebody signs in again over it.
+    if (reason === 'signed-out') noteSignedOut(this.session);
+    this.state = reason === undefined || reason === 'signed-out' ? 'lost' : reason;
+    if (reason === 'no-access') return;
+    this.retry = setTimeout(() => this.open(), RETRY_MS);
+  }
+
+  private hear({ count, samples }: LiveActivity): void {
+    this.counts.push({ at: Date.now(), count });
+    if (this.counts.length > 1000) this.counts.splice(0, 500);
+    for (const sample of samples) {
+      this.lastId += 1;
+      this.rows.unshift({ ...sample, id: this.lastId });
+    }
+    this.rows.length = Math.min(this.rows.length, ROWS_MAX);
+  }
 }

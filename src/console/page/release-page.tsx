@@ -11,7 +11,7 @@ import { Card, FigureTile } from '../part/card.tsx';
 import { LoadedView } from '../part/notice.tsx';
 import { PageHead, useTitle } from '../part/page-head.tsx';
 import { AsOf, Time } from '../part/time.tsx';
-import { AgeCard } from './age-card.tsx';
+import { AgeCard } from './adoption-card.tsx';
 import { ArtifactCard } from './artifact-card.tsx';
 import { HealthCard } from './health-card.tsx';
 import { NotFoundPage } from './not-found-page.tsx';
