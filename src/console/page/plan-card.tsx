@@ -1,25 +1,44 @@
-// Roll-out plan of a release: where it stands, what comes next and when, and what can be done about it.
+// Roll-out plan of a release: where it stands, what comes next and when, and the dialogs of what can be done
+// about it.
 
 import { useState } from 'preact/hooks';
 import type { PlanAndHealth, RenderedReleaseDetail } from '../../contract/console.ts';
-import type { PlanAction, PlanStep, RolloutPlan } from '../../contract/rollout-plan.ts';
-import type { ReleaseName } from '../api/call.ts';
+import type { RehearsedPlan } from '../../contract/rehearsed.ts';
+import {
+  PLAN_PRESET_NAMES,
+  type PlanAction,
+  type PlanPresetName,
+  type PlanStep,
+  type RolloutPlan,
+  type TripEffect,
+} from '../../contract/rollout-plan.ts';
+import { PLAN_PRESETS } from '../../domain/rollout/plan-presets.ts';
+import { call, type ReleaseName } from '../api/call.ts';
 import {
   holdText,
+  limitsText,
   nextStep,
   PLAN_WORDS,
   planActions,
   type StepPlace,
   stepPlace,
+  stepsText,
 } from '../format/plan-words.ts';
+import { useAsked } from '../hook/use-action.ts';
 import { PlanBadge } from '../part/badge.tsx';
 import { Card } from '../part/card.tsx';
+import { Dialog } from '../part/dialog.tsx';
+import { Choice, Field, ReasonField } from '../part/field.tsx';
+import { Form } from '../part/form.tsx';
 import { Notice } from '../part/notice.tsx';
+import {
+  RehearsalView,
+  ServingEffect,
+  useConfirmedReach,
+  useServingRehearsal,
+} from '../part/rehearsal.tsx';
 import { Time } from '../part/time.tsx';
 import { useMay } from '../session/use-session.ts';
-import { NextStepEffect } from './next-step-effect.tsx';
-import { PlanDialog } from './plan-dialog.tsx';
-import { SteerPlanDialog } from './steer-plan-dialog.tsx';
 
 type Props = {
   name: ReleaseName;
@@ -166,4 +185,150 @@ function PlanControls({ name, release, found, onDone }: Props) {
       )}
     </div>
   );
+}
+
+/** Effect of raising the roll-out to this share; nothing for viewers, who cannot ask. */
+function NextStepEffect(props: {
+  name: ReleaseName;
+  release: Pick<RenderedReleaseDetail['release'], 'rolloutPct'>;
+  rollout: number;
+}) {
+  const { name, release, rollout } = props;
+  const isAsking = useMay('publisher') && rollout > release.rolloutPct;
+  // Asked again whenever the roll-out has changed.
+  const rehearsal = useServingRehearsal(
+    isAsking ? { ...name, rollout } : undefined,
+    release.rolloutPct,
+  );
+  return isAsking ? <ServingEffect rehearsal={rehearsal} /> : null;
+}
+
+// Dialog that holds, resumes, advances or cancels a plan, with a reason. One that begins a step shows what
+// the step does, and asks where it reaches many devices.
+
+/** Dialog of one act; `onDone` loads the plan again. */
+function SteerPlanDialog(props: {
+  name: ReleaseName;
+  action: PlanAction;
+  /** Step that the plan begins next; undefined where it only has to be completed. */
+  next: PlanStep | undefined;
+  onDone: () => Promise<void>;
+  onClose: () => void;
+}) {
+  const { name, action, next, onDone, onClose } = props;
+  const { consequence } = PLAN_WORDS[action];
+  const isStep = action === 'advance' && next !== undefined;
+  const verb = isStep ? `Go to ${next.rollout}% now` : PLAN_WORDS[action].verb;
+  const [reason, setReason] = useState('');
+  const rehearsal = useServingRehearsal(isStep ? { ...name, rollout: next.rollout } : undefined);
+  const reach = useConfirmedReach(rehearsal);
+  const steer = async () => {
+    await call('PATCH', 'releases/plan', { ...name, action, reason });
+    await onDone();
+    onClose();
+  };
+  return (
+    <Dialog title={`${verb}: ${name.version}`} onClose={onClose}>
+      <Form
+        send={verb}
+        tone={action === 'cancel' ? 'danger' : 'primary'}
+        onSend={steer}
+        onCancel={onClose}
+        obstacle={isStep ? reach.obstacle : undefined}
+      >
+        <p>{consequence}</p>
+        {isStep && <ServingEffect rehearsal={rehearsal} />}
+        {isStep && reach.question}
+        <ReasonField value={reason} onInput={setReason} isFocused />
+      </Form>
+    </Dialog>
+  );
+}
+
+// Dialog that plans the roll-out of a release: a preset, and three further choices. It says first what the
+// plan does at once, and which of its steps no guard can judge.
+
+const PRESETS = PLAN_PRESET_NAMES.map((value) => ({
+  value,
+  label: value.charAt(0).toUpperCase() + value.slice(1),
+}));
+
+const TRIPS = [
+  { value: 'pause', label: 'Pause the release and hold the plan' },
+  { value: 'hold', label: 'Hold the plan; devices are still offered it' },
+] as const;
+
+const SOURCES = [
+  { value: 'all', label: 'All devices known a day before it' },
+  { value: 'push', label: 'Only those that are reported with a key' },
+] as const;
+
+/** Dialog of a new plan; `onDone` loads it. */
+function PlanDialog(props: {
+  name: ReleaseName;
+  onDone: () => Promise<void>;
+  onClose: () => void;
+}) {
+  const { name, onDone, onClose } = props;
+  const [preset, setPreset] = useState<PlanPresetName>('normal');
+  const [start, setStart] = useState('');
+  const [onTrip, setOnTrip] = useState<TripEffect>('pause');
+  const [source, setSource] = useState<'all' | 'push'>('all');
+  const [reason, setReason] = useState('');
+  const { steps, guards } = PLAN_PRESETS[preset];
+  const definition = {
+    ...{ ...name, onTrip },
+    ...(source === 'push' ? { steps, guards: { ...guards, source } } : { preset }),
+    ...(start === '' ? {} : { startAt: new Date(start).toISOString() }),
+  };
+  const { said, ...asked } = useAsked(JSON.stringify(definition), rehearse);
+  const first = said && { ...said, release: name };
+  const reach = useConfirmedReach({ ...asked, said: first });
+  const plan = async () => {
+    await call('POST', 'releases/plan', { ...definition, reason });
+    await onDone();
+    onClose();
+  };
+  return (
+    <Dialog title={`Plan the roll-out of ${name.version}`} onClose={onClose}>
+      <Form
+        send="Start plan"
+        onSend={plan}
+        onCancel={onClose}
+        obstacle={reach.obstacle}
+        isDeliberate
+      >
+        <Choice
+          label="Preset"
+          value={preset}
+          options={PRESETS}
+          onChoose={setPreset}
+          hint={`${stepsText(steps)}. Limits: ${limitsText(guards)}.`}
+        />
+        <Field
+          name="startAt"
+          label="Begins"
+          type="datetime-local"
+          value={start}
+          onInput={setStart}
+          hint="At once when left empty."
+        />
+        <Choice
+          label="When a signal is above its limit"
+          value={onTrip}
+          options={TRIPS}
+          onChoose={setOnTrip}
+        />
+        <Choice label="Devices that count" value={source} options={SOURCES} onChoose={setSource} />
+        {asked.error !== undefined && <Notice tone="bad">{asked.error}</Notice>}
+        {first !== undefined && <RehearsalView rehearsed={first} />}
+        {reach.question}
+        <ReasonField value={reason} onInput={setReason} />
+      </Form>
+    </Dialog>
+  );
+}
+
+function rehearse(definition: object): Promise<RehearsedPlan> {
+  return call('POST', 'releases/rehearse-plan', definition);
 }

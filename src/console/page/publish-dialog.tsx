@@ -1,9 +1,11 @@
-// Dialog that publishes a release, once it was shown what speaks against it and what it would do.
+// Dialog that publishes a release, once it was shown what speaks against it and what it would do; and the
+// button that publishes the release after one that exists.
 
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import type { AppOverview, ReleaseDetail } from '../../contract/console.ts';
+import type { AppOverview, ReleaseDetail, RenderedReleaseDetail } from '../../contract/console.ts';
 import type { Rehearsed, UnpublishedRelease } from '../../contract/rehearsed.ts';
+import { ARTIFACT_FORMATS } from '../../domain/decision/artifact-format.ts';
 import { call } from '../api/call.ts';
 import {
   type ArtifactDraft,
@@ -16,14 +18,13 @@ import { consolePath, queryText } from '../format/console-path.ts';
 import type { PastedRelease } from '../format/pasted-release.ts';
 import { draftObstacle, targetingDraft, targetingOf } from '../format/targeting.ts';
 import { useLoad } from '../hook/use-load.ts';
-import { ArtifactRows } from '../part/artifact-rows.tsx';
 import { Dialog } from '../part/dialog.tsx';
 import { Field, TextArea } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
 import { type PaceDraft, PaceFields, paceBody } from '../part/pace.tsx';
 import { RehearsalView, useConfirmedReach } from '../part/rehearsal.tsx';
 import { MatchingDevices, TargetingEditor } from '../part/targeting-editor.tsx';
-import { PasteRelease } from './paste-release.tsx';
+import { useMay } from '../session/use-session.ts';
 
 type Fields = {
   readonly version: string;
@@ -146,5 +147,152 @@ function HeadFields(props: {
       </div>
       <TextArea name="notes" label="Notes (Markdown)" value={fields.notes} onInput={set('notes')} />
     </>
+  );
+}
+
+/** Button for publishers, and its dialog. */
+export function PublishNext(props: {
+  app: AppOverview;
+  channel: string;
+  release: RenderedReleaseDetail['release'];
+}) {
+  const { app, channel, release } = props;
+  const mayPublish = useMay('publisher') && app.archivedAt === null;
+  const [isOpen, setOpen] = useState(false);
+  const details = useLoad(isOpen ? `channel${queryText({ app: app.ref, channel })}` : null);
+  // The dialog stays when the right ends meanwhile: the service says so to what is sent.
+  if (!mayPublish && !isOpen) return null;
+  return (
+    <>
+      <button type="button" class="button plain" onClick={() => setOpen(true)}>
+        Publish next…
+      </button>
+      {isOpen && details.data !== undefined && (
+        <PublishDialog
+          app={app}
+          channel={channel}
+          defaultRollout={details.data.defaultRollout}
+          from={release}
+          onClose={() => setOpen(false)}
+        />
+      )}
+    </>
+  );
+}
+
+const PLATFORMS = ['darwin', 'windows', 'linux'];
+const ARCHES = ['universal', 'aarch64', 'x86_64', 'x86'];
+
+/** Rows for artifacts; there is always at least one, and empty rows are ignored. */
+function ArtifactRows(props: {
+  artifacts: readonly ArtifactDraft[];
+  onChange: (artifacts: readonly ArtifactDraft[]) => void;
+}) {
+  const { artifacts, onChange } = props;
+  return (
+    <fieldset>
+      <legend>Artifacts</legend>
+      {artifacts.map((artifact, index) => (
+        <ArtifactRow
+          key={index}
+          number={index + 1}
+          path={pathOf(artifacts, index)}
+          artifact={artifact}
+          onChange={(changed) => onChange(artifacts.with(index, changed))}
+          onRemove={() => onChange(artifacts.toSpliced(index, 1))}
+        />
+      ))}
+      <button
+        type="button"
+        class="button plain small"
+        onClick={() => onChange([...artifacts, NEW_ARTIFACT])}
+      >
+        Add an artifact
+      </button>
+    </fieldset>
+  );
+}
+
+function ArtifactRow(props: {
+  number: number;
+  /** Path of the artifact in what is sent; undefined for an empty row, which is not. */
+  path: string | undefined;
+  artifact: ArtifactDraft;
+  onChange: (artifact: ArtifactDraft) => void;
+  onRemove: () => void;
+}) {
+  const { number, path, artifact, onChange, onRemove } = props;
+  const field = (name: keyof ArtifactDraft) => ({
+    name: path === undefined ? undefined : `${path}.${name}`,
+    value: artifact[name],
+    onInput: (value: string) => onChange({ ...artifact, [name]: value }),
+  });
+  return (
+    <div class="artifact-row">
+      <div class="columns">
+        <Field label="Platform" options={PLATFORMS} placeholder="darwin" {...field('platform')} />
+        <Field label="Architecture" options={ARCHES} placeholder="any" {...field('arch')} />
+        <Field
+          label="Format"
+          options={ARTIFACT_FORMATS}
+          placeholder="as the URL ends"
+          {...field('format')}
+        />
+        <Field label="Size (bytes)" {...field('size')} />
+      </div>
+      <Field label="URL" placeholder="https://…" isCode {...field('url')} />
+      <div class="columns">
+        <Field label="Signature" isCode {...field('signature')} />
+        <Field label="SHA-512" isCode {...field('sha512')} />
+      </div>
+      <button
+        type="button"
+        class="icon-button"
+        aria-label={`Remove artifact ${number}`}
+        onClick={onRemove}
+      >
+        ×
+      </button>
+    </div>
+  );
+}
+
+function pathOf(artifacts: readonly ArtifactDraft[], index: number): string | undefined {
+  const isSent = artifacts.map((artifact) => artifactOf(artifact) !== undefined);
+  if (isSent[index] !== true) return undefined;
+  return `artifacts.${isSent.slice(0, index).filter(Boolean).length}`;
+}
+
+/** Text area and the button that takes over what was pasted; its code is loaded when it is used. */
+function PasteRelease({ onPasted }: { onPasted: (pasted: PastedRelease) => void }) {
+  const [text, setText] = useState('');
+  const [fault, setFault] = useState<string>();
+  const take = async () => {
+    const { readPasted } = await import('../format/pasted-release.ts');
+    const pasted = readPasted(text);
+    setFault(typeof pasted === 'string' ? pasted : undefined);
+    if (typeof pasted === 'string') return;
+    setText('');
+    onPasted(pasted);
+  };
+  return (
+    <details class="more">
+      <summary>Paste addresses or JSON</summary>
+      <TextArea
+        label="Addresses of the files, one a line, or the release as JSON"
+        value={text}
+        onInput={setText}
+        placeholder="https://…"
+        hint="The names of the files tell what they are for. It takes the place of the artifacts below."
+      />
+      {fault !== undefined && (
+        <p class="bad-text" role="alert">
+          {fault}
+        </p>
+      )}
+      <button type="button" class="button plain small" onClick={() => void take()}>
+        Take it over
+      </button>
+    </details>
   );
 }

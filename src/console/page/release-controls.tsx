@@ -1,12 +1,21 @@
-// Buttons that pause, resume, promote, withdraw, roll back or deprecate a release.
+// Buttons that pause, resume, promote, withdraw, roll back or deprecate a release, and the dialogs to
+// promote and to withdraw it.
 
 import { useState } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
 import type { RenderedReleaseDetail } from '../../contract/console.ts';
-import type { ReleaseName } from '../api/call.ts';
+import type { Rehearsed, UnpublishedRelease } from '../../contract/rehearsed.ts';
+import { call, type ReleaseName } from '../api/call.ts';
+import { consolePath } from '../format/console-path.ts';
+import { useAsked } from '../hook/use-action.ts';
+import { ConfirmDialog, Dialog } from '../part/dialog.tsx';
+import { Choice, ReasonField } from '../part/field.tsx';
+import { Form } from '../part/form.tsx';
+import { Notice } from '../part/notice.tsx';
+import { type PaceDraft, PaceFields, paceBody } from '../part/pace.tsx';
+import { RehearsalView, useConfirmedReach } from '../part/rehearsal.tsx';
 import { useMay } from '../session/use-session.ts';
-import { PromoteDialog } from './promote-dialog.tsx';
-import { SteerDialog } from './steer-dialog.tsx';
-import { WithdrawDialog } from './withdraw-dialog.tsx';
+import { SteerDialog } from './rollout-card.tsx';
 
 type Question = 'pause' | 'resume' | 'promote' | 'withdraw' | 'rollback' | 'deprecate';
 
@@ -102,4 +111,84 @@ function Answer({
         </SteerDialog>
       );
   }
+}
+
+/**
+ * Dialog for a promotion to one of `others`; opens the new release afterwards. It shows the findings, the
+ * state of the source among them, and which devices would be offered the release.
+ */
+function PromoteDialog(props: {
+  name: ReleaseName;
+  others: readonly string[];
+  onClose: () => void;
+}) {
+  const { name, others, onClose } = props;
+  const { app, channel, version } = name;
+  const { route } = useLocation();
+  const [to, setTo] = useState(others[0] ?? '');
+  const [pace, setPace] = useState<PaceDraft>({ kind: 'share', rollout: '' });
+  const [reason, setReason] = useState('');
+  const promotion = { app, version, from: channel, to, ...paceBody(pace) };
+  const rehearsal = useAsked(JSON.stringify(promotion), rehearse);
+  const { obstacle, question } = useConfirmedReach(rehearsal);
+  const promote = async () => {
+    await call('POST', 'releases/promote', { ...promotion, reason });
+    onClose();
+    route(consolePath.release(app, to, version));
+  };
+  return (
+    <Dialog title={`Promote ${version}`} onClose={onClose}>
+      <Form
+        send={`Promote to ${to}`}
+        onSend={promote}
+        onCancel={onClose}
+        obstacle={obstacle}
+        isDeliberate
+      >
+        <p>
+          The same version, notes and files are published on another channel. It stays on {channel}{' '}
+          as it is.
+        </p>
+        <Choice
+          label="To"
+          value={to}
+          options={others.map((value) => ({ value, label: value }))}
+          onChoose={setTo}
+        />
+        <PaceFields pace={pace} onChange={setPace} placeholder="the channel's default" />
+        {rehearsal.error !== undefined && <Notice tone="bad">{rehearsal.error}</Notice>}
+        {rehearsal.said !== undefined && <RehearsalView rehearsed={rehearsal.said} />}
+        {question}
+        <ReasonField value={reason} onInput={setReason} />
+      </Form>
+    </Dialog>
+  );
+}
+
+function rehearse(promotion: object): Promise<Rehearsed<UnpublishedRelease>> {
+  return call('POST', 'releases/rehearse-promotion', promotion);
+}
+
+/** Dialog for a withdrawal; opens the channel afterwards, because the release is gone. */
+function WithdrawDialog({ name, onClose }: { name: ReleaseName; onClose: () => void }) {
+  const { route } = useLocation();
+  const [reason, setReason] = useState('');
+  const withdraw = async () => {
+    await call('DELETE', 'releases', { ...name, reason });
+    route(consolePath.channel(name.app, name.channel));
+  };
+  return (
+    <ConfirmDialog
+      title={`Withdraw ${name.version}`}
+      verb={`Withdraw ${name.version}`}
+      onConfirm={withdraw}
+      onClose={onClose}
+    >
+      <p>
+        No device was offered it, so it can be removed as if it had never been: its version is free
+        again. This is refused if a device is offered it meanwhile.
+      </p>
+      <ReasonField value={reason} onInput={setReason} isFocused />
+    </ConfirmDialog>
+  );
 }

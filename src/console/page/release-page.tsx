@@ -1,27 +1,29 @@
-// Page of a release: its rollout, its devices, and its serving controls.
+// Page of a release: its rollout, its devices, its artifacts, and its serving controls.
 
 import type { AppOverview, RenderedReleaseDetail } from '../../contract/console.ts';
+import type { Artifact } from '../../contract/resource.ts';
+import { artifactFormat } from '../../domain/decision/artifact-format.ts';
 import type { ReleaseName } from '../api/call.ts';
 import { consolePath, queryText } from '../format/console-path.ts';
-import { numberText, shareText } from '../format/figure-text.ts';
+import { bytesText, numberText, shareText } from '../format/figure-text.ts';
 import { type Loaded, useLoad } from '../hook/use-load.ts';
 import { AuditEntryView } from '../part/audit-entry.tsx';
 import { StatusBadge } from '../part/badge.tsx';
 import { Card, FigureTile } from '../part/card.tsx';
+import { type Column, DataTable } from '../part/data-table.tsx';
+import { Name } from '../part/name.tsx';
 import { LoadedView } from '../part/notice.tsx';
 import { PageHead, useTitle } from '../part/page-head.tsx';
+import { ServingEffect, useServingRehearsal } from '../part/rehearsal.tsx';
 import { AsOf, Time } from '../part/time.tsx';
+import { useMay } from '../session/use-session.ts';
 import { AgeCard } from './adoption-card.tsx';
-import { ArtifactCard } from './artifact-card.tsx';
-import { HealthCard } from './health-card.tsx';
+import { HealthCard, TroubleCard } from './health-card.tsx';
 import { NotFoundPage } from './not-found-page.tsx';
 import { PlanCard } from './plan-card.tsx';
-import { PublishNext } from './publish-next.tsx';
+import { PublishNext } from './publish-dialog.tsx';
 import { ReleaseControls } from './release-controls.tsx';
-import { RolloutCard } from './rollout-card.tsx';
-import { TargetingCard } from './targeting-card.tsx';
-import { TroubleCard } from './trouble-card.tsx';
-import { WayDownCard } from './way-down-card.tsx';
+import { RolloutCard, TargetingCard } from './rollout-card.tsx';
 
 const REFRESH_MS = 3000;
 const TROUBLE_REFRESH_MS = 10_000;
@@ -210,6 +212,90 @@ function HistoryCard({ history }: Pick<RenderedReleaseDetail, 'history'>) {
             <AuditEntryView key={entry.id} entry={entry} hasSubject={false} />
           ))}
         </ol>
+      )}
+    </Card>
+  );
+}
+
+const WEB_ADDRESS = /^https?:\/\//i;
+
+const COLUMNS: readonly Column<Artifact>[] = [
+  { label: 'Platform', render: ({ platform }) => <Name text={platform} /> },
+  {
+    label: 'Architecture',
+    render: ({ arch }) =>
+      arch === undefined ? <span class="muted">any</span> : <Name text={arch} />,
+  },
+  {
+    label: 'Format',
+    render: (artifact) => {
+      const format = artifactFormat(artifact);
+      return format === undefined ? <span class="muted">–</span> : <Name text={format} />;
+    },
+  },
+  {
+    label: 'Size',
+    isNumber: true,
+    render: ({ size }) => (size === undefined ? <span class="muted">–</span> : bytesText(size)),
+  },
+  {
+    label: 'Signed',
+    render: ({ signature }) =>
+      signature === undefined ? <span class="muted">no</span> : <span title={signature}>yes</span>,
+  },
+  { label: 'Address', render: ({ url }) => <Address url={url} /> },
+];
+
+/** Card with a row per artifact; its URL is a link. */
+function ArtifactCard({ artifacts }: { artifacts: readonly Artifact[] }) {
+  return (
+    <Card title="Artifacts" isFlush>
+      {artifacts.length === 0 ? (
+        <p class="hint padded">
+          No artifacts: no device can install this release by itself. Fleet decisions still plan it.
+        </p>
+      ) : (
+        <DataTable
+          caption="Artifacts"
+          columns={COLUMNS}
+          rows={artifacts}
+          keyOf={({ platform, arch, url }) => `${platform}/${arch}/${url}`}
+        />
+      )}
+    </Card>
+  );
+}
+
+/** Link for an http(s) URL; any other value is displayed as text. */
+function Address({ url }: { url: string | undefined }) {
+  if (url === undefined) return <span class="muted">–</span>;
+  if (!WEB_ADDRESS.test(url)) return <Name text={url} isCode />;
+  return (
+    <a class="code address" href={url} target="_blank" rel="noopener noreferrer" title={url}>
+      {url.split('/').at(-1) || url}
+    </a>
+  );
+}
+
+/** Card with the way down of a rolled-back release: how many devices are still on it, and where they go. */
+function WayDownCard(props: { name: ReleaseName; devices: RenderedReleaseDetail['devices'] }) {
+  const { name, devices } = props;
+  // Only those who may steer can ask what would become of the devices.
+  const maySteer = useMay('publisher');
+  const isAsking = maySteer && devices.on > 0;
+  const rehearsal = useServingRehearsal(
+    // The number is asked with it, so that it is asked again whenever a device has left.
+    isAsking ? { ...name, status: 'rolled_back' } : undefined,
+    devices.on,
+  );
+  return (
+    <Card title="The way down">
+      {devices.on === 0 ? (
+        <p>No device runs it any more.</p>
+      ) : isAsking ? (
+        <ServingEffect rehearsal={rehearsal} isAboutRunners />
+      ) : (
+        <p>{devices.on} devices still run it, and are sent down as they ask.</p>
       )}
     </Card>
   );

@@ -1,16 +1,24 @@
-// Roll-out of a release, and the control that raises it.
+// Whom a release is offered to: its roll-out with the control that raises it, its targeting with the editor
+// that broadens it, and the dialog of every act that steers it.
 
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { RenderedReleaseDetail } from '../../contract/console.ts';
+import type { ReleaseStatus } from '../../contract/resource.ts';
 import type { RolloutPlan } from '../../contract/rollout-plan.ts';
-import type { ReleaseName } from '../api/call.ts';
+import { ApiError, call, type ReleaseName } from '../api/call.ts';
+import { queryText } from '../format/console-path.ts';
 import { afterRaiseText, planActions } from '../format/plan-words.ts';
 import { servedShare, servingObstacle } from '../format/serving.ts';
+import { draftObstacle, targetingDraft, targetingOf } from '../format/targeting.ts';
+import { useLoad } from '../hook/use-load.ts';
 import { Card, ShareBar } from '../part/card.tsx';
-import { Field } from '../part/field.tsx';
+import { Dialog } from '../part/dialog.tsx';
+import { Field, ReasonField } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
+import { ServingEffect, useConfirmedReach, useServingRehearsal } from '../part/rehearsal.tsx';
+import { MatchingDevices, TargetingEditor, TargetingView } from '../part/targeting-editor.tsx';
 import { useMay } from '../session/use-session.ts';
-import { SteerDialog } from './steer-dialog.tsx';
 
 const STEPS = [1, 5, 10, 25, 50, 100] as const;
 
@@ -147,4 +155,152 @@ function stateText(
   return offered
     ? `Going out to ${rolloutPct}% of the devices it is meant for.`
     : `Goes out to ${rolloutPct}% of the devices it is meant for, as they ask.`;
+}
+
+type TargetingProps = {
+  name: ReleaseName;
+  release: RenderedReleaseDetail['release'];
+  onDone: () => Promise<void>;
+};
+
+/** Card with the targeting in words; publishers can edit it. */
+export function TargetingCard(props: TargetingProps) {
+  const { release } = props;
+  const [isEditing, setEditing] = useState(false);
+  const mayEdit = useMay('publisher') && release.status !== 'rolled_back';
+  return (
+    <Card
+      title="Targeting"
+      aside={
+        mayEdit ? (
+          <button type="button" class="button plain small" onClick={() => setEditing(true)}>
+            Edit targeting
+          </button>
+        ) : undefined
+      }
+    >
+      <TargetingView targets={release.targets} />
+      {isEditing && <TargetingDialog {...props} onClose={() => setEditing(false)} />}
+    </Card>
+  );
+}
+
+function TargetingDialog({
+  name,
+  release,
+  onDone,
+  onClose,
+}: TargetingProps & { onClose: () => void }) {
+  const labels = useLoad(`labels${queryText({ app: name.app })}`);
+  // Taken when the dialog opened, so that a refresh does not change the rows while they are edited.
+  const [base] = useState(release);
+  const [draft, setDraft] = useState(() => targetingDraft(release.targets));
+  const targets = targetingOf(draft);
+  const isUnchanged =
+    JSON.stringify(targets) === JSON.stringify(targetingOf(targetingDraft(base.targets)));
+  const obstacle = draftObstacle(draft) ?? servingObstacle.toTargets(release, targets);
+  const isReady = !isUnchanged && obstacle === undefined;
+  const rehearsal = useServingRehearsal(isReady ? { ...name, targets } : undefined);
+  const reach = useConfirmedReach(rehearsal);
+  const [reason, setReason] = useState('');
+  const save = async () => {
+    await call('PATCH', 'releases', {
+      ...{ ...name, targets, reason },
+      seen: { status: base.status, rolloutPct: base.rolloutPct },
+    });
+    await onDone();
+    onClose();
+  };
+  return (
+    <Dialog title={`Targeting of ${name.version}`} isWide onClose={onClose}>
+      <Form
+        send="Save targeting"
+        onSend={save}
+        onCancel={onClose}
+        obstacle={isUnchanged ? 'Nothing was changed' : (obstacle ?? reach.obstacle)}
+      >
+        <TargetingEditor
+          draft={draft}
+          onChange={setDraft}
+          labels={labels.data}
+          {...(release.offered ? { offered: { targets: base.targets } } : {})}
+        />
+        <div class="outcome" aria-live="polite">
+          <span class="muted">It will be for</span> <TargetingView targets={targets} />
+        </div>
+        {!isUnchanged && obstacle !== undefined && <p class="bad-text">{obstacle}</p>}
+        {isReady && <MatchingDevices app={name.app} channel={name.channel} targets={targets} />}
+        {isReady && <ServingEffect rehearsal={rehearsal} />}
+        {isReady && reach.question}
+        <ReasonField value={reason} onInput={setReason} />
+      </Form>
+    </Dialog>
+  );
+}
+
+// Dialog of every act that steers a release: what it would do, a reason, and a confirmation where it reaches
+// many devices at once.
+
+/** Dialog for a change of status or rollout; `onDone` loads the release again. */
+export function SteerDialog(props: {
+  name: ReleaseName;
+  /** State that the reader was shown, for which the change is meant. */
+  release: Pick<RenderedReleaseDetail['release'], 'status' | 'rolloutPct'>;
+  change: { readonly status?: ReleaseStatus; readonly rollout?: number };
+  /** Label of the button, and title of the dialog: `Pause 1.4.0`. */
+  verb: string;
+  tone?: 'primary' | 'danger';
+  /** Whether it takes the release from devices that run it. */
+  isAboutRunners?: boolean;
+  /** Whether the version has to be typed, because nothing takes the act back. */
+  isTyped?: boolean;
+  onDone: () => Promise<void>;
+  onClose: () => void;
+  children?: ComponentChildren;
+}) {
+  const { name, release, change, verb, tone = 'primary', isTyped = false, onDone, onClose } = props;
+  const { status, rolloutPct } = release;
+  // Asked again when somebody else moves the rollout.
+  const rehearsal = useServingRehearsal({ ...name, ...change }, rolloutPct);
+  const [reason, setReason] = useState('');
+  const [typed, setTyped] = useState('');
+  // Taken when the dialog opened: what others change meanwhile is said first, and counts as seen from then
+  // on.
+  const [opened] = useState({ status, rolloutPct });
+  const [isTold, setTold] = useState(false);
+  const seen = isTold ? { status, rolloutPct } : opened;
+  const { obstacle: unsure, question } = useConfirmedReach(rehearsal);
+  const steer = async () => {
+    try {
+      await call('PATCH', 'releases', { ...name, ...change, reason, seen });
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 409) {
+        await onDone();
+        setTold(true);
+      }
+      throw error;
+    }
+    await onDone();
+    onClose();
+  };
+  const untyped = isTyped && typed.trim() !== name.version ? 'Type the version first' : undefined;
+  return (
+    <Dialog title={verb} onClose={onClose}>
+      <Form send={verb} tone={tone} onSend={steer} onCancel={onClose} obstacle={untyped ?? unsure}>
+        {props.children}
+        <ServingEffect rehearsal={rehearsal} isAboutRunners={props.isAboutRunners ?? false} />
+        {question}
+        {isTyped && (
+          <Field
+            label={`Type ${name.version} to confirm`}
+            value={typed}
+            onInput={setTyped}
+            isFocused
+            isCode
+          />
+        )}
+        <ReasonField value={reason} onInput={setReason} isFocused={!isTyped} />
+      </Form>
+    </Dialog>
+  );
 }
