@@ -1,20 +1,21 @@
-// API keys of an organization, for builds and orchestrators.
+// API keys of an organization, for builds and orchestrators, and the dialog that creates one.
 
 import { useState } from 'preact/hooks';
-import { KEY_RIGHTS, type ListedKey } from '../../contract/resource.ts';
+import { KEY_RIGHTS, type KeyRight, type ListedKey } from '../../contract/resource.ts';
 import { call } from '../api/call.ts';
 import { queryText } from '../format/console-path.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Badge } from '../part/badge.tsx';
 import { Card, Empty } from '../part/card.tsx';
+import { ChipsInput } from '../part/chips-input.tsx';
 import { type Column, DataTable } from '../part/data-table.tsx';
-import { ConfirmDialog } from '../part/dialog.tsx';
+import { ConfirmDialog, Dialog, SecretDialog } from '../part/dialog.tsx';
+import { CheckGroup, Choice, Field, type Option } from '../part/field.tsx';
+import { Form } from '../part/form.tsx';
 import { Actor, Name } from '../part/name.tsx';
 import { LoadedView } from '../part/notice.tsx';
 import { Time, useNow } from '../part/time.tsx';
 import { useMay, useOrganization } from '../session/use-session.ts';
-import { MintKeyDialog } from './mint-key-dialog.tsx';
-import { rightLabel } from './right-options.ts';
 
 const REFRESH_MS = 10_000;
 
@@ -180,4 +181,113 @@ function revokeColumn(onRevoke: (key: ListedKey) => void): Column<ListedKey> {
         </button>
       ) : null,
   };
+}
+
+const END_OPTIONS = [
+  { value: 'never', label: 'never' },
+  { value: '30', label: 'in 30 days' },
+  { value: '90', label: 'in 90 days' },
+  { value: '365', label: 'in a year' },
+] as const;
+
+type End = (typeof END_OPTIONS)[number]['value'];
+
+const DAY_MS = 86_400_000;
+
+/** What a key is made with, as the service takes it. */
+type KeyDraft = {
+  readonly name: string;
+  readonly apps: readonly string[] | undefined;
+  readonly may: readonly KeyRight[] | undefined;
+  readonly expiresAt: string | undefined;
+};
+
+function draftOf(
+  name: string,
+  apps: readonly string[],
+  may: readonly KeyRight[],
+  end: End,
+): KeyDraft {
+  const expiresAt = new Date(Date.now() + Number(end) * DAY_MS);
+  return {
+    name,
+    apps: apps.length === 0 ? undefined : apps,
+    may: may.length === KEY_RIGHTS.length ? undefined : may,
+    expiresAt: end === 'never' ? undefined : expiresAt.toISOString(),
+  };
+}
+
+/** Dialog for a new key; `apps` are suggested, `onMint` creates it and resolves with its secret. */
+function MintKeyDialog(props: {
+  apps: readonly string[];
+  onMint: (draft: KeyDraft) => Promise<string>;
+  onClose: () => void;
+}) {
+  const { apps, onMint, onClose } = props;
+  const [name, setName] = useState('');
+  const [chosen, setChosen] = useState<readonly string[]>([]);
+  const [may, setMay] = useState<readonly KeyRight[]>(KEY_RIGHTS);
+  const [end, setEnd] = useState<End>('never');
+  const [secret, setSecret] = useState<string>();
+  if (secret !== undefined) {
+    return (
+      <SecretDialog title="Key minted" label="Key" text={secret} what="key" onClose={onClose}>
+        Copy the key now. It is shown this once; only its fingerprint is kept.
+      </SecretDialog>
+    );
+  }
+  return (
+    <Dialog title="Mint a key" onClose={onClose}>
+      <Form
+        send="Mint key"
+        obstacle={may.length === 0 ? 'Choose what it may do.' : undefined}
+        onSend={async () => setSecret(await onMint(draftOf(name, chosen, may, end)))}
+        onCancel={onClose}
+      >
+        <Field
+          name="name"
+          label="Name"
+          value={name}
+          onInput={setName}
+          placeholder="ci"
+          hint="Where it will be used; the audit calls it by this name."
+          isRequired
+          isFocused
+        />
+        <fieldset>
+          <legend>Apps</legend>
+          <ChipsInput
+            label="Add an app"
+            values={chosen}
+            options={apps}
+            placeholder={chosen.length === 0 ? 'all apps; or choose some' : undefined}
+            onChange={setChosen}
+          />
+        </fieldset>
+        <CheckGroup
+          label="It may"
+          values={may}
+          options={RIGHT_OPTIONS}
+          onChange={setMay}
+          hint={
+            may.length === 0 ? 'Choose at least one.' : 'A build needs no more than to publish.'
+          }
+        />
+        <Choice label="Ends" value={end} options={END_OPTIONS} onChoose={setEnd} />
+      </Form>
+    </Dialog>
+  );
+}
+
+/** What keys may do, in words. */
+const RIGHT_OPTIONS: readonly Option<KeyRight>[] = [
+  { value: 'publish', label: 'publish, promote and withdraw' },
+  { value: 'control', label: 'change how releases are served' },
+  { value: 'fleet', label: 'report and plan for devices' },
+  { value: 'read', label: 'read' },
+];
+
+/** Name of a right. */
+function rightLabel(right: KeyRight): string {
+  return RIGHT_OPTIONS.find(({ value }) => value === right)?.label ?? right;
 }

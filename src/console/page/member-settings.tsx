@@ -1,6 +1,7 @@
-// Members of the organization with their roles, and open invitations.
+// Members of the organization with their roles, open invitations, and the dialog that creates one.
 
 import { useState } from 'preact/hooks';
+import type { IssuedInvitation } from '../../contract/console.ts';
 import type { Invitation, Member, Role } from '../../contract/resource.ts';
 import { call } from '../api/call.ts';
 import { queryText } from '../format/console-path.ts';
@@ -8,14 +9,13 @@ import { useAction } from '../hook/use-action.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Card } from '../part/card.tsx';
 import { type Column, DataTable } from '../part/data-table.tsx';
-import { ConfirmDialog } from '../part/dialog.tsx';
-import { Choice } from '../part/field.tsx';
+import { ConfirmDialog, Dialog, SecretDialog } from '../part/dialog.tsx';
+import { Choice, Field } from '../part/field.tsx';
+import { Form } from '../part/form.tsx';
 import { Actor, Name } from '../part/name.tsx';
 import { LoadedView, Notice } from '../part/notice.tsx';
 import { Time } from '../part/time.tsx';
 import { useMay, useOrganization, useSession } from '../session/use-session.ts';
-import { InviteDialog } from './invite-dialog.tsx';
-import { ROLE_OPTIONS } from './role-options.ts';
 
 const REFRESH_MS = 15_000;
 
@@ -186,3 +186,52 @@ function Invitations(props: {
     </Card>
   );
 }
+
+/** Dialog for an invitation; `onInvited` is called after it was created. */
+function InviteDialog(props: { org: string; onInvited: () => Promise<void>; onClose: () => void }) {
+  const { org, onInvited, onClose } = props;
+  const [email, setEmail] = useState('');
+  const [role, setRole] = useState<Role>('viewer');
+  const [invited, setInvited] = useState<IssuedInvitation>();
+  if (invited !== undefined) {
+    return (
+      <SecretDialog
+        title="Invitation made"
+        label="Link"
+        text={invited.url}
+        what="link"
+        onClose={onClose}
+      >
+        Send this link to {email}. It works once, is shown this once, and expires{' '}
+        <Time at={invited.expiresAt} />.
+      </SecretDialog>
+    );
+  }
+  const invite = async () => {
+    setInvited(await call('POST', 'invitations', { org, email, role }));
+    void onInvited();
+  };
+  return (
+    <Dialog title="Invite a member" onClose={onClose}>
+      <Form send="Make invitation" onSend={invite} onCancel={onClose}>
+        <Field
+          name="email"
+          label="Email"
+          type="email"
+          value={email}
+          onInput={setEmail}
+          isRequired
+          isFocused
+        />
+        <Choice label="Role" value={role} options={ROLE_OPTIONS} onChoose={setRole} />
+      </Form>
+    </Dialog>
+  );
+}
+
+/** Options of the role select. */
+const ROLE_OPTIONS: readonly { readonly value: Role; readonly label: string }[] = [
+  { value: 'viewer', label: 'Viewer: sees everything' },
+  { value: 'publisher', label: 'Publisher: publishes and steers' },
+  { value: 'owner', label: 'Owner: everything' },
+];

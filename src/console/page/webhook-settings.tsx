@@ -1,16 +1,31 @@
-// Webhooks by app: releases that are published when the code host announces them.
+// Webhooks by app: releases that are published when the code host announces them. Those that are on, what
+// they delivered last, and what owners may change.
 
 import { useState } from 'preact/hooks';
-import type { EnabledWebhooks } from '../../contract/console.ts';
-import { WEBHOOK_PROVIDERS } from '../../contract/webhook-provider.ts';
+import type { AppWebhook, EnabledWebhooks, IssuedWebhookSecret } from '../../contract/console.ts';
+import type { WebhookDelivery } from '../../contract/resource.ts';
+import { WEBHOOK_PROVIDERS, type WebhookProvider } from '../../contract/webhook-provider.ts';
+import { call } from '../api/call.ts';
 import { queryText } from '../format/console-path.ts';
+import {
+  PROVIDER_NAMES,
+  settingsOf,
+  webhookDraft,
+  webhookObstacle,
+  webhookText,
+} from '../format/webhook.ts';
 import { useLoad } from '../hook/use-load.ts';
-import { Empty } from '../part/card.tsx';
+import { Badge, type Tone } from '../part/badge.tsx';
+import { Card, Empty } from '../part/card.tsx';
+import { type Column, DataTable } from '../part/data-table.tsx';
+import { ConfirmDialog, Dialog } from '../part/dialog.tsx';
 import { Choice } from '../part/field.tsx';
+import { Form } from '../part/form.tsx';
+import { Name } from '../part/name.tsx';
 import { LoadedView } from '../part/notice.tsx';
+import { Time } from '../part/time.tsx';
 import { useMay, useOrganization } from '../session/use-session.ts';
-import { EnableWebhookDialog } from './enable-webhook-dialog.tsx';
-import { WebhookCard } from './webhook-card.tsx';
+import { EnableWebhookDialog, IssuedWebhookDialog, WebhookFields } from './webhook-dialog.tsx';
 
 const REFRESH_MS = 10_000;
 
@@ -80,5 +95,190 @@ function FirstWebhook(props: { found: EnabledWebhooks; onEnabled: () => Promise<
         )
       }
     </LoadedView>
+  );
+}
+
+type AppWebhooks = EnabledWebhooks['apps'][number];
+
+/** Card of an app's webhooks: owners enable and change them, all members see their deliveries. */
+function WebhookCard(props: { app: AppWebhooks; onChanged: () => Promise<void> }) {
+  const { app, onChanged } = props;
+  const mayChange = useMay('owner');
+  const [isEnabling, setEnabling] = useState(false);
+  // Chosen when the dialog opens: one that was just enabled still has its secret to show.
+  const [free, setFree] = useState<readonly WebhookProvider[]>([]);
+  const on = app.webhooks.filter(({ enabled }) => enabled);
+  const begin = () => {
+    const taken = on.map(({ provider }) => provider);
+    setFree(WEBHOOK_PROVIDERS.filter((provider) => !taken.includes(provider)));
+    setEnabling(true);
+  };
+  return (
+    <Card
+      title={app.name}
+      isFlush
+      aside={
+        mayChange && on.length < WEBHOOK_PROVIDERS.length ? (
+          <button type="button" class="button plain small" onClick={begin}>
+            Enable another…
+          </button>
+        ) : undefined
+      }
+    >
+      {isEnabling && (
+        <EnableWebhookDialog
+          app={app.ref}
+          providers={free}
+          onEnabled={onChanged}
+          onClose={() => setEnabling(false)}
+        />
+      )}
+      {on.map((webhook) => (
+        <WebhookRow key={webhook.provider} app={app.ref} webhook={webhook} onChanged={onChanged} />
+      ))}
+      {app.deliveries.length === 0 ? (
+        <p class="hint padded">
+          Nothing was delivered yet. GitHub sends a ping as soon as the webhook is saved there.
+        </p>
+      ) : (
+        <DataTable
+          caption="Last deliveries"
+          columns={COLUMNS}
+          rows={app.deliveries}
+          keyOf={({ id }) => id}
+        />
+      )}
+    </Card>
+  );
+}
+
+const OUTCOME_TONES: Readonly<Record<WebhookDelivery['outcome'], Tone>> = {
+  created: 'good',
+  ignored: 'quiet',
+  duplicate: 'quiet',
+  refused: 'bad',
+};
+
+const COLUMNS: readonly Column<WebhookDelivery>[] = [
+  { label: 'At', render: ({ at }) => <Time at={at} /> },
+  { label: 'From', render: ({ provider }) => PROVIDER_NAMES[provider] },
+  {
+    label: 'Event',
+    render: ({ event, action }) => <Name text={[event, action].filter(Boolean).join(' ')} />,
+  },
+  {
+    label: 'Outcome',
+    render: ({ outcome }) => <Badge tone={OUTCOME_TONES[outcome]}>{outcome}</Badge>,
+  },
+  {
+    label: 'Version',
+    render: ({ version }) => <span class="code">{version ?? '–'}</span>,
+  },
+  { label: 'Why', render: ({ reason }) => <Name text={reason ?? ''} /> },
+];
+
+type Question = 'settings' | 'secret' | 'disable';
+
+/** Row of a webhook; `onChanged` loads it again. */
+function WebhookRow(props: { app: string; webhook: AppWebhook; onChanged: () => Promise<void> }) {
+  const { app, webhook, onChanged } = props;
+  const { provider, url, createdAt } = webhook;
+  const mayChange = useMay('owner');
+  const [asking, setAsking] = useState<Question>();
+  const [issued, setIssued] = useState<IssuedWebhookSecret>();
+  const host = PROVIDER_NAMES[provider];
+  const close = () => setAsking(undefined);
+  const renew = async () => {
+    setIssued(await call('POST', 'webhooks', { app, provider }));
+    await onChanged();
+  };
+  const disable = async () => {
+    await call('POST', 'webhooks/disable', { app, provider });
+    await onChanged();
+  };
+  return (
+    <div class="webhook padded">
+      <p>
+        <Badge tone="good">{host}</Badge> <span class="code address">{url}</span>{' '}
+        <span class="muted">
+          since <Time at={createdAt} />
+        </span>
+      </p>
+      <p class="hint">{webhookText(webhook)}</p>
+      {mayChange && (
+        <div class="form-actions">
+          <RowButton label="Settings…" of={host} onClick={() => setAsking('settings')} />
+          <RowButton label="New secret…" of={host} onClick={() => setAsking('secret')} />
+          <RowButton label="Disable…" of={host} onClick={() => setAsking('disable')} />
+        </div>
+      )}
+      {asking === 'settings' && (
+        <SettingsDialog app={app} webhook={webhook} onSaved={onChanged} onClose={close} />
+      )}
+      {asking === 'secret' && (
+        <ConfirmDialog
+          title={`New secret for ${host}`}
+          verb="Make it"
+          onConfirm={renew}
+          onClose={close}
+        >
+          <p>Deliveries that are signed with the present secret are refused from then on.</p>
+        </ConfirmDialog>
+      )}
+      {asking === 'disable' && (
+        <ConfirmDialog
+          title={`Disable the webhook of ${host}`}
+          verb="Disable webhook"
+          onConfirm={disable}
+          onClose={close}
+        >
+          <p>Deliveries are refused from now on. To enable it again makes a new secret.</p>
+        </ConfirmDialog>
+      )}
+      {issued !== undefined && (
+        <IssuedWebhookDialog
+          provider={provider}
+          issued={issued}
+          onClose={() => setIssued(undefined)}
+        />
+      )}
+    </div>
+  );
+}
+
+function RowButton(props: { label: string; of: string; onClick: () => void }) {
+  const { label, of, onClick } = props;
+  return (
+    <button
+      type="button"
+      class="button plain small"
+      aria-label={`${label} ${of}`}
+      onClick={onClick}
+    >
+      {label}
+    </button>
+  );
+}
+
+function SettingsDialog(props: {
+  app: string;
+  webhook: AppWebhook;
+  onSaved: () => Promise<void>;
+  onClose: () => void;
+}) {
+  const { app, webhook, onSaved, onClose } = props;
+  const { provider } = webhook;
+  const [draft, setDraft] = useState(webhookDraft(webhook));
+  const save = async () => {
+    await call('PATCH', 'webhooks', { app, provider, ...settingsOf(draft) });
+    await onSaved();
+    onClose();
+  };
+  return (
+    <Dialog title={`Releases from ${PROVIDER_NAMES[provider]}`} onClose={onClose}>
+      <Form send="Save" onSend={save} onCancel={onClose} obstacle={webhookObstacle(draft)}>
+        <WebhookFields draft={draft} onChange={setDraft} />
+      </Form>
+    </Dialog>
   );
 }

@@ -1,4 +1,5 @@
-// Dialog that enables a webhook of a code host, and shows its address and secret once.
+// Dialog that enables a webhook of a code host, and shows its address and secret once; and the fields of a
+// webhook's settings.
 
 import { useState } from 'preact/hooks';
 import type { IssuedWebhookSecret } from '../../contract/console.ts';
@@ -8,15 +9,16 @@ import {
   isReachableAddress,
   PROVIDER_NAMES,
   settingsOf,
+  type WebhookDraft,
   webhookDraft,
   webhookObstacle,
 } from '../format/webhook.ts';
+import { ChipsInput } from '../part/chips-input.tsx';
 import { Secret } from '../part/copy-button.tsx';
 import { Dialog } from '../part/dialog.tsx';
-import { Choice } from '../part/field.tsx';
+import { Choice, Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
 import { Notice } from '../part/notice.tsx';
-import { WebhookFields } from './webhook-fields.tsx';
 
 const NEW_WEBHOOK = webhookDraft({ tagPrefix: null, hold: false, expect: null });
 
@@ -85,5 +87,58 @@ export function IssuedWebhookDialog(props: {
         </button>
       </div>
     </Dialog>
+  );
+}
+
+const LANDINGS = [
+  { value: 'offered', label: 'Offer them at once' },
+  { value: 'by-hand', label: 'Hold them until somebody publishes them' },
+  { value: 'expecting', label: 'Hold them until their files are there' },
+] as const;
+
+/** Targets that are suggested; any other may be typed. */
+const TARGETS = [
+  ...['darwin', 'darwin/aarch64', 'darwin/x86_64', 'linux', 'linux/aarch64', 'linux/x86_64'],
+  ...['windows', 'windows/aarch64', 'windows/x86_64'],
+];
+
+/** Fields for a draft. */
+export function WebhookFields(props: {
+  draft: WebhookDraft;
+  onChange: (draft: WebhookDraft) => void;
+}) {
+  const { draft, onChange } = props;
+  return (
+    <>
+      <Field
+        name="tagPrefix"
+        label="Prefix of the tags"
+        value={draft.tagPrefix}
+        onInput={(tagPrefix) => onChange({ ...draft, tagPrefix })}
+        placeholder="none"
+        maxLength={100}
+        hint="Where a repository has several apps: desk- for tags such as desk-1.4.0."
+        isCode
+      />
+      <Choice
+        label="New releases"
+        value={draft.landing}
+        options={LANDINGS}
+        onChoose={(landing) => onChange({ ...draft, landing })}
+        hint="A held release takes files until it is first published."
+      />
+      {draft.landing === 'expecting' && (
+        <fieldset>
+          <legend>Files for</legend>
+          <ChipsInput
+            label="Add a platform"
+            values={draft.expect}
+            options={TARGETS}
+            placeholder="darwin/aarch64"
+            onChange={(expect) => onChange({ ...draft, expect })}
+          />
+        </fieldset>
+      )}
+    </>
   );
 }
