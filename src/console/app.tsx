@@ -19,8 +19,7 @@ import { Field } from './part/field.tsx';
 import { Form } from './part/form.tsx';
 import { useTitle } from './part/page-head.tsx';
 import { ThemeContext, useThemeState } from './part/theme.tsx';
-import { InvitationPage } from './session/invitation-page.tsx';
-import { PasswordResetPage } from './session/password-reset-page.tsx';
+import { InvitationPage, PasswordResetPage } from './session/link-page.tsx';
 import { SessionGate } from './session/session-gate.tsx';
 import { useSession } from './session/use-session.ts';
 

@@ -11,7 +11,7 @@ import { Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
 import { Notice } from '../part/notice.tsx';
 import { PageHead, useTitle } from '../part/page-head.tsx';
-import { PASSWORD_HINT } from '../session/password-hint.ts';
+import { PASSWORD_HINT } from '../session/signed-out-layout.tsx';
 import { useMay, useOrganization, useSession } from '../session/use-session.ts';
 import { KeySettings } from './key-settings.tsx';
 import { MemberSettings } from './member-settings.tsx';

@@ -7,10 +7,10 @@ import type { SessionState } from '../../contract/console.ts';
 import { ApiError, call, whenRefused } from '../api/call.ts';
 import { hasUnsaved } from '../hook/unsaved.ts';
 import { forgetLoaded } from '../hook/use-load.ts';
+import { Field } from '../part/field.tsx';
+import { Form } from '../part/form.tsx';
 import { Notice } from '../part/notice.tsx';
-import { SetupPage } from './setup-page.tsx';
-import { SignInDialog } from './sign-in-dialog.tsx';
-import { SignInPage } from './sign-in-page.tsx';
+import { PASSWORD_HINT, SignedOutLayout } from './signed-out-layout.tsx';
 import { SessionContext, type SignedIn } from './use-session.ts';
 
 const STORED = 'sluice-organization';
@@ -110,4 +110,151 @@ function readSignedIn(
     memberships.find(({ organization }) => organization.id === chosen) ?? memberships[0];
   const mayCreateOrganizations = session.mayCreateOrganizations === true;
   return { account, memberships, membership, mayCreateOrganizations, refresh, choose };
+}
+
+/** Page shown at every path without a session; the path's page follows after signing in. */
+function SignInPage(props: { onSignedIn: (session: SessionState) => Promise<void> }) {
+  return (
+    <SignedOutLayout title="Sign in" lead="Use the email and password of your Sluice account.">
+      <SignInForm onSignedIn={props.onSignedIn} />
+      <p class="hint">
+        No account? Ask an owner of your organization for an invitation. Forgot your password? Ask
+        the operator of this service for a link.
+      </p>
+    </SignedOutLayout>
+  );
+}
+
+/** Dialog that hides the page until somebody has signed in; `onLeave` gives up what was filled in. */
+function SignInDialog(props: {
+  onSignedIn: (session: SessionState) => Promise<void>;
+  onLeave: () => void;
+}) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const shown = dialog.current;
+    // Lies over the dialog that is open, because it is shown after it.
+    shown?.showModal();
+    return () => shown?.close();
+  }, []);
+  return (
+    <dialog
+      ref={dialog}
+      class="over"
+      aria-label="Sign in again"
+      onCancel={(event) => event.preventDefault()}
+    >
+      <div class="dialog-head">
+        <h2>Sign in again</h2>
+      </div>
+      <div class="dialog-body">
+        <p>Your session has ended. What you have filled in is still there.</p>
+        <SignInForm onSignedIn={props.onSignedIn} onCancel={props.onLeave} />
+      </div>
+    </dialog>
+  );
+}
+
+/** Form that opens a session. */
+function SignInForm(props: {
+  onSignedIn: (session: SessionState) => Promise<void>;
+  onCancel?: () => void;
+}) {
+  const { onSignedIn, onCancel } = props;
+  const [email, setEmail] = useState('');
+  const [password, setPassword] = useState('');
+  const signIn = async () => {
+    await onSignedIn(await call('POST', 'session', { email, password }));
+  };
+  return (
+    <Form send="Sign in" onSend={signIn} {...(onCancel === undefined ? {} : { onCancel })}>
+      <Field
+        name="email"
+        label="Email"
+        type="email"
+        complete="username"
+        value={email}
+        onInput={setEmail}
+        isRequired
+        isFocused
+      />
+      <Field
+        name="password"
+        label="Password"
+        type="password"
+        complete="current-password"
+        value={password}
+        onInput={setPassword}
+        isRequired
+      />
+    </Form>
+  );
+}
+
+// First run: the holder of the admin token creates the first account and its organization.
+
+const EMPTY_SETUP = { token: '', organization: '', name: '', email: '', password: '' };
+
+/** Page shown at every path until there is an account. */
+function SetupPage({ onSignedIn }: { onSignedIn: (session: SessionState) => Promise<void> }) {
+  const [fields, setFields] = useState(EMPTY_SETUP);
+  const set = (name: keyof typeof EMPTY_SETUP) => (value: string) =>
+    setFields((before) => ({ ...before, [name]: value }));
+  const setUp = async () => {
+    await onSignedIn(await call('POST', 'setup', fields));
+  };
+  return (
+    <SignedOutLayout
+      title="Set up Sluice"
+      lead="This service has no account yet. Make yours: you will own the first organization."
+    >
+      <Form send="Create account" onSend={setUp}>
+        <Field
+          name="token"
+          label="Admin token"
+          type="password"
+          value={fields.token}
+          onInput={set('token')}
+          hint="The ADMIN_TOKEN setting; an embedded service keeps it in its data directory."
+          isRequired
+          isFocused
+        />
+        <Field
+          name="organization"
+          label="Organization"
+          value={fields.organization}
+          onInput={set('organization')}
+          hint="Whose apps these are, such as your company."
+          isRequired
+        />
+        <Field
+          name="name"
+          label="Your name"
+          complete="name"
+          value={fields.name}
+          onInput={set('name')}
+          isRequired
+        />
+        <Field
+          name="email"
+          label="Email"
+          type="email"
+          complete="username"
+          value={fields.email}
+          onInput={set('email')}
+          isRequired
+        />
+        <Field
+          name="password"
+          label="Password"
+          type="password"
+          complete="new-password"
+          value={fields.password}
+          onInput={set('password')}
+          hint={PASSWORD_HINT}
+          isRequired
+        />
+      </Form>
+    </SignedOutLayout>
+  );
 }

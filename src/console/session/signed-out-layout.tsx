@@ -1,6 +1,7 @@
-// Layout of the pages without a session: signing in, first set-up, accepting an invitation.
+// Layout of the pages without a session, and the hint beside every field for a new password.
 
 import type { ComponentChildren } from 'preact';
+import { LIMIT } from '../../contract/limit.ts';
 import { Logo, useTitle } from '../part/page-head.tsx';
 
 /** Layout with a heading, a sentence and a form. */
@@ -21,3 +22,9 @@ export function SignedOutLayout(props: {
     </main>
   );
 }
+
+/** Hint with the minimum length that the service demands. */
+export const PASSWORD_HINT = [
+  `At least ${LIMIT.passwordLengthMin} characters;`,
+  'a few words that only you would put together are best.',
+].join(' ');

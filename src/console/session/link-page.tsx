@@ -1,4 +1,4 @@
-// Page that accepts an invitation, opened by its one-time link.
+// Pages that a one-time link opens: one accepts an invitation, one sets a new password.
 
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
@@ -10,8 +10,7 @@ import { Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
 import { Name } from '../part/name.tsx';
 import { Notice } from '../part/notice.tsx';
-import { PASSWORD_HINT } from './password-hint.ts';
-import { SignedOutLayout } from './signed-out-layout.tsx';
+import { PASSWORD_HINT, SignedOutLayout } from './signed-out-layout.tsx';
 
 /** Page of one invitation, with or without a session. */
 export function InvitationPage({ token }: { token: string }) {
@@ -72,6 +71,60 @@ function Acceptance({ token, offer }: { token: string; offer: OpenInvitation }) 
           onInput={setPassword}
           hint={`${PASSWORD_HINT} If you have an account with this email already, its own password.`}
           isRequired
+        />
+      </Form>
+    </SignedOutLayout>
+  );
+}
+
+/** Page of one link, with or without a session. */
+export function PasswordResetPage({ token }: { token: string }) {
+  const { data, error } = useLoad(`password-reset${queryText({ token })}`);
+  if (error !== undefined) {
+    return (
+      <SignedOutLayout title="New password" lead="This link cannot be used.">
+        <Notice tone="bad">
+          {error.status === 404
+            ? 'It was used or has expired. Ask the operator for a new one.'
+            : error.advice}
+        </Notice>
+        <a class="button plain" href={consolePath.apps}>
+          Go to the console
+        </a>
+      </SignedOutLayout>
+    );
+  }
+  return data === undefined ? null : <NewPassword token={token} email={data.email} />;
+}
+
+function NewPassword({ token, email }: { token: string; email: string }) {
+  const { route } = useLocation();
+  const [password, setPassword] = useState('');
+  const set = async () => {
+    await call('POST', 'password-reset', { token, password });
+    route(consolePath.apps, true);
+  };
+  return (
+    <SignedOutLayout
+      title="New password"
+      lead={
+        <>
+          For <strong>{email}</strong>. Every session of the account ends, and you are signed in
+          here.
+        </>
+      }
+    >
+      <Form send="Set password" onSend={set}>
+        <Field
+          name="password"
+          label="New password"
+          type="password"
+          complete="new-password"
+          value={password}
+          onInput={setPassword}
+          hint={PASSWORD_HINT}
+          isRequired
+          isFocused
         />
       </Form>
     </SignedOutLayout>
