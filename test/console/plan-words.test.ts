@@ -41,13 +41,6 @@ function plan(status: RolloutPlan['status']): RolloutPlan {
 }
 
 describe('the words of a plan', () => {
-  it('a wait is said in the largest unit that leaves no rest', () => {
-    const texts = [0, 1, 90, 60, 2160, 1440, 2880].map(minutesText);
-    expect(texts).toEqual([
-      ...['0 minutes', '1 minute', '90 minutes', '1 hour', '36 hours', '1 day', '2 days'],
-    ]);
-  });
-
   it('a step was passed over, is done, is now, comes next or later (§27.4)', () => {
     const places = (status: RolloutPlan['status']) =>
       STEPS.map((each) => stepPlace(plan(status), each));

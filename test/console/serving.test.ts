@@ -1,9 +1,8 @@
-// Tests the sentence that a page shows for a change that the service would refuse. The rules themselves are
-// the domain's: test/domain/broadening.test.ts and test/domain/serving-change.test.ts.
+// Tests what channels serve: their order, the share, and what stands against a change of it.
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { servingObstacle } from '../../src/console/format/serving.ts';
+import { channelOrder, servedShare, servingObstacle } from '../../src/console/format/serving.ts';
 import { isFailure } from '../../src/contract/failure.ts';
 import { RELEASE_STATUSES, type Targeting } from '../../src/contract/resource.ts';
 import { applyServingChange } from '../../src/domain/release/serving-change.ts';
@@ -63,4 +62,19 @@ describe('targeting', () => {
     expect(servingObstacle.toTargets(onArm, null)).toMatch(/conditions are fixed/);
     expect(servingObstacle.toTargets(onArm, ON_ARM)).toBeUndefined();
   });
+});
+
+it('channels: stable first, then by name, numbers by their value', () => {
+  const names = ['beta', 'channel-19', 'stable', 'channel-9', 'alpha'];
+  expect(names.toSorted(channelOrder)).toEqual([
+    ...['stable', 'alpha', 'beta', 'channel-9', 'channel-19'],
+  ]);
+});
+
+it('a release that is not published is served to nobody, whatever its roll-out was', () => {
+  const at = (status: 'published' | 'paused' | 'rolled_back' | 'deprecated') =>
+    servedShare({ status, rolloutPct: 50 });
+  expect([at('published'), at('paused'), at('rolled_back'), at('deprecated')]).toEqual([
+    50, 0, 0, 0,
+  ]);
 });

@@ -1,0 +1,110 @@
+// Tests the audit as a log: its filters, the differences of an entry, and its table for other programs.
+
+import { describe, expect, it } from 'vitest';
+import {
+  auditCsv,
+  auditDifference,
+  auditFilter,
+  DEED_WORDS,
+  deedOf,
+} from '../../src/console/format/audit-log.ts';
+import type { AuditEntry } from '../../src/contract/resource.ts';
+
+describe('auditFilter', () => {
+  it('takes whole days in the zone of the reader', () => {
+    const { since, until } = auditFilter({ from: '2026-03-28', to: '2026-03-29' });
+    expect(since).toBe(new Date(2026, 2, 28).toISOString());
+    expect(until).toBe(new Date(2026, 2, 30).toISOString());
+  });
+
+  it.each(['', 'yesterday', '2026-3-1', '2026-03-01T00:00:00Z'])(
+    'filters nothing by %j',
+    (from) => {
+      expect(auditFilter({ from })).toMatchObject({ since: undefined, until: undefined });
+    },
+  );
+});
+
+describe('deedOf', () => {
+  it('each choice is told from all others, and found again', () => {
+    expect(new Set(DEED_WORDS.map(({ value }) => value)).size).toBe(DEED_WORDS.length);
+    for (const { value, action = '', did = '' } of DEED_WORDS) {
+      expect(deedOf({ action, did })).toBe(value);
+    }
+    expect(deedOf({ action: 'something.else' })).toBe('');
+  });
+});
+
+describe('the difference of two states', () => {
+  it('is only what differs, each with where it stands', () => {
+    const before = { rolloutPct: 10, status: 'published', targets: { ring: ['a'] } };
+    const after = { rolloutPct: 25, status: 'published', targets: { ring: ['a', 'b'] } };
+    expect(auditDifference(before, after)).toEqual([
+      { path: 'rolloutPct', before: '10', after: '25' },
+      { path: 'targets › ring', before: 'a', after: 'a, b' },
+    ]);
+  });
+
+  it('is everything there is of something new, and of something gone', () => {
+    expect(auditDifference(null, { name: 'ci' })).toEqual([
+      { path: 'name', before: undefined, after: 'ci' },
+    ]);
+    expect(auditDifference({ name: 'ci' }, null)).toEqual([
+      { path: 'name', before: 'ci', after: undefined },
+    ]);
+  });
+
+  it('is nothing for equal states', () => {
+    expect(auditDifference({ a: [1, { b: 2 }] }, { a: [1, { b: 2 }] })).toEqual([]);
+    expect(auditDifference(null, null)).toEqual([]);
+  });
+
+  it('takes a value that became another kind of value as one value', () => {
+    expect(auditDifference({ a: 'x' }, { a: { b: 1 } })).toEqual([
+      { path: 'a', before: 'x', after: '{"b":1}' },
+    ]);
+  });
+
+  it('opens what appears or goes as a whole', () => {
+    expect(auditDifference({ targets: null }, { targets: { ring: ['a'] } })).toEqual([
+      { path: 'targets › ring', before: undefined, after: 'a' },
+    ]);
+  });
+
+  it('is bounded: a document of a thousand values does not become a thousand rows', () => {
+    const after = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`k${index}`, 1]));
+    const rows = auditDifference({}, after);
+    expect(rows).toHaveLength(61);
+    expect(rows.at(-1)?.path).toBe('940 more');
+  });
+
+  it('reads a key like __proto__ as a key', () => {
+    const after = JSON.parse('{"__proto__":"x"}') as unknown;
+    expect(auditDifference({}, after)).toEqual([
+      { path: '__proto__', before: undefined, after: 'x' },
+    ]);
+  });
+});
+
+const ENTRY: AuditEntry = {
+  ...{ id: '1', at: '2026-01-02T03:04:05.678Z', actor: 'key:ci', action: 'release.serve' },
+  ...{ subject: 'notes/stable@1.0.0', requestId: null, reason: 'slow, "very"\nslow' },
+  before: { status: 'published', rolloutPct: 5 },
+  after: { status: 'paused', rolloutPct: 5 },
+};
+
+it('quotes every cell, also with commas, quotes and line breaks in it', () => {
+  expect(auditCsv([ENTRY])).toBe(
+    '"at","actor","action","what","subject","reason","before","after","request"\r\n' +
+      '"2026-01-02T03:04:05.678Z","key:ci","release.serve","Paused it","notes/stable@1.0.0",' +
+      '"slow, ""very""\nslow","{""status"":""published"",""rolloutPct"":5}",' +
+      '"{""status"":""paused"",""rolloutPct"":5}",""\r\n',
+  );
+});
+
+it.each(['=1+1', '+1', '-1', '@sum', '\tx', '\rx'])(
+  'a spreadsheet computes nothing of %j',
+  (reason) => {
+    expect(auditCsv([{ ...ENTRY, reason }])).toContain(`"'${reason}"`);
+  },
+);

@@ -1,0 +1,86 @@
+// Tests numbers and times as the console writes them.
+
+import { describe, expect, it } from 'vitest';
+import {
+  bytesText,
+  countText,
+  exactTimeText,
+  minutesText,
+  numberText,
+  shareText,
+  timeText,
+} from '../../src/console/format/figure-text.ts';
+
+describe('a number', () => {
+  it('is grouped', () => {
+    expect(numberText(1234567).replace(/\D/g, '')).toBe('1234567');
+    expect(numberText(1234567)).not.toBe('1234567');
+  });
+
+  it('counts one thing in the singular, none and many in the plural', () => {
+    expect([0, 1, 2].map((count) => countText(count, 'device'))).toEqual([
+      '0 devices',
+      '1 device',
+      '2 devices',
+    ]);
+  });
+});
+
+describe('a share', () => {
+  it.each([
+    [0, 10, '0%'],
+    [1, 8, '12.5%'],
+    [10, 10, '100%'],
+    [1, 1_000_000, '<0.1%'],
+    [999_999, 1_000_000, '>99.9%'],
+    [0, 0, '–'],
+  ])(
+    '%i of %i is %s: some is never shown as none, nearly all never as all',
+    (part, whole, text) => {
+      expect(shareText(part, whole)).toBe(text);
+    },
+  );
+});
+
+describe('a size', () => {
+  it.each([
+    [1, '1 byte'],
+    [999, '999 bytes'],
+    [1500, '1.5 kB'],
+    [12_300_000, '12.3 MB'],
+  ])('%i bytes read %s', (bytes, text) => {
+    expect(bytesText(bytes)).toBe(text);
+  });
+});
+
+const NOW = Date.parse('2026-03-10T12:00:00Z');
+const MINUTE = 60_000;
+
+it.each([
+  [0, 'just now'],
+  [-59_000, 'just now'],
+  [-3 * MINUTE, '3 minutes ago'],
+  [-119 * MINUTE, '1 hour ago'],
+  [-26 * 60 * MINUTE, 'yesterday'],
+  [-6 * 24 * 60 * MINUTE, '6 days ago'],
+  [3 * 24 * 60 * MINUTE, 'in 3 days'],
+  // An invitation for seven days, a second after it was made.
+  [7 * 24 * 60 * MINUTE - 1000, 'in 7 days'],
+])('%i ms from now reads "%s"', (offset, text) => {
+  expect(timeText(new Date(NOW + offset), NOW)).toBe(text);
+});
+
+it('a time of more than a week away reads as its day', () => {
+  expect(timeText(new Date('2025-01-02T12:00:00Z'), NOW)).toContain('2025');
+});
+
+it('the exact time has seconds and zone', () => {
+  expect(exactTimeText(new Date('2026-03-10T12:34:56Z'))).toMatch(/:34:56.*(?:UTC|GMT|[A-Z]{3,4})/);
+});
+
+it('a wait is said in the largest unit that leaves no rest', () => {
+  const texts = [0, 1, 90, 60, 2160, 1440, 2880].map(minutesText);
+  expect(texts).toEqual([
+    ...['0 minutes', '1 minute', '90 minutes', '1 hour', '36 hours', '1 day', '2 days'],
+  ]);
+});
