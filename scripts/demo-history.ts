@@ -14,14 +14,7 @@ import { createSqlLedger } from '../src/store/ledger/sql-ledger.ts';
 import type { Ledger } from '../src/store/ledger.ts';
 import { comeTo, createDevices, type DemoDevice, isDead } from './demo-devices.ts';
 import { livePlans } from './demo-plans.ts';
-import {
-  artifactsOf,
-  BAD_VERSION,
-  GOOD_VERSION,
-  HOUR_MS,
-  RELEASES,
-  wasFor,
-} from './demo-releases.ts';
+import { artifactsOf, GOOD_VERSION, HOUR_MS, RELEASES, wasFor } from './demo-releases.ts';
 
 export type DemoFleet = { readonly app: string; readonly devices: readonly DemoDevice[] };
 
@@ -82,9 +75,9 @@ async function publishAll(
   const ids = new Map<string, string>();
   await database.runScript('ALTER TABLE releases DISABLE TRIGGER refuse_release_change');
   for (const { channel, version, daysAgo, rollouts, notes, end } of RELEASES) {
-    // Those with a plan begin at 0 %.
-    const isPlanned = version === GOOD_VERSION || version === BAD_VERSION;
-    const rolloutPct = isPlanned ? 0 : rollouts.at(-1)?.rolloutPct;
+    // The plan raises the good one. The bad one has its first step from the beginning: no plan would begin a
+    // step now that its failures are on record.
+    const rolloutPct = version === GOOD_VERSION ? 0 : rollouts.at(-1)?.rolloutPct;
     const published = demand(
       await ledger.publishRelease(
         organizationId,

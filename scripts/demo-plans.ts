@@ -66,7 +66,9 @@ async function stopBadRelease(past: Past): Promise<void> {
   await drive(past, id);
   await wait(past, guards.confirmMinutes * MINUTE_MS);
   const plan = await drive(past, id);
-  if (plan.status !== 'held') throw new Error(`The guard did not trip: the plan is ${plan.status}`);
+  if (plan.status !== 'held' || plan.step !== 0) {
+    throw new Error(`The guard did not trip in the first step: ${plan.status}, step ${plan.step}`);
+  }
   await dateBack(past, STOPPED_AFTER_HOURS * HOUR_MS);
   await datePlan(past, id);
 }
