@@ -18,6 +18,8 @@ export type Route = {
    */
   readonly path: string;
   readonly handler: Handler;
+  /** Whether a write knows `?dryRun=true`; one that does not refuses it, so that nobody writes unawares. */
+  readonly hasDryRun?: true;
   /** Maximum size of a body; `LIMIT.bodyBytesMax` by default. */
   readonly bodyBytesMax?: number;
   /** Time for a whole body; `LIMIT.bodyMsMax` by default. */
@@ -66,12 +68,10 @@ export function createRouter(
   const compiled = routes.map((route) => compile(route, traffic));
   const unmatched = traffic.on({ surface: 'other', method: 'any', route: 'none' });
   return (res, req) => {
-    const { params, handler, replies, ...limits } = match(
-      compiled,
-      unmatched,
-      req.getMethod().toUpperCase(),
-      req.getUrl(),
-    );
+    const { params, handler, replies, ...limits } = match(compiled, unmatched, {
+      ...{ method: req.getMethod().toUpperCase(), path: req.getUrl() },
+      isDryRun: (req.getQuery('dryRun') ?? 'false') !== 'false',
+    });
     const body: BodyLimit = {
       bytesMax: limits.bodyBytesMax ?? LIMIT.bodyBytesMax,
       msMax: limits.bodyMsMax ?? LIMIT.bodyMsMax,
@@ -92,11 +92,12 @@ function compile(route: Route, traffic: Traffic): CompiledRoute {
   };
 }
 
+type Requested = { readonly method: string; readonly path: string; readonly isDryRun: boolean };
+
 function match(
   routes: readonly CompiledRoute[],
   unmatched: RouteTraffic,
-  method: string,
-  path: string,
+  { method, path, isDryRun }: Requested,
 ): Match {
   const segments = path.split('/');
   const onPath = mostSpecific(routes.filter((route) => fits(route.segments, segments)));
@@ -110,6 +111,9 @@ function match(
     return answering(route.replies, () =>
       failureReply(invalidField('path', 'Malformed percent-encoding')),
     );
+  }
+  if (isDryRun && wanted !== 'GET' && route.hasDryRun === undefined) {
+    return answering(route.replies, () => failureReply(invalidField('dryRun', 'Has no dry run')));
   }
   return { ...route, params };
 }

@@ -75,6 +75,29 @@ serviceSuite('the OpenAPI document', (node) => {
     expect([post.status, post.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
   });
 
+  it('tells which writes have a dry run; the others refuse one, and the console as well (§23.1)', async () => {
+    const { body } = await send(node, 'GET', '/api/v1/openapi.json');
+    const { paths } = body as { paths: Record<string, Record<string, { parameters?: unknown }>> };
+    const writes = Object.entries(paths).flatMap(([path, operations]) =>
+      Object.entries(operations)
+        .filter(([method]) => ['post', 'put', 'patch', 'delete'].includes(method))
+        .map(([method, { parameters }]) => {
+          const names = ((parameters ?? []) as { name: string }[]).map(({ name }) => name);
+          return { method: method.toUpperCase(), path, hasDryRun: names.includes('dryRun') };
+        }),
+    );
+    expect(writes.filter(({ hasDryRun }) => hasDryRun).length).toBe(4);
+    const console = ['POST', 'PATCH', 'DELETE'].map((method) => ({
+      ...{ method, path: '/console/api/releases', hasDryRun: false },
+    }));
+    for (const { method, path, hasDryRun } of [...writes, ...console]) {
+      const address = path.replaceAll(/\{\w+\}/g, 'x');
+      const { status, body: refused } = await send(node, method, `${address}?dryRun=true`);
+      const isRefused = status === 400 && refused?.error === 'dryRun: Has no dry run';
+      expect(isRefused, `${method} ${path}`).toBe(!hasDryRun);
+    }
+  });
+
   it('is shown to people by a page that loads nothing from elsewhere (§26.2)', async () => {
     const page = await send(node, 'GET', '/docs');
     expect([page.status, page.headers.get('content-type')]).toEqual([

@@ -60,16 +60,19 @@ export function manageRoutes(dependencies: ManageDependencies): readonly Route[]
     {
       method: 'POST',
       path: releases,
+      hasDryRun: true,
       handler: guard('publish', (caller, exchange) => publish(dependencies, caller, exchange)),
     },
     {
       method: 'POST',
       path: `${releases}/promote`,
+      hasDryRun: true,
       handler: guard('publish', (caller, exchange) => promote(dependencies, caller, exchange)),
     },
     {
       method: 'PATCH',
       path: releases,
+      hasDryRun: true,
       handler: guard('control', (caller, exchange) => control(dependencies, caller, exchange)),
     },
     {
@@ -207,6 +210,7 @@ export function planRoutes(dependencies: PlanDependencies): readonly Route[] {
     {
       method: 'PUT',
       path,
+      hasDryRun: true,
       handler: guard('control', (caller, exchange) => put(dependencies, caller, exchange)),
     },
     {
