@@ -148,7 +148,8 @@ export class RehearseChange {
       releaseId: changed.id,
     });
     if (isFailure(measured)) return measured;
-    const findings = [...concerns.map(concernedAbout), ...findingsIn(changed, after, alsoOn)];
+    const warnings = concerns.map((each): Finding => ({ ...each, severity: 'warning' }));
+    const findings = [...warnings, ...findingsIn(changed, after, alsoOn)];
     return { release: value, findings, ...measured };
   }
 
@@ -177,10 +178,6 @@ function findingsIn(
 function unpublished(rehearsal: Rehearsal<Release>): Rehearsal<UnpublishedRelease> {
   const { id: _, createdAt: __, ...release } = rehearsal.value;
   return { ...rehearsal, value: release };
-}
-
-function concernedAbout(message: string): Finding {
-  return { path: 'from', severity: 'warning', message };
 }
 
 function stillServed(channel: string): Finding {

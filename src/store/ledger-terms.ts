@@ -211,8 +211,8 @@ export type Rehearsal<Value> = {
   readonly places: readonly [RehearsedPlace, ...RehearsedPlace[]];
   /** Names of the app's other channels that have this version published, by name. */
   readonly alsoOn: readonly string[];
-  /** What speaks against the source of a promotion; empty for other changes. */
-  readonly concerns: readonly string[];
+  /** Warnings about the health of the release, or about the source of a promotion; mostly none. */
+  readonly concerns: readonly { readonly path: string; readonly message: string }[];
 };
 
 /** What a channel serves before a change, and what it would serve after it. */

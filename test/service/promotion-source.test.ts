@@ -127,6 +127,24 @@ serviceSuite('the source of a promotion', (node) => {
     });
   });
 
+  it('what widens an unhealthy release says so first, what stops it does not (§23.3)', async () => {
+    await publishUnhealthy();
+    const findings = async (change: object) => {
+      const name = { app: tenant.app, channel: 'beta', version: '1.0.0' };
+      const { body } = await manage(node, tenant, 'PATCH', 'releases?dryRun=true', {
+        ...{ ...name, ...change },
+      });
+      return body?.findings;
+    };
+    const message = 'It is unhealthy: reverted 100 % of devices, limit 5 %';
+    const concern = { path: 'status', severity: 'warning', message };
+    expect(await findings({ rollout: 60 })).toContainEqual(concern);
+    expect(await findings({ status: 'paused' })).not.toContainEqual(concern);
+    const paused = { app: tenant.app, channel: 'beta', version: '1.0.0', status: 'paused' };
+    expect((await manage(node, tenant, 'PATCH', 'releases', paused)).status).toBe(200);
+    expect(await findings({ status: 'published' })).toContainEqual(concern);
+  });
+
   it('a change that stops a release is never refused for what others changed meanwhile (§11.24)', async () => {
     await publishOnBeta({ rollout: 5 });
     const name = { app: tenant.app, channel: 'beta', version: '1.0.0' };

@@ -47,12 +47,10 @@ export async function readPromotionSource(
     return { content, refusal, concerns: [] };
   }
   const row = await findPlan(sql, id);
-  const health = await guardedHealth(sql, { id, status, rolloutPct }, row);
+  const limits = await exceededLimits(sql, { id, status, rolloutPct }, row);
   const stops = [
     ...(status === 'paused' ? [`It is paused on ${from}`] : []),
-    ...(health?.verdict === 'unhealthy'
-      ? [`It is unhealthy on ${from}: ${limitsText(health)}`]
-      : []),
+    ...(limits === undefined ? [] : [`It is unhealthy on ${from}: ${limits}`]),
   ];
   const isHeld = row !== undefined && isOpen(row.state) && row.state.status === 'held';
   const concerns = isHeld ? [...stops, `Its plan on ${from} is held`] : stops;
@@ -72,17 +70,19 @@ const REFUSALS = {
 } as const;
 
 /**
- * Reads the health of a source whose plan has guards; undefined without, because only a limit can make a
- * release unhealthy, and the signals of a million devices take a while under the lock of the other channel.
+ * Names the signals of an unhealthy release that are above the limits of its plan, with their figures;
+ * undefined for every other one. Without a plan that has guards it reads no signals: only a limit can make a
+ * release unhealthy, and the signals of a million devices take a while under the lock of a channel.
  */
-async function guardedHealth(
+export async function exceededLimits(
   sql: Sql,
   release: JudgedRelease,
   row: PlanRow | undefined,
-): Promise<Health | undefined> {
+): Promise<string | undefined> {
   if (row === undefined || row.state.guards === null) return undefined;
   await compileNothing(sql);
-  return healthOf(sql, release, row);
+  const health = await healthOf(sql, release, row);
+  return health.verdict === 'unhealthy' ? limitsText(health) : undefined;
 }
 
 /** Whether a promotion leaves to the other channel how many devices are offered the release. */

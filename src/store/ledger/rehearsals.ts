@@ -25,8 +25,10 @@ import type {
 import { type ActorSql, rehearse } from './atomically.ts';
 import { type LockedChannel, lockChannel } from './channels.ts';
 import type { Database, Sql } from './database.ts';
-import { readPromotionSource } from './promotion-source.ts';
+import { findPlan } from './plan-rows.ts';
+import { exceededLimits, readPromotionSource } from './promotion-source.ts';
 import { promoteOn, publishOn } from './releases.ts';
+import type { JudgedRelease } from './rollout-plans.ts';
 import { controlOn } from './serving-control.ts';
 import { readSnapshotOn } from './snapshots.ts';
 
@@ -85,12 +87,14 @@ export function rehearsePromotion(
       const rehearsal = await around<Release, PublishObstacle | 'notPromotable'>(sql, place, () =>
         promoteOn(sql, channel, promotion, source),
       );
-      return isFailure(rehearsal) ? rehearsal : { ...rehearsal, concerns: source.concerns };
+      if (isFailure(rehearsal)) return rehearsal;
+      const concerns = source.concerns.map((message) => ({ path: 'from', message }));
+      return { ...rehearsal, concerns };
     },
   );
 }
 
-/** Rehearses serving control. */
+/** Rehearses serving control, and says so when it would offer an unhealthy release to devices. */
 export function rehearseServing<Kind extends FailureKind>(
   database: Database,
   reach: Reach,
@@ -103,10 +107,23 @@ export function rehearseServing<Kind extends FailureKind>(
     const channel = await lockChannel(sql, reach, name.app, name.channel, known);
     if (isFailure(channel)) return channel;
     const place = { channel, canonicalVersion: name.canonicalVersion, held };
-    return around<ServingState, 'unknownRelease' | Kind>(sql, place, () =>
+    const rehearsal = await around<ServingState, 'unknownRelease' | Kind>(sql, place, () =>
       controlOn(sql, channel, name.canonicalVersion, transition, undefined),
     );
+    if (isFailure(rehearsal) || rehearsal.value.status !== 'published') return rehearsal;
+    return { ...rehearsal, concerns: await concernsOf(sql, channel.id, name.canonicalVersion) };
   });
+}
+
+async function concernsOf(sql: Sql, channelId: string, canonicalVersion: string) {
+  const [release] = await sql.query<JudgedRelease>(
+    `SELECT id, status, rollout_pct AS "rolloutPct" FROM releases
+     WHERE channel_id = $1 AND canonical_version = $2`,
+    [channelId, canonicalVersion],
+  );
+  if (release === undefined) return [];
+  const limits = await exceededLimits(sql, release, await findPlan(sql, release.id));
+  return limits === undefined ? [] : [{ path: 'status', message: `It is unhealthy: ${limits}` }];
 }
 
 /** Release of a locked channel that is changed. */
