@@ -211,7 +211,7 @@ function modulesOf(draft) {
 }
 
 /**
- * Takes the ledger template of the last build, or makes a new one when PGlite or a migration changed.
+ * Takes the ledger template of the last build, or makes a new one when PGlite or the schema changed.
  *
  * @param {string} draft
  */
@@ -228,18 +228,20 @@ async function provideTemplate(draft) {
 }
 
 /**
- * Returns a key of all that decides the content of a template: PGlite, and the compiled migrations.
+ * Returns a key of all that decides the content of a template: PGlite, and the files of the schema.
  *
  * @param {string} draft
  */
 function templateKey(draft) {
   const pglite = join(root, 'node_modules', '@electric-sql', 'pglite', 'package.json');
-  const folder = join(draft, 'store', 'ledger', 'migration');
-  const migrations = readdirSync(folder)
-    .sort()
-    .map((name) => join(folder, name));
+  const ledger = join(draft, 'store', 'ledger');
+  const scripts = ['schema', 'migration', 'function'].flatMap((folder) =>
+    readdirSync(join(ledger, folder))
+      .sort()
+      .map((name) => join(ledger, folder, name)),
+  );
   const hash = createHash('sha256');
-  for (const file of [pglite, join(draft, 'store', 'ledger', 'migrate.js'), ...migrations]) {
+  for (const file of [pglite, join(ledger, 'migrate.js'), ...scripts]) {
     hash.update(readFileSync(file)).update('\0');
   }
   return hash.digest('hex');

@@ -189,7 +189,7 @@ describe.skipIf(postgresUrl === '')(title('several nodes on one PostgreSQL'), ()
     await runOn(foreign.url, 'CREATE TABLE accounts (id integer)');
     const options = { dataDir: '/nonexistent', ...ledgerOptions() };
     const refusal =
-      'migration 000004 failed and was rolled back: relation "accounts" already exists';
+      'migration baseline failed and was rolled back: relation "accounts" already exists';
     for (const _attempt of [1, 2]) {
       await expect(openLedger({ databaseUrl: foreign.url, ...options })).rejects.toThrow(refusal);
     }

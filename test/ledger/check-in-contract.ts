@@ -29,13 +29,6 @@ const ODD_IDS = [
   'x'.repeat(128),
   '__proto__',
 ];
-const OLD_ARGUMENTS = `$1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
-  $7::text[], $8::bigint[], $9::text[], $10::text[], $11::boolean`;
-/** Statements of nodes before check-ins told the way to ask. */
-const OLD_RECORD_CHECK_INS = `SELECT * FROM record_check_ins(${OLD_ARGUMENTS})`;
-const OLD_RECORD_CHECKS = `SELECT * FROM record_checks(${OLD_ARGUMENTS}, $12::text[], $13::text[],
-  $14::integer, $15::integer, $16::integer)`;
-
 const SEED = 20_260_329;
 
 export function describeCheckIns({ database, ledger }: LedgerUnderTest): void {
@@ -97,7 +90,7 @@ export function describeCheckIns({ database, ledger }: LedgerUnderTest): void {
     for (const [minute, told, kept] of [
       [0, {}, [null, null]],
       [1, { client: 'tauri', bundle: 'deb' }, ['tauri', 'deb']],
-      // As a node of an older version sends it.
+      // Told by nobody: a check-in that was merged of several.
       [2, { client: undefined, bundle: undefined }, ['tauri', 'deb']],
       [3, { client: 'u' }, ['u', null]],
       [4, { client: 'push', bundle: 'rpm' }, ['push', 'rpm']],
@@ -108,28 +101,6 @@ export function describeCheckIns({ database, ledger }: LedgerUnderTest): void {
     }
     await record(checkIn(tenant, 'a', { client: 'e', at: START }));
     expect(await deviceOf(ledger, tenant, 'a')).toMatchObject({ client: 'push', bundle: 'rpm' });
-  });
-
-  test('a node of an older version records as it did, and leaves the way to ask as it is', async () => {
-    await record(checkIn(tenant, 'a', { client: 'tauri', bundle: 'deb' }));
-    const times = [START + HOUR_MS, START + HOUR_MS];
-    const columns = [
-      ['a', 'b'],
-      ['stable', 'stable'],
-      ['2.0.0', '2.0.0'],
-      ['linux', 'linux'],
-    ];
-    const facts = [...columns, ['', ''], ['pull', 'pull'], times, ['', ''], ['{}', '{}']];
-    const app = [tenant.appId, tenant.appId];
-    await database.query(OLD_RECORD_CHECK_INS, [app, ...facts, false]);
-    const bounds = [['', ''], ['', ''], 1, 1, 1];
-    await database.query(OLD_RECORD_CHECKS, [app, ...facts, false, ...bounds]);
-    for (const [id, client] of [
-      ['a', 'tauri'],
-      ['b', null],
-    ] as const) {
-      expect(await deviceOf(ledger, tenant, id)).toMatchObject({ version: '2.0.0', client });
-    }
   });
 
   test('an unknown version never replaces a known one, and becomes known whichever comes first', async () => {

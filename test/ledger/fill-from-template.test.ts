@@ -4,12 +4,11 @@
 import * as fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { PGlite } from '@electric-sql/pglite';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Database } from '../../src/store/ledger/database.ts';
 import { fillFromTemplate } from '../../src/store/ledger/fill-from-template.ts';
-import { migrate } from '../../src/store/ledger/migrate.ts';
+import { migrate, readSchema } from '../../src/store/ledger/migrate.ts';
 import { openPgliteDatabase } from '../../src/store/ledger/pglite-database.ts';
 
 vi.mock('node:fs', async (load) => {
@@ -17,7 +16,6 @@ vi.mock('node:fs', async (load) => {
   return { ...real, renameSync: vi.fn(real.renameSync) };
 });
 
-const MIGRATIONS = fileURLToPath(new URL('../../src/store/ledger/migration', import.meta.url));
 /** Query of everything that a migration can make, each as one text. */
 const SCHEMA = `
   SELECT format('%s.%s %s %s %s', table_name, column_name, data_type, is_nullable, column_default) AS text
@@ -87,11 +85,11 @@ describe('a ledger made from the template', () => {
     fillFromTemplate(bare, unmigrated);
     const expected = await withDatabase(bare, async (database) => {
       expect(await schemaOf(database)).toEqual([]);
-      await migrate(database);
+      const { to } = await migrate(database);
+      expect(await readSchema(database)).toMatchObject({ applied: to, known: to });
       return { schema: await schemaOf(database), applied: await appliedIn(database) };
     });
     expect(expected.schema.length).toBeGreaterThan(100);
-    expect(expected.applied).toHaveLength(fs.readdirSync(MIGRATIONS).length);
     await withDatabase(directory, async (database) => {
       expect(await appliedIn(database)).toEqual(expected.applied);
       expect(await schemaOf(database)).toEqual(expected.schema);

@@ -172,19 +172,6 @@ export function describeFleetTime({ database, ledger }: LedgerUnderTest): void {
     expect(row?.count).toBe(0);
   });
 
-  test('a node of an older version, which tells nothing of who waits, records by the same rules', async () => {
-    await setTime(NOON);
-    const one = [tenant.appId, 'a', 'stable', '1.0.0', 'linux', '', 'pull', NOON + HOUR_MS, ''];
-    const rows = await database.query(
-      `SELECT current_labels AS labels, current_revision AS revision
-       FROM record_check_ins($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
-         $7::text[], $8::bigint[], $9::text[], $10::text[])`,
-      [...one, '{"ring": "1"}'].map((value) => [value]),
-    );
-    expect(rows).toEqual([{ labels: '{"ring": "1"}', revision: 1 }]);
-    expect(await deviceOf(ledger, tenant, 'a')).toMatchObject({ lastSeen: iso(NOON) });
-  });
-
   test('a time in the future heals within its hour, too, by a check-in that has no other news', async () => {
     for (const minute of [0, 8]) {
       await setTime(NOON + minute * MINUTE_MS);

@@ -6,6 +6,9 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Check, Diagnosis } from '../../src/contract/diagnosis.ts';
+import type { Database } from '../../src/store/ledger/database.ts';
+import { openPgDatabase } from '../../src/store/ledger/pg-database.ts';
+import { applyBaseline, recordMigration } from '../ledger/baseline-schema.ts';
 import { realStores } from '../support/backend.ts';
 import { freshDatabase } from '../support/fresh-database.ts';
 import { type NodeSettings, startNode } from '../support/node.ts';
@@ -18,8 +21,6 @@ import { removeFolder, temporaryFolder } from '../support/server-process.ts';
 import { runSluice } from '../support/sluice-command.ts';
 
 const SECRET = 'f3b1c09a7d5e2846f3b1c09a7d5e2846';
-const MIGRATIONS = new URL('../../src/store/ledger/migration/', import.meta.url);
-/** Time limit of a test, which runs the command several times. */
 
 const endings: (() => unknown)[] = [];
 afterEach(async () => {
@@ -276,17 +277,17 @@ describe.skipIf(stores === undefined)(title, () => {
 
   it('an older schema is to be migrated, migrate does it once, and a newer one is refused', async () => {
     const { url } = await freshDatabase(postgres.url);
-    await applyFirst(url, 10);
+    await onDatabase(url, applyBaseline);
     const old = await doctor({ DATABASE_URL: url });
     expect(old.bad).toEqual(['ledger-schema']);
-    expect(old.message('ledger-schema')).toMatch(/^at migration 10, .* run sluice migrate/);
+    expect(old.message('ledger-schema')).toMatch(/^at migration 32, .* run sluice migrate/);
 
     const both = await Promise.all([migrate(url), migrate(url)]);
     const [first] = both;
     expect(both.map(({ code }) => code)).toEqual([0, 0]);
     const to = first?.change.to ?? 0;
-    expect(to).toBeGreaterThan(10);
-    expect(both.map(({ change }) => change.from)).toContain(10);
+    expect(to).toBeGreaterThan(32);
+    expect(both.map(({ change }) => change.from)).toContain(32);
     expect((await migrate(url)).change).toEqual({ from: to, to });
     expect((await doctor({ DATABASE_URL: url })).bad).toEqual([]);
 
@@ -297,6 +298,19 @@ describe.skipIf(stores === undefined)(title, () => {
     expect(refused.stderr).toMatch(
       /^sluice: DATABASE_URL: The database is at migration 900, but this version [^\n]+\n$/,
     );
+  });
+
+  it('a schema from before the baseline is refused by both, with the way to upgrade it', async () => {
+    const { url } = await freshDatabase(postgres.url);
+    await onDatabase(url, (database) => recordMigration(database, 28, '000028.sql'));
+    const refusal =
+      /The database is at migration 28, .* start the version of commit [0-9a-f]{8} once/;
+    expect((await doctor({ DATABASE_URL: url })).message('ledger-schema')).toMatch(refusal);
+    const { code, stderr } = await runSluice(['migrate'], {
+      DATABASE_URL: url,
+      DATA_DIR: dataDir(),
+    });
+    expect([code, stderr]).toEqual([1, expect.stringMatching(refusal)]);
   });
 
   it('migrate says in one line that the database is away', async () => {
@@ -317,19 +331,12 @@ async function migrate(url: string) {
   return { code, change: JSON.parse(stdout) as { from: number; to: number } };
 }
 
-/** Makes the schema of an older version: the first migrations alone. */
-async function applyFirst(url: string, count: number): Promise<void> {
-  await runOn(
-    url,
-    `CREATE TABLE sluice_migrations (id integer PRIMARY KEY, name text NOT NULL,
-       applied_at timestamptz(3) NOT NULL DEFAULT clock_timestamp())`,
-  );
-  for (let id = 1; id <= count; id++) {
-    const name = `${String(id).padStart(6, '0')}.sql`;
-    const script = readFileSync(new URL(name, MIGRATIONS), 'utf8');
-    await runOn(
-      url,
-      `BEGIN; ${script}; INSERT INTO sluice_migrations VALUES (${id}, '${name}'); COMMIT`,
-    );
+async function onDatabase(url: string, work: (database: Database) => Promise<void>) {
+  const onFault = (error: unknown) => expect(error).toBeUndefined();
+  const database = openPgDatabase({ url, onFault });
+  try {
+    await work(database);
+  } finally {
+    await database.close();
   }
 }

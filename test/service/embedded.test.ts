@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openPgliteDatabase } from '../../src/store/ledger/pglite-database.ts';
 import { createSqlLedger } from '../../src/store/ledger/sql-ledger.ts';
-import { applyEarlier } from '../ledger/earlier-schema.ts';
+import { applyBaseline } from '../ledger/baseline-schema.ts';
 import { createTenant as createInLedger } from '../ledger/ledger-fixture.ts';
 import { eventually } from '../support/eventually.ts';
 import { deliver, enableWebhook, type Hook, releaseEvent } from '../support/github.ts';
@@ -36,8 +36,6 @@ import {
 type Answered = { readonly status: number; readonly text: string };
 type Question = readonly [name: string, path: string, status: number, shown: string];
 
-/** Migrations of the earlier version on whose directory a node is started. */
-const EARLIER = 20;
 const PUBLIC_URL = 'https://updates.example.com';
 const FILES = 'https://downloads.example.com';
 const ARTIFACTS = [
@@ -310,14 +308,14 @@ describe('the embedded set-up', () => {
     });
   });
 
-  describe('on a directory of an earlier version', () => {
+  describe('on a directory at the baseline', () => {
     const upgraded = join(folder, 'upgraded');
     let known: { readonly app: string; readonly organizationId: string };
 
     beforeAll(async () => {
       const onFault = (error: unknown) => expect(error).toBeUndefined();
       const database = await openPgliteDatabase({ directory: join(upgraded, 'ledger'), onFault });
-      await applyEarlier(database, EARLIER);
+      await applyBaseline(database);
       known = await createInLedger(createSqlLedger(database));
       await database.close();
       await startOn(upgraded);

@@ -22,7 +22,8 @@ export async function copiedDatabase(url: string): Promise<FreshDatabase> {
   }
 }
 
-/** Runs a program of the PostgreSQL that the tests use. */
-export function runPostgres(program: string, args: readonly string[]): void {
-  execFileSync(join(dirname(findPostgres() ?? ''), program), args, { stdio: 'pipe' });
+/** Runs a program of the PostgreSQL that the tests use; returns what it prints. */
+export function runPostgres(program: string, args: readonly string[]): string {
+  const file = join(dirname(findPostgres() ?? ''), program);
+  return execFileSync(file, args, { stdio: 'pipe', encoding: 'utf8' });
 }

@@ -77,7 +77,7 @@ function storable(checkIn: CheckIn): CheckIn {
  * Returns the fields of check-ins as the first ten arguments of the functions that record them. What somebody
  * waits for is newer than everything that is stored: its labels have no times of their own.
  */
-export function columnsOf(checkIns: readonly CheckIn[], kind: CheckKind): readonly unknown[] {
+function columnsOf(checkIns: readonly CheckIn[], kind: CheckKind): readonly unknown[] {
   return [
     checkIns.map(({ appId }) => appId),
     checkIns.map(({ deviceId }) => deviceId),
@@ -95,7 +95,7 @@ export function columnsOf(checkIns: readonly CheckIn[], kind: CheckKind): readon
 }
 
 /** Returns how the devices asked, as the two arguments of those functions that tell it. */
-export function clientColumnsOf(checkIns: readonly CheckIn[]): readonly unknown[] {
+function clientColumnsOf(checkIns: readonly CheckIn[]): readonly unknown[] {
   return [checkIns.map(({ client }) => client ?? ''), checkIns.map(({ bundle }) => bundle ?? '')];
 }
 

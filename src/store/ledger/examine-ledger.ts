@@ -281,11 +281,10 @@ const NAME = 'ledger-schema';
 
 /** Compares the schema of a database with that of this program. Rejects like a query. */
 async function schemaCheck(sql: Sql): Promise<Check> {
-  const { applied, known } = await readSchema(sql);
+  const { applied, known, refusal } = await readSchema(sql);
+  if (refusal !== undefined) return faulty(NAME, refusal);
   if (applied === 0) return sound(NAME, 'there is none yet: the first start makes it');
   if (applied === known) return sound(NAME, `up to date, at migration ${known}`);
   const states = `at migration ${applied}, this version of Sluice is at ${known}`;
-  return applied < known
-    ? faulty(NAME, `${states}: run sluice migrate, or let a start do it`)
-    : faulty(NAME, `${states}: a newer version has been here, which must be started again`);
+  return faulty(NAME, `${states}: run sluice migrate, or let a start do it`);
 }

@@ -1,6 +1,9 @@
-// Migrates a database to the schema that this program knows. Migrations are numbered files that only go
-// forward. Each runs in a transaction of its own that also records it, so that a start after a crash goes on
-// with the next one.
+// Migrates a database to the schema that this program knows. A new database gets the baseline (schema/),
+// which counts as migration 32, then the numbered migrations (migration/), which only go forward. Each runs
+// in a transaction of its own that also records it, so that a start after a crash goes on with the next one.
+// The transaction of the newest also makes the functions that nodes call (function/): each has one text,
+// instead of a copy in every migration that changes it. So a change of a function needs a new migration,
+// which may be empty but for its comment; decision 0061 says why.
 
 import { readdir, readFile } from 'node:fs/promises';
 import { Unavailable } from '../../contract/unavailable.ts';
@@ -10,10 +13,37 @@ import { type Database, isMissingObject, type Sql } from './database.ts';
  * Key of the advisory lock. Its value does not matter, but every version of this program must use the same.
  */
 const MIGRATION_LOCK = 7_583_492;
+/** Number of the baseline: of the last migration before it, whose databases have what the baseline makes. */
+export const BASELINE = 32;
+/** Commit of the last version that knows the migrations before the baseline. */
+const UPGRADES_TO_BASELINE = '7a53bbc8';
+/** Files of the baseline, in the order in which they need each other. */
+export const SCHEMA_FILES = [
+  'tenants',
+  'catalog',
+  'catalog-guards',
+  'webhooks',
+  'record',
+  'fleet',
+  'fleet-counts',
+  'rollouts',
+].map((name) => new URL(`schema/${name}.sql`, import.meta.url));
+/** Files of the functions, in the order in which they need each other. */
+const FUNCTION_FILES = [
+  'serving',
+  'fleet-locks',
+  'labels',
+  'signals',
+  'check-ins',
+  'admissions',
+  'plans',
+  'sweeping',
+].map((name) => new URL(`function/${name}.sql`, import.meta.url));
 const MIGRATIONS = new URL('migration/', import.meta.url);
 const MIGRATION_FILE = /^(\d{6})\.sql$/;
 
-type Migration = { readonly id: number; readonly name: string };
+/** Step from one number to the next; the baseline is the step from nothing to its number. */
+type Migration = { readonly id: number; readonly name: string; readonly files: readonly URL[] };
 
 /** Numbers of the newest migration before and after; the same when there was nothing to do. */
 export type SchemaChange = { readonly from: number; readonly to: number };
@@ -21,7 +51,7 @@ export type SchemaChange = { readonly from: number; readonly to: number };
 /** Applies the missing migrations. It can run again, and on several nodes at once. */
 export async function migrate(database: Database): Promise<SchemaChange> {
   const migrations = await listMigrations();
-  const to = migrations.length;
+  const to = newestOf(migrations);
   let from: number | undefined;
   for (;;) {
     const applied = await database.transaction((sql) => applyNext(sql, migrations));
@@ -30,17 +60,39 @@ export async function migrate(database: Database): Promise<SchemaChange> {
   }
 }
 
-/**
- * Returns the number of the newest applied migration, and of the newest that this program knows. Changes
- * nothing; 0 is a database without the schema.
- */
-export async function readSchema(
-  sql: Sql,
-): Promise<{ readonly applied: number; readonly known: number }> {
-  const known = (await listMigrations()).length;
+/** Numbers of migrations: 0 is a database without the schema. */
+type SchemaState = {
+  readonly applied: number;
+  readonly known: number;
+  /** Why this program cannot use or upgrade the database; undefined when it can. */
+  readonly refusal: string | undefined;
+};
+
+/** Returns the number of the newest applied migration, and of the newest known one. Changes nothing. */
+export async function readSchema(sql: Sql): Promise<SchemaState> {
+  const known = newestOf(await listMigrations());
   const text = `SELECT to_regclass('sluice_migrations') IS NOT NULL AS "isThere"`;
   const [row] = await sql.query<{ isThere: boolean }>(text);
-  return { applied: row?.isThere ? await readApplied(sql) : 0, known };
+  const applied = row?.isThere ? await readApplied(sql) : 0;
+  return { applied, known, refusal: refusalOf(applied, known)?.message };
+}
+
+/** Returns the error of a database that is at a number which this program does not go on from. */
+function refusalOf(applied: number, known: number): Error | undefined {
+  if (applied > known) return new SchemaTooNew(applied, known);
+  return applied > 0 && applied < BASELINE ? new SchemaTooOld(applied) : undefined;
+}
+
+/** Error of a database from before the baseline. */
+class SchemaTooOld extends Error {
+  constructor(found: number) {
+    super(
+      `The database is at migration ${found}, and this version of Sluice goes on from ${BASELINE}: ` +
+        `start the version of commit ${UPGRADES_TO_BASELINE} once, which brings it there, and then ` +
+        'this one again.',
+    );
+    this.name = 'SchemaTooOld';
+  }
 }
 
 /**
@@ -67,25 +119,38 @@ class MigrationFailed extends Error {
   }
 }
 
+/** Lists the baseline and the migrations after it, the newest of them with the functions. */
 async function listMigrations(): Promise<readonly Migration[]> {
   const names = (await readdir(MIGRATIONS)).filter((name) => MIGRATION_FILE.test(name)).sort();
-  const migrations = names.map((name) => ({ id: Number(MIGRATION_FILE.exec(name)?.[1]), name }));
-  if (migrations.length === 0 || migrations.some(({ id }, index) => id !== index + 1)) {
-    throw new Error(`Migrations must be numbered from 1 without a gap: ${names.join(', ')}`);
+  const migrations = names.map((name) => ({
+    id: Number(MIGRATION_FILE.exec(name)?.[1]),
+    name,
+    files: [new URL(name, MIGRATIONS)],
+  }));
+  if (migrations.some(({ id }, index) => id !== BASELINE + 1 + index)) {
+    const first = BASELINE + 1;
+    throw new Error(`Migrations must be numbered from ${first} without a gap: ${names.join(', ')}`);
   }
-  return migrations;
+  const all: Migration[] = [{ id: BASELINE, name: 'baseline', files: SCHEMA_FILES }, ...migrations];
+  return all.map((each, index) =>
+    index === all.length - 1 ? { ...each, files: [...each.files, ...FUNCTION_FILES] } : each,
+  );
 }
 
-/** Applies the next migration, if there is one; returns how many were applied before. */
+function newestOf(migrations: readonly Migration[]): number {
+  return BASELINE + migrations.length - 1;
+}
+
+/** Applies the next migration, if there is one; returns which was the newest before. */
 async function applyNext(sql: Sql, migrations: readonly Migration[]): Promise<number> {
   const applied = await lockAndReadApplied(sql);
-  const newest = migrations.length;
-  if (applied > newest) throw new SchemaTooNew(applied, newest);
-  const next = migrations[applied];
+  const refusal = refusalOf(applied, newestOf(migrations));
+  if (refusal !== undefined) throw refusal;
+  const next = migrations.find(({ id }) => id > applied);
   if (next === undefined) return applied;
-  const script = await readFile(new URL(next.name, MIGRATIONS), 'utf8');
+  const scripts = await Promise.all(next.files.map((file) => readFile(file, 'utf8')));
   try {
-    await sql.runScript(script);
+    for (const script of scripts) await sql.runScript(script);
   } catch (error) {
     const isOutage = error instanceof Unavailable && !isMissingObject(error);
     throw isOutage ? error : new MigrationFailed(next, error);

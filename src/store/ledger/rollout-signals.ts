@@ -224,7 +224,8 @@ function placeOf(after = ''): Place {
   return { hash: Math.min(Math.max(Number(hash), HASH_MIN), HASH_MAX), deviceId };
 }
 
-// Statement that adds up what check-ins tell of a release. Migration 000025 defines the rows that it reads.
+// Statement that adds up what check-ins tell of a release. schema/rollouts.sql defines the rows that it
+// reads.
 
 type CountedSignals = Pick<SignalCounts, 'offered' | 'installed' | 'reverted' | 'failed'> & {
   /** Devices that the release reached. */

@@ -147,8 +147,8 @@ async function storeServing(sql: Sql, id: string, after: ServedParts): Promise<v
 
 /**
  * Returns true when the channel is at `order` and the release is published and durably marked as offered.
- * A function in the database does all of it in one transaction of its own (migration 000005 says how it is
- * ordered against changes), so that one round trip is enough and a node that stalls meanwhile keeps no lock.
+ * A function in the database does all of it in one transaction of its own (function/serving.sql says how it
+ * is ordered against changes), so that one round trip is enough and a node that stalls keeps no lock.
  */
 export async function recordFirstOffer(
   database: Database,

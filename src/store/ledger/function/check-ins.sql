@@ -1,84 +1,35 @@
--- Signals of releases, counted as check-ins are recorded. Migration 000025 says what each of them is.
+-- Check-ins of devices are recorded here: statement by statement the hottest write of the service.
 
--- First time that a report with a key told of the device; null when none did. Of a device that is on record as
--- reported, but not since when, it is the last time at which it was.
-ALTER TABLE devices ADD COLUMN first_reported timestamptz(3);
-
--- Whether check-ins count for the release. Its signals go 90 days after it was published, but not while it has a
--- plan that is under way; what is gone does not come back.
-ALTER TABLE releases ADD COLUMN is_watched boolean NOT NULL DEFAULT TRUE;
-
--- Of releases from before this migration it is not known whom they were offered to.
-UPDATE releases SET is_watched = published_at IS NULL OR published_at > now() - interval '90 days';
-
--- What each device did with the watched releases that it was offered, or seen on: of devices that were on
--- record before the release was published. Written under the lock of the device's part. `known` and `pushed`
--- (see `release_signals`) stay what they were when the row was made, even where a check-in that comes late
--- shows that the device was known for longer.
-CREATE TABLE release_devices (
-  app_id text COLLATE "C" NOT NULL,
-  device_id text COLLATE "C" NOT NULL,
-  release_id text COLLATE "C" NOT NULL,
-  known integer NOT NULL,
-  pushed integer NOT NULL,
-  offered_at timestamptz(3),
-  installed_at timestamptz(3),
-  -- Channel of the device when it was first seen on the release.
-  installed_on text COLLATE "C",
-  reverted_at timestamptz(3),
-  PRIMARY KEY (app_id, device_id, release_id)
-) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05,
-  autovacuum_vacuum_cost_delay = 0);
-
--- Devices of a release in the order of a hash of their ids: of many, those with the lowest ones are looked at.
-CREATE INDEX release_devices_in_order ON release_devices (release_id, known, hashtext(device_id));
--- Failures that were told before the offer.
-CREATE INDEX release_failures_early ON release_failures (release_id) WHERE NOT is_offered;
--- Releases whose signals are to go.
-CREATE INDEX releases_watched ON releases (published_at) WHERE is_watched;
-
--- Text by which canonical versions are ordered, byte by byte, as src/domain/decision/version.ts orders them; null
--- for what is no version. Numbers begin with their length. Of the identifiers after them, numbers begin with 0
--- and are below texts, which begin with 1 and end with a character below all that they consist of. A shorter list
--- ends with a space, below both; no prerelease is a tilde, above them.
-CREATE FUNCTION version_key(version text) RETURNS text LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
-DECLARE
-  piece CONSTANT text[] := regexp_match(
-    version, '^(\d+)\.(\d+)\.(\d+)(?:\.(\d+))?(?:-([0-9A-Za-z.-]+))?(?:\+([0-9A-Za-z.-]+))?$'
-  );
-  digits text;
-  identifier text;
-  key text := '';
-BEGIN
-  IF piece IS NULL THEN RETURN NULL; END IF;
-  FOREACH digits IN ARRAY ARRAY [piece[1], piece[2], piece[3], coalesce(piece[4], '0')] LOOP
-    key := key || lpad(length(digits)::text, 2, '0') || digits;
-  END LOOP;
-  IF piece[5] IS NULL THEN key := key || '~'; END IF;
-  FOREACH identifier IN ARRAY coalesce(string_to_array(piece[5], '.'), '{}') LOOP
-    key := key || CASE WHEN identifier ~ '^\d+$' THEN '0' || lpad(length(identifier)::text, 2, '0') || identifier
-      ELSE '1' || identifier || '!' END;
-  END LOOP;
-  key := key || ' ';
-  -- Numbers of the build keep their leading zeros: fewer digits come first where the values are equal.
-  FOREACH identifier IN ARRAY coalesce(string_to_array(piece[6], '.'), '{}') LOOP
-    digits := CASE WHEN identifier ~ '^0+$' THEN '0' ELSE ltrim(identifier, '0') END;
-    key := key || CASE WHEN identifier ~ '^\d+$'
-      THEN '0' || lpad(length(digits)::text, 2, '0') || digits || lpad(length(identifier)::text, 2, '0')
-      ELSE '1' || identifier || '!' END;
-  END LOOP;
-  RETURN key || ' ';
-END
-$$;
-
--- As in 000024, with the signals. They follow from what comes to be on record: a check-in that comes after a
--- later one of its device tells of no version, and a version that the device had between two recorded check-ins
+-- Records check-ins, one per place of the arrays; no two of them may be about the same device. Empty versions and
+-- offers are unknown ones. Answers, by the check-in's place from 1, the labels as they are then of the devices
+-- whose check-in carried some. A `writer` with a name is also told of the devices that were left as they are, or
+-- were seen later by somebody else, with the millisecond in which the record says they were seen last.
+--
+-- There are two kinds. A check-in that somebody waits for (`are_awaited`) is the newest that there is, whatever its
+-- time says: it is recorded as of the present, and if the device has that time already, as of a millisecond later.
+-- One that waited in a queue has its own time, and the present when that is in the future. A stored time in the
+-- future counts as the present, and becomes it when the device is seen: the hour that is yet to come then loses
+-- the device.
+--
+-- The newest facts win. An unknown version replaces none, and an older check-in's version counts only where none is
+-- known. A check-in without a client keeps what is known of both client and bundle; any other has the bundle of the
+-- same request, or none. A row is left alone when its only news is that it was seen again, in the same hour and
+-- within `freshness_ms`. The changes of the counts, of the hours, days and months, and of the signals follow from
+-- the rows as they were and as they are afterwards: so a check-in that comes after a later one of its device counts
+-- in no hour of its own and tells of no version, and a version that the device had between two recorded check-ins
 -- is not seen.
+--
+-- A version change goes into the slot of its number modulo 100, from 0 on, whatever the `history` is: so another
+-- history moves no row. It deletes the change that is `history` older than itself.
+--
+-- The plan is made once per connection, possibly while `devices` is still empty: it looks up each device by its key
+-- all the same. A plan that uses what is switched off here counts as dear enough to be compiled, which takes longer
+-- than to run it: hence no jit.
 CREATE OR REPLACE FUNCTION record_check_ins(
   app_ids text[], device_ids text[], channels text[], versions text[], platforms text[], archs text[],
-  sources text[], times bigint[], offers text[], label_writes text[], are_awaited boolean DEFAULT FALSE,
-  clients text[] DEFAULT NULL, bundles text[] DEFAULT NULL, freshness_ms integer DEFAULT 300000,
-  history integer DEFAULT 100, writer text DEFAULT ''
+  sources text[], times bigint[], offers text[], label_writes text[], are_awaited boolean,
+  clients text[], bundles text[], freshness_ms integer, history integer, writer text DEFAULT '',
+  device_networks text[] DEFAULT NULL
 ) RETURNS TABLE (
   check_in_place integer, current_labels text, current_revision integer, seen_ms bigint
 )
@@ -119,6 +70,7 @@ BEGIN
         SELECT item.place, device_part(item.app_id, item.device_id) AS part, item.app_id,
           item.device_id, item.channel, item.version, item.platform,
           item.arch, item.source, item.client, item.bundle, item.offer,
+          hashtextextended(item.network, 0) AS network,
           item.label_write::jsonb AS label_write,
           CASE WHEN NOT are_awaited THEN least(item.ms, present_ms)
             WHEN old.last_seen >= present THEN present_ms + 1 ELSE present_ms END AS ms,
@@ -137,6 +89,7 @@ BEGIN
           old.source AS old_source,
           old.client AS old_client,
           old.bundle AS old_bundle,
+          old.network AS old_network,
           old.version_changes AS old_version_changes,
           CASE WHEN old.last_offered_at > present THEN present ELSE old.last_offered_at END
             AS old_offered_at,
@@ -147,10 +100,10 @@ BEGIN
           old.label_times AS old_label_times
         FROM unnest(
           app_ids, device_ids, channels, versions, platforms, archs, sources, times, offers, label_writes,
-          clients, bundles
+          clients, bundles, device_networks
         ) WITH ORDINALITY AS item (
           app_id, device_id, channel, version, platform, arch, source, ms, offer, label_write, client,
-          bundle, place
+          bundle, network, place
         )
         LEFT JOIN devices AS old ON old.app_id = item.app_id AND old.device_id = item.device_id
         WHERE (SELECT TRUE FROM apps WHERE apps.id = item.app_id)
@@ -165,6 +118,7 @@ BEGIN
       CASE WHEN is_newer THEN platform ELSE old_platform END AS new_platform,
       CASE WHEN is_newer THEN arch ELSE old_arch END AS new_arch,
       CASE WHEN is_newer THEN source ELSE old_source END AS new_source,
+      CASE WHEN is_newer THEN network ELSE old_network END AS new_network,
       CASE WHEN is_newer AND client <> '' THEN client ELSE coalesce(old_client, '') END AS new_client,
       CASE WHEN is_newer AND client <> '' THEN bundle ELSE coalesce(old_bundle, '') END AS new_bundle,
       CASE WHEN is_newer THEN at ELSE old_last_seen END AS new_last_seen,
@@ -197,11 +151,11 @@ BEGIN
     INSERT INTO devices (
       app_id, device_id, first_seen, first_reported, last_seen, last_offered_at, labels_revision,
       labels_position, channel, version, platform, arch, source, client, bundle,
-      last_offered_release_id, labels, label_times
+      network, last_offered_release_id, labels, label_times
     )
     SELECT app_id, device_id, at, new_first_reported, at, CASE WHEN is_offered THEN at END,
       CASE WHEN is_relabelled THEN 1 ELSE 0 END, new_position, channel, version, platform, arch, source,
-      new_client, new_bundle, nullif(offer, ''), coalesce((label_merge).labels, '{}'),
+      new_client, new_bundle, new_network, nullif(offer, ''), coalesce((label_merge).labels, '{}'),
       coalesce((label_merge).times, '{}')
     FROM written WHERE is_new
   ), updated AS (
@@ -221,6 +175,7 @@ BEGIN
       source = written.new_source,
       client = written.new_client,
       bundle = written.new_bundle,
+      network = written.new_network,
       last_offered_release_id = CASE WHEN is_offered THEN written.offer ELSE written.old_offer END,
       labels = coalesce((label_merge).labels, written.old_labels),
       label_times = coalesce((label_merge).times, CASE WHEN is_ahead
@@ -441,55 +396,5 @@ BEGIN
   FROM judged
   WHERE label_write IS NOT NULL OR writer <> '' AND (NOT is_written OR NOT is_newer);
   IF are_awaited THEN PERFORM note_awaited(app_ids, device_ids); END IF;
-END
-$$;
-
--- What a device that is deleted did stays counted; it is looked at no more.
-CREATE FUNCTION forget_release_devices() RETURNS trigger LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan
-SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off SET jit = off
-AS $$
-BEGIN
-  DELETE FROM release_devices USING gone
-  CROSS JOIN LATERAL (
-    SELECT ctid AS left_row FROM release_devices AS reached
-    WHERE reached.app_id = gone.app_id AND reached.device_id = gone.device_id OFFSET 0
-  ) AS found
-  WHERE release_devices.ctid = left_row;
-  RETURN NULL;
-END
-$$;
-
-CREATE TRIGGER forget_release_devices AFTER DELETE ON devices REFERENCING OLD TABLE AS gone
-  FOR EACH STATEMENT EXECUTE FUNCTION forget_release_devices();
-
--- Deletes what is kept of releases that are gone, or not watched any more: up to so many rows of each table, in
--- a part of a large one. Waits for no writer. One that still has a row which goes adds to the signals of a
--- release that nobody reads.
-CREATE FUNCTION sweep_signals(rows_max integer) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-  search_size CONSTANT bigint := 512;
-  table_name text;
-  page_count bigint;
-  first_page bigint;
-BEGIN
-  UPDATE releases SET is_watched = FALSE
-  WHERE is_watched AND published_at < fleet_time() - interval '90 days' AND NOT EXISTS (
-    SELECT FROM rollout_plans
-    WHERE release_id = releases.id AND status IN ('scheduled', 'running', 'held')
-  );
-  FOREACH table_name IN ARRAY ARRAY ['release_signals', 'release_devices', 'release_failures'] LOOP
-    page_count := pg_relation_size(table_name) / current_setting('block_size')::bigint;
-    first_page := CASE WHEN page_count > search_size
-      THEN floor(random() * (page_count + search_size)) - search_size ELSE 0 END;
-    EXECUTE format(
-      'DELETE FROM %1$I WHERE ctid = ANY (ARRAY (
-         SELECT ctid FROM %1$I WHERE ctid >= $1 AND ctid < $2 AND NOT EXISTS (
-           SELECT FROM releases WHERE releases.id = release_id AND is_watched
-         ) LIMIT $3 FOR UPDATE SKIP LOCKED
-       ))', table_name
-    ) USING format('(%s,0)', greatest(first_page, 0))::tid, format('(%s,0)', first_page + search_size)::tid,
-      10 * rows_max;
-  END LOOP;
 END
 $$;

@@ -1,6 +1,6 @@
--- The clock of plans has one reading, and plans are given out to the nodes that drive them. None of it is
--- compiled: in a database of which nothing is known yet, PostgreSQL takes these statements for long ones, and
--- compiles them for half a second each time.
+-- Roll-out plans: the clock that they count in, and which of them a node is to drive. None of it is compiled: in a
+-- database of which nothing is known yet, PostgreSQL takes these statements for long ones, and compiles them for
+-- half a second each time.
 
 -- Present time in milliseconds since 1970, and the counted time. Both are of one reading of the clock.
 CREATE OR REPLACE FUNCTION plan_time() RETURNS TABLE (now_ms bigint, counted_ms bigint)
@@ -35,17 +35,10 @@ BEGIN
 END
 $$;
 
--- Counted time at which a node took the plan to drive it; null once it was driven.
-ALTER TABLE rollout_plans ADD COLUMN taken_ms bigint;
-
--- The guards of held plans are checked on.
-DROP INDEX rollout_plans_to_drive;
-CREATE INDEX rollout_plans_to_drive ON rollout_plans (id) WHERE status IN ('scheduled', 'running', 'held');
-
 -- Gives out plans that have something to do: steps that are due first, then those whose guards were not checked
 -- for longest. What another node has taken within `taken_for_ms` is left to it. Columns of a running plan:
 -- `due_ms` is null while it waits for a guard or for its hours, and `start_at_ms` is their next opening.
-CREATE FUNCTION plans_to_drive(check_ms bigint, taken_for_ms bigint, count_max integer)
+CREATE OR REPLACE FUNCTION plans_to_drive(check_ms bigint, taken_for_ms bigint, count_max integer)
 RETURNS TABLE (plan_id text, app text, channel text, canonical_version text)
 LANGUAGE plpgsql VOLATILE SET jit = off AS $$
 DECLARE

@@ -1,32 +1,40 @@
--- Admission of new devices: how many each minute has brought to the record, so that a client that invents ids
--- does not fill it.
-
--- New devices of a minute, by what they came from: an app's id, or a network of clients. Only check-ins of
--- the last hour look at a row. It is kept out of the database's log, so a crash empties it: it bounds what is
--- recorded and is no record itself.
-CREATE UNLOGGED TABLE admissions (
-  minute timestamptz(0) NOT NULL,
-  source text COLLATE "C" NOT NULL,
-  devices integer NOT NULL,
-  PRIMARY KEY (minute, source)
-) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
+-- Admission of new devices: check-ins of devices that asked themselves are recorded as far as the bounds on new
+-- devices allow, so that a client that invents ids does not fill the record.
 
 -- Number of new devices that a source has brought to the record in a minute.
-CREATE FUNCTION admitted_from(minute timestamptz, source text) RETURNS integer LANGUAGE sql STABLE AS $$
+CREATE OR REPLACE FUNCTION admitted_from(minute timestamptz, source text) RETURNS integer LANGUAGE sql STABLE AS $$
   SELECT coalesce((
     SELECT devices FROM admissions WHERE admissions.minute = $1 AND admissions.source = $2
   ), 0)
 $$;
 
+-- New devices are counted by one writer at a time, because the bounds are those of all parts together. Taken
+-- after the locks of the parts, and only where there is a new device to be counted.
+CREATE OR REPLACE FUNCTION lock_admissions(app_ids text[], device_ids text[], networks text[]) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off SET jit = off
+AS $$
+BEGIN
+  IF EXISTS (
+    SELECT FROM unnest(app_ids, device_ids, networks) AS item (app_id, device_id, network)
+    WHERE item.network IS NOT NULL AND NOT EXISTS (
+      SELECT FROM devices WHERE devices.app_id = item.app_id AND devices.device_id = item.device_id
+    )
+  ) THEN
+    PERFORM pg_advisory_xact_lock(7583495);
+  END IF;
+END
+$$;
+
 -- Counts the new devices among check-ins in the minutes in which they asked, as far as the bounds allow (0 is
 -- no bound), in the order of the check-ins. Answers those that had no room, by their place, from 1, with the
 -- bound that they met. A check-in whose network is null is of a device that the caller knows to be on record;
--- the empty text is an unknown network. Must be called under the lock of the fleet, in a statement of its
--- own.
+-- the empty text is an unknown network. Must be called under the lock of admissions, in a statement of its own.
 --
 -- A device has to fit into all of its bounds. They are tried one after the other, each among those that
 -- fitted so far: who is refused takes nobody's place.
-CREATE FUNCTION admit_check_ins(
+CREATE OR REPLACE FUNCTION admit_check_ins(
   app_ids text[], device_ids text[], times bigint[], networks text[], wide_networks text[],
   network_max integer, wide_max integer, app_max integer
 ) RETURNS TABLE (refused_place integer, bound text)
@@ -86,12 +94,13 @@ $$;
 -- Records check-ins of devices that asked themselves, as `record_check_ins` does, except those of new devices
 -- beyond the bounds, which come back with the bound that they met. What is recorded and what is counted is
 -- one transaction: check-ins that are recorded again are not new then, and count nothing.
-CREATE FUNCTION record_checks(
+CREATE OR REPLACE FUNCTION record_checks(
   app_ids text[], device_ids text[], channels text[], versions text[], platforms text[], archs text[],
   sources text[], times bigint[], offers text[], label_writes text[], are_awaited boolean,
-  networks text[], wide_networks text[], network_max integer, wide_max integer, app_max integer
+  networks text[], wide_networks text[], network_max integer, wide_max integer, app_max integer,
+  clients text[], bundles text[], freshness_ms integer, history integer, writer text, device_networks text[]
 ) RETURNS TABLE (
-  check_in_place integer, current_labels text, current_revision integer, refused_by text
+  check_in_place integer, current_labels text, current_revision integer, refused_by text, seen_ms bigint
 )
 LANGUAGE plpgsql VOLATILE SET jit = off AS $$
 #variable_conflict use_variable
@@ -101,7 +110,19 @@ DECLARE
   is_any_refused boolean := FALSE;
   places integer[];
 BEGIN
-  PERFORM lock_fleet();
+  -- Mostly all devices are known to the caller, and nobody has to be admitted.
+  IF cardinality(array_remove(networks, NULL)) = 0 THEN
+    RETURN QUERY
+    SELECT recorded.check_in_place, recorded.current_labels, recorded.current_revision, NULL::text,
+      recorded.seen_ms
+    FROM record_check_ins(
+      app_ids, device_ids, channels, versions, platforms, archs, sources, times, offers, label_writes,
+      are_awaited, clients, bundles, freshness_ms, history, writer, device_networks
+    ) AS recorded;
+    RETURN;
+  END IF;
+  PERFORM lock_device_parts(app_ids, device_ids);
+  PERFORM lock_admissions(app_ids, device_ids, networks);
   FOR refusal IN SELECT * FROM admit_check_ins(
     app_ids, device_ids, times, networks, wide_networks, network_max, wide_max, app_max
   ) LOOP
@@ -110,20 +131,20 @@ BEGIN
   END LOOP;
   IF is_any_refused THEN
     RETURN QUERY
-    SELECT item.place::integer, NULL::text, NULL::integer, item.bound
+    SELECT item.place::integer, NULL::text, NULL::integer, item.bound, NULL::bigint
     FROM unnest(refusals) WITH ORDINALITY AS item (bound, place) WHERE item.bound IS NOT NULL;
     SELECT array_agg(place::integer), array_agg(app_id), array_agg(device_id), array_agg(channel),
       array_agg(version), array_agg(platform), array_agg(arch), array_agg(source), array_agg(ms),
-      array_agg(offer), array_agg(label_write)
+      array_agg(offer), array_agg(label_write), array_agg(client), array_agg(bundle), array_agg(network)
     INTO places, app_ids, device_ids, channels, versions, platforms, archs, sources, times, offers,
-      label_writes
+      label_writes, clients, bundles, device_networks
     FROM (
       SELECT * FROM unnest(
         app_ids, device_ids, channels, versions, platforms, archs, sources, times, offers,
-        label_writes, refusals
+        label_writes, clients, bundles, device_networks, refusals
       ) WITH ORDINALITY AS item (
-        app_id, device_id, channel, version, platform, arch, source, ms, offer, label_write, bound,
-        place
+        app_id, device_id, channel, version, platform, arch, source, ms, offer, label_write, client,
+        bundle, network, bound, place
       )
       WHERE item.bound IS NULL ORDER BY item.place
     ) AS kept;
@@ -131,10 +152,10 @@ BEGIN
   END IF;
   RETURN QUERY
   SELECT coalesce(places[recorded.check_in_place], recorded.check_in_place),
-    recorded.current_labels, recorded.current_revision, NULL::text
+    recorded.current_labels, recorded.current_revision, NULL::text, recorded.seen_ms
   FROM record_check_ins(
     app_ids, device_ids, channels, versions, platforms, archs, sources, times, offers, label_writes,
-    are_awaited
+    are_awaited, clients, bundles, freshness_ms, history, writer, device_networks
   ) AS recorded;
 END
 $$;

@@ -1,22 +1,4 @@
--- Roll-out plans, and what check-ins tell of a release.
-
--- Time at which the release was first published; null before.
-ALTER TABLE releases ADD COLUMN published_at timestamptz(3);
-
--- Of a paused release that nobody was offered it is not known: it counts as never published.
-UPDATE releases SET published_at = created_at WHERE status <> 'paused' OR offered_at IS NOT NULL;
-
-CREATE FUNCTION note_publishing() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  IF NEW.status = 'published' AND NEW.published_at IS NULL THEN
-    NEW.published_at := clock_timestamp();
-  END IF;
-  RETURN NEW;
-END
-$$;
-
-CREATE TRIGGER note_publishing BEFORE INSERT OR UPDATE OF status ON releases
-  FOR EACH ROW EXECUTE FUNCTION note_publishing();
+-- Roll-outs: plans, the time that they count in, and what check-ins tell of a release.
 
 -- Time in which plans were driven: it stands still while no node reaches the ledger, and a clock that jumps
 -- moves it by 5 s at most. The waits of plans are counted in it.
@@ -27,38 +9,6 @@ CREATE TABLE plan_clock (
 ) WITH (fillfactor = 50);
 
 INSERT INTO plan_clock DEFAULT VALUES;
-
--- Returns the present time in milliseconds since 1970, and the counted time.
-CREATE FUNCTION plan_time() RETURNS TABLE (now_ms bigint, counted_ms bigint) LANGUAGE sql VOLATILE AS $$
-  SELECT (extract(epoch FROM present.at) * 1000)::bigint,
-    plan_clock.counted_ms + least(
-      greatest((extract(epoch FROM present.at - plan_clock.read_at) * 1000)::bigint, 0), 5000
-    )
-  FROM plan_clock, (SELECT clock_timestamp()::timestamptz(3) AS at) AS present
-$$;
-
--- Moves the counted time on, and returns both times. Of several nodes at once each finds what the one before
--- has left.
-CREATE FUNCTION count_plan_time() RETURNS TABLE (now_ms bigint, counted_ms bigint)
-LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-  -- While no plan runs, nobody needs the time.
-  IF NOT EXISTS (SELECT FROM rollout_plans WHERE status = 'running') THEN
-    RETURN QUERY SELECT * FROM plan_time();
-    RETURN;
-  END IF;
-  -- The lock first, so that the clock is read after the node before has read it.
-  PERFORM FROM plan_clock FOR UPDATE;
-  RETURN QUERY
-  WITH present AS MATERIALIZED (
-    SELECT clock_timestamp()::timestamptz(3) AS at, plan_time.now_ms, plan_time.counted_ms FROM plan_time()
-  ), moved AS (
-    UPDATE plan_clock SET counted_ms = present.counted_ms, read_at = present.at FROM present
-    RETURNING plan_clock.counted_ms
-  )
-  SELECT present.now_ms, moved.counted_ms FROM present, moved;
-END
-$$;
 
 CREATE TABLE rollout_plans (
   id text COLLATE "C" PRIMARY KEY,
@@ -74,13 +24,16 @@ CREATE TABLE rollout_plans (
   is_guarded boolean NOT NULL,
   checked_ms bigint,
   created_at timestamptz(3) NOT NULL DEFAULT clock_timestamp(),
-  created_by text NOT NULL
+  created_by text NOT NULL,
+  -- Counted time at which a node took the plan to drive it; null once it was driven.
+  taken_ms bigint
 ) WITH (fillfactor = 70);
 
 CREATE UNIQUE INDEX rollout_plans_one_open ON rollout_plans (release_id)
   WHERE status IN ('scheduled', 'running', 'held');
 CREATE INDEX rollout_plans_of_release ON rollout_plans (release_id, created_at DESC, id DESC);
-CREATE INDEX rollout_plans_to_drive ON rollout_plans (id) WHERE status IN ('scheduled', 'running');
+-- The guards of held plans are checked on.
+CREATE INDEX rollout_plans_to_drive ON rollout_plans (id) WHERE status IN ('scheduled', 'running', 'held');
 
 -- Numbers of devices of a release, as sums of rows: a writer adds to the rows of its own part, so that several
 -- write side by side. A device counts in exactly one row of each kind that it has:
@@ -106,22 +59,46 @@ CREATE TABLE release_signals (
   PRIMARY KEY (release_id, kind, part, known, pushed, at)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 
--- Minutes by which devices are told apart, smallest first.
-CREATE FUNCTION signal_edges() RETURNS integer[] LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT ARRAY [
-    0, 1, 2, 3, 4, 5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 240, 360, 480, 720, 1080, 1440, 2160, 2880, 4320,
-    5760, 7200, 10080, 14400, 20160, 30240, 43200
-  ]
+-- What each device did with the watched releases that it was offered, or seen on: of devices that were on
+-- record before the release was published. Written under the lock of the device's part. `known` and `pushed`
+-- (see `release_signals`) stay what they were when the row was made, even where a check-in that comes late
+-- shows that the device was known for longer.
+CREATE TABLE release_devices (
+  app_id text COLLATE "C" NOT NULL,
+  device_id text COLLATE "C" NOT NULL,
+  release_id text COLLATE "C" NOT NULL,
+  known integer NOT NULL,
+  pushed integer NOT NULL,
+  offered_at timestamptz(3),
+  installed_at timestamptz(3),
+  -- Channel of the device when it was first seen on the release.
+  installed_on text COLLATE "C",
+  reverted_at timestamptz(3),
+  PRIMARY KEY (app_id, device_id, release_id)
+) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05,
+  autovacuum_vacuum_cost_delay = 0);
+
+-- Devices of a release in the order of a hash of their ids: of many, those with the lowest ones are looked at.
+CREATE INDEX release_devices_in_order ON release_devices (release_id, known, hashtext(device_id));
+
+-- What a device that is deleted did stays counted; it is looked at no more.
+CREATE FUNCTION forget_release_devices() RETURNS trigger LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan
+SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off SET jit = off
+AS $$
+BEGIN
+  DELETE FROM release_devices USING gone
+  CROSS JOIN LATERAL (
+    SELECT ctid AS left_row FROM release_devices AS reached
+    WHERE reached.app_id = gone.app_id AND reached.device_id = gone.device_id OFFSET 0
+  ) AS found
+  WHERE release_devices.ctid = left_row;
+  RETURN NULL;
+END
 $$;
 
--- Largest edge that is not above a time; -1 when there is none. One expression, so that it is compiled into the
--- statements that call it.
-CREATE FUNCTION signal_edge(waited interval) RETURNS integer
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT CASE WHEN $1 IS NOT NULL THEN coalesce(
-    (signal_edges())[width_bucket(extract(epoch FROM $1) / 60, signal_edges()::numeric[])], -1
-  ) END
-$$;
+CREATE TRIGGER forget_release_devices AFTER DELETE ON devices REFERENCING OLD TABLE AS gone
+  FOR EACH STATEMENT EXECUTE FUNCTION forget_release_devices();
 
 -- Devices that could not install a release: each once. Rows of devices that were not offered it do not count;
 -- whoever records the first offer of a device to a release sets `is_offered`. Devices that were not on record
@@ -144,3 +121,5 @@ CREATE TABLE release_failures (
 
 CREATE INDEX release_failures_by_network ON release_failures (release_id, network);
 CREATE INDEX release_failures_newest_first ON release_failures (release_id, at DESC);
+-- Failures that were told before the offer.
+CREATE INDEX release_failures_early ON release_failures (release_id) WHERE NOT is_offered;

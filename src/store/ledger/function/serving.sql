@@ -1,9 +1,9 @@
--- Channels that follow another one of their app: their devices are decided over the releases of both.
+-- What channels serve: the locks under which it changes, and first offers.
 
-ALTER TABLE channels ADD COLUMN follows text COLLATE "C" REFERENCES channels (id);
-
--- Of one that many follow, its followers are found; most follow none.
-CREATE INDEX channels_following ON channels (follows) WHERE follows IS NOT NULL;
+-- Present epoch, for the statements that read or change what a channel serves.
+CREATE OR REPLACE FUNCTION present_epoch() RETURNS integer LANGUAGE sql STABLE AS $$
+  SELECT epoch FROM ledger_epoch
+$$;
 
 -- Locks a channel with all that follow it, and another one if it is given, in the order of their ids, so that
 -- no two transactions wait for each other. Returns the channel and its followers.
@@ -15,7 +15,7 @@ CREATE INDEX channels_following ON channels (follows) WHERE follows IS NOT NULL;
 --
 -- The locks leave out keys, which never change: a second update of a follower in one transaction has PostgreSQL
 -- look at the channel that it follows again, and that must not wait.
-CREATE FUNCTION lock_channel(of_app text, named text, beside text)
+CREATE OR REPLACE FUNCTION lock_channel(of_app text, named text, beside text)
 RETURNS TABLE (id text, name text) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   target text;
@@ -34,8 +34,22 @@ BEGIN
 END
 $$;
 
--- As in 000006; the release may also be of the channel that this one follows. The lock on the follower alone is
--- enough: who changes the followed channel locks its followers first, and raises their revisions.
+-- Records that a release is about to be offered for the first time, on its channel or on one that follows it.
+-- Returns true when the channel is at the revision and the release is published and marked as offered; the mark is
+-- durable when the call has returned, because it is a transaction of its own. A caller that stalls in the middle
+-- of the call holds no lock: the server ends it alone.
+--
+-- The shared lock on the channel conflicts with the lock under which serving is changed, but not with other
+-- first offers. If the first statement has to wait for a change, it compares the revision again with the row
+-- that the change left, and finds none. The lock on a follower alone is enough: who changes the followed channel
+-- locks its followers first, and raises their revisions. The release is read in a statement of its own, which sees
+-- what was committed before the lock was granted.
+--
+-- Of several first offers at once one writes the mark; the others wait for it, and find it set. If the writer
+-- fails, the next one writes.
+--
+-- `lock_timeout` bounds each wait for a lock, after which the call fails with 55P03. There is no
+-- `statement_timeout` here: the server measures it from the arrival of the call, by the session's setting.
 CREATE OR REPLACE FUNCTION record_first_offer(
   of_channel text, of_release text, at_epoch integer, at_revision integer
 ) RETURNS boolean LANGUAGE plpgsql VOLATILE SET lock_timeout = '1s' AS $$

@@ -1,0 +1,261 @@
+-- What goes from the record of the fleet: devices that are silent or should never have come to it, counts and
+-- version changes that are kept no longer.
+
+-- Makes the shares of hours, days and months that are over one row each. A check-in that comes late makes a new
+-- share, which is folded in its turn. Must be called under the locks of all parts.
+CREATE OR REPLACE FUNCTION fold_fleet_parts(rows_max integer) RETURNS void
+LANGUAGE plpgsql VOLATILE SET enable_seqscan = off AS $$
+BEGIN
+  WITH taken AS (
+    DELETE FROM fleet_hour_parts WHERE ctid = ANY (ARRAY (
+      SELECT ctid FROM fleet_hour_parts
+      WHERE part >= 0 AND hour < date_trunc('hour', fleet_time() - interval '1 hour', 'UTC')
+      ORDER BY hour LIMIT rows_max
+    )) RETURNING *
+  )
+  INSERT INTO fleet_hour_parts (app_id, hour, channel, version, platform, part, devices)
+  SELECT app_id, hour, channel, version, platform, -1, sum(devices)
+  FROM taken GROUP BY app_id, hour, channel, version, platform
+  ON CONFLICT (app_id, hour, channel, version, platform, part)
+    DO UPDATE SET devices = fleet_hour_parts.devices + excluded.devices;
+
+  WITH taken AS (
+    DELETE FROM fleet_step_parts WHERE ctid = ANY (ARRAY (
+      SELECT ctid FROM fleet_step_parts
+      WHERE part >= 0 AND at < date_trunc('day', fleet_time() - interval '1 hour', 'UTC')
+        AND at < date_trunc(step, fleet_time() - interval '1 hour', 'UTC')
+      ORDER BY at LIMIT rows_max
+    )) RETURNING *
+  )
+  INSERT INTO fleet_step_parts (app_id, step, at, channel, version, platform, part, devices)
+  SELECT app_id, step, at, channel, version, platform, -1, sum(devices)
+  FROM taken GROUP BY app_id, step, at, channel, version, platform
+  ON CONFLICT (app_id, step, at, channel, version, platform, part)
+    DO UPDATE SET devices = fleet_step_parts.devices + excluded.devices;
+END
+$$;
+
+-- Forgets devices that were silent since before a time, hours before a time with the days and months that were over
+-- before the oldest hour that stays, and empty cells of the counts: at most `rows_max` of each. An index on
+-- `last_seen` would cost every check-in, so silent devices are looked for in pages of each part that chance picks,
+-- or in all of it while it is small: called often enough, it finds them all. The look takes no lock; who is silent
+-- is asked again under it.
+CREATE OR REPLACE FUNCTION sweep_fleet(
+  devices_before timestamptz, hours_before timestamptz, rows_max integer
+) RETURNS TABLE (devices_gone integer, hours_gone integer)
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+  search_size CONSTANT bigint := 512;
+  any_part CONSTANT integer := floor(random() * 16);
+  table_name text;
+  page_count bigint;
+  first_page bigint;
+  found_apps text[];
+  found_devices text[];
+  silent_apps text[] := '{}';
+  silent_devices text[] := '{}';
+BEGIN
+  FOR turn IN 0..15 LOOP
+    table_name := 'devices_' || (any_part + turn) % 16;
+    page_count := pg_relation_size(table_name) / current_setting('block_size')::bigint;
+    -- A search may begin before the table does, so that its ends are searched as often as its middle.
+    first_page := CASE WHEN page_count > search_size
+      THEN floor(random() * (page_count + search_size)) - search_size ELSE 0 END;
+    EXECUTE format(
+      'SELECT array_agg(app_id), array_agg(device_id) FROM (
+         SELECT app_id, device_id FROM %I WHERE ctid >= $1 AND ctid < $2 AND last_seen < $3 LIMIT $4
+       ) AS silent', table_name
+    ) INTO found_apps, found_devices USING
+      format('(%s,0)', greatest(first_page, 0))::tid, format('(%s,0)', first_page + search_size)::tid,
+      devices_before, rows_max - cardinality(silent_apps);
+    silent_apps := silent_apps || coalesce(found_apps, '{}');
+    silent_devices := silent_devices || coalesce(found_devices, '{}');
+    EXIT WHEN cardinality(silent_apps) >= rows_max;
+  END LOOP;
+
+  PERFORM lock_fleet();
+  WITH gone AS (
+    DELETE FROM devices USING unnest(silent_apps, silent_devices) AS silent (app_id, device_id)
+    WHERE devices.app_id = silent.app_id AND devices.device_id = silent.device_id
+      AND devices.last_seen < devices_before
+    RETURNING devices.app_id, devices.device_id, channel, version, platform
+  ), uncounted AS (
+    INSERT INTO fleet_count_parts (app_id, channel, version, platform, part, devices)
+    SELECT app_id, channel, version, platform, device_part(app_id, device_id), -count(*)
+    FROM gone GROUP BY 1, 2, 3, 4, 5
+    ON CONFLICT (app_id, channel, version, platform, part)
+      DO UPDATE SET devices = fleet_count_parts.devices + excluded.devices
+  ), forgotten AS (
+    DELETE FROM device_versions USING gone
+    WHERE device_versions.app_id = gone.app_id AND device_versions.device_id = gone.device_id
+  )
+  SELECT count(*) INTO devices_gone FROM gone;
+
+  DELETE FROM fleet_count_parts WHERE ctid = ANY (ARRAY (
+    SELECT ctid FROM fleet_count_parts WHERE devices = 0 LIMIT rows_max
+  ));
+
+  WITH gone AS (
+    DELETE FROM fleet_hour_parts WHERE ctid = ANY (ARRAY (
+      SELECT ctid FROM fleet_hour_parts WHERE hour < hours_before ORDER BY hour LIMIT rows_max
+    )) RETURNING app_id
+  )
+  SELECT count(*) INTO hours_gone FROM gone;
+
+  DELETE FROM fleet_step_parts WHERE ctid = ANY (ARRAY (
+    SELECT ctid FROM fleet_step_parts
+    WHERE at < date_trunc('day', hours_before, 'UTC') AND at < date_trunc(step, hours_before, 'UTC')
+    ORDER BY at LIMIT rows_max
+  ));
+  PERFORM fold_fleet_parts(10 * rows_max);
+  DELETE FROM awaited_devices WHERE ctid = ANY (ARRAY (
+    SELECT ctid FROM awaited_devices WHERE at < fleet_time() - interval '2 hours' LIMIT 10 * rows_max
+  ));
+  RETURN NEXT;
+END
+$$;
+
+-- Deletes devices of an app that were first seen after a time and, unless `only_version` is null, run that
+-- version: those among the next `rows_max` devices after the id `after_device`. Answers their ids, and the id
+-- up to which devices were looked at, null when that was the last one. The counts of the present lose them, and
+-- so do the hour, the day and the month in which each was last seen. Earlier ones keep them: a device was counted
+-- there in the cell where it then was, which nobody knows any more. Nobody remembers what was purged.
+--
+-- The look takes no lock, and what it found is asked again under the lock: a device that was deleted
+-- meanwhile and has come back is judged by its new record.
+CREATE OR REPLACE FUNCTION purge_devices(
+  app text, after_device text, seen_after timestamptz, only_version text, rows_max integer, is_dry_run boolean
+) RETURNS TABLE (purged text[], looked_up_to text)
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+  candidates text[];
+BEGIN
+  SELECT array_agg(device_id) FILTER (
+      WHERE first_seen > seen_after AND (only_version IS NULL OR version = only_version)
+    ),
+    CASE WHEN count(*) = rows_max THEN max(device_id) END
+  INTO candidates, looked_up_to
+  FROM (
+    SELECT device_id, first_seen, version FROM devices
+    WHERE app_id = app AND device_id > after_device ORDER BY device_id LIMIT rows_max
+  ) AS looked;
+  purged := coalesce(candidates, '{}');
+  IF is_dry_run OR candidates IS NULL THEN
+    RETURN NEXT;
+    RETURN;
+  END IF;
+
+  PERFORM note_writer(
+    lock_device_parts(array_fill(app, ARRAY [cardinality(candidates)]), candidates), ''
+  );
+  WITH gone AS (
+    DELETE FROM devices USING unnest(candidates) AS candidate (device_id)
+    WHERE devices.app_id = app AND devices.device_id = candidate.device_id
+      AND devices.first_seen > seen_after
+      AND (only_version IS NULL OR devices.version = only_version)
+    RETURNING device_part(devices.app_id, devices.device_id) AS part, devices.device_id, devices.channel,
+      devices.version, devices.platform,
+      devices.last_seen, date_trunc('hour', devices.last_seen, 'UTC') AS hour
+  ), uncounted AS (
+    INSERT INTO fleet_count_parts (app_id, channel, version, platform, part, devices)
+    SELECT app, channel, version, platform, part, -count(*)
+    FROM gone GROUP BY channel, version, platform, part
+    ON CONFLICT (app_id, channel, version, platform, part)
+      DO UPDATE SET devices = fleet_count_parts.devices + excluded.devices
+  ), uncounted_in_hours AS (
+    INSERT INTO fleet_hour_parts (app_id, hour, channel, version, platform, part, devices)
+    SELECT app, hour, channel, version, platform, part, -count(*)
+    FROM gone GROUP BY hour, channel, version, platform, part
+    ON CONFLICT (app_id, hour, channel, version, platform, part)
+      DO UPDATE SET devices = fleet_hour_parts.devices + excluded.devices
+  ), uncounted_in_steps AS (
+    INSERT INTO fleet_step_parts (app_id, step, at, channel, version, platform, part, devices)
+    SELECT app, step, date_trunc(step, last_seen, 'UTC'), channel, version, platform, part, -count(*)
+    FROM gone, unnest(ARRAY ['day', 'month']) AS step GROUP BY 2, 3, channel, version, platform, part
+    ON CONFLICT (app_id, step, at, channel, version, platform, part)
+      DO UPDATE SET devices = fleet_step_parts.devices + excluded.devices
+  ), forgotten AS (
+    DELETE FROM device_versions USING gone
+    WHERE device_versions.app_id = app AND device_versions.device_id = gone.device_id
+  )
+  SELECT coalesce(array_agg(device_id), '{}') INTO purged FROM gone;
+  RETURN NEXT;
+END
+$$;
+
+-- Number of changes that a device had after the one in a slot.
+CREATE OR REPLACE FUNCTION changes_after(slot smallint, version_changes integer) RETURNS integer
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+  SELECT (version_changes - 1 - slot) % 100
+$$;
+
+-- Deletes version changes that are not among the newest `history` of their device: those from before the
+-- history was so short, and those that nodes with a longer one left. Each call looks at the next few rows in
+-- the order of the key, and begins again after the last one. Returns how many it deleted.
+CREATE OR REPLACE FUNCTION trim_device_versions(history integer, rows_max integer) RETURNS integer
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off SET enable_bitmapscan = off
+SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+  looked_max CONSTANT integer := 10 * rows_max;
+  place device_versions_trim%ROWTYPE;
+  surplus_apps text[];
+  surplus_devices text[];
+  surplus_slots smallint[];
+  trimmed integer := 0;
+BEGIN
+  -- No device has more than its ring.
+  IF history >= 100 THEN RETURN 0; END IF;
+  SELECT * INTO place FROM device_versions_trim;
+  WITH looked AS MATERIALIZED (
+    SELECT app_id, device_id, slot FROM device_versions
+    WHERE (app_id, device_id, slot) > (place.app_id, place.device_id, place.slot)
+    ORDER BY app_id, device_id, slot LIMIT looked_max
+  ), judged AS (
+    SELECT looked.*, changes_after(looked.slot, devices.version_changes) >= history AS is_surplus
+    FROM looked JOIN devices USING (app_id, device_id)
+  ), numbered AS (
+    SELECT judged.*, count(*) FILTER (WHERE is_surplus) OVER (ORDER BY app_id, device_id, slot) AS number
+    FROM judged
+  ), taken AS (
+    SELECT * FROM numbered WHERE number <= rows_max
+  ), ends AS (
+    SELECT app_id, device_id, slot FROM taken ORDER BY app_id DESC, device_id DESC, slot DESC LIMIT 1
+  )
+  SELECT array_agg(taken.app_id) FILTER (WHERE is_surplus),
+    array_agg(taken.device_id) FILTER (WHERE is_surplus),
+    array_agg(taken.slot) FILTER (WHERE is_surplus),
+    (SELECT app_id FROM ends), (SELECT device_id FROM ends), (SELECT slot FROM ends)
+  INTO surplus_apps, surplus_devices, surplus_slots, place.app_id, place.device_id, place.slot
+  FROM taken;
+
+  IF surplus_slots IS NOT NULL THEN
+    PERFORM lock_device_parts(surplus_apps, surplus_devices);
+    -- Looks again, as a slot may have got another change of its device meanwhile.
+    WITH gone AS (
+      DELETE FROM device_versions
+      USING unnest(surplus_apps, surplus_devices, surplus_slots) AS surplus (app_id, device_id, slot), devices
+      WHERE device_versions.app_id = surplus.app_id AND device_versions.device_id = surplus.device_id
+        AND device_versions.slot = surplus.slot
+        AND devices.app_id = surplus.app_id AND devices.device_id = surplus.device_id
+        AND changes_after(surplus.slot, devices.version_changes) >= history
+      RETURNING device_versions.slot
+    )
+    SELECT count(*) INTO trimmed FROM gone;
+  END IF;
+  UPDATE device_versions_trim SET app_id = coalesce(place.app_id, ''),
+    device_id = coalesce(place.device_id, ''), slot = coalesce(place.slot, -1);
+  RETURN trimmed;
+END
+$$;
