@@ -1,7 +1,9 @@
-// House rules that Biome has no rule for: names of folders, opening comments, doc comments, and lines
-// that the formatter does not break. Looks at one file at a time, and at its text only.
+// House rules that Biome has no rule for: names of folders, opening comments, doc comments, lines that the
+// formatter does not break, and the length of functions in SQL. Looks at one file at a time, and at its text
+// only.
 
 const LINE_COLUMNS_MAX = 110;
+const SQL_FUNCTION_LINES_MAX = 120;
 
 const TYPESCRIPT = /\.tsx?$/;
 const KEBAB_CASE = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
@@ -10,12 +12,13 @@ const BARREL = /^index\.tsx?$/;
 const LEFTOVER = /(?:\/\/|^\s*\/?\*|^\s*--).*\b(TODO|FIXME|XXX|HACK)\b/m;
 const UNCHECKED = /^\s*\/[/*]\s*@ts-nocheck\b/m;
 const DOC_COMMENT = /\/\*\*[ \t]*(?:\n\s*\*)?[ \t]*(.*)/g;
+const SQL_FUNCTION = /^CREATE (?:OR REPLACE )?FUNCTION (\w+)[\s\S]*?\$\$[\s\S]*?\$\$;$/gm;
 /** Words that a doc comment begins with when it does not name its subject. */
 const HEADLESS = /^(?:Of|That|Those|As|Likewise|The same|How many|Where|Whose|Whom?)\b/;
 
 /** Returns what is wrong with a file; `path` is relative to the root of the repository, with `/`. */
 export function houseRules(path: string, text: string): string[] {
-  const rules = [misnamed, unopened, tooWide, leftover, headless];
+  const rules = [misnamed, unopened, tooWide, leftover, headless, tooLong];
   return rules.flatMap((rule) => rule(path, text));
 }
 
@@ -64,4 +67,15 @@ function headless(path: string, text: string): string[] {
   return [...text.matchAll(DOC_COMMENT)].flatMap(([, first = '']) =>
     HEADLESS.test(first) ? [`a doc comment does not begin with its subject: ${first}`] : [],
   );
+}
+
+/** Functions in SQL, from the first line of the statement to its last. Biome measures those in TypeScript. */
+function tooLong(path: string, text: string): string[] {
+  if (!/^src\/.*\.sql$/.test(path)) return [];
+  return [...text.matchAll(SQL_FUNCTION)].flatMap(([statement, name]) => {
+    const lines = statement.split('\n').length;
+    return lines > SQL_FUNCTION_LINES_MAX
+      ? [`function ${name} has ${lines} lines (at most ${SQL_FUNCTION_LINES_MAX})`]
+      : [];
+  });
 }

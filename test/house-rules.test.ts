@@ -116,3 +116,17 @@ describe('comments', () => {
     expect(complaintsAbout('src/domain/a.ts', `'${'x'.repeat(150)}',`)).toEqual([]);
   });
 });
+
+describe('functions in SQL', () => {
+  const functionOf = (lines: number): string =>
+    `-- For.\nCREATE FUNCTION f() RETURNS void LANGUAGE sql AS $$\n${'\n'.repeat(lines - 2)}$$;\n`;
+
+  it('have at most 120 lines, each by itself', () => {
+    const replacing = functionOf(121).replace('CREATE', 'CREATE OR REPLACE');
+    const path = 'src/ledger/a.sql';
+    expect(complaintsAbout(path, functionOf(120) + functionOf(120))).toEqual([]);
+    for (const text of [functionOf(121), functionOf(120) + replacing]) {
+      expect(complaintsAbout(path, text)).toEqual(['function f has 121 lines (at most 120)']);
+    }
+  });
+});

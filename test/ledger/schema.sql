@@ -1,3 +1,53 @@
+CREATE TYPE public.cell_change AS (
+	app_id text COLLATE pg_catalog."C",
+	part smallint,
+	is_new boolean,
+	is_elsewhere boolean,
+	is_in_new_hour boolean,
+	is_ahead boolean,
+	new_hour timestamp with time zone,
+	new_channel text COLLATE pg_catalog."C",
+	new_version text COLLATE pg_catalog."C",
+	new_platform text COLLATE pg_catalog."C",
+	old_hour timestamp with time zone,
+	old_channel text COLLATE pg_catalog."C",
+	old_version text COLLATE pg_catalog."C",
+	old_platform text COLLATE pg_catalog."C",
+	devices bigint
+);
+
+CREATE TYPE public.device_news AS (
+	app_id text COLLATE pg_catalog."C",
+	device_id text COLLATE pg_catalog."C",
+	part smallint,
+	at timestamp with time zone,
+	is_new boolean,
+	is_elsewhere boolean,
+	is_told boolean,
+	may_revert boolean,
+	channel text COLLATE pg_catalog."C",
+	version text COLLATE pg_catalog."C",
+	offer text COLLATE pg_catalog."C",
+	first_seen timestamp with time zone,
+	first_reported timestamp with time zone,
+	old_version text COLLATE pg_catalog."C",
+	old_version_changes integer,
+	old_seen timestamp with time zone
+);
+
+CREATE TYPE public.release_first AS (
+	release_id text COLLATE pg_catalog."C",
+	device_id text COLLATE pg_catalog."C",
+	part smallint,
+	known integer,
+	pushed integer,
+	at timestamp with time zone,
+	is_reached boolean,
+	is_offered boolean,
+	is_installed boolean,
+	is_reverted boolean
+);
+
 CREATE TYPE public.written_labels AS (
 	labels jsonb,
 	times jsonb
@@ -152,6 +202,59 @@ CREATE FUNCTION public.code_unit_order(key text) RETURNS integer[]
   ) AS coded
 $$;
 
+CREATE FUNCTION public.compare_check_ins(app_ids text[], device_ids text[], channels text[], versions text[], platforms text[], archs text[], sources text[], times bigint[], offers text[], label_writes text[], clients text[], bundles text[], device_networks text[], are_awaited boolean, freshness interval, present timestamp with time zone, present_ms bigint) RETURNS TABLE(place bigint, part smallint, app_id text, device_id text, channel text, version text, platform text, arch text, source text, client text, bundle text, offer text, network bigint, label_write jsonb, at timestamp with time zone, old_row tid, old_first_seen timestamp with time zone, old_stored_seen timestamp with time zone, old_first_reported timestamp with time zone, old_last_seen timestamp with time zone, is_ahead boolean, old_hour timestamp with time zone, old_channel text, old_version text, old_platform text, old_arch text, old_source text, old_client text, old_bundle text, old_network bigint, old_version_changes integer, old_offered_at timestamp with time zone, old_offer text, old_labels_revision integer, old_labels_position bigint, old_labels jsonb, old_label_times jsonb, is_newer boolean, is_offered boolean, label_merge public.written_labels)
+    LANGUAGE sql STABLE
+    AS $$
+  SELECT place, part, app_id, device_id, channel, version, platform, arch, source, client, bundle, offer, network,
+    label_write, at, old_row, old_first_seen, old_stored_seen, old_first_reported, old_last_seen, is_ahead, old_hour,
+    old_channel, old_version, old_platform, old_arch, old_source, old_client, old_bundle, old_network,
+    old_version_changes, old_offered_at, old_offer, old_labels_revision, old_labels_position, old_labels,
+    old_label_times,
+    at > old_last_seen IS NOT FALSE,
+    offer <> '' AND at > old_offered_at IS NOT FALSE,
+    -- Null when there is nothing to merge, or nothing worth it: labels that it has, written again.
+    CASE WHEN label_write IS NOT NULL
+      AND (old_labels @> label_write AND at < old_last_seen + freshness) IS NOT TRUE
+    THEN merge_label_write(
+      coalesce(old_labels, '{}'), coalesce(old_label_times, '{}'), label_write, ms, present_ms
+    ) END
+  FROM (
+    SELECT dated.*, to_timestamp(dated.ms / 1000.0)::timestamptz(3) AS at
+    FROM (
+      SELECT item.place, device_part(item.app_id, item.device_id) AS part, item.app_id,
+        item.device_id, item.channel, item.version, item.platform,
+        item.arch, item.source, item.client, item.bundle, item.offer,
+        hashtextextended(item.network, 0) AS network,
+        item.label_write::jsonb AS label_write,
+        CASE WHEN NOT are_awaited THEN least(item.ms, present_ms)
+          WHEN old.last_seen >= present THEN present_ms + 1 ELSE present_ms END AS ms,
+        old.ctid AS old_row,
+        old.first_seen AS old_first_seen,
+        old.last_seen AS old_stored_seen,
+        least(old.first_reported, CASE WHEN old.source = 'push' THEN old.last_seen END) AS old_first_reported,
+        CASE WHEN old.last_seen > present THEN present ELSE old.last_seen END AS old_last_seen,
+        old.last_seen > present IS TRUE AS is_ahead,
+        date_trunc('hour', old.last_seen, 'UTC') AS old_hour,
+        old.channel AS old_channel, old.version AS old_version, old.platform AS old_platform,
+        old.arch AS old_arch, old.source AS old_source, old.client AS old_client, old.bundle AS old_bundle,
+        old.network AS old_network, old.version_changes AS old_version_changes,
+        CASE WHEN old.last_offered_at > present THEN present ELSE old.last_offered_at END AS old_offered_at,
+        old.last_offered_release_id AS old_offer, old.labels_revision AS old_labels_revision,
+        old.labels_position AS old_labels_position, old.labels AS old_labels, old.label_times AS old_label_times
+      FROM unnest(
+        app_ids, device_ids, channels, versions, platforms, archs, sources, times, offers, label_writes,
+        clients, bundles, device_networks
+      ) WITH ORDINALITY AS item (
+        app_id, device_id, channel, version, platform, arch, source, ms, offer, label_write, client,
+        bundle, network, place
+      )
+      LEFT JOIN devices AS old ON old.app_id = item.app_id AND old.device_id = item.device_id
+      WHERE (SELECT TRUE FROM apps WHERE apps.id = item.app_id)
+    ) AS dated
+  ) AS checked
+  OFFSET 0
+$$;
+
 CREATE FUNCTION public.content_bytes_of(release_id text, notes text) RETURNS integer
     LANGUAGE sql STABLE
     AS $_$
@@ -166,6 +269,91 @@ BEGIN
   UPDATE releases SET edition = new_edition(), content_bytes = content_bytes_of(id, notes)
   WHERE id IN (SELECT release_id FROM changed);
   RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION public.count_cells(cells public.cell_change[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+BEGIN
+  INSERT INTO fleet_count_parts (app_id, channel, version, platform, part, devices)
+  SELECT app_id, channel, version, platform, part, sum(change)
+  FROM (
+    SELECT app_id, part, new_channel AS channel, new_version AS version, new_platform AS platform,
+      devices AS change
+    FROM unnest(cells) WHERE is_elsewhere
+    UNION ALL
+    SELECT app_id, part, old_channel, old_version, old_platform, -devices
+    FROM unnest(cells) WHERE is_elsewhere AND NOT is_new
+  ) AS change GROUP BY app_id, channel, version, platform, part HAVING sum(change) <> 0
+  ON CONFLICT (app_id, channel, version, platform, part)
+    DO UPDATE SET devices = fleet_count_parts.devices + excluded.devices;
+
+  INSERT INTO fleet_hour_parts (app_id, hour, channel, version, platform, part, devices)
+  SELECT app_id, hour, channel, version, platform, part, sum(change)
+  FROM (
+    SELECT app_id, part, new_hour AS hour, new_channel AS channel, new_version AS version,
+      new_platform AS platform, devices AS change
+    FROM unnest(cells)
+    UNION ALL
+    SELECT app_id, part, old_hour, old_channel, old_version, old_platform, -devices
+    FROM unnest(cells) WHERE is_elsewhere AND NOT is_in_new_hour OR is_ahead AND is_in_new_hour
+  ) AS change GROUP BY app_id, hour, channel, version, platform, part HAVING sum(change) <> 0
+  ON CONFLICT (app_id, hour, channel, version, platform, part)
+    DO UPDATE SET devices = fleet_hour_parts.devices + excluded.devices;
+
+  WITH stepped AS MATERIALIZED (
+    SELECT cell.*, step,
+      date_trunc(step, new_hour, 'UTC') AS new_at, date_trunc(step, old_hour, 'UTC') AS old_at
+    FROM unnest(cells) AS cell, unnest(ARRAY ['day', 'month']) AS step
+  )
+  INSERT INTO fleet_step_parts (app_id, step, at, channel, version, platform, part, devices)
+  SELECT app_id, step, at, channel, version, platform, part, sum(change)
+  FROM (
+    SELECT app_id, part, step, new_at AS at, new_channel AS channel, new_version AS version,
+      new_platform AS platform, devices AS change
+    FROM stepped WHERE is_elsewhere OR new_at IS DISTINCT FROM old_at
+    UNION ALL
+    SELECT app_id, part, step, old_at, old_channel, old_version, old_platform, -devices
+    FROM stepped WHERE is_elsewhere AND new_at = old_at OR is_ahead AND new_at <> old_at
+  ) AS change GROUP BY app_id, step, at, channel, version, platform, part HAVING sum(change) <> 0
+  ON CONFLICT (app_id, step, at, channel, version, platform, part)
+    DO UPDATE SET devices = fleet_step_parts.devices + excluded.devices;
+END
+$$;
+
+CREATE FUNCTION public.count_firsts(firsts public.release_first[], offered jsonb) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+BEGIN
+  WITH ways AS MATERIALIZED (
+    SELECT release_id, part, known, pushed, date_bin('1 hour', at, 'epoch') AS hour,
+      is_reached, is_offered, is_installed, is_reverted, count(*) AS devices
+    FROM unnest(firsts) GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9
+  )
+  INSERT INTO release_signals (release_id, kind, part, known, pushed, at, devices)
+  SELECT release_id, kind, part, known, pushed, signal.at, sum(devices)
+  FROM ways CROSS JOIN LATERAL (
+    SELECT 'reached' AS kind, 'epoch'::timestamptz AS at WHERE is_reached
+    UNION ALL SELECT 'offered', hour WHERE is_offered
+    UNION ALL SELECT 'installed', hour WHERE is_installed
+    UNION ALL SELECT 'reverted', hour WHERE is_reverted
+  ) AS signal GROUP BY release_id, kind, part, known, pushed, signal.at
+  ON CONFLICT (release_id, kind, part, known, pushed, at)
+    DO UPDATE SET devices = release_signals.devices + excluded.devices;
+
+  -- A failure that was told before the offer counts from now on.
+  UPDATE release_failures SET is_offered = TRUE, known = first.known, pushed = first.pushed
+  FROM unnest(firsts) AS first
+  CROSS JOIN LATERAL (
+    SELECT ctid AS failed_row FROM release_failures AS failure
+    WHERE failure.release_id = first.release_id AND failure.device_id = first.device_id
+      AND NOT failure.is_offered OFFSET 0
+  ) AS told_before
+  WHERE first.is_offered AND (offered -> first.release_id -> 'hasFailed')::boolean
+    AND release_failures.ctid = failed_row;
 END
 $$;
 
@@ -222,6 +410,47 @@ CREATE FUNCTION public.device_place(app_id text, channel text) RETURNS integer
     AS $_$
   SELECT hashtext($1 || ' ' || $2)
 $_$;
+
+CREATE FUNCTION public.find_offered_releases(news public.device_news[]) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+  RETURN (
+    SELECT jsonb_object_agg(id, jsonb_build_object(
+      'id', id, 'ms', (extract(epoch FROM published_at) * 1000)::bigint, 'hasFailed', has_failed
+    ))
+    FROM (SELECT DISTINCT offer FROM unnest(news) WHERE offer IS NOT NULL) AS given
+    CROSS JOIN LATERAL (
+      SELECT id, published_at, EXISTS (
+        SELECT FROM release_failures WHERE release_id = releases.id AND NOT is_offered
+      ) AS has_failed
+      FROM releases WHERE id = given.offer AND is_watched AND published_at IS NOT NULL OFFSET 0
+    ) AS release
+  );
+END
+$$;
+
+CREATE FUNCTION public.find_told_releases(news public.device_news[]) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+  RETURN (
+    SELECT jsonb_object_agg(told.app_id || ' ' || told.version || ' ' || told.channel, jsonb_build_object(
+      'id', release.id, 'ms', (extract(epoch FROM release.published_at) * 1000)::bigint
+    ))
+    FROM (SELECT DISTINCT app_id, channel, version FROM unnest(news) WHERE is_told) AS told
+    CROSS JOIN LATERAL (
+      SELECT id, follows FROM channels WHERE app_id = told.app_id AND name = told.channel OFFSET 0
+    ) AS place
+    CROSS JOIN LATERAL (
+      SELECT id, published_at, is_watched FROM releases
+      WHERE channel_id IN (place.id, place.follows) AND canonical_version = told.version
+      ORDER BY channel_id = place.id DESC LIMIT 1
+    ) AS release
+    WHERE release.is_watched AND release.published_at IS NOT NULL
+  );
+END
+$$;
 
 CREATE FUNCTION public.fleet_time() RETURNS timestamp with time zone
     LANGUAGE sql
@@ -280,6 +509,52 @@ BEGIN
   WHERE release_devices.ctid = left_row;
   RETURN NULL;
 END
+$$;
+
+CREATE FUNCTION public.judge_check_ins(app_ids text[], device_ids text[], channels text[], versions text[], platforms text[], archs text[], sources text[], times bigint[], offers text[], label_writes text[], clients text[], bundles text[], device_networks text[], are_awaited boolean, freshness interval, present timestamp with time zone, present_ms bigint) RETURNS TABLE(place bigint, part smallint, app_id text, device_id text, at timestamp with time zone, offer text, label_write jsonb, is_newer boolean, is_offered boolean, is_ahead boolean, label_merge public.written_labels, old_row tid, old_stored_seen timestamp with time zone, old_last_seen timestamp with time zone, old_hour timestamp with time zone, old_channel text, old_version text, old_platform text, old_version_changes integer, old_offered_at timestamp with time zone, old_offer text, old_labels_revision integer, old_labels_position bigint, old_labels jsonb, old_label_times jsonb, new_channel text, new_version text, new_platform text, new_arch text, new_source text, new_network bigint, new_client text, new_bundle text, new_last_seen timestamp with time zone, new_hour timestamp with time zone, new_first_seen timestamp with time zone, new_first_reported timestamp with time zone, is_new boolean, is_told boolean, is_relabelled boolean, is_elsewhere boolean, is_in_new_hour boolean, is_written boolean)
+    LANGUAGE sql STABLE
+    AS $$
+  SELECT place, part, app_id, device_id, at, offer, label_write, is_newer, is_offered, is_ahead, label_merge, old_row,
+    old_stored_seen, old_last_seen, old_hour, old_channel, old_version, old_platform, old_version_changes,
+    old_offered_at, old_offer, old_labels_revision, old_labels_position, old_labels, old_label_times, new_channel,
+    new_version, new_platform, new_arch, new_source, new_network, new_client, new_bundle, new_last_seen, new_hour,
+    new_first_seen, new_first_reported, is_new, is_told, is_relabelled, is_elsewhere, is_in_new_hour,
+    (
+      is_new OR is_elsewhere OR is_in_new_hour OR is_relabelled OR is_ahead
+      OR new_arch <> old_arch OR new_source <> old_source
+      OR new_client <> old_client OR new_bundle <> old_bundle
+      OR at >= old_last_seen + freshness OR at < old_first_seen
+      OR is_offered AND offer IS DISTINCT FROM old_offer
+    ) IS TRUE
+  FROM (
+    SELECT merged.*,
+      (new_channel, new_version, new_platform) IS DISTINCT FROM
+        (old_channel, old_version, old_platform) AS is_elsewhere,
+      new_hour IS DISTINCT FROM old_hour AS is_in_new_hour
+    FROM (
+      SELECT compared.*,
+        old_row IS NULL AS is_new,
+        CASE WHEN is_newer THEN channel ELSE old_channel END AS new_channel,
+        CASE WHEN version <> '' AND (is_newer OR old_version = '') THEN version
+          ELSE coalesce(old_version, '') END AS new_version,
+        CASE WHEN is_newer THEN platform ELSE old_platform END AS new_platform,
+        CASE WHEN is_newer THEN arch ELSE old_arch END AS new_arch,
+        CASE WHEN is_newer THEN source ELSE old_source END AS new_source,
+        CASE WHEN is_newer THEN network ELSE old_network END AS new_network,
+        CASE WHEN is_newer AND client <> '' THEN client ELSE coalesce(old_client, '') END AS new_client,
+        CASE WHEN is_newer AND client <> '' THEN bundle ELSE coalesce(old_bundle, '') END AS new_bundle,
+        CASE WHEN is_newer THEN at ELSE old_last_seen END AS new_last_seen,
+        date_trunc('hour', CASE WHEN is_newer THEN at ELSE old_last_seen END, 'UTC') AS new_hour,
+        least(old_first_seen, at) AS new_first_seen,
+        least(old_first_reported, CASE WHEN source = 'push' THEN at END) AS new_first_reported,
+        version <> '' AND (is_newer OR old_version = '') AS is_told,
+        coalesce((label_merge).labels <> coalesce(old_labels, '{}'), FALSE) AS is_relabelled
+      FROM compare_check_ins(
+        app_ids, device_ids, channels, versions, platforms, archs, sources, times, offers, label_writes, clients,
+        bundles, device_networks, are_awaited, freshness, present, present_ms
+      ) AS compared
+    ) AS merged
+  ) AS moved
 $$;
 
 CREATE FUNCTION public.limit_label_times(label_times jsonb, ms_max bigint) RETURNS jsonb
@@ -401,6 +676,21 @@ CREATE FUNCTION public.new_edition() RETURNS text
   SELECT left(replace(gen_random_uuid()::text, '-', ''), 24)
 $$;
 
+CREATE FUNCTION public.news_of_releases(news public.device_news[], told jsonb, offered jsonb) RETURNS TABLE(app_id text, device_id text, part smallint, at timestamp with time zone, is_new boolean, may_revert boolean, channel text, version text, first_seen timestamp with time zone, first_reported timestamp with time zone, offer jsonb, run jsonb)
+    LANGUAGE sql STABLE
+    AS $$
+  SELECT app_id, device_id, part, at, is_new, may_revert, channel, version, first_seen, first_reported, of_offer,
+    CASE WHEN extract(epoch FROM at) * 1000 >= (of_version ->> 'ms')::bigint AND (
+      is_elsewhere OR extract(epoch FROM old_seen) * 1000 < (of_version ->> 'ms')::bigint
+    ) THEN of_version END
+  FROM unnest(news)
+  CROSS JOIN LATERAL (
+    SELECT offered -> offer AS of_offer,
+      CASE WHEN is_told THEN told -> (app_id || ' ' || version || ' ' || channel) END AS of_version
+    OFFSET 0
+  ) AS releases
+$$;
+
 CREATE FUNCTION public.note_awaited(app_ids text[], device_ids text[]) RETURNS void
     LANGUAGE sql
     AS $$
@@ -421,6 +711,59 @@ CREATE FUNCTION public.note_awaited(app_ids text[], device_ids text[]) RETURNS v
   FROM item JOIN numbered ON numbered.part = item.part
 $$;
 
+CREATE FUNCTION public.note_next_firsts(news public.device_news[], told jsonb, offered jsonb) RETURNS public.release_first[]
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+DECLARE
+  firsts release_first[];
+BEGIN
+  WITH before AS MATERIALIZED (
+    SELECT reached.*, item.part, item.at, item.channel, item.version, item.may_revert,
+      item.offer ->> 'id' AS offer_id, item.run ->> 'id' AS run_id
+    FROM news_of_releases(news, told, offered) AS item
+    CROSS JOIN LATERAL (
+      SELECT ctid AS reached_row, release_id, device_id, known, pushed, offered_at, installed_at, installed_on,
+        reverted_at
+      FROM release_devices
+      WHERE release_devices.app_id = item.app_id AND release_devices.device_id = item.device_id OFFSET 0
+    ) AS reached
+    WHERE NOT item.is_new AND (item.offer IS NOT NULL OR item.run IS NOT NULL OR item.may_revert)
+  ), lower AS MATERIALIZED (
+    SELECT jsonb_object_agg(version, version_key(version)) AS keys
+    FROM (SELECT DISTINCT version FROM before WHERE may_revert) AS present
+  ), higher AS MATERIALIZED (
+    SELECT jsonb_object_agg(id, version_key(canonical_version)) AS keys
+    FROM (SELECT DISTINCT release_id FROM before WHERE may_revert) AS left_behind
+    CROSS JOIN LATERAL (
+      SELECT id, canonical_version FROM releases
+      WHERE id = left_behind.release_id AND status <> 'rolled_back' OFFSET 0
+    ) AS release
+  ), going AS MATERIALIZED (
+    SELECT before.*,
+      (offered_at IS NULL AND offer_id = release_id) IS TRUE AS is_offered,
+      (installed_at IS NULL AND run_id = release_id) IS TRUE AS is_installed,
+      (reverted_at IS NULL AND may_revert AND installed_on = channel
+        AND ((SELECT keys FROM higher) ->> release_id) COLLATE "C"
+          > ((SELECT keys FROM lower) ->> version) COLLATE "C") IS TRUE AS is_reverted
+    FROM before
+  ), gone_on AS (
+    UPDATE release_devices SET
+      offered_at = CASE WHEN is_offered THEN at ELSE release_devices.offered_at END,
+      installed_at = CASE WHEN is_installed THEN at ELSE release_devices.installed_at END,
+      installed_on = CASE WHEN is_installed THEN channel ELSE release_devices.installed_on END,
+      reverted_at = CASE WHEN is_reverted THEN at ELSE release_devices.reverted_at END
+    FROM going
+    WHERE release_devices.ctid = reached_row AND (is_offered OR is_installed OR is_reverted)
+  )
+  SELECT array_agg(ROW (
+    release_id, device_id, part, known, pushed, at, FALSE, is_offered, is_installed, is_reverted
+  )::release_first)
+  INTO firsts FROM going WHERE is_offered OR is_installed OR is_reverted;
+  RETURN firsts;
+END
+$$;
+
 CREATE FUNCTION public.note_publishing() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -429,6 +772,56 @@ BEGIN
     NEW.published_at := clock_timestamp();
   END IF;
   RETURN NEW;
+END
+$$;
+
+CREATE FUNCTION public.note_reached(news public.device_news[], told jsonb, offered jsonb) RETURNS public.release_first[]
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+DECLARE
+  firsts release_first[];
+BEGIN
+  WITH reached AS (
+    INSERT INTO release_devices (
+      app_id, device_id, release_id, known, pushed, offered_at, installed_at, installed_on
+    )
+    SELECT app_id, device_id, first.id, signal_edge(published_at - first_seen),
+      coalesce(signal_edge(published_at - first_reported), -1),
+      CASE WHEN first.id = offer ->> 'id' THEN at END,
+      CASE WHEN first.id = run ->> 'id' THEN at END,
+      CASE WHEN first.id = run ->> 'id' THEN channel END
+    FROM news_of_releases(news, told, offered)
+    CROSS JOIN LATERAL (
+      SELECT one ->> 'id' AS id, to_timestamp((one ->> 'ms')::bigint / 1000.0)::timestamptz(3) AS published_at
+      FROM (SELECT offer AS one UNION ALL SELECT run WHERE run ->> 'id' IS DISTINCT FROM offer ->> 'id') AS given
+      WHERE one IS NOT NULL OFFSET 0
+    ) AS first
+    WHERE first_seen <= published_at
+    ON CONFLICT (app_id, device_id, release_id) DO NOTHING
+    RETURNING release_id, app_id, device_id, known, pushed, offered_at, installed_at
+  )
+  SELECT array_agg(ROW (
+    release_id, device_id, device_part(app_id, device_id), known, pushed, coalesce(offered_at, installed_at), TRUE,
+    offered_at IS NOT NULL, installed_at IS NOT NULL, FALSE
+  )::release_first)
+  INTO firsts FROM reached;
+  RETURN firsts;
+END
+$$;
+
+CREATE FUNCTION public.note_signals(news public.device_news[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+  told CONSTANT jsonb := find_told_releases(news);
+  offered CONSTANT jsonb := find_offered_releases(news);
+  firsts release_first[];
+BEGIN
+  -- What is noted first is not noted as the next one.
+  firsts := note_next_firsts(news, told, offered);
+  firsts := firsts || note_reached(news, told, offered);
+  IF firsts IS NOT NULL THEN PERFORM count_firsts(firsts, offered); END IF;
 END
 $$;
 
@@ -591,363 +984,29 @@ CREATE FUNCTION public.record_check_ins(app_ids text[], device_ids text[], chann
     AS $$
 #variable_conflict use_column
 DECLARE
-  freshness CONSTANT interval := freshness_ms * interval '1 millisecond';
-  present timestamptz(3);
-  present_ms bigint;
   parts smallint[];
+  present timestamptz(3);
+  done record;
 BEGIN
   parts := lock_device_parts(app_ids, device_ids);
   PERFORM note_writer(parts, CASE WHEN are_awaited THEN NULL ELSE writer END);
   IF cardinality(array_remove(label_writes, NULL)) > 0 THEN PERFORM announce_label_positions(); END IF;
   -- Under the locks, so that no writer of a part has an earlier present than the one before it.
   present := fleet_time();
-  present_ms := (extract(epoch FROM present) * 1000)::bigint;
   -- A statement of its own, so that it sees what the locks' last holders have committed.
-  RETURN QUERY
-  WITH compared AS MATERIALIZED (
-    SELECT checked.*,
-      checked.at > checked.old_last_seen IS NOT FALSE AS is_newer,
-      checked.offer <> '' AND checked.at > checked.old_offered_at IS NOT FALSE AS is_offered,
-      -- Null when there is nothing to merge, or nothing worth it: labels that it has, written again.
-      CASE WHEN checked.label_write IS NOT NULL AND (
-        checked.old_labels @> checked.label_write
-          AND checked.at < checked.old_last_seen + freshness
-      ) IS NOT TRUE THEN merge_label_write(
-        coalesce(checked.old_labels, '{}'), coalesce(checked.old_label_times, '{}'), checked.label_write,
-        checked.ms, present_ms
-      ) END AS label_merge
-    FROM (
-      SELECT dated.*, to_timestamp(dated.ms / 1000.0)::timestamptz(3) AS at
-      FROM (
-        SELECT item.place, device_part(item.app_id, item.device_id) AS part, item.app_id,
-          item.device_id, item.channel, item.version, item.platform,
-          item.arch, item.source, item.client, item.bundle, item.offer,
-          hashtextextended(item.network, 0) AS network,
-          item.label_write::jsonb AS label_write,
-          CASE WHEN NOT are_awaited THEN least(item.ms, present_ms)
-            WHEN old.last_seen >= present THEN present_ms + 1 ELSE present_ms END AS ms,
-          old.ctid AS old_row,
-          old.first_seen AS old_first_seen,
-          old.last_seen AS old_stored_seen,
-          least(old.first_reported, CASE WHEN old.source = 'push' THEN old.last_seen END)
-            AS old_first_reported,
-          CASE WHEN old.last_seen > present THEN present ELSE old.last_seen END AS old_last_seen,
-          old.last_seen > present IS TRUE AS is_ahead,
-          date_trunc('hour', old.last_seen, 'UTC') AS old_hour,
-          old.channel AS old_channel,
-          old.version AS old_version,
-          old.platform AS old_platform,
-          old.arch AS old_arch,
-          old.source AS old_source,
-          old.client AS old_client,
-          old.bundle AS old_bundle,
-          old.network AS old_network,
-          old.version_changes AS old_version_changes,
-          CASE WHEN old.last_offered_at > present THEN present ELSE old.last_offered_at END
-            AS old_offered_at,
-          old.last_offered_release_id AS old_offer,
-          old.labels_revision AS old_labels_revision,
-          old.labels_position AS old_labels_position,
-          old.labels AS old_labels,
-          old.label_times AS old_label_times
-        FROM unnest(
-          app_ids, device_ids, channels, versions, platforms, archs, sources, times, offers, label_writes,
-          clients, bundles, device_networks
-        ) WITH ORDINALITY AS item (
-          app_id, device_id, channel, version, platform, arch, source, ms, offer, label_write, client,
-          bundle, network, place
-        )
-        LEFT JOIN devices AS old ON old.app_id = item.app_id AND old.device_id = item.device_id
-        WHERE (SELECT TRUE FROM apps WHERE apps.id = item.app_id)
-      ) AS dated
-    ) AS checked
-  ), merged AS NOT MATERIALIZED (
-    SELECT compared.*,
-      old_row IS NULL AS is_new,
-      CASE WHEN is_newer THEN channel ELSE old_channel END AS new_channel,
-      CASE WHEN version <> '' AND (is_newer OR old_version = '') THEN version
-        ELSE coalesce(old_version, '') END AS new_version,
-      CASE WHEN is_newer THEN platform ELSE old_platform END AS new_platform,
-      CASE WHEN is_newer THEN arch ELSE old_arch END AS new_arch,
-      CASE WHEN is_newer THEN source ELSE old_source END AS new_source,
-      CASE WHEN is_newer THEN network ELSE old_network END AS new_network,
-      CASE WHEN is_newer AND client <> '' THEN client ELSE coalesce(old_client, '') END AS new_client,
-      CASE WHEN is_newer AND client <> '' THEN bundle ELSE coalesce(old_bundle, '') END AS new_bundle,
-      CASE WHEN is_newer THEN at ELSE old_last_seen END AS new_last_seen,
-      date_trunc('hour', CASE WHEN is_newer THEN at ELSE old_last_seen END, 'UTC') AS new_hour,
-      least(old_first_seen, at) AS new_first_seen,
-      least(old_first_reported, CASE WHEN source = 'push' THEN at END) AS new_first_reported,
-      -- Whether the check-in tells the version that the device is on record with after it.
-      version <> '' AND (is_newer OR old_version = '') AS is_told,
-      coalesce((label_merge).labels <> coalesce(old_labels, '{}'), FALSE) AS is_relabelled
-    FROM compared
-  ), moved AS NOT MATERIALIZED (
-    SELECT merged.*,
-      (new_channel, new_version, new_platform) IS DISTINCT FROM
-        (old_channel, old_version, old_platform) AS is_elsewhere,
-      new_hour IS DISTINCT FROM old_hour AS is_in_new_hour
-    FROM merged
-  ), judged AS NOT MATERIALIZED (
-    SELECT moved.*, (
-      is_new OR is_elsewhere OR is_in_new_hour OR is_relabelled OR is_ahead
-      OR new_arch <> old_arch OR new_source <> old_source
-      OR new_client <> old_client OR new_bundle <> old_bundle
-      OR at >= old_last_seen + freshness OR at < old_first_seen
-      OR is_offered AND offer IS DISTINCT FROM old_offer
-    ) IS TRUE AS is_written
-    FROM moved
-  ), written AS MATERIALIZED (
-    SELECT judged.*, CASE WHEN is_relabelled THEN nextval('label_positions') END AS new_position
-    FROM judged WHERE is_written
-  ), inserted AS (
-    INSERT INTO devices (
-      app_id, device_id, first_seen, first_reported, last_seen, last_offered_at, labels_revision,
-      labels_position, channel, version, platform, arch, source, client, bundle,
-      network, last_offered_release_id, labels, label_times
-    )
-    SELECT app_id, device_id, at, new_first_reported, at, CASE WHEN is_offered THEN at END,
-      CASE WHEN is_relabelled THEN 1 ELSE 0 END, new_position, channel, version, platform, arch, source,
-      new_client, new_bundle, new_network, nullif(offer, ''), coalesce((label_merge).labels, '{}'),
-      coalesce((label_merge).times, '{}')
-    FROM written WHERE is_new
-  ), updated AS (
-    UPDATE devices SET
-      first_seen = written.new_first_seen,
-      first_reported = written.new_first_reported,
-      last_seen = written.new_last_seen,
-      last_offered_at = CASE WHEN is_offered THEN written.at ELSE written.old_offered_at END,
-      labels_revision = written.old_labels_revision + CASE WHEN is_relabelled THEN 1 ELSE 0 END,
-      labels_position = coalesce(written.new_position, written.old_labels_position),
-      channel = written.new_channel,
-      version = written.new_version,
-      version_changes = written.old_version_changes
-        + CASE WHEN written.new_version <> written.old_version THEN 1 ELSE 0 END,
-      platform = written.new_platform,
-      arch = written.new_arch,
-      source = written.new_source,
-      client = written.new_client,
-      bundle = written.new_bundle,
-      network = written.new_network,
-      last_offered_release_id = CASE WHEN is_offered THEN written.offer ELSE written.old_offer END,
-      labels = coalesce((label_merge).labels, written.old_labels),
-      label_times = coalesce((label_merge).times, CASE WHEN is_ahead
-        THEN limit_label_times(written.old_label_times, present_ms) ELSE written.old_label_times END)
-    FROM written
-    WHERE devices.app_id = written.app_id AND devices.device_id = written.device_id
-      AND devices.ctid = written.old_row
-  ), remembered AS (
-    INSERT INTO device_versions (app_id, device_id, slot, at, from_version, to_version)
-    SELECT app_id, device_id, old_version_changes % 100, at, nullif(old_version, ''), new_version
-    FROM written WHERE new_version <> old_version
-    ON CONFLICT (app_id, device_id, slot) DO UPDATE SET
-      at = excluded.at, from_version = excluded.from_version, to_version = excluded.to_version
-  ), outlived AS (
-    -- With a history of 100, the new row takes the place of this one.
-    DELETE FROM device_versions USING written
-    CROSS JOIN LATERAL (
-      SELECT ctid AS outlived_row FROM device_versions AS version
-      WHERE version.app_id = written.app_id AND version.device_id = written.device_id
-        AND version.slot = ((written.old_version_changes - history) % 100)::smallint OFFSET 0
-    ) AS found
-    WHERE history < 100 AND written.new_version <> written.old_version
-      AND written.old_version_changes >= history AND device_versions.ctid = outlived_row
-  ), transition AS MATERIALIZED (
-    -- Devices of a batch go from few cells to few others: what is counted follows from these.
-    SELECT app_id, part, is_new, is_elsewhere, is_in_new_hour, is_ahead, new_hour, new_channel, new_version,
-      new_platform, old_hour, old_channel, old_version, old_platform, count(*) AS devices
-    FROM written WHERE is_elsewhere OR is_in_new_hour
-    GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14
-  ), counted AS (
-    INSERT INTO fleet_count_parts (app_id, channel, version, platform, part, devices)
-    SELECT app_id, channel, version, platform, part, sum(change)
-    FROM (
-      SELECT app_id, part, new_channel AS channel, new_version AS version, new_platform AS platform,
-        devices AS change
-      FROM transition WHERE is_elsewhere
-      UNION ALL
-      SELECT app_id, part, old_channel, old_version, old_platform, -devices
-      FROM transition WHERE is_elsewhere AND NOT is_new
-    ) AS change GROUP BY app_id, channel, version, platform, part HAVING sum(change) <> 0
-    ON CONFLICT (app_id, channel, version, platform, part)
-      DO UPDATE SET devices = fleet_count_parts.devices + excluded.devices
-  ), counted_in_hours AS (
-    INSERT INTO fleet_hour_parts (app_id, hour, channel, version, platform, part, devices)
-    SELECT app_id, hour, channel, version, platform, part, sum(change)
-    FROM (
-      SELECT app_id, part, new_hour AS hour, new_channel AS channel, new_version AS version,
-        new_platform AS platform, devices AS change
-      FROM transition
-      UNION ALL
-      SELECT app_id, part, old_hour, old_channel, old_version, old_platform, -devices
-      FROM transition WHERE is_elsewhere AND NOT is_in_new_hour OR is_ahead AND is_in_new_hour
-    ) AS change GROUP BY app_id, hour, channel, version, platform, part HAVING sum(change) <> 0
-    ON CONFLICT (app_id, hour, channel, version, platform, part)
-      DO UPDATE SET devices = fleet_hour_parts.devices + excluded.devices
-  ), stepped AS MATERIALIZED (
-    SELECT transition.*, step,
-      date_trunc(step, new_hour, 'UTC') AS new_at, date_trunc(step, old_hour, 'UTC') AS old_at
-    FROM transition, unnest(ARRAY ['day', 'month']) AS step
-  ), counted_in_steps AS (
-    INSERT INTO fleet_step_parts (app_id, step, at, channel, version, platform, part, devices)
-    SELECT app_id, step, at, channel, version, platform, part, sum(change)
-    FROM (
-      SELECT app_id, part, step, new_at AS at, new_channel AS channel, new_version AS version,
-        new_platform AS platform, devices AS change
-      FROM stepped WHERE is_elsewhere OR new_at IS DISTINCT FROM old_at
-      UNION ALL
-      SELECT app_id, part, step, old_at, old_channel, old_version, old_platform, -devices
-      FROM stepped WHERE is_elsewhere AND new_at = old_at OR is_ahead AND new_at <> old_at
-    ) AS change GROUP BY app_id, step, at, channel, version, platform, part HAVING sum(change) <> 0
-    ON CONFLICT (app_id, step, at, channel, version, platform, part)
-      DO UPDATE SET devices = fleet_step_parts.devices + excluded.devices
-  ), told AS MATERIALIZED (
-    SELECT DISTINCT app_id, new_channel, new_version FROM written WHERE is_told
-  ), running AS MATERIALIZED (
-    -- The watched release of each version that was told, the channel's own before that of the one it follows.
-    -- Here and below, OFFSET 0 keeps tables of which nothing is known yet from being looked through for each row.
-    SELECT max(release.published_at) AS newest,
-      jsonb_object_agg(told.app_id || ' ' || told.new_version || ' ' || told.new_channel, jsonb_build_object(
-        'id', release.id, 'ms', (extract(epoch FROM release.published_at) * 1000)::bigint
-      )) AS by_name
-    FROM told
-    CROSS JOIN LATERAL (
-      SELECT id, follows FROM channels WHERE app_id = told.app_id AND name = told.new_channel OFFSET 0
-    ) AS place
-    CROSS JOIN LATERAL (
-      SELECT id, published_at, is_watched FROM releases
-      WHERE channel_id IN (place.id, place.follows) AND canonical_version = told.new_version
-      ORDER BY channel_id = place.id DESC LIMIT 1
-    ) AS release
-    WHERE release.is_watched AND release.published_at IS NOT NULL
-  ), offering AS MATERIALIZED (
-    SELECT jsonb_object_agg(id, jsonb_build_object(
-      'id', id, 'ms', (extract(epoch FROM published_at) * 1000)::bigint, 'hasFailed', has_failed
-    )) AS by_id
-    FROM (SELECT DISTINCT offer FROM written WHERE is_offered AND offer IS DISTINCT FROM old_offer) AS given
-    CROSS JOIN LATERAL (
-      SELECT id, published_at, EXISTS (
-        SELECT FROM release_failures WHERE release_id = releases.id AND NOT is_offered
-      ) AS has_failed
-      FROM releases WHERE id = given.offer AND is_watched AND published_at IS NOT NULL OFFSET 0
-    ) AS release
-  ), noted AS MATERIALIZED (
-    -- Check-ins that may be a first: an offer of another release than the last one, or a version that is told
-    -- from elsewhere than before, or for the first time since its release was published. A device that stays
-    -- where it is, as almost all do, costs no look at what it has done.
-    SELECT app_id, device_id, part, at, new_channel, new_version, new_first_seen, new_first_reported, offered,
-      CASE WHEN extract(epoch FROM at) * 1000 >= (run ->> 'ms')::bigint AND (
-        is_elsewhere OR extract(epoch FROM old_stored_seen) * 1000 < (run ->> 'ms')::bigint
-      ) THEN run END AS run,
-      is_told AND is_newer AND is_elsewhere AS may_revert,
-      CASE WHEN is_new THEN '{}' ELSE ARRAY (
-        SELECT release_id FROM release_devices AS before
-        WHERE before.app_id = written.app_id AND before.device_id = written.device_id
-      ) END AS reached_ids
-    FROM written
-    CROSS JOIN LATERAL (
-      SELECT CASE WHEN is_offered AND offer IS DISTINCT FROM old_offer
-        THEN (SELECT by_id FROM offering) -> offer END AS offered,
-        CASE WHEN is_told THEN (SELECT by_name FROM running)
-          -> (app_id || ' ' || new_version || ' ' || new_channel) END AS run
-      OFFSET 0
-    ) AS told_of
-    WHERE (
-        is_offered AND offer IS DISTINCT FROM old_offer
-        OR is_told AND (is_elsewhere OR old_stored_seen < (SELECT newest FROM running))
-      )
-      AND (offered IS NOT NULL OR run IS NOT NULL OR NOT is_new)
-  ), reached AS (
-    INSERT INTO release_devices (
-      app_id, device_id, release_id, known, pushed, offered_at, installed_at, installed_on
-    )
-    SELECT app_id, device_id, first.id, signal_edge(published_at - new_first_seen),
-      coalesce(signal_edge(published_at - new_first_reported), -1),
-      CASE WHEN first.id = offered ->> 'id' THEN at END,
-      CASE WHEN first.id = run ->> 'id' THEN at END,
-      CASE WHEN first.id = run ->> 'id' THEN new_channel END
-    FROM noted
-    CROSS JOIN LATERAL (
-      SELECT one ->> 'id' AS id, to_timestamp((one ->> 'ms')::bigint / 1000.0)::timestamptz(3) AS published_at
-      FROM (SELECT offered AS one UNION ALL SELECT run WHERE run ->> 'id' IS DISTINCT FROM offered ->> 'id')
-        AS given
-      WHERE one IS NOT NULL OFFSET 0
-    ) AS first
-    WHERE new_first_seen <= published_at AND first.id <> ALL (reached_ids)
-    RETURNING release_id, app_id, device_id, known, pushed, offered_at, installed_at
-  ), lower AS MATERIALIZED (
-    SELECT jsonb_object_agg(new_version, version_key(new_version)) AS keys
-    FROM (SELECT DISTINCT new_version FROM noted WHERE may_revert AND cardinality(reached_ids) > 0) AS told
-  ), higher AS MATERIALIZED (
-    SELECT jsonb_object_agg(id, version_key(canonical_version)) AS keys
-    FROM (SELECT DISTINCT unnest(reached_ids) AS release_id FROM noted WHERE may_revert) AS left_behind
-    CROSS JOIN LATERAL (
-      SELECT id, canonical_version FROM releases
-      WHERE id = left_behind.release_id AND status <> 'rolled_back' OFFSET 0
-    ) AS release
-  ), going AS MATERIALIZED (
-    SELECT before.release_id, before.device_id, before.known, before.pushed, before.ctid AS reached_row,
-      noted.part, noted.at, noted.new_channel,
-      (before.offered_at IS NULL AND offered ->> 'id' = before.release_id) IS TRUE AS is_offered,
-      (before.installed_at IS NULL AND run ->> 'id' = before.release_id) IS TRUE AS is_installed,
-      (before.reverted_at IS NULL AND may_revert AND before.installed_on = new_channel
-        AND ((SELECT keys FROM higher) ->> before.release_id) COLLATE "C"
-          > ((SELECT keys FROM lower) ->> new_version) COLLATE "C") IS TRUE AS is_reverted
-    FROM noted
-    CROSS JOIN LATERAL (
-      SELECT ctid, * FROM release_devices
-      WHERE release_devices.app_id = noted.app_id AND release_devices.device_id = noted.device_id OFFSET 0
-    ) AS before
-    WHERE cardinality(reached_ids) > 0
-  ), gone_on AS (
-    UPDATE release_devices SET
-      offered_at = CASE WHEN is_offered THEN at ELSE offered_at END,
-      installed_at = CASE WHEN is_installed THEN at ELSE installed_at END,
-      installed_on = CASE WHEN is_installed THEN new_channel ELSE installed_on END,
-      reverted_at = CASE WHEN is_reverted THEN at ELSE reverted_at END
-    FROM going
-    WHERE release_devices.ctid = reached_row AND (is_offered OR is_installed OR is_reverted)
-  ), firsts AS MATERIALIZED (
-    SELECT release_id, device_id, device_part(app_id, device_id) AS part, known, pushed,
-      coalesce(offered_at, installed_at) AS at, TRUE AS is_reached, offered_at IS NOT NULL AS is_offered,
-      installed_at IS NOT NULL AS is_installed, FALSE AS is_reverted
-    FROM reached
-    UNION ALL
-    SELECT release_id, device_id, part, known, pushed, at, FALSE, is_offered, is_installed, is_reverted
-    FROM going WHERE is_offered OR is_installed OR is_reverted
-  ), failed AS (
-    -- A failure that was told before the offer counts from now on.
-    UPDATE release_failures SET is_offered = TRUE, known = firsts.known, pushed = firsts.pushed
-    FROM firsts
-    CROSS JOIN LATERAL (
-      SELECT ctid AS failed_row FROM release_failures AS failure
-      WHERE failure.release_id = firsts.release_id AND failure.device_id = firsts.device_id
-        AND NOT failure.is_offered OFFSET 0
-    ) AS told_before
-    WHERE firsts.is_offered AND ((SELECT by_id FROM offering) -> firsts.release_id -> 'hasFailed')::boolean
-      AND release_failures.ctid = failed_row
-  ), ways AS MATERIALIZED (
-    SELECT release_id, part, known, pushed, date_bin('1 hour', at, 'epoch') AS hour,
-      is_reached, is_offered, is_installed, is_reverted, count(*) AS devices
-    FROM firsts GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9
-  ), signalled AS (
-    INSERT INTO release_signals (release_id, kind, part, known, pushed, at, devices)
-    SELECT release_id, kind, part, known, pushed, signal.at, sum(devices)
-    FROM ways CROSS JOIN LATERAL (
-      SELECT 'reached' AS kind, 'epoch'::timestamptz AS at WHERE is_reached
-      UNION ALL SELECT 'offered', hour WHERE is_offered
-      UNION ALL SELECT 'installed', hour WHERE is_installed
-      UNION ALL SELECT 'reverted', hour WHERE is_reverted
-    ) AS signal GROUP BY release_id, kind, part, known, pushed, signal.at
-    ON CONFLICT (release_id, kind, part, known, pushed, at)
-      DO UPDATE SET devices = release_signals.devices + excluded.devices
-  )
-  SELECT place::integer,
-    CASE WHEN label_write IS NOT NULL THEN coalesce((label_merge).labels, old_labels)::text END,
-    coalesce(old_labels_revision, 0) + CASE WHEN is_relabelled THEN 1 ELSE 0 END,
-    CASE WHEN NOT is_written OR NOT is_newer THEN (extract(epoch FROM old_last_seen) * 1000)::bigint END
-  FROM judged
-  WHERE label_write IS NOT NULL OR writer <> '' AND (NOT is_written OR NOT is_newer);
+  SELECT * INTO done FROM write_devices(
+    app_ids, device_ids, channels, versions, platforms, archs, sources, times, offers, label_writes, clients,
+    bundles, device_networks, are_awaited, freshness_ms * interval '1 millisecond', present, writer
+  );
+  IF done.news IS NOT NULL THEN
+    PERFORM remember_versions(done.news, history);
+    PERFORM note_signals(done.news);
+  END IF;
+  IF done.cells IS NOT NULL THEN PERFORM count_cells(done.cells); END IF;
   IF are_awaited THEN PERFORM note_awaited(app_ids, device_ids); END IF;
+  RETURN QUERY SELECT * FROM unnest(
+    done.answer_places, done.answer_labels, done.answer_revisions, done.answer_seen_ms
+  );
 END
 $$;
 
@@ -1094,6 +1153,29 @@ BEGIN
       USING ERRCODE = 'check_violation', CONSTRAINT = 'channels_revision_rises';
   END IF;
   RETURN NEW;
+END
+$$;
+
+CREATE FUNCTION public.remember_versions(news public.device_news[], history integer) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+BEGIN
+  WITH changed AS MATERIALIZED (
+    SELECT * FROM unnest(news) WHERE version <> old_version
+  ), remembered AS (
+    INSERT INTO device_versions (app_id, device_id, slot, at, from_version, to_version)
+    SELECT app_id, device_id, old_version_changes % 100, at, nullif(old_version, ''), version FROM changed
+    ON CONFLICT (app_id, device_id, slot) DO UPDATE SET
+      at = excluded.at, from_version = excluded.from_version, to_version = excluded.to_version
+  )
+  DELETE FROM device_versions USING changed
+  CROSS JOIN LATERAL (
+    SELECT ctid AS outlived_row FROM device_versions AS version
+    WHERE version.app_id = changed.app_id AND version.device_id = changed.device_id
+      AND version.slot = ((changed.old_version_changes - history) % 100)::smallint OFFSET 0
+  ) AS found
+  WHERE history < 100 AND changed.old_version_changes >= history AND device_versions.ctid = outlived_row;
 END
 $$;
 
@@ -1361,6 +1443,94 @@ BEGIN
   RETURN key || ' ';
 END
 $_$;
+
+CREATE FUNCTION public.write_devices(app_ids text[], device_ids text[], channels text[], versions text[], platforms text[], archs text[], sources text[], times bigint[], offers text[], label_writes text[], clients text[], bundles text[], device_networks text[], are_awaited boolean, freshness interval, present timestamp with time zone, writer text, OUT cells public.cell_change[], OUT news public.device_news[], OUT answer_places integer[], OUT answer_labels text[], OUT answer_revisions integer[], OUT answer_seen_ms bigint[]) RETURNS record
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+DECLARE
+  present_ms CONSTANT bigint := (extract(epoch FROM present) * 1000)::bigint;
+  -- Only the past of a release matters that was published after the device came on record, and a version that is
+  -- told again is a first only where its release was published since the device was seen.
+  newest_release CONSTANT timestamptz := (SELECT max(published_at) FROM releases WHERE is_watched);
+BEGIN
+  WITH judged AS MATERIALIZED (
+    SELECT each_check_in.*,
+      CASE WHEN is_written AND is_relabelled THEN nextval('label_positions') END AS new_position
+    FROM judge_check_ins(
+      app_ids, device_ids, channels, versions, platforms, archs, sources, times, offers, label_writes, clients,
+      bundles, device_networks, are_awaited, freshness, present, present_ms
+    ) AS each_check_in
+  ), inserted AS (
+    INSERT INTO devices (
+      app_id, device_id, first_seen, first_reported, last_seen, last_offered_at, labels_revision,
+      labels_position, channel, version, platform, arch, source, client, bundle,
+      network, last_offered_release_id, labels, label_times
+    )
+    SELECT app_id, device_id, at, new_first_reported, at, CASE WHEN is_offered THEN at END,
+      CASE WHEN is_relabelled THEN 1 ELSE 0 END, new_position, new_channel, new_version, new_platform, new_arch,
+      new_source, new_client, new_bundle, new_network, nullif(offer, ''),
+      coalesce((label_merge).labels, '{}'), coalesce((label_merge).times, '{}')
+    FROM judged WHERE is_new
+  ), updated AS (
+    UPDATE devices SET
+      first_seen = judged.new_first_seen,
+      first_reported = judged.new_first_reported,
+      last_seen = judged.new_last_seen,
+      last_offered_at = CASE WHEN is_offered THEN judged.at ELSE judged.old_offered_at END,
+      labels_revision = judged.old_labels_revision + CASE WHEN is_relabelled THEN 1 ELSE 0 END,
+      labels_position = coalesce(judged.new_position, judged.old_labels_position),
+      channel = judged.new_channel,
+      version = judged.new_version,
+      version_changes = judged.old_version_changes
+        + CASE WHEN judged.new_version <> judged.old_version THEN 1 ELSE 0 END,
+      platform = judged.new_platform,
+      arch = judged.new_arch,
+      source = judged.new_source,
+      client = judged.new_client,
+      bundle = judged.new_bundle,
+      network = judged.new_network,
+      last_offered_release_id = CASE WHEN is_offered THEN judged.offer ELSE judged.old_offer END,
+      labels = coalesce((label_merge).labels, judged.old_labels),
+      label_times = coalesce((label_merge).times, CASE WHEN is_ahead
+        THEN limit_label_times(judged.old_label_times, present_ms) ELSE judged.old_label_times END)
+    FROM judged
+    WHERE judged.is_written AND devices.app_id = judged.app_id AND devices.device_id = judged.device_id
+      AND devices.ctid = judged.old_row
+  ), moved AS (
+    -- Devices of a batch go from few cells to few others: what is counted follows from these.
+    SELECT ROW (
+      app_id, part, is_new, is_elsewhere, is_in_new_hour, is_ahead, new_hour, new_channel, new_version,
+      new_platform, old_hour, old_channel, old_version, old_platform, count(*)
+    )::cell_change AS cell
+    FROM judged WHERE is_elsewhere OR is_in_new_hour
+    GROUP BY app_id, part, is_new, is_elsewhere, is_in_new_hour, is_ahead, new_hour, new_channel, new_version,
+      new_platform, old_hour, old_channel, old_version, old_platform
+  ), answered AS (
+    SELECT place::integer,
+      CASE WHEN label_write IS NOT NULL THEN coalesce((label_merge).labels, old_labels)::text END AS labels,
+      coalesce(old_labels_revision, 0) + CASE WHEN is_relabelled THEN 1 ELSE 0 END AS revision,
+      CASE WHEN NOT is_written OR NOT is_newer THEN (extract(epoch FROM old_last_seen) * 1000)::bigint END
+        AS seen_ms
+    FROM judged
+    WHERE label_write IS NOT NULL OR writer <> '' AND (NOT is_written OR NOT is_newer)
+  ), told AS (
+    SELECT judged.*, CASE WHEN is_offered AND offer IS DISTINCT FROM old_offer THEN offer END AS new_offer
+    FROM judged WHERE is_written
+  )
+  SELECT (SELECT array_agg(cell) FROM moved), (
+    SELECT array_agg(ROW (
+      app_id, device_id, part, at, is_new, is_elsewhere, is_told, is_told AND is_newer AND is_elsewhere, new_channel,
+      new_version, new_offer, new_first_seen, new_first_reported, old_version, old_version_changes, old_stored_seen
+    )::device_news)
+    FROM told
+    WHERE (new_offer IS NOT NULL OR is_told AND (is_elsewhere OR old_stored_seen < newest_release))
+      AND (NOT is_new OR at <= newest_release)
+  ), array_agg(place), array_agg(labels), array_agg(revision), array_agg(seen_ms)
+  INTO cells, news, answer_places, answer_labels, answer_revisions, answer_seen_ms
+  FROM answered;
+END
+$$;
 
 CREATE TABLE public.accounts (
     id text NOT NULL COLLATE pg_catalog."C",

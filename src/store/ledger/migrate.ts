@@ -34,6 +34,7 @@ const FUNCTION_FILES = [
   'fleet-locks',
   'labels',
   'signals',
+  'check-in-signals',
   'check-ins',
   'admissions',
   'plans',
