@@ -80,7 +80,7 @@ export type PlannedStep = {
 
 /**
  * Step with the times of its beginning and its end, RFC 3339. Of one that the roll-out had reached without
- * it, they are those of that moment; only plans of earlier versions have steps with an end alone.
+ * it, they are those of that moment.
  */
 export type PlanStep = PlannedStep & {
   readonly startedAt: string | null;

@@ -175,19 +175,6 @@ export function describePlanWaits({ database }: LedgerUnderTest): void {
       expect(place.plan).toMatchObject({ preset: 'careful', onBlind: 'advance' });
     });
 
-    test('a plan of an earlier version is read as one that waits for its guards (§27.10)', async () => {
-      const place = await planned('10:60 50:60');
-      await database.query(
-        `UPDATE rollout_plans SET state = (state::jsonb - '{onBlind,patienceMinutes,raiseBetween,preset,
-           waitingFor,isReached,isPushed,blindSinceMs,silentOthers}'::text[]
-           || '{"silentShare": 0.1, "isWatching": false}')::json WHERE id = $1`,
-        [place.plan.id],
-      );
-      const { plan } = expectValue(await ledger.readPlan(place.reach, place.name));
-      expect(plan).toMatchObject({ onBlind: 'hold', patienceMinutes: 1440, waitingFor: null });
-      expect((await drive(place)).step).toBe(0);
-    });
-
     describe('networks (§27.5)', () => {
       const IDS = Array.from({ length: 150 }, (_, index) => `real ${index}`);
       const OFFERED_AT = BEGIN + DAY_MS + MINUTE_MS;

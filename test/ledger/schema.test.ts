@@ -15,6 +15,11 @@ import { applyBaseline, recordMigration } from './baseline-schema.ts';
 /** Major version that wrote the dump: others write some statements in other words. */
 const DUMPED_BY = 15;
 const DUMP = 'schema.sql';
+/** State of a plan that says nothing of it. */
+const ASSUMED = {
+  ...{ isReached: false, waitingFor: null, blindSinceMs: null, isPushed: false },
+  ...{ onBlind: 'hold', patienceMinutes: 1440, raiseBetween: null, preset: null },
+};
 
 const postgresUrl = inject('postgresUrl');
 const endings: (() => Promise<void>)[] = [];
@@ -68,14 +73,36 @@ describe.skipIf(postgresUrl === '')('the schema on PostgreSQL', () => {
     const [made, adopted] = [await openEmpty(), await openEmpty()];
     await migrate(made.database);
     await applyBaseline(adopted.database);
-    const row = `INSERT INTO organizations (id, name) VALUES ('org_1', 'Kept')`;
-    await adopted.database.runScript(row);
+    await adopted.database.runScript(
+      `INSERT INTO organizations (id, name) VALUES ('org_1', 'Kept')`,
+    );
     expect((await migrate(adopted.database)).from).toBe(32);
     expect(await adopted.database.query('SELECT id, name FROM organizations')).toEqual([
       { id: 'org_1', name: 'Kept' },
     ]);
     await adopted.database.runScript('DELETE FROM organizations');
     expect(dumpOf(adopted.url)).toBe(dumpOf(made.url));
+  });
+
+  test('of plans from before a plan knew so much has what was assumed of them', async () => {
+    const { database } = await openEmpty();
+    await applyBaseline(database);
+    const former = { step: 1, silentShare: 0.1, guards: { minimumDevices: 50 } };
+    const present = { ...ASSUMED, step: 2, onBlind: 'advance', silentOthers: null };
+    await database.runScript(
+      `INSERT INTO organizations (id, name) VALUES ('o', 'o');
+       INSERT INTO apps (id, organization_id, ref, name) VALUES ('a', 'o', 'a', 'a');
+       INSERT INTO channels (id, app_id, name) VALUES ('c', 'a', 'stable');
+       INSERT INTO rollout_plans (id, release_id, channel_id, status, is_guarded, created_by, state)
+       VALUES ('former', 'r', 'c', 'completed', TRUE, 'x', '${JSON.stringify(former)}'),
+         ('present', 'r', 'c', 'completed', TRUE, 'x', '${JSON.stringify(present)}')`,
+    );
+    await migrate(database);
+    const others = { devices: 50, silent: 5, scale: 1 };
+    expect(await database.query('SELECT state FROM rollout_plans ORDER BY id')).toEqual([
+      { state: { ...ASSUMED, ...former, silentOthers: others } },
+      { state: present },
+    ]);
   });
 
   test('of a database from before the baseline is refused with the way to upgrade it', async () => {

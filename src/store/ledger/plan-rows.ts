@@ -64,7 +64,7 @@ export async function findPlan(sql: Sql, releaseId: string): Promise<PlanRow | u
      ORDER BY rollout_plans.created_at DESC, id DESC LIMIT 1`,
     [releaseId],
   );
-  return rows.map(presentRow)[0];
+  return rows[0];
 }
 
 /**
@@ -77,7 +77,7 @@ export async function lockOpenPlan(sql: Sql, releaseId: string): Promise<PlanRow
      WHERE release_id = $1 AND status IN ('scheduled', 'running', 'held') FOR UPDATE`,
     [releaseId],
   );
-  return rows.map(presentRow)[0];
+  return rows[0];
 }
 
 /** Reads the open plans of these releases, the newest first. */
@@ -91,7 +91,7 @@ export async function findOpenPlans(
      ORDER BY rollout_plans.created_at DESC, id DESC`,
     [releaseIds],
   );
-  return rows.map(presentRow);
+  return rows;
 }
 
 /** Stores a new plan. */
@@ -175,21 +175,6 @@ export function plannedOf(
     ...{ guards, onTrip, onBlind, patienceMinutes, raiseBetween, preset },
   };
 }
-
-/** Returns a row whose state may be that of an earlier version, which knew less of a plan. */
-function presentRow(row: PlanRow): PlanRow {
-  const stored: Partial<PlanState> & { readonly silentShare?: number | null } = row.state;
-  const devices = stored.guards?.minimumDevices ?? 0;
-  const share = stored.silentShare ?? undefined;
-  const others = share === undefined ? null : { devices, silent: devices * share, scale: 1 };
-  const silentOthers = stored.silentOthers ?? others;
-  return { ...row, state: { ...UNKNOWN_BEFORE, ...row.state, silentOthers } };
-}
-
-const UNKNOWN_BEFORE = {
-  ...{ isReached: false, waitingFor: null, blindSinceMs: null, isPushed: false },
-  ...{ onBlind: 'hold', patienceMinutes: 1440, raiseBetween: null, preset: null },
-} as const satisfies Partial<PlanState>;
 
 /**
  * Returns the columns of a state. A plan that waits is driven when its hours open, else as its guards are.

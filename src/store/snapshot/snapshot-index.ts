@@ -38,9 +38,6 @@ const SEPARATOR = ' ';
 const OFFERED = '*';
 const FOLLOWED = '~';
 
-/** What a channel was that a node of an older version wrote without these fields. */
-const OLDER_HEAD = { requireSignature: false, follows: null } as const;
-
 /** Index of a snapshot as text, and the number of its releases that were offered. */
 type WrittenIndex = {
   /** Line of JSON with the head. */
@@ -92,8 +89,7 @@ export function parseIndex(text: string): SnapshotIndex | undefined {
   const end = text.indexOf('\n');
   if (end === -1) return undefined;
   const head = parseJson(text.slice(0, end));
-  const whole = isObject<SnapshotHead>(head) ? { ...OLDER_HEAD, ...head } : head;
-  return isHead(whole) ? { head: whole, entries: text.slice(end + 1) } : undefined;
+  return isHead(head) ? { head, entries: text.slice(end + 1) } : undefined;
 }
 
 /**
@@ -139,7 +135,7 @@ function isHead(value: unknown): value is SnapshotHead {
 /** Release as it is stored: the same for as long as it has this edition. */
 export type ReleaseEdition = Omit<SnapshotRelease, 'offered' | 'followed'>;
 
-/** Fields of an artifact that are texts where they are present; a node of an older version wrote fewer. */
+/** Fields of an artifact that are texts where they are present. */
 const OPTIONAL_TEXTS = [
   'arch',
   'url',
