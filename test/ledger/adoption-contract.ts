@@ -42,6 +42,19 @@ export function describeAdoption({ database, ledger }: LedgerUnderTest): void {
     expect(await read(tenant, 'month')).toEqual([[MARCH, '1.0.0', 30]]);
   });
 
+  test('a step of which only the hours were known says that it had at least so many', async () => {
+    await record(checkIn(tenant, 'a'));
+    await database.query(
+      `UPDATE fleet_step_parts SET is_minimum = TRUE WHERE app_id = $1 AND step = 'month'`,
+      [tenant.appId],
+    );
+    for (const step of ADOPTION_STEPS) {
+      const wanted = { since: MARCH, step, channel: undefined };
+      const points = await ledger.readAdoptionSteps(tenant.appId, wanted);
+      expect(points.map(({ isMinimum }) => isMinimum)).toEqual([step === 'month']);
+    }
+  });
+
   test('a device counts where it last was in the day and in the month', async () => {
     const steps: Partial<CheckIn>[] = [
       { version: '1.0.0' },
