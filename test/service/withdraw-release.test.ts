@@ -93,7 +93,12 @@ serviceSuite('withdrawing a release', (node) => {
         actor: `key:${tenant.keyId} (ci)`,
         action: 'release.withdraw',
         subject: `${tenant.app}/stable@1.2.0`,
-        before: { version: '1.2.0', status: 'published', rolloutPct: 40, artifacts: [expect.anything()] },
+        before: {
+          version: '1.2.0',
+          status: 'published',
+          rolloutPct: 40,
+          artifacts: [expect.anything()],
+        },
         after: null,
         reason: 'wrong platform',
       });
