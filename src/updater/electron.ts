@@ -21,6 +21,7 @@ import {
 import { foldArch, NO_ARCH, UNIVERSAL } from '../domain/decision/fold-arch.ts';
 import { isSemVer } from '../domain/decision/version.ts';
 import type { Machine } from './machine.ts';
+import { kernelVersion } from './system-version.ts';
 import type { Question, Updater } from './updater.ts';
 
 /**
@@ -240,7 +241,7 @@ function setupRank({ url }: ElectronArtifact): number {
  */
 function writeFile({ release, artifacts }: ElectronCandidate): string {
   const [first] = artifacts;
-  const system = artifacts.find((each) => each.minimumSystemVersion)?.minimumSystemVersion;
+  const system = oldestSystemOf(artifacts);
   const { notes, createdAt } = release.source;
   return dump(
     {
@@ -254,6 +255,15 @@ function writeFile({ release, artifacts }: ElectronCandidate): string {
     },
     { forceQuotes: true, lineWidth: -1, noRefs: true },
   );
+}
+
+/** Returns the oldest system that the artifacts run on, as clients compare it; undefined when none tells. */
+function oldestSystemOf(artifacts: readonly ElectronArtifact[]): string | undefined {
+  for (const { platform, minimumSystemVersion } of artifacts) {
+    if (minimumSystemVersion === undefined) continue;
+    return kernelVersion(foldPlatform(platform), minimumSystemVersion);
+  }
+  return undefined;
 }
 
 function fileEntry(artifacts: readonly ElectronArtifact[], artifact: ElectronArtifact) {

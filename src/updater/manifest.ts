@@ -17,10 +17,14 @@ import { type ArtifactCandidate, candidatesFor } from '../domain/decision/catalo
 import { foldArch } from '../domain/decision/fold-arch.ts';
 import type { Plan } from '../domain/decision/plan.ts';
 import type { SnapshotRelease } from '../domain/decision/serving-snapshot.ts';
+import { isSemVer } from '../domain/decision/version.ts';
 import type { Question, Updater } from './updater.ts';
 
+/** Candidate with its version as the manifest writes it, where that is not the publisher's text. */
+type ManifestCandidate = ArtifactCandidate & { readonly version?: string };
+
 /** Protocol of update checks. */
-export const MANIFEST: Updater<ArtifactCandidate, 'platform' | 'arch'> = {
+export const MANIFEST: Updater<ManifestCandidate, 'platform' | 'arch'> = {
   path: '/u/:appRef/:channel/:platform/:arch/:version',
   deviceHeaders: [],
   parameters: ['bundle', 'bundle_type'],
@@ -49,7 +53,7 @@ export function manifestQuestion(
   platform: string,
   arch: string,
   { kind, mustBeSigned }: Installable = ANYTHING,
-): Question<ArtifactCandidate> {
+): Question<ManifestCandidate> {
   return {
     client: mustBeSigned ? 'tauri' : 'u',
     ...(kind === ANY_KIND ? {} : { bundle: kind }),
@@ -60,9 +64,31 @@ export function manifestQuestion(
     planKey: `manifest ${mustBeSigned ? '!' : ''}${kind} ${platform.length} ${platform}${arch}`,
     candidates: (catalog) => {
       const installable = { kind, mustBeSigned: mustBeSigned || catalog.snapshot.requireSignature };
-      return candidatesFor(catalog, platform, arch, installable);
+      const candidates = candidatesFor(catalog, platform, arch, installable);
+      return mustBeSigned ? readableByTauri(candidates) : candidates;
     },
   };
+}
+
+/** Lists for Tauri, by the lists that they were made of. */
+const TAURI_LISTS = new WeakMap<readonly ManifestCandidate[], readonly ManifestCandidate[]>();
+
+/**
+ * Returns the candidates that Tauri's updater can read, with their versions in canonical form. It takes
+ * SemVer alone: `2.1`, `2026.01.05` or a fourth number are an error of its check, not an update.
+ */
+function readableByTauri(candidates: readonly ManifestCandidate[]): readonly ManifestCandidate[] {
+  const known = TAURI_LISTS.get(candidates);
+  if (known !== undefined) return known;
+  const list = candidates
+    .filter(({ release }) => isSemVer(release.version))
+    .map((candidate): ManifestCandidate => {
+      const { canonical } = candidate.release.version;
+      const isCanonical = candidate.release.source.version === canonical;
+      return isCanonical ? candidate : { ...candidate, documents: [], version: canonical };
+    });
+  TAURI_LISTS.set(candidates, list);
+  return list;
 }
 
 /**
@@ -71,14 +97,16 @@ export function manifestQuestion(
  */
 export function manifestOf(
   plan: Pick<Plan, 'catalog' | 'isRequired' | 'allowDowngrade'>,
-  candidate: ArtifactCandidate,
+  candidate: ManifestCandidate,
 ): Buffer {
   const { isRequired, allowDowngrade } = plan;
   const index = (isRequired ? 2 : 0) + (allowDowngrade ? 1 : 0);
   const known = candidate.documents[index];
   if (known !== undefined) return known;
   const { updateMode, minimumSupportedVersion } = plan.catalog.snapshot;
-  const bytes = manifestBytes(candidate.release.source, candidate.artifact, {
+  const { source } = candidate.release;
+  const version = candidate.version ?? source.version;
+  const bytes = manifestBytes({ ...source, version }, candidate.artifact, {
     updateMode: isRequired ? 'required' : updateMode,
     minimumSupportedVersion,
     allowDowngrade,

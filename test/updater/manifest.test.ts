@@ -4,8 +4,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Artifact } from '../../src/contract/resource.ts';
+import { ANYTHING } from '../../src/domain/decision/artifact.ts';
 import { candidatesFor } from '../../src/domain/decision/catalog.ts';
-import { type ManifestTerms, manifestBytes, manifestOf } from '../../src/updater/manifest.ts';
+import {
+  type ManifestTerms,
+  manifestBytes,
+  manifestOf,
+  manifestQuestion,
+} from '../../src/updater/manifest.ts';
 import { catalog, release } from '../domain/sample.ts';
 import { tauriRefusals } from '../support/tauri.ts';
 
@@ -112,6 +118,22 @@ describe('manifest bytes', () => {
 });
 
 describe('what Tauri’s updater accepts', () => {
+  it('is offered with a canonical version, and never one of four numbers', () => {
+    const versions = ['2026.01.05.1', '2026.01.05', '2.1', '2.0.0'];
+    const built = catalog(versions.map((text) => release(text, { artifacts: [FULL] })));
+    const offered = (mustBeSigned: boolean) => {
+      const installable = { ...ANYTHING, mustBeSigned };
+      const question = manifestQuestion('linux', 'x86_64', installable);
+      const plan = { catalog: built, isRequired: false, allowDowngrade: false };
+      return question
+        .candidates(built)
+        .map((each) => JSON.parse(manifestOf(plan, each).toString('utf8')).version);
+    };
+    expect(offered(true)).toEqual(['2026.1.5', '2.1.0', '2.0.0']);
+    expect(offered(false)).toEqual(versions);
+    expect(offered(true)).toEqual(['2026.1.5', '2.1.0', '2.0.0']);
+  });
+
   it('is read strictly: what it would refuse is refused here', () => {
     const manifested = read({ notes: 'Fixes' });
     const refusals = (body: object) => tauriRefusals({ status: 200, text: JSON.stringify(body) });
