@@ -50,7 +50,7 @@ function expectRead(notes: string): void {
 }
 
 describe('an update file', () => {
-  it.each(HOSTILE)('is read back with its notes: %j', (notes) => expectRead(notes));
+  it.each(HOSTILE)('is read back with its notes (%#)', (notes) => expectRead(notes));
 
   it('is read back with any notes', () => {
     const notes = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 400 });
