@@ -15,7 +15,7 @@ import { openPgliteDatabase } from './pglite-database.ts';
 import { refuseRecreation } from './refuse-recreation.ts';
 
 /** Oldest version of which the service uses nothing newer, and the oldest that its tests have run on. */
-const [VERSION_MIN, VERSION_TESTED] = [13, 15];
+const [VERSION_MIN, VERSION_TESTED] = [14, 15];
 /** Difference of clocks, in milliseconds, from which sessions end noticeably early or late. */
 const CLOCK_MS_MAX = 2000;
 const CLOCK_SAMPLES = 3;
