@@ -1,7 +1,6 @@
 // The command that brings the releases of another home: those of a GitHub repository, or what stands in an
 // update file of electron-builder.
 
-import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
@@ -12,6 +11,7 @@ import { tagVersion } from '../domain/release/tag-version.ts';
 import { answering, type Connect, type Options } from './asking.ts';
 import { printTable, takesColours } from './print-table.ts';
 import { type ServiceClient, ServiceError } from './service-client.ts';
+import { readJson } from './text-file.ts';
 import { readUpdateFile } from './update-file.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -143,7 +143,7 @@ type GithubRelease = z.output<typeof githubReleases>[number];
 
 /** Returns the releases of an answer, oldest first. */
 function ofGithub(path: string, app: string, channel: string): readonly (Brought | PassedOver)[] {
-  const parsed = githubReleases.safeParse(parseJson(path));
+  const parsed = githubReleases.safeParse(readJson(path));
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     throw new ServiceError(`${path}: ${issue?.path.join('.') || 'it'}: ${issue?.message}`);
@@ -183,17 +183,6 @@ function releaseOf(release: GithubRelease, app: string, channel: string): Brough
     release: { version: text, notes: release.body ?? '', artifacts },
     passedOver,
   };
-}
-
-function parseJson(path: string): unknown {
-  try {
-    return JSON.parse(readFileSync(path, 'utf8'));
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    throw new ServiceError(
-      code === 'ENOENT' ? `no such file: ${path}` : `cannot read ${path}: ${message}`,
-    );
-  }
 }
 
 function textOf({ releases }: Imported): string {

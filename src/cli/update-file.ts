@@ -1,10 +1,10 @@
 // Update files of electron-builder (`latest.yml`, `latest-mac.yml`, `latest-linux-arm64.yml`) as builds write
 // them, from which stock electron-updater reads what there is.
 
-import { readFileSync } from 'node:fs';
 import { FAILSAFE_SCHEMA, load } from 'js-yaml';
 import { parseUrl } from '../contract/parse-url.ts';
 import { ServiceError } from './service-client.ts';
+import { readText } from './text-file.ts';
 
 export type UpdateFile = {
   readonly version: string;
@@ -42,9 +42,10 @@ export function readUpdateFile(path: string): UpdateFile {
 }
 
 function parse(path: string): unknown {
+  const text = readText(path);
   try {
     // Every value stays a text: as a number, the system version 10.10 would be 10.1.
-    return load(readFileSync(path, 'utf8'), { schema: FAILSAFE_SCHEMA });
+    return load(text, { schema: FAILSAFE_SCHEMA });
   } catch (error) {
     const [reason = ''] = (error as Error).message.split('\n');
     throw new ServiceError(`cannot read ${path}: ${reason}`);
