@@ -56,8 +56,8 @@ function connectConsole(): ServiceClient {
 }
 
 function connectManagement(): ServiceClient {
-  const { managementUrl, apiKey } = readClientConfig();
-  return ServiceClient.ofManagement(managementUrl, apiKey);
+  const { managementUrl, apiKey, isUrlGiven } = readClientConfig();
+  return ServiceClient.ofManagement(managementUrl, apiKey, isUrlGiven);
 }
 
 function report(error: unknown): number {

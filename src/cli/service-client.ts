@@ -32,11 +32,17 @@ export class ServiceClient {
     return new ServiceClient(url, { base: 'console/api', token, missing, place });
   }
 
-  /** Client of the management API. */
-  static ofManagement(url: string, token: string | undefined): ServiceClient {
-    const missing = 'no API key: set SLUICE_KEY';
+  /** Client of the management API; `isTold` is whether somebody told its address. */
+  static ofManagement(url: string, token: string | undefined, isTold: boolean): ServiceClient {
+    const address = `; no address of the service: set SLUICE_URL, else ${url} is asked`;
+    const missing = `no API key: set SLUICE_KEY${isTold ? '' : address}`;
     const place = 'that devices ask, not that of ADMIN_LISTEN';
     return new ServiceClient(url, { base: 'api/v1', token, missing, place });
+  }
+
+  /** Words for what is missing before anything can be asked; undefined when nothing is. */
+  get missing(): string | undefined {
+    return this.surface.token === undefined ? this.surface.missing : undefined;
   }
 
   /** Sends a request and returns the JSON answer; rejects with `ServiceError`. */

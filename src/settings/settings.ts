@@ -424,6 +424,8 @@ type ClientConfig = Readonly<{
   managementUrl: string;
   /** Base of the console API, which has an address of its own with ADMIN_LISTEN. */
   consoleUrl: string;
+  /** Whether `SLUICE_URL` gives the address; else it is that of a service on this machine. */
+  isUrlGiven: boolean;
   adminToken: string | undefined;
   apiKey: string | undefined;
   /** Directory in which an embedded service keeps its generated token. */
@@ -444,6 +446,7 @@ export function readClientConfig(environment: NodeJS.ProcessEnv = process.env): 
   return Object.freeze({
     managementUrl: url ?? urlOf(config),
     consoleUrl: url ?? urlOf(config.adminListen ?? config),
+    isUrlGiven: url !== undefined,
     adminToken: config.adminTokens[0],
     apiKey: environment.SLUICE_KEY || undefined,
     dataDir: config.dataDir,
