@@ -170,7 +170,9 @@ async function packCommand(draft) {
     },
   });
   const chunks = [built].flat().flatMap((each) => ('output' in each ? each.output : []));
-  const imports = chunks.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.imports : []));
+  const imports = chunks.flatMap((chunk) =>
+    chunk.type === 'chunk' ? [...chunk.imports, ...chunk.dynamicImports] : [],
+  );
   const whole = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const names = imports.filter((name) => !isBuiltin(name)).sort();
   const unknown = names.filter((name) => !(name in whole.dependencies));

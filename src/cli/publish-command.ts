@@ -1,20 +1,28 @@
 // The command that publishes files of a build.
 
-import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Finding, Rehearsed } from '../contract/rehearsed.ts';
 import type { Artifact, Release } from '../contract/resource.ts';
-import { artifactFormat } from '../domain/decision/artifact-format.ts';
-import { fileNameFindings } from '../domain/release/file-name-findings.ts';
+import { artifactFormat, decodedFileName } from '../domain/decision/artifact-format.ts';
 import { answering, type Connect, type Options, query, wholeNumber } from './asking.ts';
+import type { PassedOver } from './build-files.ts';
 import { differenceOf } from './difference.ts';
+import { FileContents } from './file-contents.ts';
 import { effectText, findingsText } from './findings-text.ts';
 import { presetOption } from './plan-set-command.ts';
 import { printTable, takesColours } from './print-table.ts';
 import { printableText } from './printable-text.ts';
 import { ProgressLine } from './progress-line.ts';
-import { type FoundFiles, readReleaseFiles } from './release-files.ts';
+import {
+  type Build,
+  type ReleaseFiles,
+  readBuild,
+  readReleaseFiles,
+  type TakenFile,
+} from './release-files.ts';
 import { type ServiceClient, ServiceError } from './service-client.ts';
+import { readText } from './text-file.ts';
 import { UsageError } from './usage-error.ts';
 
 /** What the service takes to publish a release. */
@@ -32,10 +40,17 @@ type Labels = Readonly<Record<string, readonly string[]>>;
 /** What came of publishing. */
 type PublishAnswer = {
   readonly release: Omit<Release, 'id' | 'createdAt'>;
-  readonly outcome: 'published' | 'already published' | 'rehearsed';
-  readonly passedOver: readonly string[];
+  readonly outcome: 'published' | 'already published' | 'rehearsed' | 'stopped';
+  readonly files: readonly PublishedFile[];
+  readonly passedOver: readonly PassedOver[];
   readonly findings?: readonly Finding[];
   readonly effect?: Rehearsed<unknown>['effect'];
+};
+
+/** File of a release: where it is on the disk, and what devices are told of it. */
+type PublishedFile = Pick<Artifact, 'url' | 'platform' | 'arch' | 'format' | 'size'> & {
+  readonly file: string;
+  readonly signed: boolean;
 };
 
 const CONFLICT = 409;
@@ -45,7 +60,7 @@ export function addPublishCommand(releases: Command, connect: Connect): void {
   const command = releases
     .command('publish')
     .description('publish the files of a build; those that devices cannot install are passed over')
-    .argument('<file...>', 'files of the release, with FILE.sig beside them where they are signed')
+    .argument('<path...>', 'files or folders of the build, with FILE.sig beside what is signed')
     .requiredOption('--app <ref>', 'app')
     .requiredOption('--channel <name>', 'channel')
     .requiredOption('--version <version>', 'version')
@@ -55,10 +70,18 @@ export function addPublishCommand(releases: Command, connect: Connect): void {
     .option('--label <key=values>', 'only devices with one of these values, repeatable', addLabel)
     .addOption(presetOption('--plan <preset>'))
     .option('--paused', 'offer it to nobody yet')
+    .option('--force', 'publish although findings are errors')
     .option('--dry-run', 'say what speaks against it and what it would do, and publish nothing');
-  answering(command, connect, publish, textOf, ({ findings = [] }) =>
-    findings.every(({ severity }) => severity !== 'error'),
-  );
+  answering(command, connect, publish, textOf, isWell);
+}
+
+/** Whether the command ends with code 0: errors that `--force` passed over are none any more. */
+function isWell({ outcome, findings = [] }: PublishAnswer): boolean {
+  return outcome !== 'stopped' && (outcome !== 'rehearsed' || !findings.some(isError));
+}
+
+function isError({ severity }: Finding): boolean {
+  return severity === 'error';
 }
 
 async function publish(
@@ -66,40 +89,67 @@ async function publish(
   options: Options,
   paths: readonly string[],
 ): Promise<PublishAnswer> {
-  const { app, channel, version, urlBase: base } = options as Readonly<Record<string, string>>;
-  const labels = options.label as Labels | undefined;
+  const { version, urlBase: base } = options as Readonly<Record<string, string>>;
+  const build = await readBuild(paths, String(version));
+  refuseIncomplete(client, base, build);
   const line = new ProgressLine(process.stderr);
-  const found = await readReleaseFiles(
-    paths,
-    String(version),
-    (name) => (base === undefined ? undefined : base + encodeURIComponent(name)),
-    (name, read, size) => line.show(name, read, size),
-  ).finally(() => line.clear());
+  const contents = new FileContents((name, read, size) => line.show(name, read, size));
+  const addressOf = (name: string) =>
+    base === undefined ? undefined : base + encodeURIComponent(name);
+  const found = await readReleaseFiles(build, addressOf, contents).finally(() => line.clear());
   refuseUnusable(found);
-  const publication: Publication = {
+  const publication = publicationOf(options, found);
+  const { passedOver } = found;
+  const files = found.taken.map(publishedFile);
+  try {
+    const rehearsed = (await client.call(
+      'POST',
+      'releases?dryRun=true',
+      publication,
+    )) as Rehearsed<Release>;
+    const findings = [...found.findings, ...rehearsed.findings];
+    if (options.dryRun === true) {
+      return { outcome: 'rehearsed', ...rehearsed, findings, files, passedOver };
+    }
+    if (findings.some(isError) && options.force !== true) {
+      return { outcome: 'stopped', release: rehearsed.release, findings, files, passedOver };
+    }
+    const { release } = (await client.call('POST', 'releases', publication)) as {
+      release: Release;
+    };
+    return { outcome: 'published', release, findings, files, passedOver };
+  } catch (error) {
+    const isThere = error instanceof ServiceError && error.status === CONFLICT;
+    const present = isThere ? await findSame(client, publication) : undefined;
+    if (present === undefined) throw error;
+    return { outcome: 'already published', release: present, files, passedOver };
+  }
+}
+
+function publishedFile({ file, artifact }: TakenFile): PublishedFile {
+  const { platform, arch, url, size, signature } = artifact;
+  const format = artifactFormat(artifact);
+  return {
+    ...{ file: file.path, platform, signed: signature !== undefined },
+    ...(url === undefined ? {} : { url }),
+    ...(arch === undefined ? {} : { arch }),
+    ...(format === undefined ? {} : { format }),
+    ...(size === undefined ? {} : { size }),
+  };
+}
+
+function publicationOf(options: Options, { taken }: ReleaseFiles): Publication {
+  const { app, channel, version } = options as Readonly<Record<string, string>>;
+  const labels = options.label as Labels | undefined;
+  return {
     ...{ app: String(app), channel: String(channel), version: String(version) },
-    notes: options.notes === undefined ? undefined : readNotes(String(options.notes)),
-    artifacts: found.artifacts,
+    notes: options.notes === undefined ? undefined : readText(String(options.notes)),
+    artifacts: taken.map(({ artifact }) => artifact),
     rollout: options.rollout as number | undefined,
     targets: labels === undefined ? undefined : { matchLabels: labels },
     status: options.paused === true ? 'paused' : undefined,
     plan: options.plan === undefined ? undefined : { preset: options.plan },
   };
-  const { passedOver } = found;
-  try {
-    if (options.dryRun === true) {
-      const answer = await client.call('POST', 'releases?dryRun=true', publication);
-      return { outcome: 'rehearsed', ...(answer as Rehearsed<Release>), passedOver };
-    }
-    const answer = await client.call('POST', 'releases', publication);
-    const findings = fileNameFindings(publication.artifacts);
-    return { outcome: 'published', ...(answer as { release: Release }), passedOver, findings };
-  } catch (error) {
-    const isThere = error instanceof ServiceError && error.status === CONFLICT;
-    const present = isThere ? await findSame(client, publication) : undefined;
-    if (present === undefined) throw error;
-    return { outcome: 'already published', release: present, passedOver };
-  }
 }
 
 /**
@@ -119,24 +169,24 @@ async function findSame(
   throw new ServiceError(`${version} is published already on ${channel}, and ${difference}`);
 }
 
-function refuseUnusable({ artifacts, passedOver }: FoundFiles): void {
-  if (artifacts.length === 0) {
-    throw new ServiceError(`none of the files is for a device: ${passedOver.join(', ')}`);
-  }
-  const without = artifacts.filter(({ url }) => url === undefined).length;
-  if (without > 0) {
-    throw new UsageError(`--url-base is missing: ${without} of the files would have no address`);
-  }
+/** Refuses before anything long is done, and says all that is missing. */
+function refuseIncomplete(client: ServiceClient, base: string | undefined, build: Build): void {
+  const hasAddress = base !== undefined || build.entries.some(({ url }) => url !== undefined);
+  const address = hasAddress ? [] : ['--url-base is missing: the files would have no address'];
+  if (client.missing !== undefined) throw new ServiceError([client.missing, ...address].join('; '));
+  if (!hasAddress) throw new UsageError(address.join());
 }
 
-function readNotes(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+function refuseUnusable({ taken, passedOver }: ReleaseFiles): void {
+  if (taken.length === 0) {
+    const names = passedOver.map(({ file }) => basename(file));
     throw new ServiceError(
-      isMissing ? `no such file: ${path}` : `cannot read ${path}: ${(error as Error).message}`,
+      ['none of the files is for a device', names.join(', ')].filter(Boolean).join(': '),
     );
+  }
+  const without = taken.filter(({ artifact }) => artifact.url === undefined).length;
+  if (without > 0) {
+    throw new UsageError(`--url-base is missing: ${without} of the files would have no address`);
   }
 }
 
@@ -153,26 +203,37 @@ function addLabel(text: string, labels: Labels = {}): Labels {
   return { ...labels, [key]: [...before, ...values.split(',')] };
 }
 
-function textOf({ release, outcome, passedOver, findings, effect }: PublishAnswer): string {
-  const { app, channel, version, status, rolloutPct, artifacts } = release;
-  const files = printTable(
+function textOf(answer: PublishAnswer): string {
+  const { release, outcome, findings = [], effect } = answer;
+  const { app, channel, version, status, rolloutPct } = release;
+  const said = outcome === 'already published' ? [] : [findingsText(findings)];
+  const effects = effect === undefined ? [] : [effectText(version, effect)];
+  const skipped = answer.passedOver.map(({ file, reason }) => `passed over: ${file}: ${reason}`);
+  const errors = findings.filter(isError).length;
+  const force = `${errors} ${errors === 1 ? 'error' : 'errors'}: --force publishes all the same`;
+  const serving = outcome === 'stopped' ? force : `${status}, ${rolloutPct} %`;
+  const last = printableText(`${outcome}: ${app} ${version} on ${channel} (${serving})`);
+  return [filesText(answer), ...skipped.map(printableText), ...said, ...effects, last].join('\n');
+}
+
+function filesText({ files }: PublishAnswer): string {
+  return printTable(
     [
-      { label: 'file', value: ({ url }) => url?.slice(url.lastIndexOf('/') + 1) },
+      { label: 'file', value: nameOf },
       { label: 'platform', value: ({ platform }) => platform },
       { label: 'arch', value: ({ arch }) => arch },
-      { label: 'format', value: (artifact) => artifactFormat(artifact) },
+      { label: 'format', value: ({ format }) => format },
+      { label: 'signed', value: ({ signed }) => (signed ? 'yes' : 'no') },
       { label: 'size', value: ({ size }) => size },
-      { label: 'signed', value: ({ signature }) => (signature === undefined ? 'no' : 'yes') },
     ],
-    artifacts,
+    files,
     'no files',
     takesColours(process.stdout),
   );
-  const skipped = passedOver.length === 0 ? [] : [`passed over: ${passedOver.join(', ')}`];
-  const isSaid = findings !== undefined && (effect !== undefined || findings.length > 0);
-  const said = isSaid ? [findingsText(findings)] : [];
-  const effects = effect === undefined ? [] : [effectText(release.version, effect)];
-  const serving = `${status}, ${rolloutPct} %`;
-  const last = printableText(`${outcome}: ${app} ${version} on ${channel} (${serving})`);
-  return [files, ...skipped.map(printableText), ...said, ...effects, last].join('\n');
+}
+
+/** Returns the name of a file, and that in its address where it is another one. */
+function nameOf({ file, url = '' }: PublishedFile): string {
+  const [name, inAddress] = [basename(file), decodedFileName(url)];
+  return inAddress === '' || inAddress === name ? name : `${name} (at ${inAddress})`;
 }

@@ -1,135 +1,137 @@
 // Artifacts of a release from the files that a build has left on the disk: the same files as the webhook
-// takes, with what only the files themselves tell.
+// takes, with what only the files themselves and the manifests beside them tell.
 
-import { createHash } from 'node:crypto';
-import { createReadStream, existsSync, readFileSync, statSync } from 'node:fs';
-import { basename } from 'node:path';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import type { Finding } from '../contract/rehearsed.ts';
 import type { Artifact } from '../contract/resource.ts';
 import { artifactFormat } from '../domain/decision/artifact-format.ts';
-import { classifyAssets } from '../domain/release/classify-assets.ts';
+import { knownArch } from '../domain/decision/fold-arch.ts';
+import { type AssetTarget, classifyAssets } from '../domain/release/classify-assets.ts';
+import { readAsset } from '../domain/release/read-asset.ts';
+import { type BuildFile, type BuildFiles, filesOfBuild, type PassedOver } from './build-files.ts';
+import { type ManifestEntry, readManifest } from './build-manifest.ts';
+import type { Content, FileContents } from './file-contents.ts';
+import { joinEntries } from './join-entries.ts';
 import { ServiceError } from './service-client.ts';
-import { readUpdateFile, type UpdateFile, type UpdateFileEntry } from './update-file.ts';
 
 /** Maximum bytes of a signature's file; minisign's have less than 1 KiB. */
 const SIGNATURE_BYTES_MAX = 16 * 1024;
-const UPDATE_FILE = /^latest(?:-[a-z0-9-]+)?\.ya?ml$/i;
 
-/** What is found among files. */
-export type FoundFiles = {
-  readonly artifacts: readonly Artifact[];
-  /** Names of the files that devices cannot install. */
-  readonly passedOver: readonly string[];
+/** What a build has left, before its files are read. */
+export type Build = BuildFiles & { readonly entries: readonly ManifestEntry[] };
+
+/** What a release is made of. */
+export type ReleaseFiles = {
+  readonly taken: readonly TakenFile[];
+  readonly passedOver: readonly PassedOver[];
+  /** What speaks against the release that only the manifests tell. */
+  readonly findings: readonly Finding[];
 };
 
-/** Hears of each file's progress: bytes that were read, of so many. */
-export type Progress = (name: string, read: number, size: number) => void;
+/** File of a release. */
+export type TakenFile = { readonly file: BuildFile; readonly artifact: Artifact };
+
+/** Finds the files of a build, and reads its manifests; rejects with `ServiceError` when it cannot. */
+export async function readBuild(paths: readonly string[], version: string): Promise<Build> {
+  const { files, passedOver } = filesOfBuild(paths);
+  const others: BuildFile[] = [];
+  const entries: ManifestEntry[] = [];
+  for (const file of files) {
+    const told = await readManifest(file, version);
+    if (told === undefined) others.push(file);
+    else entries.push(...told);
+  }
+  return { files: others, passedOver, entries };
+}
 
 /**
- * Reads files, in their order. `addressOf` returns the address of a file by its name, undefined where there
- * is none; an update file of electron-builder (`latest*.yml`) among the files may have it. Rejects with
- * `ServiceError` when a file cannot be read, two have one name, or a file is another than its update file
- * says.
+ * Reads the files of a build, in their order. `addressOf` returns the address of a file by its name,
+ * undefined where there is none; a manifest may have it. Rejects with `ServiceError` when a file cannot be
+ * read, two have one name, or a file is another than its manifest says.
  */
 export async function readReleaseFiles(
-  paths: readonly string[],
-  version: string,
+  build: Build,
   addressOf: (name: string) => string | undefined,
-  onProgress: Progress,
-): Promise<FoundFiles> {
-  const byName = pathsByName(paths);
-  const told = updateFilesAmong(byName, version);
-  const targets = classifyAssets([...byName.keys()]);
-  const artifacts: Artifact[] = [];
-  const passedOver: string[] = [];
-  for (const [index, [name, path]] of [...byName].entries()) {
-    const target = targets[index];
-    if (target === undefined) passedOver.push(name);
-    else {
-      const entry = told.get(name);
+  contents: FileContents,
+): Promise<ReleaseFiles> {
+  const { told, findings } = await joinEntries(build.entries, build.files, contents);
+  const targets = targetsOf(build.files);
+  const taken: TakenFile[] = [];
+  const passedOver: PassedOver[] = [...build.passedOver];
+  const byName = new Map<string, TakenFile>();
+  for (const file of build.files) {
+    const entry = told.get(file);
+    const target = entry?.reason ?? targetOf(file, targets.get(file.name), entry);
+    if (typeof target === 'string') {
+      passedOver.push({ file: file.path, reason: target });
+      continue;
+    }
+    const content = await contents.of(file);
+    const name = entry?.name ?? file.name;
+    const same = byName.get(name);
+    if (same === undefined) {
       const url = entry?.url ?? addressOf(name);
-      const content = await readContent(path, name, onProgress);
-      refuseOther(name, content, entry);
-      artifacts.push({
-        ...target,
-        ...addressPart(name, url),
-        ...content,
-        ...morePart(path, entry),
-      });
-    }
+      const artifact = {
+        ...{ ...target, ...addressPart(file.name, url), ...content },
+        ...morePart(file.path, entry),
+      };
+      byName.set(name, { file, artifact });
+      taken.push({ file, artifact });
+    } else passedOver.push(repeated(file, same, content));
   }
-  return { artifacts, passedOver };
+  return { taken, passedOver: withoutUsed(passedOver, taken), findings };
 }
 
-function pathsByName(paths: readonly string[]): ReadonlyMap<string, string> {
-  const byName = new Map<string, string>();
-  for (const path of paths) {
-    const name = basename(path);
-    const stat = statSync(path, { throwIfNoEntry: false });
-    if (stat === undefined) throw new ServiceError(`no such file: ${path}`);
-    if (!stat.isFile()) throw new ServiceError(`not a file: ${path}`);
-    const other = byName.get(name);
-    if (other !== undefined && other !== path) {
-      throw new ServiceError(`two files have the name ${name}: ${other} and ${path}`);
-    }
-    byName.set(name, path);
-  }
-  return byName;
+const NO_ARTIFACT = {
+  metadata: 'belongs to another file, by its name',
+  part: 'a part of a file that was split',
+  incomplete: 'no full package',
+  'unknown-ending': 'no format is known by its ending',
+  'no-platform': 'its name tells no platform',
+} as const;
+
+function targetsOf(files: readonly BuildFile[]): ReadonlyMap<string, AssetTarget | undefined> {
+  const names = [...new Set(files.map(({ name }) => name))];
+  const targets = classifyAssets(names);
+  return new Map(names.map((name, index) => [name, targets[index]]));
 }
 
-type Told = UpdateFileEntry & Pick<UpdateFile, 'minimumSystemVersion'> & { readonly from: string };
-
-/** Returns what update files among the files say of others, by the others' names. */
-function updateFilesAmong(
-  byName: ReadonlyMap<string, string>,
-  version: string,
-): ReadonlyMap<string, Told> {
-  const told = new Map<string, Told>();
-  for (const [from, path] of byName) {
-    if (!UPDATE_FILE.test(from)) continue;
-    const { entries, minimumSystemVersion, version: its } = readUpdateFile(path);
-    if (its !== version) throw new ServiceError(`${from} is of version ${its}, not of ${version}`);
-    for (const entry of entries) told.set(entry.name, { ...entry, minimumSystemVersion, from });
-  }
-  return told;
+/** Returns what a file is for, or why it is no artifact; its name goes before what its manifest tells. */
+function targetOf(
+  { name, path }: BuildFile,
+  target: AssetTarget | undefined,
+  entry: ManifestEntry | undefined,
+): AssetTarget | string {
+  const reading = readAsset(name);
+  const none = 'none' in reading ? reading.none : 'metadata';
+  const told = none === 'no-platform' && entry?.platform !== undefined;
+  if (target === undefined && !told) return NO_ARTIFACT[none];
+  const platform = target?.platform ?? entry?.platform ?? '';
+  const arch = target?.arch ?? entry?.arch ?? archOfFolder(path, platform);
+  return { platform, ...(arch === undefined ? {} : { arch }) };
 }
 
-type Content = Pick<Artifact, 'size' | 'sha512' | 'sha256' | 'sha1'>;
-
-/** Reads a file once, for its size and its checksums. */
-async function readContent(path: string, name: string, onProgress: Progress): Promise<Content> {
-  const sha512 = createHash('sha512');
-  const sha256 = createHash('sha256');
-  // Squirrel and Velopack ask for the SHA-1 of their packages.
-  const sha1 = name.toLowerCase().endsWith('.nupkg') ? createHash('sha1') : undefined;
-  const expected = statSync(path).size;
-  let size = 0;
-  try {
-    for await (const part of createReadStream(path)) {
-      const bytes = part as Buffer;
-      for (const hash of [sha512, sha256, sha1]) hash?.update(bytes);
-      size += bytes.length;
-      onProgress(name, size, expected);
-    }
-  } catch (error) {
-    throw new ServiceError(`cannot read ${path}: ${(error as Error).message}`);
-  }
-  return {
-    size,
-    sha512: sha512.digest('base64'),
-    sha256: sha256.digest('hex'),
-    ...(sha1 === undefined ? {} : { sha1: sha1.digest('hex') }),
-  };
+/** Returns the architecture of a folder that Electron Forge makes for one: `make/squirrel.windows/arm64`. */
+function archOfFolder(path: string, platform: string): string | undefined {
+  return knownArch(basename(dirname(path)).toLowerCase(), platform);
 }
 
-/** Refuses a file that is another one than its update file was made for. */
-function refuseOther(name: string, { sha512, size }: Content, entry: Told | undefined): void {
-  if (entry === undefined) return;
-  const isOther =
-    (entry.sha512 !== undefined && entry.sha512 !== sha512) ||
-    (entry.size !== undefined && entry.size !== size);
-  if (isOther) {
-    throw new ServiceError(`${name} is another file than ${entry.from} says: its content differs`);
-  }
+/** Passes a file over that has the name of another one and its content; refuses it with another content. */
+function repeated(file: BuildFile, same: TakenFile, { sha512 }: Content): PassedOver {
+  const { path } = same.file;
+  if (same.artifact.sha512 === sha512)
+    return { file: file.path, reason: `the same file as ${path}` };
+  throw new ServiceError(`two files have the name ${file.name}: ${path} and ${file.path}`);
+}
+
+/** Leaves out the signatures that artifacts have got. */
+function withoutUsed(
+  passedOver: readonly PassedOver[],
+  taken: readonly TakenFile[],
+): readonly PassedOver[] {
+  const used = new Set(taken.map(({ file }) => signatureBeside(file.path)));
+  return passedOver.filter(({ file }) => !used.has(file));
 }
 
 /** Returns the address, and the format where the address does not tell it as the file's name does. */
@@ -142,24 +144,28 @@ function addressPart(name: string, url: string | undefined): Pick<Artifact, 'url
   };
 }
 
-/** Returns what stands beside a file: its signature, and the system that its update file asks for. */
-function morePart(
-  path: string,
-  entry: Told | undefined,
-): Pick<Artifact, 'signature' | 'minimumSystemVersion'> {
-  const signature = signatureOf(path);
-  const minimumSystemVersion = entry?.minimumSystemVersion;
+type More = Pick<Artifact, 'signature' | 'minimumSystemVersion' | 'buildVersion'>;
+
+/** Returns what stands beside a file: its signature, and what its manifest tells of the systems it is for. */
+function morePart(path: string, entry: ManifestEntry | undefined): More {
+  const signature = signatureOf(path) ?? entry?.signature;
+  const { minimumSystemVersion, buildVersion } = entry ?? {};
   return {
     ...(signature === undefined ? {} : { signature }),
     ...(minimumSystemVersion === undefined ? {} : { minimumSystemVersion }),
+    ...(buildVersion === undefined ? {} : { buildVersion }),
   };
 }
 
 function signatureOf(path: string): string | undefined {
-  const beside = `${path}.sig`;
+  const beside = signatureBeside(path);
   if (!existsSync(beside)) return undefined;
   if (statSync(beside).size > SIGNATURE_BYTES_MAX) {
     throw new ServiceError(`${beside} is no signature: it has more than 16 KiB`);
   }
   return readFileSync(beside, 'utf8').trim() || undefined;
+}
+
+function signatureBeside(path: string): string {
+  return `${path}.sig`;
 }

@@ -13,7 +13,7 @@ export type UpdateFile = {
 };
 
 /** File of an update file. */
-export type UpdateFileEntry = {
+type UpdateFileEntry = {
   readonly name: string;
   /** Address, where it is absolute. */
   readonly url: string | undefined;

@@ -27,7 +27,8 @@ const FILE_SETS: Readonly<Record<string, readonly string[]>> = {
   ],
   'tauri build': [
     ...['Notes_1.2.3_amd64.AppImage', 'Notes_1.2.3_amd64.AppImage.sig', 'notes_1.2.3_amd64.deb'],
-    ...['Notes_1.2.3_x64-setup.exe', 'Notes_1.2.3_x64-setup.exe.sig', 'Notes_1.2.3_x64_en-US.msi'],
+    ...['notes_1.2.3_amd64.deb.sig', 'Notes_1.2.3_x64-setup.exe', 'Notes_1.2.3_x64-setup.exe.sig'],
+    ...['Notes_1.2.3_x64_en-US.msi', 'Notes_1.2.3_x64_en-US.msi.sig'],
     ...['Notes_aarch64.app.tar.gz', 'Notes_aarch64.app.tar.gz.sig', 'Notes_1.2.3_aarch64.dmg'],
   ],
   goreleaser: [
@@ -45,6 +46,12 @@ const FILE_SETS: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
+/** Manifests of build tools that tell nothing. */
+const MANIFESTS: Readonly<Record<string, string>> = {
+  'releases.win.json': '{"Assets":[]}',
+  'assets.win.json': '[]',
+};
+
 serviceSuite('the command that publishes', (node) => {
   const shell = new PublisherShell(node);
 
@@ -52,7 +59,7 @@ serviceSuite('the command that publishes', (node) => {
     'the files of %s are what the webhook would have published, with their checksums, once (Command line)',
     async (_tool, names) => {
       const other = await createTenant(node);
-      const files = names.map((name) => shell.write(name));
+      const files = names.map((name) => shell.write(name, MANIFESTS[name]));
       const publish = () => shell.json(...shell.publish(files));
       expect((await publish()).outcome).toBe('published');
       expect((await publish()).outcome).toBe('already published');
@@ -204,12 +211,12 @@ serviceSuite('the command that publishes', (node) => {
     }
   });
 
-  it('what cannot work is one line: no file, a shell.folder, two of a name, nothing for devices (Command line)', async () => {
-    mkdirSync(join(shell.folder, 'more'));
+  it('what cannot work is one line: no file, an empty folder, two of a name, nothing for devices (Command line)', async () => {
+    mkdirSync(join(shell.folder, 'empty'));
     const [one, two] = [shell.write('a-linux.zip'), shell.write('more/a-linux.zip')];
     const cases: readonly (readonly [readonly string[], RegExp])[] = [
       [[join(shell.folder, 'nothing.zip')], /^sluice: no such file: .*nothing\.zip$/m],
-      [[join(shell.folder, 'more')], /^sluice: not a file: .*more$/m],
+      [[join(shell.folder, 'empty')], /^sluice: none of the files is for a device$/m],
       [[one, two], /^sluice: two files have the name a-linux\.zip: /m],
       [
         [shell.write('checksums.txt')],
@@ -283,7 +290,7 @@ serviceSuite('the command that publishes', (node) => {
       dependencies: Record<string, string>;
       bin: { sluice: string };
     };
-    expect(Object.keys(dependencies)).toEqual(['commander', 'js-yaml', 'zod']);
+    expect(Object.keys(dependencies)).toEqual(['commander', 'js-yaml', 'xmlbuilder2', 'zod']);
     mkdirSync(join(home, 'node_modules'));
     for (const name of Object.keys(dependencies)) {
       symlinkSync(join(MODULES, name), join(home, 'node_modules', name));

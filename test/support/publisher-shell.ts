@@ -1,8 +1,8 @@
 // Shell of a publisher: a folder of build files, a tenant of its own for each test, and the `sluice` command.
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect } from 'vitest';
 import { type Json, releasesOf } from './published.ts';
 import { type CommandResult, runSluiceHere } from './sluice-command.ts';
@@ -30,9 +30,10 @@ export class PublisherShell {
     return releasesOf(this.node, this.tenant);
   }
 
-  /** Writes a file into the folder, and returns its path. */
+  /** Writes a file into the folder, with the folders on the way, and returns its path. */
   write(name: string, content: string | Buffer = `content of ${name}`): string {
     const path = join(this.folder, name);
+    mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, content);
     return path;
   }
