@@ -125,10 +125,11 @@ serviceSuite('the recipes', (node) => {
     const env = { BUCKET: 'downloads.example.com', URL_BASE };
     const files = ['dist/Notes 1.2.3.AppImage', 'dist/Notes-1.2.3.dmg', 'dist/latest.txt'];
 
-    it('uploads every file, then publishes to 10 %', async () => {
-      const { code, stderr } = await run([S3, '1.2.3', ...files], env);
+    it('uploads every file of the release, then publishes to 10 %', async () => {
+      mkdirSync(join(folder, 'dist', 'linux-unpacked'));
+      const { code, stderr } = await run([S3, '1.2.3', 'dist'], env);
       expect([code, stderr]).toEqual([0, '']);
-      expect(noted()).toHaveLength(3);
+      expect(noted()).toHaveLength(2);
       expect(noted()[0]).toContain(
         `s3 cp dist/Notes 1.2.3.AppImage s3://downloads.example.com/${tenant.app}/1.2.3/Notes 1.2.3.AppImage`,
       );
