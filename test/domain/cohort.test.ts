@@ -155,7 +155,7 @@ describe('rollout', () => {
     }
   });
 
-  it('cohorts are sticky: raising the percentage never drops a device', () => {
+  it('cohorts are sticky: raising the percentage never drops a device (§3.8)', () => {
     const anyPct = fc.integer({ min: 0, max: 100 });
     fc.assert(
       fc.property(fc.string(), fc.string(), anyPct, anyPct, (deviceId, releaseId, one, other) => {

@@ -1,5 +1,5 @@
-// Tests what an edge says of an upstream that it cannot use, and what it does with a certificate of a private
-// authority (docs/operating.md, Set-ups).
+// Tests what an edge does without its service, what it says of an upstream that it cannot use, and that it
+// trusts a private authority (docs/operating.md, Set-ups).
 
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -123,18 +123,28 @@ describe.skipIf(openssl === undefined)(title + missing, () => {
     const { code, stdout } = await runSluice(['doctor', '--upstream', url], env);
     expect([code, stdout]).toEqual([0, expect.stringContaining('ok   upstream: answers')]);
   });
+});
 
-  it('serves the channels that it has loaded without its service, and answers 503 for others (§29.6)', async () => {
-    const alone = await startNode({ SECRET_KEY: 'a key of the tests' });
-    endings.push(() => alone.dispose());
-    const [asked, other] = [await createTenant(alone), await createTenant(alone)];
-    for (const tenant of [asked, other]) await publish(alone, tenant, '1.0.0');
-    const { secret } = await makeEdgeToken(alone);
-    const edge = await startEdge(alone.url, secret);
-    endings.push(() => edge.dispose());
-    await eventually('it serves', async () => (await check(edge, asked, '0.9.0')).status === 200);
-    await alone.kill();
-    expect((await check(edge, other, '0.9.0')).status).toBe(503);
-    expect((await check(edge, asked, '0.9.0')).status).toBe(200);
-  });
+it('an edge without its service serves what it has loaded, after kill -9 from its disk, and 503 else (§29.6)', async () => {
+  const service = await startNode({ SECRET_KEY: 'a key of the tests' });
+  const [asked, other] = [await createTenant(service), await createTenant(service)];
+  for (const tenant of [asked, other]) await publish(service, tenant, '1.0.0');
+  const { secret } = await makeEdgeToken(service);
+  let edge = await startEdge(service.url, secret);
+  try {
+    const version = async () => (await check(edge, asked, '0.9.0')).body?.version;
+    await eventually('it serves', async () => (await version()) === '1.0.0');
+    await service.kill();
+    for (const isRestarted of [false, true]) {
+      if (isRestarted) {
+        await edge.kill();
+        edge = await edge.restart();
+      }
+      expect((await check(edge, other, '0.9.0')).status).toBe(503);
+      expect(await version()).toBe('1.0.0');
+    }
+  } finally {
+    await edge.dispose();
+    await service.dispose();
+  }
 });
