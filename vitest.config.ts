@@ -10,10 +10,10 @@ const NODES = 'test/support/shared-nodes.ts';
 
 /** Parts that need servers, each with its folders and what starts before it; every other test is a unit test. */
 const SERVER_PARTS: Readonly<Record<string, { folders: string[]; before: string[] }>> = {
-  stores: { folders: ['test/engine', 'test/ledger'], before: [SERVERS] },
+  stores: { folders: ['test/store/engine', 'test/store/ledger'], before: [SERVERS] },
   service: { folders: ['test/service'], before: [SERVERS, NODES] },
   browser: { folders: ['test/browser'], before: [SERVERS, NODES] },
-  faults: { folders: ['test/faults', 'test/child-process'], before: [SERVERS] },
+  faults: { folders: ['test/faults', 'test/process'], before: [SERVERS] },
   release: { folders: ['test/release'], before: [SERVERS] },
   timed: { folders: ['test/timed'], before: [SERVERS] },
 };
@@ -31,7 +31,7 @@ const LONGEST = [
   ...[
     'browser/pages',
     'service/settings',
-    'ledger/ledger',
+    'store/ledger/ledger',
     'service/embedded',
     'service/documents',
   ],

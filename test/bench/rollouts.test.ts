@@ -12,8 +12,8 @@ import { PLAN_PRESET_NAMES } from '../../src/contract/rollout-plan.ts';
 import { USUAL_GUARDS } from '../../src/domain/rollout/judge-health.ts';
 import { NO_SIGNALS, type SignalCounts } from '../../src/domain/rollout/signal-counts.ts';
 import { readDocument } from '../docs/document.ts';
-import { checkIn, HOUR_MS, iso, MINUTE_MS } from '../ledger/fleet-fixture.ts';
-import { SignalModel } from '../ledger/signal-model.ts';
+import { checkIn, HOUR_MS, iso, MINUTE_MS } from '../store/ledger/fleet-fixture.ts';
+import { SignalModel } from '../store/ledger/signal-model.ts';
 
 const DAY_MINUTES = 1440;
 const DAY_MS = DAY_MINUTES * MINUTE_MS;

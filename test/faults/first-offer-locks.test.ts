@@ -16,7 +16,7 @@ import {
   readStable,
   serve,
   type TestTenant,
-} from '../ledger/ledger-fixture.ts';
+} from '../store/ledger/ledger-fixture.ts';
 import { eventually } from '../support/eventually.ts';
 import { type FreshDatabase, freshDatabase } from '../support/fresh-database.ts';
 import { settlesWithin } from '../support/settles-within.ts';

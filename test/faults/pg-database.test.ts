@@ -9,7 +9,7 @@ import { openLedger } from '../../src/store/ledger/open-ledger.ts';
 import { openPgDatabase } from '../../src/store/ledger/pg-database.ts';
 import type { Ledger } from '../../src/store/ledger.ts';
 import type { LedgerReport } from '../../src/store/ledger-identity.ts';
-import { createTenant, OPERATOR, publish } from '../ledger/ledger-fixture.ts';
+import { createTenant, OPERATOR, publish } from '../store/ledger/ledger-fixture.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { type FreshDatabase, freshDatabase } from '../support/fresh-database.ts';

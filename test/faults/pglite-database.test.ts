@@ -10,7 +10,7 @@ import { Unavailable } from '../../src/contract/unavailable.ts';
 import type { Database } from '../../src/store/ledger/database.ts';
 import { openLedger } from '../../src/store/ledger/open-ledger.ts';
 import { openPgliteDatabase } from '../../src/store/ledger/pglite-database.ts';
-import { createTenant, publish, readStable } from '../ledger/ledger-fixture.ts';
+import { createTenant, publish, readStable } from '../store/ledger/ledger-fixture.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 import { ledgerOptions } from '../support/ledger-options.ts';
 import { type ServerProcess, startProcess, waitUntilUp } from '../support/server-process.ts';

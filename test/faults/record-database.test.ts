@@ -14,7 +14,7 @@ import {
   publish,
   readStable,
   type TestTenant,
-} from '../ledger/ledger-fixture.ts';
+} from '../store/ledger/ledger-fixture.ts';
 import { eventually } from '../support/eventually.ts';
 import { freshDatabase } from '../support/fresh-database.ts';
 import { KeptReport, TestMemory } from '../support/ledger-options.ts';

@@ -4,8 +4,8 @@
 import { describe, expect, it } from 'vitest';
 import { Unavailable } from '../../src/contract/unavailable.ts';
 import { packCheckInPayload } from '../../src/domain/fleet/check-in-payload.ts';
-import { batchOf, checkInOf, devicesIn, idsOf } from '../engine/fleet-sample.ts';
-import { adminOf, connected, leftovers, redisOf } from '../engine/redis-fixture.ts';
+import { batchOf, checkInOf, devicesIn, idsOf } from '../store/engine/fleet-sample.ts';
+import { adminOf, connected, leftovers, redisOf } from '../store/engine/redis-fixture.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 import { packCheckIns } from '../support/pack-check-ins.ts';
 import { findRedisCli, startRedisCluster } from '../support/redis-cluster.ts';

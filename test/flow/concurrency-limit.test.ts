@@ -4,7 +4,7 @@
 import { expect, it, vi } from 'vitest';
 import { Unavailable } from '../../src/contract/unavailable.ts';
 import { ConcurrencyLimit } from '../../src/flow/concurrency-limit.ts';
-import { settle } from '../operations/serving-node.ts';
+import { settle } from '../serving/serving-node.ts';
 
 /** Work that the test ends when it wants, with the order in which it began. */
 function workbench(gate: ConcurrencyLimit) {

@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Check, Diagnosis } from '../../src/contract/diagnosis.ts';
 import type { Database } from '../../src/store/ledger/database.ts';
 import { openPgDatabase } from '../../src/store/ledger/pg-database.ts';
-import { applyBaseline, recordMigration } from '../ledger/baseline-schema.ts';
+import { applyBaseline, recordMigration } from '../store/ledger/baseline-schema.ts';
 import { realStores } from '../support/backend.ts';
 import { freshDatabase } from '../support/fresh-database.ts';
 import { type NodeSettings, startNode } from '../support/node.ts';

@@ -20,10 +20,10 @@ import {
   recount,
   START,
   shuffle,
-} from '../ledger/fleet-fixture.ts';
-import { FleetModel } from '../ledger/fleet-model.ts';
-import { createTenant, expectValue, type TestTenant } from '../ledger/ledger-fixture.ts';
-import { openTestPostgres, type TestDatabase } from '../ledger/test-database.ts';
+} from '../store/ledger/fleet-fixture.ts';
+import { FleetModel } from '../store/ledger/fleet-model.ts';
+import { createTenant, expectValue, type TestTenant } from '../store/ledger/ledger-fixture.ts';
+import { openTestPostgres, type TestDatabase } from '../store/ledger/test-database.ts';
 import { sleep } from '../support/eventually.ts';
 
 const WRITERS = 4;

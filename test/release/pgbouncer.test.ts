@@ -7,7 +7,7 @@ import { Unavailable } from '../../src/contract/unavailable.ts';
 import { openLedger } from '../../src/store/ledger/open-ledger.ts';
 import { openPgDatabase } from '../../src/store/ledger/pg-database.ts';
 import type { Ledger } from '../../src/store/ledger.ts';
-import * as records from '../ledger/ledger-fixture.ts';
+import * as records from '../store/ledger/ledger-fixture.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 import { freshDatabase } from '../support/fresh-database.ts';
 import { ledgerOptions } from '../support/ledger-options.ts';

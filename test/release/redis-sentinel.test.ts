@@ -2,9 +2,9 @@
 // place, announcements and the queue of check-ins go on there, and devices see nothing.
 
 import { afterEach, describe, expect, inject, it } from 'vitest';
-import { announcementOf, listenTo } from '../engine/engine-contract.ts';
-import { checkInOf, devicesIn } from '../engine/fleet-sample.ts';
-import { connected, open } from '../engine/redis-fixture.ts';
+import { announcementOf, listenTo } from '../store/engine/engine-contract.ts';
+import { checkInOf, devicesIn } from '../store/engine/fleet-sample.ts';
+import { connected, open } from '../store/engine/redis-fixture.ts';
 import { describeOnRealStores } from '../support/backend.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 import { FULL_ONLY, IS_FULL } from '../support/full-run.ts';

@@ -1,5 +1,5 @@
 // Tests the setting of how much of a device's history is kept, by what a running service shows of a device.
-// What it means is tested in test/ledger/device-keeping-contract.ts; DEVICE_FRESHNESS_SECONDS is in
+// What it means is tested in test/store/ledger/device-keeping-contract.ts; DEVICE_FRESHNESS_SECONDS is in
 // test/timed.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';

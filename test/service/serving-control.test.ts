@@ -1,7 +1,7 @@
 // Tests serving control over HTTP: what is answered, what devices get then, what is refused once a release
 // was offered, and that a call is applied whole or not at all (docs/contract.md 3, 4.3 and 14). All
-// transitions and invariants are tested in test/domain/serving-change.test.ts and broadening.test.ts, the
-// fields of the body in test/http/release-body.test.ts, calls at the same time in publishing-at-
+// transitions and invariants are tested in test/domain/release/serving-change.test.ts and broadening.test.ts,
+// the fields of the body in test/http/release-body.test.ts, calls at the same time in publishing-at-
 // once.test.ts.
 
 import { describe, expect, it } from 'vitest';

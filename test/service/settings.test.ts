@@ -87,7 +87,8 @@ async function refused(settings: NodeSettings): Promise<string> {
 }
 
 describe('a wrong setting stops the start with one line that names it (Environment)', () => {
-  // One example of each way in which a setting is found wrong. All refused values are in test/config.test.ts.
+  // One example of each way in which a setting is found wrong. All refused values are in
+  // test/settings/settings.test.ts.
   it.each<[variable: string, value: string]>([
     ['DATABASE_URL', 'postgres://user:s3cret@host:99999/sluice'],
     // An address for documentation (RFC 5737): no machine has it.

@@ -1,5 +1,5 @@
 // Tests which release a device is offered and on what terms (docs/contract.md 4.7 and 13), over HTTP, as
-// devices ask. How versions compare is tested in test/domain/version.test.ts.
+// devices ask. How versions compare is tested in test/domain/decision/version.test.ts.
 
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';

@@ -1,8 +1,8 @@
 // The matrix: on which set-ups a suite over HTTP runs. A suite runs once, on the best set-up that the machine
 // has: PostgreSQL and Redis where both are installed, else embedded. What a set-up can change is proved on
-// that set-up: the ports by their contract suites (test/ledger, test/engine), the embedded set-up by
-// test/service/embedded.test.ts, an edge by test/service/edge.test.ts, and by the suites of the list below.
-// `SLUICE_MATRIX=all`, which `npm run test:all` sets, runs every suite on every set-up that it knows.
+// that set-up: the ports by their contract suites (test/store/ledger, test/store/engine), the embedded set-up
+// by test/service/embedded.test.ts, an edge by test/service/edge.test.ts, and by the suites of the list
+// below. `SLUICE_MATRIX=all`, which `npm run test:all` sets, runs every suite on every set-up that it knows.
 
 export type SetUp = 'embedded' | 'PostgreSQL and Redis' | 'edge';
 

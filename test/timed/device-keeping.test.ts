@@ -1,5 +1,5 @@
 // Waits for DEVICE_FRESHNESS_SECONDS to pass, which is at least 10: the service goes by a stopwatch, so no
-// clock that a test moves shortens it. What it means is tested in test/operations/record-memory.test.ts.
+// clock that a test moves shortens it. What it means is tested in test/fleet/record-cache.test.ts.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually, sleep } from '../support/eventually.ts';

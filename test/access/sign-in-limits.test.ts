@@ -1,0 +1,69 @@
+// Tests the throttle of sign-ins: callers that try passwords are slowed, over all nodes and without the
+// engine, and other callers cannot lock the owner of an account out.
+
+import { expect, it } from 'vitest';
+import { LoginThrottle } from '../../src/access/sign-in-limits.ts';
+import { Metrics } from '../../src/observe/metrics.ts';
+import { createMemoryEngine } from '../../src/store/memory/memory-engine.ts';
+import { watchedEngine } from '../serving/serving-node.ts';
+
+const MINUTE_MS = 60_000;
+
+function throttled() {
+  let nowMs = 1_000_000;
+  const engine = createMemoryEngine({ now: () => nowMs });
+  const node = () =>
+    new LoginThrottle({ engine, alone: createMemoryEngine(), metrics: new Metrics() });
+  const pass = (ms: number): void => {
+    nowMs += ms;
+  };
+  return { node, pass };
+}
+
+it('counts over all nodes, and lets in again after a quarter of an hour', async () => {
+  const { node, pass } = throttled();
+  const nodes = [node(), node()];
+  for (let count = 0; count < 10; count++) {
+    expect(await nodes[count % 2]?.admit('a@b', '192.0.2.1')).toBeUndefined();
+  }
+  for (const each of nodes) {
+    expect(await each.admit('a@b', '192.0.2.1')).toMatchObject({
+      failure: 'rateLimited',
+      retryAfterSeconds: 900,
+    });
+    expect(await each.admit('c@d', '192.0.2.1')).toBeUndefined();
+  }
+  pass(14 * MINUTE_MS);
+  expect(await nodes[0]?.admit('a@b', '192.0.2.1')).toBeDefined();
+  pass(MINUTE_MS);
+  expect(await nodes[0]?.admit('a@b', '192.0.2.1')).toBeUndefined();
+});
+
+it('lets one in every five seconds when thirty addresses have tried, and a known address at any time', async () => {
+  const { node, pass } = throttled();
+  const throttle = node();
+  await throttle.admit('a@b', 'home');
+  await throttle.succeed('a@b', 'home');
+  for (let count = 0; count < 29; count++) {
+    expect(await throttle.admit('a@b', `stranger-${count}`)).toBeUndefined();
+  }
+  expect(await throttle.admit('a@b', 'stranger-30')).toBeUndefined();
+  expect(await throttle.admit('a@b', 'stranger-31')).toMatchObject({ retryAfterSeconds: 5 });
+  pass(5000);
+  expect(await throttle.admit('a@b', 'stranger-32')).toBeUndefined();
+  expect(await throttle.admit('a@b', 'stranger-33')).toBeDefined();
+  expect(await throttle.admit('a@b', 'home')).toBeUndefined();
+  expect(await throttle.admit('other@b', 'stranger-33')).toBeUndefined();
+});
+
+it('counts alone when the engine is away, and neither locks out nor opens the gate', async () => {
+  const engine = watchedEngine();
+  const alone = createMemoryEngine();
+  const throttle = new LoginThrottle({ engine, alone, metrics: new Metrics() });
+  await engine.close();
+  const outcomes = [];
+  for (let count = 0; count < 12; count++) outcomes.push(await throttle.admit('a@b', 'home'));
+  expect(outcomes.filter((each) => each === undefined)).toHaveLength(10);
+  await throttle.succeed('a@b', 'home');
+  expect(await throttle.admit('a@b', 'home')).toBeUndefined();
+});

@@ -1,0 +1,333 @@
+// Tests plan and decide against a naive second implementation, written straight from the rules
+// (docs/contract.md 13.1 to 13.5), over random catalogs and devices, and with plans that many versions share.
+
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  type Artifact,
+  RELEASE_STATUSES,
+  type TargetExpression,
+} from '../../../src/contract/resource.ts';
+import { foldPlatform } from '../../../src/domain/decision/artifact.ts';
+import { cohortBucket, hashText } from '../../../src/domain/decision/cohort.ts';
+import { choose, commonChoice } from '../../../src/domain/decision/decide.ts';
+import { foldArch } from '../../../src/domain/decision/fold-arch.ts';
+import type {
+  ServingSnapshot,
+  SnapshotRelease,
+} from '../../../src/domain/decision/serving-snapshot.ts';
+import { compareVersions, parseVersion } from '../../../src/domain/decision/version.ts';
+import {
+  CatalogSlot,
+  checkQuery,
+  checkScope,
+  PlanBudget,
+} from '../../../src/serving/catalog-slot.ts';
+import { manifestOf, manifestQuestion } from '../../../src/updater/manifest.ts';
+import { PROPERTY_RUNS } from '../../support/property-runs.ts';
+import {
+  ANY_ARCH,
+  anyLabels,
+  anyTargeting,
+  catalog,
+  device,
+  fields,
+  planOf,
+  release,
+  snapshot,
+} from '../sample.ts';
+
+type Question = {
+  readonly version: string;
+  readonly platform: string;
+  readonly arch: string | undefined;
+  readonly id: string | undefined;
+  readonly labels: Record<string, string>;
+  readonly barred: readonly string[];
+};
+
+const BLANK = { platform: 'linux', arch: undefined, id: undefined, labels: {}, barred: [] };
+const LADDER = ['1.0.0-rc', '1.0.0', '1.0.0+1', '1.0.1', '1.1.0', '1.1.0.1', '2.0.0-beta', '2.0.0'];
+const OTHER_SPELLINGS = ['0.9', 'v1.0', '1.1', '01.00.01', 'v2', '3.0'];
+/** Versions that no release has: two below all releases, two in between, and two above. */
+const IN_BETWEEN = ['0.7', '0.8', '1.0.5', '1.0.6', '3.1', '3.2'];
+const OFTEN = ['published', 'published', 'rolled_back'] as const;
+const IDS = Array.from({ length: 12 }, (_, index) => `device-${index}`);
+
+const anyArtifact: fc.Arbitrary<Artifact> = fc
+  .tuple(
+    fc.constantFrom('linux', 'macOS', 'darwin', 'win32'),
+    fc.constantFrom(undefined, 'x64', 'amd64', 'arm64', 'universal'),
+    fc.option(fc.constantFrom('sig', ''), { nil: undefined }),
+    fc.nat(99),
+  )
+  .map(([platform, arch, signature, serial]) => ({
+    platform,
+    ...(arch === undefined ? {} : { arch }),
+    ...(signature === undefined ? {} : { signature }),
+    url: `https://dl.example.com/${serial}`,
+  }));
+
+const anyRelease: fc.Arbitrary<SnapshotRelease> = fc
+  .record({
+    version: fc.constantFrom(...LADDER),
+    // Every status occurs; published and rolled back, which decide between up and down, more often.
+    status: fc.constantFrom(...RELEASE_STATUSES, ...OFTEN, ...OFTEN),
+    rolloutPct: fc.constantFrom(0, 1, 30, 50, 99, ...[100, 100, 100, 100, 100]),
+    targets: fc.oneof({ weight: 3, arbitrary: fc.constant(null) }, anyTargeting),
+    offered: fc.boolean(),
+    artifacts: fc.oneof(
+      { weight: 3, arbitrary: fc.constant([ANY_ARCH]) },
+      { weight: 1, arbitrary: fc.array(anyArtifact, { maxLength: 5 }) },
+    ),
+  })
+  .map(({ version, ...parts }) => release(version, parts));
+
+const anySnapshot: fc.Arbitrary<ServingSnapshot> = fc
+  .record({
+    releases: fc.uniqueArray(anyRelease, {
+      minLength: 3,
+      maxLength: 7,
+      selector: ({ version }) => version,
+    }),
+    updateMode: fc.constantFrom('optional' as const, 'recommended' as const),
+    minimumSupportedVersion: fc.constantFrom(null, null, '1.0.1', 'v1.1'),
+  })
+  .map(({ releases, ...parts }) => snapshot(releases, parts));
+
+const anyQuestions: fc.Arbitrary<Question[]> = fc.array(
+  fc
+    .record({
+      version: fc.constantFrom(...LADDER, ...LADDER, ...OTHER_SPELLINGS, ...IN_BETWEEN),
+      platform: fc.constantFrom(...['linux', 'linux', 'linux', 'linux'], 'osx', 'Windows', 'haiku'),
+      arch: fc.constantFrom('x86_64', 'aarch64', 'riscv64', undefined),
+      id: fc.constantFrom(...IDS, undefined),
+      labels: anyLabels.map((labels) => Object.fromEntries(labels)),
+      barredCount: fc.nat(4),
+    })
+    .map(({ barredCount, ...question }) => ({
+      ...question,
+      barred: [...LADDER]
+        .reverse()
+        .slice(0, barredCount)
+        .map((text) => `rel-${text}`),
+    })),
+  { minLength: 1, maxLength: 12 },
+);
+
+describe('what a plan says is the same for all devices', () => {
+  it('is what each of them is decided', () => {
+    const seen = { offer: 0, nothing: 0, depends: 0 };
+    fc.assert(
+      fc.property(anySnapshot, anyQuestions, (served, questions) => {
+        const built = catalog(served.releases, served);
+        for (const { version, platform, arch, id, labels } of questions) {
+          const plan = planOf(built, { ...fields(version, platform), arch: foldArch(arch, '') });
+          const common = commonChoice(plan);
+          if (common === undefined) seen.depends += 1;
+          else {
+            expect(choose(plan, device(id, labels))).toBe(common);
+            seen[typeof common === 'string' ? 'nothing' : 'offer'] += 1;
+          }
+        }
+      }),
+    );
+    expect(Math.min(...Object.values(seen))).toBeGreaterThan(PROPERTY_RUNS / 10);
+  });
+});
+
+describe('a plan that several versions share', () => {
+  it('is that of each of them, and versions that a catalog does not tell apart share one', () => {
+    let shared = 0;
+    fc.assert(
+      fc.property(anySnapshot, anyQuestions, (served, questions) => {
+        const slot = slotOf(served);
+        for (const question of questions) {
+          const { plan } = planIn(slot, question);
+          const { catalog: built, fields: _, ...said } = plan;
+          const { version, platform, arch } = question;
+          const own = planOf(built, { ...fields(version, platform), arch: foldArch(arch, '') });
+          expect({ ...own, catalog: undefined, fields: undefined }).toEqual({
+            ...said,
+            catalog: undefined,
+            fields: undefined,
+          });
+          if (plan.fields.version?.canonical !== versionOf(version).canonical) shared += 1;
+        }
+        const [below, above] = ['0.1.0', '0.2.0'].map((version) =>
+          planIn(slot, { ...BLANK, version }),
+        );
+        expect(below).toBe(above);
+      }),
+    );
+    expect(shared).toBeGreaterThan(PROPERTY_RUNS / 15);
+  });
+});
+
+describe('plan and decide, against a naive reading of the rules', () => {
+  it('give the same release, artifact, updateMode and allowDowngrade, and go strictly down or up', () => {
+    const seen = { up: 0, down: 0, nothing: 0 };
+    fc.assert(
+      fc.property(anySnapshot, anyQuestions, (served, questions) => {
+        const slot = slotOf(served);
+        const neverOffered = served.releases.filter((each) => !each.offered).map(({ id }) => id);
+        for (const asked of questions) {
+          // Only a release that was never offered can wait for its first offer.
+          const barred = asked.barred.filter((id) => neverOffered.includes(id));
+          const question = { ...asked, barred };
+          const expected = decideNaively(served, question);
+          expect(ask(slot, question)).toEqual(expected);
+          const step = stepOf(question.version, expected?.version);
+          if (expected !== undefined) expect(step).toBe(expected.allowDowngrade ? 'down' : 'up');
+          seen[step] += 1;
+        }
+      }),
+    );
+    // The property proves something only when every kind of answer occurred often.
+    expect(Math.min(...Object.values(seen))).toBeGreaterThan(PROPERTY_RUNS / 10);
+  });
+});
+
+function slotOf(served: ServingSnapshot): CatalogSlot {
+  const slot = new CatalogSlot(new PlanBudget());
+  slot.replace(catalog(served.releases, served));
+  return slot;
+}
+
+function planIn(slot: CatalogSlot, { version, platform, arch }: Question) {
+  const question = manifestQuestion(foldPlatform(platform), foldArch(arch, ''));
+  const scope = checkScope('acme', 'stable', question);
+  const prepared = slot.planFor(checkQuery(scope, versionOf(version)));
+  if (prepared === undefined) throw new Error('the slot has no catalog');
+  return prepared;
+}
+
+/** Plans and decides like a check, and reads the answer from the finished bytes. */
+function ask(slot: CatalogSlot, question: Question) {
+  const who = device(question.id, question.labels);
+  const barred = question.barred.length === 0 ? undefined : new Set(question.barred);
+  const { plan, candidate } = planIn(slot, question).decide(who, barred);
+  if (candidate === undefined) return undefined;
+  const body = JSON.parse(manifestOf(plan, candidate).toString('utf8')) as Record<string, unknown>;
+  return {
+    version: String(body.version),
+    url: body.url,
+    updateMode: body.updateMode,
+    allowDowngrade: body.allowDowngrade === true,
+  };
+}
+
+function stepOf(from: string, to: string | undefined): 'up' | 'down' | 'nothing' {
+  const [before, after] = [parseVersion(from), parseVersion(to ?? '')];
+  if (before === undefined || after === undefined) return 'nothing';
+  const order = compareVersions(after, before);
+  if (order === 0) throw new Error('offered what the device runs');
+  return order > 0 ? 'up' : 'down';
+}
+
+/**
+ * Second implementation of the rules, one line each, without indexes, sorted lists and plans. It shares only
+ * version order, the hash and alias folding with the product; those have tests of their own.
+ */
+function decideNaively(served: ServingSnapshot, question: Question) {
+  const mine = versionOf(question.version);
+  const current = served.releases.find(
+    (each) => versionOf(each.version).canonical === mine.canonical,
+  );
+  const isDown = current?.status === 'rolled_back';
+  const best = served.releases
+    .filter((each) => each.status === 'published')
+    .filter((each) => {
+      const order = compareVersions(versionOf(each.version), mine);
+      return isDown ? order < 0 : order > 0;
+    })
+    .filter((each) => isTargeted(each, question))
+    .filter((each) => isInCohort(each, question.id))
+    .filter((each) => chooseArtifact(each.artifacts, question) !== undefined)
+    .filter((each) => !question.barred.includes(each.id))
+    .sort((left, right) => compareVersions(versionOf(right.version), versionOf(left.version)))[0];
+  if (best === undefined) return undefined;
+  const minimum = served.minimumSupportedVersion;
+  const isBelow = minimum !== null && compareVersions(mine, versionOf(minimum)) < 0;
+  const isRequired = isBelow || current?.status === 'deprecated';
+  return {
+    version: best.version,
+    url: chooseArtifact(best.artifacts, question)?.url,
+    updateMode: isRequired ? 'required' : served.updateMode,
+    allowDowngrade: isDown,
+  };
+}
+
+function versionOf(text: string) {
+  const parsed = parseVersion(text);
+  if (parsed === undefined) throw new Error(`not a version: ${text}`);
+  return parsed;
+}
+
+function isInCohort({ id, rolloutPct }: SnapshotRelease, deviceId: string | undefined): boolean {
+  if (rolloutPct === 100) return true;
+  if (deviceId === undefined) return false;
+  return cohortBucket(hashText(deviceId), hashText(id)) < rolloutPct * 100;
+}
+
+/**
+ * Returns the artifact for a device, by the order of the arches that suit it; of equals a signed one, then
+ * the first.
+ */
+function chooseArtifact(artifacts: readonly Artifact[], question: Question): Artifact | undefined {
+  const wishes =
+    question.arch === undefined
+      ? [undefined, 'universal']
+      : [foldArch(question.arch, ''), 'universal', undefined];
+  for (const wish of wishes) {
+    const fitting = artifacts.filter(
+      ({ platform, arch }) =>
+        foldPlatform(platform) === foldPlatform(question.platform) &&
+        (arch === undefined ? undefined : foldArch(arch, '')) === wish,
+    );
+    const chosen = fitting.find(({ signature }) => signature) ?? fitting[0];
+    if (chosen !== undefined) return chosen;
+  }
+  return undefined;
+}
+
+function isTargeted({ targets }: SnapshotRelease, question: Question): boolean {
+  if (targets === null) return true;
+  const labels = new Map(Object.entries(question.labels));
+  const hasLabels = Object.entries(targets.matchLabels).every(([key, values]) => {
+    const value = labels.get(key);
+    return value !== undefined && values.includes(value);
+  });
+  return hasLabels && targets.matchExpressions.every((each) => holds(each, question, labels));
+}
+
+function holds(
+  { key, operator, values }: TargetExpression,
+  question: Question,
+  labels: ReadonlyMap<string, string>,
+): boolean {
+  if (operator === 'VersionGte' || operator === 'VersionLt') {
+    const order = compareVersions(versionOf(question.version), versionOf(values[0] ?? ''));
+    return operator === 'VersionGte' ? order >= 0 : order < 0;
+  }
+  const [value, listed] = (() => {
+    if (key === '$version') {
+      const canonical = values.map((each) => versionOf(each).canonical);
+      return [versionOf(question.version).canonical, canonical];
+    }
+    if (key === '$platform') {
+      return [foldPlatform(question.platform), values.map(foldPlatform)];
+    }
+    if (key === '$arch') {
+      return [
+        question.arch === undefined ? undefined : foldArch(question.arch, ''),
+        values.map((each) => foldArch(each, '')),
+      ];
+    }
+    return [labels.get(key), values];
+  })();
+  if (operator === 'DoesNotExist') return value === undefined;
+  if (value === undefined) return false;
+  if (operator === 'Exists') return true;
+  return listed.includes(value) === (operator === 'In');
+}

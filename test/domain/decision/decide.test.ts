@@ -1,0 +1,110 @@
+// Tests the answers of decisions that another reading of the rules (decide-naively.test.ts) leaves open: the
+// reason where nothing is offered, and what a plan needs (docs/contract.md 13.1 to 13.5).
+
+import { describe, expect, it } from 'vitest';
+import type { Catalog } from '../../../src/domain/decision/catalog.ts';
+import { cohortBucket, hashText } from '../../../src/domain/decision/cohort.ts';
+import { decide } from '../../../src/domain/decision/decide.ts';
+import { foldArch } from '../../../src/domain/decision/fold-arch.ts';
+import type { SnapshotRelease } from '../../../src/domain/decision/serving-snapshot.ts';
+import { manifestOf } from '../../../src/updater/manifest.ts';
+import { catalog, device, fields, planOf, release, targeting } from '../sample.ts';
+
+type Ask = {
+  readonly version: string;
+  readonly platform?: string;
+  readonly arch?: string | undefined;
+  readonly id?: string | undefined;
+  readonly barred?: readonly string[];
+};
+
+/** How an answer shows its update mode. */
+const MARKS: Readonly<Record<string, string>> = { required: '!', recommended: '?', optional: '' };
+
+/** Plans and decides like a check; returns the reason, or the version with marks: `↓` is a downgrade. */
+function answerOf(served: Catalog, question: Ask): string {
+  const { platform = 'linux', barred = [] } = question;
+  const arch = 'arch' in question ? question.arch : 'x86_64';
+  const plan = planOf(served, {
+    ...fields(question.version, platform),
+    arch: foldArch(arch, platform),
+  });
+  const who = device('id' in question ? question.id : 'device-1');
+  const { reason, candidate } = decide(plan, who, new Set(barred));
+  if (candidate === undefined) return reason;
+  const body = JSON.parse(manifestOf(plan, candidate).toString('utf8')) as Record<string, string>;
+  return `${body.version}${body.allowDowngrade ? '↓' : ''}${MARKS[body.updateMode ?? ''] ?? '-'}`;
+}
+
+const TIER_A = targeting({ matchLabels: { tier: ['a'] } });
+const rolledBack = release('1.1.0', { status: 'rolled_back' });
+const notTargeted = release('1.0.0', { targets: TIER_A });
+
+describe('a decision', () => {
+  it.each<[string, readonly SnapshotRelease[], string]>([
+    ['0.1', [release('1.0.0'), release('1.2.0')], '1.2.0'],
+    ['1.2.0-rc.1', [release('1.2.0')], '1.2.0'],
+    ['1.2.0', [release('1.2.0')], 'up-to-date'],
+    ['1.2.0+1', [release('1.2.0')], 'up-to-date'],
+    ['9.9', [release('1.2.0')], 'up-to-date'],
+    ['1.0.0', [], 'up-to-date'],
+    ['1.0.0', [release('2.0.0', { status: 'paused' })], 'up-to-date'],
+    ['1.0.0', [release('2.0.0', { status: 'deprecated' })], 'up-to-date'],
+    ['1.0.0', [release('2.0.0', { status: 'rolled_back' })], 'up-to-date'],
+    ['1.0.0', [release('1.0.0', { status: 'deprecated' }), release('2.0.0')], '2.0.0!'],
+    ['1.1.0', [release('0.9'), rolledBack, release('1.2.0')], '0.9↓'],
+    ['1.1.0+1', [release('1.0.0'), rolledBack], 'up-to-date'],
+    ['1.1.0', [rolledBack, release('1.2.0')], 'rolled-back-without-fallback'],
+    ['1.1.0', [notTargeted, rolledBack], 'not-targeted'],
+    ['0.1', [notTargeted, release('2.0.0', { rolloutPct: 0 })], 'outside-cohort'],
+    ['0.1', [release('2.0.0', { rolloutPct: 0 }), notTargeted], 'outside-cohort'],
+    ['0.1', [notTargeted], 'not-targeted'],
+    ['0.1', [release('2.0.0', { artifacts: [{ platform: 'windows' }] })], 'no-artifact'],
+  ])('case %#: for a device on %s', (version, releases, answer) => {
+    expect(answerOf(catalog(releases), { version })).toBe(answer);
+  });
+
+  it('without a device id is for releases at 100 % only', () => {
+    const served = catalog([release('1.0.0'), release('2.0.0', { rolloutPct: 99 })]);
+    expect(answerOf(served, { version: '0.1', id: undefined })).toBe('1.0.0');
+    expect(answerOf(served, { version: '1.0.0', id: undefined })).toBe('outside-cohort');
+  });
+
+  it('the cohort ends exactly at its threshold: of 10,000 buckets, 30 % are 0 to 2,999', () => {
+    const staged = release('2.0.0', { rolloutPct: 30 });
+    const bucketOf = (id: string) => cohortBucket(hashText(id), hashText(staged.id));
+    const ids = Array.from({ length: 200_000 }, (_, index) => `device-${index}`);
+    const answers = [2999, 3000].map((bucket) => {
+      const id = ids.find((each) => bucketOf(each) === bucket);
+      if (id === undefined) throw new Error('no device in that bucket');
+      return answerOf(catalog([staged]), { version: '1.0.0', id });
+    });
+    expect(answers).toEqual(['2.0.0', 'outside-cohort']);
+  });
+
+  it('a release whose first offer cannot be made durable gives way to the next one', () => {
+    const texts = ['6.0.0', '5.0.0', '4.0.0', '3.0.0', '2.0.0', '1.0.0'];
+    const fresh = texts.map((text) => release(text, { offered: false }));
+    for (let count = 0; count <= texts.length; count++) {
+      const barred = fresh.slice(0, count).map(({ id }) => id);
+      const answer = answerOf(catalog(fresh), { version: '0.1', barred });
+      expect(answer).toBe(texts[count] ?? 'first-offer-unavailable');
+    }
+  });
+});
+
+describe('a plan', () => {
+  it('names the labels that its candidates need', () => {
+    const served = catalog([notTargeted, release('3.0.0', { rolloutPct: 10 })]);
+    expect(planOf(served, fields('0.1')).labelKeys).toEqual(['tier']);
+    expect(planOf(served, fields('1.0.0')).labelKeys).toEqual([]);
+  });
+
+  it('for archs that no artifact names shares one candidate list', () => {
+    const served = catalog([release('2.0.0'), release('3.0.0', { targets: TIER_A })]);
+    const archs = ['riscv64', 's390x', 'loong64'];
+    const lists = archs.map((arch) => planOf(served, fields('1.0.0', 'linux', arch)).list);
+    for (const list of lists) expect(list).toBe(lists[0]);
+    expect([lists[0]?.length, served.candidates.size]).toEqual([2, 1]);
+  });
+});

@@ -1,0 +1,55 @@
+// Tests which labels a device may carry (docs/contract.md 8, 13.13 and 13.14).
+
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { LIMIT } from '../../../src/contract/limit.ts';
+import { isLongerThan } from '../../../src/contract/text.ts';
+import { refuseLabel } from '../../../src/domain/fleet/labels.ts';
+
+describe('a label is refused with 400 and the path of the field', () => {
+  it.each([
+    ['an empty key', '', 'a'],
+    ['a key that begins with $, which marks the reserved fields', '$version', 'a'],
+    ['a key over 128 characters', 'k'.repeat(129), 'a'],
+    ['a value over 256 characters', 'tier', 'v'.repeat(257)],
+  ])('%s', (_what, key, value) => {
+    const refusal = refuseLabel('devices.3.labels', key, value);
+    expect(refusal?.failure).toBe('invalid');
+    expect(refusal?.message).toMatch(/^devices\.3\.labels: \S/);
+  });
+});
+
+describe('a label is accepted', () => {
+  it.each([
+    ['a key of 128 characters', 'k'.repeat(128), 'a'],
+    ['a value of 256 characters', 'tier', 'v'.repeat(256)],
+    ['an empty value', 'tier', ''],
+    ['a $ anywhere but at the beginning', 'a$version', '$'],
+    ['a key named like an object member', '__proto__', 'a'],
+    ['a dotted key', 'a.b.c', 'a'],
+    ['lengths counted in characters, not UTF-16 units', '🚀'.repeat(128), '🚀'.repeat(256)],
+  ])('%s', (_what, key, value) => {
+    expect(refuseLabel('l', key, value)).toBeUndefined();
+  });
+
+  it('not with one character more, whatever plane it is on', () => {
+    expect(refuseLabel('l', '🚀'.repeat(129), 'a')?.failure).toBe('invalid');
+    expect(refuseLabel('l', 'tier', `${'🚀'.repeat(256)}a`)?.failure).toBe('invalid');
+  });
+});
+
+describe('isLongerThan', () => {
+  it('counts code points, for any text and limit', () => {
+    const anyText = fc.string({ unit: 'binary', maxLength: 40 });
+    fc.assert(
+      fc.property(anyText, fc.nat(30), (text, max) => {
+        expect(isLongerThan(text, max)).toBe([...text].length > max);
+      }),
+    );
+  });
+
+  it('the limits are those of the contract', () => {
+    expect([LIMIT.labelCountMax, LIMIT.labelValueLengthMax]).toEqual([16, 256]);
+    expect([LIMIT.labelKeyLengthMax, LIMIT.deviceIdLengthMax]).toEqual([128, 128]);
+  });
+});

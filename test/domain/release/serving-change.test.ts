@@ -1,0 +1,223 @@
+// Tests serving control: the transition matrix, the order of its parts and the invariants after a first offer
+// (docs/contract.md 3 and 14).
+
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type Failure, isFailure } from '../../../src/contract/failure.ts';
+import { RELEASE_STATUSES } from '../../../src/contract/resource.ts';
+import { obstacleToBroadening } from '../../../src/domain/release/broadening.ts';
+import {
+  applyServingChange,
+  type Serving,
+  type ServingChange,
+} from '../../../src/domain/release/serving-change.ts';
+import { PROPERTY_RUNS } from '../../support/property-runs.ts';
+import { anyTargeting, targeting } from '../sample.ts';
+
+const FRESH: Serving = { rolloutPct: 20, status: 'published', targets: null, offered: false };
+const OFFERED: Serving = { ...FRESH, offered: true };
+const TIER_A = targeting({ matchLabels: { tier: ['a'] } });
+const TIER_AB = targeting({ matchLabels: { tier: ['a', 'b'] } });
+const FROZEN = targeting({
+  matchExpressions: [{ key: 'tier', operator: 'Exists', values: [] }],
+});
+
+type Applied = ReturnType<typeof applyServingChange>;
+
+function accepted(outcome: Applied): Serving {
+  if (isFailure(outcome)) throw new Error(`refused: ${outcome.message}`);
+  return outcome;
+}
+
+function refusal(outcome: Applied): readonly [kind: Failure['failure'], message: string] {
+  if (!isFailure(outcome)) throw new Error(`accepted: ${JSON.stringify(outcome)}`);
+  return [outcome.failure, outcome.message];
+}
+
+describe('status: published, paused and deprecated in any direction; rolled_back is permanent', () => {
+  const cells = RELEASE_STATUSES.flatMap((from) =>
+    RELEASE_STATUSES.flatMap((to) => {
+      const isRefused = from === 'rolled_back' && to !== 'rolled_back';
+      const answer = isRefused ? 'refused' : 'accepted';
+      return [false, true].map((offered) => [from, to, offered, answer] as const);
+    }),
+  );
+
+  it.each(cells)('%s to %s (offered: %s) is %s', (from, to, offered, answer) => {
+    const before: Serving = { ...FRESH, status: from, offered };
+    const outcome = applyServingChange(before, { status: to });
+    if (answer === 'accepted') expect(accepted(outcome)).toEqual({ ...before, status: to });
+    else
+      expect(refusal(outcome)).toEqual(['rolledBack', 'A rolled-back release cannot be re-served']);
+  });
+
+  it('on a rolled-back release, rollout and targets alone follow the invariants', () => {
+    const rolledBack: Serving = { ...OFFERED, status: 'rolled_back', targets: TIER_A };
+    expect(accepted(applyServingChange(rolledBack, { rollout: 30 })).rolloutPct).toBe(30);
+    expect(accepted(applyServingChange(rolledBack, { targets: TIER_AB })).targets).toBe(TIER_AB);
+    expect(refusal(applyServingChange(rolledBack, { rollout: 10 }))[0]).toBe('narrowing');
+    expect(refusal(applyServingChange(rolledBack, { targets: FROZEN }))[0]).toBe('narrowing');
+  });
+});
+
+describe('before the first offer everything may change', () => {
+  it.each<[string, ServingChange]>([
+    ['the rollout down to 0', { rollout: 0 }],
+    ['targeting where there was none', { targets: TIER_A }],
+    ['expressions', { targets: FROZEN }],
+    ['targeting away', { targets: null }],
+  ])('%s', (_what, change) => {
+    const after = accepted(applyServingChange({ ...FRESH, targets: TIER_AB }, change));
+    expect(after.rolloutPct).toBe(change.rollout ?? FRESH.rolloutPct);
+    expect(after.targets).toBe(change.targets === undefined ? TIER_AB : change.targets);
+  });
+});
+
+describe('once a release has been offered to any device', () => {
+  const narrow: Serving = { ...OFFERED, targets: TIER_A };
+  const wide: Serving = { ...OFFERED, targets: TIER_AB };
+  const frozen: Serving = { ...OFFERED, targets: FROZEN };
+  const paused: Serving = { ...OFFERED, status: 'paused' };
+
+  it.each<[string, Serving, ServingChange]>([
+    ['the rollout may rise', OFFERED, { rollout: 21 }],
+    ['the rollout may rise to all', OFFERED, { rollout: 100 }],
+    ['the rollout may stay', OFFERED, { rollout: 20 }],
+    ['labels may broaden', narrow, { targets: TIER_AB }],
+    ['labels may go', narrow, { targets: null }],
+    ['expressions may stay', frozen, { targets: FROZEN }],
+    ['it may be paused', OFFERED, { status: 'paused' }],
+  ])('%s', (_what, before, change) => {
+    const { rollout, targets, status } = change;
+    expect(accepted(applyServingChange(before, change))).toEqual({
+      ...before,
+      ...(rollout === undefined ? {} : { rolloutPct: rollout }),
+      ...(targets === undefined ? {} : { targets }),
+      ...(status === undefined ? {} : { status }),
+    });
+  });
+
+  it.each<[string, Serving, ServingChange]>([
+    ['a lower rollout', OFFERED, { rollout: 19 }],
+    ['no rollout', OFFERED, { rollout: 0 }],
+    ['narrower labels', wide, { targets: TIER_A }],
+    ['labels where there were none', OFFERED, { targets: TIER_AB }],
+    ['no expressions any more', frozen, { targets: null }],
+    ['expressions where there were none', OFFERED, { targets: FROZEN }],
+    ['a lower rollout while it is paused', paused, { rollout: 5 }],
+  ])(
+    '%s is refused, and the refusal states the percentage and the ways out',
+    (_what, before, change) => {
+      const [kind, message] = refusal(applyServingChange(before, change));
+      expect(kind).toBe('narrowing');
+      expect(message).toMatch(/\b20\s?%/);
+      expect(message).toMatch(/rollout can only increase/i);
+      expect(message).toMatch(/label targeting can only broaden/i);
+      expect(message).toMatch(/\bpause\b/i);
+      expect(message).toMatch(/\broll(?: it)? ?back\b/i);
+    },
+  );
+});
+
+describe('order within one call: targets, then rollout, then status; the first refusal is the answer', () => {
+  const rolledBack: Serving = { ...OFFERED, status: 'rolled_back', targets: TIER_AB };
+
+  it.each<[string, ServingChange, string, RegExp]>([
+    [
+      'targets',
+      { targets: TIER_A, rollout: 5, status: 'published' },
+      'narrowing',
+      /narrow its label/,
+    ],
+    [
+      'rollout',
+      { targets: TIER_AB, rollout: 5, status: 'published' },
+      'narrowing',
+      /lower it to 5\s?%/,
+    ],
+    ['status', { targets: null, rollout: 50, status: 'published' }, 'rolledBack', /re-served/],
+  ])('%s', (_part, change, kind, words) => {
+    const [found, message] = refusal(applyServingChange(rolledBack, change));
+    expect([found, message]).toEqual([kind, expect.stringMatching(words)]);
+  });
+
+  it('an accepted call applies every part it names, and only those', () => {
+    const change = { targets: TIER_A, rollout: 0, status: 'deprecated' } as const;
+    expect(accepted(applyServingChange(FRESH, change))).toEqual({
+      rolloutPct: 0,
+      status: 'deprecated',
+      targets: TIER_A,
+      offered: false,
+    });
+    expect(accepted(applyServingChange(OFFERED, {}))).toEqual(OFFERED);
+  });
+
+  it('one call is atomic: a refused one leaves the state as it was', () => {
+    const before = Object.freeze({ ...OFFERED });
+    applyServingChange(before, { targets: null, rollout: 90, status: 'paused' });
+    applyServingChange(before, { targets: null, rollout: 5 });
+    expect(before).toEqual(OFFERED);
+  });
+});
+
+describe('whatever sequence of calls arrives', () => {
+  const anyStatus = fc.constantFrom(...RELEASE_STATUSES);
+  const anyPct = fc.integer({ min: 0, max: 100 });
+  const anyServing: fc.Arbitrary<Serving> = fc.record({
+    rolloutPct: anyPct,
+    status: anyStatus,
+    targets: anyTargeting,
+    offered: fc.boolean(),
+  });
+  const anyCall: fc.Arbitrary<ServingChange> = fc.record(
+    { targets: anyTargeting, rollout: anyPct, status: anyStatus },
+    { requiredKeys: [] },
+  );
+  const anyCalls = fc.array(anyCall, { minLength: 1, maxLength: 12 });
+
+  it('after a first offer no accepted change lowers the rollout or narrows targeting', () => {
+    let changed = 0;
+    fc.assert(
+      fc.property(anyServing, anyCalls, (start, calls) => {
+        const first: Serving = { ...start, offered: true };
+        let state = first;
+        for (const call of calls) {
+          const outcome = applyServingChange(state, call);
+          if (isFailure(outcome)) continue;
+          expect(outcome.offered).toBe(true);
+          expect(outcome.rolloutPct).toBeGreaterThanOrEqual(state.rolloutPct);
+          expect(obstacleToBroadening(state.targets, outcome.targets)).toBeUndefined();
+          changed += 1;
+          state = outcome;
+        }
+        expect(state.rolloutPct).toBeGreaterThanOrEqual(first.rolloutPct);
+        expect(obstacleToBroadening(first.targets, state.targets)).toBeUndefined();
+      }),
+    );
+    expect(changed).toBeGreaterThan(PROPERTY_RUNS / 3);
+  });
+
+  it('a release that was rolled back stays rolled back', () => {
+    fc.assert(
+      fc.property(anyServing, anyCalls, (start, calls) => {
+        let state: Serving = { ...start, status: 'rolled_back' };
+        for (const call of calls) {
+          const outcome = applyServingChange(state, call);
+          if (!isFailure(outcome)) state = outcome;
+          expect(state.status).toBe('rolled_back');
+        }
+      }),
+    );
+  });
+
+  it('a refusal is `narrowing` of an offered release or `rolledBack`, and nothing else', () => {
+    fc.assert(
+      fc.property(anyServing, anyCall, (state, call) => {
+        const outcome = applyServingChange(state, call);
+        if (!isFailure(outcome)) return;
+        if (outcome.failure === 'narrowing') expect(state.offered).toBe(true);
+        else expect([outcome.failure, state.status]).toEqual(['rolledBack', 'rolled_back']);
+      }),
+    );
+  });
+});

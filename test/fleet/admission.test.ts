@@ -1,0 +1,127 @@
+// Tests the admission of new devices around the ledger: when it is asked, what is remembered, and the
+// warnings.
+
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
+import { Admission, RecordedDevices } from '../../src/fleet/admission.ts';
+import type { AdmissionBounds, FleetLedger } from '../../src/store/fleet-ledger.ts';
+import { checkInOf } from '../store/engine/fleet-sample.ts';
+import { ledgerAway } from '../support/fake-ledger.ts';
+
+const BOUNDS: AdmissionBounds = { perNetwork: 2, perApp: 0 };
+const MINUTE_MS = 60_000;
+
+/**
+ * Ledger that admits nobody whose id begins with `x`. It notes its calls, with the devices it had to look
+ * for.
+ */
+class Ledger {
+  readonly calls: string[] = [];
+  isAway = false;
+
+  async recordCheckIns() {
+    this.calls.push('queued');
+    return [];
+  }
+
+  async recordAwaited() {
+    this.calls.push('awaited');
+    return [];
+  }
+
+  recordChecks: FleetLedger['recordChecks'] = async (checkIns, kind, _bounds, isRecorded) => {
+    const unknown = checkIns.filter((each) => isRecorded?.(each) !== true);
+    this.calls.push([kind, ...unknown.map(({ deviceId }) => deviceId)].join(' '));
+    if (this.isAway) throw ledgerAway();
+    const refused = unknown.filter(({ deviceId }) => deviceId.startsWith('x'));
+    return {
+      labels: [],
+      unadmitted: refused.map(({ appId, deviceId, network }) => {
+        return { appId, deviceId, network, bound: 'network' as const };
+      }),
+      left: [],
+    };
+  };
+}
+
+describe('admission', () => {
+  let ledger: Ledger;
+  let lines: Record<string, unknown>[];
+  let now: number;
+  beforeEach(() => {
+    ledger = new Ledger();
+    lines = [];
+    now = 0;
+  });
+
+  function admissionOf(bounds: AdmissionBounds, recorded?: RecordedDevices): Admission {
+    const log = {
+      warn: (details: object, message: string) => void lines.push({ ...details, message }),
+    };
+    const rest = recorded === undefined ? {} : { recorded };
+    return new Admission({
+      ...{ ledger, bounds, trustedProxies: 1, now: () => now, ...rest },
+      log: log as ConstructorParameters<typeof Admission>[0]['log'],
+    });
+  }
+
+  const checks = (ids: readonly string[], network = '203.0.113.1'): CheckIn[] =>
+    ids.map((id) => checkInOf(id, { network }));
+
+  it('without bounds, check-ins are recorded as ever', async () => {
+    const admission = admissionOf({ perNetwork: 0, perApp: 0 });
+    await admission.record(checks(['a']), 'queued');
+    await admission.record(checks(['a']), 'awaited');
+    expect(ledger.calls).toEqual(['queued', 'awaited']);
+  });
+
+  it('a device that was recorded is not looked for again, one that was not admitted is', async () => {
+    const admission = admissionOf(BOUNDS, new RecordedDevices());
+    const { unadmitted } = await admission.record(checks(['a', 'x1']), 'queued');
+    expect(unadmitted.map(({ deviceId }) => deviceId)).toEqual(['x1']);
+    await admission.record(checks(['a', 'b', 'x1']), 'queued');
+    await admission.record(checks(['b', 'a']), 'queued');
+    expect(ledger.calls).toEqual(['queued a x1', 'queued b x1', 'queued']);
+    await admission.record(checks(['b', 'c']), 'awaited');
+    await admission.record(checks(['b', 'c']), 'awaited');
+    expect(ledger.calls.slice(3)).toEqual(['awaited c', 'awaited']);
+  });
+
+  it('what the ledger did not record is not remembered', async () => {
+    const admission = admissionOf(BOUNDS, new RecordedDevices());
+    ledger.isAway = true;
+    await expect(admission.record(checks(['a']), 'queued')).rejects.toThrow('unavailable');
+    ledger.isAway = false;
+    await admission.record(checks(['a']), 'queued');
+    expect(ledger.calls).toEqual(['queued a', 'queued a']);
+  });
+
+  it('a flood is told once a minute, with how much of it there was', async () => {
+    const admission = admissionOf(BOUNDS);
+    for (let second = 0; second <= 60; second++) {
+      now = second * 1000;
+      await admission.record(checks(['x1', 'x2']), 'queued');
+    }
+    const message = 'new devices are not recorded: there are too many';
+    const told = { message, bound: 'network', app: 'app_1' };
+    expect(lines).toEqual([
+      { ...told, checkIns: 2 },
+      { ...told, checkIns: 120 },
+    ]);
+  });
+
+  it('a private address is named once a minute, a public one never', async () => {
+    const admission = admissionOf(BOUNDS);
+    await admission.record(checks(['x1'], '192.168.0.7'), 'queued');
+    await admission.record(checks(['x1'], '192.168.0.8'), 'queued');
+    now = MINUTE_MS;
+    await admission.record(checks(['x1'], '203.0.113.1'), 'queued');
+    await admission.record(checks(['x1'], '::/64'), 'queued');
+    const named = lines.filter(({ address }) => address !== undefined);
+    const message = 'many new devices ask from one private address: TRUST_PROXY may be wrong';
+    expect(named).toEqual([
+      { address: '192.168.0.7', TRUST_PROXY: 1, message },
+      { address: '::/64', TRUST_PROXY: 1, message },
+    ]);
+  });
+});

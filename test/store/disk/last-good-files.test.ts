@@ -1,0 +1,410 @@
+// Tests the last known snapshots on disk: the snapshot kept last is found, also after faults of the disk, and
+// any file that is no whole snapshot counts as absent.
+
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { sealFile } from '../../../src/store/disk/channel-files.ts';
+import { LastGoodFiles } from '../../../src/store/disk/last-good-files.ts';
+import { release } from '../../domain/sample.ts';
+import { channelAt } from '../../serving/serving-node.ts';
+import { dataDirectory, removeDirectories } from './data-directory.ts';
+
+/** Version of the file format, written down again so that a changed one fails a test. */
+const FORMAT = 3;
+const RETRY_MS = 2000;
+const TURNS_MAX = 100_000;
+
+afterEach(() => {
+  vi.useRealTimers();
+  removeDirectories();
+});
+
+/** Takes turns, in each of which the time of a retry passes, until the disk is as the check wants it. */
+async function eventually(what: string, check: () => boolean | Promise<boolean>): Promise<void> {
+  for (let turn = 0; !(await check()); turn++) {
+    if (turn > TURNS_MAX) throw new Error(`not after ${turn} turns: ${what}`);
+    vi.advanceTimersByTime(RETRY_MS);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+/** Writes one snapshot and returns the path of its index. */
+async function keptFile({ files, snapshots, names }: ReturnType<typeof dataDirectory>) {
+  files.keep(channelAt(1));
+  await files.flush();
+  const [name] = names();
+  if (name === undefined) throw new Error('nothing was written');
+  return join(snapshots, name);
+}
+
+it('what is kept is found whole, by this process once written and by the next', async () => {
+  const { files, again, faults } = dataDirectory();
+  expect(await files.find('acme', 'stable')).toBeUndefined();
+  expect(await files.hasAny()).toBe(false);
+  await files.flush();
+  const snapshot = channelAt(7, 'stable', { minimumSupportedVersion: '1.0.0' });
+  files.keep(snapshot);
+  await files.flush();
+  for (const reader of [files, again()]) {
+    expect(await reader.find('acme', 'stable')).toEqual(snapshot);
+    expect(await reader.find('acme', 'beta')).toBeUndefined();
+    expect(await reader.hasAny()).toBe(true);
+  }
+  expect(faults).toEqual([]);
+});
+
+it('of many kept in a row the newest is found', async () => {
+  const { files, again, names } = dataDirectory();
+  for (let revision = 1; revision <= 100; revision++) files.keep(channelAt(revision));
+  await files.flush();
+  expect((await again().find('acme', 'stable'))?.revision).toBe(100);
+  for (let revision = 101; revision <= 120; revision++) {
+    files.keep(channelAt(revision));
+    if (revision % 5 === 0) await files.flush();
+  }
+  await files.flush();
+  expect((await again().find('acme', 'stable'))?.revision).toBe(120);
+  expect(names()).toHaveLength(1);
+});
+
+it('a flush waits for everything kept so far, also for what is kept while it waits', async () => {
+  const { files, again } = dataDirectory();
+  const channels = Array.from({ length: 200 }, (_, index) => `channel${index}`);
+  for (const channel of channels) files.keep(channelAt(1, channel));
+  const flushed = files.flush();
+  files.keep(channelAt(2, 'late'));
+  await flushed;
+  const next = again();
+  for (const channel of channels) expect((await next.find('acme', channel))?.revision).toBe(1);
+  expect((await next.find('acme', 'late'))?.revision).toBe(2);
+});
+
+it('names that differ only by case, the longest, and those no file system would take are found', async () => {
+  const { files, again, names, faults } = dataDirectory();
+  const apps = ['acme', 'ACME', 'a'.repeat(64), 'con', 'a.', 'a..b', 'nul.txt'];
+  const channels = ['stable', 'Stable', 'b'.repeat(64)];
+  const all = apps.flatMap((appRef) => channels.map((channel) => [appRef, channel] as const));
+  for (const [index, [appRef, channel]] of all.entries()) {
+    files.keep(channelAt(index + 1, channel, { appRef }));
+  }
+  await files.flush();
+  expect(new Set(names().map((name) => name.toLowerCase())).size).toBe(all.length);
+  for (const [index, [appRef, channel]] of all.entries()) {
+    expect((await again().find(appRef, channel))?.revision).toBe(index + 1);
+  }
+  expect(faults).toEqual([]);
+});
+
+/** Returns the path of the only release of an index. */
+function releaseFile(index: string): string {
+  const folder = index.replace('.json', '.releases');
+  const [name = ''] = readdirSync(folder);
+  return join(folder, name);
+}
+
+describe.each([
+  ['index', (index: string) => index],
+  ['release', releaseFile],
+])('a file with an %s', (_file, fileAt) => {
+  it.each([
+    ['half-written', (text: string) => text.slice(0, text.length / 2)],
+    ['without its end', (text: string) => text.slice(0, -1)],
+    ['empty', () => ''],
+    ['of zeros, as after a power cut', (text: string) => '\0'.repeat(text.length)],
+    ['without a format', (text: string) => text.replace(/"format":\d+,/, '')],
+    ['without a checksum', (text: string) => text.replace(/,"sha256":"\w+"/, '')],
+    ['of a head alone', (text: string) => text.slice(0, text.indexOf('\n'))],
+    ['changed by hand', (text: string) => text.replace(/1/g, '2')],
+    ['of the wrong shape', () => sealFile(FORMAT, '{}\n')],
+    ['of no JSON', () => sealFile(FORMAT, 'snapshot')],
+    ['of another kind', () => 'null'],
+  ])(
+    'that is %s counts as none, is reported by name, and is replaced by what is kept next',
+    async (_what, damage) => {
+      const directory = dataDirectory();
+      const index = await keptFile(directory);
+      const path = fileAt(index);
+      writeFileSync(path, damage(readFileSync(path, 'utf8')));
+      const next = directory.again();
+      expect(await next.hasAny()).toBe(false);
+      expect(await next.hasAny()).toBe(false);
+      expect(directory.faults).toHaveLength(1);
+      expect(directory.faults).toMatchObject([
+        { doing: 'read', path: expect.stringContaining(index.replace('.json', '')) },
+      ]);
+      expect(await next.find('acme', 'stable')).toBeUndefined();
+      next.keep(channelAt(1));
+      await next.flush();
+      expect(await directory.again().find('acme', 'stable')).toEqual(channelAt(1));
+    },
+  );
+});
+
+it('an index whose release is missing counts as none, and is reported', async () => {
+  const directory = dataDirectory();
+  const index = await keptFile(directory);
+  rmSync(releaseFile(index));
+  expect(await directory.again().find('acme', 'stable')).toBeUndefined();
+  expect(directory.faults).toMatchObject([{ doing: 'read', path: index }]);
+});
+
+it('a release is written once, and removed when no index names it any more', async () => {
+  const { files, snapshots } = dataDirectory();
+  const releases = Array.from({ length: 50 }, (_, index) => release(`1.0.${index}`));
+  files.keep(channelAt(1, 'stable', { releases }));
+  await files.flush();
+  const [folder = ''] = readdirSync(snapshots).filter((name) => name.endsWith('.releases'));
+  const times = () =>
+    new Map(
+      readdirSync(join(snapshots, folder)).map((name) => [
+        name,
+        statSync(join(snapshots, folder, name)).ino,
+      ]),
+    );
+  const before = times();
+  const changed = release('1.0.7', { status: 'paused' });
+  files.keep(channelAt(2, 'stable', { releases: releases.with(7, changed) }));
+  await files.flush();
+  const after = times();
+  expect(after.size).toBe(50);
+  expect([...after].filter(([name, file]) => before.get(name) === file)).toHaveLength(49);
+  expect((await files.find('acme', 'stable'))?.releases[7]).toEqual(changed);
+});
+
+describe('a snapshot that has the releases of the last one', () => {
+  /** Returns a later state with the release of the first. */
+  function later(revision: number) {
+    return channelAt(revision, 'stable', { releases: channelAt(1).releases });
+  }
+
+  it('is whole after the channel was forgotten, as a database that lost and regained it has it', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { files, again, names } = dataDirectory();
+    files.keep(channelAt(1));
+    await files.flush();
+    files.forget('acme', 'stable');
+    await eventually('it is removed', () => names().length === 0);
+    files.keep(channelAt(1));
+    await files.flush();
+    expect(await again().find('acme', 'stable')).toEqual(channelAt(1));
+  });
+
+  it('is whole however soon after that it is there again', async () => {
+    const { files, again } = dataDirectory();
+    for (let round = 0; round < 20; round++) {
+      files.keep(channelAt(1));
+      // Each time the removal is a little further when the channel comes back.
+      for (let turn = 0; turn < round; turn++) await new Promise(setImmediate);
+      files.forget('acme', 'stable');
+      for (let turn = 0; turn < round; turn++) await new Promise(setImmediate);
+      files.keep(channelAt(1));
+      await files.flush();
+      expect(await again().find('acme', 'stable'), `round ${round}`).toEqual(channelAt(1));
+    }
+  });
+
+  it('is whole after somebody removed files from the folder', async () => {
+    const directory = dataDirectory();
+    const index = await keptFile(directory);
+    const removed = releaseFile(index);
+    rmSync(removed);
+    // The time of the folder's last change has a resolution of milliseconds.
+    utimesSync(dirname(removed), new Date(), new Date(Date.now() + 1000));
+    directory.files.keep(later(2));
+    await directory.files.flush();
+    expect(await directory.again().find('acme', 'stable')).toEqual(later(2));
+  });
+
+  it('is whole after damage that was found while it was written', async () => {
+    const directory = dataDirectory();
+    const path = releaseFile(await keptFile(directory));
+    writeFileSync(path, 'damaged');
+    const { files } = directory;
+    const found = files.find('acme', 'stable');
+    for (let revision = 2; directory.faults.length === 0; revision++) {
+      files.keep(later(revision));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(await found).toBeUndefined();
+    await files.flush();
+    files.keep(later(1000));
+    await files.flush();
+    expect(await directory.again().find('acme', 'stable')).toEqual(later(1000));
+  });
+});
+
+it.each([
+  ['an older', '{"format":1,"snapshot":{}}'],
+  ['a newer', sealFile(1_000_000, '{}')],
+])('a file of %s version counts as none, and is no fault', async (_which, content) => {
+  const directory = dataDirectory();
+  writeFileSync(await keptFile(directory), content);
+  const next = directory.again();
+  expect(await next.hasAny()).toBe(false);
+  expect(await next.find('acme', 'stable')).toBeUndefined();
+  expect(directory.faults).toEqual([]);
+});
+
+it('only the owner of the directory can read what is kept', async () => {
+  const { path } = dataDirectory();
+  const worker = new LastGoodFiles(path, 3, () => undefined);
+  worker.keep(channelAt(1));
+  await worker.flush();
+  const folder = join(path, 'snapshots', 'worker-3');
+  const [index = ''] = readdirSync(folder).filter((name) => name.endsWith('.json'));
+  const kept = join(folder, index);
+  const modes = [
+    join(path, 'snapshots'),
+    folder,
+    dirname(releaseFile(kept)),
+    kept,
+    releaseFile(kept),
+  ].map((each) => statSync(each).mode & 0o777);
+  expect(modes).toEqual([0o700, 0o700, 0o700, 0o600, 0o600]);
+});
+
+it('a draft that a crash left does not count, and is no obstacle', async () => {
+  const directory = dataDirectory();
+  const path = await keptFile(directory);
+  rmSync(path);
+  writeFileSync(`${path}.draft`, '{"format":1,"snap');
+  const next = directory.again();
+  expect(await next.hasAny()).toBe(false);
+  expect(await next.find('acme', 'stable')).toBeUndefined();
+  next.keep(channelAt(2));
+  await next.flush();
+  expect((await next.find('acme', 'stable'))?.revision).toBe(2);
+  expect(directory.names()).toHaveLength(1);
+});
+
+it('a file that cannot be read is reported and counts as none', async () => {
+  const directory = dataDirectory();
+  const path = await keptFile(directory);
+  rmSync(path);
+  mkdirSync(path);
+  expect(await directory.again().find('acme', 'stable')).toBeUndefined();
+  expect(directory.faults).toMatchObject([{ doing: 'read', path }]);
+});
+
+it('a disk that cannot be written is reported, never thrown, and what waits is written once it can', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const { files, again, snapshots, faults } = dataDirectory();
+  // A file takes the place of the directory, so nothing can be written below it.
+  writeFileSync(snapshots, '');
+  const channels = Array.from({ length: 20 }, (_, index) => `channel${index}`);
+  for (const channel of channels) files.keep(channelAt(1, channel));
+  await eventually('the fault is reported', () => faults.length > 0);
+  expect(faults[0]).toMatchObject({ doing: 'write', path: snapshots });
+  files.keep(channelAt(2, 'channel0'));
+  rmSync(snapshots);
+  await eventually('everything is written', async () => {
+    const found = await Promise.all(channels.map((channel) => again().find('acme', channel)));
+    return found.every((snapshot) => snapshot !== undefined);
+  });
+  await files.flush();
+  expect((await again().find('acme', 'channel0'))?.revision).toBe(2);
+  expect((await again().find('acme', 'channel19'))?.revision).toBe(1);
+});
+
+it('one file that cannot be written does not keep the others from it', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const directory = dataDirectory();
+  const path = await keptFile(directory);
+  rmSync(path);
+  // No file can replace a directory.
+  mkdirSync(path);
+  const { files, faults, again } = directory;
+  files.keep(channelAt(2));
+  files.keep(channelAt(2, 'beta'));
+  files.keep(channelAt(2, 'nightly'));
+  await eventually('the others are written', async () => {
+    const beta = await again().find('acme', 'beta');
+    return beta?.revision === 2 && (await again().find('acme', 'nightly'))?.revision === 2;
+  });
+  expect(faults.length).toBeGreaterThan(0);
+  rmSync(path, { recursive: true });
+  await eventually('it is written, too', async () => {
+    return (await again().find('acme', 'stable'))?.revision === 2;
+  });
+});
+
+it('what is kept anew while its write fails is what is written, not the older one', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const directory = dataDirectory();
+  const path = await keptFile(directory);
+  rmSync(path);
+  mkdirSync(path);
+  const { files, faults, again } = directory;
+  // A snapshot is kept at every step of a write whose last step fails.
+  let revision = 1;
+  while (faults.length === 0) {
+    revision += 1;
+    files.keep(channelAt(revision));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  rmSync(path, { recursive: true });
+  await eventually('it is written', async () => {
+    return (await again().find('acme', 'stable')) !== undefined;
+  });
+  await files.flush();
+  expect((await again().find('acme', 'stable'))?.revision).toBe(revision);
+});
+
+describe('the record that the snapshots are of', () => {
+  const [NAME, OTHER] = ['rec_0123456789abcdefghjkmnpqrs', 'rec_zzzzzzzzzzzzzzzzzzzzzzzzzz'];
+  /** The files of a node that is told whose they are; an edge knows it from its index. */
+  const held = (path: string, worker?: number) =>
+    new LastGoodFiles(path, worker, () => undefined, true);
+
+  it('is kept before them, by every process, and read by the next', async () => {
+    const { path, open } = dataDirectory();
+    expect(await open().readRecord()).toBeUndefined();
+    const worker = held(path, 2);
+    worker.keepRecord(NAME);
+    await worker.flush();
+    expect(await open().readRecord()).toBe(NAME);
+    expect(await open().hasAny()).toBe(false);
+    expect(readFileSync(join(path, 'snapshots', 'worker-2', 'record'), 'utf8')).toBe(`${NAME}\n`);
+  });
+
+  it('is awaited before anything is written, which is found meanwhile', async () => {
+    const { path, again } = dataDirectory();
+    const files = held(path);
+    files.keep(channelAt(1));
+    await files.flush();
+    expect(await files.find('acme', 'stable')).toMatchObject({ revision: 1 });
+    expect(await again().hasAny()).toBe(false);
+    files.keepRecord(NAME);
+    await files.flush();
+    expect(await again().find('acme', 'stable')).toMatchObject({ revision: 1 });
+    // Where it is known already, there is nothing to wait for.
+    const next = held(path);
+    expect(await next.readRecord()).toBe(NAME);
+    next.keep(channelAt(2));
+    await next.flush();
+    expect(await again().find('acme', 'stable')).toMatchObject({ revision: 2 });
+  });
+
+  it('that cannot be read counts as unknown, and is written again', async () => {
+    const { path, snapshots, again } = dataDirectory();
+    const files = held(path);
+    files.keepRecord(NAME);
+    await files.flush();
+    writeFileSync(join(snapshots, 'record'), 'x');
+    const next = held(path);
+    expect(await next.readRecord()).toBeUndefined();
+    next.keepRecord(OTHER);
+    next.keepRecord(OTHER);
+    await next.flush();
+    expect(await again().readRecord()).toBe(OTHER);
+  });
+});

@@ -1,0 +1,260 @@
+// The labels part of the engine contract, which every engine must fulfil.
+
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'vitest';
+import { LABEL_NOTE_KEYS_MAX, type LabelPosition } from '../../../src/store/label-store.ts';
+import { eventually } from '../../support/eventually.ts';
+import type { EnginesUnderTest, Rule } from './engines-under-test.ts';
+import { confirmed, HOSTILE_TEXTS, storedLabelsOf } from './fleet-sample.ts';
+
+/** Milliseconds in which the clocks of Redis and of a process have moved on for certain. */
+const CLOCKS_MOVED_MS = 100;
+
+export function labelRules(nodes: () => EnginesUnderTest, it: Rule): void {
+  it('what one node remembers every node does, as soon as it is told; of other devices nothing', async () => {
+    const { engine, second } = nodes();
+    for (let round = 0; round < 20; round++) {
+      const entry = storedLabelsOf(randomUUID(), round);
+      expect(await second.getLabels([entry])).toEqual([undefined]);
+      await engine.putLabels([entry]);
+      expect(await second.getLabels([entry])).toStrictEqual(confirmed(entry));
+    }
+    expect(await engine.getLabels([])).toEqual([]);
+  });
+
+  it('what is dropped is remembered by nobody, and can be put again at any revision', async () => {
+    const { engine, second } = nodes();
+    const [gone, kept] = [storedLabelsOf(randomUUID(), 7), storedLabelsOf(randomUUID(), 7)];
+    await engine.putLabels([gone, kept]);
+    await engine.dropLabels([gone, storedLabelsOf(randomUUID(), 0)]);
+    await engine.dropLabels([]);
+    expect(await second.getLabels([gone, kept])).toEqual([undefined, ...confirmed(kept)]);
+    const again = { ...gone, revision: 1 };
+    await second.putLabels([again]);
+    expect(await engine.getLabels([gone])).toEqual(confirmed(again));
+  });
+
+  it('of writers at once the highest revision stays', async () => {
+    const { engine, second } = nodes();
+    const device = randomUUID();
+    // 17 has no factor in common with 50: every revision once, in no order.
+    const revisions = Array.from({ length: 50 }, (_, index) => ((index * 17) % 50) + 1);
+    await Promise.all(
+      revisions.map((revision, index) =>
+        (index % 2 === 0 ? engine : second).putLabels([storedLabelsOf(device, revision)]),
+      ),
+    );
+    expect(await engine.getLabels([storedLabelsOf(device, 0)])).toEqual(
+      confirmed(storedLabelsOf(device, 50)),
+    );
+  });
+
+  it('of each device the highest revision stays, in whatever order and call it comes', async () => {
+    const { engine, second } = nodes();
+    const [one, other] = [randomUUID(), randomUUID()];
+    const read = async () => engine.getLabels([storedLabelsOf(one, 0), storedLabelsOf(other, 0)]);
+    // Compared as numbers: as text, 10 would stand before 9.
+    for (const [index, revision] of [9, 8, 10, 9, 2].entries()) {
+      await (index % 2 === 0 ? engine : second).putLabels([storedLabelsOf(one, revision)]);
+    }
+    // A device that is known better does not hold up the others of the call, and one may come twice.
+    await engine.putLabels([
+      storedLabelsOf(one, 4),
+      ...[2, 3, 1].map((revision) => storedLabelsOf(other, revision)),
+    ]);
+    expect(await read()).toEqual(confirmed(storedLabelsOf(one, 10), storedLabelsOf(other, 3)));
+  });
+
+  it('that a device has no labels is remembered too, at revision 0 as at any other', async () => {
+    const { engine } = nodes();
+    const none = storedLabelsOf(randomUUID(), 0, new Map());
+    await engine.putLabels([none]);
+    expect(await engine.getLabels([none])).toStrictEqual(confirmed(none));
+    await engine.putLabels([{ ...none, revision: 2 ** 40 }]);
+    expect(await engine.getLabels([none])).toStrictEqual(confirmed({ ...none, revision: 2 ** 40 }));
+  });
+
+  it('answers come in the order asked, for 500 devices in one call, known and unknown', async () => {
+    const { engine, second } = nodes();
+    const devices = Array.from({ length: 500 }, () => storedLabelsOf(randomUUID(), 7));
+    const known = devices.filter((_, index) => index % 3 !== 0);
+    await engine.putLabels([...known].reverse());
+    const twice = [...devices, ...devices.slice(0, 20)];
+    expect(await second.getLabels(twice)).toEqual(
+      twice.flatMap((device) => (known.includes(device) ? confirmed(device) : [undefined])),
+    );
+  });
+
+  it('what one node notes every node reads, the newest of each key, until it is settled', async () => {
+    const { engine, second } = nodes();
+    const notes = engine.labelNotes;
+    const others = second.labelNotes;
+    if (notes === undefined || others === undefined) {
+      // Notes that end with their process would be worth nothing: labels are stored instead.
+      expect([notes, others]).toEqual([undefined, undefined]);
+      return;
+    }
+    const [one, two] = [0, 1].map(() => ({ appId: 'app_1', deviceId: randomUUID() }));
+    if (one === undefined || two === undefined) throw new Error('two devices');
+    const note = (at: number, ...labels: [string, string][]) =>
+      notes.noteLabels([{ ...one, at, labels: new Map(labels) }]);
+    await note(5, ['a', '1 '], ['b', '2']);
+    await note(4, ['a', 'late'], ['c', '3']);
+    expect(await others.readLabelNotes([two, one, one])).toEqual([
+      undefined,
+      ...[1, 2].map(() => new Map(Object.entries({ a: '1 ', b: '2', c: '3' }))),
+    ]);
+    await others.settleLabelNotes([
+      { ...two, labelKeys: ['a'], until: 9 },
+      { ...one, labelKeys: ['a', 'c', 'd'], until: 4 },
+    ]);
+    expect(await notes.readLabelNotes([one])).toEqual([
+      new Map(Object.entries({ a: '1 ', b: '2' })),
+    ]);
+    await others.settleLabelNotes([{ ...one, labelKeys: ['a', 'b'], until: 5 }]);
+    expect(await notes.readLabelNotes([one])).toEqual([undefined]);
+    await note(6, ['a', '1']);
+    await others.dropLabelNotes([two, one]);
+    expect(await notes.readLabelNotes([one])).toEqual([undefined]);
+    await notes.noteLabels([]);
+    expect(await notes.readLabelNotes([])).toEqual([]);
+  });
+
+  it('a device has at most 32 notes, the newest ones; ids and labels may be any text', async () => {
+    const { engine, second } = nodes();
+    if (engine.labelNotes === undefined || second.labelNotes === undefined) return;
+    const device = { appId: 'app_1', deviceId: randomUUID() };
+    for (let round = 0; round < 10; round++) {
+      const labels = new Map(Array.from({ length: 16 }, (_, key) => [`${round}-${key}`, 'v']));
+      await engine.labelNotes.noteLabels([{ ...device, at: round, labels }]);
+      const [read] = await second.labelNotes.readLabelNotes([device]);
+      expect(read?.size).toBeLessThanOrEqual(LABEL_NOTE_KEYS_MAX);
+      expect([...(read ?? [])]).toEqual(expect.arrayContaining([...labels]));
+    }
+    const texts = HOSTILE_TEXTS.filter((text) => text.isWellFormed() && text !== '');
+    const entries = texts.map((deviceId) => {
+      const labels = new Map(texts.slice(0, 16).map((key) => [key, `${key} of ${deviceId}`]));
+      return { appId: `app_${randomUUID()}`, deviceId, at: 1, labels };
+    });
+    await engine.labelNotes.noteLabels(entries);
+    const read = await second.labelNotes.readLabelNotes(entries);
+    for (const [index, { labels }] of entries.entries()) expect(read[index]).toEqual(labels);
+  });
+
+  it('device ids and labels may be any text, and no two devices are one', async () => {
+    const { engine, second } = nodes();
+    const apps = [`app_${randomUUID()}`, `app_${randomUUID()}`];
+    const entries = apps.flatMap((appId) =>
+      HOSTILE_TEXTS.map((deviceId, index) => {
+        const keys = HOSTILE_TEXTS.slice(index);
+        const labels = new Map(keys.map((key) => [key, `${appId} ${index} ${deviceId}`]));
+        return { appId, deviceId, labels, revision: index };
+      }),
+    );
+    await engine.putLabels(entries);
+    const read = await second.getLabels(entries);
+    expect(read).toStrictEqual(confirmed(...entries));
+    expect(read.map((entry) => [...(entry?.labels ?? [])])).toEqual(
+      entries.map(({ labels }) => [...labels]),
+    );
+  });
+
+  it('what its teller does to the labels afterwards does not change them', async () => {
+    const { engine } = nodes();
+    const labels = new Map([['ring', 'a']]);
+    const entry = storedLabelsOf(randomUUID(), 1, labels);
+    await engine.putLabels([entry]);
+    labels.set('ring', 'b');
+    expect((await engine.getLabels([entry]))[0]?.labels.get('ring')).toBe('a');
+  });
+
+  it('the position in the changes is unknown at first, and moved by whoever knows where it is', async () => {
+    const { engine, second } = nodes();
+    const start = await engine.readLabelPosition();
+    const [one, two] = [0, 10].map((more) => ({
+      epoch: start?.epoch ?? 0,
+      position: (start?.position ?? 2 ** 33) + 1 + more,
+    })) as [LabelPosition, LabelPosition];
+    expect(await second.moveLabelPosition(two, one, false)).toBe(false);
+    expect(await engine.readLabelPosition()).toEqual(start);
+    expect(await engine.moveLabelPosition(start, one, false)).toBe(true);
+    expect(await second.readLabelPosition()).toEqual(one);
+    // A second process that began at the same position was slower.
+    expect(await second.moveLabelPosition(start, two, true)).toBe(false);
+    expect(await second.moveLabelPosition(one, two, false)).toBe(true);
+    expect(await engine.readLabelPosition()).toEqual(two);
+    // To where a ledger is that went back.
+    const back = { epoch: two.epoch + 1, position: 3 };
+    expect(await engine.moveLabelPosition(two, back, false)).toBe(true);
+    expect(await second.readLabelPosition()).toEqual(back);
+  });
+
+  it('of movers at once one moves the position', async () => {
+    const { engine, second } = nodes();
+    const from = await engine.readLabelPosition();
+    const to = { epoch: 7, position: 1 };
+    const moved = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        (index % 2 === 0 ? engine : second).moveLabelPosition(from, to, false),
+      ),
+    );
+    expect(moved.filter(Boolean)).toHaveLength(1);
+  });
+
+  it('labels in doubt are there, unconfirmed, until they are put again, at whatever revision', async () => {
+    const { engine, second } = nodes();
+    const [doubted, other] = [storedLabelsOf(randomUUID(), 9), storedLabelsOf(randomUUID(), 9)];
+    await engine.putLabels([doubted, other]);
+    const from = await engine.readLabelPosition();
+    await eventually('a millisecond has passed', async () => {
+      await second.moveLabelPosition(
+        await second.readLabelPosition(),
+        { epoch: 8, position: 1 },
+        true,
+      );
+      await engine.readLabelPosition();
+      const [entry] = await engine.getLabels([doubted]);
+      return entry?.isConfirmed === false;
+    });
+    expect(from).not.toEqual(await engine.readLabelPosition());
+    expect(await second.getLabels([doubted])).toEqual([{ ...doubted, isConfirmed: false }]);
+    // An age is known to the millisecond: what is put in that of the doubt may count as put before it or
+    // after it.
+    await sleep(CLOCKS_MOVED_MS);
+    const lower = { ...doubted, labels: new Map([['ring', 'other']]), revision: 2 };
+    await eventually('what is put later is confirmed', async () => {
+      await second.putLabels([lower]);
+      const read = await Promise.all([engine, second].map((node) => node.getLabels([lower])));
+      return read.every(([entry]) => entry?.isConfirmed);
+    });
+    expect(await second.getLabels([lower, other])).toEqual([
+      ...confirmed(lower),
+      { ...other, isConfirmed: false },
+    ]);
+    // Confirmed, it stays as ever.
+    await engine.putLabels([{ ...lower, revision: 1 }]);
+    expect(await engine.getLabels([lower])).toEqual(confirmed(lower));
+  });
+
+  it('news of changed labels reach the listeners of every node, the one that tells included', async () => {
+    const { engine, second } = nodes();
+    const device = randomUUID();
+    const heard: number[] = [];
+    for (const node of [engine, second]) {
+      node.onLabels(
+        (news) => {
+          for (const each of news) if (each.deviceId === device) heard.push(each.revision);
+        },
+        () => undefined,
+      );
+    }
+    // A subscription begins in the background: an announcement before that may be lost.
+    await eventually('both hear', async () => {
+      await engine.tellLabels([{ appId: 'app_1', deviceId: device, revision: 1 }]);
+      return heard.length >= 2 * 2;
+    });
+    await second.tellLabels([{ appId: 'app_1', deviceId: device, revision: 7 }]);
+    await eventually('both heard', async () => heard.filter((each) => each === 7).length === 2);
+  });
+}

@@ -1,0 +1,44 @@
+// Tests the size and the lifetime of device windows in Redis. The rules of every engine: rate-contract.
+
+import { describe, expect, it } from 'vitest';
+import { LIMIT } from '../../../src/contract/limit.ts';
+import { keys } from '../../support/redis-keys.ts';
+import { findRedis } from '../../support/redis-server.ts';
+import { adminOf, connected, redisOf } from './redis-fixture.ts';
+
+const hasRedis = findRedis() !== undefined;
+if (!hasRedis) console.log('Skipped: device windows in Redis (no redis-server in PATH)');
+
+const PER_MINUTE = LIMIT.deviceRequestsPerMinute;
+
+describe.skipIf(!hasRedis)('a device window in Redis', () => {
+  it('is one key, goes a window after the last request, and never holds more than was owed', async () => {
+    const server = await redisOf();
+    const { engine } = await connected(server.url);
+    const admin = adminOf(server);
+    for (let n = 0; n < PER_MINUTE + 30; n++) {
+      const owed = n === 0 ? [{ id: 'owed', ageMs: 5 }] : [];
+      await engine.settleDevices([{ device: '1f.2e', process: 'p', requestId: `${n}`, owed }]);
+    }
+    const key = keys.deviceRate('1f.2e');
+    expect(await admin.keys('*')).toEqual([key]);
+    const ttlMs = await admin.pttl(key);
+    expect(ttlMs).toBeGreaterThan(LIMIT.rateWindowMs - 5000);
+    expect(ttlMs).toBeLessThanOrEqual(LIMIT.rateWindowMs + 1);
+    expect(await admin.zcard(key)).toBe(PER_MINUTE);
+    // 120 requests with the longest names that a process gives them.
+    expect(await admin.memory('USAGE', key)).toBeLessThan(16_384);
+  });
+
+  it('keeps microseconds: two requests of one millisecond leave one after the other', async () => {
+    const server = await redisOf();
+    const { engine } = await connected(server.url);
+    const admin = adminOf(server);
+    const debt = { device: 'd', process: 'p', owed: [] };
+    await engine.settleDevices([{ ...debt, requestId: '1' }]);
+    await engine.settleDevices([{ ...debt, requestId: '2' }]);
+    const [, first, , second] = await admin.zrange(keys.deviceRate('d'), '0', '-1', 'WITHSCORES');
+    expect(Number(second)).toBeGreaterThan(Number(first));
+    expect(first).toMatch(/^\d{16}$/);
+  });
+});

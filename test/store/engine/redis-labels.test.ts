@@ -1,0 +1,125 @@
+// Tests how labels are stored in Redis. The rules of every engine: label-contract.
+
+import { createRequire } from 'node:module';
+import { describe, expect, it } from 'vitest';
+import { LABEL_NOTE_LIFETIME_MS } from '../../../src/store/label-store.ts';
+import { keys } from '../../support/redis-keys.ts';
+import { findRedis } from '../../support/redis-server.ts';
+import { confirmed, HOSTILE_TEXTS, storedLabelsOf } from './fleet-sample.ts';
+import { adminOf, connected, redisOf } from './redis-fixture.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const WEEK_MS = 7 * DAY_MS;
+
+const hasRedis = findRedis() !== undefined;
+if (!hasRedis) console.log('Skipped: labels in Redis (no redis-server in PATH)');
+
+describe.skipIf(!hasRedis)('labels in Redis', () => {
+  it('live for a week after their last use', async () => {
+    const server = await redisOf();
+    const { engine } = await connected(server.url);
+    const entries = Array.from({ length: 3 }, (_, index) => storedLabelsOf(`${index}`, 1));
+    await engine.putLabels(entries);
+    const admin = adminOf(server);
+    const [put, used, unused] = entries.map(keys.labels) as [string, string, string];
+    for (const key of [put, used, unused]) {
+      expect(await admin.pttl(key)).toBeGreaterThan(WEEK_MS - HOUR_MS);
+      await admin.pexpire(key, DAY_MS);
+    }
+    await engine.getLabels(entries.slice(1, 2));
+    await engine.putLabels(entries.slice(0, 1));
+    expect(await admin.pttl(put)).toBeGreaterThan(WEEK_MS - HOUR_MS);
+    expect(await admin.pttl(used)).toBeGreaterThan(WEEK_MS - 2 * HOUR_MS);
+    expect(await admin.pttl(unused)).toBeLessThanOrEqual(DAY_MS);
+  });
+
+  it('that are noted live for a quarter of an hour after the last note', async () => {
+    const server = await redisOf();
+    const { engine } = await connected(server.url);
+    const device = { appId: 'app_1', deviceId: 'noted' };
+    const note = { ...device, at: 1, labels: new Map([['ring', 'early']]) };
+    const admin = adminOf(server);
+    for (let round = 0; round < 2; round++) {
+      await engine.labelNotes?.noteLabels([note]);
+      expect(await admin.pttl(keys.labelNotes(device))).toBeGreaterThan(
+        LABEL_NOTE_LIFETIME_MS - 5000,
+      );
+      expect(await admin.pttl(keys.labelNotes(device))).toBeLessThanOrEqual(LABEL_NOTE_LIFETIME_MS);
+      await admin.pexpire(keys.labelNotes(device), 1000);
+    }
+  });
+
+  it('are confirmed for about an hour, those of one call not all for the same time', async () => {
+    const server = await redisOf();
+    const { engine } = await connected(server.url);
+    const entries = Array.from({ length: 50 }, (_, index) => storedLabelsOf(`${index}`, 1));
+    await engine.putLabels(entries);
+    const admin = adminOf(server);
+    const confirmedAt = async (ageMs: number): Promise<number> => {
+      for (const entry of entries) await admin.pexpire(keys.labels(entry), WEEK_MS - ageMs);
+      const read = await engine.getLabels(entries);
+      return read.filter((entry) => entry?.isConfirmed).length;
+    };
+    expect(await confirmedAt(HOUR_MS * 0.8)).toBe(50);
+    const some = await confirmedAt(HOUR_MS * 0.92);
+    expect(some).toBeGreaterThan(0);
+    expect(some).toBeLessThan(50);
+    expect(await confirmedAt(HOUR_MS)).toBe(0);
+    // Use keeps them, and confirms nothing.
+    expect(await confirmedAt(WEEK_MS - 1000)).toBe(0);
+    expect(await engine.getLabels(entries)).toEqual(
+      entries.map((entry) => ({ ...entry, isConfirmed: false })),
+    );
+    await engine.putLabels(entries.map((entry) => ({ ...entry, revision: 0 })));
+    expect((await engine.getLabels(entries)).every((entry) => entry?.isConfirmed)).toBe(true);
+  });
+
+  it('that a node of an older version put are there, unconfirmed', async () => {
+    const server = await redisOf();
+    const { engine } = await connected(server.url);
+    const admin = adminOf(server);
+    const entry = storedLabelsOf('old', 4);
+    await admin.set(keys.labels(entry), '4 [["ring","of revision 4"]]', 'PX', HOUR_MS);
+    expect(await engine.getLabels([entry])).toEqual([{ ...entry, isConfirmed: false }]);
+  });
+
+  it('malformed, they count as absent and are reported, and the next writer puts them right', async () => {
+    const server = await redisOf();
+    const { engine, faults } = await connected(server.url);
+    const admin = adminOf(server);
+    const entry = storedLabelsOf('device', 1);
+    const payloads = [
+      '',
+      '7',
+      '7 ',
+      '7 {',
+      '7 {}',
+      '7 [["a"]]',
+      '7 [["a",1]]',
+      'x [["a","b"]]',
+      '[]',
+    ];
+    for (const payload of payloads) {
+      await admin.set(keys.labels(entry), payload);
+      expect(await engine.getLabels([entry])).toEqual([undefined]);
+    }
+    expect(faults.map(({ message }) => message)).toEqual(
+      payloads.map(() => 'ignored malformed labels'),
+    );
+    await engine.putLabels([entry]);
+    expect(await engine.getLabels([entry])).toEqual(confirmed(entry));
+  });
+
+  it('lie under one key for each device, whose slot is decided by the whole name', () => {
+    const require = createRequire(import.meta.url);
+    const slotOf = require('cluster-key-slot') as (key: string) => number;
+    const bytesOf = (key: string) => Buffer.from(key).toString('latin1');
+    const names = HOSTILE_TEXTS.map((deviceId) => keys.labels({ appId: 'app_1', deviceId }));
+    expect(new Set(names.map(bytesOf)).size).toBe(HOSTILE_TEXTS.length);
+    for (const name of names) {
+      expect(name).toMatch(/^sluice:labels:\{app_1\/[^{}]*\}$/su);
+      expect(slotOf(name)).toBe(slotOf(name.slice('sluice:labels:{'.length, -1)));
+    }
+  });
+});

@@ -1,0 +1,177 @@
+// Rules of the ledger port for organizations, apps, channels and keys.
+
+import { describe, expect, test } from 'vitest';
+import { fail, isFailure } from '../../../src/contract/failure.ts';
+import {
+  createTenant,
+  expectValue,
+  ISO,
+  OPERATOR,
+  readAudit,
+  readStable,
+  type TestTenant,
+  tenantOfEach,
+  UNKNOWN_NAMES,
+} from './ledger-fixture.ts';
+import type { LedgerUnderTest } from './test-database.ts';
+
+export function describeApps({ ledger }: LedgerUnderTest): void {
+  const tenant = tenantOfEach(ledger);
+  const auditOf = (of: TestTenant) => readAudit(ledger, of);
+
+  describe('organizations and apps', () => {
+    const create = (
+      organizationId: string,
+      ref: string,
+      channels: readonly string[] = ['stable'],
+    ) => ledger.createApp({ organizationId, ref, name: `App ${ref}`, channels }, OPERATOR);
+
+    test('an app starts with its channels at revision 1, in the order they were given', async () => {
+      const { organizationId } = tenant;
+      const created = await create(organizationId, 'acme', ['stable', 'beta', 'stable']);
+      const { value, changed } = expectValue(created);
+      const channels = ['stable', 'beta'];
+      expect(value).toEqual({ id: value.id, name: 'App acme', ref: 'acme', channels });
+      expect(value.id).toMatch(/^app_[0-9a-hjkmnp-tv-z]{26}$/);
+      expect(changed).toMatchObject(
+        channels.map((channel) => ({ appRef: 'acme', channel, revision: 1 })),
+      );
+      const ids = changed.map(({ channelId }) => channelId);
+      expect([...(await ledger.readRevisions(ids)).revisions.keys()].sort()).toEqual(ids.sort());
+    });
+
+    test('a ref belongs to one organization, and a refused app leaves nothing', async () => {
+      const second = await createTenant(ledger);
+      const before = await auditOf(second);
+      for (const ref of [tenant.app, tenant.appId]) {
+        expect(await create(second.organizationId, ref, ['new'])).toEqual(fail('refTaken'));
+      }
+      expect(await auditOf(second)).toEqual(before);
+      expect(await ledger.listApps(second.organizationId)).toHaveLength(1);
+    });
+
+    test('of several callers at once with one ref exactly one gets it', async () => {
+      const { organizationId } = tenant;
+      const outcomes = await Promise.all(
+        Array.from({ length: 8 }, () => create(organizationId, `race-${organizationId}`)),
+      );
+      expect(outcomes.filter(isFailure)).toEqual(Array(7).fill(fail('refTaken')));
+    });
+
+    test('apps are listed by ref with their channels by name, of one organization', async () => {
+      const { organizationId, app } = await createTenant(ledger, ['stable', 'beta', 'Alpha']);
+      expectValue(await create(organizationId, `Z-${app}`, []));
+      const listed = await ledger.listApps(organizationId);
+      expect(listed.map(({ ref, channels }) => ({ ref, channels }))).toEqual([
+        { ref: `Z-${app}`, channels: [] },
+        { ref: app, channels: ['Alpha', 'beta', 'stable'] },
+      ]);
+    });
+
+    test('an unknown organization has no app, and gets none and no key', async () => {
+      for (const name of UNKNOWN_NAMES) {
+        expect(await create(name, 'orphan', [])).toEqual(fail('unknownOrganization'));
+        expect(await ledger.listApps(name)).toEqual([]);
+        const key = { organizationId: name, name: 'ci', prefix: 'p', secretHash: 'h' };
+        expect(await ledger.createKey(key, OPERATOR)).toEqual(fail('unknownOrganization'));
+      }
+    });
+  });
+
+  describe('channels', () => {
+    test('a new channel has the defaults and revision 1; the app is found by ref and by id', async () => {
+      for (const [app, name] of [
+        [tenant.app, 'beta'],
+        [tenant.appId, 'nightly'],
+      ] as const) {
+        const created = expectValue(await ledger.createChannel(app, name, OPERATOR));
+        expect(created.value).toEqual({
+          ...{ app: tenant.app, name, minimumSupportedVersion: null, defaultRollout: 100 },
+          ...{ updateMode: 'optional', requireSignature: false, follows: null },
+        });
+        expect(created.changed).toMatchObject([{ appRef: tenant.app, channel: name, revision: 1 }]);
+      }
+      const before = await auditOf(tenant);
+      const again = await ledger.createChannel(tenant.app, 'stable', OPERATOR);
+      expect(again).toEqual(fail('channelExists'));
+      expect(await auditOf(tenant)).toEqual(before);
+    });
+
+    test('an update changes what it names, bumps the revision and shows in the snapshot', async () => {
+      const update = async (app: string, change: Parameters<typeof ledger.updateChannel>[2]) =>
+        expectValue(await ledger.updateChannel(app, 'stable', change, OPERATOR));
+      const change = {
+        ...({ minimumSupportedVersion: '1.2', updateMode: 'recommended' } as const),
+        ...{ requireSignature: true, follows: null },
+      };
+      const { value, changed } = await update(tenant.appId, change);
+      expect(value).toEqual({ app: tenant.app, name: 'stable', defaultRollout: 100, ...change });
+      expect(changed).toMatchObject([{ appRef: tenant.app, channel: 'stable', revision: 2 }]);
+      expect(await readStable(ledger, tenant)).toMatchObject({ revision: 2, ...change });
+      const cleared = { minimumSupportedVersion: null, defaultRollout: 0 };
+      expect((await update(tenant.app, cleared)).value).toMatchObject({ ...change, ...cleared });
+      // What changes nothing is neither audited nor a revision.
+      const before = await auditOf(tenant);
+      for (const none of [{}, cleared]) {
+        expect((await update(tenant.app, none)).changed).toEqual([]);
+      }
+      expect((await readStable(ledger, tenant)).revision).toBe(3);
+      expect(await auditOf(tenant)).toEqual(before);
+    });
+
+    test('an unknown app or channel is refused', async () => {
+      const change = { defaultRollout: 1 };
+      for (const name of UNKNOWN_NAMES) {
+        const unknownApp = fail('unknownApp');
+        expect(await ledger.createChannel(name, 'x', OPERATOR)).toEqual(unknownApp);
+        expect(await ledger.updateChannel(name, 'stable', change, OPERATOR)).toEqual(unknownApp);
+        expect(await ledger.updateChannel(tenant.app, name, change, OPERATOR)).toEqual(
+          fail('unknownChannel'),
+        );
+      }
+    });
+  });
+
+  describe('keys', () => {
+    async function createKey(prefix: string) {
+      const { organizationId } = tenant;
+      const key = { organizationId, name: 'ci', prefix, secretHash: `hash-of-${prefix}` };
+      return expectValue(await ledger.createKey(key, OPERATOR));
+    }
+
+    test('a key is found by its prefix, revoked or not, and no hash of a secret reaches the audit', async () => {
+      const prefix = `pre-${tenant.app}`;
+      const key = await createKey(prefix);
+      expect(key).toEqual({ id: key.id, name: 'ci', prefix });
+      const stored = {
+        ...{ id: key.id, name: 'ci', organizationId: tenant.organizationId },
+        ...{
+          secretHash: `hash-of-${prefix}`,
+          revokedAt: null,
+          isOver: false,
+          appIds: null,
+          may: null,
+        },
+      };
+      expect(await ledger.findKey(prefix)).toEqual(stored);
+      const { revokedAt } = expectValue(await ledger.revokeKey(key.id, OPERATOR));
+      expect(revokedAt).toMatch(ISO);
+      expect(await ledger.findKey(prefix)).toEqual({ ...stored, revokedAt });
+      expect(JSON.stringify(await auditOf(tenant))).not.toContain('hash-of-');
+      for (const name of UNKNOWN_NAMES) {
+        expect(await ledger.findKey(name)).toBeUndefined();
+        expect(await ledger.revokeKey(name, OPERATOR)).toEqual(fail('unknownKey'));
+      }
+    });
+
+    test('revoking again answers the first time, and is audited once', async () => {
+      const { id } = await createKey(`twice-${tenant.app}`);
+      const outcomes = await Promise.all(
+        Array.from({ length: 5 }, () => ledger.revokeKey(id, OPERATOR)),
+      );
+      expect(new Set(outcomes.map((outcome) => expectValue(outcome).revokedAt)).size).toBe(1);
+      const actions = (await auditOf(tenant)).map(({ action }) => action);
+      expect(actions.filter((action) => action === 'key.revoke')).toHaveLength(1);
+    });
+  });
+}

@@ -1,0 +1,142 @@
+// Rules of the ledger port about the bound of a channel (§8.1).
+
+import { expect, test } from 'vitest';
+import { LIMIT } from '../../../src/contract/limit.ts';
+import {
+  newRelease,
+  PUBLISHER,
+  publish,
+  readStable,
+  serve,
+  type TestTenant,
+  tenantOfEach,
+} from './ledger-fixture.ts';
+import type { LedgerUnderTest } from './test-database.ts';
+
+const INTEGRATION_ARTIFACT = { platform: 'linux', url: 'https://x.example/a' };
+
+export function describeChannelBound({ database, ledger }: LedgerUnderTest): void {
+  const tenant = tenantOfEach(ledger);
+  /** Publishes without expecting anything of the outcome. */
+  function attempt(tenant: TestTenant, version: string, notes = '') {
+    const release = newRelease(tenant, version, { notes });
+    return ledger.publishRelease(tenant.organizationId, release, PUBLISHER);
+  }
+
+  /** Gives the tenant's stable channel as many releases, of any status. */
+  async function fill(tenant: TestTenant, count: number): Promise<void> {
+    await database.query(
+      `INSERT INTO releases (id, channel_id, version, canonical_version, notes, status, rollout_pct)
+       SELECT $1 || n, channels.id, '0.0.' || n, '0.0.' || n, '', 'rolled_back', 100
+       FROM channels, generate_series(1, $2::integer) AS n
+       WHERE channels.app_id = $1 AND channels.name = 'stable'`,
+      [tenant.appId, count],
+    );
+  }
+
+  /** Returns the bytes that the ledger counts for each version. */
+  async function bytesOf(tenant: TestTenant): Promise<Record<string, number>> {
+    const rows = await database.query<{ version: string; bytes: number }>(
+      `SELECT version, releases.content_bytes AS bytes FROM releases
+       JOIN channels ON channels.id = channel_id WHERE app_id = $1`,
+      [tenant.appId],
+    );
+    return Object.fromEntries(rows.map(({ version, bytes }) => [version, bytes]));
+  }
+
+  test('10,000 releases fit, and not one more; what is there is served and steered (§8.1)', async () => {
+    await fill(tenant, LIMIT.channelReleasesMax - 1);
+    await publish(ledger, tenant, '1.0.0');
+    const refusal = { failure: 'channelFull', message: expect.stringContaining('10000 releases') };
+    expect(await attempt(tenant, '1.1.0')).toMatchObject(refusal);
+    expect(await attempt(tenant, '1.0.0')).toMatchObject({ failure: 'versionExists' });
+    const before = await readStable(ledger, tenant);
+    expect(before.releases).toHaveLength(LIMIT.channelReleasesMax);
+    await serve(ledger, tenant, '1.0.0', { status: 'paused' });
+    expect((await readStable(ledger, tenant)).revision).toBe(before.revision + 1);
+  });
+
+  test('of several at once, as many succeed as fit', async () => {
+    await fill(tenant, LIMIT.channelReleasesMax - 3);
+    const outcomes = await Promise.all(
+      [0, 1, 2, 3, 4, 5].map((patch) => attempt(tenant, `1.0.${patch}`)),
+    );
+    const refused = outcomes.filter((outcome) => 'failure' in outcome);
+    expect(refused).toHaveLength(3);
+    const [row] = await database.query<{ count: number }>(
+      `SELECT count(*)::integer AS count FROM releases JOIN channels ON channels.id = channel_id
+       WHERE app_id = $1`,
+      [tenant.appId],
+    );
+    expect(row?.count).toBe(LIMIT.channelReleasesMax);
+  });
+
+  test('64 MiB of notes and artifacts fit, and not a byte more (§8.1)', async () => {
+    await publish(ledger, tenant, '1.0.0', { artifacts: [] });
+    const left = 1000;
+    await database.query(
+      `UPDATE releases SET content_bytes = $2 WHERE channel_id IN (
+         SELECT id FROM channels WHERE app_id = $1)`,
+      [tenant.appId, LIMIT.channelContentBytesMax - left],
+    );
+    const release = (version: string, bytes: number) =>
+      newRelease(tenant, version, { notes: 'n'.repeat(bytes), artifacts: [] });
+    const over = await ledger.publishRelease(
+      tenant.organizationId,
+      release('1.1.0', left + 1),
+      PUBLISHER,
+    );
+    const message = expect.stringContaining('64 MiB');
+    expect(over).toMatchObject({ failure: 'channelFull', message });
+    expect(
+      await ledger.publishRelease(tenant.organizationId, release('1.1.0', left), PUBLISHER),
+    ).toMatchObject({ value: { version: '1.1.0' } });
+  });
+
+  test('the sums of a channel are those of its releases, whatever changes them', async () => {
+    const isRight = async (): Promise<boolean> => {
+      const [sums] = await database.query<{ right: boolean }>(
+        `SELECT release_count = (SELECT count(*) FROM releases WHERE channel_id = channels.id)
+           AND content_bytes = (
+             SELECT coalesce(sum(content_bytes), 0) FROM releases WHERE channel_id = channels.id
+           ) AS right
+         FROM channels WHERE app_id = $1 AND name = 'stable'`,
+        [tenant.appId],
+      );
+      return sums?.right === true;
+    };
+    await fill(tenant, 20);
+    expect(await isRight()).toBe(true);
+    const { value, changed } = await publish(ledger, tenant, '1.0.0', { notes: 'notes' });
+    expect(await isRight()).toBe(true);
+    const { channelId = '' } = changed[0] ?? {};
+    await ledger.recordFirstOffer(channelId, value.id, { epoch: 0, revision: 2 });
+    await serve(ledger, tenant, '1.0.0', { status: 'paused' });
+    for (const statement of [
+      "UPDATE artifacts SET url = url || '/longer' WHERE release_id = $1",
+      'DELETE FROM artifacts WHERE release_id = $1',
+      'DELETE FROM releases WHERE id = $1',
+    ]) {
+      await database.query(statement, [value.id]);
+      expect(await isRight()).toBe(true);
+    }
+  });
+
+  test('bytes are those of the notes and the artifacts, late ones included', async () => {
+    await publish(ledger, tenant, '1.0.0', { notes: 'é', artifacts: [] });
+    await publish(ledger, tenant, '1.1.0', {
+      notes: 'note',
+      artifacts: [{ platform: 'linux', arch: 'x86_64', url: 'https://a', sha512: 'ab', size: 7 }],
+    });
+    const artifact = 64 + 'linux'.length + 'x86_64'.length + 'https://a'.length + 'ab'.length;
+    expect(await bytesOf(tenant)).toEqual({ '1.0.0': 2, '1.1.0': 4 + artifact });
+    await database.query(
+      `INSERT INTO artifacts (release_id, position, platform, url)
+       SELECT releases.id, 0, $2, $3 FROM releases JOIN channels ON channels.id = channel_id
+       WHERE app_id = $1 AND version = '1.0.0'`,
+      [tenant.appId, INTEGRATION_ARTIFACT.platform, INTEGRATION_ARTIFACT.url],
+    );
+    const late = 64 + 'linux'.length + INTEGRATION_ARTIFACT.url.length;
+    expect(await bytesOf(tenant)).toEqual({ '1.0.0': 2 + late, '1.1.0': 4 + artifact });
+  });
+}

@@ -1,0 +1,146 @@
+// Rules of the ledger port about editions of releases: whatever changes a
+// release gives it another one, and what a caller has is not read again.
+
+import { expect, test } from 'vitest';
+import type { ServingSnapshot } from '../../../src/domain/decision/serving-snapshot.ts';
+import {
+  createTenant,
+  OPERATOR,
+  publish,
+  readStable,
+  serve,
+  type TestTenant,
+  tenantOfEach,
+} from './ledger-fixture.ts';
+import type { LedgerUnderTest } from './test-database.ts';
+
+export function describeEditions({ database, ledger }: LedgerUnderTest): void {
+  const tenant = tenantOfEach(ledger);
+  async function editionsOf(tenant: TestTenant): Promise<Record<string, string>> {
+    const { releases } = await readStable(ledger, tenant);
+    return Object.fromEntries(releases.map(({ version, edition }) => [version, edition]));
+  }
+
+  test('a release has another edition after a change, and the others keep theirs', async () => {
+    for (const version of ['1.0.0', '1.1.0', '1.2.0']) await publish(ledger, tenant, version);
+    const before = await editionsOf(tenant);
+    expect(new Set(Object.values(before)).size).toBe(3);
+    const seen = new Set(Object.values(before));
+    const targets = { matchLabels: { ring: ['a'] }, matchExpressions: [] };
+    for (const change of [
+      { rollout: 50 },
+      { status: 'paused' },
+      { status: 'published' },
+      { targets },
+    ] as const) {
+      await serve(ledger, tenant, '1.1.0', change);
+      const { '1.1.0': changed = '', ...others } = await editionsOf(tenant);
+      expect(seen).not.toContain(changed);
+      expect(others).toEqual({ '1.0.0': before['1.0.0'], '1.2.0': before['1.2.0'] });
+      seen.add(changed);
+    }
+  });
+
+  test('a first offer gives no new edition, and neither does a change of the channel', async () => {
+    const { value, changed } = await publish(ledger, tenant, '1.0.0');
+    const before = await editionsOf(tenant);
+    await ledger.recordFirstOffer(changed[0]?.channelId ?? '', value.id, { epoch: 0, revision: 2 });
+    await ledger.updateChannel(tenant.app, 'stable', { updateMode: 'recommended' }, OPERATOR);
+    const snapshot = await readStable(ledger, tenant);
+    expect(snapshot).toMatchObject({ updateMode: 'recommended', releases: [{ offered: true }] });
+    expect(await editionsOf(tenant)).toEqual(before);
+  });
+
+  test('late artifacts give a new edition, however they are written', async () => {
+    const { value } = await publish(ledger, tenant, '1.0.0', { artifacts: [] });
+    const seen = new Set(Object.values(await editionsOf(tenant)));
+    const statements = [
+      "INSERT INTO artifacts (release_id, position, platform) VALUES ($1, 0, 'linux')",
+      "UPDATE artifacts SET platform = 'windows' WHERE release_id = $1",
+      'DELETE FROM artifacts WHERE release_id = $1',
+    ];
+    for (const [index, statement] of statements.entries()) {
+      await database.query(statement, [value.id]);
+      const [edition = ''] = Object.values(await editionsOf(tenant));
+      expect(seen).not.toContain(edition);
+      expect(seen.add(edition).size).toBe(index + 2);
+    }
+  });
+
+  test('what is known is not read again: the same object comes back', async () => {
+    for (const version of ['1.0.0', '1.1.0', '1.2.0']) await publish(ledger, tenant, version);
+    const known = await readStable(ledger, tenant);
+    await serve(ledger, tenant, '1.1.0', { rollout: 7 });
+    await publish(ledger, tenant, '1.3.0');
+    const next = await ledger.readSnapshot(tenant.app, 'stable', known);
+    if (typeof next === 'string') throw new Error(next);
+    expect(next).toEqual(await readStable(ledger, tenant));
+    expect(next.releases.map((release) => known.releases.includes(release))).toEqual([
+      true,
+      false,
+      true,
+      false,
+    ]);
+    const [first, ...others] = known.releases;
+    if (first === undefined) throw new Error('no release');
+    const altered = { ...known, releases: [{ ...first, notes: 'held' }, ...others] };
+    const reused = await ledger.readSnapshot(tenant.app, 'stable', altered);
+    expect(reused).toMatchObject({ releases: [{ notes: 'held' }, {}, {}, {}] });
+  });
+
+  test('a snapshot of another channel, or of no release, is no hindrance', async () => {
+    const [tenant, other] = [await createTenant(ledger), await createTenant(ledger)];
+    await publish(ledger, tenant, '1.0.0');
+    await publish(ledger, other, '1.0.0');
+    const whole = await readStable(ledger, tenant);
+    for (const known of [await readStable(ledger, other), { ...whole, releases: [] }]) {
+      expect(await ledger.readSnapshot(tenant.app, 'stable', known)).toEqual(whole);
+    }
+  });
+
+  test('snapshots that are read while releases change are those of one revision', async () => {
+    for (let index = 0; index < 5; index++) await publish(ledger, tenant, `1.0.${index}`);
+    let isOver = false;
+    // Every change moves all five releases to one percentage, each at a revision of its own.
+    const changes = (async () => {
+      for (let rollout = 99; rollout > 90; rollout--) {
+        for (let index = 0; index < 5; index++) {
+          await serve(ledger, tenant, `1.0.${index}`, { rollout });
+        }
+      }
+      isOver = true;
+    })();
+    let known: ServingSnapshot | undefined;
+    while (!isOver) {
+      const read = await ledger.readSnapshot(tenant.app, 'stable', known);
+      if (typeof read === 'string') throw new Error(read);
+      // Five publishes lead to revision 6, and each change adds one.
+      const steps = read.revision - 6;
+      const expected = [0, 1, 2, 3, 4].map((index) => 100 - Math.ceil((steps - index) / 5));
+      expect(read.releases.map(({ rolloutPct }) => rolloutPct)).toEqual(expected);
+      known = read;
+    }
+    await changes;
+  });
+
+  test('every column of a release is known to be immutable, or to renew the edition', async () => {
+    const columns = await database.query<{ name: string }>(
+      `SELECT column_name AS name FROM information_schema.columns
+       WHERE table_name = 'releases' ORDER BY column_name`,
+    );
+    const immutable = ['id', 'channel_id', 'version', 'canonical_version', 'notes'];
+    immutable.push('created_at', 'source');
+    const renewing = ['status', 'rollout_pct', 'targets'];
+    const besides = ['offered_at', 'edition', 'content_bytes', 'hold', 'announced_at'];
+    besides.push(
+      'published_at',
+      'is_watched',
+      'announced_by',
+      'host_id',
+      'host_tag',
+      'called_back',
+    );
+    besides.push('host_published_at', 'host_files_at');
+    expect(columns.map(({ name }) => name)).toEqual([...immutable, ...renewing, ...besides].sort());
+  });
+}

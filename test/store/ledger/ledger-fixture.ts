@@ -1,0 +1,120 @@
+// Helpers that the ledger's tests share: an actor, a tenant with an app, releases, and reading an outcome.
+
+import { beforeEach } from 'vitest';
+import {
+  type FailureKind,
+  isFailure,
+  type LostRight,
+  type Outcome,
+  type UnknownRelease,
+} from '../../../src/contract/failure.ts';
+import type { Release, ServingState } from '../../../src/contract/resource.ts';
+import type { ServingSnapshot } from '../../../src/domain/decision/serving-snapshot.ts';
+import {
+  applyServingChange,
+  type Serving,
+  type ServingChange,
+} from '../../../src/domain/release/serving-change.ts';
+import type { Ledger, NewRelease } from '../../../src/store/ledger.ts';
+import type { Actor, Changed } from '../../../src/store/ledger-terms.ts';
+
+export const OPERATOR: Actor = { kind: 'admin-token' };
+/** Names that nothing has: of the usual form, and such as break statements. */
+export const UNKNOWN_NAMES = ['nobody', '', 'nul\u0000', "quote'--", '\ud800', 'x'.repeat(10_000)];
+export const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+/** Actor whose right is in no table, so that no test of other rules has to store it. */
+export const PUBLISHER: Actor = { kind: 'token', email: 'publisher@example.com' };
+
+export type TestTenant = {
+  readonly organizationId: string;
+  readonly app: string;
+  readonly appId: string;
+};
+
+let tenantCount = 0;
+
+/** An organization with one app of a new ref, and its channels. */
+export async function createTenant(
+  ledger: Ledger,
+  channels: readonly string[] = ['stable'],
+): Promise<TestTenant> {
+  const ref = `app-${++tenantCount}-${process.pid}`;
+  const organization = await ledger.createOrganization(`Org of ${ref}`, OPERATOR);
+  const { id: organizationId } = expectValue(organization);
+  const app = { organizationId, ref, name: `App ${ref}`, channels };
+  const created = expectValue(await ledger.createApp(app, OPERATOR));
+  return { organizationId, app: ref, appId: created.value.id };
+}
+
+/** Makes a tenant before each test of a suite; the object that is returned is always the present one. */
+export function tenantOfEach(ledger: Ledger): TestTenant {
+  const tenant: TestTenant = { organizationId: '', app: '', appId: '' };
+  beforeEach(async () => {
+    Object.assign(tenant, await createTenant(ledger));
+  });
+  return tenant;
+}
+
+/** A release that names nothing but its version, on `stable`. */
+export function newRelease(
+  tenant: TestTenant,
+  version: string,
+  parts: Partial<NewRelease> = {},
+): NewRelease {
+  return {
+    app: tenant.app,
+    channel: 'stable',
+    version,
+    canonicalVersion: version,
+    notes: '',
+    status: 'published',
+    rolloutPct: undefined,
+    targets: null,
+    artifacts: [],
+    ...parts,
+  };
+}
+
+export async function publish(
+  ledger: Ledger,
+  tenant: TestTenant,
+  version: string,
+  parts: Partial<NewRelease> = {},
+): Promise<Changed<Release>> {
+  const release = newRelease(tenant, version, parts);
+  return expectValue(await ledger.publishRelease(tenant.organizationId, release, PUBLISHER));
+}
+
+/** Makes a serving-control call as the service makes it. */
+export function serve(
+  ledger: Ledger,
+  tenant: TestTenant,
+  version: string,
+  change: ServingChange | ((serving: Serving) => ReturnType<typeof applyServingChange>),
+): Promise<
+  Outcome<Changed<ServingState>, UnknownRelease | 'narrowing' | 'rolledBack' | LostRight>
+> {
+  const name = { app: tenant.app, channel: 'stable', canonicalVersion: version };
+  const transition =
+    typeof change === 'function'
+      ? change
+      : (serving: Serving) => applyServingChange(serving, change);
+  return ledger.controlServing(tenant.organizationId, name, transition, PUBLISHER);
+}
+
+/** Returns the entries of a tenant's audit, newest first. */
+export async function readAudit(ledger: Ledger, { organizationId }: TestTenant) {
+  return expectValue(await ledger.listAudit(organizationId, { limit: 100 })).entries;
+}
+
+export async function readStable(ledger: Ledger, tenant: TestTenant): Promise<ServingSnapshot> {
+  const snapshot = await ledger.readSnapshot(tenant.app, 'stable');
+  if (typeof snapshot === 'string') throw new Error(snapshot);
+  return snapshot;
+}
+
+/** Returns the value; throws an error that shows the refusal. */
+export function expectValue<Value, Kind extends FailureKind>(outcome: Outcome<Value, Kind>): Value {
+  if (isFailure(outcome)) throw new Error(`Refused: ${JSON.stringify(outcome)}`);
+  return outcome;
+}

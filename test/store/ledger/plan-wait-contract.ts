@@ -1,0 +1,236 @@
+// Rules of plans that wait, of the clock that they wait by, and of how they are given out to nodes, run
+// unchanged on every database (docs/contract.md 27.2, 27.5, 27.10).
+
+import { describe, expect, test } from 'vitest';
+import type { RolloutPlan } from '../../../src/contract/rollout-plan.ts';
+import type { CheckIn } from '../../../src/domain/fleet/check-in.ts';
+import { USUAL_GUARDS } from '../../../src/domain/rollout/judge-health.ts';
+import type { PlanDefinition } from '../../../src/domain/rollout/plan-state.ts';
+import { USUAL_KEEPING } from '../../../src/store/ledger/check-ins.ts';
+import { createSqlLedger } from '../../../src/store/ledger/sql-ledger.ts';
+import { definition } from '../../domain/rollout/plan-fixture.ts';
+import { HOUR_MS, MINUTE_MS } from './fleet-fixture.ts';
+import {
+  createTenant,
+  expectValue,
+  newRelease,
+  PUBLISHER,
+  serve,
+  type TestTenant,
+} from './ledger-fixture.ts';
+import { BEGIN, checkIn, DAY_MS, furnish } from './signal-fixture.ts';
+import type { LedgerUnderTest } from './test-database.ts';
+
+const CAUGHT_UP = Number.MAX_SAFE_INTEGER;
+const CHECK_MS = 15_000;
+
+export function describePlanWaits({ database }: LedgerUnderTest): void {
+  describe('plans that wait', () => {
+    const keeping = { ...USUAL_KEEPING, freshnessMs: MINUTE_MS };
+    const ledger = createSqlLedger(database, undefined, keeping);
+
+    function nameOf({ app }: TestTenant) {
+      return { app, channel: 'stable', canonicalVersion: '1.0.0' };
+    }
+
+    async function planned(steps: string, parts: Partial<PlanDefinition> = {}, rolloutPct = 0) {
+      const tenant = await createTenant(ledger);
+      const reach = tenant.organizationId;
+      const release = newRelease(tenant, '1.0.0', { rolloutPct });
+      const published = expectValue(await ledger.publishRelease(reach, release, PUBLISHER));
+      const place = nameOf(tenant);
+      const plan = definition(steps, parts);
+      const made = expectValue(await ledger.createPlan(reach, place, plan, PUBLISHER)).value;
+      return { tenant, reach, name: place, id: published.value.id, plan: made };
+    }
+
+    type Place = Awaited<ReturnType<typeof planned>>;
+
+    async function drive({ name: release, plan: { id } }: Place): Promise<RolloutPlan> {
+      return expectValue(await ledger.drivePlan({ id, ...release }, CAUGHT_UP)).value;
+    }
+
+    async function take(...places: Place[]): Promise<readonly string[]> {
+      const given = await ledger.listPlansToDrive(CHECK_MS, 1000);
+      const ids = places.map(({ plan }) => plan.id);
+      return given.map(({ id }) => id).filter((id) => ids.includes(id));
+    }
+
+    async function pass(minutes: number): Promise<void> {
+      await database.query('UPDATE plan_clock SET counted_ms = counted_ms + $1', [
+        minutes * MINUTE_MS,
+      ]);
+    }
+
+    test('two nodes count each moment once, on a database of which nothing is known (§27.2)', async () => {
+      await planned('10:60');
+      const other = createSqlLedger(database);
+      const first = await ledger.countPlanTime();
+      let wanted = first.countedMs;
+      let last = first;
+      for (let turn = 0; turn < 20; turn++) {
+        const next = await (turn % 2 === 0 ? other : ledger).countPlanTime();
+        wanted += Math.min(next.nowMs - last.nowMs, 5000);
+        last = next;
+      }
+      expect(last.countedMs).toBe(wanted);
+    });
+
+    test('a plan is given to one node, and again once it was driven or not for a while (§27.2)', async () => {
+      const place = await planned('10:60');
+      expect(await take(place)).toEqual([place.plan.id]);
+      expect(await take(place)).toEqual([]);
+      await database.query('UPDATE plan_clock SET counted_ms = counted_ms + 3000');
+      expect(await take(place)).toEqual([place.plan.id]);
+      await drive(place);
+      expect(await take(place)).toEqual([]);
+      await pass(61);
+      expect(await take(place)).toEqual([place.plan.id]);
+    });
+
+    test('steps that are due are given out before checks (§27.2)', async () => {
+      const checked = await planned('10:600 50:0', { guards: USUAL_GUARDS });
+      await drive(checked);
+      await pass(1);
+      const due = await planned('10:60');
+      const ids = (await ledger.listPlansToDrive(CHECK_MS, 1000)).map(({ id }) => id);
+      expect(ids.indexOf(due.plan.id)).toBeLessThan(ids.indexOf(checked.plan.id));
+      expect(ids).toContain(checked.plan.id);
+    });
+
+    test('a plan that waits for a guard is looked at as its guards are, not at every turn (§27.10)', async () => {
+      const guards = { ...USUAL_GUARDS, failedPercent: 1 };
+      const place = await planned('10:1 50:0', { guards });
+      expect((await drive(place)).step).toBe(0);
+      await pass(2);
+      const waiting = await drive(place);
+      expect(waiting).toMatchObject({ status: 'running', step: 0, nextAt: null });
+      expect(waiting.waitingFor).toMatchObject({
+        ...{ guard: 'failed', reason: 'failed: 0 devices to judge by, and its guard needs 100' },
+      });
+      expect(await take(place)).toEqual([]);
+      await pass(1);
+      expect(await take(place)).toEqual([place.plan.id]);
+      const { reach, name: release } = place;
+      const pushed = await ledger.steerPlan(reach, release, 'advance', PUBLISHER);
+      expect(expectValue(pushed).waitingFor).toBeNull();
+      expect((await drive(place)).step).toBe(1);
+    });
+
+    test('a plan whose hours are closed is given out when they open (§27.11)', async () => {
+      const [{ day }] = (await database.query<{ day: number }>(
+        `SELECT extract(dow FROM clock_timestamp() AT TIME ZONE 'UTC')::int AS day`,
+      )) as [{ day: number }];
+      const days = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const;
+      const raiseBetween = {
+        days: [days[(day + 3) % 7] ?? 'sun'],
+        ...{ from: '09:00', to: '17:00', timeZone: 'UTC' },
+      };
+      const place = await planned('10:0', { raiseBetween });
+      const closed = await drive(place);
+      expect(closed).toMatchObject({ step: null, waitingFor: { guard: null } });
+      expect(Date.parse(closed.nextAt ?? '')).toBeGreaterThan(Date.now());
+      expect(await take(place)).toEqual([]);
+      await database.query(
+        `UPDATE rollout_plans SET start_at_ms = 0 WHERE id = $1 AND start_at_ms = $2`,
+        [place.plan.id, Date.parse(closed.nextAt ?? '')],
+      );
+      expect(await take(place)).toEqual([place.plan.id]);
+    });
+
+    test('a raise by hand reaches a step, whose hold begins then (§27.2)', async () => {
+      const place = await planned('5:1440 20:1440 100:0');
+      expect((await drive(place)).step).toBe(0);
+      await serve(ledger, place.tenant, '1.0.0', { rollout: 50 });
+      const { plan } = expectValue(await ledger.readPlan(place.reach, place.name));
+      expect(plan).toMatchObject({ step: 1, steps: [{}, { endedAt: null }, { startedAt: null }] });
+      await pass(1439);
+      expect((await drive(place)).step).toBe(1);
+      await pass(2);
+      expect((await drive(place)).step).toBe(2);
+    });
+
+    test('a plan of a release that is out does not raise at once (§27.2)', async () => {
+      const place = await planned('10:60 50:60', {}, 10);
+      expect(place.plan).toMatchObject({ status: 'running', step: 0 });
+      expect((await drive(place)).step).toBe(0);
+      const rehearsed = await planned('10:60', {}, 10);
+      expectValue(await ledger.steerPlan(rehearsed.reach, rehearsed.name, 'cancel', PUBLISHER));
+      const found = expectValue(
+        await ledger.rehearsePlan(
+          ...([rehearsed.reach, rehearsed.name, definition('10:60 50:60'), PUBLISHER] as const),
+        ),
+      );
+      expect(found.value).toMatchObject({ rolloutPct: 10, known: 0, plan: { step: 0 } });
+      const [{ after }] = found.places;
+      expect(after.releases.find(({ version }) => version === '1.0.0')?.rolloutPct).toBe(50);
+      expect(await ledger.readPlan(rehearsed.reach, rehearsed.name)).toMatchObject({
+        plan: { status: 'cancelled' },
+      });
+    });
+
+    test('a preset goes on unjudged where fewer than 1,000 devices are known (§27.12)', async () => {
+      const parts = { preset: 'careful', onBlind: undefined } as const;
+      const place = await planned('10:60', { ...parts, guards: USUAL_GUARDS });
+      expect(place.plan).toMatchObject({ preset: 'careful', onBlind: 'advance' });
+    });
+
+    describe('networks (§27.5)', () => {
+      const IDS = Array.from({ length: 150 }, (_, index) => `real ${index}`);
+      const OFFERED_AT = BEGIN + DAY_MS + MINUTE_MS;
+
+      async function offeredTo(bad: readonly (readonly [id: string, network: string])[]) {
+        const { tenant, offer } = await furnish({ ledger, database });
+        const own = (index: number) => `10.0.${Math.floor(index / 250)}.${index % 250}`;
+        const all = [...IDS.map((id, index) => [id, own(index)] as const), ...bad];
+        const record = (devices: typeof all, parts: Partial<CheckIn>) =>
+          ledger.recordChecks(
+            devices.map(([id, network]) => ({ ...checkIn(tenant, id, parts), network })),
+            'queued',
+            { perNetwork: 1_000_000, perApp: 1_000_000 },
+          );
+        await record(all, { version: '0.9.0' });
+        await record(all, { ...offer, at: OFFERED_AT });
+        await record(all.slice(0, IDS.length), { version: '1.0.0', at: OFFERED_AT + HOUR_MS });
+        // The bad ones come again, and are not on the release.
+        await record(all.slice(IDS.length), { version: '0.9.0', at: Date.now() });
+        return tenant;
+      }
+
+      async function verdict(tenant: TestTenant) {
+        const guards = { ...USUAL_GUARDS, stuckPercent: 2.5 };
+        const plan = definition('100:60', { guards });
+        expectValue(
+          await ledger.createPlan(tenant.organizationId, nameOf(tenant), plan, PUBLISHER),
+        );
+        const found = await ledger.readPlan(tenant.organizationId, nameOf(tenant));
+        return expectValue(found).health;
+      }
+
+      test('many devices of one address, or of one /48, do not make a condition hold', async () => {
+        const one = await offeredTo(
+          Array.from({ length: 100 }, (_, index) => [`invented ${index}`, '192.0.2.1'] as const),
+        );
+        expect(await verdict(one)).toMatchObject({ stuck: 100, verdict: 'healthy' });
+        const wide = await offeredTo(
+          Array.from(
+            { length: 60 },
+            (_, index) => [`invented ${index}`, `2001:db8:7:${index}::/64`] as const,
+          ),
+        );
+        expect(await verdict(wide)).toMatchObject({ stuck: 60, verdict: 'healthy' });
+      });
+
+      test('devices of many networks do, and so does a fleet behind one address', async () => {
+        const many = await offeredTo(
+          Array.from({ length: 20 }, (_, index) => [`bad ${index}`, `192.0.2.${index}`] as const),
+        );
+        expect((await verdict(many)).verdict).toBe('unhealthy');
+        const nat = await offeredTo(
+          Array.from({ length: 200 }, (_, index) => [`bad ${index}`, '192.0.2.1'] as const),
+        );
+        expect((await verdict(nat)).verdict).toBe('unhealthy');
+      });
+    });
+  });
+}

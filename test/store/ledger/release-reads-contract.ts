@@ -1,0 +1,220 @@
+// Rules of the ledger port for what is read of releases: snapshots, lists, tenants and the audit.
+
+import { describe, expect, test } from 'vitest';
+import { fail } from '../../../src/contract/failure.ts';
+import type { Targeting } from '../../../src/contract/resource.ts';
+import {
+  createTenant,
+  expectValue,
+  ISO,
+  newRelease,
+  OPERATOR,
+  PUBLISHER,
+  publish,
+  readAudit,
+  readStable,
+  serve,
+  tenantOfEach,
+  UNKNOWN_NAMES,
+} from './ledger-fixture.ts';
+import type { LedgerUnderTest } from './test-database.ts';
+
+const NOT_MINE: Targeting = { matchLabels: { ring: ['1'] }, matchExpressions: [] };
+
+export function describeReleaseReads({ database, ledger }: LedgerUnderTest): void {
+  const tenant = tenantOfEach(ledger);
+  describe('snapshots and revisions', () => {
+    test('an app is found by ref and by id; unknown apps and channels are told apart', async () => {
+      const byRef = await ledger.readSnapshot(tenant.app, 'stable');
+      expect(byRef).toMatchObject({ appRef: tenant.app, revision: 1, releases: [] });
+      expect(await ledger.readSnapshot(tenant.appId, 'stable')).toEqual(byRef);
+      for (const name of UNKNOWN_NAMES) {
+        expect(await ledger.readSnapshot(name, 'stable')).toBe('unknown-app');
+        expect(await ledger.readSnapshot(tenant.app, name)).toBe('unknown-channel');
+      }
+    });
+
+    test('releases of every status are in it, oldest first', async () => {
+      const statuses = ['published', 'paused', 'deprecated', 'rolled_back'] as const;
+      for (const [index, status] of statuses.entries()) {
+        await publish(ledger, tenant, `1.${index}.0`, { status });
+      }
+      const { releases } = await readStable(ledger, tenant);
+      const byTime = releases.map(({ createdAt }) => createdAt);
+      expect(byTime).toEqual([...byTime].sort());
+      expect(releases.map(({ status }) => status).sort()).toEqual([...statuses].sort());
+    });
+
+    test('10,000 releases with artifacts are read within the time limit', async () => {
+      const { changed } = await publish(ledger, tenant, '0.0.1');
+      await database.query(
+        `INSERT INTO releases
+           (id, channel_id, version, canonical_version, notes, status, rollout_pct)
+         SELECT $1 || n, $1, '1.0.' || n, '1.0.' || n, repeat('note ', 20), 'published', 100
+         FROM generate_series(1, 10000) AS n`,
+        [changed[0]?.channelId],
+      );
+      // Without the triggers that count bytes and renew editions, which take most of the time.
+      await database.query('ALTER TABLE artifacts DISABLE TRIGGER USER');
+      await database.query(
+        `INSERT INTO artifacts (release_id, position, platform, size)
+         SELECT releases.id, position, 'linux', 5 FROM releases, generate_series(0, 2) AS position
+         WHERE channel_id = $1 AND version <> '0.0.1'`,
+        [changed[0]?.channelId],
+      );
+      await database.query('ALTER TABLE artifacts ENABLE TRIGGER USER');
+      const { releases } = await readStable(ledger, tenant);
+      expect(releases).toHaveLength(10_001);
+      expect(releases[9000]?.artifacts).toEqual(
+        Array.from({ length: 3 }, () => ({ platform: 'linux', size: 5 })),
+      );
+    });
+
+    test('revisions are read by channel; channels that do not exist are left out', async () => {
+      const { changed } = await publish(ledger, tenant, '1.0.0');
+      const id = changed[0]?.channelId ?? '';
+      expect(await ledger.readRevisions([id, ...UNKNOWN_NAMES, '{a,"b'])).toEqual({
+        epoch: 0,
+        revisions: new Map([[id, 2]]),
+      });
+      expect(await ledger.readRevisions([])).toEqual({ epoch: 0, revisions: new Map() });
+    });
+  });
+
+  describe('listing releases', () => {
+    const everything = { app: undefined, channel: undefined, page: 1, perPage: 100 };
+
+    test('newest first by creation, then by id; pages do not overlap', async () => {
+      for (let index = 0; index < 7; index++) await publish(ledger, tenant, `1.${index}.0`);
+      // All releases get one creation time, so that the second rule of the order decides.
+      await database.query('ALTER TABLE releases DISABLE TRIGGER USER');
+      await database.query(
+        `UPDATE releases SET created_at = '2026-01-02T03:04:05.678Z'
+         WHERE canonical_version IN ('1.1.0', '1.2.0', '1.3.0')
+           AND channel_id IN (SELECT id FROM channels WHERE app_id = $1)`,
+        [tenant.appId],
+      );
+      await database.query('ALTER TABLE releases ENABLE TRIGGER USER');
+      const whole = await ledger.listReleases(tenant.organizationId, everything);
+      expect(whole.total).toBe(7);
+      const keys = whole.releases.map(({ createdAt, id }) => `${createdAt} ${id}`);
+      expect(keys).toEqual([...keys].sort().reverse());
+      expect(whole.releases.at(-1)?.createdAt).toBe('2026-01-02T03:04:05.678Z');
+      const pages = [];
+      for (const page of [1, 2, 3, 4]) {
+        const filter = { ...everything, page, perPage: 3 };
+        const { releases, total } = await ledger.listReleases(tenant.organizationId, filter);
+        expect(total).toBe(7);
+        pages.push(releases.map(({ id }) => id));
+      }
+      expect(pages.map((ids) => ids.length)).toEqual([3, 3, 1, 0]);
+      expect(pages.flat()).toEqual(whole.releases.map(({ id }) => id));
+    });
+
+    test('app (ref or id) and channel filter; unknown ones give an empty page', async () => {
+      const tenant = await createTenant(ledger, ['stable', 'beta']);
+      const { organizationId } = tenant;
+      const artifacts = [
+        { platform: 'linux', size: 3 },
+        { platform: 'darwin', arch: 'aarch64' },
+      ];
+      const { value } = await publish(ledger, tenant, '1.0.0', { channel: 'beta', artifacts });
+      await publish(ledger, tenant, '1.0.0');
+      for (const app of [tenant.app, tenant.appId]) {
+        const filter = { ...everything, app, channel: 'beta' };
+        expect(await ledger.listReleases(organizationId, filter)).toEqual({
+          releases: [value],
+          total: 1,
+        });
+      }
+      for (const name of UNKNOWN_NAMES) {
+        for (const filter of [{ app: name }, { channel: name }]) {
+          expect(await ledger.listReleases(organizationId, { ...everything, ...filter })).toEqual({
+            releases: [],
+            total: 0,
+          });
+        }
+      }
+    });
+
+    test('a page far beyond the last is empty', async () => {
+      await publish(ledger, tenant, '1.0.0');
+      for (const page of [2, 2 ** 53, 1e300]) {
+        const none = await ledger.listReleases(tenant.organizationId, { ...everything, page });
+        expect(none).toEqual({ releases: [], total: 1 });
+      }
+    });
+  });
+
+  test("another organization's app is an unknown app, by ref and by id", async () => {
+    const theirs = await createTenant(ledger);
+    const { organizationId } = tenant;
+    await publish(ledger, theirs, '1.0.0');
+    const never = () => {
+      throw new Error('asked');
+    };
+    const filter = { app: undefined, channel: undefined, page: 1, perPage: 100 };
+    const unknown = fail('unknownApp');
+    for (const app of [theirs.app, theirs.appId]) {
+      const release = newRelease({ ...tenant, app }, '2.0.0');
+      expect(await ledger.publishRelease(organizationId, release, PUBLISHER)).toEqual(unknown);
+      const name = { app, channel: 'stable', canonicalVersion: '1.0.0' };
+      expect(await ledger.controlServing(organizationId, name, never, PUBLISHER)).toEqual(unknown);
+      const none = await ledger.listReleases(organizationId, { ...filter, app });
+      expect(none).toEqual({ releases: [], total: 0 });
+    }
+    const all = await ledger.listReleases(organizationId, { ...filter, channel: 'stable' });
+    expect(all.total).toBe(0);
+    expect((await ledger.listApps(organizationId)).map(({ ref }) => ref)).toEqual([tenant.app]);
+    expect((await readStable(ledger, theirs)).revision).toBe(2);
+    const subjects = (await readAudit(ledger, tenant)).map(({ subject }) => subject);
+    expect(subjects.some((subject) => subject.includes(theirs.app))).toBe(false);
+  });
+
+  describe('audit', () => {
+    test('every change is told once, newest first, with who, what, before and after', async () => {
+      const { organizationId, app } = tenant;
+      await ledger.createChannel(app, 'beta', OPERATOR);
+      await ledger.updateChannel(app, 'beta', { defaultRollout: 10 }, OPERATOR);
+      const key = { organizationId, name: 'ci', prefix: `audit-${app}`, secretHash: 'h' };
+      const { id } = expectValue(await ledger.createKey(key, OPERATOR));
+      await publish(ledger, tenant, '1.2.0', { artifacts: [{ platform: 'linux' }] });
+      await serve(ledger, tenant, '1.2.0', { rollout: 5, targets: NOT_MINE });
+      const { revokedAt } = expectValue(await ledger.revokeKey(id, OPERATOR));
+      const entries = await readAudit(ledger, tenant);
+      const serving = { rolloutPct: 100, status: 'published', targets: null };
+      const place = { id: expect.stringMatching(/^\d+$/), at: expect.stringMatching(ISO) };
+      const by = (actor: string, ...[action, subject, before, after]: unknown[]) => ({
+        ...{ ...place, actor, action, subject, before, after, reason: null, requestId: null },
+      });
+      const operator = (...told: unknown[]) => by('admin-token', ...told);
+      const publisher = (...told: unknown[]) => by('account:publisher@example.com', ...told);
+      const release = `${app}/stable@1.2.0`;
+      const policy = (defaultRollout: number) => ({
+        ...{ minimumSupportedVersion: null, updateMode: 'optional', requireSignature: false },
+        ...{ follows: null, defaultRollout },
+      });
+      const made = { id: tenant.appId, ref: app, name: `App ${app}`, channels: ['stable'] };
+      expect(entries).toEqual([
+        operator('key.revoke', id, { revokedAt: null }, { revokedAt }),
+        publisher('release.serve', release, serving, {
+          ...{ rolloutPct: 5, status: 'published', targets: NOT_MINE },
+        }),
+        publisher('release.publish', release, null, { version: '1.2.0', ...serving, artifacts: 1 }),
+        operator('key.create', id, null, { name: 'ci', prefix: key.prefix }),
+        operator('channel.update', `${app}/beta`, policy(100), policy(10)),
+        operator('channel.create', `${app}/beta`, null, policy(100)),
+        operator('app.create', app, null, made),
+        operator('organization.create', organizationId, null, { name: `Org of ${app}` }),
+      ]);
+      const newest = expectValue(await ledger.listAudit(organizationId, { limit: 2 })).entries;
+      expect(newest).toEqual(entries.slice(0, 2));
+    });
+
+    test('the audit of an unknown organization is refused', async () => {
+      for (const name of UNKNOWN_NAMES) {
+        expect(await ledger.listAudit(name, { limit: 10 })).toEqual(fail('unknownOrganization'));
+      }
+    });
+  });
+}

@@ -1,0 +1,436 @@
+// Rules of the webhooks' part of the ledger port.
+
+import { beforeEach, describe, expect, test } from 'vitest';
+import { fail } from '../../../src/contract/failure.ts';
+import { LIMIT } from '../../../src/contract/limit.ts';
+import type { HostRelease } from '../../../src/domain/release/host-release.ts';
+import type { Serving } from '../../../src/domain/release/serving-change.ts';
+import type {
+  NewAnnouncement,
+  NewCallBack,
+  NewDelivery,
+} from '../../../src/store/console-ledger.ts';
+import type { NewArtifact } from '../../../src/store/ledger-terms.ts';
+import {
+  createTenant,
+  expectValue,
+  newRelease,
+  OPERATOR,
+  PUBLISHER,
+  readStable,
+  serve,
+  type TestTenant,
+} from './ledger-fixture.ts';
+import type { LedgerUnderTest } from './test-database.ts';
+
+const ARTIFACT = { platform: 'linux', arch: 'x86_64', url: 'https://x.example/a', size: 7 };
+const NO_SETTINGS = { tagPrefix: null, hold: false, expect: null } as const;
+const DELIVERY: NewDelivery = {
+  event: 'release',
+  action: 'published',
+  guid: 'guid',
+  outcome: 'created',
+  reason: null,
+  version: '1.0.0',
+};
+
+export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
+  let tenant: TestTenant;
+  beforeEach(async () => {
+    tenant = await createTenant(ledger);
+  });
+
+  const enable = (sealedSecret: string) =>
+    ledger.enableWebhook(tenant.appId, { provider: 'github', sealedSecret }, OPERATOR);
+
+  /** Enables the webhook of a tenant's app and returns the actor of its deliveries. */
+  async function integration(of = tenant) {
+    const webhook = { provider: 'github', sealedSecret: 'v1.sealed' } as const;
+    expectValue(await ledger.enableWebhook(of.appId, webhook, OPERATOR));
+    const found = await ledger.findEnabledWebhook(of.appId, 'github');
+    if (found === undefined) throw new Error('no webhook');
+    const { appId, enabledAt } = found;
+    return { kind: 'integration', provider: 'github', appId, enabledAt } as const;
+  }
+
+  describe('the integration', () => {
+    test('is found by ref and by id once it is on, with the secret as it was given last', async () => {
+      expect(await ledger.findEnabledWebhook(tenant.app, 'github')).toBeUndefined();
+      const first = expectValue(await enable('v1.first'));
+      expect(first).toMatchObject({ provider: 'github', enabled: true });
+      const again = expectValue(await enable('v1.second'));
+      expect(again).toEqual(first);
+      const { appId, app: appRef, organizationId } = tenant;
+      for (const app of [tenant.app, tenant.appId]) {
+        const found = await ledger.findEnabledWebhook(app, 'github');
+        const sealedSecret = 'v1.second';
+        const enabledAt = expect.any(String);
+        expect(found).toEqual({
+          ...{ appId, appRef, organizationId, provider: 'github', sealedSecret, enabledAt },
+          ...NO_SETTINGS,
+        });
+      }
+    });
+
+    test('is found no more once it is off, and its secret is gone from the database', async () => {
+      await enable('v1.sealed');
+      const off = expectValue(await ledger.disableWebhooks(tenant.appId, undefined, OPERATOR));
+      expect(off).toMatchObject([{ enabled: false }]);
+      expect(await ledger.findEnabledWebhook(tenant.app, 'github')).toBeUndefined();
+      const rows = await database.query<{ sealed: string | null }>(
+        'SELECT sealed_secret AS sealed FROM webhooks WHERE app_id = $1',
+        [tenant.appId],
+      );
+      expect(rows).toEqual([{ sealed: null }]);
+      expect((await ledger.readWebhooks(tenant.appId)).webhooks).toEqual(off);
+    });
+
+    test('turning off what is off, or never was on, writes no audit', async () => {
+      expect(await ledger.disableWebhooks(tenant.appId, undefined, OPERATOR)).toEqual([]);
+      await enable('v1.sealed');
+      await ledger.disableWebhooks(tenant.appId, undefined, OPERATOR);
+      await ledger.disableWebhooks(tenant.appId, undefined, OPERATOR);
+      const page = await ledger.listAudit(tenant.organizationId, { limit: 100 });
+      const audit = expectValue(page).entries;
+      const actions = audit.map(({ action }) => action).filter((each) => each.includes('webhook'));
+      expect(actions).toEqual(['webhook.disable', 'webhook.enable']);
+      expect(JSON.stringify(audit)).not.toContain('v1.sealed');
+    });
+
+    test('sealed secrets are listed by app id, and replaced while they are what they were', async () => {
+      const other = await createTenant(ledger);
+      const apps = [tenant.appId, other.appId].toSorted();
+      const [first = '', second = ''] = apps;
+      for (const app of [tenant, other]) await integration(app);
+      const enabledAt = async () => (await ledger.findEnabledWebhook(first, 'github'))?.enabledAt;
+      const before = await enabledAt();
+
+      const all = await ledger.listSealedSecrets(undefined, 1000);
+      const listed = all.filter(({ appId }) => apps.includes(appId));
+      const provider = 'github' as const;
+      expect(listed).toEqual(apps.map((appId) => ({ appId, provider, sealedSecret: 'v1.sealed' })));
+      const rest = await ledger.listSealedSecrets({ appId: first, provider }, 1000);
+      expect(rest[0]?.appId).not.toBe(first);
+      expect(await ledger.listSealedSecrets(undefined, 1)).toHaveLength(1);
+
+      const changes = [
+        { appId: first, provider, from: 'v1.sealed', to: 'v1.again' },
+        { appId: second, provider, from: 'v1.other', to: 'v1.again' },
+        { appId: 'nobody', provider, from: 'v1.sealed', to: 'v1.again' },
+        { appId: first, provider: 'gitea' as const, from: 'v1.sealed', to: 'v1.again' },
+      ];
+      expect(await ledger.replaceSealedSecrets(changes)).toBe(1);
+      expect(await ledger.replaceSealedSecrets(changes)).toBe(0);
+      const found = await Promise.all(apps.map((app) => ledger.findEnabledWebhook(app, 'github')));
+      expect(found.map((each) => each?.sealedSecret)).toEqual(['v1.again', 'v1.sealed']);
+      expect(await enabledAt()).toBe(before);
+      for (const app of apps) await ledger.disableWebhooks(app, undefined, OPERATOR);
+      const left = await ledger.listSealedSecrets(undefined, 1000);
+      expect(left.filter(({ appId }) => apps.includes(appId))).toEqual([]);
+    });
+
+    test('each code host has one of its own, which goes on and off alone', async () => {
+      const { appId } = tenant;
+      await enable('v1.first');
+      const gitea = { provider: 'gitea', sealedSecret: 'v1.second' } as const;
+      await ledger.enableWebhook(appId, gitea, OPERATOR);
+      const sealed = async (provider: 'github' | 'gitea' | 'forgejo') =>
+        (await ledger.findEnabledWebhook(appId, provider))?.sealedSecret;
+      expect([await sealed('github'), await sealed('gitea')]).toEqual(['v1.first', 'v1.second']);
+      expect(await sealed('forgejo')).toBeUndefined();
+      const listed = await ledger.listSealedSecrets({ appId, provider: 'gitea' }, 1000);
+      expect(listed.filter((each) => each.appId === appId)).toMatchObject([{ provider: 'github' }]);
+      const off = expectValue(await ledger.disableWebhooks(appId, 'gitea', OPERATOR));
+      const states = off.map(({ provider, enabled }) => [provider, enabled]);
+      expect(Object.fromEntries(states)).toEqual({ gitea: false, github: true });
+      expect([await sealed('github'), await sealed('gitea')]).toEqual(['v1.first', undefined]);
+    });
+
+    test('settings stay from one secret to the next, and change without one', async () => {
+      const { appId } = tenant;
+      const name = { appId, provider: 'github' } as const;
+      expect(await ledger.updateWebhook(name, { hold: true }, OPERATOR)).toEqual(
+        fail('unknownWebhook'),
+      );
+      const settings = { tagPrefix: 'desk-', hold: true, expect: ['linux'] };
+      const webhook = { provider: 'github', sealedSecret: 'v1.a', ...settings } as const;
+      await ledger.enableWebhook(appId, webhook, OPERATOR);
+      const { enabledAt } = await integration();
+      expect(await ledger.findEnabledWebhook(appId, 'github')).toMatchObject(settings);
+      const ended = expectValue(await ledger.updateWebhook(name, { hold: false }, OPERATOR));
+      expect(ended).toMatchObject({ tagPrefix: 'desk-', hold: false, expect: null });
+      expect(await ledger.findEnabledWebhook(appId, 'github')).toMatchObject({
+        ...{ enabledAt, hold: false, expect: null },
+      });
+      const refused = await ledger.updateWebhook(name, { expect: ['linux'] }, OPERATOR);
+      expect(refused).toEqual(fail('invalid', 'expect: Only with hold'));
+      await ledger.updateWebhook(name, { hold: false }, OPERATOR);
+      const page = await ledger.listAudit(tenant.organizationId, { limit: 100 });
+      const updates = expectValue(page).entries.filter((each) => each.action === 'webhook.update');
+      expect(updates).toHaveLength(1);
+    });
+
+    test('an unknown app is 404, or found nowhere', async () => {
+      const webhook = { provider: 'github', sealedSecret: 'v1.x' } as const;
+      for (const app of ['nobody', '', 'nul\u0000', tenant.app.toUpperCase()]) {
+        expect(await ledger.enableWebhook(app, webhook, OPERATOR)).toEqual(fail('unknownApp'));
+        expect(await ledger.disableWebhooks(app, undefined, OPERATOR)).toEqual(fail('unknownApp'));
+        expect(await ledger.findEnabledWebhook(app, 'github')).toBeUndefined();
+        expect(await ledger.readWebhooks(app)).toEqual({ webhooks: [], deliveries: [] });
+      }
+    });
+  });
+
+  describe('deliveries', () => {
+    test('are listed newest first, as many as are kept, each app its own', async () => {
+      const other = await createTenant(ledger);
+      await ledger.recordDelivery(DELIVERY, await integration(other));
+      const actor = await integration();
+      const count = LIMIT.webhookDeliveriesKeptMax + 5;
+      for (let index = 0; index < count; index++) {
+        await ledger.recordDelivery({ ...DELIVERY, guid: `g${index}` }, actor);
+      }
+      const { deliveries } = await ledger.readWebhooks(tenant.appId);
+      expect(deliveries.map(({ guid }) => guid)).toEqual(
+        Array.from({ length: LIMIT.webhookDeliveriesKeptMax }, (_, at) => `g${count - 1 - at}`),
+      );
+      expect((await ledger.readWebhooks(other.appId)).deliveries).toMatchObject([DELIVERY]);
+      const rows = await database.query<{ count: number }>(
+        'SELECT count(*)::int AS count FROM webhook_deliveries WHERE app_id = $1',
+        [tenant.appId],
+      );
+      expect(rows).toEqual([{ count: LIMIT.webhookDeliveriesKeptMax }]);
+    });
+
+    test('many at once are all recorded, and few too many kept', async () => {
+      const actor = await integration();
+      const record = (at: number) => ledger.recordDelivery({ ...DELIVERY, guid: `g${at}` }, actor);
+      await Promise.all(Array.from({ length: 80 }, (_, at) => record(at)));
+      await record(80);
+      const { deliveries } = await ledger.readWebhooks(tenant.appId);
+      expect(deliveries).toHaveLength(LIMIT.webhookDeliveriesKeptMax);
+      expect(deliveries[0]?.guid).toBe('g80');
+    });
+
+    test('text that is too long or cannot be stored is cut and replaced', async () => {
+      const guid = `nul\u0000 half\ud800 ${'x'.repeat(10_000)}`;
+      await ledger.recordDelivery({ ...DELIVERY, guid, reason: guid }, await integration());
+      const [delivery] = (await ledger.readWebhooks(tenant.appId)).deliveries;
+      expect(delivery?.guid).toMatch(/^nul\ufffd half\ufffd x{100,}$/);
+      expect(delivery?.guid?.length).toBe(200);
+      expect(delivery?.reason).toBe(delivery?.guid);
+    });
+  });
+
+  describe('announcements', () => {
+    /** What an event says of its release: of the id 1, and without times, unless told otherwise. */
+    function hostOf(parts: Partial<HostRelease> = {}): HostRelease {
+      const times = { changedAt: null, publishedAt: null, filesFrom: null, filesTo: null };
+      return { provider: 'github', id: 1, tag: 'v1.0.0', ...times, ...parts };
+    }
+
+    const nameOf = (canonicalVersion = '1.0.0', channel = 'stable') => ({
+      ...{ app: tenant.app, channel, canonicalVersion },
+    });
+
+    /** Announces 1.0.0 with these artifacts. */
+    function announce(
+      artifacts: readonly NewArtifact[],
+      host: Partial<HostRelease> = {},
+      parts: Partial<NewAnnouncement> = {},
+    ) {
+      const name = nameOf();
+      const rules = { isComplete: () => false, holdOf: () => undefined };
+      const whole = { name, version: name.canonicalVersion, notes: '', isEdit: false, artifacts };
+      return ledger.announceRelease(
+        tenant.organizationId,
+        { ...whole, ...rules, host: hostOf(host), ...parts },
+        actor,
+      );
+    }
+
+    const edit = (artifacts: readonly NewArtifact[], host: Partial<HostRelease> = {}) =>
+      announce(artifacts, host, { isEdit: true });
+
+    function callBack(
+      host: Partial<HostRelease> = {},
+      parts: Partial<NewCallBack> = {},
+      version = '1.0.0',
+    ) {
+      const way = { way: 'deleted', isDraft: false, reason: 'deleted' } as const;
+      const call = { ...way, host: hostOf(host), ...parts };
+      return ledger.callBackRelease(tenant.organizationId, nameOf(version), call, actor);
+    }
+
+    async function present() {
+      const { releases } = await readStable(ledger, tenant);
+      return releases.map(({ status, artifacts }) => [status, artifacts.length]);
+    }
+
+    let actor: Awaited<ReturnType<typeof integration>>;
+    beforeEach(async () => {
+      actor = await integration();
+    });
+
+    test('complete a release that has no files, at the next revision, once', async () => {
+      const created = expectValue(await announce([])).value;
+      const { revision } = await readStable(ledger, tenant);
+      const done = expectValue(await edit([ARTIFACT]));
+      const release = 'release' in created ? { ...created.release, artifacts: [ARTIFACT] } : {};
+      expect(done.value).toMatchObject({ outcome: 'changed', release });
+      expect(done.changed).toMatchObject([{ appRef: tenant.app, revision: revision + 1 }]);
+      const snapshot = await readStable(ledger, tenant);
+      expect(snapshot).toMatchObject({
+        revision: revision + 1,
+        releases: [{ artifacts: [ARTIFACT] }],
+      });
+      const left = { outcome: 'left', release, left: undefined };
+      expect(expectValue(await edit([ARTIFACT]))).toEqual({ value: left, changed: [] });
+      expect((await readStable(ledger, tenant)).revision).toBe(revision + 1);
+    });
+
+    test('keep the sum they came with for the snapshot, and tell it nowhere else', async () => {
+      const digest = 'ab'.repeat(32);
+      const summed = { ...ARTIFACT, digest };
+      for (const artifacts of [[summed], []]) {
+        tenant = await createTenant(ledger);
+        actor = await integration();
+        const created = expectValue(await announce(artifacts));
+        expect(created.value).toMatchObject({
+          release: { artifacts: artifacts.map(() => ARTIFACT) },
+        });
+        const { value } = expectValue(await announce([summed]));
+        expect(value).toMatchObject({ release: { artifacts: [ARTIFACT] } });
+        expect(JSON.stringify(value)).not.toContain(digest);
+        const filter = { app: tenant.app, channel: undefined, page: 1, perPage: 10 };
+        expect(await ledger.listReleases(tenant.organizationId, filter)).toMatchObject({
+          releases: [{ artifacts: [ARTIFACT] }],
+        });
+        expect((await readStable(ledger, tenant)).releases[0]?.artifacts).toEqual([
+          { ...ARTIFACT, sha256: digest },
+        ]);
+      }
+    });
+
+    test.each(['AB'.repeat(32), 'ab'.repeat(31), 'sha256', ''])(
+      'have a sum of 64 lower-case hex digits or none: %j is refused',
+      async (digest) => {
+        await expect(announce([{ ...ARTIFACT, digest }])).rejects.toThrow(/sha256/);
+        expect(await present()).toEqual([]);
+      },
+    );
+
+    test('never change a release of a key or of an operator', async () => {
+      for (const author of [PUBLISHER, OPERATOR]) {
+        tenant = await createTenant(ledger);
+        actor = await integration();
+        const release = newRelease(tenant, '1.0.0');
+        expectValue(await ledger.publishRelease(tenant.organizationId, release, author));
+        const { value, changed } = expectValue(await announce([ARTIFACT]));
+        expect([value, changed]).toMatchObject([{ outcome: 'left', left: 'api' }, []]);
+        expect(expectValue(await callBack({ id: 2 })).value).toBe('not-announced');
+        expect(await present()).toEqual([['published', 0]]);
+      }
+    });
+
+    test('never change a release that was offered', async () => {
+      expectValue(await announce([]));
+      const { channelId, revision, releases } = await readStable(ledger, tenant);
+      const id = releases[0]?.id ?? '';
+      expect(await ledger.recordFirstOffer(channelId, id, { epoch: 0, revision })).toBe(true);
+      const { value, changed } = expectValue(await announce([ARTIFACT]));
+      expect([value, changed]).toMatchObject([{ outcome: 'left', left: 'offered' }, []]);
+    });
+
+    test('of many at once one completes it', async () => {
+      await announce([]);
+      const all = await Promise.all(Array.from({ length: 8 }, () => edit([ARTIFACT])));
+      const changed = all.map((each) => expectValue(each).changed.length);
+      expect(changed.filter((count) => count === 1)).toHaveLength(1);
+      expect(await present()).toEqual([['published', 1]]);
+    });
+
+    test('an edit that comes first is remembered for the release that it is about', async () => {
+      const { value } = expectValue(await edit([ARTIFACT], { changedAt: 2 }));
+      expect([value, await present()]).toEqual([{ outcome: 'remembered' }, []]);
+      await edit([], { changedAt: 1 });
+      expectValue(await announce([], { id: 2, tag: 'v2' }, { name: nameOf('2.0.0') }));
+      expectValue(await announce([], { changedAt: 1 }));
+      expect((await present()).toSorted()).toEqual([
+        ['published', 0],
+        ['published', 1],
+      ]);
+    });
+
+    test('what is deleted first is not created, for as long and as many as are remembered', async () => {
+      await callBack();
+      await database.query(
+        `INSERT INTO host_memories (channel_id, provider, host_id, canonical_version, deleted_at)
+         SELECT channel_id, provider, id, canonical_version, deleted_at
+         FROM host_memories, generate_series(2, $1) AS id
+         WHERE channel_id = $2`,
+        [LIMIT.hostMemoriesMax, (await readStable(ledger, tenant)).channelId],
+      );
+      await callBack({ id: LIMIT.hostMemoriesMax + 1 });
+      const rows = await database.query<{ id: number }>(
+        `SELECT host_id::int AS id FROM host_memories JOIN channels ON channels.id = channel_id
+         WHERE app_id = $1 ORDER BY host_id`,
+        [tenant.appId],
+      );
+      expect(rows.map(({ id }) => id)).toEqual(
+        Array.from({ length: LIMIT.hostMemoriesMax }, (_, index) => index + 2),
+      );
+      expect(expectValue(await announce([ARTIFACT], { id: 2 })).value).toEqual({ outcome: 'over' });
+      await database.query(
+        `UPDATE host_memories SET noted_at = noted_at - make_interval(secs => $1) WHERE host_id = 2`,
+        [LIMIT.hostMemoryMs / 1000],
+      );
+      const { value } = expectValue(await announce([ARTIFACT], { id: 2 }));
+      expect(value).toMatchObject({ outcome: 'created' });
+    });
+
+    test('a call-back concerns the release of its id, until another takes its place', async () => {
+      await announce([ARTIFACT]);
+      expect(expectValue(await callBack({}, {}, '2.0.0')).value).toBeUndefined();
+      expect(expectValue(await callBack({ id: 2 })).value).toBe('another');
+      const { value, changed } = expectValue(await callBack());
+      expect([value, changed.length]).toEqual(['paused', 1]);
+      expect(expectValue(await callBack()).value).toBe('unserved');
+      const again = { id: 3, publishedAt: 3 };
+      expect(expectValue(await announce([], again)).value).toMatchObject({ isMadeAnew: true });
+      expect(await present()).toEqual([['published', 0]]);
+    });
+
+    test('what a person has paused, a release that is made anew does not publish', async () => {
+      await announce([ARTIFACT]);
+      await callBack();
+      const pause = (serving: Serving) => ({ ...serving, isStatusSet: true });
+      expectValue(await serve(ledger, tenant, '1.0.0', pause));
+      const { value } = expectValue(await announce([], { id: 2 }));
+      expect(value).toMatchObject({ outcome: 'changed', isMadeAnew: true });
+      expect(await present()).toEqual([['paused', 0]]);
+    });
+
+    test('a held release waits on when it is made anew, and publishes itself', async () => {
+      const parts: Partial<NewAnnouncement> = {
+        holdOf: () => 'expecting',
+        isComplete: (all) => all.length > 0,
+      };
+      await announce([], {}, parts);
+      expect(expectValue(await callBack()).value).toBe('unserved');
+      await announce([ARTIFACT], {}, parts);
+      expect(await present()).toEqual([['paused', 0]]);
+      await announce([ARTIFACT], { id: 2 }, parts);
+      expect(await present()).toEqual([['published', 1]]);
+    });
+
+    test('an unknown channel or tenant is 404', async () => {
+      const beta = nameOf('1.0.0', 'beta');
+      expect(await announce([], {}, { name: beta })).toEqual(fail('unknownChannel'));
+      const other = await createTenant(ledger);
+      tenant = { ...tenant, organizationId: other.organizationId };
+      expect(await announce([])).toEqual(fail('unknownApp'));
+      expect(await callBack()).toEqual(fail('unknownApp'));
+    });
+  });
+}
