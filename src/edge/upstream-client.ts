@@ -294,7 +294,7 @@ const WORDS: Readonly<Record<string, string>> = {
 const CODE = /^[A-Z][A-Z0-9_]{2,63}$/;
 
 /** Returns why a call to the upstream failed, without addresses and without what was answered. */
-export function failureInWords(error: unknown): string {
+export function describeFailure(error: unknown): string {
   const cause = error instanceof Unavailable ? error.cause : error;
   if (cause instanceof RefusedByUpstream) return `it answers ${cause.status}: is it a service?`;
   if (!(cause instanceof Error)) return 'it does not answer';

@@ -1,16 +1,20 @@
 // The device rate limit: 120 requests a minute over all device endpoints. A single process decides at once.
 // One of several processes asks the engine, but only about busy devices, and decides alone when the engine
 // does not answer: the limit protects the service, so a lost engine must neither lock devices out nor lift
-// the limit. `DeviceWindows` states the guarantees.
+// the limit. `SlidingWindowLimiter` states the guarantees.
 
 import { randomBytes } from 'node:crypto';
 // Imported, because the global `performance` is a getter that every access would call.
 import { performance } from 'node:perf_hooks';
 import { type Failure, failUntil } from '../contract/failure.ts';
 import { Unavailable } from '../contract/unavailable.ts';
-import { ADMITTED, DeviceWindows, MUST_SETTLE } from '../domain/fleet/device-windows.ts';
-import type { Claim } from '../domain/fleet/request-rings.ts';
+import type { Claim } from '../domain/fleet/busy-device-rings.ts';
 import type { DeviceDebt } from '../domain/fleet/shared-window.ts';
+import {
+  ADMITTED,
+  MUST_SETTLE,
+  SlidingWindowLimiter,
+} from '../domain/fleet/sliding-window-limiter.ts';
 import { Batcher } from '../flow/batcher.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { DeviceRates, RateDecision } from '../store/engine.ts';
@@ -45,7 +49,7 @@ const BATCHES_MAX = 16;
 const PENDING_MAX = 10_000;
 
 export class LimitDevices {
-  readonly windows: DeviceWindows;
+  readonly windows: SlidingWindowLimiter;
   private readonly options: LimitDevicesOptions;
   private readonly clock: () => number;
   /** Name of this process, unique among all processes: the engine attributes owed requests by it. */
@@ -57,7 +61,7 @@ export class LimitDevices {
     const { engine, isShared, capacity, busyCapacity } = options;
     this.options = options;
     this.clock = options.now ?? (() => performance.now());
-    this.windows = new DeviceWindows({
+    this.windows = new SlidingWindowLimiter({
       capacity: capacity ?? CAPACITY_DEFAULT,
       ringCapacity: busyCapacity ?? BUSY_CAPACITY_DEFAULT,
       isShared,

@@ -19,7 +19,7 @@ import {
   journalFailures,
   RecordedMark,
 } from '../edge/journal-sender.ts';
-import { failureInWords, readCredential, UpstreamClient } from '../edge/upstream-client.ts';
+import { describeFailure, readCredential, UpstreamClient } from '../edge/upstream-client.ts';
 import { UpstreamLedger } from '../edge/upstream-ledger.ts';
 import { FailureReports } from '../fleet/fleet-views.ts';
 import { LabelFeed, LabelRefresher } from '../fleet/label-feed.ts';
@@ -326,7 +326,7 @@ async function openEdgeStores(options: EdgeStoresOptions): Promise<EdgeStores> {
   });
   const watched = watchStore('upstream', upstream.ledger, {
     ...options,
-    reasonOf: failureInWords,
+    reasonOf: describeFailure,
   });
   return {
     ...{ engine, lastGood, memory, report, journal, failureJournal, recorded, lock },

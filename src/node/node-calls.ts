@@ -13,9 +13,9 @@ import type { ParentLink } from '../process/child-process.ts';
 import {
   type CallsToProcess,
   type CallsToSupervisor,
-  KeptProcess,
   type ProcessReadiness,
   type Settings,
+  SupervisedProcess,
 } from './supervised-process.ts';
 
 /** Longest wait for a process to tell whether it can decide. */
@@ -27,7 +27,7 @@ const NONE_READY: ProcessReadiness = { obstacle: 'no serving process answers', d
 export class NodeCalls {
   readonly settings: NodeSettings;
   private readonly nodeMetrics: NodeMetrics;
-  private readonly serving: KeptProcess[] = [];
+  private readonly serving: SupervisedProcess[] = [];
 
   constructor(nodeMetrics: NodeMetrics, settings: NodeSettings) {
     this.settings = settings;
@@ -35,7 +35,7 @@ export class NodeCalls {
   }
 
   /** Adds processes that serve devices. */
-  include(...serving: readonly KeptProcess[]): void {
+  include(...serving: readonly SupervisedProcess[]): void {
     this.serving.push(...serving);
   }
 
@@ -93,8 +93,8 @@ export function startBackgroundProcess(
   metrics: Metrics,
   nodeMetrics: NodeMetrics,
   calls: NodeCalls,
-): KeptProcess {
-  const background = new KeptProcess({
+): SupervisedProcess {
+  const background = new SupervisedProcess({
     name: 'background',
     args: ['--background'],
     stopMsMax: STOP_MS_MAX,
@@ -204,7 +204,7 @@ const ANSWER_MS_MAX = 500;
 export class NodeMetrics {
   private readonly own: Metrics;
   private readonly log: Log;
-  private readonly processes: KeptProcess[] = [];
+  private readonly processes: SupervisedProcess[] = [];
   private readonly collecting = new SharedCall(() => this.collect());
 
   /** `own` are the metrics of this process, which starts the others. */
@@ -217,7 +217,7 @@ export class NodeMetrics {
   }
 
   /** Adds processes whose metrics count from now on. */
-  include(...processes: readonly KeptProcess[]): void {
+  include(...processes: readonly SupervisedProcess[]): void {
     this.processes.push(...processes);
   }
 
@@ -251,7 +251,7 @@ export class NodeMetrics {
 const SETTINGS_MS_MAX = 5000;
 
 export class NodeSettings {
-  private readonly processes: Pick<KeptProcess, 'tell'>[] = [];
+  private readonly processes: Pick<SupervisedProcess, 'tell'>[] = [];
   private held: Settings;
 
   constructor(settings: unknown) {
@@ -264,7 +264,7 @@ export class NodeSettings {
   }
 
   /** Adds processes that are told of changes. */
-  include(...processes: readonly Pick<KeptProcess, 'tell'>[]): void {
+  include(...processes: readonly Pick<SupervisedProcess, 'tell'>[]): void {
     this.processes.push(...processes);
   }
 

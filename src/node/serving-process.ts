@@ -42,12 +42,12 @@ import {
 import { Webhooks } from '../publishing/webhooks.ts';
 import type { CatalogRefresher } from '../serving/catalog-refresher.ts';
 import type { Catalogs } from '../serving/catalogs.ts';
+import type { ChannelDirectoryPoll } from '../serving/channel-directory.ts';
 import { MeasureEffect } from '../serving/dry-run-effect.ts';
 import { ExplainDecision } from '../serving/explain-decision.ts';
 import type { FirstOffers } from '../serving/first-offers.ts';
 import { PlanWave } from '../serving/fleet-decisions.ts';
 import { guardChanges } from '../serving/guard-changes.ts';
-import type { KnownChannelsPoll } from '../serving/known-channels.ts';
 import type { NodeState, WarmUp } from '../serving/readiness.ts';
 import { type Config, reachableHost } from '../settings/settings.ts';
 import type { LastGood } from '../store/last-good.ts';
@@ -84,7 +84,7 @@ type Serving = {
   /** Makes this process not ready for good, and ends the waits of edges. */
   close(): void;
   readonly refresher: CatalogRefresher;
-  readonly knownPoll: KnownChannelsPoll;
+  readonly knownPoll: ChannelDirectoryPoll;
   readonly warmUp: WarmUp;
   readonly lastGood: LastGood;
   readonly traffic: Traffic;

@@ -12,9 +12,9 @@ import type { Metrics } from '../observe/metrics.ts';
 import { RareLog } from '../observe/rare-log.ts';
 import { CatalogRefresher } from '../serving/catalog-refresher.ts';
 import { Catalogs } from '../serving/catalogs.ts';
+import { ChannelDirectory, ChannelDirectoryPoll } from '../serving/channel-directory.ts';
 import { SharedSnapshots } from '../serving/cold-loads.ts';
-import { KnownChannels, KnownChannelsPoll } from '../serving/known-channels.ts';
-import { LedgerRewind } from '../serving/ledger-recovery.ts';
+import { LedgerRecovery } from '../serving/ledger-recovery.ts';
 import type { Config } from '../settings/settings.ts';
 import type { Engine } from '../store/engine.ts';
 import { DELETED_REVISION } from '../store/label-store.ts';
@@ -69,8 +69,8 @@ export function assembleFleet(
 // Assembly of the catalogs of a process: where they are kept, and what keeps them up to date.
 
 type CatalogParts = {
-  readonly known: KnownChannels;
-  readonly knownPoll: KnownChannelsPoll;
+  readonly known: ChannelDirectory;
+  readonly knownPoll: ChannelDirectoryPoll;
   readonly catalogs: Catalogs;
   readonly refresher: CatalogRefresher;
 };
@@ -85,15 +85,15 @@ export function assembleCatalogs(
   const { ledger, engine, lastGood, memory, report } = stores;
   const shared = new SharedSnapshots(engine, metrics);
   const parts = { ledger, engine, lastGood, shared, report, log: new RareLog(log), metrics };
-  const rewind = new LedgerRewind(parts);
-  const known = new KnownChannels(parts);
-  const catalogs = new Catalogs({ ...parts, known, rewind, memory });
+  const recovery = new LedgerRecovery(parts);
+  const known = new ChannelDirectory(parts);
+  const catalogs = new Catalogs({ ...parts, known, recovery, memory });
   return {
     known,
-    knownPoll: new KnownChannelsPoll(known),
+    knownPoll: new ChannelDirectoryPoll(known),
     catalogs,
     refresher: new CatalogRefresher({
-      ...{ ...parts, catalogs, rewind, log },
+      ...{ ...parts, catalogs, recovery, log },
       now: () => clock.now(),
     }),
   };

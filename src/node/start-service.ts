@@ -22,7 +22,7 @@ import {
 } from './node-calls.ts';
 import { composeService } from './serving-process.ts';
 import { refuseBadAddresses } from './stores.ts';
-import { KeptProcess, Watchdog } from './supervised-process.ts';
+import { SupervisedProcess, Watchdog } from './supervised-process.ts';
 import { version } from './version.ts';
 
 export type RunningService = {
@@ -133,7 +133,7 @@ async function startSupervisor(config: Config, log: Log): Promise<Supervisor> {
   const calls = new NodeCalls(nodeMetrics, settings);
   const answer = calls.answer.bind(calls);
   const keep = (name: string, args: readonly string[]) =>
-    new KeptProcess({ name, args, stopMsMax: STOP_MS_MAX, log, metrics, answer });
+    new SupervisedProcess({ name, args, stopMsMax: STOP_MS_MAX, log, metrics, answer });
   const workers = Array.from({ length: config.workers }, (_, index) =>
     keep(`worker ${index + 1}`, ['--worker', String(index + 1), String(port)]),
   );

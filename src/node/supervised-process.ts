@@ -13,7 +13,7 @@ import { ChildService, type ForkedChild } from '../process/child-process.ts';
 /** Maximum number of news on their way to a process. */
 const UNTOLD_MAX = 100;
 
-type KeptProcessOptions = {
+type SupervisedProcessOptions = {
   /** Name for the log, such as `worker 2`. */
   readonly name: string;
   /** Arguments that tell subprocess.ts what the process is to do. */
@@ -26,8 +26,8 @@ type KeptProcessOptions = {
   readonly answer: (call: CallsToSupervisor['call']) => Promise<CallsToSupervisor['answer']>;
 };
 
-export class KeptProcess {
-  private readonly options: KeptProcessOptions;
+export class SupervisedProcess {
+  private readonly options: SupervisedProcessOptions;
   private readonly service: ChildService<CallsToProcess, CallsToSupervisor>;
   /** Whether the process that runs now is being killed because it did not answer. */
   private isHung = false;
@@ -41,7 +41,7 @@ export class KeptProcess {
   /** Number of news that the process has not taken note of. */
   private untold = 0;
 
-  constructor(options: KeptProcessOptions) {
+  constructor(options: SupervisedProcessOptions) {
     const { name, args, stopMsMax, log, metrics, answer } = options;
     this.options = options;
     this.service = new ChildService({

@@ -12,7 +12,7 @@ import type { Announcement, Engine } from '../store/engine.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { LedgerReport } from '../store/ledger-identity.ts';
 import type { Catalogs } from './catalogs.ts';
-import type { LedgerRewind } from './ledger-recovery.ts';
+import type { LedgerRecovery } from './ledger-recovery.ts';
 
 /**
  * Milliseconds between polls. Well below the promised 5 s, because a poll takes time and a load may follow
@@ -29,7 +29,7 @@ const REFRESHES_WAITING_MAX = 20_000;
 export type CatalogRefresherDependencies = {
   readonly catalogs: Catalogs;
   readonly ledger: Pick<Ledger, 'readRevisions' | 'confirm'>;
-  readonly rewind: Pick<LedgerRewind, 'raiseAbove' | 'restoreRest'>;
+  readonly recovery: Pick<LedgerRecovery, 'raiseAbove' | 'restoreRest'>;
   readonly report: Pick<LedgerReport, 'lost'>;
   readonly metrics: Metrics;
   readonly log: Log;
@@ -40,7 +40,7 @@ export type CatalogRefresherDependencies = {
 export class CatalogRefresher {
   private readonly catalogs: Catalogs;
   private readonly ledger: Pick<Ledger, 'readRevisions' | 'confirm'>;
-  private readonly rewind: Pick<LedgerRewind, 'raiseAbove' | 'restoreRest'>;
+  private readonly recovery: Pick<LedgerRecovery, 'raiseAbove' | 'restoreRest'>;
   private readonly report: Pick<LedgerReport, 'lost'>;
   private readonly metrics: Metrics;
   private readonly log: Log;
@@ -53,11 +53,11 @@ export class CatalogRefresher {
   private epoch: number | undefined;
 
   constructor(dependencies: CatalogRefresherDependencies) {
-    const { catalogs, ledger, rewind, report, metrics, log, now } = dependencies;
+    const { catalogs, ledger, recovery, report, metrics, log, now } = dependencies;
     this.now = now;
     this.catalogs = catalogs;
     this.ledger = ledger;
-    this.rewind = rewind;
+    this.recovery = recovery;
     this.report = report;
     this.metrics = metrics;
     this.log = log;
@@ -124,7 +124,7 @@ export class CatalogRefresher {
         ...behind.map(({ id, order, present }) => this.follow(id, order, present)),
         this.drop(new Map(lost)),
         this.catalogs.compareRest(),
-        this.rewind.restoreRest(),
+        this.recovery.restoreRest(),
       ]);
     } catch (error) {
       this.metrics.faults.add('poll');
@@ -168,6 +168,6 @@ export class CatalogRefresher {
     const dropped = this.catalogs.drop([...lost.keys()]);
     this.report.lost(dropped);
     const epoch = Math.max(...[...lost.values()].map((order) => order.epoch));
-    await this.rewind.raiseAbove({ epoch, revision: 0 }, { lost: lost.size });
+    await this.recovery.raiseAbove({ epoch, revision: 0 }, { lost: lost.size });
   }
 }

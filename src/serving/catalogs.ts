@@ -1,5 +1,5 @@
 // Catalogs that this node serves from: found by name, loaded on the first request, replaced when a newer
-// state becomes known, never by an older one. `LedgerRewind` makes the ledger's state the newest.
+// state becomes known, never by an older one. `LedgerRecovery` makes the ledger's state the newest.
 //
 // A channel that is not loaded is read from the ledger, else from the engine, else from this node's disk. A
 // loaded channel that changed is read from the engine when that has the announced revision, else from the
@@ -24,16 +24,16 @@ import type { LastGood } from '../store/last-good.ts';
 import type { ServingLedger } from '../store/ledger.ts';
 import type { KnownState } from '../store/ledger-terms.ts';
 import { CatalogSlot, PlanBudget } from './catalog-slot.ts';
+import type { ChannelDirectory, NoCatalog } from './channel-directory.ts';
 import { ColdLoads, compileInSlices, type SharedSnapshots } from './cold-loads.ts';
-import type { KnownChannels, NoCatalog } from './known-channels.ts';
-import { CopyComparison, type LedgerRewind, type RememberedChannels } from './ledger-recovery.ts';
+import { CopyComparison, type LedgerRecovery, type RememberedChannels } from './ledger-recovery.ts';
 
 type CatalogDependencies = {
   readonly ledger: ServingLedger;
   readonly shared: SharedSnapshots;
   readonly lastGood: LastGood;
-  readonly known: KnownChannels;
-  readonly rewind: LedgerRewind;
+  readonly known: ChannelDirectory;
+  readonly recovery: LedgerRecovery;
   /** Remembers the channels that were loaded. */
   readonly memory: Pick<RememberedChannels, 'note'>;
   readonly log: RareLog;
@@ -205,7 +205,7 @@ export class Catalogs {
 
   /** Returns what is known of a channel outside of the ledger, for a change of it. */
   knownState(app: string, channel: string): Promise<KnownState | undefined> {
-    return this.dependencies.rewind.knownState(app, channel, snapshotIn(this.peek(app, channel)));
+    return this.dependencies.recovery.knownState(app, channel, snapshotIn(this.peek(app, channel)));
   }
 
   /** Compares a channel in the ledger with all copies, and recovers the ledger when it is behind one. */
@@ -239,9 +239,9 @@ export class Catalogs {
     channel: string,
     isThorough: boolean,
   ): Promise<ServingSnapshot | undefined> {
-    const { rewind, metrics, known } = this.dependencies;
+    const { recovery, metrics, known } = this.dependencies;
     const held = snapshotIn(this.peek(app, channel));
-    const snapshot = await rewind.read(app, channel, held, isThorough);
+    const snapshot = await recovery.read(app, channel, held, isThorough);
     if (typeof snapshot === 'string') return undefined;
     metrics.refreshes.add('ledger');
     await this.install(snapshot);
@@ -268,7 +268,7 @@ export class Catalogs {
   ): ServingSnapshot | undefined {
     const present = this.slots.peek(channelId)?.catalog;
     if (present !== undefined && order.epoch < present.snapshot.epoch) {
-      this.dependencies.rewind.restoreLater(present.snapshot, [...releaseIds]);
+      this.dependencies.recovery.restoreLater(present.snapshot, [...releaseIds]);
       return undefined;
     }
     // In an older state than that, a release may be for more devices than it may ever be offered to.
@@ -362,7 +362,7 @@ export class Catalogs {
   private async install(read: ServingSnapshot): Promise<CatalogSlot> {
     const present = this.slots.peek(read.channelId)?.catalog;
     const earlier = markedBefore(read, present);
-    const snapshot = earlier ? await this.dependencies.rewind.carryOffers(read, earlier) : read;
+    const snapshot = earlier ? await this.dependencies.recovery.carryOffers(read, earlier) : read;
     const catalog = isNewer(read, present) ? await compileInSlices(snapshot, present) : undefined;
     const slot = this.slots.get(snapshot.channelId) ?? new CatalogSlot(this.plans);
     // Marks that were made meanwhile are carried over as well.

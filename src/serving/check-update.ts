@@ -16,8 +16,8 @@ import type { Metrics } from '../observe/metrics.ts';
 import type { LabelNote } from '../store/label-store.ts';
 import type { CatalogSlot, CheckQuery, PlanDecision, PreparedPlan } from './catalog-slot.ts';
 import type { Catalogs } from './catalogs.ts';
+import type { NoCatalog } from './channel-directory.ts';
 import type { FirstOffers } from './first-offers.ts';
-import type { NoCatalog } from './known-channels.ts';
 
 /** Device that asks. Without an id it has no cohort and no stored labels, and no check-in is recorded. */
 export type CheckDevice = {

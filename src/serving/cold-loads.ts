@@ -25,7 +25,7 @@ import type { Metrics } from '../observe/metrics.ts';
 import type { RareLog } from '../observe/rare-log.ts';
 import type { Engine, SnapshotHead } from '../store/engine.ts';
 import type { CatalogSlot } from './catalog-slot.ts';
-import type { NoCatalog } from './known-channels.ts';
+import type { NoCatalog } from './channel-directory.ts';
 
 type Loaded = Outcome<CatalogSlot, NoCatalog>;
 

@@ -27,8 +27,8 @@ import type { Ledger } from '../store/ledger.ts';
 import { installableBy, type RecordedClient } from '../updater/installable-by.ts';
 import { manifestOf } from '../updater/manifest.ts';
 import type { Catalogs } from './catalogs.ts';
+import type { NoCatalog } from './channel-directory.ts';
 import type { FirstOffers } from './first-offers.ts';
-import type { NoCatalog } from './known-channels.ts';
 
 type ExplainDependencies = {
   readonly ledger: Ledger;

@@ -25,8 +25,8 @@ import {
   type PlanDecision,
 } from './catalog-slot.ts';
 import type { Catalogs } from './catalogs.ts';
+import type { NoCatalog } from './channel-directory.ts';
 import type { CheckUpdate } from './check-update.ts';
-import type { NoCatalog } from './known-channels.ts';
 
 type WaveDevice = {
   readonly deviceId: string;

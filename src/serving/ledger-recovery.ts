@@ -32,7 +32,7 @@ import type {
 import type { KnownState } from '../store/ledger-terms.ts';
 import type { SharedSnapshots } from './cold-loads.ts';
 
-type LedgerRewindDependencies = {
+type LedgerRecoveryDependencies = {
   readonly ledger: Pick<Ledger, 'readSnapshot' | 'raiseEpoch' | 'restoreOffers'>;
   readonly shared: SharedSnapshots;
   readonly lastGood: Pick<LastGood, 'find'>;
@@ -43,15 +43,15 @@ type LedgerRewindDependencies = {
 
 type Copies = readonly ServingSnapshot[];
 
-export class LedgerRewind {
-  private readonly dependencies: LedgerRewindDependencies;
+export class LedgerRecovery {
+  private readonly dependencies: LedgerRecoveryDependencies;
   /** Marks that the ledger lacks, by channel; bounded by the channels that a node holds. */
   private readonly unrestored = new Map<
     string,
     { readonly appRef: string; readonly channel: string; readonly releaseIds: readonly string[] }
   >();
 
-  constructor(dependencies: LedgerRewindDependencies) {
+  constructor(dependencies: LedgerRecoveryDependencies) {
     this.dependencies = dependencies;
   }
 
@@ -258,7 +258,7 @@ function mergeCopies(copies: Copies): KnownState | undefined {
 // copy on disk is left as it is.
 
 type CopyComparisonDependencies = {
-  readonly rewind: Pick<LedgerRewind, 'copiesOf' | 'settle'>;
+  readonly recovery: Pick<LedgerRecovery, 'copiesOf' | 'settle'>;
   /** Returns what is served of a channel; undefined when it is not loaded. */
   readonly held: (channelId: string) => ServingSnapshot | undefined;
   /** Serves what the ledger has; `isNews` is true when this was not served before the comparison. */
@@ -313,11 +313,11 @@ export class CopyComparison {
   }
 
   private async compare(channelId: string): Promise<void> {
-    const { rewind } = this.dependencies;
+    const { recovery } = this.dependencies;
     const held = this.dependencies.held(channelId);
     if (held === undefined || !this.due.has(channelId)) return;
-    const copies = await rewind.copiesOf(held);
-    const settled = await rewind.settle(held, copies);
+    const copies = await recovery.copiesOf(held);
+    const settled = await recovery.settle(held, copies);
     this.due.delete(channelId);
     // The poll finds out about a channel that is gone.
     if (typeof settled !== 'string') await this.dependencies.settled(settled, settled !== held);

@@ -11,7 +11,7 @@ import type { ChannelName, Engine } from '../store/engine.ts';
 import type { LastGood } from '../store/last-good.ts';
 import type { ServingLedger } from '../store/ledger.ts';
 import type { Catalogs } from './catalogs.ts';
-import { KnownChannels } from './known-channels.ts';
+import { ChannelDirectory } from './channel-directory.ts';
 
 export class Readiness {
   private readonly ledger: ServingLedger;
@@ -168,10 +168,10 @@ const RETRY_MS = 500;
 
 export class WarmUp {
   private readonly catalogs: Pick<Catalogs, 'find'>;
-  private readonly known: Pick<KnownChannels, 'readDisk'>;
+  private readonly known: Pick<ChannelDirectory, 'readDisk'>;
   private readonly log: Pick<Log, 'info' | 'warn'>;
   private readonly stopping = new AbortController();
-  private readonly gate = new ConcurrencyLimit(LOADS_RUNNING_MAX, KnownChannels.ON_DISK_MAX);
+  private readonly gate = new ConcurrencyLimit(LOADS_RUNNING_MAX, ChannelDirectory.ON_DISK_MAX);
   private readonly startedAt = performance.now();
   private running: Promise<void> | undefined;
   private giveUpTimer: NodeJS.Timeout | undefined;
@@ -180,7 +180,7 @@ export class WarmUp {
 
   constructor(
     catalogs: Pick<Catalogs, 'find'>,
-    known: Pick<KnownChannels, 'readDisk'>,
+    known: Pick<ChannelDirectory, 'readDisk'>,
     log: Pick<Log, 'info' | 'warn'>,
   ) {
     this.catalogs = catalogs;

@@ -19,7 +19,7 @@ import {
   settle,
 } from './serving-node.ts';
 
-/** Bounds of `Catalogs` and `KnownChannels`, written down again so that a changed bound fails a test. */
+/** Bounds of `Catalogs` and `ChannelDirectory`, written down again so that a changed bound fails a test. */
 const UNLISTED_RUNNING = 2;
 const CHANNELS = 10_000;
 const NAMES = 100_000;

@@ -14,11 +14,11 @@ import { RareLog } from '../../src/observe/rare-log.ts';
 import { CatalogRefresher } from '../../src/serving/catalog-refresher.ts';
 import { type CheckQuery, checkQuery, checkScope } from '../../src/serving/catalog-slot.ts';
 import { Catalogs } from '../../src/serving/catalogs.ts';
+import { ChannelDirectory } from '../../src/serving/channel-directory.ts';
 import { CheckUpdate } from '../../src/serving/check-update.ts';
 import { SharedSnapshots } from '../../src/serving/cold-loads.ts';
 import { FirstOffers, SharedOffers } from '../../src/serving/first-offers.ts';
-import { KnownChannels } from '../../src/serving/known-channels.ts';
-import { LedgerRewind, RememberedChannels } from '../../src/serving/ledger-recovery.ts';
+import { LedgerRecovery, RememberedChannels } from '../../src/serving/ledger-recovery.ts';
 import type { Announcement, ChannelName, Engine } from '../../src/store/engine.ts';
 import type { LastGood } from '../../src/store/last-good.ts';
 import { createMemoryEngine } from '../../src/store/memory/memory-engine.ts';
@@ -111,12 +111,12 @@ export function servingNode(now?: () => number) {
   const report = new KeptReport();
   const shared = new SharedSnapshots(engine, metrics);
   const parts = { ledger: ledger.port, engine, lastGood, shared, report, log, metrics };
-  const known = new KnownChannels(parts);
-  const rewind = new LedgerRewind(parts);
+  const known = new ChannelDirectory(parts);
+  const recovery = new LedgerRecovery(parts);
   const memory = new RememberedChannels(lastGood, engine);
-  const catalogs = new Catalogs({ ...parts, known, rewind, memory });
+  const catalogs = new Catalogs({ ...parts, known, recovery, memory });
   const silent = createLog('silent');
-  const refresher = new CatalogRefresher({ ...parts, catalogs, rewind, log: silent });
+  const refresher = new CatalogRefresher({ ...parts, catalogs, recovery, log: silent });
   const sharedOffers = new SharedOffers({ ...parts, catalogs, now });
   const firstOffers = new FirstOffers({ ...parts, shared: sharedOffers, now });
   const admission = openAdmission(ledger.port);
@@ -129,7 +129,7 @@ export function servingNode(now?: () => number) {
     metrics,
   });
   return {
-    ...{ ledger, engine, lastGood, metrics, log, warnings, known, catalogs, rewind, report },
+    ...{ ledger, engine, lastGood, metrics, log, warnings, known, catalogs, recovery, report },
     ...{ refresher, sharedOffers, firstOffers, check },
   };
 }

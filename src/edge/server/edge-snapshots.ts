@@ -16,8 +16,8 @@ import {
   type SnapshotRelease,
 } from '../../domain/decision/serving-snapshot.ts';
 import type { Catalogs } from '../../serving/catalogs.ts';
+import type { NoCatalog } from '../../serving/channel-directory.ts';
 import type { FirstOffers } from '../../serving/first-offers.ts';
-import type { NoCatalog } from '../../serving/known-channels.ts';
 import type { EdgeScope } from '../../store/console-ledger.ts';
 import { indexText, releaseText, writeIndex } from '../../store/snapshot/snapshot-index.ts';
 import type { EdgeIndex } from './edge-index.ts';

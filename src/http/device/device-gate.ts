@@ -8,12 +8,12 @@ import { LIMIT } from '../../contract/limit.ts';
 import { isLongerThan } from '../../contract/text.ts';
 import { hashText } from '../../domain/decision/cohort.ts';
 import { secondHash } from '../../domain/decision/hashes.ts';
-import { ADMITTED } from '../../domain/fleet/device-windows.ts';
 import {
   NETWORK_WORDS,
   type NetworkWords,
   writeNetwork,
 } from '../../domain/fleet/network-words.ts';
+import { ADMITTED } from '../../domain/fleet/sliding-window-limiter.ts';
 import type { LimitDevices } from '../../fleet/device-limit.ts';
 import { clientAddress } from '../client-address.ts';
 import { type Exchange, remoteAddressOf } from '../exchange.ts';

@@ -14,7 +14,7 @@ import { LIMIT } from '../../contract/limit.ts';
 import type { Candidate } from '../../domain/decision/catalog.ts';
 import { hashText } from '../../domain/decision/cohort.ts';
 import { utf8WordsOf } from '../../domain/decision/hashes.ts';
-import { ADMITTED, MUST_SETTLE } from '../../domain/fleet/device-windows.ts';
+import { ADMITTED, MUST_SETTLE } from '../../domain/fleet/sliding-window-limiter.ts';
 import { refusalOf } from '../../fleet/device-limit.ts';
 import type { CheckQuery, PlanDecision } from '../../serving/catalog-slot.ts';
 import type { CheckDevice, CheckUpdate } from '../../serving/check-update.ts';

@@ -5,7 +5,10 @@ import { expect, it } from 'vitest';
 import { LIMIT } from '../../../src/contract/limit.ts';
 import { hashText } from '../../../src/domain/decision/cohort.ts';
 import { secondHash } from '../../../src/domain/decision/hashes.ts';
-import { ADMITTED, DeviceWindows } from '../../../src/domain/fleet/device-windows.ts';
+import {
+  ADMITTED,
+  SlidingWindowLimiter,
+} from '../../../src/domain/fleet/sliding-window-limiter.ts';
 import { IS_WHOLE_MATRIX } from '../../support/matrix.ts';
 
 const MINUTES = IS_WHOLE_MATRIX ? 120 : 5;
@@ -15,7 +18,11 @@ const HARD_POLLERS = 50;
 const HARD_STEP_MS = 100;
 
 it('hard pollers stay limited exactly through a flood of new devices, in memory that does not grow', () => {
-  const windows = new DeviceWindows({ capacity: CAPACITY, ringCapacity: 4096, isShared: false });
+  const windows = new SlidingWindowLimiter({
+    capacity: CAPACITY,
+    ringCapacity: 4096,
+    isShared: false,
+  });
   const hard = Array.from({ length: HARD_POLLERS }, (_, n) => hashesOf(`hard ${n}`));
   const allowed = new Array<number>(HARD_POLLERS).fill(0);
   const endMs = MINUTES * LIMIT.rateWindowMs;
@@ -37,7 +44,11 @@ it('hard pollers stay limited exactly through a flood of new devices, in memory 
 }, 300_000);
 
 it('new devices that fill the table anew every second do not wash out one who polls four times in it', () => {
-  const windows = new DeviceWindows({ capacity: 2 ** 14, ringCapacity: 64, isShared: false });
+  const windows = new SlidingWindowLimiter({
+    capacity: 2 ** 14,
+    ringCapacity: 64,
+    isShared: false,
+  });
   const hard = hashesOf('hard');
   let allowed = 0;
   for (let now = 0; now < LIMIT.rateWindowMs; now += 25) {

@@ -4,8 +4,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { LIMIT } from '../../../src/contract/limit.ts';
-import { ADMITTED, DeviceWindows, MUST_SETTLE } from '../../../src/domain/fleet/device-windows.ts';
 import { type SharedWindow, settleDebt } from '../../../src/domain/fleet/shared-window.ts';
+import {
+  ADMITTED,
+  MUST_SETTLE,
+  SlidingWindowLimiter,
+} from '../../../src/domain/fleet/sliding-window-limiter.ts';
 
 const WINDOW_MS = LIMIT.rateWindowMs;
 const PER_MINUTE = LIMIT.deviceRequestsPerMinute;
@@ -20,18 +24,18 @@ class Cluster {
   readonly allowedAt: number[] = [];
   askedCount = 0;
   now = 0;
-  private readonly processes: DeviceWindows[];
+  private readonly processes: SlidingWindowLimiter[];
   private readonly window: SharedWindow = new Map();
   private events: { at: number; run: () => void }[] = [];
 
   constructor(size: number) {
     const options = { capacity: 8, ringCapacity: 8, isShared: true };
-    this.processes = Array.from({ length: size }, () => new DeviceWindows(options));
+    this.processes = Array.from({ length: size }, () => new SlidingWindowLimiter(options));
   }
 
   /** Plans one request; `then` is told its outcome. */
   request(at: number, process: number, delays: Delays, then?: (outcome: Outcome) => void): void {
-    const node = this.processes[process % this.processes.length] as DeviceWindows;
+    const node = this.processes[process % this.processes.length] as SlidingWindowLimiter;
     const end = (waitMs: number): void => {
       then?.({ at: this.now, waitMs });
     };
@@ -207,7 +211,7 @@ it('a device that waits as long as told is served, by whichever process, whateve
 
 describe('while the store is away', () => {
   it('a process counts alone, exactly; afterwards it tells all that it owes', () => {
-    const node = new DeviceWindows({ capacity: 8, ringCapacity: 8, isShared: true });
+    const node = new SlidingWindowLimiter({ capacity: 8, ringCapacity: 8, isShared: true });
     let allowed = 0;
     for (let now = 0; now < 1000; now++) {
       const waitMs = node.admit(...DEVICE, now);
@@ -227,7 +231,7 @@ describe('while the store is away', () => {
   });
 
   it('what was told and not answered counts once when it is told again', () => {
-    const node = new DeviceWindows({ capacity: 8, ringCapacity: 8, isShared: true });
+    const node = new SlidingWindowLimiter({ capacity: 8, ringCapacity: 8, isShared: true });
     const window: SharedWindow = new Map();
     const tell = (now: number, isHeard: boolean): void => {
       if (node.admit(...DEVICE, now) !== MUST_SETTLE) return;

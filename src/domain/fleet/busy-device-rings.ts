@@ -1,6 +1,6 @@
 // Exact request times of busy devices: a pool of ring buffers, allocated once. Each ring has room for as many
-// requests as the device limit allows, and for a few more that are not decided yet. `DeviceWindows` knows
-// which device owns a ring.
+// requests as the device limit allows, and for a few more that are not decided yet. `SlidingWindowLimiter`
+// knows which device owns a ring.
 //
 // Times are in milliseconds modulo 2^32. All times in one ring lie within one rate window.
 
@@ -9,9 +9,9 @@ import { LIMIT } from '../../contract/limit.ts';
 const WINDOW_MS = LIMIT.rateWindowMs;
 const NONE = -1;
 
-export class RequestRings {
+export class BusyDeviceRings {
   readonly capacity: number;
-  /** Slot in `DeviceWindows` that owns each ring. */
+  /** Slot in `SlidingWindowLimiter` that owns each ring. */
   readonly owner: Int32Array;
   /**
    * Time in full milliseconds (not modulo 2^32) until which the owner is refused without asking the shared

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { isFailure } from '../../src/contract/failure.ts';
-import { KnownChannels } from '../../src/serving/known-channels.ts';
+import { ChannelDirectory } from '../../src/serving/channel-directory.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';
 import { gate } from '../support/gate.ts';
 import { channelAt, engineAway, servingNode, settle } from './serving-node.ts';
@@ -16,7 +16,7 @@ function knowing() {
   const node = servingNode();
   const clock = { ms: 0 };
   const parts = { engine: node.engine, lastGood: node.lastGood, metrics: node.metrics };
-  const known = new KnownChannels({
+  const known = new ChannelDirectory({
     ...parts,
     ledger: node.ledger.port,
     log: node.log,

@@ -5,7 +5,11 @@ import { describe, expect, it } from 'vitest';
 import { LIMIT } from '../../../src/contract/limit.ts';
 import { hashText } from '../../../src/domain/decision/cohort.ts';
 import { secondHash } from '../../../src/domain/decision/hashes.ts';
-import { ADMITTED, DeviceWindows, SLOT_BYTES } from '../../../src/domain/fleet/device-windows.ts';
+import {
+  ADMITTED,
+  SLOT_BYTES,
+  SlidingWindowLimiter,
+} from '../../../src/domain/fleet/sliding-window-limiter.ts';
 
 const WINDOW_MS = LIMIT.rateWindowMs;
 const PER_MINUTE = LIMIT.deviceRequestsPerMinute;
@@ -22,8 +26,8 @@ class NaiveLog {
   }
 }
 
-function alone(capacity = 64, ringCapacity = 64): DeviceWindows {
-  return new DeviceWindows({ capacity, ringCapacity, isShared: false });
+function alone(capacity = 64, ringCapacity = 64): SlidingWindowLimiter {
+  return new SlidingWindowLimiter({ capacity, ringCapacity, isShared: false });
 }
 
 function hashesOf(id: string): [hash: number, tag: number] {
@@ -113,7 +117,7 @@ describe('memory', () => {
   it('a device takes at most 40 bytes of the table, and the table never grows', () => {
     expect(SLOT_BYTES).toBeLessThanOrEqual(40);
     const capacity = 2 ** 20;
-    const windows = new DeviceWindows({ capacity, ringCapacity: 2 ** 15, isShared: false });
+    const windows = new SlidingWindowLimiter({ capacity, ringCapacity: 2 ** 15, isShared: false });
     expect(windows.byteCount).toBeLessThanOrEqual(62 * 2 ** 20);
   });
 

@@ -22,15 +22,15 @@
 
 import { LIMIT } from '../../contract/limit.ts';
 import {
+  BusyDeviceRings,
   type Claim,
   claimOf,
   KNOWN,
   OWED,
   PENDING,
-  RequestRings,
   RING_BYTES,
   RING_ENTRIES,
-} from './request-rings.ts';
+} from './busy-device-rings.ts';
 
 // Place of a device's note in the table of device counts: two words that a caller of the table may keep with
 // a device. The note follows the counts in the device's body, so that both are in one cache line.
@@ -54,7 +54,7 @@ function clearNote(notes: Int32Array, slot: number): void {
   notes.fill(0, at, at + NOTE_WORDS);
 }
 
-type DeviceWindowsOptions = {
+type SlidingWindowLimiterOptions = {
   /** Maximum number of devices counted at a time; a power of two, at least 8. */
   readonly capacity: number;
   /** Maximum number of busy devices counted exactly at a time. */
@@ -93,14 +93,14 @@ const RING_COUNT_KEPT = LIMIT_COUNT / 2;
 // Times are kept modulo 2^32 ms (49 days), so what is stale must go before it could seem fresh.
 const SWEEP_INTERVAL_MS = 2 ** 30;
 
-export class DeviceWindows {
+export class SlidingWindowLimiter {
   /** Bytes allocated at construction; the memory pages of unused rings cost nothing until they are used. */
   readonly byteCount: number;
   private readonly isShared: boolean;
   private readonly setMask: number;
   private readonly heads: Uint32Array;
   private readonly bodies: Uint16Array;
-  private readonly rings: RequestRings;
+  private readonly rings: BusyDeviceRings;
   /** Notes: words that the caller may keep with a device; zeros when it is new or was silent for long. */
   readonly notes: Int32Array;
   /** Offset in `notes` of the device of the latest `admit`; -1 when that device is not counted. */
@@ -108,14 +108,14 @@ export class DeviceWindows {
   private ringHand = 0;
   private sweepAtMs = 0;
 
-  constructor({ capacity, ringCapacity, isShared }: DeviceWindowsOptions) {
+  constructor({ capacity, ringCapacity, isShared }: SlidingWindowLimiterOptions) {
     if (capacity < WAYS || (capacity & (capacity - 1)) !== 0) throw new Error('not a power of two');
     this.isShared = isShared;
     this.setMask = capacity / WAYS - 1;
     this.heads = new Uint32Array(capacity * HEAD_WORDS);
     this.bodies = new Uint16Array(capacity * BODY_WORDS);
     this.notes = new Int32Array(this.bodies.buffer);
-    this.rings = new RequestRings(ringCapacity);
+    this.rings = new BusyDeviceRings(ringCapacity);
     this.byteCount = capacity * SLOT_BYTES + ringCapacity * RING_BYTES;
   }
 

@@ -30,7 +30,7 @@ import type { Ledger } from '../store/ledger.ts';
 /** Kinds of refusal of a channel that does not exist, or of which no store can tell. */
 export type NoCatalog = UnknownName | 'unavailable';
 
-type KnownChannelsDependencies = {
+type ChannelDirectoryDependencies = {
   readonly ledger: Pick<Ledger, 'listChannelNames'>;
   readonly engine: ChannelNameStore;
   readonly lastGood: Pick<LastGood, 'list'>;
@@ -58,11 +58,11 @@ const FIRST_RETRY_MS = 50;
 const NAMES_PER_TURN = 2000;
 const RETRY_MS = 1000;
 
-export class KnownChannels {
+export class ChannelDirectory {
   /** Maximum number of channels that are listed from this node's disk: as many as it can have loaded. */
   static readonly ON_DISK_MAX = 10_000;
 
-  private readonly dependencies: KnownChannelsDependencies;
+  private readonly dependencies: ChannelDirectoryDependencies;
   private readonly now: () => number;
   private readonly reading = new SharedCall(() => this.read());
   private table = new ChannelNameTable();
@@ -83,7 +83,7 @@ export class KnownChannels {
   private awaited: { readonly read: Promise<unknown>; readonly until: number } | undefined;
   private isStarted = false;
 
-  constructor(dependencies: KnownChannelsDependencies) {
+  constructor(dependencies: ChannelDirectoryDependencies) {
     this.dependencies = dependencies;
     this.now = dependencies.now ?? (() => performance.now());
   }
@@ -239,7 +239,7 @@ export class KnownChannels {
   }
 
   private async learnFromDisk(): Promise<readonly ChannelName[]> {
-    const names = await this.dependencies.lastGood.list(KnownChannels.ON_DISK_MAX);
+    const names = await this.dependencies.lastGood.list(ChannelDirectory.ON_DISK_MAX);
     if (this.list === undefined) for (const name of names) this.table.add(name);
     return names;
   }
@@ -342,13 +342,13 @@ const UNKNOWN_CHANNEL = fail('unknownChannel');
  */
 const POLL_INTERVAL_MS = 1500;
 
-export class KnownChannelsPoll {
-  private readonly known: KnownChannels;
+export class ChannelDirectoryPoll {
+  private readonly known: ChannelDirectory;
   private timer: NodeJS.Timeout | undefined;
   private running: Promise<void> = Promise.resolve();
   private isStopped = false;
 
-  constructor(known: KnownChannels) {
+  constructor(known: ChannelDirectory) {
     this.known = known;
   }
 

@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest';
 import { Unavailable } from '../../src/contract/unavailable.ts';
-import { failureInWords, RefusedByUpstream } from '../../src/edge/upstream-client.ts';
+import { describeFailure, RefusedByUpstream } from '../../src/edge/upstream-client.ts';
 
 function withCode(code: string, message: string): Error {
   return Object.assign(new Error(message), { code });
@@ -21,7 +21,7 @@ it.each([
   [undefined, /^it does not answer$/],
 ])('%o is told in words without an address', (cause, words) => {
   for (const error of [cause, new Unavailable('upstream', cause)]) {
-    expect(failureInWords(error)).toMatch(words);
-    expect(failureInWords(error)).not.toMatch(/10\.0\.0\.7|internal/);
+    expect(describeFailure(error)).toMatch(words);
+    expect(describeFailure(error)).not.toMatch(/10\.0\.0\.7|internal/);
   }
 });
