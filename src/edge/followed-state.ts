@@ -13,8 +13,8 @@ import {
   type ServingOrder,
   type ServingSnapshot,
 } from '../domain/decision/serving-snapshot.ts';
+import type { DiskSnapshots } from '../store/disk-snapshots.ts';
 import type { Announcement, ChannelName } from '../store/engine.ts';
-import type { LastGood } from '../store/last-good.ts';
 
 /** Why an index is not accepted: it is of another record, or older than what is known. */
 export type IndexRefusal = 'foreign' | 'replayed';
@@ -255,11 +255,11 @@ export class FollowedFile {
 /** Maximum number of channels that are looked through for one that the index names. */
 const LISTED_MAX = 10_000;
 
-export class ProvenLastGood implements LastGood {
-  private readonly files: LastGood;
+export class ProvenDiskSnapshots implements DiskSnapshots {
+  private readonly files: DiskSnapshots;
   private readonly state: Pick<FollowedState, 'find' | 'record'>;
 
-  constructor(files: LastGood, state: Pick<FollowedState, 'find' | 'record'>) {
+  constructor(files: DiskSnapshots, state: Pick<FollowedState, 'find' | 'record'>) {
     this.files = files;
     this.state = state;
   }

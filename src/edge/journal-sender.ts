@@ -1,5 +1,5 @@
-// Hands over to its upstream what an edge has in a journal, in its order. What the upstream has not confirmed
-// is handed over again, which does no harm.
+// Uploads to its upstream what an edge has in a journal, in its order. What the upstream has not confirmed
+// is uploaded again, which does no harm.
 
 import { Unavailable } from '../contract/unavailable.ts';
 import { type BackOff, backOffMs } from '../flow/back-off.ts';
@@ -21,27 +21,27 @@ const BACK_OFF: BackOff = { minMs: 100, maxMs: 1000 };
 const NEVER: ReadonlySet<number> = new Set([400, 413]);
 
 /** Number of things that the upstream has taken over, and of those that it has dropped. */
-type HandedOver = { readonly accepted: number; readonly dropped: number };
+type Uploaded = { readonly accepted: number; readonly dropped: number };
 
-type HandOverDependencies = {
+type JournalSenderDependencies = {
   readonly journal: Pick<CheckInJournal, 'read' | 'acknowledge' | 'appended'>;
   /**
-   * Hands batches over in one call, as many as they are. Rejects with `Unavailable`, or `RefusedByUpstream`,
+   * Uploads batches in one call, as many as they are. Rejects with `Unavailable`, or `RefusedByUpstream`,
    * when they were not all taken.
    */
-  readonly send: (batches: readonly Buffer[]) => Promise<HandedOver>;
+  readonly send: (batches: readonly Buffer[]) => Promise<Uploaded>;
   /** Bytes of one call, about: a batch that is larger goes alone. Default: 1,000 KiB. */
   readonly callBytesMax?: number;
   /** Told what became of a call. */
-  readonly onHandedOver: (taken: HandedOver) => void;
+  readonly onUploaded: (taken: Uploaded) => void;
   /** Told of a batch that the upstream can never take, which is dropped. */
   readonly onRefused: (error: Error) => void;
-  /** Told of each failure; what was not handed over waits. */
+  /** Told of each failure; what was not uploaded waits. */
   readonly onFault: (error: unknown) => void;
 };
 
-export class HandOver {
-  private readonly dependencies: HandOverDependencies;
+export class JournalSender {
+  private readonly dependencies: JournalSenderDependencies;
   private readonly callBytesMax: number;
   private readonly stopping = new AbortController();
   private running: Promise<void> | undefined;
@@ -51,12 +51,12 @@ export class HandOver {
    */
   private isOneByOne = false;
 
-  constructor(dependencies: HandOverDependencies) {
+  constructor(dependencies: JournalSenderDependencies) {
     this.dependencies = dependencies;
     this.callBytesMax = dependencies.callBytesMax ?? CALL_BYTES_MAX;
   }
 
-  /** Hands over until `stop`. */
+  /** Uploads until `stop`. */
   start(): void {
     this.running ??= this.run();
   }
@@ -72,7 +72,7 @@ export class HandOver {
     const { signal } = this.stopping;
     for (let failures = 0; !signal.aborted; ) {
       try {
-        const bytes = await this.handOver();
+        const bytes = await this.upload();
         if (bytes === 0) await journal.appended(WAIT_MS, signal);
         else if (bytes < this.callBytesMax / 2 && !this.isOneByOne) await pause(REST_MS, signal);
         failures = 0;
@@ -85,14 +85,14 @@ export class HandOver {
     }
   }
 
-  /** Hands the oldest batches over; returns how many bytes they were. */
-  private async handOver(): Promise<number> {
-    const { journal, send, onHandedOver, onRefused } = this.dependencies;
+  /** Uploads the oldest batches; returns how many bytes they were. */
+  private async upload(): Promise<number> {
+    const { journal, send, onUploaded, onRefused } = this.dependencies;
     const read = await journal.read(this.isOneByOne ? 1 : this.callBytesMax);
     const bytes = read.reduce((sum, { length }) => sum + length, 0);
     if (bytes === 0) return 0;
     try {
-      onHandedOver(await send(read));
+      onUploaded(await send(read));
       this.isOneByOne = false;
     } catch (error) {
       this.isOneByOne = true;
@@ -106,17 +106,17 @@ export class HandOver {
   }
 }
 
-// Call by which an edge hands over what its devices have said.
+// Call by which an edge uploads what its devices have said.
 
 /** Longest time of a call: an upstream whose queue is in its process records before it answers. */
 const CALL_MS_MAX = 15_000;
 
-/** Returns the call that hands batches over to an endpoint, whose body is made of them by `join`. */
-export function handOverCall(
+/** Returns the call that uploads batches to an endpoint, whose body is made of them by `join`. */
+export function uploadCall(
   client: Pick<UpstreamClient, 'call'>,
   path: 'check-ins' | 'failures',
   join: (batches: readonly Buffer[]) => Buffer | object,
-): HandOverDependencies['send'] {
+): JournalSenderDependencies['send'] {
   return async (batches) => {
     const call = { method: 'POST', path, body: join(batches), timeoutMs: CALL_MS_MAX } as const;
     const proven = await client.call('check-ins', call);
@@ -142,7 +142,7 @@ export function journalFailures(
   };
 }
 
-/** Returns the body that hands batches of the journal over. */
+/** Returns the body that uploads batches of the journal. */
 export function joinFailures(batches: readonly Buffer[]): object {
   return { failures: batches.flatMap((each) => JSON.parse(each.toString('utf8')) as unknown[]) };
 }
@@ -158,8 +158,8 @@ const TICK_MS = 500;
 /** More marks than ticks in the time of a recording, should timers come late or too often. */
 const MARKS_MAX = 64;
 
-/** Moment, and the time before which all check-ins had been handed over by then. */
-type Mark = { readonly at: number; readonly handedOverBefore: number };
+/** Moment, and the time before which all check-ins had been uploaded by then. */
+type Mark = { readonly at: number; readonly uploadedBefore: number };
 
 export class RecordedMark {
   private readonly journal: Pick<CheckInJournal, 'ageMs'>;
@@ -183,10 +183,10 @@ export class RecordedMark {
     this.timer = undefined;
   }
 
-  /** Takes note of how far the journal is handed over now. */
+  /** Takes note of how far the journal is uploaded now. */
   tick(): void {
     const at = this.now();
-    this.marks.push({ at, handedOverBefore: at - this.journal.ageMs - BUFFERED_MS });
+    this.marks.push({ at, uploadedBefore: at - this.journal.ageMs - BUFFERED_MS });
     // The newest mark that is old enough stays in front.
     while (this.marks.length > MARKS_MAX || this.isOldEnough(this.marks[1])) this.marks.shift();
   }
@@ -195,7 +195,7 @@ export class RecordedMark {
   get before(): number {
     const [first] = this.marks;
     if (first === undefined || !this.isOldEnough(first)) return Number.NEGATIVE_INFINITY;
-    return first.handedOverBefore;
+    return first.uploadedBefore;
   }
 
   private isOldEnough(mark: Mark | undefined): boolean {

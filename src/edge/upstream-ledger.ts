@@ -180,7 +180,7 @@ export class UpstreamLedger implements ServingLedger {
     return { epoch: this.dependencies.state.epoch, newest: 0, changed: [] };
   }
 
-  /** Not for an edge: check-ins that nobody waits for are handed over from its journal. */
+  /** Not for an edge: check-ins that nobody waits for are uploaded from its journal. */
   recordCheckIns(): Promise<never> {
     throw new Error('an edge hands its check-ins over from its journal');
   }

@@ -61,7 +61,7 @@ export class DeviceLabels {
   private readonly writes: Batcher<CheckIn, StoredLabels | undefined>;
   private readonly memory = new StoredLabelMemory();
   private readonly notes: LabelNotes;
-  private readonly untold = new UntoldLabels();
+  private readonly pendingWrites = new PendingCacheWrites();
   private retelling: NodeJS.Timeout | undefined;
   /** Change of labels up to which the memory has forgotten what changed. */
   private followed: LabelPosition | undefined;
@@ -185,10 +185,10 @@ export class DeviceLabels {
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
       this.dependencies.metrics.faults.add('label-share');
-      this.untold.add(entries);
+      this.pendingWrites.add(entries);
       this.notes.settleLater(checkIns);
     }
-    if (this.untold.size > 0 || this.notes.isBehind) this.retellSoon();
+    if (this.pendingWrites.size > 0 || this.notes.isBehind) this.retellSoon();
   }
 
   /**
@@ -215,7 +215,7 @@ export class DeviceLabels {
    */
   async forget(devices: readonly DeviceName[]): Promise<void> {
     const { engine } = this.dependencies;
-    for (const device of devices) this.untold.forget(device);
+    for (const device of devices) this.pendingWrites.forget(device);
     await Promise.all([engine.dropLabels(devices), this.notes.forget(devices)]);
     await engine.tellLabels(devices.map((device) => ({ ...device, revision: DELETED_REVISION })));
   }
@@ -224,7 +224,7 @@ export class DeviceLabels {
   stop(): void {
     clearTimeout(this.retelling);
     this.retelling = undefined;
-    this.untold.clear();
+    this.pendingWrites.clear();
     this.notes.stop();
   }
 
@@ -342,7 +342,9 @@ export class DeviceLabels {
   ): Promise<readonly (CachedLabels | undefined)[]> {
     try {
       const cached = await this.dependencies.engine.getLabels(devices);
-      return cached.map((entry, index) => this.untold.correct(devices[index] as DeviceName, entry));
+      return cached.map((entry, index) =>
+        this.pendingWrites.correct(devices[index] as DeviceName, entry),
+      );
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
       this.dependencies.metrics.faults.add('label-read');
@@ -372,13 +374,13 @@ export class DeviceLabels {
     this.retelling ??= setTimeout(async () => {
       await this.retell();
       this.retelling = undefined;
-      if (this.untold.size > 0 || this.notes.isBehind) this.retellSoon();
+      if (this.pendingWrites.size > 0 || this.notes.isBehind) this.retellSoon();
     }, RETELL_MS);
   }
 
   /** Keeps entries queued until the engine has accepted them, unless it can never accept them. */
   private async retell(): Promise<void> {
-    const { entries } = this.untold;
+    const { entries } = this.pendingWrites;
     try {
       if (entries.length > 0) await this.share(entries);
       await this.notes.settleAgain();
@@ -389,7 +391,7 @@ export class DeviceLabels {
       }
       this.dependencies.log.error({ err: error }, 'labels could not be shared');
     }
-    this.untold.remove(entries);
+    this.pendingWrites.remove(entries);
   }
 }
 
@@ -402,9 +404,9 @@ function withNotes({ labels, noted }: FoundLabels): Labels {
 // them better than the engine does.
 
 /** Maximum number of entries; those beyond it are left to the feed (`label-feed.ts`). */
-const UNTOLD_MAX = 10_000;
+const PENDING_MAX = 10_000;
 
-class UntoldLabels {
+class PendingCacheWrites {
   private readonly byDevice = new Map<string, StoredLabels>();
 
   get size(): number {
@@ -421,7 +423,8 @@ class UntoldLabels {
     for (const entry of entries) {
       const name = deviceKey(entry);
       const known = this.byDevice.get(name);
-      const isKept = known === undefined ? this.size < UNTOLD_MAX : known.revision < entry.revision;
+      const isKept =
+        known === undefined ? this.size < PENDING_MAX : known.revision < entry.revision;
       if (isKept) this.byDevice.set(name, entry);
     }
   }
@@ -448,12 +451,12 @@ class UntoldLabels {
    */
   correct(device: DeviceName, cached: CachedLabels | undefined): CachedLabels | undefined {
     if (this.size === 0) return cached;
-    const untold = this.byDevice.get(deviceKey(device));
-    if (untold !== undefined && untold.revision > (cached?.revision ?? -1)) {
-      return { ...untold, isConfirmed: true };
+    const pending = this.byDevice.get(deviceKey(device));
+    if (pending !== undefined && pending.revision > (cached?.revision ?? -1)) {
+      return { ...pending, isConfirmed: true };
     }
     // When there is no room for all that the engine was not told, any of its entries may be out of date.
-    const isComplete = this.size < UNTOLD_MAX;
+    const isComplete = this.size < PENDING_MAX;
     return cached && { ...cached, isConfirmed: cached.isConfirmed && isComplete };
   }
 }

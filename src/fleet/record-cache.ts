@@ -6,9 +6,9 @@
 // It holds because of four things. The devices of a part are recorded from the queue by one process at a
 // time. The ledger tells when somebody else has recorded a part meanwhile: then nothing of that part is known
 // any more. It tells which devices were recorded for callers that waited, and waits for those that are just
-// being recorded. And an entry is good for no longer than a last sighting may be behind, and never beyond its
-// hour, which counts each device once. Where check-ins come out of their order, the later one that was left
-// out is recorded with them.
+// being recorded. And an entry is good for no longer than a last-seen time may be behind, and never beyond
+// its hour, which counts each device once. Where check-ins come out of their order, the later one that was
+// left out is recorded with them.
 //
 // In bounded memory: a device that has no room is recorded as any other.
 
@@ -38,7 +38,7 @@ export class RecordMemory {
   readonly writer: string;
   private readonly ledger: Pick<FleetLedger, 'readWriters' | 'readAwaited'>;
   private readonly freshnessMs: number;
-  private readonly tables = Array.from({ length: DEVICE_PARTS }, () => new SightingTable());
+  private readonly tables = Array.from({ length: DEVICE_PARTS }, () => new LastSeenTable());
   /** Turns of each part when it was confirmed last; undefined before. */
   private readonly turns: (number | undefined)[] = new Array(DEVICE_PARTS).fill(undefined);
   private readonly awaited: number[] = new Array(DEVICE_PARTS).fill(0);
@@ -93,7 +93,7 @@ export class RecordMemory {
       if (known === undefined || facts === undefined) needed.push(checkIn);
       else if (this.isToldBy(known, facts, checkIn)) table.see(checkIn.at);
       else if (known.seenAt > checkIn.at)
-        needed.push(mergeCheckIns(checkIn, sighting(checkIn, known, facts)));
+        needed.push(mergeCheckIns(checkIn, lastSeenCheckIn(checkIn, known, facts)));
       else needed.push(checkIn);
     }
     return needed;
@@ -133,7 +133,7 @@ export class RecordMemory {
   }
 
   /** Whether the record says already what the check-in says, as closely as it has to. */
-  private isToldBy(known: DeviceSighting, facts: Facts, checkIn: CheckIn): boolean {
+  private isToldBy(known: LastSeenRecord, facts: Facts, checkIn: CheckIn): boolean {
     const { at, labels, offeredReleaseId, version, client } = checkIn;
     return (
       labels === undefined &&
@@ -150,8 +150,8 @@ export class RecordMemory {
     );
   }
 
-  private tableOf({ appId, deviceId }: DeviceName): SightingTable {
-    return this.tables[devicePart(appId, deviceId)] as SightingTable;
+  private tableOf({ appId, deviceId }: DeviceName): LastSeenTable {
+    return this.tables[devicePart(appId, deviceId)] as LastSeenTable;
   }
 
   private numberOf(facts: Facts): number {
@@ -170,7 +170,11 @@ export class RecordMemory {
 }
 
 /** Returns the check-in of a device that was left out, as far as it matters to the record. */
-function sighting({ appId, deviceId }: CheckIn, { seenAt }: DeviceSighting, facts: Facts): CheckIn {
+function lastSeenCheckIn(
+  { appId, deviceId }: CheckIn,
+  { seenAt }: LastSeenRecord,
+  facts: Facts,
+): CheckIn {
   return { ...facts, appId, deviceId, at: seenAt, labels: undefined, offeredReleaseId: undefined };
 }
 
@@ -182,11 +186,11 @@ function sighting({ appId, deviceId }: CheckIn, { seenAt }: DeviceSighting, fact
 // and a key of its own in each process, so nobody can construct such an id.
 
 /** What is known of a device: the number of its facts, and times in milliseconds since 1970. */
-type DeviceSighting = {
+type LastSeenRecord = {
   readonly facts: number;
-  /** Last sighting that is on record. */
+  /** Last-seen time that is on record. */
   readonly recordedAt: number;
-  /** Last sighting, on record or left out. */
+  /** Last-seen time, on record or left out. */
   readonly seenAt: number;
 };
 
@@ -203,7 +207,7 @@ let lastAppId: string | undefined;
 const appKey = new Int32Array(2);
 const tag = new Int32Array(TAG_WORDS);
 
-class SightingTable {
+class LastSeenTable {
   private sets = SETS_MIN;
   private tags = new Int32Array(SETS_MIN * WAYS * TAG_WORDS);
   /** Number of the facts plus one; 0 is an empty entry. */
@@ -213,7 +217,7 @@ class SightingTable {
   private found = 0;
 
   /** Returns what is known of a device, or undefined. */
-  find(device: DeviceName): DeviceSighting | undefined {
+  find(device: DeviceName): LastSeenRecord | undefined {
     const entry = this.entryOf(device);
     if (entry === undefined) return undefined;
     this.found = entry;
@@ -228,7 +232,7 @@ class SightingTable {
   }
 
   /** Remembers a device. */
-  put(device: DeviceName, { facts, recordedAt, seenAt }: DeviceSighting): void {
+  put(device: DeviceName, { facts, recordedAt, seenAt }: LastSeenRecord): void {
     const entry = this.entryOf(device) ?? this.placeForNew();
     this.tags[entry * TAG_WORDS] = tag[0] as number;
     this.tags[entry * TAG_WORDS + 1] = tag[1] as number;

@@ -45,7 +45,7 @@ export type AdminOptions = {
 const IN_FLIGHT_WAIT_MS_MAX = 3000;
 
 /** First offers of a process that offers nothing. */
-const NO_OFFERS = { barredIn: () => new Set<string>() };
+const NO_OFFERS = { excludedIn: () => new Set<string>() };
 
 /** Starts the process; rejects when the address cannot be listened on, or a store refuses its setting. */
 export async function composeAdmin(

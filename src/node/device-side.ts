@@ -71,7 +71,7 @@ export type DeviceSideOptions = {
 /** Builds what answers devices; nothing runs yet. */
 export function assembleDeviceSide(options: DeviceSideOptions): DeviceSide {
   const { config, log, rareLog, metrics, stores, fleet, tracing } = options;
-  const { ledger, engine, lastGood } = stores;
+  const { ledger, engine, diskSnapshots } = stores;
   const { known, knownPoll, catalogs, refresher } = assembleCatalogs(
     log,
     metrics,
@@ -84,7 +84,7 @@ export function assembleDeviceSide(options: DeviceSideOptions): DeviceSide {
   const hasRedis = config.redisUrl !== undefined;
   const isEdge = stores.healths.some(({ store }) => store === 'upstream');
   const name = isEdge ? 'upstream' : 'ledger';
-  const readiness = new Readiness(ledger, name, engine, hasRedis, catalogs, lastGood, warmUp);
+  const readiness = new Readiness(ledger, name, engine, hasRedis, catalogs, diskSnapshots, warmUp);
   const { healths, refusalOf } = stores;
   const health = new NodeHealth(readiness, healths, config.readyUnconfirmedMsMax, refusalOf);
   metrics.gauge(

@@ -15,7 +15,7 @@ import {
   readConfig,
   readNearSettings,
 } from '../settings/settings.ts';
-import { LastGoodFiles } from '../store/disk/last-good-files.ts';
+import { DiskSnapshotFiles } from '../store/disk/disk-snapshot-files.ts';
 import type { Engine } from '../store/engine.ts';
 import { examineEmbedded, examinePostgres } from '../store/ledger/examine-ledger.ts';
 import type { SchemaChange } from '../store/ledger/migrate.ts';
@@ -312,9 +312,9 @@ export async function migrateSchema(config: Config): Promise<SchemaChange> {
   const { databaseUrl, dataDir } = config;
   if (databaseUrl === undefined) await fromSetting('DATA_DIR', () => makeDataDirectory(dataDir));
   const engine = await fromSetting('REDIS_URL', () => openEngine(config));
-  const lastGood = new LastGoodFiles(dataDir, undefined, () => undefined);
+  const diskSnapshots = new DiskSnapshotFiles(dataDir, undefined, () => undefined);
   try {
-    const memory = new RememberedChannels(lastGood, engine);
+    const memory = new RememberedChannels(diskSnapshots, engine);
     return await fromSetting(databaseUrl === undefined ? 'DATA_DIR' : 'DATABASE_URL', () =>
       migrateLedger({ databaseUrl, dataDir, memory }),
     );

@@ -8,16 +8,16 @@ import {
   FollowedFile,
   FollowedState,
   type IndexRefusal,
-  ProvenLastGood,
+  ProvenDiskSnapshots,
 } from '../edge/followed-state.ts';
 import { Follower } from '../edge/follower.ts';
 import { CheckInJournalFiles } from '../edge/journal-files.ts';
 import {
-  HandOver,
-  handOverCall,
+  JournalSender,
   joinFailures,
   journalFailures,
   RecordedMark,
+  uploadCall,
 } from '../edge/journal-sender.ts';
 import { describeFailure, readCredential, UpstreamClient } from '../edge/upstream-client.ts';
 import { UpstreamLedger } from '../edge/upstream-ledger.ts';
@@ -40,7 +40,7 @@ import { RememberedChannels } from '../serving/ledger-recovery.ts';
 import type { EdgeConfig } from '../settings/edge-settings.ts';
 import { type Config, ConfigError, reachableHost } from '../settings/settings.ts';
 import type { CheckInJournal } from '../store/check-in-queue.ts';
-import { type DiskFault, LastGoodFiles } from '../store/disk/last-good-files.ts';
+import { type DiskFault, DiskSnapshotFiles } from '../store/disk/disk-snapshot-files.ts';
 import type { Engine } from '../store/engine.ts';
 import { createMemoryEngine } from '../store/memory/memory-engine.ts';
 import { makeDataDirectory } from './data-directory.ts';
@@ -103,8 +103,8 @@ export async function composeEdge(config: EdgeConfig, log: Log): Promise<Edge> {
   work.labelFeed.start();
   // Not before the upstream has shown whose it is: what devices have said is for their own record.
   void stores.follower.first.then(() => {
-    work.handOver.start();
-    work.failuresHandOver.start();
+    work.checkInSender.start();
+    work.failureSender.start();
   });
   return {
     address,
@@ -136,8 +136,8 @@ export async function composeEdge(config: EdgeConfig, log: Log): Promise<Edge> {
 type Work = {
   readonly clockWatch: ClockWatch;
   readonly labelFeed: LabelRefresher;
-  readonly handOver: HandOver;
-  readonly failuresHandOver: HandOver;
+  readonly checkInSender: JournalSender;
+  readonly failureSender: JournalSender;
 };
 
 function assembleWork(
@@ -160,10 +160,10 @@ function assembleWork(
     if (error instanceof Unavailable) return;
     rareLog.warn({ err: error }, 'check-ins could not be handed over');
   };
-  const handOver = new HandOver({
+  const checkInSender = new JournalSender({
     journal,
-    send: handOverCall(client, 'check-ins', joinBatches),
-    onHandedOver({ accepted, dropped }) {
+    send: uploadCall(client, 'check-ins', joinBatches),
+    onUploaded({ accepted, dropped }) {
       if (accepted > 0) metrics.checkIns.add('handed-over', accepted);
       if (dropped === 0) return;
       metrics.checkIns.add('dropped', dropped);
@@ -175,12 +175,12 @@ function assembleWork(
     },
     onFault,
   });
-  const failuresHandOver = new HandOver({
+  const failureSender = new JournalSender({
     journal: failureJournal,
-    send: handOverCall(client, 'failures', joinFailures),
+    send: uploadCall(client, 'failures', joinFailures),
     // A batch for a call: its endpoint bounds the failures in one.
     callBytesMax: 1,
-    onHandedOver: () => undefined,
+    onUploaded: () => undefined,
     onRefused: (error) =>
       log.error({ err: error }, 'failures were refused by the upstream, and are dropped'),
     onFault,
@@ -191,8 +191,8 @@ function assembleWork(
       intervalMs: CLOCK_INTERVAL_MS,
     }),
     labelFeed: new LabelRefresher(follow, metrics, log),
-    handOver,
-    failuresHandOver,
+    checkInSender,
+    failureSender,
   };
 }
 
@@ -244,7 +244,7 @@ async function stopServing(devices: DeviceSide, fleet: Fleet, work: Work): Promi
   work.clockWatch.stop();
   work.labelFeed.stop();
   await Promise.all([devices.refresher.stop(), devices.knownPoll.stop(), devices.warmUp.stop()]);
-  // Buffered check-ins go into the journal, from which they are handed over after the next start.
+  // Buffered check-ins go into the journal, from which they are uploaded after the next start.
   await fleet.stop();
   fleet.labels.stop();
   await devices.notes.stop();
@@ -252,16 +252,16 @@ async function stopServing(devices: DeviceSide, fleet: Fleet, work: Work): Promi
 
 async function closeStores(stores: EdgeStores, work: Work): Promise<void> {
   stores.recorded.stop();
-  const { handOver, failuresHandOver } = work;
+  const { checkInSender, failureSender } = work;
   const stopped = Promise.all([
-    ...[handOver.stop(), failuresHandOver.stop()],
+    ...[checkInSender.stop(), failureSender.stop()],
     stores.follower.stop(),
   ]);
   // Ends the calls that both may be waiting for.
   await stores.ledger.close();
   await stopped;
   await Promise.all([stores.journal.close(), stores.failureJournal.close()]);
-  await stores.lastGood.flush();
+  await stores.diskSnapshots.flush();
   await stores.engine.close();
   stores.lock.release();
 }
@@ -307,18 +307,18 @@ async function openEdgeStores(options: EdgeStoresOptions): Promise<EdgeStores> {
   const onDiskFault = tellDiskFaults(metrics, log);
   const { journal, failureJournal, lock } = await openDirectory(options, directory);
   const state = new FollowedState();
-  const files = new LastGoodFiles(directory, undefined, onDiskFault);
-  const lastGood = new ProvenLastGood(files, state);
+  const files = new DiskSnapshotFiles(directory, undefined, onDiskFault);
+  const diskSnapshots = new ProvenDiskSnapshots(files, state);
   const recorded = new RecordedMark(journal);
   const hotState = createMemoryEngine({ labelNotesEndedBefore: () => recorded.before });
   const upstream = openUpstream(options, state, hotState, onDiskFault);
   const engine = engineWith(hotState, journal, () => upstream.ledger.noteLabels());
-  const memory = new RememberedChannels(lastGood, engine);
+  const memory = new RememberedChannels(diskSnapshots, engine);
   const report = new LoggedLedgerReport(metrics, log, {
     isServing: true,
     onLost(channels) {
       const news = memory.forget(channels);
-      for (const { appRef, channel } of news) lastGood.forget(appRef, channel);
+      for (const { appRef, channel } of news) diskSnapshots.forget(appRef, channel);
       return news;
     },
     onAdmitted: () => undefined,
@@ -329,7 +329,7 @@ async function openEdgeStores(options: EdgeStoresOptions): Promise<EdgeStores> {
     reasonOf: describeFailure,
   });
   return {
-    ...{ engine, lastGood, memory, report, journal, failureJournal, recorded, lock },
+    ...{ engine, diskSnapshots, memory, report, journal, failureJournal, recorded, lock },
     ...{ ...upstream, ledger: watched.port, healths: [watched.health] },
     refusalOf: (store) => {
       const { refusal } = upstream.follower;
@@ -372,7 +372,7 @@ async function openDirectory(
 
 /**
  * Ends the process, which is an error that reaches the top: another edge would write the same files, and both
- * would take the other's check-ins for handed over.
+ * would take the other's check-ins for uploaded.
  */
 function onLockLost(): void {
   throw new Error('another process has taken over the lock of DATA_DIR');

@@ -141,7 +141,7 @@ const SUM_MS_MAX = 1000;
 const NODE_LINK_READINESS_MS_MAX = 2000;
 const NODE_LINK_NEWS_MS_MAX = 2000;
 /** Maximum number of news without an answer. */
-const UNTOLD_MAX = 100;
+const UNANSWERED_MAX = 100;
 const NO_ANSWER: ProcessReadiness = { obstacle: 'the supervisor does not answer', degraded: [] };
 
 export class NodeLink {
@@ -153,7 +153,7 @@ export class NodeLink {
   private readonly probing = new SharedCall(() =>
     this.ask('readiness', NODE_LINK_READINESS_MS_MAX),
   );
-  private untold = 0;
+  private unanswered = 0;
 
   constructor(link: ParentLink<CallsToProcess, CallsToSupervisor>) {
     this.link = link;
@@ -183,10 +183,10 @@ export class NodeLink {
 
   /** Tells the serving processes news; resolves when they count there, or after a limit of time. */
   async tell(news: unknown): Promise<void> {
-    if (this.untold >= UNTOLD_MAX) return;
-    this.untold += 1;
+    if (this.unanswered >= UNANSWERED_MAX) return;
+    this.unanswered += 1;
     const told = this.link.call({ news }).finally(() => {
-      this.untold -= 1;
+      this.unanswered -= 1;
     });
     await withinTime(told, NODE_LINK_NEWS_MS_MAX);
   }

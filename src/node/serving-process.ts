@@ -50,7 +50,7 @@ import { PlanWave } from '../serving/fleet-decisions.ts';
 import { guardChanges } from '../serving/guard-changes.ts';
 import type { NodeState, WarmUp } from '../serving/readiness.ts';
 import { type Config, reachableHost } from '../settings/settings.ts';
-import type { LastGood } from '../store/last-good.ts';
+import type { DiskSnapshots } from '../store/disk-snapshots.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { ChannelRevision } from '../store/ledger-terms.ts';
 import { createMemoryEngine } from '../store/memory/memory-engine.ts';
@@ -86,7 +86,7 @@ type Serving = {
   readonly refresher: CatalogRefresher;
   readonly knownPoll: ChannelDirectoryPoll;
   readonly warmUp: WarmUp;
-  readonly lastGood: LastGood;
+  readonly diskSnapshots: DiskSnapshots;
   readonly traffic: Traffic;
   readonly keyUses: KeyUses;
   readonly notes: NotesRenderer;
@@ -118,7 +118,7 @@ function assembleServing(options: ServingOptions): Serving {
   const rareLog = new RareLog(options.log);
   const devices = assembleDeviceSide({ ...options, rareLog });
   const { catalogs, refresher, knownPoll, warmUp, readiness, health, traffic, notes } = devices;
-  const { ledger, lastGood } = options.stores;
+  const { ledger, diskSnapshots } = options.stores;
   const keyUses = new KeyUses(ledger, rareLog);
   const guarded = guardChanges(ledger, catalogs);
   const { stores, metrics, fleet } = options;
@@ -147,7 +147,7 @@ function assembleServing(options: ServingOptions): Serving {
       readiness.drain();
       traffic.endConnections();
     },
-    ...{ keyUses, notes, refresher, knownPoll, warmUp, lastGood, traffic },
+    ...{ keyUses, notes, refresher, knownPoll, warmUp, diskSnapshots, traffic },
   };
 }
 
@@ -340,7 +340,7 @@ export async function composeService(
       fleet.labels.stop();
       await serving.keyUses.stop();
       await serving.notes.stop();
-      await serving.lastGood.flush();
+      await serving.diskSnapshots.flush();
       await stores.engine.close();
       await stores.ledger.close();
       await tracing?.stop();

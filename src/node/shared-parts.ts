@@ -82,9 +82,9 @@ export function assembleCatalogs(
   stores: ServingStores,
   clock: Pick<LedgerClock, 'now'>,
 ): CatalogParts {
-  const { ledger, engine, lastGood, memory, report } = stores;
+  const { ledger, engine, diskSnapshots, memory, report } = stores;
   const shared = new SharedSnapshots(engine, metrics);
-  const parts = { ledger, engine, lastGood, shared, report, log: new RareLog(log), metrics };
+  const parts = { ledger, engine, diskSnapshots, shared, report, log: new RareLog(log), metrics };
   const recovery = new LedgerRecovery(parts);
   const known = new ChannelDirectory(parts);
   const catalogs = new Catalogs({ ...parts, known, recovery, memory });

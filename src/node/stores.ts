@@ -11,9 +11,9 @@ import type { Tracing } from '../observe/tracing.ts';
 import { RememberedChannels } from '../serving/ledger-recovery.ts';
 import type { RefusalOf } from '../serving/readiness.ts';
 import { type Config, ConfigError } from '../settings/settings.ts';
-import { type DiskFault, LastGoodFiles } from '../store/disk/last-good-files.ts';
+import { type DiskFault, DiskSnapshotFiles } from '../store/disk/disk-snapshot-files.ts';
+import type { DiskSnapshots } from '../store/disk-snapshots.ts';
 import type { Engine } from '../store/engine.ts';
-import type { LastGood } from '../store/last-good.ts';
 import { refuseBadAddress } from '../store/ledger/hosts-pool.ts';
 import { type OpenLedger, openLedger } from '../store/ledger/open-ledger.ts';
 import { markCopied } from '../store/ledger/refuse-recreation.ts';
@@ -28,7 +28,7 @@ export type Stores = {
   readonly ledger: Ledger;
   readonly engine: Engine;
   /** Snapshots on this node's disk. */
-  readonly lastGood: LastGood;
+  readonly diskSnapshots: DiskSnapshots;
   /** Channels that live on outside of the ledger. */
   readonly memory: RememberedChannels;
   readonly report: LedgerReport;
@@ -44,7 +44,7 @@ export type Stores = {
 /** Stores as far as answering devices needs them. */
 export type ServingStores = Pick<
   Stores,
-  'engine' | 'lastGood' | 'memory' | 'report' | 'refusalOf'
+  'engine' | 'diskSnapshots' | 'memory' | 'report' | 'refusalOf'
 > & {
   readonly ledger: ServingLedger;
 };
@@ -74,11 +74,11 @@ export async function openStores(options: StoresOptions): Promise<Stores> {
   const { config, log, metrics, holder } = options;
   const isServing = typeof holder !== 'string';
   await fromSetting('DATA_DIR', () => makeDataDirectory(config.dataDir));
-  const lastGood = openLastGood(options);
+  const diskSnapshots = openDiskSnapshots(options);
   // Before the ledger, because what the engine remembers tells whether the database is the right one.
   const hotState = await fromSetting('REDIS_URL', () => openEngine(options));
   const { engine } = hotState;
-  const memory = new RememberedChannels(lastGood, engine);
+  const memory = new RememberedChannels(diskSnapshots, engine);
   let ledger: OpenLedger | undefined;
   const expectRecord = (record: string | undefined) =>
     hotState.belongTo(record, async (channels) => {
@@ -88,7 +88,7 @@ export async function openStores(options: StoresOptions): Promise<Stores> {
   const forget = (channels: readonly RememberedChannel[]) => {
     const news = memory.forget(channels);
     // The engine's copies are out of reach, because no node knows the names of these channels any more.
-    for (const { appRef, channel } of news) lastGood.forget(appRef, channel);
+    for (const { appRef, channel } of news) diskSnapshots.forget(appRef, channel);
     return news;
   };
   const report = new LoggedLedgerReport(metrics, log, {
@@ -98,7 +98,7 @@ export async function openStores(options: StoresOptions): Promise<Stores> {
       expectRecord(record);
       if (!isSettled) return;
       memory.admit(record);
-      lastGood.keepRecord(record);
+      diskSnapshots.keepRecord(record);
     },
     // What was taken for the record is not: what this node remembers counts again.
     onForeign: () => void memory.own().then(({ record }) => expectRecord(record)),
@@ -126,7 +126,7 @@ export async function openStores(options: StoresOptions): Promise<Stores> {
       if (store === 'engine' && hotState.isForeign()) return FOREIGN.engine;
       return store === 'ledger' && report.isForeign ? FOREIGN.ledger : undefined;
     };
-    return { ledger: opened, engine, lastGood, memory, report, refusalOf, copies, use };
+    return { ledger: opened, engine, diskSnapshots, memory, report, refusalOf, copies, use };
   } catch (error) {
     await engine.close();
     throw error;
@@ -164,15 +164,15 @@ function closeDataDirectory({ dataDir }: Config, log: Log): void {
   });
 }
 
-function openLastGood({ config, log, metrics, holder }: StoresOptions): LastGood {
+function openDiskSnapshots({ config, log, metrics, holder }: StoresOptions): DiskSnapshots {
   const isServing = typeof holder !== 'string';
   const worker = isServing ? holder : undefined;
-  const files = new LastGoodFiles(config.dataDir, worker, tellDiskFaults(metrics, log), true);
+  const files = new DiskSnapshotFiles(config.dataDir, worker, tellDiskFaults(metrics, log), true);
   return isServing ? files : readOnly(files);
 }
 
 /** Returns the files for a process that has no folder of its own to write to. */
-function readOnly(files: LastGood): LastGood {
+function readOnly(files: DiskSnapshots): DiskSnapshots {
   return {
     keep: () => undefined,
     forget: () => undefined,

@@ -11,7 +11,7 @@ import type { StoreName } from '../observe/store-health.ts';
 import { ChildService, type ForkedChild } from '../process/child-process.ts';
 
 /** Maximum number of news on their way to a process. */
-const UNTOLD_MAX = 100;
+const UNANSWERED_MAX = 100;
 
 type SupervisedProcessOptions = {
   /** Name for the log, such as `worker 2`. */
@@ -39,7 +39,7 @@ export class SupervisedProcess {
     this.service.child?.call('readiness'),
   );
   /** Number of news that the process has not taken note of. */
-  private untold = 0;
+  private unanswered = 0;
 
   constructor(options: SupervisedProcessOptions) {
     const { name, args, stopMsMax, log, metrics, answer } = options;
@@ -111,10 +111,10 @@ export class SupervisedProcess {
    * has many unanswered ones hangs, and is told no more.
    */
   async tell(news: News | Settings, waitMsMax: number): Promise<void> {
-    if (this.untold >= UNTOLD_MAX) return;
-    this.untold += 1;
+    if (this.unanswered >= UNANSWERED_MAX) return;
+    this.unanswered += 1;
     const told = Promise.resolve(this.service.child?.call(news)).finally(() => {
-      this.untold -= 1;
+      this.unanswered -= 1;
     });
     await withinTime(told, waitMsMax);
   }

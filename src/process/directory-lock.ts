@@ -40,7 +40,7 @@ const LOCK_TIMES: LockTimes = { patienceMs: 10_000, touchMs: 1000, silenceMs: 60
  * Last observation of a lock that another process holds: the file's text and modification time, and the time
  * since when both are unchanged (`seenAt`, on this process's monotonic clock).
  */
-type Sighting = { readonly text: string; readonly touchedAt: number; readonly seenAt: number };
+type LockState = { readonly text: string; readonly touchedAt: number; readonly seenAt: number };
 
 /**
  * Takes the lock of `directory`, which is a file beside it, and waits a while for a holder that is just
@@ -55,11 +55,11 @@ export async function lockDirectory(
   const path = `${directory}.lock`;
   const text = JSON.stringify(describeHolder());
   const deadline = performance.now() + times.patienceMs;
-  let sighting: Sighting | undefined;
+  let lockState: LockState | undefined;
   while (!tryCreate(path, text)) {
-    sighting = look(path, sighting);
-    if (sighting !== undefined && isStale(sighting, times)) removeStale(path, sighting);
-    else if (performance.now() >= deadline) throw new Error(inUse(directory, sighting));
+    lockState = look(path, lockState);
+    if (lockState !== undefined && isStale(lockState, times)) removeStale(path, lockState);
+    else if (performance.now() >= deadline) throw new Error(inUse(directory, lockState));
     else await sleep(RETRY_MS);
   }
   return hold(path, text, onLost, times);
@@ -94,7 +94,7 @@ function tryCreate(path: string, text: string): boolean {
 }
 
 /** Observes the lock's file; undefined when it was removed meanwhile. */
-function look(path: string, last: Sighting | undefined): Sighting | undefined {
+function look(path: string, last: LockState | undefined): LockState | undefined {
   try {
     const touchedAt = statSync(path).mtimeMs;
     const text = readFileSync(path, 'utf8');
@@ -109,7 +109,7 @@ function look(path: string, last: Sighting | undefined): Sighting | undefined {
 }
 
 /** Whether the lock may be taken over. */
-function isStale({ text, seenAt }: Sighting, { silenceMs }: LockTimes): boolean {
+function isStale({ text, seenAt }: LockState, { silenceMs }: LockTimes): boolean {
   const holder = readHolder(text);
   if (holder !== undefined && isOfThisHost(holder)) return !isHolderAlive(holder);
   // The holder runs on another host, or the file is not written yet, or a crash cut it off.
@@ -120,7 +120,7 @@ function isStale({ text, seenAt }: Sighting, { silenceMs }: LockTimes): boolean 
  * Removes a stale lock. Another process may have taken the lock over since it was observed, so the file is
  * moved aside first, and restored when its text is not the observed one.
  */
-function removeStale(path: string, { text }: Sighting): void {
+function removeStale(path: string, { text }: LockState): void {
   const aside = `${path}.${process.pid}`;
   try {
     renameSync(path, aside);
@@ -133,8 +133,8 @@ function removeStale(path: string, { text }: Sighting): void {
   rmSync(aside, { force: true });
 }
 
-function inUse(directory: string, sighting: Sighting | undefined): string {
-  const holder = readHolder(sighting?.text ?? '');
+function inUse(directory: string, lockState: LockState | undefined): string {
+  const holder = readHolder(lockState?.text ?? '');
   const who = holder === undefined ? 'another process' : `process ${holder.pid}`;
   return `The directory ${directory} is in use by ${who}: only one process may open it at a time.`;
 }

@@ -104,14 +104,14 @@ export function spreadInNode(spread: SpreadChange, tellNode: TellNode | undefine
 
 /** Serves changes that another process of the node has committed; never rejects, because the poll follows. */
 export async function followChanges(
-  catalogs: Pick<Catalogs, 'hear' | 'chase'>,
+  catalogs: Pick<Catalogs, 'hear' | 'catchUp'>,
   changes: readonly ChannelRevision[],
 ): Promise<void> {
   await Promise.all(
     changes.map(async (change) => {
       void catalogs.hear(change);
       // `hear` has begun the load, and logs its failure.
-      await catalogs.chase(change.channelId, change).catch(() => undefined);
+      await catalogs.catchUp(change.channelId, change).catch(() => undefined);
     }),
   );
 }

@@ -149,7 +149,7 @@ export class CatalogRefresher {
     if (held.epoch === present.epoch) {
       this.log.info({ channel: channelId, ...present }, 'found a change that no announcement told');
     }
-    await this.load(channelId, () => this.catalogs.chase(channelId, present));
+    await this.load(channelId, () => this.catalogs.catchUp(channelId, present));
   }
 
   private async load(channelId: string, load: () => Promise<void>): Promise<void> {

@@ -173,10 +173,10 @@ export class PreparedPlan<Item extends Candidate = Candidate> {
     return checkInContext(this.plan, this.asking, undefined);
   }
 
-  /** Decides for a device; `barred` has the meaning that it has for `decide`. */
-  decide(device: Device, barred?: ReadonlySet<string>): PlanDecision<Item> {
-    if (this.common !== undefined && barred === undefined) return this.common;
-    const choice = choose(this.plan, device, barred);
+  /** Decides for a device; `excluded` has the meaning that it has for `decide`. */
+  decide(device: Device, excluded?: ReadonlySet<string>): PlanDecision<Item> {
+    if (this.common !== undefined && excluded === undefined) return this.common;
+    const choice = choose(this.plan, device, excluded);
     return this.decisions?.get(choice) ?? this.remember(choice);
   }
 

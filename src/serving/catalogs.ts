@@ -19,8 +19,8 @@ import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import { SharedCall } from '../flow/shared-call.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { RareLog } from '../observe/rare-log.ts';
+import type { DiskSnapshots } from '../store/disk-snapshots.ts';
 import type { Announcement } from '../store/engine.ts';
-import type { LastGood } from '../store/last-good.ts';
 import type { ServingLedger } from '../store/ledger.ts';
 import type { KnownState } from '../store/ledger-terms.ts';
 import { CatalogSlot, PlanBudget } from './catalog-slot.ts';
@@ -31,7 +31,7 @@ import { CopyComparison, type LedgerRecovery, type RememberedChannels } from './
 type CatalogDependencies = {
   readonly ledger: ServingLedger;
   readonly shared: SharedSnapshots;
-  readonly lastGood: LastGood;
+  readonly diskSnapshots: DiskSnapshots;
   readonly known: ChannelDirectory;
   readonly recovery: LedgerRecovery;
   /** Remembers the channels that were loaded. */
@@ -179,8 +179,8 @@ export class Catalogs {
    * Updates a loaded channel to at least this state. Rejects with `Unavailable` when no store has it; does
    * nothing when the channel is not loaded.
    */
-  chase(channelId: string, order: ServingOrder): Promise<void> {
-    return this.announced.chase(channelId, order);
+  catchUp(channelId: string, order: ServingOrder): Promise<void> {
+    return this.announced.catchUp(channelId, order);
   }
 
   /**
@@ -251,7 +251,7 @@ export class Catalogs {
 
   private async settled(snapshot: ServingSnapshot, isNews: boolean): Promise<void> {
     const { catalog } = await this.install(snapshot);
-    if (catalog !== undefined) this.dependencies.lastGood.keep(catalog.marked);
+    if (catalog !== undefined) this.dependencies.diskSnapshots.keep(catalog.marked);
     if (isNews) await this.share(snapshot);
   }
 
@@ -274,7 +274,7 @@ export class Catalogs {
     // In an older state than that, a release may be for more devices than it may ever be offered to.
     if (present === undefined || compareServing(present.snapshot, order) < 0) return undefined;
     if (!markOffered(present, releaseIds)) return undefined;
-    if (!this.comparison.isDue(channelId)) this.dependencies.lastGood.keep(present.marked);
+    if (!this.comparison.isDue(channelId)) this.dependencies.diskSnapshots.keep(present.marked);
     return present.marked;
   }
 
@@ -336,20 +336,20 @@ export class Catalogs {
     if (!this.slots.has(snapshot.channelId)) this.comparison.add(snapshot.channelId);
     const slot = await this.install(snapshot);
     void this.comparison.begin(snapshot.channelId);
-    this.announced.catchUp(snapshot.channelId);
+    this.announced.applyHeard(snapshot.channelId);
     return slot;
   }
 
   private async readElsewhere(app: string, channel: string): Promise<CatalogSlot | undefined> {
     const [kept, shared] = await Promise.all([
-      this.dependencies.lastGood.find(app, channel),
+      this.dependencies.diskSnapshots.find(app, channel),
       this.dependencies.shared.find(app, channel),
     ]);
     // Both are installed, because either copy may be the older one; neither replaces a newer one.
     const fromDisk = await this.adopt(kept, 'disk');
     const slot = (await this.adopt(shared, 'engine')) ?? fromDisk;
     const channelId = slot?.catalog?.snapshot.channelId;
-    if (channelId !== undefined) this.announced.catchUp(channelId);
+    if (channelId !== undefined) this.announced.applyHeard(channelId);
     return slot;
   }
 
@@ -370,7 +370,8 @@ export class Catalogs {
     // A newer one may have been installed, or the channel evicted, while this one was compiled.
     if (catalog !== undefined && isNewer(snapshot, slot.catalog)) {
       slot.replace(catalog);
-      if (!this.comparison.isDue(snapshot.channelId)) this.dependencies.lastGood.keep(snapshot);
+      if (!this.comparison.isDue(snapshot.channelId))
+        this.dependencies.diskSnapshots.keep(snapshot);
     }
     this.dependencies.memory.note(snapshot);
     this.slots.set(snapshot.channelId, slot);
@@ -413,7 +414,7 @@ type AnnouncedStatesDependencies = {
 
 class AnnouncedStates {
   private readonly dependencies: AnnouncedStatesDependencies;
-  private readonly chases = new Map<string, { wanted: ServingOrder; done: Promise<void> }>();
+  private readonly catchUps = new Map<string, { wanted: ServingOrder; done: Promise<void> }>();
   /** Latest announced state of channels that were not loaded at that time. */
   private readonly heard = new LRUCache<string, ServingOrder>({ max: HEARD_MAX });
 
@@ -436,7 +437,7 @@ class AnnouncedStates {
   }
 
   /** Applies an announcement that arrived while the channel was loading. */
-  catchUp(channelId: string): void {
+  applyHeard(channelId: string): void {
     const order = this.heard.get(channelId);
     this.heard.delete(channelId);
     if (order !== undefined) void this.begin(channelId, order);
@@ -446,19 +447,19 @@ class AnnouncedStates {
    * Updates a loaded channel to at least this state. Rejects with `Unavailable` when no store has it; does
    * nothing when the channel is not loaded.
    */
-  async chase(channelId: string, order: ServingOrder): Promise<void> {
+  async catchUp(channelId: string, order: ServingOrder): Promise<void> {
     for (;;) {
       const served = this.dependencies.served(channelId);
       if (served === undefined || compareServing(served, order) >= 0) return;
-      const running = this.chases.get(channelId);
+      const running = this.catchUps.get(channelId);
       if (running === undefined) break;
       // It may have been for an older state, so check again afterwards.
       await running.done;
       if (compareServing(running.wanted, order) >= 0) return;
     }
     const load = this.dependencies.load(channelId, order);
-    const done = load.finally(() => this.chases.delete(channelId));
-    this.chases.set(channelId, { wanted: order, done });
+    const done = load.finally(() => this.catchUps.delete(channelId));
+    this.catchUps.set(channelId, { wanted: order, done });
     await done;
   }
 
@@ -466,7 +467,7 @@ class AnnouncedStates {
     const served = this.dependencies.served(channelId);
     if (served !== undefined && compareServing(served, order) >= 0) return false;
     try {
-      await this.chase(channelId, order);
+      await this.catchUp(channelId, order);
       return true;
     } catch (error) {
       // The poll will try again.

@@ -17,6 +17,7 @@ import { SharedCall } from '../flow/shared-call.ts';
 import { withinTime } from '../flow/within-time.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { RareLog } from '../observe/rare-log.ts';
+import type { DiskSnapshots } from '../store/disk-snapshots.ts';
 import type {
   Announcement,
   ChannelName,
@@ -24,7 +25,6 @@ import type {
   ChannelNameStore,
   Engine,
 } from '../store/engine.ts';
-import type { LastGood } from '../store/last-good.ts';
 import type { Ledger } from '../store/ledger.ts';
 
 /** Kinds of refusal of a channel that does not exist, or of which no store can tell. */
@@ -33,7 +33,7 @@ export type NoCatalog = UnknownName | 'unavailable';
 type ChannelDirectoryDependencies = {
   readonly ledger: Pick<Ledger, 'listChannelNames'>;
   readonly engine: ChannelNameStore;
-  readonly lastGood: Pick<LastGood, 'list'>;
+  readonly diskSnapshots: Pick<DiskSnapshots, 'list'>;
   readonly log: RareLog;
   readonly metrics: Metrics;
   /** Milliseconds that never go back; default: the process's monotonic clock. */
@@ -239,7 +239,7 @@ export class ChannelDirectory {
   }
 
   private async learnFromDisk(): Promise<readonly ChannelName[]> {
-    const names = await this.dependencies.lastGood.list(ChannelDirectory.ON_DISK_MAX);
+    const names = await this.dependencies.diskSnapshots.list(ChannelDirectory.ON_DISK_MAX);
     if (this.list === undefined) for (const name of names) this.table.add(name);
     return names;
   }

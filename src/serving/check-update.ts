@@ -117,23 +117,23 @@ export class CheckUpdate {
     labelKeys: readonly string[],
     device: Device,
   ): Promise<Outcome<PlanDecision<Item>, 'unavailable'> | undefined> {
-    const barred = new Set<string>();
+    const excluded = new Set<string>();
     for (let stale = 0; ; ) {
       const prepared = slot.planFor(query);
       if (prepared === undefined) return undefined;
       const { plan } = prepared;
       if (!includesAll(labelKeys, plan.labelKeys)) return undefined;
-      const decision = prepared.decide(device, barred);
+      const decision = prepared.decide(device, excluded);
       const { candidate } = decision;
       if (candidate === undefined) {
-        const isNothing = barred.size === 0 || prepared.decide(device).candidate === undefined;
+        const isNothing = excluded.size === 0 || prepared.decide(device).candidate === undefined;
         return isNothing ? decision : failUntil('unavailable', RETRY_MS);
       }
       if (candidate.release.offered) return decision;
       const outcome = await this.recordOffer(plan.catalog, candidate, stale < DECISIONS_MAX);
       if (outcome === 'recorded') return decision;
       if (outcome === 'stale') stale += 1;
-      else barred.add(candidate.release.source.id);
+      else excluded.add(candidate.release.source.id);
     }
   }
 
@@ -215,7 +215,7 @@ export class CheckUpdate {
     if (!mayRetry) return 'unavailable';
     const { channelId, epoch, revision } = catalog.snapshot;
     try {
-      await this.dependencies.catalogs.chase(channelId, { epoch, revision: revision + 1 });
+      await this.dependencies.catalogs.catchUp(channelId, { epoch, revision: revision + 1 });
       return 'stale';
     } catch (error) {
       // The store became unreachable between the two calls.

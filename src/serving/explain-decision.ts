@@ -34,7 +34,7 @@ type ExplainDependencies = {
   readonly ledger: Ledger;
   readonly catalogs: Catalogs;
   readonly labels: DeviceLabels;
-  readonly firstOffers: Pick<FirstOffers, 'barredIn'>;
+  readonly firstOffers: Pick<FirstOffers, 'excludedIn'>;
 };
 
 /** What a caller tells of a device; it counts before what is on record. */
@@ -90,7 +90,7 @@ export class ExplainDecision {
     const { reason, candidates, offer, fields } = answer(
       catalog,
       asking,
-      firstOffers.barredIn(catalog),
+      firstOffers.excludedIn(catalog),
     );
     const status = catalog.byCanonical.get(fields.version?.canonical ?? '')?.source.status ?? null;
     return {
@@ -152,14 +152,14 @@ export class ExplainDecision {
 }
 
 const NO_LABELS: Labels = new Map();
-const NOTHING_BARRED: ReadonlySet<string> = new Set();
+const NOTHING_EXCLUDED: ReadonlySet<string> = new Set();
 
 function explanationOf(catalog: Catalog, channel: string, device: AskingDevice): Explanation {
-  const { reason, candidates, offer, fields, client } = answer(catalog, device, NOTHING_BARRED);
+  const { reason, candidates, offer, fields, client } = answer(catalog, device, NOTHING_EXCLUDED);
   const { labels, deviceId = null, platform, arch, version, bundle } = device;
   const listed = candidates.map((candidate) => listedOf(candidate, catalog, fields, labels));
   return {
-    // Nothing is barred, so that no release is one whose first offer cannot be recorded.
+    // Nothing is excluded, so that no release is one whose first offer cannot be recorded.
     decision: { update: offer, reason: reason as ExplainedReason },
     device: {
       ...{ deviceId, channel, platform, arch, version, client, bundle },
@@ -170,18 +170,18 @@ function explanationOf(catalog: Catalog, channel: string, device: AskingDevice):
 }
 
 /** Decides for a device, and says why. */
-function answer(catalog: Catalog, device: AskingDevice, barred: ReadonlySet<string>) {
+function answer(catalog: Catalog, device: AskingDevice, excluded: ReadonlySet<string>) {
   const { labels, deviceId } = device;
   const { fields, asked } = recordedQuestion(device);
   const version = device.version === null ? undefined : parseVersion(device.version);
   const plan = planUpdate(catalog, fields, installableBy(catalog, asked));
   const who = { hash: deviceId === undefined ? undefined : hashText(deviceId), labels };
-  const { candidate } = decide(plan, who, barred);
+  const { candidate } = decide(plan, who, excluded);
   // What is kept with the candidate may be a document of another protocol.
   const bytes = candidate && manifestOf(plan, { ...candidate, documents: [] });
   const offer: UpdateManifest | null = bytes === undefined ? null : JSON.parse(bytes.toString());
   const { client } = asked;
-  return { ...explain(plan, who, barred), offer, client, fields: { ...fields, version } };
+  return { ...explain(plan, who, excluded), offer, client, fields: { ...fields, version } };
 }
 
 function listedOf(
@@ -211,7 +211,7 @@ const WORDS = {
   'no-artifact': 'no-artifact',
   'not-targeted': 'not-targeted',
   'outside-cohort': 'outside-cohort',
-  // Nothing is barred for a program.
+  // Nothing is excluded for a program.
   'first-offer-unavailable': 'not-published',
 } as const satisfies Record<ExplainedCandidate['verdict'], ListedCandidate['verdict']>;
 

@@ -83,12 +83,12 @@ export class FirstOffers {
   }
 
   /** Returns the ids of the releases whose first offer cannot be recorded at present. */
-  barredIn({ published }: Catalog): ReadonlySet<string> {
+  excludedIn({ published }: Catalog): ReadonlySet<string> {
     const since = this.now() - FAILED_MS;
-    const barred = published.filter(
+    const excluded = published.filter(
       ({ offered, source }) => !offered && (this.failedAt.get(source.id) ?? since) > since,
     );
-    return new Set(barred.map(({ source }) => source.id));
+    return new Set(excluded.map(({ source }) => source.id));
   }
 
   private askLedger(catalog: Catalog, release: CompiledRelease): Promise<FirstOfferOutcome> {

@@ -20,8 +20,8 @@ import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import { pause } from '../flow/pause.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { RareLog } from '../observe/rare-log.ts';
+import type { DiskSnapshots } from '../store/disk-snapshots.ts';
 import type { ChannelNameList, ChannelNameStore, SnapshotHead } from '../store/engine.ts';
-import type { LastGood } from '../store/last-good.ts';
 import type { Ledger, SnapshotLookup } from '../store/ledger.ts';
 import type {
   LedgerMemory,
@@ -35,7 +35,7 @@ import type { SharedSnapshots } from './cold-loads.ts';
 type LedgerRecoveryDependencies = {
   readonly ledger: Pick<Ledger, 'readSnapshot' | 'raiseEpoch' | 'restoreOffers'>;
   readonly shared: SharedSnapshots;
-  readonly lastGood: Pick<LastGood, 'find'>;
+  readonly diskSnapshots: Pick<DiskSnapshots, 'find'>;
   readonly report: Pick<LedgerReport, 'raised'>;
   readonly log: RareLog;
   readonly metrics: Metrics;
@@ -165,7 +165,7 @@ export class LedgerRecovery {
     known?: ServingSnapshot,
   ): Promise<Copies> {
     const copies = await Promise.all([
-      this.dependencies.lastGood.find(appRef, channel),
+      this.dependencies.diskSnapshots.find(appRef, channel),
       this.dependencies.shared.find(appRef, channel, known),
     ]);
     return copies.filter((copy) => copy !== undefined);
@@ -336,7 +336,7 @@ const CONNECTING_MS_MAX = 1000;
 const CONNECTING_RETRY_MS = 25;
 
 export class RememberedChannels implements LedgerMemory {
-  private readonly lastGood: Pick<LastGood, 'list' | 'readRecord'>;
+  private readonly diskSnapshots: Pick<DiskSnapshots, 'list' | 'readRecord'>;
   private readonly engine: Pick<ChannelNameStore, 'readShared'>;
   /** Name of the record, once its database was admitted for certain. */
   private record: string | undefined;
@@ -349,10 +349,10 @@ export class RememberedChannels implements LedgerMemory {
   private highest = 0;
 
   constructor(
-    lastGood: Pick<LastGood, 'list' | 'readRecord'>,
+    diskSnapshots: Pick<DiskSnapshots, 'list' | 'readRecord'>,
     engine: Pick<ChannelNameStore, 'readShared'>,
   ) {
-    this.lastGood = lastGood;
+    this.diskSnapshots = diskSnapshots;
     this.engine = engine;
   }
 
@@ -361,8 +361,8 @@ export class RememberedChannels implements LedgerMemory {
   }
 
   async own(): Promise<RememberedRecord> {
-    this.onDisk ??= this.lastGood.list(ON_DISK_MAX);
-    const record = this.record ?? (await this.lastGood.readRecord());
+    this.onDisk ??= this.diskSnapshots.list(ON_DISK_MAX);
+    const record = this.record ?? (await this.diskSnapshots.readRecord());
     // Before the record is known, channels may have been loaded from an engine of another one.
     const loaded = record === undefined ? [] : [...this.loaded.values()];
     return { record, channels: this.present([...(await this.onDisk), ...loaded]) };

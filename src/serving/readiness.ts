@@ -7,8 +7,8 @@ import { pause } from '../flow/pause.ts';
 import { withinTime } from '../flow/within-time.ts';
 import type { Log } from '../observe/log.ts';
 import type { StoreOutage } from '../observe/store-health.ts';
+import type { DiskSnapshots } from '../store/disk-snapshots.ts';
 import type { ChannelName, Engine } from '../store/engine.ts';
-import type { LastGood } from '../store/last-good.ts';
 import type { ServingLedger } from '../store/ledger.ts';
 import type { Catalogs } from './catalogs.ts';
 import { ChannelDirectory } from './channel-directory.ts';
@@ -19,7 +19,7 @@ export class Readiness {
   private readonly engine: Engine;
   private readonly isEngineShared: boolean;
   private readonly catalogs: Catalogs;
-  private readonly lastGood: LastGood;
+  private readonly diskSnapshots: DiskSnapshots;
   private readonly warmUp: Pick<WarmUp, 'isOver'>;
   private isDraining = false;
 
@@ -33,7 +33,7 @@ export class Readiness {
     engine: Engine,
     isEngineShared: boolean,
     catalogs: Catalogs,
-    lastGood: LastGood,
+    diskSnapshots: DiskSnapshots,
     warmUp: Pick<WarmUp, 'isOver'>,
   ) {
     this.ledger = ledger;
@@ -41,7 +41,7 @@ export class Readiness {
     this.engine = engine;
     this.isEngineShared = isEngineShared;
     this.catalogs = catalogs;
-    this.lastGood = lastGood;
+    this.diskSnapshots = diskSnapshots;
     this.warmUp = warmUp;
   }
 
@@ -58,7 +58,7 @@ export class Readiness {
     const canDecide =
       this.catalogs.size > 0 ||
       (await this.ledger.isReachable()) ||
-      (await this.lastGood.hasAny()) ||
+      (await this.diskSnapshots.hasAny()) ||
       (this.isEngineShared && (await this.engine.isReachable()));
     if (canDecide) return undefined;
     return `the ${this.ledgerName} cannot be reached and nothing is known without it`;

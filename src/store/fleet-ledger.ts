@@ -114,7 +114,7 @@ export type RecordedChecks = {
 
 /**
  * Device that was left as it is on record, or was seen later than the check-in says; `seenAt` in milliseconds
- * since 1970 is its last sighting there.
+ * since 1970 is its last-seen time there.
  */
 export type LeftDevice = DeviceName & { readonly seenAt: number };
 

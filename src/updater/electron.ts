@@ -155,7 +155,7 @@ function candidatesOf(
   file: ElectronFile,
   arch: string,
 ): readonly ElectronCandidate[] {
-  const isNamed = catalog.reaches.get(FILES[file].platform)?.arches.has(arch) ?? false;
+  const isNamed = catalog.supportByPlatform.get(FILES[file].platform)?.arches.has(arch) ?? false;
   const wanted = arch === NO_ARCH || isNamed ? arch : UNNAMED;
   return candidatesBy(catalog, `electron ${file} ${wanted}`, (release) => {
     if (!isSemVer(release.version)) return undefined;

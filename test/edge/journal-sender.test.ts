@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import type { EdgeAnswer } from '../../src/contract/edge-answer.ts';
 import { Unavailable } from '../../src/contract/unavailable.ts';
 import { joinBatches } from '../../src/domain/fleet/check-in-payload.ts';
-import { HandOver, handOverCall } from '../../src/edge/journal-sender.ts';
+import { JournalSender, uploadCall } from '../../src/edge/journal-sender.ts';
 import {
   type ProvenAnswer,
   RefusedByUpstream,
@@ -31,10 +31,10 @@ function furnish(batches: string[], take: (texts: readonly string[]) => void) {
       return { answer, bytes: Buffer.alloc(0), proof: '' } as unknown as ProvenAnswer<Kind>;
     },
   };
-  const handOver = new HandOver({
+  const sender = new JournalSender({
     journal,
-    send: handOverCall(client, 'check-ins', joinBatches),
-    onHandedOver: ({ accepted }) => {
+    send: uploadCall(client, 'check-ins', joinBatches),
+    onUploaded: ({ accepted }) => {
       told.accepted += accepted;
     },
     onRefused: () => {
@@ -45,9 +45,9 @@ function furnish(batches: string[], take: (texts: readonly string[]) => void) {
     },
   });
   const allHandedOver = async () => {
-    handOver.start();
-    await eventually('all is handed over', () => batches.length === 0);
-    await handOver.stop();
+    sender.start();
+    await eventually('all is uploaded', () => batches.length === 0);
+    await sender.stop();
   };
   return { allHandedOver, told };
 }

@@ -1,4 +1,4 @@
-// Tests from when on an edge takes what it has handed over for recorded.
+// Tests from when on an edge takes what it has uploaded for recorded.
 
 import { expect, it } from 'vitest';
 import { RecordedMark } from '../../src/edge/journal-sender.ts';
@@ -29,7 +29,7 @@ it('nothing is on record before it was watched for the time of a recording', () 
   expect(mark.before).toBe(100_500 - BUFFERED_MS);
 });
 
-it('what was handed over is on record four seconds later', () => {
+it('what was uploaded is on record four seconds later', () => {
   const { time, mark, pass } = setUp();
   pass(60_000);
   expect(mark.before).toBe(time.now - 4000 - BUFFERED_MS);

@@ -112,7 +112,7 @@ describe('noting', () => {
 
 describe('what the engine could not be told', () => {
   /** Sets up an engine that has old labels of a device, because it was away when they changed. */
-  async function untold() {
+  async function withPendingWrites() {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const made = setUpWithoutNotes();
     await made.labels.store(checkInWith('a', ring('old')));
@@ -124,7 +124,7 @@ describe('what the engine could not be told', () => {
   }
 
   it('is not read from it as it was; it is told later, again and again until it hears', async () => {
-    const { cache, store, labels } = await untold();
+    const { cache, store, labels } = await withPendingWrites();
     for (let attempt = 0; attempt < 3; attempt++) {
       expect(await labels.read(device('a'))).toEqual(ring('new'));
       await vi.advanceTimersByTimeAsync(RETELL_MS);
@@ -138,7 +138,7 @@ describe('what the engine could not be told', () => {
   });
 
   it('is not read from it either while it is being told', async () => {
-    const { cache, labels } = await untold();
+    const { cache, labels } = await withPendingWrites();
     const { opened, open } = gate();
     cache.gate = opened;
     const told = cache.told.length;
@@ -152,7 +152,7 @@ describe('what the engine could not be told', () => {
   });
 
   it('is told as it is in the end, also when it changes while an older state is being told', async () => {
-    const { cache, labels } = await untold();
+    const { cache, labels } = await withPendingWrites();
     const { opened, open } = gate();
     cache.gate = opened;
     // This attempt fails, and only after the engine could not be told of the next change either.
@@ -171,7 +171,7 @@ describe('what the engine could not be told', () => {
   });
 
   it('is left at stop', async () => {
-    const { cache, labels } = await untold();
+    const { cache, labels } = await withPendingWrites();
     labels.stop();
     const told = cache.told.length;
     await vi.advanceTimersByTimeAsync(10 * RETELL_MS);

@@ -141,7 +141,7 @@ async function settled() {
 }
 
 describe('a device that says nothing new', () => {
-  it('is left out until its last sighting would be too far behind', async () => {
+  it('is left out until its last-seen time would be too far behind', async () => {
     const { ledger, recorder, seen } = await settled();
     await recorder.record(seen({ at: START + 60_000 }));
     await recorder.record(seen({ at: START + FRESHNESS_MS - 5000 }));
@@ -160,7 +160,7 @@ describe('a device that says nothing new', () => {
     expect(ledger.recordedCount).toBe(2);
   });
 
-  it('is recorded with its later sighting when an earlier one comes late', async () => {
+  it('is recorded with its later last-seen time when an earlier one comes late', async () => {
     const { ledger, recorder, seen } = await settled();
     await recorder.record(seen({ at: START + 90_000 }));
     await recorder.record(seen({ at: START + 60_000, version: '3.0.0' }));
@@ -184,7 +184,7 @@ const event = fc.record({
 });
 
 describe('whatever comes, from whomever', () => {
-  it('the record says what it would say with every check-in, its sightings as late as they may be', async () => {
+  it('the record says what it would say with every check-in, its last-seen times as late as they may be', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(event, { maxLength: 40 }), async (events) => {
         const [whole, sifted] = [new RuledLedger(), new RuledLedger()];

@@ -205,7 +205,7 @@ serviceSuite('what a service answers edges', (service) => {
     it('hands over offers of its own apps only: no signals of others (§29.2)', async () => {
       const [mine, other] = [await createTenant(service), await createTenant(service)];
       const [shown = ''] = (await makeEdgeToken(service, mine.org)).secret.split('.');
-      const handOver = async (offeredReleaseId: string | undefined) => {
+      const upload = async (offeredReleaseId: string | undefined) => {
         const seen = { appId: mine.appId, deviceId: 'd', channel: 'stable', version: '0.9.0' };
         const machine = { platform: 'linux', arch: 'x86_64', source: 'pull' } as const;
         const said = { at: Date.now(), labels: undefined, offeredReleaseId };
@@ -217,14 +217,14 @@ serviceSuite('what a service answers edges', (service) => {
         }
       };
       await told(mine);
-      await handOver(undefined);
+      await upload(undefined);
       await eventually('it is on record', async () => (await devicesOf(service, mine)).length > 0);
       const releaseOf = async (tenant: Tenant) => {
         const { body = {} } = await publish(service, tenant, '1.0.0');
         return (body.release as { id: string }).id;
       };
       const releases = [await releaseOf(other), await releaseOf(mine)];
-      for (const release of releases) await handOver(release);
+      for (const release of releases) await upload(release);
       const offeredOf = async (tenant: Tenant) => {
         const name = `app=${tenant.app}&channel=stable&version=1.0.0&knownForMinutes=0`;
         const { body = {} } = await manage(service, tenant, 'GET', `releases/health?${name}`);

@@ -95,7 +95,7 @@ describe('a cold load', () => {
     node.ledger.fault = ledgerAway();
     if (shared === undefined) node.engine.fault = engineAway();
     else await node.engine.putSnapshot(shared);
-    node.lastGood.keep(channelAt(kept));
+    node.diskSnapshots.keep(channelAt(kept));
     slotOf(await node.catalogs.find('acme', 'stable'));
     expect(servedRevision(node)).toBe(served);
   });
@@ -125,7 +125,7 @@ describe('never an older state', () => {
         await node.catalogs.adoptShared(channelAt(revision));
         highest = Math.max(highest, revision);
         expect(servedRevision(node)).toBe(highest);
-        expect((await node.lastGood.find('acme', 'stable'))?.revision).toBe(highest);
+        expect((await node.diskSnapshots.find('acme', 'stable'))?.revision).toBe(highest);
       }
     },
   );
@@ -156,7 +156,7 @@ describe('never an older state', () => {
     const reload = node.catalogs.reload('acme', 'stable');
     await settle();
     await node.engine.putSnapshot(channelAt(2));
-    await node.catalogs.chase('chn_stable', { epoch: 0, revision: 2 });
+    await node.catalogs.catchUp('chn_stable', { epoch: 0, revision: 2 });
     expect(servedRevision(node)).toBe(2);
     node.ledger.release();
     expect((await reload)?.revision).toBe(1);
@@ -184,7 +184,7 @@ describe('an announcement', () => {
     if (shared === undefined) node.engine.fault = engineAway();
     else await node.engine.putSnapshot(shared);
     node.ledger.commit(channelAt(3));
-    await node.catalogs.chase('chn_stable', { epoch: 0, revision: 3 });
+    await node.catalogs.catchUp('chn_stable', { epoch: 0, revision: 3 });
     expect([servedRevision(node), node.catalogs.size]).toEqual([3, 1]);
     expect(node.warnings).toEqual(warnings);
     if (shared?.channelId !== 'chn_stable') return;
@@ -196,7 +196,7 @@ describe('an announcement', () => {
     await node.engine.putSnapshot(uncompilable(channelAt(2)));
     node.ledger.fault = ledgerAway();
     const state = { epoch: 0, revision: 2 };
-    await expect(node.catalogs.chase('chn_stable', state)).rejects.toBeInstanceOf(Unavailable);
+    await expect(node.catalogs.catchUp('chn_stable', state)).rejects.toBeInstanceOf(Unavailable);
     void node.catalogs.hear(channelAt(2));
     await settle();
     expect(servedRevision(node)).toBe(1);

@@ -15,7 +15,7 @@ const WAIT_MS = 1000;
 function knowing() {
   const node = servingNode();
   const clock = { ms: 0 };
-  const parts = { engine: node.engine, lastGood: node.lastGood, metrics: node.metrics };
+  const parts = { engine: node.engine, diskSnapshots: node.diskSnapshots, metrics: node.metrics };
   const known = new ChannelDirectory({
     ...parts,
     ledger: node.ledger.port,
@@ -127,9 +127,9 @@ describe('while the ledger is away', () => {
   });
 
   it('since the start, channels on disk and in the engine are known, and of no other one can tell', async () => {
-    const { known, ledger, engine, lastGood, told } = knowing();
+    const { known, ledger, engine, diskSnapshots, told } = knowing();
     ledger.fault = ledgerAway();
-    lastGood.keep(channelAt(1));
+    diskSnapshots.keep(channelAt(1));
     await engine.putChannelNames({
       tag: 'other node',
       isComplete: true,

@@ -60,7 +60,10 @@ describe('a ledger that went back', () => {
       epoch: 1,
       revision: 3,
     });
-    expect(await node.lastGood.find('acme', 'stable')).toMatchObject({ epoch: 1, revision: 3 });
+    expect(await node.diskSnapshots.find('acme', 'stable')).toMatchObject({
+      epoch: 1,
+      revision: 3,
+    });
     expect(node.report.epochs).toEqual([1]);
     expect(node.metrics.ledgerRewinds.counts.get('offer-restored')).toBe(1);
   });
@@ -68,7 +71,7 @@ describe('a ledger that went back', () => {
   it('is followed by a node that starts, whatever engine and disk have', async () => {
     const node = servingNode();
     await node.engine.putSnapshot(stateAt(6, false));
-    node.lastGood.keep(stateAt(7, true));
+    node.diskSnapshots.keep(stateAt(7, true));
     node.ledger.commit(stateAt(3, false));
     const found = await node.catalogs.find('acme', 'stable');
     expect(isFailure(found)).toBe(false);
@@ -78,7 +81,10 @@ describe('a ledger that went back', () => {
     expect(servedOf(node)).toEqual({ epoch: 1, revision: 3 });
     expect(await isOfferedInLedger(node)).toBe(true);
     expect(await node.engine.getSnapshot('acme', 'stable')).toMatchObject({ epoch: 1 });
-    expect(await node.lastGood.find('acme', 'stable')).toMatchObject({ epoch: 1, revision: 3 });
+    expect(await node.diskSnapshots.find('acme', 'stable')).toMatchObject({
+      epoch: 1,
+      revision: 3,
+    });
   });
 
   it('that lost a mark alone gets it back, and keeps its epoch', async () => {
@@ -135,7 +141,7 @@ describe('a ledger that went back', () => {
     await node.catalogs.find('acme', 'stable');
     await settle();
     expect(servedOf(node)).toEqual({ epoch: 0, revision: 3 });
-    expect(await node.lastGood.find('acme', 'stable')).toBeUndefined();
+    expect(await node.diskSnapshots.find('acme', 'stable')).toBeUndefined();
     node.ledger.restoreOffers = restoreOffers;
     await node.refresher.poll();
     expect(servedOf(node)).toEqual({ epoch: 1, revision: 3 });
@@ -174,7 +180,7 @@ describe('a state of a later epoch', () => {
     const late = node.catalogs.find('acme', 'stable');
     await settle();
     await node.catalogs.adoptShared(stateAt(6, true));
-    node.lastGood.keep(stateAt(6, true));
+    node.diskSnapshots.keep(stateAt(6, true));
     node.ledger.release();
     await late;
     await settle();
@@ -214,7 +220,7 @@ describe('a state of a later epoch', () => {
     await node.ledger.raiseEpoch(0);
     node.ledger.fault = ledgerAway();
     await node.engine.putSnapshot(stateAt(3, false, 1));
-    await node.catalogs.chase('chn_stable', { epoch: 1, revision: 3 });
+    await node.catalogs.catchUp('chn_stable', { epoch: 1, revision: 3 });
     expect(servedOf(node)).toEqual({ epoch: 1, revision: 3 });
     node.ledger.fault = undefined;
     expect(await isOfferedInLedger(node)).toBe(false);
@@ -271,7 +277,7 @@ describe('a change', () => {
       node.ledger.commit(stateAt(3, false));
       if (place.endsWith('loaded channel')) await node.catalogs.find('acme', 'stable');
       await settle();
-      if (place === 'disk') node.lastGood.keep(stateAt(6, true));
+      if (place === 'disk') node.diskSnapshots.keep(stateAt(6, true));
       else await node.engine.putSnapshot(stateAt(6, true));
       expect(await changing(node).change()).toBe('changed');
       expect(node.ledger.epoch).toBe(1);

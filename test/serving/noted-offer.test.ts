@@ -41,7 +41,7 @@ async function marks(node: ServingNode) {
   node.engine.fault = undefined;
   const shared = await node.engine.getSnapshot('acme', 'stable');
   node.engine.fault = fault;
-  const kept = await node.lastGood.find('acme', 'stable');
+  const kept = await node.diskSnapshots.find('acme', 'stable');
   const here = { releases: catalogOf(node).marked.releases };
   return [here, shared, kept].map((state) =>
     state?.releases.flatMap(({ version, offered }) => (offered ? [version] : [])).sort(),
@@ -67,7 +67,7 @@ it('of a catalog that was replaced meanwhile stands in the present one', async (
   expect(before.byCanonical.get('1.0.0')?.offered).toBe(true);
   expect(await marks(node)).toEqual([['1.0.0'], ['1.0.0'], ['1.0.0']]);
   expect((await node.engine.getSnapshot('acme', 'stable'))?.revision).toBe(2);
-  expect((await node.lastGood.find('acme', 'stable'))?.revision).toBe(2);
+  expect((await node.diskSnapshots.find('acme', 'stable'))?.revision).toBe(2);
 });
 
 it('is kept on disk with the engine away, and a node that starts without the ledger serves by it', async () => {
@@ -75,11 +75,11 @@ it('is kept on disk with the engine away, and a node that starts without the led
   node.engine.fault = engineAway();
   await tell(node, ['1.0.0']);
   expect((await marks(node))[2]).toEqual(['1.0.0']);
-  const kept = await node.lastGood.find('acme', 'stable');
+  const kept = await node.diskSnapshots.find('acme', 'stable');
   if (kept === undefined) throw new Error('not kept');
   const started = servingNode();
   started.ledger.fault = ledgerAway();
-  started.lastGood.keep(kept);
+  started.diskSnapshots.keep(kept);
   await started.catalogs.find('acme', 'stable');
   expect(catalogOf(started).byCanonical.get('1.0.0')?.offered).toBe(true);
 });

@@ -19,8 +19,8 @@ import { CheckUpdate } from '../../src/serving/check-update.ts';
 import { SharedSnapshots } from '../../src/serving/cold-loads.ts';
 import { FirstOffers, SharedOffers } from '../../src/serving/first-offers.ts';
 import { LedgerRecovery, RememberedChannels } from '../../src/serving/ledger-recovery.ts';
+import type { DiskSnapshots } from '../../src/store/disk-snapshots.ts';
 import type { Announcement, ChannelName, Engine } from '../../src/store/engine.ts';
-import type { LastGood } from '../../src/store/last-good.ts';
 import { createMemoryEngine } from '../../src/store/memory/memory-engine.ts';
 import { manifestOf, manifestQuestion } from '../../src/updater/manifest.ts';
 import { device, release, snapshot, version } from '../domain/sample.ts';
@@ -66,7 +66,7 @@ export function watchedEngine() {
 }
 
 /** Last known snapshots in memory: a disk on which every write has ended. */
-class KeptInMemory implements LastGood {
+class KeptInMemory implements DiskSnapshots {
   private readonly kept = new Map<string, ServingSnapshot>();
 
   keep(last: ServingSnapshot): void {
@@ -102,7 +102,7 @@ class KeptInMemory implements LastGood {
 export function servingNode(now?: () => number) {
   const ledger = new FakeLedger();
   const engine = watchedEngine();
-  const lastGood = new KeptInMemory();
+  const diskSnapshots = new KeptInMemory();
   const metrics = new Metrics();
   const warnings: string[] = [];
   const log = new RareLog({
@@ -110,10 +110,10 @@ export function servingNode(now?: () => number) {
   });
   const report = new KeptReport();
   const shared = new SharedSnapshots(engine, metrics);
-  const parts = { ledger: ledger.port, engine, lastGood, shared, report, log, metrics };
+  const parts = { ledger: ledger.port, engine, diskSnapshots, shared, report, log, metrics };
   const known = new ChannelDirectory(parts);
   const recovery = new LedgerRecovery(parts);
-  const memory = new RememberedChannels(lastGood, engine);
+  const memory = new RememberedChannels(diskSnapshots, engine);
   const catalogs = new Catalogs({ ...parts, known, recovery, memory });
   const silent = createLog('silent');
   const refresher = new CatalogRefresher({ ...parts, catalogs, recovery, log: silent });
@@ -129,7 +129,7 @@ export function servingNode(now?: () => number) {
     metrics,
   });
   return {
-    ...{ ledger, engine, lastGood, metrics, log, warnings, known, catalogs, recovery, report },
+    ...{ ledger, engine, diskSnapshots, metrics, log, warnings, known, catalogs, recovery, report },
     ...{ refresher, sharedOffers, firstOffers, check },
   };
 }

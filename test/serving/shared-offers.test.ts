@@ -47,7 +47,7 @@ it("without the ledger, the mark in the engine's copy counts, and is kept", asyn
   expect(reads).toHaveBeenCalledTimes(1);
   expect(node.ledger.offers).toHaveLength(1);
   expect(node.metrics.firstOffers.counts.get('shared')).toBe(50);
-  const kept = await node.lastGood.find('acme', 'stable');
+  const kept = await node.diskSnapshots.find('acme', 'stable');
   expect(kept?.releases.every(({ offered }) => offered)).toBe(true);
 });
 
@@ -129,7 +129,7 @@ it('a node that hears of it offers the release without asking anybody, and tells
   expect(node.ledger.offers).toEqual([]);
   expect(reads).not.toHaveBeenCalled();
   expect(node.engine.announced).toEqual([]);
-  const kept = await node.lastGood.find('acme', 'stable');
+  const kept = await node.diskSnapshots.find('acme', 'stable');
   expect(kept?.releases.every(({ offered }) => offered)).toBe(true);
 });
 

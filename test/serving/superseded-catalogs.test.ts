@@ -59,7 +59,7 @@ it('queries asked once each, a publish between any two, keep only the present ca
   }
 });
 
-it('first offers and chases on the way leave nothing behind either', async () => {
+it('first offers and catching up on the way leave nothing behind either', async () => {
   const node = servingNode();
   const queries: CheckQuery<ArtifactCandidate>[] = [];
   const catalogs: WeakRef<Catalog>[] = [];

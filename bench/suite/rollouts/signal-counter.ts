@@ -227,7 +227,7 @@ export class SignalCounter {
     this.hashBelow = hashBelow;
   }
 
-  /** Moves a device's last sighting, among the others or among those that the release has reached. */
+  /** Moves a device's last-seen time, among the others or among those that the release has reached. */
   private see(device: Did, at: number, wasReached: boolean, isReached: boolean): void {
     const { lastSeen, hash } = device;
     const isOther = hash * this.othersScale < HASHES;

@@ -79,15 +79,15 @@ function RolloutForm({ name, release, plan, onDone }: RolloutProps) {
         <fieldset class="steps">
           <legend>Share of the fleet</legend>
           {STEPS.map((step) => {
-            const barred = servingObstacle.toRollout(release, step);
+            const reason = servingObstacle.toRollout(release, step);
             return (
               <button
                 key={step}
                 type="button"
                 class="step"
                 aria-pressed={percent === step}
-                disabled={barred !== undefined}
-                title={barred}
+                disabled={reason !== undefined}
+                title={reason}
                 onClick={() => setWanted(String(step))}
               >
                 {step}%

@@ -43,7 +43,7 @@ export type Catalog = {
   /** Lists of candidates by key, built when first needed: see `candidatesBy`. */
   readonly candidates: Map<string, readonly Candidate[]>;
   /** Folded platform → what published releases have for it: see `candidatesFor`. */
-  readonly reaches: ReadonlyMap<string, Reach>;
+  readonly supportByPlatform: ReadonlyMap<string, PlatformSupport>;
 };
 
 export type CompiledRelease = {
@@ -53,13 +53,16 @@ export type CompiledRelease = {
   readonly requirements: readonly Requirement[];
   readonly artifacts: ArtifactIndex;
   /** Text that is the same for releases whose artifacts are of the same platforms, arches and kinds. */
-  readonly reach: string;
+  readonly support: string;
   /** Whether the ledger knows that the release was offered to a device; turns true once, never back. */
   offered: boolean;
 };
 
 /** What some artifact is for, or is. */
-type Reach = { readonly arches: ReadonlySet<string>; readonly kinds: ReadonlySet<string> };
+type PlatformSupport = {
+  readonly arches: ReadonlySet<string>;
+  readonly kinds: ReadonlySet<string>;
+};
 
 /** Published release that clients can be offered. An updater adds the parts that its clients take of it. */
 export type Candidate = { readonly release: CompiledRelease };
@@ -108,7 +111,7 @@ export function catalogOf(
       ({ requirements }) => withLabelKeys(undefined, requirements) !== undefined,
     ),
     candidates: new Map(),
-    reaches: collectReaches(published),
+    supportByPlatform: collectSupport(published),
   };
 }
 
@@ -123,14 +126,14 @@ export function compileRelease(
 ): CompiledRelease | undefined {
   const { offered } = source;
   if (same !== undefined) {
-    const { version, requirements, artifacts, reach } = same;
-    return { source, version, requirements, artifacts, reach, offered };
+    const { version, requirements, artifacts, support } = same;
+    return { source, version, requirements, artifacts, support, offered };
   }
   const version = parseVersion(source.version);
   if (version === undefined) return undefined;
   const requirements = compileRequirements(source, rules);
   const artifacts = indexArtifacts(source.artifacts);
-  return { source, version, requirements, artifacts, reach: reachOf(artifacts), offered };
+  return { source, version, requirements, artifacts, support: supportOf(artifacts), offered };
 }
 
 /**
@@ -145,7 +148,7 @@ export function candidatesFor(
   installable: Installable = ANYTHING,
 ): readonly ArtifactCandidate[] {
   const { kind, mustBeSigned } = installable;
-  if (kind !== ANY_KIND && !catalog.reaches.get(platform)?.kinds.has(kind)) return NONE;
+  if (kind !== ANY_KIND && !catalog.supportByPlatform.get(platform)?.kinds.has(kind)) return NONE;
   const name = `${mustBeSigned ? '!' : ''}${kind}`;
   return candidatesWhere(catalog, name, platform, arch, (artifact) =>
     canInstall(installable, artifact),
@@ -163,11 +166,11 @@ export function candidatesWhere(
   arch: string,
   fits: (artifact: IndexedArtifact) => boolean,
 ): readonly ArtifactCandidate[] {
-  const reach = catalog.reaches.get(platform);
-  if (reach === undefined) return NONE;
+  const support = catalog.supportByPlatform.get(platform);
+  if (support === undefined) return NONE;
   // Names may contain any character: the length keeps the keys of two pairs apart, and the first character
   // keeps the shared list apart from those of named arches.
-  const isNamed = arch === NO_ARCH || reach.arches.has(arch);
+  const isNamed = arch === NO_ARCH || support.arches.has(arch);
   const place = isNamed ? `=${platform.length}/${platform}${arch}` : `*${platform}`;
   return candidatesBy(catalog, `${name}${place}`, (release) => {
     const artifact = selectArtifact(release.artifacts, platform, arch, fits);
@@ -210,7 +213,7 @@ export function countAtOrAbove(
   return countWhile(list, (candidate) => compareVersions(candidate, version) >= 0);
 }
 
-function reachOf(artifacts: ArtifactIndex): string {
+function supportOf(artifacts: ArtifactIndex): string {
   return JSON.stringify(
     [...artifacts].map(([platform, byArch]) => [
       platform,
@@ -219,23 +222,23 @@ function reachOf(artifacts: ArtifactIndex): string {
   );
 }
 
-function collectReaches(releases: readonly CompiledRelease[]): Map<string, Reach> {
-  const reaches = new Map<string, { arches: Set<string>; kinds: Set<string> }>();
+function collectSupport(releases: readonly CompiledRelease[]): Map<string, PlatformSupport> {
+  const supportByPlatform = new Map<string, { arches: Set<string>; kinds: Set<string> }>();
   // Most releases of a channel are for the same machines.
   const collected = new Set<string>();
-  for (const { reach, artifacts } of releases) {
-    if (collected.has(reach)) continue;
-    collected.add(reach);
+  for (const { support, artifacts } of releases) {
+    if (collected.has(support)) continue;
+    collected.add(support);
     for (const [platform, byArch] of artifacts) {
-      const known = reaches.get(platform) ?? { arches: new Set(), kinds: new Set() };
-      reaches.set(platform, known);
+      const known = supportByPlatform.get(platform) ?? { arches: new Set(), kinds: new Set() };
+      supportByPlatform.set(platform, known);
       for (const [arch, indexed] of byArch) {
         known.arches.add(arch);
         for (const { kind } of indexed) if (kind !== undefined) known.kinds.add(kind);
       }
     }
   }
-  return reaches;
+  return supportByPlatform;
 }
 
 function countWhile(

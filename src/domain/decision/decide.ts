@@ -15,7 +15,7 @@ export type Decision<Item extends Candidate = Candidate> =
 /** Short form of a decision: the candidate that is offered, or the reason why none is. */
 export type Choice<Item extends Candidate = Candidate> = Item | NoOfferReason;
 
-const NOTHING_BARRED: ReadonlySet<string> = new Set();
+const NOTHING_EXCLUDED: ReadonlySet<string> = new Set();
 
 const FIRST_OFFER_UNAVAILABLE: Obstacle<'first-offer-unavailable'> = {
   reason: 'first-offer-unavailable',
@@ -24,34 +24,34 @@ const FIRST_OFFER_UNAVAILABLE: Obstacle<'first-offer-unavailable'> = {
 
 /**
  * Decides for one device. The first candidate that fits is offered; when none fits, the reason is the one
- * that kept the highest candidate away. `barred` names releases that cannot be offered right now because
+ * that kept the highest candidate away. `excluded` names releases that cannot be offered right now because
  * their first offer could not be recorded.
  */
 export function decide<Item extends Candidate>(
   plan: Plan<Item>,
   device: Device,
-  barred?: ReadonlySet<string>,
+  excluded?: ReadonlySet<string>,
 ): Decision<Item> {
-  return decisionOf(choose(plan, device, barred));
+  return decisionOf(choose(plan, device, excluded));
 }
 
 /** Decides as `decide` does, and allocates nothing. */
 export function choose<Item extends Candidate>(
   plan: Plan<Item>,
   device: Device,
-  barred: ReadonlySet<string> = NOTHING_BARRED,
+  excluded: ReadonlySet<string> = NOTHING_EXCLUDED,
 ): Choice<Item> {
   let reason: NoOfferReason | undefined;
   for (let index = plan.from; index < plan.to; index++) {
     const candidate = plan.list[index] as Item;
-    const obstacle = obstacleTo(candidate.release, plan.fields, device, barred);
+    const obstacle = obstacleTo(candidate.release, plan.fields, device, excluded);
     if (obstacle === undefined) return candidate;
     reason ??= obstacle.reason;
   }
   return reason ?? plan.reasonWithout;
 }
 
-/** Returns the choice for every device while nothing is barred; undefined when it depends on the device. */
+/** Returns the choice for every device while nothing is excluded; undefined when it depends on the device. */
 export function commonChoice<Item extends Candidate>(plan: Plan<Item>): Choice<Item> | undefined {
   for (let index = plan.from; index < plan.to; index++) {
     const candidate = plan.list[index] as Item;
@@ -75,9 +75,9 @@ export function obstacleTo(
   { requirements, source }: CompiledRelease,
   fields: RequestFields,
   device: Device,
-  barred: ReadonlySet<string>,
+  excluded: ReadonlySet<string>,
 ): Obstacle<ReleaseObstacle> | undefined {
   const unmet = firstUnmet(requirements, fields, device);
   if (unmet !== undefined) return unmet;
-  return barred.size > 0 && barred.has(source.id) ? FIRST_OFFER_UNAVAILABLE : undefined;
+  return excluded.size > 0 && excluded.has(source.id) ? FIRST_OFFER_UNAVAILABLE : undefined;
 }

@@ -27,7 +27,7 @@ export type Explanation = {
 
 type Judgement = Pick<ExplainedCandidate, 'verdict' | 'detail'>;
 
-const NOTHING_BARRED: ReadonlySet<string> = new Set();
+const NOTHING_EXCLUDED: ReadonlySet<string> = new Set();
 
 const OUT_OF_SERVICE: Readonly<Record<Exclude<ReleaseStatus, 'published'>, Judgement>> = {
   paused: { verdict: 'paused', detail: 'It is paused.' },
@@ -42,16 +42,16 @@ const OUT_OF_SERVICE: Readonly<Record<Exclude<ReleaseStatus, 'published'>, Judge
 export function explain(
   plan: Plan,
   device: Device,
-  barred: ReadonlySet<string> = NOTHING_BARRED,
+  excluded: ReadonlySet<string> = NOTHING_EXCLUDED,
 ): Explanation {
   const inQuestion = new Set(plan.list.slice(plan.from, plan.to).map(({ release }) => release));
   const candidates: JudgedCandidate[] = [];
   for (const release of releasesOnTheWay(plan)) {
-    const judgement = judge(release, inQuestion.has(release), plan, device, barred);
+    const judgement = judge(release, inQuestion.has(release), plan, device, excluded);
     candidates.push(describe(release, judgement, device));
     if (judgement.verdict === 'offered') break;
   }
-  return { reason: decide(plan, device, barred).reason, candidates };
+  return { reason: decide(plan, device, excluded).reason, candidates };
 }
 
 /** Returns the releases of any status that the decision passes, highest first. */
@@ -70,12 +70,12 @@ function judge(
   hasArtifact: boolean,
   { fields, allowDowngrade }: Plan,
   device: Device,
-  barred: ReadonlySet<string>,
+  excluded: ReadonlySet<string>,
 ): Judgement {
   const { source } = release;
   if (source.status !== 'published') return OUT_OF_SERVICE[source.status];
   if (!hasArtifact) return { verdict: 'no-artifact', detail: missingArtifact(release, fields) };
-  const obstacle = obstacleTo(release, fields, device, barred);
+  const obstacle = obstacleTo(release, fields, device, excluded);
   if (obstacle !== undefined) {
     return { verdict: obstacle.reason, detail: obstacle.sentence(source, fields, device) };
   }

@@ -134,7 +134,7 @@ export class EdgeDevices {
   }
 
   /**
-   * Returns the check-ins that an edge of this scope may hand over, without the offers of others' releases:
+   * Returns the check-ins that an edge of this scope may upload, without the offers of others' releases:
    * they would count among the signals of those.
    */
   private async goodOf(

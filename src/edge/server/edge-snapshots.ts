@@ -23,7 +23,7 @@ import { indexText, releaseText, writeIndex } from '../../store/snapshot/snapsho
 import type { EdgeIndex } from './edge-index.ts';
 
 export type EdgeSnapshotsDependencies = {
-  readonly catalogs: Pick<Catalogs, 'findForCaller' | 'chase'>;
+  readonly catalogs: Pick<Catalogs, 'findForCaller' | 'catchUp'>;
   readonly index: Pick<EdgeIndex, 'mayServe' | 'noteEpoch'>;
   readonly firstOffers: Pick<FirstOffers, 'record'>;
 };
@@ -118,7 +118,7 @@ export class EdgeSnapshots {
     if (before === undefined) return fail('unavailable');
     if (!(await index.mayServe(scope, before.snapshot.appId))) return fail('unknownApp');
     if (atLeast !== undefined && compareServing(before.snapshot, atLeast) < 0) {
-      await catalogs.chase(before.snapshot.channelId, atLeast);
+      await catalogs.catchUp(before.snapshot.channelId, atLeast);
     }
     if (slot.catalog === undefined) return fail('unavailable');
     // An edge takes a channel only in the epoch that the index has.

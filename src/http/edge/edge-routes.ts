@@ -130,7 +130,7 @@ export function edgeRoutes(dependencies: EdgeRouteDependencies): readonly Route[
   ];
 }
 
-// Routes by which edges read labels of devices and hand over what devices have said (docs/contract.md 29).
+// Routes by which edges read labels of devices and upload what devices have said (docs/contract.md 29).
 
 const deviceIdField = textField(LIMIT.deviceIdLengthMax);
 const labelsBody = z.strictObject({

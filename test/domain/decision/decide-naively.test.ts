@@ -43,10 +43,10 @@ type Question = {
   readonly arch: string | undefined;
   readonly id: string | undefined;
   readonly labels: Record<string, string>;
-  readonly barred: readonly string[];
+  readonly excluded: readonly string[];
 };
 
-const BLANK = { platform: 'linux', arch: undefined, id: undefined, labels: {}, barred: [] };
+const BLANK = { platform: 'linux', arch: undefined, id: undefined, labels: {}, excluded: [] };
 const LADDER = ['1.0.0-rc', '1.0.0', '1.0.0+1', '1.0.1', '1.1.0', '1.1.0.1', '2.0.0-beta', '2.0.0'];
 const OTHER_SPELLINGS = ['0.9', 'v1.0', '1.1', '01.00.01', 'v2', '3.0'];
 /** Versions that no release has: two below all releases, two in between, and two above. */
@@ -103,13 +103,13 @@ const anyQuestions: fc.Arbitrary<Question[]> = fc.array(
       arch: fc.constantFrom('x86_64', 'aarch64', 'riscv64', undefined),
       id: fc.constantFrom(...IDS, undefined),
       labels: anyLabels.map((labels) => Object.fromEntries(labels)),
-      barredCount: fc.nat(4),
+      excludedCount: fc.nat(4),
     })
-    .map(({ barredCount, ...question }) => ({
+    .map(({ excludedCount, ...question }) => ({
       ...question,
-      barred: [...LADDER]
+      excluded: [...LADDER]
         .reverse()
-        .slice(0, barredCount)
+        .slice(0, excludedCount)
         .map((text) => `rel-${text}`),
     })),
   { minLength: 1, maxLength: 12 },
@@ -173,8 +173,8 @@ describe('plan and decide, against a naive reading of the rules', () => {
         const neverOffered = served.releases.filter((each) => !each.offered).map(({ id }) => id);
         for (const asked of questions) {
           // Only a release that was never offered can wait for its first offer.
-          const barred = asked.barred.filter((id) => neverOffered.includes(id));
-          const question = { ...asked, barred };
+          const excluded = asked.excluded.filter((id) => neverOffered.includes(id));
+          const question = { ...asked, excluded };
           const expected = decideNaively(served, question);
           expect(ask(slot, question)).toEqual(expected);
           const step = stepOf(question.version, expected?.version);
@@ -205,8 +205,8 @@ function planIn(slot: CatalogSlot, { version, platform, arch }: Question) {
 /** Plans and decides like a check, and reads the answer from the finished bytes. */
 function ask(slot: CatalogSlot, question: Question) {
   const who = device(question.id, question.labels);
-  const barred = question.barred.length === 0 ? undefined : new Set(question.barred);
-  const { plan, candidate } = planIn(slot, question).decide(who, barred);
+  const excluded = question.excluded.length === 0 ? undefined : new Set(question.excluded);
+  const { plan, candidate } = planIn(slot, question).decide(who, excluded);
   if (candidate === undefined) return undefined;
   const body = JSON.parse(manifestOf(plan, candidate).toString('utf8')) as Record<string, unknown>;
   return {
@@ -244,7 +244,7 @@ function decideNaively(served: ServingSnapshot, question: Question) {
     .filter((each) => isTargeted(each, question))
     .filter((each) => isInCohort(each, question.id))
     .filter((each) => chooseArtifact(each.artifacts, question) !== undefined)
-    .filter((each) => !question.barred.includes(each.id))
+    .filter((each) => !question.excluded.includes(each.id))
     .sort((left, right) => compareVersions(versionOf(right.version), versionOf(left.version)))[0];
   if (best === undefined) return undefined;
   const minimum = served.minimumSupportedVersion;

@@ -15,7 +15,7 @@ type Ask = {
   readonly platform?: string;
   readonly arch?: string | undefined;
   readonly id?: string | undefined;
-  readonly barred?: readonly string[];
+  readonly excluded?: readonly string[];
 };
 
 /** How an answer shows its update mode. */
@@ -23,14 +23,14 @@ const MARKS: Readonly<Record<string, string>> = { required: '!', recommended: '?
 
 /** Plans and decides like a check; returns the reason, or the version with marks: `↓` is a downgrade. */
 function answerOf(served: Catalog, question: Ask): string {
-  const { platform = 'linux', barred = [] } = question;
+  const { platform = 'linux', excluded = [] } = question;
   const arch = 'arch' in question ? question.arch : 'x86_64';
   const plan = planOf(served, {
     ...fields(question.version, platform),
     arch: foldArch(arch, platform),
   });
   const who = device('id' in question ? question.id : 'device-1');
-  const { reason, candidate } = decide(plan, who, new Set(barred));
+  const { reason, candidate } = decide(plan, who, new Set(excluded));
   if (candidate === undefined) return reason;
   const body = JSON.parse(manifestOf(plan, candidate).toString('utf8')) as Record<string, string>;
   return `${body.version}${body.allowDowngrade ? '↓' : ''}${MARKS[body.updateMode ?? ''] ?? '-'}`;
@@ -86,8 +86,8 @@ describe('a decision', () => {
     const texts = ['6.0.0', '5.0.0', '4.0.0', '3.0.0', '2.0.0', '1.0.0'];
     const fresh = texts.map((text) => release(text, { offered: false }));
     for (let count = 0; count <= texts.length; count++) {
-      const barred = fresh.slice(0, count).map(({ id }) => id);
-      const answer = answerOf(catalog(fresh), { version: '0.1', barred });
+      const excluded = fresh.slice(0, count).map(({ id }) => id);
+      const answer = answerOf(catalog(fresh), { version: '0.1', excluded });
       expect(answer).toBe(texts[count] ?? 'first-offer-unavailable');
     }
   });

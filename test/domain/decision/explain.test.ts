@@ -48,7 +48,7 @@ const anyQuestion = fc.record({
   version: fc.constantFrom(...LADDER, '0.1.0', '9.0.0'),
   id: fc.constantFrom('d1', 'd2', 'd3', 'd4', undefined),
   labels: anyLabels.map((labels) => Object.fromEntries(labels)),
-  barred: fc.subarray(
+  excluded: fc.subarray(
     LADDER.map((text) => `rel-${text}`),
     { maxLength: 2 },
   ),
@@ -61,9 +61,9 @@ describe('the explanation of a decision', () => {
       fc.property(anyCatalog, anyQuestion, (releases, question) => {
         const plan = planOf(catalog(releases), fields(question.version));
         const who = device(question.id, question.labels);
-        const barred = new Set(question.barred);
-        const decision = decide(plan, who, barred);
-        const { reason, candidates } = explain(plan, who, barred);
+        const excluded = new Set(question.excluded);
+        const decision = decide(plan, who, excluded);
+        const { reason, candidates } = explain(plan, who, excluded);
         expect(reason).toBe(decision.reason);
         const offered = candidates.filter(({ verdict }) => verdict === 'offered');
         const expected = decision.candidate?.release.source.version;

@@ -3,7 +3,7 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type DiskFault, LastGoodFiles } from '../../../src/store/disk/last-good-files.ts';
+import { type DiskFault, DiskSnapshotFiles } from '../../../src/store/disk/disk-snapshot-files.ts';
 
 const leftovers: string[] = [];
 
@@ -22,6 +22,7 @@ export function dataDirectory() {
   const snapshots = join(path, 'snapshots');
   const faults: DiskFault[] = [];
   const names = () => readdirSync(snapshots).filter((name) => !name.endsWith('.releases'));
-  const open = (worker?: number) => new LastGoodFiles(path, worker, (fault) => faults.push(fault));
+  const open = (worker?: number) =>
+    new DiskSnapshotFiles(path, worker, (fault) => faults.push(fault));
   return { path, snapshots, faults, open, again: () => open(), files: open(), names };
 }

@@ -13,8 +13,8 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
+import type { DiskSnapshots } from '../disk-snapshots.ts';
 import type { ChannelName } from '../engine.ts';
-import type { LastGood } from '../last-good.ts';
 import { compareIndexes } from '../snapshot/snapshot-index.ts';
 import {
   ChannelFiles,
@@ -55,7 +55,7 @@ export type DiskFault = {
 /** Index of a channel with the files that it is from. */
 type Kept = StoredIndex & { readonly files: ChannelFiles; readonly path: string };
 
-export class LastGoodFiles implements LastGood {
+export class DiskSnapshotFiles implements DiskSnapshots {
   private readonly root: string;
   /** Folder that this process writes to. */
   private readonly directory: string;

@@ -13,7 +13,7 @@ import {
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { sealFile } from '../../../src/store/disk/channel-files.ts';
-import { LastGoodFiles } from '../../../src/store/disk/last-good-files.ts';
+import { DiskSnapshotFiles } from '../../../src/store/disk/disk-snapshot-files.ts';
 import { release } from '../../domain/sample.ts';
 import { channelAt } from '../../serving/serving-node.ts';
 import { dataDirectory, removeDirectories } from './data-directory.ts';
@@ -256,7 +256,7 @@ it.each([
 
 it('only the owner of the directory can read what is kept', async () => {
   const { path } = dataDirectory();
-  const worker = new LastGoodFiles(path, 3, () => undefined);
+  const worker = new DiskSnapshotFiles(path, 3, () => undefined);
   worker.keep(channelAt(1));
   await worker.flush();
   const folder = join(path, 'snapshots', 'worker-3');
@@ -363,7 +363,7 @@ describe('the record that the snapshots are of', () => {
   const [NAME, OTHER] = ['rec_0123456789abcdefghjkmnpqrs', 'rec_zzzzzzzzzzzzzzzzzzzzzzzzzz'];
   /** The files of a node that is told whose they are; an edge knows it from its index. */
   const held = (path: string, worker?: number) =>
-    new LastGoodFiles(path, worker, () => undefined, true);
+    new DiskSnapshotFiles(path, worker, () => undefined, true);
 
   it('is kept before them, by every process, and read by the next', async () => {
     const { path, open } = dataDirectory();

@@ -4,7 +4,7 @@
 import type { ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
 import type { ChannelName } from './engine.ts';
 
-export interface LastGood {
+export interface DiskSnapshots {
   /**
    * Schedules writing a snapshot. Never throws and never waits; a newer snapshot replaces one not written
    * yet.

@@ -4,7 +4,7 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { LastGoodFiles } from '../../../src/store/disk/last-good-files.ts';
+import type { DiskSnapshotFiles } from '../../../src/store/disk/disk-snapshot-files.ts';
 import { channelAt } from '../../serving/serving-node.ts';
 import { dataDirectory, removeDirectories } from './data-directory.ts';
 
@@ -52,7 +52,7 @@ describe('several serving processes on one data directory', () => {
     expect(faults).toHaveLength(1);
   });
 
-  async function namesIn(files: LastGoodFiles, countMax = COUNT_MAX): Promise<string[]> {
+  async function namesIn(files: DiskSnapshotFiles, countMax = COUNT_MAX): Promise<string[]> {
     return (await files.list(countMax)).map(({ channel }) => channel).sort();
   }
 
