@@ -106,11 +106,11 @@ export class KeyUses {
   note(keyId: string, from: string): void {
     const use = { at: Date.now(), from };
     const noted = this.noted.get(keyId);
-    const isNews = this.pending.has(keyId) || noted?.from !== from || use.at - noted.at >= QUIET_MS;
-    const queue = isNews ? this.pending : this.later;
+    const isNew = this.pending.has(keyId) || noted?.from !== from || use.at - noted.at >= QUIET_MS;
+    const queue = isNew ? this.pending : this.later;
     if (queue.size >= KEYS_MAX && !queue.has(keyId)) return;
     queue.set(keyId, use);
-    if (isNews) this.take(keyId, use);
+    if (isNew) this.take(keyId, use);
   }
 
   start(): void {

@@ -84,7 +84,7 @@ export class FollowedState {
     if (formerEpoch === undefined) return [];
     return index.channels.flatMap((entry) => {
       const known = formerEpoch === index.epoch ? before.get(entry[CHANNEL_ID]) : undefined;
-      return newsOf(entry, known, index.epoch);
+      return announcementOf(entry, known, index.epoch);
     });
   }
 
@@ -140,7 +140,7 @@ function nameOf([appId, appRef, channelId, channel]: EdgeIndexEntry): ChannelNam
 }
 
 /** Returns what an entry tells that the one before it did not. */
-function newsOf(
+function announcementOf(
   entry: EdgeIndexEntry,
   known: EdgeIndexEntry | undefined,
   epoch: number,

@@ -37,7 +37,7 @@ export type FollowerDependencies = {
   readonly state: FollowedState;
   readonly file: Pick<FollowedFile, 'read' | 'keep' | 'flush'>;
   /** Tells what is new, in the order in which it came. */
-  readonly announce: (news: readonly Announcement[]) => void;
+  readonly announce: (announcements: readonly Announcement[]) => void;
   /** Called after each failure with its reason, and with undefined once the upstream answers. */
   readonly onContact: (failure: unknown) => void;
   /** Called when what lies on disk cannot be used. */

@@ -144,10 +144,10 @@ export class CheckInJournalFiles implements CheckInJournal {
 
   async appended(ms: number, signal: AbortSignal): Promise<void> {
     if (this.recordCount > 0 || signal.aborted) return;
-    const news = new Promise<void>((resolve) => {
+    const appended = new Promise<void>((resolve) => {
       this.waiting = resolve;
     });
-    await Promise.race([news, pause(ms, signal)]);
+    await Promise.race([appended, pause(ms, signal)]);
   }
 
   async close(): Promise<void> {

@@ -79,8 +79,8 @@ export class DeviceLabels {
   /** Starts listening to announcements of changed labels, until the engine closes. */
   start(): void {
     this.dependencies.engine.onLabels(
-      (news) => {
-        for (const each of news) this.memory.forget(each, each.revision);
+      (notifications) => {
+        for (const each of notifications) this.memory.forget(each, each.revision);
       },
       () => this.memory.clear(),
     );

@@ -127,10 +127,10 @@ export class LabelNotes {
 
   /** Notes labels, and makes every process doubt what it knows of these devices' labels. */
   private async send(notes: readonly LabelNote[]): Promise<readonly undefined[]> {
-    const news = notes.map(({ appId, deviceId }) => {
+    const notifications = notes.map(({ appId, deviceId }) => {
       return { appId, deviceId, revision: NOTED_REVISION };
     });
-    await Promise.all([this.store?.noteLabels(notes), this.engine.tellLabels(news)]);
+    await Promise.all([this.store?.noteLabels(notes), this.engine.tellLabels(notifications)]);
     return notes.map(() => undefined);
   }
 

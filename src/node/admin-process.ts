@@ -13,7 +13,11 @@ import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { RareLog } from '../observe/rare-log.ts';
 import { RehearseChange } from '../publishing/dry-run.ts';
-import { createSpreadChange, spreadInNode, type TellNode } from '../publishing/propagate-change.ts';
+import {
+  createPropagateChange,
+  propagateInNode,
+  type TellNode,
+} from '../publishing/propagate-change.ts';
 import { Webhooks } from '../publishing/webhooks.ts';
 import { MeasureEffect } from '../serving/dry-run-effect.ts';
 import { ExplainDecision } from '../serving/explain-decision.ts';
@@ -120,8 +124,8 @@ function assembleAdmin(config: Config, log: Log, options: AdminOptions, stores: 
       log: rareLog,
       address: () => address,
       webhooks: new Webhooks({ ledger, box: secrets.box, address: () => address, log: rareLog }),
-      spread: spreadInNode(
-        createSpreadChange(catalogs, engine, metrics, rareLog, () => clock.now()),
+      propagate: propagateInNode(
+        createPropagateChange(catalogs, engine, metrics, rareLog, () => clock.now()),
         tellNode,
       ),
     }),

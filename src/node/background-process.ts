@@ -11,7 +11,7 @@ import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { RareLog } from '../observe/rare-log.ts';
 import { PlanDriver } from '../publishing/plan-driver.ts';
-import { createSpreadChange, type SpreadChange } from '../publishing/propagate-change.ts';
+import { createPropagateChange, type PropagateChange } from '../publishing/propagate-change.ts';
 import { guardChanges } from '../serving/guard-changes.ts';
 import type { Config } from '../settings/settings.ts';
 import type { Ledger } from '../store/ledger.ts';
@@ -54,10 +54,10 @@ export async function composeBackground(
   const { catalogs, refresher, knownPoll } = assembleCatalogs(log, metrics, stores, clock);
   const rareLog = new RareLog(log);
   const now = () => clock.now();
-  const spread = createSpreadChange(catalogs, stores.engine, metrics, rareLog, now);
+  const propagate = createPropagateChange(catalogs, stores.engine, metrics, rareLog, now);
   const background = assembleBackground(config, log, metrics, stores, {
     ...{ labels, clock },
-    changes: { ledger: guardChanges(stores.ledger, catalogs), spread },
+    changes: { ledger: guardChanges(stores.ledger, catalogs), propagate },
   });
   refresher.start(stores.engine);
   knownPoll.start(stores.engine);
@@ -77,7 +77,7 @@ export async function composeBackground(
 
 type BackgroundParts = Pick<Fleet, 'labels' | 'clock'> & {
   /** What plans change releases with, as callers do. */
-  readonly changes: { readonly ledger: Ledger; readonly spread: SpreadChange };
+  readonly changes: { readonly ledger: Ledger; readonly propagate: PropagateChange };
 };
 
 /** Builds the background work for the process that runs it. */

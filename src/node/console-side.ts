@@ -24,7 +24,7 @@ import type { Route } from '../http/router.ts';
 import type { RareLog } from '../observe/rare-log.ts';
 import { Administer, ViewConsole } from '../publishing/administer.ts';
 import type { RehearseChange } from '../publishing/dry-run.ts';
-import type { SpreadChange } from '../publishing/propagate-change.ts';
+import type { PropagateChange } from '../publishing/propagate-change.ts';
 import { ResealSecrets, type Webhooks } from '../publishing/webhooks.ts';
 import { CountMatching } from '../serving/dry-run-effect.ts';
 import type { ExplainDecision } from '../serving/explain-decision.ts';
@@ -48,7 +48,7 @@ type ConsoleOptions = {
   readonly webhooks: Webhooks;
   /** Returns the base URL of the service; called by requests only. */
   readonly address: () => string;
-  readonly spread: SpreadChange;
+  readonly propagate: PropagateChange;
   readonly rehearse: RehearseChange;
   readonly explainer: ExplainDecision;
   readonly notes: NotesRenderer;
@@ -68,7 +68,7 @@ export function assembleConsole({
   live,
   webhooks,
   address,
-  spread,
+  propagate,
   rehearse,
   explainer,
   notes,
@@ -80,7 +80,7 @@ export function assembleConsole({
     ...consoleFiles(CONSOLE_FOLDER),
     ...consoleRoutes({
       ...assembleAccounts(config, secrets, { ...limits, ledger, log }),
-      administer: new Administer(ledger, spread, config.organizationsBy === 'anyone'),
+      administer: new Administer(ledger, propagate, config.organizationsBy === 'anyone'),
       view: new ViewConsole(ledger, address),
       fleet: new ViewFleet(ledger, live),
       purge: new PurgeDevices({ ledger, labels }),
@@ -90,7 +90,7 @@ export function assembleConsole({
       edgeTokens: new EdgeTokens(ledger, secrets.signer),
       resealing: new ResealSecrets({ ledger, box: secrets.box }),
       ledger,
-      spread,
+      propagate,
       rehearse,
       matching: new CountMatching(ledger),
       notes,

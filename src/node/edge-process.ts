@@ -317,9 +317,9 @@ async function openEdgeStores(options: EdgeStoresOptions): Promise<EdgeStores> {
   const report = new LoggedLedgerReport(metrics, log, {
     isServing: true,
     onLost(channels) {
-      const news = memory.forget(channels);
-      for (const { appRef, channel } of news) diskSnapshots.forget(appRef, channel);
-      return news;
+      const lost = memory.forget(channels);
+      for (const { appRef, channel } of lost) diskSnapshots.forget(appRef, channel);
+      return lost;
     },
     onAdmitted: () => undefined,
     onForeign: () => undefined,
@@ -414,8 +414,8 @@ function openUpstream(
     client,
     state,
     file: new FollowedFile(path, (error) => onDiskFault({ doing: 'write', path, error })),
-    announce(news) {
-      for (const each of news) void engine.announce(each);
+    announce(lost) {
+      for (const each of lost) void engine.announce(each);
     },
     onContact(failure) {
       lastFailure = failure;

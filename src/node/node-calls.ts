@@ -21,7 +21,7 @@ import {
 /** Longest wait for a process to tell whether it can decide. */
 const READINESS_MS_MAX = 1000;
 /** Longest wait for a process to serve what it was told; one that takes longer finds it by its poll. */
-const NEWS_MS_MAX = 1000;
+const NOTIFICATION_MS_MAX = 1000;
 const NONE_READY: ProcessReadiness = { obstacle: 'no serving process answers', degraded: [] };
 
 export class NodeCalls {
@@ -44,7 +44,7 @@ export class NodeCalls {
     if (call === 'sum') return this.nodeMetrics.text();
     if (call === 'readiness') return this.readReadiness();
     if (call === 'settings') return this.settings.present;
-    await Promise.all(this.serving.map((each) => each.tell(call, NEWS_MS_MAX)));
+    await Promise.all(this.serving.map((each) => each.tell(call, NOTIFICATION_MS_MAX)));
     return undefined;
   }
 
@@ -139,8 +139,8 @@ export async function claimPort(host: string, port: number): Promise<number> {
 /** Longest wait for an answer: twice the time that the supervisor gives the processes that it asks. */
 const SUM_MS_MAX = 1000;
 const NODE_LINK_READINESS_MS_MAX = 2000;
-const NODE_LINK_NEWS_MS_MAX = 2000;
-/** Maximum number of news without an answer. */
+const NODE_LINK_NOTIFICATION_MS_MAX = 2000;
+/** Maximum number of notifications without an answer. */
 const UNANSWERED_MAX = 100;
 const NO_ANSWER: ProcessReadiness = { obstacle: 'the supervisor does not answer', degraded: [] };
 
@@ -181,14 +181,14 @@ export class NodeLink {
     return typeof answer === 'object' && 'settings' in answer ? answer.settings : undefined;
   }
 
-  /** Tells the serving processes news; resolves when they count there, or after a limit of time. */
-  async tell(news: unknown): Promise<void> {
+  /** Tells the serving processes of a change; resolves when they count there, or after a limit of time. */
+  async tell(notification: unknown): Promise<void> {
     if (this.unanswered >= UNANSWERED_MAX) return;
     this.unanswered += 1;
-    const told = this.link.call({ news }).finally(() => {
+    const told = this.link.call({ notification }).finally(() => {
       this.unanswered -= 1;
     });
-    await withinTime(told, NODE_LINK_NEWS_MS_MAX);
+    await withinTime(told, NODE_LINK_NOTIFICATION_MS_MAX);
   }
 
   private ask(call: 'sum' | 'readiness', waitMsMax: number): Promise<CallsToSupervisor['answer']> {

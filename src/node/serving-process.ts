@@ -33,10 +33,10 @@ import { RareLog } from '../observe/rare-log.ts';
 import type { Tracing } from '../observe/tracing.ts';
 import { RehearseChange } from '../publishing/dry-run.ts';
 import {
-  createSpreadChange,
+  createPropagateChange,
   followChanges,
-  type SpreadChange,
-  spreadInNode,
+  type PropagateChange,
+  propagateInNode,
   type TellNode,
 } from '../publishing/propagate-change.ts';
 import { Webhooks } from '../publishing/webhooks.ts';
@@ -78,7 +78,7 @@ type Serving = {
   /** Makes this process not ready for good, and each reply its connection's last. */
   drain(): void;
   /** What the plans of releases are driven with. */
-  readonly changes: { readonly ledger: Ledger; readonly spread: SpreadChange };
+  readonly changes: { readonly ledger: Ledger; readonly propagate: PropagateChange };
   /** Begins to follow what other nodes change. */
   start(): void;
   /** Makes this process not ready for good, and ends the waits of edges. */
@@ -122,12 +122,12 @@ function assembleServing(options: ServingOptions): Serving {
   const keyUses = new KeyUses(ledger, rareLog);
   const guarded = guardChanges(ledger, catalogs);
   const { stores, metrics, fleet } = options;
-  const spread = spreadInNode(
-    createSpreadChange(catalogs, stores.engine, metrics, rareLog, () => fleet.clock.now()),
+  const propagate = propagateInNode(
+    createPropagateChange(catalogs, stores.engine, metrics, rareLog, () => fleet.clock.now()),
     options.tellNode,
   );
   const followed = assembleFollowed({ ...options, ...devices, rareLog });
-  const parts = { ...devices, rareLog, guarded, spread, keyUses, edgeRoutes: followed.routes };
+  const parts = { ...devices, rareLog, guarded, propagate, keyUses, edgeRoutes: followed.routes };
   return {
     ...assembleHandlers(options, parts),
     start() {
@@ -140,7 +140,7 @@ function assembleServing(options: ServingOptions): Serving {
       readiness.drain();
       followed.index.stop();
     },
-    changes: { ledger: guarded, spread },
+    changes: { ledger: guarded, propagate },
     follow: (changes) => followChanges(catalogs, changes),
     state: () => health.state(),
     drain() {
@@ -156,7 +156,7 @@ type Parts = DeviceSide & {
   readonly rareLog: RareLog;
   /** Ledger for the calls of clients: it is recovered before a change when it went back. */
   readonly guarded: Ledger;
-  readonly spread: SpreadChange;
+  readonly propagate: PropagateChange;
   readonly keyUses: KeyUses;
 };
 
@@ -164,7 +164,7 @@ function assembleHandlers(
   { config, secrets, metrics, stores, fleet, readMetrics, address, worker }: ServingOptions,
   parts: Parts,
 ): Pick<Serving, 'handlers' | 'adminRouter'> {
-  const { rareLog, catalogs, guarded: ledger, spread, traffic, keyUses, notes } = parts;
+  const { rareLog, catalogs, guarded: ledger, propagate, traffic, keyUses, notes } = parts;
   const { check, firstOffers, gate } = parts;
   const { engine } = stores;
   const { labels, checkIns, live, clock } = fleet;
@@ -188,11 +188,11 @@ function assembleHandlers(
     ...parts.routes,
     failureRoute({ catalogs, gate, failures, trustProxy: config.trustProxy }),
     ...healthOfNode,
-    ...manageRoutes({ ...guards, ledger, spread, rehearse, freshnessSeconds }),
-    ...planRoutes({ ...guards, ledger, spread, rehearse, freshnessSeconds }),
+    ...manageRoutes({ ...guards, ledger, propagate, rehearse, freshnessSeconds }),
+    ...planRoutes({ ...guards, ledger, propagate, rehearse, freshnessSeconds }),
     ...readingRoutes({ ...guards, ledger, explainer }),
     ...fleetRoutes({ ...guards, ledger, labels, live, planWave }),
-    ...webhookRoutes({ webhooks, ledger, spread, metrics, log: rareLog }),
+    ...webhookRoutes({ webhooks, ledger, propagate, metrics, log: rareLog }),
     ...parts.edgeRoutes,
     ...referenceRoutes({ version: version(), folder: REFERENCE_FOLDER }),
   ];
@@ -212,7 +212,7 @@ function assembleHandlers(
           live,
           webhooks,
           address,
-          spread,
+          propagate,
           rehearse,
           notes,
         },

@@ -124,8 +124,9 @@ export function assembleAdmission(
 export function rememberRecorded(engine: Pick<Engine, 'onLabels'>): RecordedDevices {
   const recorded = new RecordedDevices();
   engine.onLabels(
-    (news) => {
-      for (const each of news) if (each.revision === DELETED_REVISION) recorded.forget(each);
+    (notifications) => {
+      for (const each of notifications)
+        if (each.revision === DELETED_REVISION) recorded.forget(each);
     },
     () => recorded.clear(),
   );

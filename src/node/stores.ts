@@ -86,10 +86,10 @@ export async function openStores(options: StoresOptions): Promise<Stores> {
       return ledger.knowsSome(channels);
     });
   const forget = (channels: readonly RememberedChannel[]) => {
-    const news = memory.forget(channels);
+    const lost = memory.forget(channels);
     // The engine's copies are out of reach, because no node knows the names of these channels any more.
-    for (const { appRef, channel } of news) diskSnapshots.forget(appRef, channel);
-    return news;
+    for (const { appRef, channel } of lost) diskSnapshots.forget(appRef, channel);
+    return lost;
   };
   const report = new LoggedLedgerReport(metrics, log, {
     isServing,
@@ -293,11 +293,11 @@ export class LoggedLedgerReport implements LedgerReport {
   }
 
   lost(channels: readonly RememberedChannel[]): void {
-    const news = this.options.onLost(channels);
-    if (!this.options.isServing || news.length === 0) return;
-    this.metrics.ledgerRewinds.add('channel-lost', news.length);
-    const names = news.slice(0, NAMES_MAX).map(({ appRef, channel }) => `${appRef}/${channel}`);
-    this.log.error({ channels: names, count: news.length }, 'the ledger has lost channels');
+    const lost = this.options.onLost(channels);
+    if (!this.options.isServing || lost.length === 0) return;
+    this.metrics.ledgerRewinds.add('channel-lost', lost.length);
+    const names = lost.slice(0, NAMES_MAX).map(({ appRef, channel }) => `${appRef}/${channel}`);
+    this.log.error({ channels: names, count: lost.length }, 'the ledger has lost channels');
   }
 }
 

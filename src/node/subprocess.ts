@@ -109,7 +109,8 @@ async function answer(call: CallsToProcess['call']): Promise<CallsToProcess['ans
     await running?.reload(told);
   }
   // Only changes of channels are told.
-  if (typeof call === 'object' && 'news' in call) await running?.follow?.(call.news as Changes);
+  if (typeof call === 'object' && 'notification' in call)
+    await running?.follow?.(call.notification as Changes);
   return undefined;
 }
 

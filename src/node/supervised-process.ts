@@ -10,7 +10,7 @@ import type { Metrics } from '../observe/metrics.ts';
 import type { StoreName } from '../observe/store-health.ts';
 import { ChildService, type ForkedChild } from '../process/child-process.ts';
 
-/** Maximum number of news on their way to a process. */
+/** Maximum number of notifications on their way to a process. */
 const UNANSWERED_MAX = 100;
 
 type SupervisedProcessOptions = {
@@ -38,7 +38,7 @@ export class SupervisedProcess {
   private readonly askingReadiness = new SoleCall(async () =>
     this.service.child?.call('readiness'),
   );
-  /** Number of news that the process has not taken note of. */
+  /** Number of notifications that the process has not taken note of. */
   private unanswered = 0;
 
   constructor(options: SupervisedProcessOptions) {
@@ -107,13 +107,13 @@ export class SupervisedProcess {
   }
 
   /**
-   * Tells the process news or settings; resolves when they count there, or after `waitMsMax`. A process that
-   * has many unanswered ones hangs, and is told no more.
+   * Tells the process a notification or settings; resolves when they count there, or after `waitMsMax`. A
+   * process that has many unanswered ones hangs, and is told no more.
    */
-  async tell(news: News | Settings, waitMsMax: number): Promise<void> {
+  async tell(notification: NodeNotification | Settings, waitMsMax: number): Promise<void> {
     if (this.unanswered >= UNANSWERED_MAX) return;
     this.unanswered += 1;
-    const told = Promise.resolve(this.service.child?.call(news)).finally(() => {
+    const told = Promise.resolve(this.service.child?.call(notification)).finally(() => {
       this.unanswered -= 1;
     });
     await withinTime(told, waitMsMax);
@@ -161,22 +161,22 @@ function modulePath(): string {
 /**
  * Calls to a process: `metrics` is answered with its metrics, `readiness` with whether it can decide; `drain`
  * makes it not ready, and `close` makes it stop accepting connections, and both are answered without a value
- * once that is so; `ping` is answered without a value at once, unless the process hangs; news and settings
- * are answered without a value once they count.
+ * once that is so; `ping` is answered without a value at once, unless the process hangs; notifications and
+ * settings are answered without a value once they count.
  */
 export type CallsToProcess = {
-  readonly call: 'metrics' | 'readiness' | 'drain' | 'close' | 'ping' | News | Settings;
+  readonly call: 'metrics' | 'readiness' | 'drain' | 'close' | 'ping' | NodeNotification | Settings;
   readonly answer: ProcessMetrics | ProcessReadiness | undefined;
 };
 
 /**
  * Calls to the process that started the others: `sum` reads the sum of the metrics of all processes, as text,
  * undefined when they could not be added up; `readiness` reads whether any serving process can decide;
- * `settings` reads those that every process of the node uses now; news are passed on to the serving
+ * `settings` reads those that every process of the node uses now; notifications are passed on to the serving
  * processes, and are answered without a value once they count or a limit of time has passed.
  */
 export type CallsToSupervisor = {
-  readonly call: 'sum' | 'readiness' | 'settings' | News;
+  readonly call: 'sum' | 'readiness' | 'settings' | NodeNotification;
   readonly answer: string | ProcessReadiness | Settings | undefined;
 };
 
@@ -196,8 +196,8 @@ export type ProcessReadiness = {
 /** Settings that change while a node runs; what they mean is known to its processes. */
 export type Settings = { readonly settings: unknown };
 
-/** News that one process of the node tells the serving ones; what they mean is known to those processes. */
-type News = { readonly news: unknown };
+/** Notification by one process of the node to the serving ones; what it means is known to those processes. */
+type NodeNotification = { readonly notification: unknown };
 
 // Watchdog over the child processes of a node: a process that runs but does not answer any more is killed, so
 // that it is started again.

@@ -32,7 +32,7 @@ import type {
 import type { AuditFilter, ReleaseFilter } from '../store/console-ledger.ts';
 import type { ChannelChange, KeyLimits, Ledger } from '../store/ledger.ts';
 import type { Actor, AppChange, Changed } from '../store/ledger-terms.ts';
-import type { SpreadChange } from './propagate-change.ts';
+import type { PropagateChange } from './propagate-change.ts';
 
 type NewApp = {
   readonly organizationId: string;
@@ -43,13 +43,13 @@ type NewApp = {
 
 export class Administer {
   private readonly ledger: Ledger;
-  private readonly spread: SpreadChange;
+  private readonly propagate: PropagateChange;
   private readonly areOrganizationsOpen: boolean;
 
   /** `areOrganizationsOpen` tells whether every account may create organizations. */
-  constructor(ledger: Ledger, spread: SpreadChange, areOrganizationsOpen: boolean) {
+  constructor(ledger: Ledger, propagate: PropagateChange, areOrganizationsOpen: boolean) {
     this.ledger = ledger;
-    this.spread = spread;
+    this.propagate = propagate;
     this.areOrganizationsOpen = areOrganizationsOpen;
   }
 
@@ -63,7 +63,7 @@ export class Administer {
 
   /** Creates an app with its channels. */
   async createApp(app: NewApp, actor: Actor): Promise<Outcome<App, 'refTaken' | LostRight>> {
-    return this.spreading(await this.ledger.createApp(app, actor), actor);
+    return this.propagating(await this.ledger.createApp(app, actor), actor);
   }
 
   /** Renames an app, given by ref or id, archives it, or brings it back. */
@@ -81,7 +81,7 @@ export class Administer {
     name: string,
     actor: Actor,
   ): Promise<Outcome<Channel, 'channelExists' | 'appArchived' | LostRight>> {
-    return this.spreading(await this.ledger.createChannel(app, name, actor), actor);
+    return this.propagating(await this.ledger.createChannel(app, name, actor), actor);
   }
 
   /** Changes a channel's policy. */
@@ -92,7 +92,7 @@ export class Administer {
     actor: Actor,
   ): Promise<Outcome<Channel, 'unknownChannel' | 'followsInCircle' | LostRight>> {
     const updated = await this.ledger.updateChannel(app, name, change, actor);
-    return this.spreading(updated, actor);
+    return this.propagating(updated, actor);
   }
 
   /** Creates a key. Its secret is contained in this answer only. */
@@ -115,12 +115,12 @@ export class Administer {
     return this.ledger.revokeKey(id, actor);
   }
 
-  private async spreading<Value, Kind extends FailureKind>(
+  private async propagating<Value, Kind extends FailureKind>(
     outcome: Outcome<Changed<Value>, Kind>,
     { requestId }: Actor,
   ): Promise<Outcome<Value, Kind>> {
     if (isFailure(outcome)) return outcome;
-    await this.spread(outcome.changed, requestId);
+    await this.propagate(outcome.changed, requestId);
     return outcome.value;
   }
 }

@@ -9,7 +9,7 @@ import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { CheckInQueue } from '../store/check-in-queue.ts';
 import type { PlanLedger, PlanToDrive } from '../store/fleet-ledger.ts';
-import type { SpreadChange } from './propagate-change.ts';
+import type { PropagateChange } from './propagate-change.ts';
 
 /** Milliseconds between two turns, unless there is more to do than one turn takes. */
 const TURN_INTERVAL_MS = 1000;
@@ -25,7 +25,7 @@ export type PlanDriverDependencies = {
   /** Ledger that is recovered before a change when it went back. */
   readonly ledger: Pick<PlanLedger, 'countPlanTime' | 'listPlansToDrive' | 'drivePlan'>;
   readonly queue: Pick<CheckInQueue, 'ageOfCheckIns'>;
-  readonly spread: SpreadChange;
+  readonly propagate: PropagateChange;
   readonly metrics: Pick<Metrics, 'faults'>;
   readonly log: Log;
 };
@@ -95,11 +95,11 @@ export class PlanDriver {
   }
 
   private async drive(plan: PlanToDrive, seenUpToMs: number | undefined): Promise<void> {
-    const { ledger, spread } = this.dependencies;
+    const { ledger, propagate } = this.dependencies;
     try {
       const driven = await ledger.drivePlan(plan, seenUpToMs);
       // A release that is gone meanwhile, or a plan that has ended, leaves nothing to do.
-      if (!isFailure(driven)) await spread(driven.changed);
+      if (!isFailure(driven)) await propagate(driven.changed);
     } catch (error) {
       this.report(error, plan.id);
     }

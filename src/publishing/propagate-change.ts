@@ -10,8 +10,8 @@ import type { Catalogs } from '../serving/catalogs.ts';
 import type { Engine } from '../store/engine.ts';
 import type { ChannelRevision } from '../store/ledger-terms.ts';
 
-/** Spreads changes that the request with this id has committed; the log names it. */
-export type SpreadChange = (
+/** Propagates changes that the request with this id has committed; the log names it. */
+export type PropagateChange = (
   changed: readonly ChannelRevision[],
   requestId?: string,
 ) => Promise<void>;
@@ -19,15 +19,16 @@ export type SpreadChange = (
 /**
  * Builds the last step of every changing operation. It continues without the engine when that is unavailable.
  * It rejects with `Unavailable` when this node cannot read the committed state, because it must not claim to
- * serve it. `now` returns the ledger's time in milliseconds; without it nobody measures how late news are.
+ * serve it. `now` returns the ledger's time in milliseconds; without it nobody measures how late
+ * notifications are.
  */
-export function createSpreadChange(
+export function createPropagateChange(
   catalogs: Catalogs,
   engine: Engine,
   metrics: Metrics,
   log: RareLog,
   now?: () => number,
-): SpreadChange {
+): PropagateChange {
   const tell = async (
     change: ChannelRevision,
     snapshot: ServingSnapshot | undefined,
@@ -51,7 +52,10 @@ export function createSpreadChange(
     if (fault === notTold) log.warn(details, 'change committed, but could not be announced');
     else log.warn(details, 'change committed, but its snapshot could not be shared');
   };
-  const spread = async (change: ChannelRevision, requestId: string | undefined): Promise<void> => {
+  const propagate = async (
+    change: ChannelRevision,
+    requestId: string | undefined,
+  ): Promise<void> => {
     const committedAt = now?.();
     try {
       const snapshot = await catalogs.reload(change.appRef, change.channel);
@@ -66,7 +70,7 @@ export function createSpreadChange(
     }
   };
   return async (changed, requestId) => {
-    await Promise.all(changed.map((change) => spread(change, requestId)));
+    await Promise.all(changed.map((change) => propagate(change, requestId)));
   };
 }
 
@@ -90,12 +94,15 @@ async function outageOf(call: Promise<unknown> | undefined): Promise<Unavailable
  */
 export type TellNode = (changes: readonly ChannelRevision[]) => Promise<void>;
 
-/** Wraps `spread` so that the node's other processes serve the change as well before it resolves. */
-export function spreadInNode(spread: SpreadChange, tellNode: TellNode | undefined): SpreadChange {
-  if (tellNode === undefined) return spread;
+/** Wraps `propagate` so that the node's other processes serve the change as well before it resolves. */
+export function propagateInNode(
+  propagate: PropagateChange,
+  tellNode: TellNode | undefined,
+): PropagateChange {
+  if (tellNode === undefined) return propagate;
   return async (changed, requestId) => {
     try {
-      await spread(changed, requestId);
+      await propagate(changed, requestId);
     } finally {
       if (changed.length > 0) await tellNode(changed);
     }

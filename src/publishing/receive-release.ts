@@ -8,15 +8,19 @@ import { storableText } from '../contract/text.ts';
 import { foldPlatform } from '../domain/decision/artifact.ts';
 import { foldArch } from '../domain/decision/fold-arch.ts';
 import type { LeftAlone, ReleaseHold } from '../domain/release/announcement.ts';
-import { type CallBack, type CalledBack, isWithdrawal } from '../domain/release/call-back.ts';
 import type { HostRelease } from '../domain/release/host-release.ts';
+import {
+  isWithdrawal,
+  type Retraction,
+  type RetractionOutcome,
+} from '../domain/release/retraction.ts';
 import { runsOnEveryArch } from '../domain/release/runs-on-every-arch.ts';
 import { tagVersion } from '../domain/release/tag-version.ts';
 import type { Announced, NewAnnouncement } from '../store/console-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { NewArtifact } from '../store/ledger-terms.ts';
 import { type AnnouncedAsset, announcedArtifacts } from './announced-artifacts.ts';
-import type { SpreadChange } from './propagate-change.ts';
+import type { PropagateChange } from './propagate-change.ts';
 import { integrationOf, type OpenWebhook } from './webhooks.ts';
 
 export type ReleaseEvent = {
@@ -52,41 +56,41 @@ const BETA = 'beta';
 /**
  * Publishes the release on `stable`, a pre-release on `beta`, with the channel's default rollout. A release
  * that already exists is a duplicate and stays unchanged, unless it came from a webhook, was never offered
- * and this event has other files, or it was made anew. One that the code host has called back is paused.
+ * and this event has other files, or it was made anew. One that the code host has retracted is paused.
  * Everything that is not a release for devices is ignored, with a reason.
  */
 export async function receiveRelease(
   ledger: Ledger,
-  spread: SpreadChange,
+  propagate: PropagateChange,
   webhook: OpenWebhook,
   event: ReleaseEvent,
 ): Promise<Outcome<Received, 'channelFull' | LostRight>> {
   const isEdit = event.action === EDITING;
   const way = wayOf(event);
-  const isCalledBack = isWithdrawal(way);
-  if (!isEdit && !isCalledBack && !ANNOUNCING.has(event.action)) {
+  const isRetracted = isWithdrawal(way);
+  if (!isEdit && !isRetracted && !ANNOUNCING.has(event.action)) {
     return ignored(`Action ${event.action.slice(0, 50)} announces no release`);
   }
-  const receiving = { ledger, spread, webhook };
-  const renamed = await callBackRenamed(receiving, event);
+  const receiving = { ledger, propagate, webhook };
+  const renamed = await retractRenamed(receiving, event);
   if (renamed !== undefined) return renamed;
-  if (event.isDraft && !isCalledBack) return ignored('The release is a draft');
+  if (event.isDraft && !isRetracted) return ignored('The release is a draft');
   const found = tagVersion(event.tag, webhook.appRef, webhook.tagPrefix ?? undefined);
   if (found === undefined) return ignored(`The tag ${event.tag.slice(0, 100)} is no version`);
   const { text: version, version: parsed } = found;
   const host = hostOf(webhook, event);
   // A pre-release from the start is also announced by these actions; then nothing stands on stable.
   const isDemoted = DEMOTING.has(event.action) && event.isPrerelease;
-  if (isCalledBack || isDemoted) {
-    const calledBack = await callBack(receiving, {
+  if (isRetracted || isDemoted) {
+    const retracted = await retract(receiving, {
       host,
       canonicalVersion: parsed.canonical,
-      channels: isCalledBack ? [STABLE, BETA] : [STABLE],
+      channels: isRetracted ? [STABLE, BETA] : [STABLE],
       way,
       isDraft: way === 'deleted' && event.isDraft,
     });
-    if (calledBack !== undefined) return calledBack;
-    if (isCalledBack) return ignored(`Action ${event.action} announces no release`);
+    if (retracted !== undefined) return retracted;
+    if (isRetracted) return ignored(`Action ${event.action} announces no release`);
   }
   if (event.isPrivate) {
     return ignored('The repository is private: no device could fetch its files');
@@ -100,8 +104,8 @@ export async function receiveRelease(
   return remarks.reduce(withReason, received);
 }
 
-/** Calls the release back that stood under the tag which it had before this event; undefined for none. */
-async function callBackRenamed(
+/** Retracts the release that stood under the tag which it had before this event; undefined for none. */
+async function retractRenamed(
   receiving: Receiving,
   event: ReleaseEvent,
 ): Promise<Outcome<Received, LostRight> | undefined> {
@@ -109,7 +113,7 @@ async function callBackRenamed(
   if (event.formerTag === undefined) return undefined;
   const former = tagVersion(event.formerTag, webhook.appRef, webhook.tagPrefix ?? undefined);
   if (former === undefined) return undefined;
-  return callBack(receiving, {
+  return retract(receiving, {
     host: hostOf(webhook, event),
     canonicalVersion: former.version.canonical,
     channels: [STABLE],
@@ -118,8 +122,8 @@ async function callBackRenamed(
   });
 }
 
-/** Returns the way in which an event calls a release back, if it does. */
-function wayOf({ action }: ReleaseEvent): CallBack['way'] {
+/** Returns the way in which an event retracts a release, if it does. */
+function wayOf({ action }: ReleaseEvent): Retraction['way'] {
   return action === 'deleted' || action === 'unpublished' ? action : 'prereleased';
 }
 
@@ -178,7 +182,7 @@ export function isTarget(text: string): boolean {
  * nothing: it is ignored unless it completes a release.
  */
 async function announce(
-  { ledger, spread, webhook }: Receiving,
+  { ledger, propagate, webhook }: Receiving,
   announcement: Omit<NewAnnouncement, 'holdOf' | 'isComplete'>,
 ): Promise<Outcome<Received, 'channelFull' | LostRight>> {
   const { name, isEdit } = announcement;
@@ -199,7 +203,7 @@ async function announce(
     if (failure === 'unknownChannel') return ignored(`The app has no channel ${name.channel}`);
     return { ...announced, failure };
   }
-  await spread(announced.changed, webhook.requestId);
+  await propagate(announced.changed, webhook.requestId);
   const received = receivedOf(announced.value, notes, isEdit);
   const isCut = received.outcome === 'created' && notes.length < announcement.notes.length;
   return isCut ? withReason(received, 'The notes were cut to 256 KiB') : received;
@@ -245,24 +249,19 @@ const LEFT_ALONE: Readonly<Record<LeftAlone, string>> = {
   older: 'A later event was taken: nothing changed',
   over: 'The code host has deleted this release, or called it back since: nothing changed',
   offered: 'A device was offered it before: its files stay as they were',
-  'called-back': 'The code host has called it back: it stays paused until it is published by hand',
+  retracted: 'The code host has called it back: it stays paused until it is published by hand',
 };
 
 /** Returns what has changed of a release, and what of it was left alone. */
 function changeText(
-  {
-    release,
-    before,
-    isMadeAnew,
-    isCalledBack,
-  }: Extract<Announced, { readonly outcome: 'changed' }>,
+  { release, before, isMadeAnew, isRetracted }: Extract<Announced, { readonly outcome: 'changed' }>,
   notes: string,
 ): string {
   const count = release.artifacts.length;
   if (!isMadeAnew) {
     const isMore = count > before.artifacts;
     const taken = isMore ? 'Completed with' : 'Files were replaced: it has';
-    const kept = isCalledBack ? `. ${LEFT_ALONE['called-back']}` : '';
+    const kept = isRetracted ? `. ${LEFT_ALONE.retracted}` : '';
     return `${taken} ${count} artifacts${kept}`;
   }
   const isPublished = before.status !== 'published' && release.status === 'published';
@@ -304,12 +303,12 @@ function cutNotes(notes: string): string {
 
 type Receiving = {
   readonly ledger: Ledger;
-  readonly spread: SpreadChange;
+  readonly propagate: PropagateChange;
   readonly webhook: OpenWebhook;
 };
 
-/** Call-back of a version on some channels. */
-type Calling = CallBack & {
+/** Retraction of a version on some channels. */
+type VersionRetraction = Retraction & {
   readonly canonicalVersion: string;
   readonly channels: readonly string[];
 };
@@ -319,14 +318,14 @@ type Calling = CallBack & {
  * be said of that. What is no withdrawal says only what it has paused or kept, because its event may announce
  * something as well.
  */
-async function callBack(
-  { ledger, spread, webhook }: Receiving,
-  { canonicalVersion, channels, ...call }: Calling,
+async function retract(
+  { ledger, propagate, webhook }: Receiving,
+  { canonicalVersion, channels, ...call }: VersionRetraction,
 ): Promise<Outcome<Received, LostRight> | undefined> {
   const reasons: string[] = [];
   for (const channel of channels) {
     const name = { app: webhook.appId, channel, canonicalVersion };
-    const called = await ledger.callBackRelease(
+    const called = await ledger.retractRelease(
       webhook.organizationId,
       name,
       { ...call, reason: `${call.way} by the code host` },
@@ -337,7 +336,7 @@ async function callBack(
       if (failure === 'unknownChannel') continue;
       return { ...called, failure };
     }
-    await spread(called.changed, webhook.requestId);
+    await propagate(called.changed, webhook.requestId);
     const { value } = called;
     if (value === undefined) continue;
     const isSaid = isWithdrawal(call.way) || value === 'paused' || value === 'unserved';
@@ -347,7 +346,9 @@ async function callBack(
   return reasons.length === 0 ? undefined : ignored(reasons.join('. '));
 }
 
-const SAID: Readonly<Record<CalledBack, (channel: string, way: string) => string | undefined>> = {
+const SAID: Readonly<
+  Record<RetractionOutcome, (channel: string, way: string) => string | undefined>
+> = {
   paused: (channel, way) => `The release was ${way}: it is paused on ${channel}`,
   unserved: (channel, way) => `The release was ${way}, and is not served on ${channel}`,
   older: (channel) => `A later event was taken on ${channel}: nothing changed`,

@@ -27,7 +27,7 @@ import type {
   ReleaseFilter,
 } from '../store/ledger.ts';
 import type { ReleaseName, RepeatableCall } from '../store/ledger-terms.ts';
-import type { SpreadChange } from './propagate-change.ts';
+import type { PropagateChange } from './propagate-change.ts';
 
 /** State that the author of a change has seen. */
 type SeenServing = Pick<Serving, 'status' | 'rolloutPct'>;
@@ -39,7 +39,7 @@ type SeenServing = Pick<Serving, 'status' | 'rolloutPct'>;
  */
 export async function controlServing(
   ledger: Ledger,
-  spread: SpreadChange,
+  propagate: PropagateChange,
   caller: Principal,
   name: ReleaseName,
   change: ServingChange,
@@ -64,7 +64,7 @@ export async function controlServing(
     reason,
   );
   if (isFailure(controlled)) return controlled;
-  await spread(controlled.changed, caller.actor.requestId);
+  await propagate(controlled.changed, caller.actor.requestId);
   return controlled.value;
 }
 
@@ -93,7 +93,7 @@ export type PublishedRelease = {
 /** Publishes a release, and returns once this node serves it. */
 export async function publishRelease(
   ledger: Ledger,
-  spread: SpreadChange,
+  propagate: PropagateChange,
   caller: Principal,
   release: NewRelease,
   call?: RepeatableCall,
@@ -102,7 +102,7 @@ export async function publishRelease(
   const published = await ledger.publishRelease(reach, release, actor, call);
   if (isFailure(published)) return published;
   const { value, changed, isRepeated } = published;
-  await spread(changed, actor.requestId);
+  await propagate(changed, actor.requestId);
   return { release: value, isRepeated };
 }
 
@@ -112,7 +112,7 @@ export async function publishRelease(
 /** Promotes a release, and returns once this node serves it. */
 export async function promoteRelease(
   ledger: Ledger,
-  spread: SpreadChange,
+  propagate: PropagateChange,
   caller: Principal,
   promotion: NewPromotion,
   call?: RepeatableCall,
@@ -123,7 +123,7 @@ export async function promoteRelease(
   const promoted = await ledger.promoteRelease(reach, promotion, actor, call);
   if (isFailure(promoted)) return promoted;
   const { value: release, changed, isRepeated } = promoted;
-  await spread(changed, actor.requestId);
+  await propagate(changed, actor.requestId);
   return { release, isRepeated };
 }
 
@@ -132,14 +132,14 @@ export async function promoteRelease(
 /** Withdraws a release, and returns once this node knows it no more. */
 export async function withdrawRelease(
   ledger: Ledger,
-  spread: SpreadChange,
+  propagate: PropagateChange,
   caller: Principal,
   name: ReleaseName,
   reason: string | undefined,
 ): Promise<Outcome<WithdrawnRelease, UnknownRelease | WithdrawalObstacle | LostRight>> {
   const withdrawn = await ledger.withdrawRelease(caller.reach, name, caller.actor, reason);
   if (isFailure(withdrawn)) return withdrawn;
-  await spread(withdrawn.changed, caller.actor.requestId);
+  await propagate(withdrawn.changed, caller.actor.requestId);
   return withdrawn.value;
 }
 
@@ -170,7 +170,7 @@ export async function listReleases(
 /** Makes a plan of a release. Its first step begins a moment later, by whichever node drives it. */
 export async function createPlan(
   ledger: Pick<Ledger, 'createPlan'>,
-  spread: SpreadChange,
+  propagate: PropagateChange,
   { reach, actor }: Principal,
   name: ReleaseName,
   definition: PlanDefinition,
@@ -178,6 +178,6 @@ export async function createPlan(
 ): Promise<Outcome<RolloutPlan, UnknownRelease | 'planRefused' | LostRight>> {
   const made = await ledger.createPlan(reach, name, definition, actor, reason);
   if (isFailure(made)) return made;
-  await spread(made.changed, actor.requestId);
+  await propagate(made.changed, actor.requestId);
   return made.value;
 }

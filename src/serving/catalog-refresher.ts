@@ -33,7 +33,10 @@ export type CatalogRefresherDependencies = {
   readonly report: Pick<LedgerReport, 'lost'>;
   readonly metrics: Metrics;
   readonly log: Log;
-  /** Returns the ledger's time in milliseconds since 1970; without it, nobody measures how late news are. */
+  /**
+   * Returns the ledger's time in milliseconds since 1970; without it, nobody measures how late notifications
+   * are.
+   */
   readonly now?: () => number;
 };
 

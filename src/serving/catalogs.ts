@@ -101,7 +101,7 @@ export class Catalogs {
     this.comparison = new CopyComparison({
       ...dependencies,
       held: (channelId) => snapshotIn(this.slots.peek(channelId)),
-      settled: (snapshot, isNews) => this.settled(snapshot, isNews),
+      settled: (snapshot, isNew) => this.settled(snapshot, isNew),
     });
   }
 
@@ -249,10 +249,10 @@ export class Catalogs {
     return snapshot;
   }
 
-  private async settled(snapshot: ServingSnapshot, isNews: boolean): Promise<void> {
+  private async settled(snapshot: ServingSnapshot, isNew: boolean): Promise<void> {
     const { catalog } = await this.install(snapshot);
     if (catalog !== undefined) this.dependencies.diskSnapshots.keep(catalog.marked);
-    if (isNews) await this.share(snapshot);
+    if (isNew) await this.share(snapshot);
   }
 
   /**

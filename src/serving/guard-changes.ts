@@ -51,9 +51,9 @@ export function guardChanges(
       guard(announced.name.app, announced.name.channel, (known) =>
         ledger.announceRelease(organizationId, announced, actor, known),
       ),
-    callBackRelease: (organizationId, name, call, actor) =>
+    retractRelease: (organizationId, name, call, actor) =>
       guard(name.app, name.channel, (known) =>
-        ledger.callBackRelease(organizationId, name, call, actor, known),
+        ledger.retractRelease(organizationId, name, call, actor, known),
       ),
     controlServing: (reach, name, transition, actor, reason) =>
       guard(name.app, name.channel, (known) =>

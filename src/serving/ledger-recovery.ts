@@ -261,8 +261,8 @@ type CopyComparisonDependencies = {
   readonly recovery: Pick<LedgerRecovery, 'copiesOf' | 'settle'>;
   /** Returns what is served of a channel; undefined when it is not loaded. */
   readonly held: (channelId: string) => ServingSnapshot | undefined;
-  /** Serves what the ledger has; `isNews` is true when this was not served before the comparison. */
-  readonly settled: (snapshot: ServingSnapshot, isNews: boolean) => Promise<void>;
+  /** Serves what the ledger has; `isNew` is true when this was not served before the comparison. */
+  readonly settled: (snapshot: ServingSnapshot, isNew: boolean) => Promise<void>;
   readonly log: RareLog;
   readonly metrics: Metrics;
 };
@@ -402,12 +402,12 @@ export class RememberedChannels implements LedgerMemory {
 
   /** Forgets channels that the ledger has lost; returns those that were not forgotten before. */
   forget(channels: readonly RememberedChannel[]): readonly RememberedChannel[] {
-    const news = channels.filter(({ channelId }) => !this.gone.has(channelId));
-    for (const { channelId } of news) {
+    const lost = channels.filter(({ channelId }) => !this.gone.has(channelId));
+    for (const { channelId } of lost) {
       this.loaded.delete(channelId);
       if (this.gone.size < LOADED_MAX) this.gone.add(channelId);
     }
-    return news;
+    return lost;
   }
 
   /** Reads the engine. What it had counts on when it was emptied, as by its restart. */

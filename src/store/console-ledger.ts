@@ -25,7 +25,7 @@ import type {
 } from '../contract/resource.ts';
 import type { WebhookProvider } from '../contract/webhook-provider.ts';
 import type { Announcement, LeftAlone, ReleaseHold } from '../domain/release/announcement.ts';
-import type { CallBack, CalledBack } from '../domain/release/call-back.ts';
+import type { Retraction, RetractionOutcome } from '../domain/release/retraction.ts';
 import type { ChannelName } from './engine.ts';
 import type { Actor, Changed, KnownStates, NewArtifact, ReleaseName } from './ledger-terms.ts';
 
@@ -179,7 +179,7 @@ export type Announced =
       /** Whether a release that was made anew on the code host took the place of the one before it. */
       readonly isMadeAnew: boolean;
       /** Whether its code host has called it back, and it stays so. */
-      readonly isCalledBack: boolean;
+      readonly isRetracted: boolean;
     }
   | { readonly outcome: 'left'; readonly release: Release; readonly left: LeftAlone | undefined }
   /** Nothing is here: its release was deleted or called back, or it is an edit, which is remembered. */
@@ -192,8 +192,8 @@ export type AnnouncementObstacle =
   | 'appArchived'
   | 'channelFull';
 
-/** Event that calls a release back. */
-export type NewCallBack = CallBack & { readonly reason: string };
+/** Event that retracts a release. */
+export type NewRetraction = Retraction & { readonly reason: string };
 
 export type NewDelivery = Omit<WebhookDelivery, 'id' | 'at' | 'provider'>;
 
@@ -276,17 +276,19 @@ export interface WebhookLedger {
   ): Promise<Outcome<Changed<Announced>, AnnouncementObstacle | LostRight>>;
 
   /**
-   * Pauses the release that its code host has called back (`takeCallBack`), and remembers the event, so that
+   * Pauses the release that its code host has retracted (`judgeRetraction`), and remembers the event, so that
    * an announcement which arrives after it does nothing. The value says what became of the release;
    * undefined when there is none.
    */
-  callBackRelease(
+  retractRelease(
     organizationId: string,
     name: ReleaseName,
-    call: NewCallBack,
+    call: NewRetraction,
     actor: Actor,
     known?: KnownStates,
-  ): Promise<Outcome<Changed<CalledBack | undefined>, 'unknownApp' | 'unknownChannel' | LostRight>>;
+  ): Promise<
+    Outcome<Changed<RetractionOutcome | undefined>, 'unknownApp' | 'unknownChannel' | LostRight>
+  >;
 }
 
 // The part of the ledger that a service needs to be followed by edges: their tokens, and the states of all

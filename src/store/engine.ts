@@ -22,7 +22,9 @@ export type Announcement = ServingOrder & {
   readonly channelId: string;
   /** Id of the release whose first offer the ledger has recorded; absent in the message of a change. */
   readonly offeredReleaseId?: string;
-  /** Moment of the commit in milliseconds since 1970, by the ledger's clock: tells how late news are. */
+  /**
+   * Moment of the commit in milliseconds since 1970, by the ledger's clock: tells how late notifications are.
+   */
   readonly committedAt?: number;
 };
 

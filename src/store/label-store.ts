@@ -21,7 +21,7 @@ export type CachedLabels = StoredLabels & {
  * Announcement that a device's labels are now at a revision, or that the device was deleted
  * (`DELETED_REVISION`).
  */
-export type LabelNews = DeviceName & { readonly revision: number };
+export type LabelNotification = DeviceName & { readonly revision: number };
 
 /** Place among all changes of labels. Positions of two epochs of the ledger cannot be compared. */
 export type LabelPosition = {
@@ -62,13 +62,16 @@ export interface LabelCache {
   dropLabels(devices: readonly DeviceName[]): Promise<void>;
 
   /** Announces changed labels to every node, this one included, at most once. */
-  tellLabels(news: readonly LabelNews[]): Promise<void>;
+  tellLabels(notifications: readonly LabelNotification[]): Promise<void>;
 
   /**
    * Receives announcements of changed labels until the engine closes. `onResumed` is called when the
    * subscription resumes and announcements may have been missed. Listeners must not throw.
    */
-  onLabels(listener: (news: readonly LabelNews[]) => void, onResumed: () => void): void;
+  onLabels(
+    listener: (notifications: readonly LabelNotification[]) => void,
+    onResumed: () => void,
+  ): void;
 }
 
 // The part of the engine that holds labels which devices have sent with a check and which are not on record
@@ -109,10 +112,12 @@ export interface LabelNoteStore {
   dropLabelNotes(devices: readonly DeviceName[]): Promise<void>;
 }
 
-// Revisions of labels by which news tell something else than that labels are on record.
+// Revisions of labels by which notifications tell something else than that labels are on record.
 
-/** Revision in the news of a deleted device: above every revision that labels can have. */
+/** Revision in the notification of a deleted device: above every revision that labels can have. */
 export const DELETED_REVISION = 2 ** 31 - 1;
 
-/** Revision in the news of labels that were noted and are not on record yet: above those on record. */
+/**
+ * Revision in the notification of labels that were noted and are not on record yet: above those on record.
+ */
 export const NOTED_REVISION = DELETED_REVISION - 1;

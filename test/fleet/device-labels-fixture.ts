@@ -12,8 +12,8 @@ import type { Engine } from '../../src/store/engine.ts';
 import type { LabelChanges, RecordedLabels } from '../../src/store/fleet-ledger.ts';
 import type {
   DeviceName,
-  LabelNews,
   LabelNoteStore,
+  LabelNotification,
   StoredLabels,
 } from '../../src/store/label-store.ts';
 import { createMemoryEngine } from '../../src/store/memory/memory-engine.ts';
@@ -71,17 +71,20 @@ class FakeCache {
     for (const { deviceId } of devices) this.entries.delete(deviceId);
   }
 
-  async tellLabels(news: readonly LabelNews[]): Promise<void> {
-    this.hear(news);
+  async tellLabels(notifications: readonly LabelNotification[]): Promise<void> {
+    this.hear(notifications);
   }
 
-  onLabels(listener: (news: readonly LabelNews[]) => void, onResumed: () => void): void {
+  onLabels(
+    listener: (notifications: readonly LabelNotification[]) => void,
+    onResumed: () => void,
+  ): void {
     this.hear = listener;
     this.resume = onResumed;
   }
 
-  /** Announces news as another node does. */
-  hear: (news: readonly LabelNews[]) => void = () => {};
+  /** Announces a change as another node does. */
+  hear: (notifications: readonly LabelNotification[]) => void = () => {};
   resume: () => void = () => {};
 
   /** Caches labels that no ledger has. */

@@ -84,12 +84,12 @@ class RuledLedger {
       offeredAt: isOffered ? at : old.offeredAt,
       at: isNewer ? at : old.at,
     };
-    const isNews =
+    const isNew =
       at >= old.at + FRESHNESS_MS ||
       hourOf(at) > hourOf(old.at) ||
       JSON.stringify(factsOf(next)) !== JSON.stringify(factsOf(old));
-    if (isNews) this.stored.set(deviceId, next);
-    return isNews && isNewer ? [] : [{ appId, deviceId, seenAt: old.at }];
+    if (isNew) this.stored.set(deviceId, next);
+    return isNew && isNewer ? [] : [{ appId, deviceId, seenAt: old.at }];
   }
 }
 

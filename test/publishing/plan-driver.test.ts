@@ -39,7 +39,7 @@ type SetUp = {
 function setUp({ plans = [], age, time, drive }: SetUp) {
   const calls: string[] = [];
   const seen: (number | undefined)[] = [];
-  const spread: ChannelRevision[] = [];
+  const propagated: ChannelRevision[] = [];
   const metrics = new Metrics();
   const ledger: Pick<PlanLedger, 'countPlanTime' | 'listPlansToDrive' | 'drivePlan'> = {
     async countPlanTime() {
@@ -65,15 +65,15 @@ function setUp({ plans = [], age, time, drive }: SetUp) {
   };
   const driver = new PlanDriver({
     ...{ ledger, queue, metrics, log: createLog('silent') },
-    spread: async (changed) => {
-      spread.push(...changed);
+    propagate: async (changed) => {
+      propagated.push(...changed);
     },
   });
   return {
     driver,
     calls,
     seen,
-    spread,
+    propagated,
     faults: () => metrics.faults.counts.get('plan-drive') ?? 0,
   };
 }
@@ -102,12 +102,12 @@ describe('a turn', () => {
     expect(faults()).toBe(1);
   });
 
-  it('spreads what a plan changed, and nothing of a plan that is gone', async () => {
+  it('propagates what a plan changed, and nothing of a plan that is gone', async () => {
     const drive = async (id: string) =>
       id === 'gone' ? fail('unknownPlan', 'No plan') : driven(change(id));
-    const { driver, spread, faults } = setUp({ plans: ['beta', 'gone', 'stable'], drive });
+    const { driver, propagated, faults } = setUp({ plans: ['beta', 'gone', 'stable'], drive });
     await driver.turn();
-    expect(spread.map(({ channel }) => channel).sort()).toEqual(['beta', 'stable']);
+    expect(propagated.map(({ channel }) => channel).sort()).toEqual(['beta', 'stable']);
     expect(faults()).toBe(0);
   });
 
@@ -117,9 +117,9 @@ describe('a turn', () => {
       if (id === 'b') throw new TypeError('a bug');
       return driven(change(id));
     };
-    const { driver, spread, faults } = setUp({ plans: ['a', 'b', 'c'], drive });
+    const { driver, propagated, faults } = setUp({ plans: ['a', 'b', 'c'], drive });
     await driver.turn();
-    expect(spread.map(({ channel }) => channel)).toEqual(['c']);
+    expect(propagated.map(({ channel }) => channel)).toEqual(['c']);
     expect(faults()).toBe(2);
   });
 
@@ -206,7 +206,7 @@ describe('many plans that are due at once (§27.2)', () => {
         },
       },
       queue: { ageOfCheckIns: async () => 0 },
-      spread: async () => {},
+      propagate: async () => {},
       ...{ metrics: new Metrics(), log: createLog('silent') },
     });
     expect(await driver.turn()).toBe(true);

@@ -3,7 +3,7 @@
 
 import { expect, it, vi } from 'vitest';
 import { Unavailable } from '../../src/contract/unavailable.ts';
-import { createSpreadChange } from '../../src/publishing/propagate-change.ts';
+import { createPropagateChange } from '../../src/publishing/propagate-change.ts';
 import {
   channelAt,
   engineAway,
@@ -13,26 +13,26 @@ import {
 } from '../serving/serving-node.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';
 
-function spreadingNode() {
+function propagatingNode() {
   const node = servingNode();
-  const spread = createSpreadChange(node.catalogs, node.engine, node.metrics, node.log);
-  return { ...node, spread };
+  const propagate = createPropagateChange(node.catalogs, node.engine, node.metrics, node.log);
+  return { ...node, propagate };
 }
 
-it('the node serves the new state when the change is spread, loaded before or not', async () => {
-  const node = spreadingNode();
-  await node.spread([node.ledger.commit(channelAt(1))]);
+it('the node serves the new state when the change is propagated, loaded before or not', async () => {
+  const node = propagatingNode();
+  await node.propagate([node.ledger.commit(channelAt(1))]);
   expect(servedRevision(node)).toBe(1);
   const change = node.ledger.commit(channelAt(2));
   // Another change came in between: what is announced is the revision that was read.
   node.ledger.commit(channelAt(3));
-  await node.spread([change]);
+  await node.propagate([change]);
   expect(servedRevision(node)).toBe(3);
   expect(node.engine.announced.at(-1)).toEqual({ ...change, revision: 3 });
 });
 
 it('the others are given the snapshot before they are told of it', async () => {
-  const node = spreadingNode();
+  const node = propagatingNode();
   const found: (number | undefined)[] = [];
   node.engine.subscribe(
     ({ appRef, channel }) => {
@@ -42,37 +42,37 @@ it('the others are given the snapshot before they are told of it', async () => {
     () => {},
   );
   const change = node.ledger.commit(channelAt(1));
-  await node.spread([change]);
+  await node.propagate([change]);
   await settle();
   expect(node.engine.announced).toEqual([change]);
   expect(found).toEqual([1]);
 });
 
-it('many changes of one channel at once are each served when spread, with few reads', async () => {
-  const node = spreadingNode();
-  const spreads = Array.from({ length: 50 }, async (_, index) => {
+it('many changes of one channel at once are each served when propagated, with few reads', async () => {
+  const node = propagatingNode();
+  const propagations = Array.from({ length: 50 }, async (_, index) => {
     const change = node.ledger.commit(channelAt(index + 1));
-    await node.spread([change]);
+    await node.propagate([change]);
     expect(servedRevision(node)).toBeGreaterThanOrEqual(change.revision);
   });
-  await Promise.all(spreads);
+  await Promise.all(propagations);
   expect(servedRevision(node)).toBe(50);
   expect(node.ledger.reads.length).toBeLessThanOrEqual(2);
 });
 
 it('an engine that is away is survived: this node serves the change', async () => {
-  const node = spreadingNode();
+  const node = propagatingNode();
   node.engine.fault = engineAway();
-  await node.spread([node.ledger.commit(channelAt(1))]);
+  await node.propagate([node.ledger.commit(channelAt(1))]);
   expect(servedRevision(node)).toBe(1);
   expect(node.warnings).toEqual(['change committed, but could not be announced']);
 });
 
 it('an engine that takes no snapshot still announces', async () => {
-  const node = spreadingNode();
+  const node = propagatingNode();
   vi.spyOn(node.engine, 'putSnapshot').mockRejectedValue(engineAway());
   const change = node.ledger.commit(channelAt(1));
-  await node.spread([change]);
+  await node.propagate([change]);
   expect(node.engine.announced).toEqual([change]);
   expect(node.warnings).toEqual(['change committed, but its snapshot could not be shared']);
   expect(node.metrics.faults.counts.get('spread')).toBe(1);
@@ -81,12 +81,12 @@ it('an engine that takes no snapshot still announces', async () => {
 it.each([undefined, engineAway()])(
   'a ledger that is away after the commit makes it unavailable, after the others were told: engine %o',
   async (engineFault) => {
-    const node = spreadingNode();
-    await node.spread([node.ledger.commit(channelAt(1))]);
+    const node = propagatingNode();
+    await node.propagate([node.ledger.commit(channelAt(1))]);
     const change = node.ledger.commit(channelAt(2));
     node.ledger.fault = ledgerAway();
     node.engine.fault = engineFault;
-    const outcome = node.spread([change]).catch((error: unknown) => {
+    const outcome = node.propagate([change]).catch((error: unknown) => {
       return { error, told: node.engine.announced.map(({ revision }) => revision) };
     });
     const { error, told } = (await outcome) as { error: unknown; told: readonly number[] };
@@ -97,12 +97,12 @@ it.each([undefined, engineAway()])(
   },
 );
 
-it('of several channels, one that cannot be read does not keep the others from being spread', async () => {
-  const node = spreadingNode();
+it('of several channels, one that cannot be read does not keep the others from being propagated', async () => {
+  const node = propagatingNode();
   const channels = ['beta', 'nightly', 'stable'];
   const changes = channels.map((channel) => node.ledger.commit(channelAt(1, channel)));
   node.ledger.readFaults.set('acme/stable', ledgerAway());
-  await expect(node.spread(changes)).rejects.toBeInstanceOf(Unavailable);
+  await expect(node.propagate(changes)).rejects.toBeInstanceOf(Unavailable);
   await settle();
   expect(channels.map((channel) => servedRevision(node, channel))).toEqual([1, 1, undefined]);
   expect(node.engine.announced.map(({ channel }) => channel).sort()).toEqual(channels);
@@ -111,18 +111,18 @@ it('of several channels, one that cannot be read does not keep the others from b
 it.each(['ledger', 'engine'] as const)(
   'nothing but an outage is swallowed: a bug of the %s comes out',
   async (part) => {
-    const node = spreadingNode();
+    const node = propagatingNode();
     const change = node.ledger.commit(channelAt(1));
     node[part].fault = new TypeError('bug');
-    await expect(node.spread([change])).rejects.toThrow(TypeError);
+    await expect(node.propagate([change])).rejects.toThrow(TypeError);
   },
 );
 
 it('a channel that is gone again is announced, and nothing fails', async () => {
-  const node = spreadingNode();
+  const node = propagatingNode();
   const { appRef, channel, channelId, epoch, revision } = channelAt(3);
   const change = { appRef, channel, channelId, epoch, revision };
-  await node.spread([change]);
+  await node.propagate([change]);
   expect(node.engine.announced).toEqual([change]);
   expect(servedRevision(node)).toBeUndefined();
 });

@@ -1,4 +1,4 @@
-// Tests releases that their code host has called back, and what else real repositories send: prefixes of
+// Tests releases that their code host has retracted, and what else real repositories send: prefixes of
 // tags, private repositories, files of other updaters (docs/contract.md 18.6 and 18.13 to 18.15).
 
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -20,7 +20,7 @@ const LINUX = asset('notes-linux-amd64');
 const EARLY = '2026-02-01T00:00:00Z';
 const LATE = '2026-02-02T00:00:00Z';
 
-serviceSuite('a code host that calls a release back', (node) => {
+serviceSuite('a code host that retracts a release', (node) => {
   let tenant: Tenant;
   let hook: Hook;
   beforeEach(async () => {

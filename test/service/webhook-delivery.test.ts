@@ -183,14 +183,14 @@ serviceSuite('GitHub webhook', (node) => {
     it.each(recordedPayloads('release').map((payload, index) => ({ payload, index })))(
       "GitHub's recorded payload $index ($payload.action) is understood, as JSON and as a form",
       async ({ payload }) => {
-        const isNews = ['published', 'created', 'released', 'prereleased'].includes(payload.action);
+        const isNew = ['published', 'created', 'released', 'prereleased'].includes(payload.action);
         const first = await deliver(node, hook, payload);
-        expect(first.body?.outcome).toBe(isNews ? 'created' : 'ignored');
+        expect(first.body?.outcome).toBe(isNew ? 'created' : 'ignored');
         const again = await deliver(node, hook, payload, { form: true });
-        expect(again.body?.outcome).toBe(isNews ? 'duplicate' : 'ignored');
+        expect(again.body?.outcome).toBe(isNew ? 'duplicate' : 'ignored');
         const channel = payload.release.prerelease ? 'beta' : 'stable';
         const landed = (await releases()).map((each) => [each.channel, each.version, each.notes]);
-        expect(landed).toEqual(isNews ? [[channel, '0.0.1', '']] : []);
+        expect(landed).toEqual(isNew ? [[channel, '0.0.1', '']] : []);
         // Events name archives of the source (`zipball_url`), which are no assets.
         expect(payload.release).toHaveProperty('zipball_url');
         expect((await releases()).flatMap(({ artifacts }) => artifacts)).toEqual([]);

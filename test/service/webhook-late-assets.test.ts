@@ -62,7 +62,7 @@ serviceSuite('late assets', (node) => {
     ]);
   });
 
-  it('what is not uploaded yet, or no artifact, completes nothing; a call back or a draft neither', async () => {
+  it('what is not uploaded yet, or no artifact, completes nothing; a retraction or a draft neither', async () => {
     await announce('published', []);
     const unusable = [asset('notes-linux-amd64', { state: 'starter' }), asset('SHA256SUMS')];
     expect((await announce('released', unusable)).body?.outcome).toBe('duplicate');

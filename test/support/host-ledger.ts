@@ -8,12 +8,12 @@ import {
   takeFirst,
   takeNext,
 } from '../../src/domain/release/announcement.ts';
-import { rememberCallBack, takeCallBack } from '../../src/domain/release/call-back.ts';
 import {
   type HostMemory,
   type HostRelease,
   joinEvents,
 } from '../../src/domain/release/host-release.ts';
+import { judgeRetraction, rememberRetraction } from '../../src/domain/release/retraction.ts';
 import type { Announced, WebhookLedger } from '../../src/store/console-ledger.ts';
 import type { Ledger } from '../../src/store/ledger.ts';
 import type { NewArtifact, ReleaseName } from '../../src/store/ledger-terms.ts';
@@ -44,8 +44,8 @@ export class HostLedger {
 
   /** This object in the type of the whole port. */
   get port(): Ledger {
-    const { announceRelease, callBackRelease } = this;
-    return { announceRelease, callBackRelease } as unknown as Ledger;
+    const { announceRelease, retractRelease } = this;
+    return { announceRelease, retractRelease } as unknown as Ledger;
   }
 
   private readonly announceRelease: WebhookLedger['announceRelease'] = async (_, announced) => {
@@ -67,7 +67,7 @@ export class HostLedger {
       case 'create': {
         const hold = holdOf(step.artifacts) ?? null;
         const status = hold === null ? 'published' : 'paused';
-        const fresh = { isAnnounced: true, offered: false, isCalledBack: false } as const;
+        const fresh = { isAnnounced: true, offered: false, isRetracted: false } as const;
         const { host: known, artifacts } = step;
         releases.set(version, { ...fresh, status, hold, host: known, artifacts });
         return answer({ outcome: 'created', release: RELEASE });
@@ -76,30 +76,30 @@ export class HostLedger {
         if (standing) releases.set(version, { ...standing, host: step.host });
         return answer({ outcome: 'left', release: RELEASE, left: step.left });
       case 'change': {
-        const { status, isCalledBack, host: known, artifacts, isMadeAnew } = step;
+        const { status, isRetracted, host: known, artifacts, isMadeAnew } = step;
         if (standing === undefined) throw new Error('nothing stands that could change');
         const hold = status === 'published' ? null : standing.hold;
-        releases.set(version, { ...standing, status, hold, isCalledBack, host: known, artifacts });
+        releases.set(version, { ...standing, status, hold, isRetracted, host: known, artifacts });
         const before = { status: standing.status, artifacts: standing.artifacts.length };
-        return answer({ outcome: 'changed', release: RELEASE, before, isMadeAnew, isCalledBack });
+        return answer({ outcome: 'changed', release: RELEASE, before, isMadeAnew, isRetracted });
       }
     }
   };
 
-  private readonly callBackRelease: WebhookLedger['callBackRelease'] = async (_, name, call) => {
+  private readonly retractRelease: WebhookLedger['retractRelease'] = async (_, name, call) => {
     const releases = this.channels.get(name.channel);
     if (releases === undefined) return fail('unknownChannel');
     const key = keyOf(name, call.host);
-    const memory = rememberCallBack(call, this.memories.get(key), this.now());
+    const memory = rememberRetraction(call, this.memories.get(key), this.now());
     if (memory !== undefined) this.memories.set(key, memory);
     const release = releases.get(name.canonicalVersion);
     if (release === undefined) return { value: undefined, changed: [] };
-    const value = takeCallBack(release, call);
+    const value = judgeRetraction(release, call);
     if (value === 'paused' || value === 'unserved') {
       releases.set(name.canonicalVersion, {
         ...release,
         host: joinEvents(release.host, call.host),
-        isCalledBack: release.isCalledBack || value === 'paused' || release.hold !== null,
+        isRetracted: release.isRetracted || value === 'paused' || release.hold !== null,
         status: value === 'paused' ? 'paused' : release.status,
       });
     }
@@ -107,7 +107,7 @@ export class HostLedger {
   };
 }
 
-const NOTHING: Memory = { deletedAt: null, publishedAt: null, calledBackAt: null, files: null };
+const NOTHING: Memory = { deletedAt: null, publishedAt: null, retractedAt: null, files: null };
 /** Release of an answer, of which nothing is read here. */
 const RELEASE: Release = {
   ...{ id: 'rel', app: 'app', channel: 'stable', version: '1.0.0', notes: '' },

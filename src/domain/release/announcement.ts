@@ -42,7 +42,7 @@ export type StandingRelease<Item> = {
   /** How it is held until it is first published; null from then on. */
   readonly hold: ReleaseHold | null;
   /** Whether it is kept from devices because its code host called it back, and nobody else did. */
-  readonly isCalledBack: boolean;
+  readonly isRetracted: boolean;
   readonly host: KnownHostRelease;
   readonly artifacts: readonly Item[];
 };
@@ -56,7 +56,7 @@ export type LeftAlone =
   | 'older'
   | 'over'
   | 'offered'
-  | 'called-back';
+  | 'retracted';
 
 /** An edit of what is not here: its files are remembered until their release is announced. */
 type Remembering<Item> = { readonly step: 'remember'; readonly files: RememberedFiles<Item> };
@@ -81,7 +81,7 @@ export type NextStep<Item> =
 /** What changes of a release. */
 export type ChangedRelease<Item> = Pick<
   StandingRelease<Item>,
-  'status' | 'isCalledBack' | 'host' | 'artifacts'
+  'status' | 'isRetracted' | 'host' | 'artifacts'
 > & {
   /** Whether a later release of the code host took the place of the one before it. */
   readonly isMadeAnew: boolean;
@@ -112,11 +112,11 @@ export function takeNext<Asset extends Item>(
   const relation = relate(standing.host, host);
   if (relation === 'another') return leave('another');
   if (isOver(host, memory)) {
-    return leave(standing.host.id === host.id && isKept(standing) ? 'called-back' : 'over');
+    return leave(standing.host.id === host.id && isKept(standing) ? 'retracted' : 'over');
   }
   if (relation === 'earlier') return leave('earlier');
   // What was unpublished and is published anew is still called back; what was deleted and made anew is not.
-  const isRenewed = standing.isCalledBack ? isMadeAnew(host, memory) : relation === 'renewed';
+  const isRenewed = standing.isRetracted ? isMadeAnew(host, memory) : relation === 'renewed';
   if (relation !== 'later' && !isRenewed) return takeSame(standing, announcement);
   return isEdit ? remember(announcement, memory) : takeLater(standing, announcement, memory);
 }
@@ -133,7 +133,7 @@ function takeSame<Asset extends Item>(
   const replaces = !isBefore(event.filesTo, standing.host.filesTo);
   const all = mergeAssets(standing.artifacts, artifacts, replaces);
   if (all === undefined) {
-    return { step: 'leave', host, ...(isKept(standing) ? { left: 'called-back' } : {}) };
+    return { step: 'leave', host, ...(isKept(standing) ? { left: 'retracted' } : {}) };
   }
   if (standing.offered) return { step: 'leave', host, left: 'offered' };
   return change(standing, { host, artifacts: all, isMadeAnew: false }, isComplete);
@@ -153,16 +153,16 @@ function takeLater<Asset extends Item>(
 }
 
 function change<Asset>(
-  { status, hold, isCalledBack }: StandingRelease<Asset>,
+  { status, hold, isRetracted }: StandingRelease<Asset>,
   changed: Pick<ChangedRelease<Asset>, 'host' | 'artifacts' | 'isMadeAnew'>,
   isComplete: Announcement<Asset>['isComplete'],
 ): NextStep<Asset> {
   const artifacts = changed.artifacts.slice(0, LIMIT.artifactCountMax);
-  const isKept = isCalledBack && !changed.isMadeAnew;
-  const isReady = hold === 'expecting' ? isComplete(artifacts) : hold === null && isCalledBack;
+  const isKept = isRetracted && !changed.isMadeAnew;
+  const isReady = hold === 'expecting' ? isComplete(artifacts) : hold === null && isRetracted;
   const isPublished = status === 'paused' && isReady && !isKept;
   const after = isPublished ? 'published' : status;
-  return { step: 'change', ...changed, artifacts, status: after, isCalledBack: isKept };
+  return { step: 'change', ...changed, artifacts, status: after, isRetracted: isKept };
 }
 
 /** Returns what an event tells, with what edits have told before it. */
@@ -196,7 +196,7 @@ function remember<Asset extends Item>(
   return { step: 'remember', files: isOlder ? before : { changedAt, filesTo, artifacts } };
 }
 
-/** Whether the call-back is what keeps a release from devices. */
-function isKept({ status, isCalledBack }: StandingRelease<unknown>): boolean {
-  return isCalledBack && status === 'paused';
+/** Whether the retraction is what keeps a release from devices. */
+function isKept({ status, isRetracted }: StandingRelease<unknown>): boolean {
+  return isRetracted && status === 'paused';
 }

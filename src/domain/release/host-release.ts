@@ -37,8 +37,8 @@ export type HostMemory<Item> = {
   readonly deletedAt: number | null;
   /** Time of publication of what was deleted. */
   readonly publishedAt: number | null;
-  /** Time of its latest change by which it was called back. */
-  readonly calledBackAt: number | null;
+  /** Time of its latest change by which it was retracted. */
+  readonly retractedAt: number | null;
   /** What an edit told of its files before there was a release that could take them. */
   readonly files: RememberedFiles<Item> | null;
 };
@@ -74,7 +74,7 @@ export function relate(standing: KnownHostRelease, event: HostRelease): HostRela
 export function isOver(event: HostRelease, memory: HostMemory<unknown> | undefined): boolean {
   if (memory === undefined) return false;
   if (memory.deletedAt !== null && !isMadeAnew(event, memory)) return true;
-  return isBefore(event.changedAt, memory.calledBackAt);
+  return isBefore(event.changedAt, memory.retractedAt);
 }
 
 /** Whether an event tells of a release that has the id of a deleted one and was made after the deletion. */

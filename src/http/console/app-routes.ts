@@ -7,7 +7,7 @@ import { isFreeRef, isRef } from '../../contract/ref.ts';
 import { UPDATE_MODES } from '../../contract/resource.ts';
 import type { Administer, ViewConsole } from '../../publishing/administer.ts';
 import type { RehearseChange } from '../../publishing/dry-run.ts';
-import type { SpreadChange } from '../../publishing/propagate-change.ts';
+import type { PropagateChange } from '../../publishing/propagate-change.ts';
 import {
   controlServing,
   createPlan,
@@ -112,7 +112,7 @@ export type AppDependencies = {
   readonly administer: Administer;
   readonly view: ViewConsole;
   readonly ledger: Ledger;
-  readonly spread: SpreadChange;
+  readonly propagate: PropagateChange;
   readonly rehearse: RehearseChange;
   readonly matching: CountMatching;
   readonly notes: Pick<NotesRenderer, 'html'>;
@@ -173,7 +173,7 @@ function channelRoutes(
 
 function releaseRoutes(
   routes: ConsoleRoutes,
-  { view, ledger, spread, notes }: AppDependencies,
+  { view, ledger, propagate, notes }: AppDependencies,
 ): readonly Route[] {
   const path = 'releases';
   return [
@@ -194,7 +194,9 @@ function releaseRoutes(
       { method: 'PATCH', path, role: 'publisher', shape: seenServingBody },
       async (context, { seen, ...body }) => {
         const { name, change, reason } = servingCallOf(body);
-        return wrapped(await controlServing(ledger, spread, context, name, change, reason, seen));
+        return wrapped(
+          await controlServing(ledger, propagate, context, name, change, reason, seen),
+        );
       },
     ),
   ];
@@ -203,7 +205,7 @@ function releaseRoutes(
 /** Routes by which releases come and, as long as nobody was offered one, go. */
 function publishingRoutes(
   routes: ConsoleRoutes,
-  { ledger, spread, rehearse, matching, freshnessSeconds }: AppDependencies,
+  { ledger, propagate, rehearse, matching, freshnessSeconds }: AppDependencies,
 ): readonly Route[] {
   const path = 'releases';
   return [
@@ -212,7 +214,7 @@ function publishingRoutes(
       async (context, body) => {
         const release = newReleaseOf(body, freshnessSeconds);
         if (isFailure(release)) return release;
-        const published = await publishRelease(ledger, spread, context, release);
+        const published = await publishRelease(ledger, propagate, context, release);
         return isFailure(published) ? published : { release: published.release };
       },
     ),
@@ -267,7 +269,7 @@ function publishingRoutes(
       async (context, body) => {
         const promotion = promotionOf(body, freshnessSeconds);
         if (isFailure(promotion)) return promotion;
-        const promoted = await promoteRelease(ledger, spread, context, promotion);
+        const promoted = await promoteRelease(ledger, propagate, context, promotion);
         return isFailure(promoted) ? promoted : { release: promoted.release };
       },
     ),
@@ -275,7 +277,7 @@ function publishingRoutes(
       { method: 'DELETE', path, role: 'publisher', shape: withdrawReleaseBody },
       async (context, body) => {
         const name = releaseNameOf(body);
-        return wrapped(await withdrawRelease(ledger, spread, context, name, body.reason));
+        return wrapped(await withdrawRelease(ledger, propagate, context, name, body.reason));
       },
     ),
   ];
@@ -306,7 +308,7 @@ type PlanConsoleDependencies = {
     Ledger,
     'createPlan' | 'steerPlan' | 'readPlan' | 'readHealth' | 'readTrouble' | 'readReleaseAdoption'
   >;
-  readonly spread: SpreadChange;
+  readonly propagate: PropagateChange;
   readonly rehearse: Pick<RehearseChange, 'plan'>;
   /** Seconds after which a device that asks again is written down again. */
   readonly freshnessSeconds: number;
@@ -315,7 +317,7 @@ type PlanConsoleDependencies = {
 /** Builds the routes by which people plan roll-outs. */
 export function planConsoleRoutes(
   routes: ConsoleRoutes,
-  { ledger, spread, rehearse, freshnessSeconds }: PlanConsoleDependencies,
+  { ledger, propagate, rehearse, freshnessSeconds }: PlanConsoleDependencies,
 ): readonly Route[] {
   const path = 'releases/plan';
   return [
@@ -347,7 +349,7 @@ export function planConsoleRoutes(
         const definition = definitionOf(body, freshnessSeconds, Date.now());
         if (isFailure(definition)) return definition;
         const name = releaseNameOf(body);
-        const plan = await createPlan(ledger, spread, context, name, definition, body.reason);
+        const plan = await createPlan(ledger, propagate, context, name, definition, body.reason);
         return isFailure(plan) ? plan : { plan };
       },
     ),

@@ -8,7 +8,7 @@ import type { KeyRight } from '../../contract/resource.ts';
 import { type NamedPreset, PLAN_PRESET_NAMES } from '../../contract/rollout-plan.ts';
 import { PLAN_PRESETS } from '../../domain/rollout/plan-presets.ts';
 import type { RehearseChange } from '../../publishing/dry-run.ts';
-import type { SpreadChange } from '../../publishing/propagate-change.ts';
+import type { PropagateChange } from '../../publishing/propagate-change.ts';
 import {
   controlServing,
   createPlan,
@@ -45,7 +45,7 @@ import { createGuard, type GuardDependencies, readRepeatableCall } from './guard
 
 type ManageDependencies = GuardDependencies & {
   readonly ledger: Ledger;
-  readonly spread: SpreadChange;
+  readonly propagate: PropagateChange;
   readonly rehearse: RehearseChange;
   /** Seconds after which a device that asks again is written down again. */
   readonly freshnessSeconds: number;
@@ -53,7 +53,7 @@ type ManageDependencies = GuardDependencies & {
 
 /** Builds the routes `/api/v1/releases` and `/api/v1/apps`. */
 export function manageRoutes(dependencies: ManageDependencies): readonly Route[] {
-  const { ledger, spread } = dependencies;
+  const { ledger, propagate } = dependencies;
   const guard = createGuard(dependencies);
   const releases = '/api/v1/releases';
   return [
@@ -78,7 +78,9 @@ export function manageRoutes(dependencies: ManageDependencies): readonly Route[]
     {
       method: 'DELETE',
       path: releases,
-      handler: guard('publish', (caller, exchange) => withdraw(ledger, spread, caller, exchange)),
+      handler: guard('publish', (caller, exchange) =>
+        withdraw(ledger, propagate, caller, exchange),
+      ),
     },
     {
       method: 'GET',
@@ -109,7 +111,7 @@ function neededToList({ queryText }: Exchange): readonly KeyRight[] {
 }
 
 async function publish(
-  { ledger, spread, rehearse, freshnessSeconds }: ManageDependencies,
+  { ledger, propagate, rehearse, freshnessSeconds }: ManageDependencies,
   caller: Caller,
   exchange: Exchange,
 ): Promise<Reply> {
@@ -122,11 +124,11 @@ async function publish(
   if (isDryRun) return rehearsedReply(await rehearse.publish(caller, release), caller);
   const call = await readRepeatableCall(caller, exchange);
   if (isFailure(call)) return failureReply(call);
-  return publishedReply(await publishRelease(ledger, spread, caller, release, call));
+  return publishedReply(await publishRelease(ledger, propagate, caller, release, call));
 }
 
 async function promote(
-  { ledger, spread, rehearse, freshnessSeconds }: ManageDependencies,
+  { ledger, propagate, rehearse, freshnessSeconds }: ManageDependencies,
   caller: Caller,
   exchange: Exchange,
 ): Promise<Reply> {
@@ -139,7 +141,7 @@ async function promote(
   if (isDryRun) return rehearsedReply(await rehearse.promote(caller, promotion), caller);
   const call = await readRepeatableCall(caller, exchange);
   if (isFailure(call)) return failureReply(call);
-  return publishedReply(await promoteRelease(ledger, spread, caller, promotion, call));
+  return publishedReply(await promoteRelease(ledger, propagate, caller, promotion, call));
 }
 
 function publishedReply(published: Outcome<PublishedRelease, FailureKind>): Reply {
@@ -150,7 +152,7 @@ function publishedReply(published: Outcome<PublishedRelease, FailureKind>): Repl
 }
 
 async function control(
-  { ledger, spread, rehearse }: ManageDependencies,
+  { ledger, propagate, rehearse }: ManageDependencies,
   caller: Caller,
   exchange: Exchange,
 ): Promise<Reply> {
@@ -160,7 +162,7 @@ async function control(
   if (isFailure(isDryRun)) return failureReply(isDryRun);
   const { name, change, reason } = servingCallOf(body);
   if (isDryRun) return rehearsedReply(await rehearse.control(caller, name, change), caller);
-  const controlled = await controlServing(ledger, spread, caller, name, change, reason);
+  const controlled = await controlServing(ledger, propagate, caller, name, change, reason);
   return isFailure(controlled) ? failureReply(controlled) : jsonReply(200, { release: controlled });
 }
 
@@ -175,14 +177,14 @@ function rehearsedReply(
 
 async function withdraw(
   ledger: Ledger,
-  spread: SpreadChange,
+  propagate: PropagateChange,
   caller: Caller,
   exchange: Exchange,
 ): Promise<Reply> {
   const body = await parseBody(exchange, withdrawReleaseBody);
   if (isFailure(body)) return failureReply(body);
   const name = releaseNameOf(body);
-  const withdrawn = await withdrawRelease(ledger, spread, caller, name, body.reason);
+  const withdrawn = await withdrawRelease(ledger, propagate, caller, name, body.reason);
   return isFailure(withdrawn) ? failureReply(withdrawn) : jsonReply(200, { release: withdrawn });
 }
 
@@ -190,7 +192,7 @@ async function withdraw(
 
 type PlanDependencies = GuardDependencies & {
   readonly ledger: Pick<Ledger, 'createPlan' | 'steerPlan' | 'readPlan' | 'readHealth'>;
-  readonly spread: SpreadChange;
+  readonly propagate: PropagateChange;
   readonly rehearse: Pick<RehearseChange, 'plan'>;
   /** Seconds after which a device that asks again is written down again. */
   readonly freshnessSeconds: number;
@@ -248,7 +250,7 @@ export function planRoutes(dependencies: PlanDependencies): readonly Route[] {
 }
 
 async function put(
-  { ledger, spread, rehearse, freshnessSeconds }: PlanDependencies,
+  { ledger, propagate, rehearse, freshnessSeconds }: PlanDependencies,
   caller: Caller,
   exchange: Exchange,
 ): Promise<Reply> {
@@ -264,7 +266,7 @@ async function put(
     if (isFailure(rehearsed)) return failureReply(rehearsed);
     return jsonReply(200, { ...rehearsed, effect: effectFor(caller, rehearsed.effect) });
   }
-  const plan = await createPlan(ledger, spread, caller, name, definition, body.reason);
+  const plan = await createPlan(ledger, propagate, caller, name, definition, body.reason);
   return isFailure(plan) ? failureReply(plan) : jsonReply(200, { plan });
 }
 

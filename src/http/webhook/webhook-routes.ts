@@ -19,7 +19,7 @@ import {
 } from '../../contract/webhook-provider.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import type { RareLog } from '../../observe/rare-log.ts';
-import type { SpreadChange } from '../../publishing/propagate-change.ts';
+import type { PropagateChange } from '../../publishing/propagate-change.ts';
 import {
   type Received,
   type ReleaseEvent,
@@ -42,7 +42,7 @@ import { readPayload, readReleaseEvent } from './read-release-event.ts';
 export type WebhookDependencies = {
   readonly webhooks: Webhooks;
   readonly ledger: Ledger;
-  readonly spread: SpreadChange;
+  readonly propagate: PropagateChange;
   readonly metrics: Metrics;
   readonly log: RareLog;
 };
@@ -132,7 +132,7 @@ async function receive(
 }
 
 async function understand(
-  { ledger, spread }: WebhookDependencies,
+  { ledger, propagate }: WebhookDependencies,
   webhook: OpenWebhook,
   { headers }: Exchange,
   body: Buffer,
@@ -145,7 +145,7 @@ async function understand(
   if (name !== 'release') return { result: ignoredEvent(name) };
   const event: ReleaseEvent | Failure = readReleaseEvent(body, headers.get('content-type'));
   if (isFailure(event)) return { result: event };
-  return { result: await receiveRelease(ledger, spread, webhook, event), event };
+  return { result: await receiveRelease(ledger, propagate, webhook, event), event };
 }
 
 function ignoredEvent(name: string): Received {

@@ -11,18 +11,22 @@ import {
   takeFirst,
   takeNext,
 } from '../../domain/release/announcement.ts';
-import { type CalledBack, rememberCallBack, takeCallBack } from '../../domain/release/call-back.ts';
 import {
   type HostMemory,
   type HostRelease,
   joinEvents,
   type KnownHostRelease,
 } from '../../domain/release/host-release.ts';
+import {
+  judgeRetraction,
+  type RetractionOutcome,
+  rememberRetraction,
+} from '../../domain/release/retraction.ts';
 import type {
   Announced,
   AnnouncementObstacle,
   NewAnnouncement,
-  NewCallBack,
+  NewRetraction,
 } from '../console-ledger.ts';
 import type { Actor, Changed, KnownStates, NewArtifact, ReleaseName } from '../ledger-terms.ts';
 import { type ActorSql, atomically } from './atomically.ts';
@@ -106,7 +110,7 @@ async function remember(
   memory: HostMemory<NewArtifact> | undefined,
   { files }: StepOf<'remember'>,
 ): Promise<Answer> {
-  const nothing = { deletedAt: null, publishedAt: null, calledBackAt: null };
+  const nothing = { deletedAt: null, publishedAt: null, retractedAt: null };
   await storeHostMemory(sql, place, { ...nothing, ...memory, files });
   return { value: { outcome: 'remembered' }, changed: [] };
 }
@@ -128,7 +132,7 @@ async function change(
   step: ChangedRelease<NewArtifact>,
 ): Promise<Answer> {
   const { id, version, artifacts: former } = standing;
-  const { artifacts, isMadeAnew, isCalledBack, status } = step;
+  const { artifacts, isMadeAnew, isRetracted, status } = step;
   await sql.query('DELETE FROM artifacts WHERE release_id = $1', [id]);
   await insertArtifacts(sql, id, artifacts);
   const full = await refuseFullChannel(sql, channel.id);
@@ -145,7 +149,7 @@ async function change(
   });
   const before = { status: standing.status, artifacts: former.length };
   const release = await readRelease(sql, id);
-  return { value: { outcome: 'changed', release, before, isMadeAnew, isCalledBack }, changed };
+  return { value: { outcome: 'changed', release, before, isMadeAnew, isRetracted }, changed };
 }
 
 /** Stores the status; a held release that publishes itself is at 0 % under a plan that waits for it. */
@@ -153,7 +157,7 @@ async function storeServing(
   sql: ActorSql,
   channel: LockedChannel,
   standing: AnnouncedRelease,
-  { status, isCalledBack }: ChangedRelease<NewArtifact>,
+  { status, isRetracted }: ChangedRelease<NewArtifact>,
 ): Promise<void> {
   const { rolloutPct, hold } = standing;
   const isPublished = status === 'published' && standing.status !== 'published';
@@ -165,7 +169,7 @@ async function storeServing(
     `UPDATE releases SET status = $2, rollout_pct = $3, called_back = $4,
        hold = CASE WHEN $2 = 'published' THEN NULL ELSE hold END
      WHERE id = $1`,
-    [standing.id, status, planned, isCalledBack],
+    [standing.id, status, planned, isRetracted],
   );
 }
 
@@ -175,7 +179,7 @@ async function storeServing(
 const MEMORY = `SELECT ${columns<HostMemory<NewArtifact>>({
   deletedAt: msOf('deleted_at'),
   publishedAt: msOf('host_published_at'),
-  calledBackAt: msOf('called_back_at'),
+  retractedAt: msOf('called_back_at'),
   files: 'files',
 })} FROM host_memories
   WHERE channel_id = $1 AND provider = $2 AND host_id = $3 AND canonical_version = $4
@@ -220,12 +224,12 @@ async function readHostMemory(
 async function storeHostMemory(
   sql: Sql,
   place: HostPlace,
-  { deletedAt, publishedAt, calledBackAt, files }: HostMemory<NewArtifact>,
+  { deletedAt, publishedAt, retractedAt, files }: HostMemory<NewArtifact>,
 ): Promise<void> {
   if (place.host.id === null) return;
   await sql.query(STORE, [
     ...keyOf(place),
-    ...[deletedAt, publishedAt, calledBackAt].map(timeOf),
+    ...[deletedAt, publishedAt, retractedAt].map(timeOf),
     files === null ? null : JSON.stringify(files),
   ]);
   await sql.query(FORGET, [place.channelId]);
@@ -240,37 +244,37 @@ function timeOf(ms: number | null): string | null {
   return ms === null ? null : new Date(ms).toISOString();
 }
 
-// Transaction that pauses a release that its code host has called back.
+// Transaction that pauses a release that its code host has retracted.
 
-type CallBackReleaseAnswer = Changed<CalledBack | undefined>;
+type RetractReleaseAnswer = Changed<RetractionOutcome | undefined>;
 
 /**
  * Remembers the event and stores the status, the new revision and the audit entry in one transaction under
  * the channel's lock. A release that is held is kept from publishing itself, also where its status stays what
  * it was.
  */
-export function callBackRelease(
+export function retractRelease(
   database: Database,
   organizationId: string,
   name: ReleaseName,
-  call: NewCallBack,
+  call: NewRetraction,
   actor: Actor,
   known?: KnownStates,
-): Promise<Outcome<CallBackReleaseAnswer, 'unknownApp' | 'unknownChannel' | LostRight>> {
-  return atomically<CallBackReleaseAnswer, 'unknownApp' | 'unknownChannel'>(
+): Promise<Outcome<RetractReleaseAnswer, 'unknownApp' | 'unknownChannel' | LostRight>> {
+  return atomically<RetractReleaseAnswer, 'unknownApp' | 'unknownChannel'>(
     database,
     actor,
     async (sql) => {
       const channel = await lockChannel(sql, organizationId, name.app, name.channel, known);
       if (isFailure(channel)) return channel;
       const { canonicalVersion } = name;
-      await callBackReleaseRemember(
+      await rememberRetractedRelease(
         sql,
         { channelId: channel.id, canonicalVersion, host: call.host },
         call,
       );
       const release = await announcedRelease(sql, channel.id, canonicalVersion);
-      const value = release && takeCallBack(release, call);
+      const value = release && judgeRetraction(release, call);
       if (release === undefined || (value !== 'paused' && value !== 'unserved')) {
         return { value, changed: [] };
       }
@@ -291,28 +295,28 @@ export function callBackRelease(
   );
 }
 
-async function callBackReleaseRemember(
+async function rememberRetractedRelease(
   sql: Sql,
   place: HostPlace,
-  call: NewCallBack,
+  call: NewRetraction,
 ): Promise<void> {
   const before = await readHostMemory(sql, place);
-  const memory = rememberCallBack(call, before, await readTime(sql));
+  const memory = rememberRetraction(call, before, await readTime(sql));
   if (memory !== undefined) await storeHostMemory(sql, place, memory);
 }
 
 /** Stores that the code host keeps a release back, unless somebody else does already. */
 async function keepBack(
   sql: Sql,
-  { id, hold, host, isCalledBack }: AnnouncedRelease,
-  call: NewCallBack,
+  { id, hold, host, isRetracted }: AnnouncedRelease,
+  call: NewRetraction,
   isPaused: boolean,
 ): Promise<void> {
   await storeHost(sql, id, joinEvents(host, call.host));
   await sql.query(
     `UPDATE releases SET called_back = $2, status = CASE WHEN $3 THEN 'paused' ELSE status END
      WHERE id = $1`,
-    [id, isCalledBack || isPaused || hold !== null, isPaused],
+    [id, isRetracted || isPaused || hold !== null, isPaused],
   );
 }
 
@@ -333,7 +337,7 @@ const RELEASE = `SELECT ${columns<AnnouncedRelease>({
   status: 'status',
   rolloutPct: 'rollout_pct',
   hold: 'hold',
-  isCalledBack: 'called_back',
+  isRetracted: 'called_back',
   host: jsonObject<KnownHostRelease>({
     provider: 'announced_by',
     id: 'host_id',

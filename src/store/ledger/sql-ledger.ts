@@ -17,7 +17,7 @@ import {
   recordFailedSignIns,
   usePasswordReset,
 } from './accounts.ts';
-import { announceRelease, callBackRelease } from './announced-releases.ts';
+import { announceRelease, retractRelease } from './announced-releases.ts';
 import {
   createApp,
   findReleaseApps,
@@ -253,7 +253,7 @@ const CALLS = {
   readWebhooks,
   recordDelivery,
   announceRelease,
-  callBackRelease,
+  retractRelease,
 };
 
 /** Functions that take the database first, as calls without it. */

@@ -19,7 +19,7 @@ import type {
   DeviceRates,
   Engine,
 } from '../engine.ts';
-import type { LabelNews } from '../label-store.ts';
+import type { LabelNotification } from '../label-store.ts';
 import { createMemoryCheckIns } from './memory-check-ins.ts';
 import { createMemoryLabelNotes, createMemoryLabels } from './memory-labels.ts';
 
@@ -45,7 +45,7 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
   const now = options.now ?? (() => performance.now());
   const snapshots = new LRUCache<string, ServingSnapshot>({ max: SNAPSHOT_COUNT_MAX });
   const rates = createRateWindows(now, assertOpen);
-  const news = createNews(assertOpen);
+  const notifications = createNotifications(assertOpen);
   let channelNames: ChannelNameList | undefined;
   let isClosed = false;
 
@@ -63,7 +63,7 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
       labelNotesEndedBefore && createMemoryLabelNotes(now, labelNotesEndedBefore, assertOpen),
     ...rates.counter,
     ...createMemoryDeviceRates(now, assertOpen),
-    ...news.port,
+    ...notifications.port,
 
     async putSnapshot(snapshot) {
       assertOpen();
@@ -109,7 +109,7 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
 
     async close() {
       isClosed = true;
-      news.close();
+      notifications.close();
       snapshots.clear();
       channelNames = undefined;
       rates.clear();
@@ -139,10 +139,10 @@ function createRateWindows(now: () => number, assertOpen: () => void) {
 }
 
 /** Creates the messages that travel by pub/sub where there are several nodes. */
-function createNews(assertOpen: () => void) {
+function createNotifications(assertOpen: () => void) {
   const announcements = createListeners<Announcement>();
   const activities = createListeners<readonly Activity[]>();
-  const labelNews = createListeners<readonly LabelNews[]>();
+  const labelNotifications = createListeners<readonly LabelNotification[]>();
   function teller<Message>(listeners: { tell(message: Message): void }) {
     return async (message: Message): Promise<void> => {
       assertOpen();
@@ -156,13 +156,13 @@ function createNews(assertOpen: () => void) {
       subscribe: announcements.add,
       shareActivity: teller(activities),
       onActivity: activities.add,
-      tellLabels: teller(labelNews),
-      onLabels: labelNews.add,
+      tellLabels: teller(labelNotifications),
+      onLabels: labelNotifications.add,
     },
     close(): void {
       announcements.close();
       activities.close();
-      labelNews.close();
+      labelNotifications.close();
     },
   };
 }

@@ -85,7 +85,7 @@ export function createKeys({ prefix, database }: KeysOptions) {
     announcements: `${pubSubPrefix}:announcements`,
 
     /** Pub/sub channel: devices whose labels changed, as JSON. */
-    labelNews: `${pubSubPrefix}:label-news`,
+    labelNotifications: `${pubSubPrefix}:label-news`,
 
     /** Pub/sub channel: fleet activity for the console, as JSON. */
     activity: `${pubSubPrefix}:activity`,

@@ -10,7 +10,7 @@ import { createKeys, type Keys } from './keys.ts';
 import { guardConnection, type KnowsSome, RecordGuard } from './record-guard.ts';
 import { createRedisCheckIns } from './redis-check-ins.ts';
 import { createRedisLabelNotes, createRedisLabels } from './redis-labels.ts';
-import { createRedisNews } from './redis-news.ts';
+import { createRedisNotifications } from './redis-notifications.ts';
 import { createRedisRequestRates } from './redis-request-rates.ts';
 import { createRedisChannelNames, createRedisSnapshots, readShared } from './redis-snapshots.ts';
 import { type RemovedKey, repairingConnection } from './repairing-connection.ts';
@@ -71,13 +71,14 @@ export function createRedisEngine(options: RedisEngineOptions): RedisEngine {
     onChange(refusal) {
       options.onRefused?.(refusal);
       // What was told meanwhile was missed.
-      if (refusal === undefined) for (const each of [announcements, labelNews]) each.resume();
+      if (refusal === undefined)
+        for (const each of [announcements, labelNotifications]) each.resume();
     },
   });
   const connection = guardConnection(unguarded, guard);
   const isHeard = () => guard.refusal === undefined;
   const subscriptions = createSubscriptions(() => target, keys, onFault, isHeard);
-  const { announcements, activities, labelNews } = subscriptions;
+  const { announcements, activities, labelNotifications } = subscriptions;
 
   return {
     ...createRedisChannelNames(connection, keys, onFault),
@@ -94,7 +95,7 @@ export function createRedisEngine(options: RedisEngineOptions): RedisEngine {
     labelNotes: createRedisLabelNotes(connection, keys),
     ...createRedisDeviceRates(connection, keys),
     ...createRedisRequestRates(connection, keys),
-    ...createRedisNews(connection, keys, subscriptions),
+    ...createRedisNotifications(connection, keys, subscriptions),
     ...createRedisSnapshots(connection, keys, onFault),
 
     isReachable: connection.isReachable,
@@ -109,13 +110,13 @@ export function createRedisEngine(options: RedisEngineOptions): RedisEngine {
       url = nextUrl;
       await unguarded.moveTo(next);
       target = next;
-      for (const each of [announcements, activities, labelNews]) each.reconnect();
+      for (const each of [announcements, activities, labelNotifications]) each.reconnect();
     },
 
     async close() {
       announcements.close();
       activities.close();
-      labelNews.close();
+      labelNotifications.close();
       connection.close();
     },
   };

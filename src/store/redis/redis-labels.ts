@@ -9,8 +9,8 @@ import { isLabelPairs, parseJson } from '../../domain/fleet/check-in-payload.ts'
 import type {
   CachedLabels,
   LabelCache,
-  LabelNews,
   LabelNoteStore,
+  LabelNotification,
   LabelPosition,
   StoredLabels,
 } from '../label-store.ts';
@@ -175,20 +175,22 @@ function parseLabelPayload(
 }
 
 /** Serialises the announcement of changed labels: `[[appId, deviceId, revision], …]`. */
-export function packLabelNews(news: readonly LabelNews[]): string {
-  return JSON.stringify(news.map(({ appId, deviceId, revision }) => [appId, deviceId, revision]));
+export function packLabelNotifications(notifications: readonly LabelNotification[]): string {
+  return JSON.stringify(
+    notifications.map(({ appId, deviceId, revision }) => [appId, deviceId, revision]),
+  );
 }
 
 /** Parses an announcement of changed labels; malformed entries are left out. */
-export function parseLabelNews(message: string): readonly LabelNews[] {
+export function parseLabelNotifications(message: string): readonly LabelNotification[] {
   const value = parseJson(message);
   if (!Array.isArray(value)) return [];
-  return value.filter(isNewsEntry).map(([appId, deviceId, revision]) => {
+  return value.filter(isNotificationEntry).map(([appId, deviceId, revision]) => {
     return { appId, deviceId, revision };
   });
 }
 
-function isNewsEntry(entry: unknown): entry is [string, string, number] {
+function isNotificationEntry(entry: unknown): entry is [string, string, number] {
   return (
     Array.isArray(entry) &&
     typeof entry[0] === 'string' &&

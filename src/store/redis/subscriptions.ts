@@ -3,10 +3,10 @@
 
 import { Redis } from 'ioredis';
 import type { Activity, Announcement } from '../engine.ts';
-import type { LabelNews } from '../label-store.ts';
+import type { LabelNotification } from '../label-store.ts';
 import { connectionOptions, retryDelayMs } from './connection.ts';
 import type { Keys } from './keys.ts';
-import { parseLabelNews } from './redis-labels.ts';
+import { parseLabelNotifications } from './redis-labels.ts';
 import { parseActivityPayload, parseAnnouncementPayload } from './redis-snapshots.ts';
 import type { RedisTarget } from './target.ts';
 
@@ -44,16 +44,16 @@ export function createSubscriptions(
       onFault,
     }),
   );
-  const labelNews = createSubscribers<readonly LabelNews[]>((subscribers) =>
+  const labelNotifications = createSubscribers<readonly LabelNotification[]>((subscribers) =>
     openSubscription({
       target,
-      channel: keys.labelNews,
-      onMessage: (message) => subscribers.deliver(parseLabelNews(message)),
+      channel: keys.labelNotifications,
+      onMessage: (message) => subscribers.deliver(parseLabelNotifications(message)),
       onResumed: () => subscribers.resume(),
       onFault,
     }),
   );
-  return { announcements, activities, labelNews };
+  return { announcements, activities, labelNotifications };
 }
 
 type Subscriber<Message> = {

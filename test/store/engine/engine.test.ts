@@ -46,7 +46,7 @@ const ON_CLUSTER: Readonly<Record<string, readonly string[]>> = {
   ],
   'messages reach the listeners of every node': [
     "every node hears a channel's announcements, its own too, once each and in order",
-    'news of changed labels reach the listeners of every node, the one that tells included',
+    'notifications of changed labels reach the listeners of every node, the one that tells included',
   ],
   'a client of a cluster ends': [
     'after closing, twice, every call is refused as unavailable and nothing is heard',

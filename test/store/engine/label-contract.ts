@@ -237,14 +237,14 @@ export function labelRules(nodes: () => EnginesUnderTest, it: Rule): void {
     expect(await engine.getLabels([lower])).toEqual(confirmed(lower));
   });
 
-  it('news of changed labels reach the listeners of every node, the one that tells included', async () => {
+  it('notifications of changed labels reach the listeners of every node, the one that tells included', async () => {
     const { engine, second } = nodes();
     const device = randomUUID();
     const heard: number[] = [];
     for (const node of [engine, second]) {
       node.onLabels(
-        (news) => {
-          for (const each of news) if (each.deviceId === device) heard.push(each.revision);
+        (notifications) => {
+          for (const each of notifications) if (each.deviceId === device) heard.push(each.revision);
         },
         () => undefined,
       );

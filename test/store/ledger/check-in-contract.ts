@@ -189,7 +189,7 @@ export function describeCheckIns({ database, ledger }: LedgerUnderTest): void {
 
   test('with any other news, or in another hour, it is', async () => {
     const { value: release } = await publish(ledger, tenant, '2.0.0');
-    const news: Partial<CheckIn>[] = [
+    const differing: Partial<CheckIn>[] = [
       { channel: 'beta' },
       { version: '2.0.0' },
       { platform: 'mac' },
@@ -202,9 +202,11 @@ export function describeCheckIns({ database, ledger }: LedgerUnderTest): void {
       {},
     ];
     const first = START + HOUR_MS - 1;
-    const ids = news.map((_, index) => `device ${index}`);
+    const ids = differing.map((_, index) => `device ${index}`);
     await record(...ids.map((id) => checkIn(tenant, id, { at: first })));
-    await record(...ids.map((id, index) => checkIn(tenant, id, { ...news[index], at: first + 1 })));
+    await record(
+      ...ids.map((id, index) => checkIn(tenant, id, { ...differing[index], at: first + 1 })),
+    );
     for (const id of ids) {
       expect((await deviceOf(ledger, tenant, id)).lastSeen).toBe(iso(first + 1));
     }

@@ -66,7 +66,7 @@ export function describeRewinds({ database, ledger }: LedgerUnderTest): void {
       () => {
         const way = { way: 'deleted', isDraft: false } as const;
         const call = { ...way, host: HOST, reason: 'deleted' };
-        return ledger.callBackRelease(organizationId, named, call, PUBLISHER, known);
+        return ledger.retractRelease(organizationId, named, call, PUBLISHER, known);
       },
       () =>
         ledger.controlServing(

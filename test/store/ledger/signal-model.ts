@@ -78,7 +78,7 @@ export class SignalModel {
     };
     const isElsewhere =
       old === undefined || next.channel !== old.channel || next.version !== old.version;
-    const isNews =
+    const isNew =
       old === undefined ||
       isElsewhere ||
       Math.floor(next.lastSeen / HOUR_MS) !== Math.floor(old.lastSeen / HOUR_MS) ||
@@ -86,7 +86,7 @@ export class SignalModel {
       at >= old.lastSeen + this.freshnessMs ||
       at < old.firstSeen ||
       next.offer !== old.offer;
-    if (!isNews) return;
+    if (!isNew) return;
     this.devices.set(deviceId, next);
     const running = isTold ? this.releaseOf(next.channel, next.version) : undefined;
     for (const release of this.releases) {

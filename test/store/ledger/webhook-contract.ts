@@ -7,8 +7,8 @@ import type { HostRelease } from '../../../src/domain/release/host-release.ts';
 import type { Serving } from '../../../src/domain/release/serving-change.ts';
 import type {
   NewAnnouncement,
-  NewCallBack,
   NewDelivery,
+  NewRetraction,
 } from '../../../src/store/console-ledger.ts';
 import type { NewArtifact } from '../../../src/store/ledger-terms.ts';
 import {
@@ -252,14 +252,14 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
     const edit = (artifacts: readonly NewArtifact[], host: Partial<HostRelease> = {}) =>
       announce(artifacts, host, { isEdit: true });
 
-    function callBack(
+    function retract(
       host: Partial<HostRelease> = {},
-      parts: Partial<NewCallBack> = {},
+      parts: Partial<NewRetraction> = {},
       version = '1.0.0',
     ) {
       const way = { way: 'deleted', isDraft: false, reason: 'deleted' } as const;
       const call = { ...way, host: hostOf(host), ...parts };
-      return ledger.callBackRelease(tenant.organizationId, nameOf(version), call, actor);
+      return ledger.retractRelease(tenant.organizationId, nameOf(version), call, actor);
     }
 
     async function present() {
@@ -328,7 +328,7 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
         expectValue(await ledger.publishRelease(tenant.organizationId, release, author));
         const { value, changed } = expectValue(await announce([ARTIFACT]));
         expect([value, changed]).toMatchObject([{ outcome: 'left', left: 'api' }, []]);
-        expect(expectValue(await callBack({ id: 2 })).value).toBe('not-announced');
+        expect(expectValue(await retract({ id: 2 })).value).toBe('not-announced');
         expect(await present()).toEqual([['published', 0]]);
       }
     });
@@ -363,7 +363,7 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
     });
 
     test('what is deleted first is not created, for as long and as many as are remembered', async () => {
-      await callBack();
+      await retract();
       await database.query(
         `INSERT INTO host_memories (channel_id, provider, host_id, canonical_version, deleted_at)
          SELECT channel_id, provider, id, canonical_version, deleted_at
@@ -371,7 +371,7 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
          WHERE channel_id = $2`,
         [LIMIT.hostMemoriesMax, (await readStable(ledger, tenant)).channelId],
       );
-      await callBack({ id: LIMIT.hostMemoriesMax + 1 });
+      await retract({ id: LIMIT.hostMemoriesMax + 1 });
       const rows = await database.query<{ id: number }>(
         `SELECT host_id::int AS id FROM host_memories JOIN channels ON channels.id = channel_id
          WHERE app_id = $1 ORDER BY host_id`,
@@ -389,13 +389,13 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
       expect(value).toMatchObject({ outcome: 'created' });
     });
 
-    test('a call-back concerns the release of its id, until another takes its place', async () => {
+    test('a retraction concerns the release of its id, until another takes its place', async () => {
       await announce([ARTIFACT]);
-      expect(expectValue(await callBack({}, {}, '2.0.0')).value).toBeUndefined();
-      expect(expectValue(await callBack({ id: 2 })).value).toBe('another');
-      const { value, changed } = expectValue(await callBack());
+      expect(expectValue(await retract({}, {}, '2.0.0')).value).toBeUndefined();
+      expect(expectValue(await retract({ id: 2 })).value).toBe('another');
+      const { value, changed } = expectValue(await retract());
       expect([value, changed.length]).toEqual(['paused', 1]);
-      expect(expectValue(await callBack()).value).toBe('unserved');
+      expect(expectValue(await retract()).value).toBe('unserved');
       const again = { id: 3, publishedAt: 3 };
       expect(expectValue(await announce([], again)).value).toMatchObject({ isMadeAnew: true });
       expect(await present()).toEqual([['published', 0]]);
@@ -403,7 +403,7 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
 
     test('what a person has paused, a release that is made anew does not publish', async () => {
       await announce([ARTIFACT]);
-      await callBack();
+      await retract();
       const pause = (serving: Serving) => ({ ...serving, isStatusSet: true });
       expectValue(await serve(ledger, tenant, '1.0.0', pause));
       const { value } = expectValue(await announce([], { id: 2 }));
@@ -417,7 +417,7 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
         isComplete: (all) => all.length > 0,
       };
       await announce([], {}, parts);
-      expect(expectValue(await callBack()).value).toBe('unserved');
+      expect(expectValue(await retract()).value).toBe('unserved');
       await announce([ARTIFACT], {}, parts);
       expect(await present()).toEqual([['paused', 0]]);
       await announce([ARTIFACT], { id: 2 }, parts);
@@ -430,7 +430,7 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
       const other = await createTenant(ledger);
       tenant = { ...tenant, organizationId: other.organizationId };
       expect(await announce([])).toEqual(fail('unknownApp'));
-      expect(await callBack()).toEqual(fail('unknownApp'));
+      expect(await retract()).toEqual(fail('unknownApp'));
     });
   });
 }

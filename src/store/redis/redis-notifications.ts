@@ -5,13 +5,13 @@ import type { Engine } from '../engine.ts';
 import { SCRIPTS } from './commands.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
-import { packLabelNews } from './redis-labels.ts';
+import { packLabelNotifications } from './redis-labels.ts';
 import type { createSubscriptions } from './subscriptions.ts';
 
-export function createRedisNews(
+export function createRedisNotifications(
   connection: RedisConnection,
   keys: Keys,
-  { announcements, activities, labelNews }: ReturnType<typeof createSubscriptions>,
+  { announcements, activities, labelNotifications }: ReturnType<typeof createSubscriptions>,
 ): Pick<
   Engine,
   'announce' | 'subscribe' | 'shareActivity' | 'onActivity' | 'tellLabels' | 'onLabels'
@@ -30,8 +30,9 @@ export function createRedisNews(
 
     onActivity: (listener) => activities.add(listener, () => undefined),
 
-    tellLabels: (news) => tell(keys.labelNews, keys.labelNews, packLabelNews(news)),
+    tellLabels: (notifications) =>
+      tell(keys.labelNotifications, keys.labelNotifications, packLabelNotifications(notifications)),
 
-    onLabels: labelNews.add,
+    onLabels: labelNotifications.add,
   };
 }
