@@ -1,6 +1,6 @@
 // What a dry run says, for people.
 
-import { type Effect, type Finding, reachedBy } from '../contract/rehearsed.ts';
+import { type Effect, type Finding, reachedBy } from '../contract/dry-run.ts';
 import { printableText } from './printable-text.ts';
 
 /** Returns a line for each finding. */

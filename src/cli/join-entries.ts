@@ -1,7 +1,7 @@
 // Which file of a build each entry of its manifests tells of. A checksum finds the file whatever its name is:
 // electron-builder lists `My App Setup 1.4.0.exe` as `My-App-Setup-1.4.0.exe`, under which it uploads it.
 
-import type { Finding } from '../contract/rehearsed.ts';
+import type { Finding } from '../contract/dry-run.ts';
 import { readAsset } from '../domain/release/read-asset.ts';
 import type { BuildFile } from './build-files.ts';
 import type { ManifestEntry } from './build-manifest.ts';

@@ -1,7 +1,7 @@
 // The command that plans the roll-out of a release.
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { RehearsedPlan } from '../contract/rehearsed.ts';
+import type { PlanDryRunAnswer } from '../contract/dry-run.ts';
 import {
   BLIND_EFFECTS,
   PLAN_PRESET_NAMES,
@@ -35,7 +35,7 @@ const GUARDS: readonly (readonly [
   ['--confirm-minutes <n>', 'confirmMinutes', 'time between two checks that find it bad', true],
 ];
 
-type SetAnswer = Omit<RehearsedPlan, 'plan'> & { readonly plan: RolloutPlan | UnstoredPlan };
+type SetAnswer = Omit<PlanDryRunAnswer, 'plan'> & { readonly plan: RolloutPlan | UnstoredPlan };
 
 /** Adds the options of `plan set` to its command. */
 export function addPlanSetCommand(command: Command, connect: Connect): void {
@@ -70,14 +70,14 @@ export function presetOption(flags: string): Option {
 /** Says what the plan would do before it is made. */
 async function set(client: ServiceClient, options: Options, command: Command): Promise<SetAnswer> {
   const body = bodyOf(options);
-  const rehearsed = (await client.call('PUT', 'releases/plan?dryRun=true', body)) as RehearsedPlan;
-  if (options.dryRun === true) return rehearsed;
+  const tried = (await client.call('PUT', 'releases/plan?dryRun=true', body)) as PlanDryRunAnswer;
+  if (options.dryRun === true) return tried;
   const isJson = command.opts<Options>().json === true;
-  if (!isJson && rehearsed.findings.length > 0) {
-    process.stdout.write(`${findingsText(rehearsed.findings)}\n`);
+  if (!isJson && tried.findings.length > 0) {
+    process.stdout.write(`${findingsText(tried.findings)}\n`);
   }
   const { plan } = (await client.call('PUT', 'releases/plan', body)) as { plan: RolloutPlan };
-  return { ...rehearsed, plan };
+  return { ...tried, plan };
 }
 
 function bodyOf({ dryRun: _, steps: planned, between, source, ...options }: Options): object {

@@ -2,7 +2,7 @@
 
 import { basename } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
-import type { Finding, Rehearsed } from '../contract/rehearsed.ts';
+import type { DryRunAnswer, Finding } from '../contract/dry-run.ts';
 import type { Artifact, Release } from '../contract/resource.ts';
 import { artifactFormat, decodedFileName } from '../domain/decision/artifact-format.ts';
 import { answering, type Connect, type Options, query, wholeNumber } from './asking.ts';
@@ -44,7 +44,7 @@ type PublishAnswer = {
   readonly files: readonly PublishedFile[];
   readonly passedOver: readonly PassedOver[];
   readonly findings?: readonly Finding[];
-  readonly effect?: Rehearsed<unknown>['effect'];
+  readonly effect?: DryRunAnswer<unknown>['effect'];
 };
 
 /** File of a release: where it is on the disk, and what devices are told of it. */
@@ -106,7 +106,7 @@ async function publish(
       'POST',
       'releases?dryRun=true',
       publication,
-    )) as Rehearsed<Release>;
+    )) as DryRunAnswer<Release>;
     const findings = [...found.findings, ...rehearsed.findings];
     if (options.dryRun === true) {
       return { outcome: 'rehearsed', ...rehearsed, findings, files, passedOver };

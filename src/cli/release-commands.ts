@@ -2,8 +2,8 @@
 // gets.
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { DryRunAnswer } from '../contract/dry-run.ts';
 import type { Explanation } from '../contract/explanation.ts';
-import type { Rehearsed } from '../contract/rehearsed.ts';
 import { RELEASE_STATUSES, type Release, type ReleaseStatus } from '../contract/resource.ts';
 import type { Health } from '../contract/rollout-plan.ts';
 import { answering, asking, type Connect, type Options, query, wholeNumber } from './asking.ts';
@@ -199,7 +199,7 @@ function listText({ releases, total }: { releases: readonly Release[]; total: nu
 }
 
 function changedText(answer: unknown): string {
-  const { release, findings, effect } = answer as Partial<Rehearsed<Release>>;
+  const { release, findings, effect } = answer as Partial<DryRunAnswer<Release>>;
   if (release === undefined || findings === undefined || effect === undefined) {
     return printAnswer(release);
   }

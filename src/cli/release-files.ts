@@ -3,7 +3,7 @@
 
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import type { Finding } from '../contract/rehearsed.ts';
+import type { Finding } from '../contract/dry-run.ts';
 import type { Artifact } from '../contract/resource.ts';
 import { artifactFormat } from '../domain/decision/artifact-format.ts';
 import { knownArch } from '../domain/decision/fold-arch.ts';

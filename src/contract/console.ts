@@ -10,15 +10,15 @@ import type {
   LiveEvents,
   PurgedDevices,
 } from './console-fleet.ts';
+import type {
+  DryRunAnswer,
+  PlanDryRunAnswer,
+  ServingDryRunAnswer,
+  UnpublishedRelease,
+} from './dry-run.ts';
 import type { IssuedEdgeToken, ListedEdgeToken, RevokedEdgeToken } from './edge-token.ts';
 import type { Explanation } from './explanation.ts';
-import type {
-  Rehearsed,
-  RehearsedPlan,
-  RehearsedServing,
-  UnpublishedRelease,
-} from './rehearsed.ts';
-import type { ReleaseAdoption, ReleaseTrouble } from './release-trouble.ts';
+import type { FailureBreakdown, ReleaseAdoption } from './failure-breakdown.ts';
 import type {
   Account,
   ApiKey,
@@ -84,15 +84,15 @@ export type ConsoleAnswers = {
   'PATCH releases': { readonly release: ServingState };
   'DELETE releases': { readonly release: WithdrawnRelease };
   'POST releases/matching': MatchingDevices;
-  'POST releases/rehearse': Rehearsed<UnpublishedRelease>;
-  'POST releases/rehearse-promotion': Rehearsed<UnpublishedRelease>;
-  'POST releases/rehearse-plan': RehearsedPlan;
-  'POST releases/rehearse-serving': RehearsedServing;
+  'POST releases/rehearse': DryRunAnswer<UnpublishedRelease>;
+  'POST releases/rehearse-promotion': DryRunAnswer<UnpublishedRelease>;
+  'POST releases/rehearse-plan': PlanDryRunAnswer;
+  'POST releases/rehearse-serving': ServingDryRunAnswer;
   'POST releases/promote': { readonly release: Release };
   'GET releases/plan': PlanAndHealth;
   'POST releases/plan': { readonly plan: RolloutPlan };
   'PATCH releases/plan': { readonly plan: RolloutPlan };
-  'GET releases/trouble': ReleaseTrouble;
+  'GET releases/trouble': FailureBreakdown;
   'GET releases/adoption': { readonly adoption: ReleaseAdoption | null };
   'GET release': RenderedReleaseDetail;
 

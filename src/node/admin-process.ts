@@ -12,7 +12,7 @@ import { startServer } from '../http/server.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { RareLog } from '../observe/rare-log.ts';
-import { RehearseChange } from '../publishing/dry-run.ts';
+import { DryRun } from '../publishing/dry-run.ts';
 import {
   createPropagateChange,
   propagateInNode,
@@ -119,7 +119,7 @@ function assembleAdmin(config: Config, log: Log, options: AdminOptions, stores: 
     ...assembleConsole({
       ...{ config, secrets, ledger, labels, explainer, live, notes, readMetrics },
       copies: stores.copies,
-      rehearse: new RehearseChange({ ledger, catalogs, effects }),
+      dryRun: new DryRun({ ledger, catalogs, effects }),
       limits: { engine, alone: createMemoryEngine(), metrics },
       log: rareLog,
       address: () => address,

@@ -23,7 +23,7 @@ import type { NotesRenderer } from '../http/notes/notes-renderer.ts';
 import type { Route } from '../http/router.ts';
 import type { RareLog } from '../observe/rare-log.ts';
 import { Administer, ViewConsole } from '../publishing/administer.ts';
-import type { RehearseChange } from '../publishing/dry-run.ts';
+import type { DryRun } from '../publishing/dry-run.ts';
 import type { PropagateChange } from '../publishing/propagate-change.ts';
 import { ResealSecrets, type Webhooks } from '../publishing/webhooks.ts';
 import { CountMatching } from '../serving/dry-run-effect.ts';
@@ -49,7 +49,7 @@ type ConsoleOptions = {
   /** Returns the base URL of the service; called by requests only. */
   readonly address: () => string;
   readonly propagate: PropagateChange;
-  readonly rehearse: RehearseChange;
+  readonly dryRun: DryRun;
   readonly explainer: ExplainDecision;
   readonly notes: NotesRenderer;
   /** Source of the text that `/metrics` answers. */
@@ -69,7 +69,7 @@ export function assembleConsole({
   webhooks,
   address,
   propagate,
-  rehearse,
+  dryRun,
   explainer,
   notes,
   readMetrics,
@@ -91,7 +91,7 @@ export function assembleConsole({
       resealing: new ResealSecrets({ ledger, box: secrets.box }),
       ledger,
       propagate,
-      rehearse,
+      dryRun,
       matching: new CountMatching(ledger),
       notes,
       freshnessSeconds: config.deviceFreshnessSeconds,

@@ -31,7 +31,7 @@ import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { RareLog } from '../observe/rare-log.ts';
 import type { Tracing } from '../observe/tracing.ts';
-import { RehearseChange } from '../publishing/dry-run.ts';
+import { DryRun } from '../publishing/dry-run.ts';
 import {
   createPropagateChange,
   followChanges,
@@ -179,7 +179,7 @@ function assembleHandlers(
     trustProxy: config.trustProxy,
   };
   const effects = new MeasureEffect(ledger);
-  const rehearse = new RehearseChange({ ledger, catalogs, effects });
+  const dryRun = new DryRun({ ledger, catalogs, effects });
   const webhooks = new Webhooks({ ledger, box: secrets.box, address, log: rareLog });
   const failures = new FailureReports({ ledger, checkIns, clock });
   const freshnessSeconds = config.deviceFreshnessSeconds;
@@ -188,8 +188,8 @@ function assembleHandlers(
     ...parts.routes,
     failureRoute({ catalogs, gate, failures, trustProxy: config.trustProxy }),
     ...healthOfNode,
-    ...manageRoutes({ ...guards, ledger, propagate, rehearse, freshnessSeconds }),
-    ...planRoutes({ ...guards, ledger, propagate, rehearse, freshnessSeconds }),
+    ...manageRoutes({ ...guards, ledger, propagate, dryRun, freshnessSeconds }),
+    ...planRoutes({ ...guards, ledger, propagate, dryRun, freshnessSeconds }),
     ...readingRoutes({ ...guards, ledger, explainer }),
     ...fleetRoutes({ ...guards, ledger, labels, live, planWave }),
     ...webhookRoutes({ webhooks, ledger, propagate, metrics, log: rareLog }),
@@ -213,7 +213,7 @@ function assembleHandlers(
           webhooks,
           address,
           propagate,
-          rehearse,
+          dryRun,
           notes,
         },
         ...{ secrets, explainer, readMetrics, log: rareLog },

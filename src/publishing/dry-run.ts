@@ -3,20 +3,20 @@
 
 import type { Principal } from '../access/api-keys.ts';
 import {
+  type DryRunAnswer,
+  type Finding,
+  type PlanDryRunAnswer,
+  type RunnerEffect,
+  reachedBy,
+  type ServingDryRunAnswer,
+  type UnpublishedRelease,
+} from '../contract/dry-run.ts';
+import {
   isFailure,
   type LostRight,
   type Outcome,
   type UnknownRelease,
 } from '../contract/failure.ts';
-import {
-  type Finding,
-  type Rehearsed,
-  type RehearsedPlan,
-  type RehearsedServing,
-  type RunnerEffect,
-  reachedBy,
-  type UnpublishedRelease,
-} from '../contract/rehearsed.ts';
 import type { Release } from '../contract/resource.ts';
 import type { Catalog } from '../domain/decision/catalog.ts';
 import type { ServingSnapshot, SnapshotRelease } from '../domain/decision/serving-snapshot.ts';
@@ -28,103 +28,105 @@ import type { PlanDefinition } from '../domain/rollout/plan-state.ts';
 import type { Catalogs } from '../serving/catalogs.ts';
 import type { MeasureEffect } from '../serving/dry-run-effect.ts';
 import type { Ledger, NewPromotion, NewRelease, PublishObstacle } from '../store/ledger.ts';
-import type { Rehearsal, ReleaseName } from '../store/ledger-terms.ts';
+import type { DryRunResult, ReleaseName } from '../store/ledger-terms.ts';
 
-export type RehearseDependencies = {
+export type DryRunDependencies = {
   readonly ledger: Pick<
     Ledger,
-    'rehearsePublish' | 'rehearsePromotion' | 'rehearseServing' | 'rehearsePlan'
+    'dryRunPublish' | 'dryRunPromotion' | 'dryRunServing' | 'dryRunPlan'
   >;
   readonly catalogs: Pick<Catalogs, 'peek'>;
   readonly effects: MeasureEffect;
 };
 
-export class RehearseChange {
-  private readonly dependencies: RehearseDependencies;
+export class DryRun {
+  private readonly dependencies: DryRunDependencies;
 
-  constructor(dependencies: RehearseDependencies) {
+  constructor(dependencies: DryRunDependencies) {
     this.dependencies = dependencies;
   }
 
-  /** Rehearses the publishing of a release. */
+  /** Does a dry run of the publishing of a release. */
   async publish(
     { reach, actor }: Principal,
     release: NewRelease,
   ): Promise<
     Outcome<
-      Rehearsed<UnpublishedRelease>,
+      DryRunAnswer<UnpublishedRelease>,
       'unknownApp' | 'unknownChannel' | PublishObstacle | LostRight | 'unavailable'
     >
   > {
     const { ledger } = this.dependencies;
     const held = (channel: string) => this.heldOf(release.app, channel);
-    const rehearsal = await ledger.rehearsePublish(
+    const result = await ledger.dryRunPublish(
       reach,
       release,
       actor,
       (channel) => held(channel)?.snapshot,
     );
-    return isFailure(rehearsal) ? rehearsal : this.report(unpublished(rehearsal), held);
+    return isFailure(result) ? result : this.report(unpublished(result), held);
   }
 
-  /** Rehearses a promotion; what speaks against its source comes first among the findings. */
+  /** Does a dry run of a promotion; what speaks against its source comes first among the findings. */
   async promote(
     { reach, actor }: Principal,
     promotion: NewPromotion,
   ): Promise<
     Outcome<
-      Rehearsed<UnpublishedRelease>,
+      DryRunAnswer<UnpublishedRelease>,
       UnknownRelease | PublishObstacle | 'notPromotable' | LostRight | 'unavailable'
     >
   > {
     const held = (channel: string) => this.heldOf(promotion.app, channel);
-    const rehearsal = await this.dependencies.ledger.rehearsePromotion(
+    const result = await this.dependencies.ledger.dryRunPromotion(
       reach,
       promotion,
       actor,
       (channel) => held(channel)?.snapshot,
     );
-    return isFailure(rehearsal) ? rehearsal : this.report(unpublished(rehearsal), held);
+    return isFailure(result) ? result : this.report(unpublished(result), held);
   }
 
-  /** Rehearses serving control. */
+  /** Does a dry run of serving control. */
   async control(
     { reach, actor }: Principal,
     name: ReleaseName,
     change: ServingChange,
   ): Promise<
     Outcome<
-      RehearsedServing,
+      ServingDryRunAnswer,
       UnknownRelease | 'narrowing' | 'rolledBack' | LostRight | 'unavailable'
     >
   > {
     const held = (channel: string) => this.heldOf(name.app, channel);
-    const rehearsal = await this.dependencies.ledger.rehearseServing(
+    const result = await this.dependencies.ledger.dryRunServing(
       reach,
       name,
       (serving) => applyServingChange(serving, change),
       actor,
       (channel) => held(channel)?.snapshot,
     );
-    return isFailure(rehearsal) ? rehearsal : this.report(rehearsal, held);
+    return isFailure(result) ? result : this.report(result, held);
   }
 
-  /** Rehearses a plan, up to its first raise. */
+  /** Does a dry run of a plan, up to its first raise. */
   async plan(
     { reach, actor }: Principal,
     name: ReleaseName,
     definition: PlanDefinition,
-  ): Promise<Outcome<RehearsedPlan, UnknownRelease | 'planRefused' | LostRight | 'unavailable'>> {
+  ): Promise<
+    Outcome<PlanDryRunAnswer, UnknownRelease | 'planRefused' | LostRight | 'unavailable'>
+  > {
     const held = (channel: string) => this.heldOf(name.app, channel);
-    const rehearsal = await this.dependencies.ledger.rehearsePlan(
+    const result = await this.dependencies.ledger.dryRunPlan(
       reach,
       name,
       definition,
       actor,
       (channel) => held(channel)?.snapshot,
     );
-    if (isFailure(rehearsal)) return rehearsal;
-    const reported = await this.report(rehearsal, held);
+    if (isFailure(result)) return result;
+    const reported = await this.report(result, held);
     if (isFailure(reported)) return reported;
     const { release: found, effect } = reported;
     const gain = reachedBy({ release: found, effect });
@@ -132,16 +134,17 @@ export class RehearseChange {
   }
 
   private async report<Value extends { readonly version: string }>(
-    { value, places, alsoOn, concerns }: Rehearsal<Value>,
+    { value, places, alsoOn, concerns }: DryRunResult<Value>,
     held: (channel: string) => Catalog | undefined,
   ): Promise<
-    Outcome<Rehearsed<Value> & { readonly runners: readonly RunnerEffect[] }, 'unavailable'>
+    Outcome<DryRunAnswer<Value> & { readonly runners: readonly RunnerEffect[] }, 'unavailable'>
   > {
     const { after } = places[0];
     const changed = after.releases.find(
       ({ version, followed }) => version === value.version && !followed,
     );
-    if (changed === undefined) throw new Error(`The rehearsed ${value.version} is not served`);
+    if (changed === undefined)
+      throw new Error(`The release ${value.version} of the dry run is not served`);
     const measured = await this.dependencies.effects.measure({
       places,
       held,
@@ -174,10 +177,10 @@ function findingsIn(
   return isServed ? findingsOf(version, changed.artifacts, after) : [];
 }
 
-/** Returns the release as a rehearsal answers it: it has no id and no time of creation yet. */
-function unpublished(rehearsal: Rehearsal<Release>): Rehearsal<UnpublishedRelease> {
-  const { id: _, createdAt: __, ...release } = rehearsal.value;
-  return { ...rehearsal, value: release };
+/** Returns the release as a dry run answers it: it has no id and no time of creation yet. */
+function unpublished(result: DryRunResult<Release>): DryRunResult<UnpublishedRelease> {
+  const { id: _, createdAt: __, ...release } = result.value;
+  return { ...result, value: release };
 }
 
 function stillServed(channel: string): Finding {

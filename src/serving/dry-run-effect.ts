@@ -3,10 +3,10 @@
 // of a large fleet are sampled.
 
 import type { MatchingDevices } from '../contract/console.ts';
+import type { Effect, RunnerEffect } from '../contract/dry-run.ts';
 import { failUntil, type Outcome } from '../contract/failure.ts';
 import { LIMIT } from '../contract/limit.ts';
 import type { Reason } from '../contract/reason.ts';
-import type { Effect, RunnerEffect } from '../contract/rehearsed.ts';
 import type { Targeting } from '../contract/resource.ts';
 import { type Catalog, compileCatalog } from '../domain/decision/catalog.ts';
 import { hashText } from '../domain/decision/cohort.ts';
@@ -22,13 +22,13 @@ import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import { TimeSlice } from '../flow/time-slice.ts';
 import type { DeviceSample, SampledDevice, SampleScope } from '../store/fleet-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
-import type { Rehearsal, RehearsedPlace } from '../store/ledger-terms.ts';
+import type { DryRunPlace, DryRunResult } from '../store/ledger-terms.ts';
 import { installableBy } from '../updater/installable-by.ts';
 import { compileInSlices } from './cold-loads.ts';
 import { type RecordedQuestion, recordedQuestion } from './explain-decision.ts';
 
 /** Change of what a channel serves, and those that follow it. */
-type MeasuredChange = Pick<Rehearsal<unknown>, 'places'> & {
+type MeasuredChange = Pick<DryRunResult<unknown>, 'places'> & {
   /** Returns the catalog of a channel at some revision, of which what is the same is used again. */
   readonly held: (channel: string) => Catalog | undefined;
   /** Id of the release that changes. */
@@ -126,7 +126,7 @@ async function decideAll(
 }
 
 /** Returns the snapshot of the changed release by itself, as a published one, with what is known of it. */
-function aloneIn({ before, after }: RehearsedPlace, releaseId: string): ServingSnapshot {
+function aloneIn({ before, after }: DryRunPlace, releaseId: string): ServingSnapshot {
   const releases = [after, before]
     .flatMap((snapshot) => snapshot.releases.filter(({ id }) => id === releaseId))
     // A rolled-back release is read without its artifacts.

@@ -59,17 +59,17 @@ export function guardChanges(
       guard(name.app, name.channel, (known) =>
         ledger.controlServing(reach, name, transition, actor, reason, known),
       ),
-    rehearsePublish: (reach, release, actor, held) =>
+    dryRunPublish: (reach, release, actor, held) =>
       guard(release.app, release.channel, (known) =>
-        ledger.rehearsePublish(reach, release, actor, held, known),
+        ledger.dryRunPublish(reach, release, actor, held, known),
       ),
-    rehearsePromotion: (reach, promotion, actor, held) =>
+    dryRunPromotion: (reach, promotion, actor, held) =>
       guard(promotion.app, promotion.to, (known) =>
-        ledger.rehearsePromotion(reach, promotion, actor, held, known),
+        ledger.dryRunPromotion(reach, promotion, actor, held, known),
       ),
-    rehearseServing: (reach, name, transition, actor, held) =>
+    dryRunServing: (reach, name, transition, actor, held) =>
       guard(name.app, name.channel, (known) =>
-        ledger.rehearseServing(reach, name, transition, actor, held, known),
+        ledger.dryRunServing(reach, name, transition, actor, held, known),
       ),
     withdrawRelease: (reach, name, actor, reason) =>
       guard(name.app, name.channel, (known) =>
@@ -79,9 +79,9 @@ export function guardChanges(
       guard(name.app, name.channel, (known) =>
         ledger.createPlan(reach, name, definition, actor, reason, known),
       ),
-    rehearsePlan: (reach, name, definition, actor, held) =>
+    dryRunPlan: (reach, name, definition, actor, held) =>
       guard(name.app, name.channel, (known) =>
-        ledger.rehearsePlan(reach, name, definition, actor, held, known),
+        ledger.dryRunPlan(reach, name, definition, actor, held, known),
       ),
     drivePlan: (plan, seenUpToMs) =>
       guard(plan.app, plan.channel, (known) => ledger.drivePlan(plan, seenUpToMs, known)),

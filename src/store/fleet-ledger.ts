@@ -10,7 +10,7 @@ import type {
   FleetCell,
 } from '../contract/console-fleet.ts';
 import type { Failure, LostRight, Outcome, UnknownRelease } from '../contract/failure.ts';
-import type { ReleaseAdoption, ReleaseTrouble } from '../contract/release-trouble.ts';
+import type { FailureBreakdown, ReleaseAdoption } from '../contract/failure-breakdown.ts';
 import type {
   Health,
   PlanAction,
@@ -25,10 +25,10 @@ import type { DeviceName, LabelPosition, StoredLabels } from './label-store.ts';
 import type {
   Actor,
   Changed,
+  DryRunResult,
   HeldSnapshot,
   KnownStates,
   Reach,
-  Rehearsal,
   ReleaseName,
 } from './ledger-terms.ts';
 
@@ -297,7 +297,7 @@ export interface FleetLedger {
 export type PlanToDrive = ReleaseName & { readonly id: string };
 
 /** Plan that is not made, and what it would find. */
-export type RehearsedDefinition = {
+export type DryRunDefinition = {
   readonly version: string;
   readonly plan: UnstoredPlan;
   /** Devices of the channel and its followers by which its guards could judge, about. */
@@ -341,14 +341,14 @@ export interface PlanLedger {
   /**
    * Does what `createPlan` does, with its refusals, and takes it back; tells what its first raise changes.
    */
-  rehearsePlan(
+  dryRunPlan(
     reach: Reach,
     name: ReleaseName,
     definition: PlanDefinition,
     actor: Actor,
     held?: HeldSnapshot,
     known?: KnownStates,
-  ): Promise<Outcome<Rehearsal<RehearsedDefinition>, UnknownRelease | 'planRefused' | LostRight>>;
+  ): Promise<Outcome<DryRunResult<DryRunDefinition>, UnknownRelease | 'planRefused' | LostRight>>;
 
   /** Does what somebody asks of the newest plan of a release. */
   steerPlan(
@@ -378,10 +378,13 @@ export interface PlanLedger {
   ): Promise<Outcome<Health, UnknownRelease>>;
 
   /**
-   * Reads where the trouble of a release is: its signals by platform and by the version before, and why
-   * devices failed. Devices count that its health counts.
+   * Reads how the failures of a release break down: its signals by platform and by the version before, and
+   * why devices failed. Devices count that its health counts.
    */
-  readTrouble(reach: Reach, name: ReleaseName): Promise<Outcome<ReleaseTrouble, UnknownRelease>>;
+  readFailureBreakdown(
+    reach: Reach,
+    name: ReleaseName,
+  ): Promise<Outcome<FailureBreakdown, UnknownRelease>>;
 
   /**
    * Reads how a release spreads, and how the one before it did at the same age; null for one that was never

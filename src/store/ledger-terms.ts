@@ -205,10 +205,10 @@ export class LedgerBehind extends Error {
 // What the ledger tells of a change that it takes back again.
 
 /** What a change would answer, and what it would change. */
-export type Rehearsal<Value> = {
+export type DryRunResult<Value> = {
   readonly value: Value;
   /** The channel of the change, and those that follow it. */
-  readonly places: readonly [RehearsedPlace, ...RehearsedPlace[]];
+  readonly places: readonly [DryRunPlace, ...DryRunPlace[]];
   /** Names of the app's other channels that have this version published, by name. */
   readonly alsoOn: readonly string[];
   /** Warnings about the health of the release, or about the source of a promotion; mostly none. */
@@ -216,7 +216,7 @@ export type Rehearsal<Value> = {
 };
 
 /** What a channel serves before a change, and what it would serve after it. */
-export type RehearsedPlace = { readonly before: ServingSnapshot; readonly after: ServingSnapshot };
+export type DryRunPlace = { readonly before: ServingSnapshot; readonly after: ServingSnapshot };
 
 /** Returns the snapshot of a channel that a caller has, which saves reading it. */
 export type HeldSnapshot = (channel: string) => ServingSnapshot | undefined;

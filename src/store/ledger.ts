@@ -43,11 +43,11 @@ import type {
   Actor,
   AppChange,
   Changed,
+  DryRunResult,
   HeldSnapshot,
   KnownStates,
   NewArtifact,
   Reach,
-  Rehearsal,
   ReleaseName,
   RepeatableCall,
 } from './ledger-terms.ts';
@@ -302,36 +302,36 @@ export interface Ledger
    * Does what `publishRelease` does, with its refusals, and takes it back. `held` gives snapshots that the
    * caller has.
    */
-  rehearsePublish(
+  dryRunPublish(
     reach: Reach,
     release: NewRelease,
     actor: Actor,
     held?: HeldSnapshot,
     known?: KnownStates,
   ): Promise<
-    Outcome<Rehearsal<Release>, 'unknownApp' | 'unknownChannel' | PublishObstacle | LostRight>
+    Outcome<DryRunResult<Release>, 'unknownApp' | 'unknownChannel' | PublishObstacle | LostRight>
   >;
 
-  /** Does what `promoteRelease` does, with its refusals, and takes it back, as `rehearsePublish` does. */
-  rehearsePromotion(
+  /** Does what `promoteRelease` does, with its refusals, and takes it back, as `dryRunPublish` does. */
+  dryRunPromotion(
     reach: Reach,
     promotion: NewPromotion,
     actor: Actor,
     held?: HeldSnapshot,
     known?: KnownStates,
   ): Promise<
-    Outcome<Rehearsal<Release>, UnknownRelease | PublishObstacle | 'notPromotable' | LostRight>
+    Outcome<DryRunResult<Release>, UnknownRelease | PublishObstacle | 'notPromotable' | LostRight>
   >;
 
-  /** Does what `controlServing` does, with its refusals, and takes it back, as `rehearsePublish` does. */
-  rehearseServing<Kind extends FailureKind>(
+  /** Does what `controlServing` does, with its refusals, and takes it back, as `dryRunPublish` does. */
+  dryRunServing<Kind extends FailureKind>(
     reach: Reach,
     name: ReleaseName,
     transition: (serving: Serving) => Outcome<Served, Kind>,
     actor: Actor,
     held?: HeldSnapshot,
     known?: KnownStates,
-  ): Promise<Outcome<Rehearsal<ServingState>, UnknownRelease | Kind | LostRight>>;
+  ): Promise<Outcome<DryRunResult<ServingState>, UnknownRelease | Kind | LostRight>>;
 
   /**
    * Removes a release that no device was offered, that none on record runs and that is not rolled back: its

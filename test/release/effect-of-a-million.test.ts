@@ -3,7 +3,7 @@
 // alike, as devices are that came at the same time, so that a sample of pages would not do.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Effect } from '../../src/contract/rehearsed.ts';
+import type { Effect } from '../../src/contract/dry-run.ts';
 import { describeOnRealStores } from '../support/backend.ts';
 import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
@@ -54,8 +54,8 @@ describeOnRealStores('the effect of a change on a million devices', () => {
     return (await send(node, 'GET', '/readyz')).status === 200;
   }
 
-  /** Rehearses a release for the first groups of devices. */
-  async function rehearse(groups: number): Promise<{ effect: Effect; tookMs: number }> {
+  /** Does a dry run of a release for the first groups of devices. */
+  async function dryRun(groups: number): Promise<{ effect: Effect; tookMs: number }> {
     const values = Array.from({ length: groups }, (_, index) => String(index));
     const targets = { matchLabels: { group: values } };
     const body = {
@@ -78,7 +78,7 @@ describeOnRealStores('the effect of a change on a million devices', () => {
     const times: number[] = [];
     for (let change = 1; change <= CHANGES; change++) {
       const groups = (change * GROUPS) / CHANGES;
-      const { effect, tookMs } = await rehearse(groups);
+      const { effect, tookMs } = await dryRun(groups);
       times.push(tookMs);
       expect(effect.isEstimate).toBe(true);
       const share = groups / GROUPS;

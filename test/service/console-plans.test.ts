@@ -120,7 +120,7 @@ serviceSuite('plans at the console', (node) => {
   });
 });
 
-describeOnBackends('the trouble of a release', (backend) => {
+describeOnBackends('the failure breakdown of a release', (backend) => {
   let node: ServingNode;
   beforeAll(async () => {
     // Failures are bounded by public addresses, which only a proxy can tell here.

@@ -1,4 +1,4 @@
-// Tests the calls of the console API by which people publish: a rehearsal, a promotion, a withdrawal, each
+// Tests the calls of the console API by which people publish: a dry run, a promotion, a withdrawal, each
 // for publishers of the organization alone.
 
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -18,7 +18,7 @@ serviceSuite('publishing at the console', (node) => {
     ...{ app: tenant.app, channel: 'stable', version, artifacts: [ARTIFACT], ...more },
   });
 
-  it('a rehearsal says what speaks against a release and what it would do, and writes nothing (§23)', async () => {
+  it('a dry run says what speaks against a release and what it would do, and writes nothing (§23)', async () => {
     const artifacts = [{ platform: 'widnows' }];
     const answer = await admin(node, 'POST', 'releases/rehearse', release('1.0.0', { artifacts }));
     expect(answer.status).toBe(200);

@@ -2,7 +2,7 @@
 // call would be, and that they write nothing (docs/contract.md 23).
 
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Effect, Finding } from '../../src/contract/rehearsed.ts';
+import type { Effect, Finding } from '../../src/contract/dry-run.ts';
 import { eventually } from '../support/eventually.ts';
 import { expectError } from '../support/expect-error.ts';
 import { auditOf, type Json, releasesOf } from '../support/published.ts';

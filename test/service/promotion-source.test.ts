@@ -104,7 +104,7 @@ serviceSuite('the source of a promotion', (node) => {
       'It is unhealthy on beta: reverted 100 % of devices, limit 5 %',
     ],
   ])('a source %s (§11.17)', (_, publishSource, concern) => {
-    it('is not promoted by the default rollout, nor is that rehearsed', async () => {
+    it('is not promoted by the default rollout, nor in a dry run', async () => {
       await publishSource();
       const error = `${concern}. Say rollout, plan or status "paused" to promote it`;
       expect(await promote()).toMatchObject({ status: 409, body: { error } });
@@ -118,9 +118,9 @@ serviceSuite('the source of a promotion', (node) => {
       [{ plan: { steps: [{ rollout: 5, holdMinutes: 600 }] } }, { rolloutPct: 0 }],
     ])('is promoted with %j, which the dry run warns of', async (choice, release) => {
       await publishSource();
-      const rehearsed = await promote(choice, '?dryRun=true');
-      expect(rehearsed.status).toBe(200);
-      expect(rehearsed.body?.findings).toContainEqual({
+      const answer = await promote(choice, '?dryRun=true');
+      expect(answer.status).toBe(200);
+      expect(answer.body?.findings).toContainEqual({
         ...{ path: 'from', severity: 'warning', message: concern },
       });
       expect(await promote(choice)).toMatchObject({ status: 201, body: { release } });

@@ -2,7 +2,7 @@
 // catalogs, it agrees with what each device is then answered (docs/console.md, releases/rehearse-serving).
 
 import { expect, it } from 'vitest';
-import type { RunnerEffect } from '../../src/contract/rehearsed.ts';
+import type { RunnerEffect } from '../../src/contract/dry-run.ts';
 import { IS_WHOLE_MATRIX } from '../support/matrix.ts';
 import { serviceSuite } from '../support/service-suite.ts';
 import {

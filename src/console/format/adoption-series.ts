@@ -2,7 +2,7 @@
 // two releases side by side at the same ages.
 
 import type { Adoption, AdoptionStepPoint } from '../../contract/console-fleet.ts';
-import type { AdoptionCurve, ReleaseAdoption } from '../../contract/release-trouble.ts';
+import type { AdoptionCurve, ReleaseAdoption } from '../../contract/failure-breakdown.ts';
 import type { AdoptionStep } from '../../contract/resource.ts';
 import { byVersion } from '../../domain/decision/by-version.ts';
 

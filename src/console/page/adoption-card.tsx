@@ -4,7 +4,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { Adoption } from '../../contract/console-fleet.ts';
-import type { ReleaseAdoption } from '../../contract/release-trouble.ts';
+import type { ReleaseAdoption } from '../../contract/failure-breakdown.ts';
 import type { AdoptionStep } from '../../contract/resource.ts';
 import { byVersion } from '../../domain/decision/by-version.ts';
 import {

@@ -1,14 +1,14 @@
 // What check-ins tell of a release: each signal with its interval, against the limit of the plan's guard;
-// and where its trouble is, by platform and by the version before, with the reasons that devices gave.
+// and its failure breakdown, by platform and by the version before, with the reasons that devices gave.
 
 import type { PlanAndHealth } from '../../contract/console.ts';
 import type {
+  FailureBreakdown,
   FailureReason,
-  ReleaseTrouble,
+  SignalBreakdown,
   SignalPlaces,
   SignalShare,
-  SignalTrouble,
-} from '../../contract/release-trouble.ts';
+} from '../../contract/failure-breakdown.ts';
 import { type Health, SIGNALS, type Signal, type SignalRate } from '../../contract/rollout-plan.ts';
 import type { ReleaseName } from '../api/call.ts';
 import { consolePath, queryText } from '../format/console-path.ts';
@@ -25,9 +25,9 @@ export function HealthCard(props: {
   name: ReleaseName;
   planned: PlanAndHealth;
   /** Undefined while it is not known. */
-  trouble: ReleaseTrouble | undefined;
+  breakdown: FailureBreakdown | undefined;
 }) {
-  const { name, planned, trouble } = props;
+  const { name, planned, breakdown } = props;
   const { health, plan } = planned;
   const { offered, installed, rates, verdict } = health;
   return (
@@ -55,7 +55,7 @@ export function HealthCard(props: {
           {
             label: 'Rate, 95% interval',
             render: (signal) =>
-              hasSignalData(signal, health, trouble) ? (
+              hasSignalData(signal, health, breakdown) ? (
                 <RateView rate={rates[signal]} />
               ) : (
                 <span class="muted">no data yet</span>
@@ -134,23 +134,23 @@ function IntervalBar({ rate }: { rate: SignalRate }) {
 }
 
 /**
- * Tells whether a rate says something. What the base of stuck and of silent is comes with the trouble; before
- * that is known, a rate whose interval is empty says nothing.
+ * Tells whether a rate says something. What the base of stuck and of silent is comes with the breakdown;
+ * before that is known, a rate whose interval is empty says nothing.
  */
 function hasSignalData(
   signal: Signal,
   health: Health,
-  trouble: ReleaseTrouble | undefined,
+  breakdown: FailureBreakdown | undefined,
 ): boolean {
   if (signal === 'failed') return health.offered > 0;
   if (signal === 'reverted') return health.installed > 0;
-  const base = trouble?.signals[signal].base;
+  const base = breakdown?.signals[signal].base;
   return base === undefined ? health.rates[signal].high > 0 : base > 0;
 }
 
-/** Card with the trouble of a release; nothing where there is none. */
-export function TroubleCard({ trouble }: { trouble: ReleaseTrouble }) {
-  const { signals, scale, reasons } = trouble;
+/** Card with the failure breakdown of a release; nothing where there is none. */
+export function FailureBreakdownCard({ breakdown }: { breakdown: FailureBreakdown }) {
+  const { signals, scale, reasons } = breakdown;
   const shown = SIGNALS.filter((signal) => signals[signal].devices > 0).sort(
     (left, right) => signals[right].devices - signals[left].devices,
   );
@@ -164,21 +164,21 @@ export function TroubleCard({ trouble }: { trouble: ReleaseTrouble }) {
         </p>
       )}
       {shown.map((signal) => (
-        <SignalView key={signal} signal={signal} trouble={signals[signal]} />
+        <SignalView key={signal} signal={signal} breakdown={signals[signal]} />
       ))}
       {reasons.length > 0 && <Reasons reasons={reasons} />}
     </Card>
   );
 }
 
-function SignalView({ signal, trouble }: { signal: Signal; trouble: SignalTrouble }) {
+function SignalView({ signal, breakdown }: { signal: Signal; breakdown: SignalBreakdown }) {
   return (
     <section class="trouble" aria-label={`Where devices are ${signal}`}>
       <h3>
-        {signal} <span class="muted">{shareLine(trouble)}</span>
+        {signal} <span class="muted">{shareLine(breakdown)}</span>
       </h3>
-      <Places signal={signal} by="platform" places={trouble.platforms} />
-      <Places signal={signal} by="version before" places={trouble.versions} />
+      <Places signal={signal} by="platform" places={breakdown.platforms} />
+      <Places signal={signal} by="version before" places={breakdown.versions} />
     </section>
   );
 }

@@ -3,7 +3,7 @@
 
 import { useState } from 'preact/hooks';
 import type { PlanAndHealth, RenderedReleaseDetail } from '../../contract/console.ts';
-import type { RehearsedPlan } from '../../contract/rehearsed.ts';
+import type { PlanDryRunAnswer } from '../../contract/dry-run.ts';
 import {
   PLAN_PRESET_NAMES,
   type PlanAction,
@@ -28,15 +28,15 @@ import { useAsked } from '../hook/use-action.ts';
 import { PlanBadge } from '../part/badge.tsx';
 import { Card } from '../part/card.tsx';
 import { Dialog } from '../part/dialog.tsx';
+import {
+  DryRunView,
+  ServingEffect,
+  useConfirmedReach,
+  useServingDryRun,
+} from '../part/dry-run.tsx';
 import { Choice, Field, ReasonField } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
 import { Notice } from '../part/notice.tsx';
-import {
-  RehearsalView,
-  ServingEffect,
-  useConfirmedReach,
-  useServingRehearsal,
-} from '../part/rehearsal.tsx';
 import { Time } from '../part/time.tsx';
 import { useMay } from '../session/use-session.ts';
 
@@ -196,11 +196,8 @@ function NextStepEffect(props: {
   const { name, release, rollout } = props;
   const isAsking = useMay('publisher') && rollout > release.rolloutPct;
   // Asked again whenever the roll-out has changed.
-  const rehearsal = useServingRehearsal(
-    isAsking ? { ...name, rollout } : undefined,
-    release.rolloutPct,
-  );
-  return isAsking ? <ServingEffect rehearsal={rehearsal} /> : null;
+  const dryRun = useServingDryRun(isAsking ? { ...name, rollout } : undefined, release.rolloutPct);
+  return isAsking ? <ServingEffect dryRun={dryRun} /> : null;
 }
 
 // Dialog that holds, resumes, advances or cancels a plan, with a reason. One that begins a step shows what
@@ -220,8 +217,8 @@ function SteerPlanDialog(props: {
   const isStep = action === 'advance' && next !== undefined;
   const verb = isStep ? `Go to ${next.rollout}% now` : PLAN_WORDS[action].verb;
   const [reason, setReason] = useState('');
-  const rehearsal = useServingRehearsal(isStep ? { ...name, rollout: next.rollout } : undefined);
-  const reach = useConfirmedReach(rehearsal);
+  const dryRun = useServingDryRun(isStep ? { ...name, rollout: next.rollout } : undefined);
+  const reach = useConfirmedReach(dryRun);
   const steer = async () => {
     await call('PATCH', 'releases/plan', { ...name, action, reason });
     await onDone();
@@ -237,7 +234,7 @@ function SteerPlanDialog(props: {
         obstacle={isStep ? reach.obstacle : undefined}
       >
         <p>{consequence}</p>
-        {isStep && <ServingEffect rehearsal={rehearsal} />}
+        {isStep && <ServingEffect dryRun={dryRun} />}
         {isStep && reach.question}
         <ReasonField value={reason} onInput={setReason} isFocused />
       </Form>
@@ -281,7 +278,7 @@ function PlanDialog(props: {
     ...(source === 'push' ? { steps, guards: { ...guards, source } } : { preset }),
     ...(start === '' ? {} : { startAt: new Date(start).toISOString() }),
   };
-  const { said, ...asked } = useAsked(JSON.stringify(definition), rehearse);
+  const { said, ...asked } = useAsked(JSON.stringify(definition), askDryRun);
   const first = said && { ...said, release: name };
   const reach = useConfirmedReach({ ...asked, said: first });
   const plan = async () => {
@@ -321,7 +318,7 @@ function PlanDialog(props: {
         />
         <Choice label="Devices that count" value={source} options={SOURCES} onChoose={setSource} />
         {asked.error !== undefined && <Notice tone="bad">{asked.error}</Notice>}
-        {first !== undefined && <RehearsalView rehearsed={first} />}
+        {first !== undefined && <DryRunView dryRun={first} />}
         {reach.question}
         <ReasonField value={reason} onInput={setReason} />
       </Form>
@@ -329,6 +326,6 @@ function PlanDialog(props: {
   );
 }
 
-function rehearse(definition: object): Promise<RehearsedPlan> {
+function askDryRun(definition: object): Promise<PlanDryRunAnswer> {
   return call('POST', 'releases/rehearse-plan', definition);
 }

@@ -4,7 +4,7 @@
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { AppOverview, ReleaseDetail, RenderedReleaseDetail } from '../../contract/console.ts';
-import type { Rehearsed, UnpublishedRelease } from '../../contract/rehearsed.ts';
+import type { DryRunAnswer, UnpublishedRelease } from '../../contract/dry-run.ts';
 import { ARTIFACT_FORMATS } from '../../domain/decision/artifact-format.ts';
 import { call } from '../api/call.ts';
 import {
@@ -19,10 +19,10 @@ import type { PastedRelease } from '../format/pasted-release.ts';
 import { draftObstacle, targetingDraft, targetingOf } from '../format/targeting.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Dialog } from '../part/dialog.tsx';
+import { DryRunView, useConfirmedReach } from '../part/dry-run.tsx';
 import { Field, TextArea } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
 import { type PaceDraft, PaceFields, paceBody } from '../part/pace.tsx';
-import { RehearsalView, useConfirmedReach } from '../part/rehearsal.tsx';
 import { MatchingDevices, TargetingEditor } from '../part/targeting-editor.tsx';
 import { useMay } from '../session/use-session.ts';
 
@@ -105,7 +105,7 @@ export function PublishDialog(props: {
             <MatchingDevices app={app.ref} channel={channel} targets={targetingOf(draft)} />
           )}
         </details>
-        {reviewed !== undefined && <RehearsalView rehearsed={reviewed} isScrolledTo />}
+        {reviewed !== undefined && <DryRunView dryRun={reviewed} isScrolledTo />}
         {reviewed !== undefined && question}
       </Form>
     </Dialog>
@@ -115,7 +115,7 @@ export function PublishDialog(props: {
 /** Dry run of a release; what it said is forgotten as soon as the release is another one. */
 function useReview(release: object) {
   const text = JSON.stringify(release);
-  const [last, setLast] = useState<{ of: string; said: Rehearsed<UnpublishedRelease> }>();
+  const [last, setLast] = useState<{ of: string; said: DryRunAnswer<UnpublishedRelease> }>();
   const review = async () => {
     setLast({ of: text, said: await call('POST', 'releases/rehearse', release) });
   };

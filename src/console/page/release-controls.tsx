@@ -4,16 +4,16 @@
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { RenderedReleaseDetail } from '../../contract/console.ts';
-import type { Rehearsed, UnpublishedRelease } from '../../contract/rehearsed.ts';
+import type { DryRunAnswer, UnpublishedRelease } from '../../contract/dry-run.ts';
 import { call, type ReleaseName } from '../api/call.ts';
 import { consolePath } from '../format/console-path.ts';
 import { useAsked } from '../hook/use-action.ts';
 import { ConfirmDialog, Dialog } from '../part/dialog.tsx';
+import { DryRunView, useConfirmedReach } from '../part/dry-run.tsx';
 import { Choice, ReasonField } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
 import { Notice } from '../part/notice.tsx';
 import { type PaceDraft, PaceFields, paceBody } from '../part/pace.tsx';
-import { RehearsalView, useConfirmedReach } from '../part/rehearsal.tsx';
 import { useMay } from '../session/use-session.ts';
 import { SteerDialog } from './rollout-card.tsx';
 
@@ -129,8 +129,8 @@ function PromoteDialog(props: {
   const [pace, setPace] = useState<PaceDraft>({ kind: 'share', rollout: '' });
   const [reason, setReason] = useState('');
   const promotion = { app, version, from: channel, to, ...paceBody(pace) };
-  const rehearsal = useAsked(JSON.stringify(promotion), rehearse);
-  const { obstacle, question } = useConfirmedReach(rehearsal);
+  const dryRun = useAsked(JSON.stringify(promotion), askDryRun);
+  const { obstacle, question } = useConfirmedReach(dryRun);
   const promote = async () => {
     await call('POST', 'releases/promote', { ...promotion, reason });
     onClose();
@@ -156,8 +156,8 @@ function PromoteDialog(props: {
           onChoose={setTo}
         />
         <PaceFields pace={pace} onChange={setPace} placeholder="the channel's default" />
-        {rehearsal.error !== undefined && <Notice tone="bad">{rehearsal.error}</Notice>}
-        {rehearsal.said !== undefined && <RehearsalView rehearsed={rehearsal.said} />}
+        {dryRun.error !== undefined && <Notice tone="bad">{dryRun.error}</Notice>}
+        {dryRun.said !== undefined && <DryRunView dryRun={dryRun.said} />}
         {question}
         <ReasonField value={reason} onInput={setReason} />
       </Form>
@@ -165,7 +165,7 @@ function PromoteDialog(props: {
   );
 }
 
-function rehearse(promotion: object): Promise<Rehearsed<UnpublishedRelease>> {
+function askDryRun(promotion: object): Promise<DryRunAnswer<UnpublishedRelease>> {
   return call('POST', 'releases/rehearse-promotion', promotion);
 }
 

@@ -11,14 +11,14 @@ import { AuditEntryView } from '../part/audit-entry.tsx';
 import { StatusBadge } from '../part/badge.tsx';
 import { Card, FigureTile } from '../part/card.tsx';
 import { type Column, DataTable } from '../part/data-table.tsx';
+import { ServingEffect, useServingDryRun } from '../part/dry-run.tsx';
 import { Name } from '../part/name.tsx';
 import { LoadedView } from '../part/notice.tsx';
 import { PageHead, useTitle } from '../part/page-head.tsx';
-import { ServingEffect, useServingRehearsal } from '../part/rehearsal.tsx';
 import { AsOf, Time } from '../part/time.tsx';
 import { useMay } from '../session/use-session.ts';
 import { AgeCard } from './adoption-card.tsx';
-import { HealthCard, TroubleCard } from './health-card.tsx';
+import { FailureBreakdownCard, HealthCard } from './health-card.tsx';
 import { NotFoundPage } from './not-found-page.tsx';
 import { PlanCard } from './plan-card.tsx';
 import { PublishNext } from './publish-dialog.tsx';
@@ -26,7 +26,7 @@ import { ReleaseControls } from './release-controls.tsx';
 import { RolloutCard, TargetingCard } from './rollout-card.tsx';
 
 const REFRESH_MS = 3000;
-const TROUBLE_REFRESH_MS = 10_000;
+const BREAKDOWN_REFRESH_MS = 10_000;
 const ADOPTION_REFRESH_MS = 30_000;
 
 /** Page of a release, refreshed while it is open. */
@@ -51,7 +51,7 @@ function ReleaseView(props: {
 }) {
   const { app, name, details, loaded } = props;
   const planned = useLoad(`releases/plan${queryText(name)}`, REFRESH_MS);
-  const { data: trouble } = useLoad(`releases/trouble${queryText(name)}`, TROUBLE_REFRESH_MS);
+  const { data: breakdown } = useLoad(`releases/trouble${queryText(name)}`, BREAKDOWN_REFRESH_MS);
   const { data: spread } = useLoad(`releases/adoption${queryText(name)}`, ADOPTION_REFRESH_MS);
   const reload = async () => {
     await Promise.all([loaded.reload(), planned.reload()]);
@@ -99,7 +99,7 @@ function ReleaseView(props: {
             {(found) => <PlanCard name={name} release={release} found={found} onDone={reload} />}
           </LoadedView>
           {planned.data !== undefined && (
-            <HealthCard name={name} planned={planned.data} trouble={trouble} />
+            <HealthCard name={name} planned={planned.data} breakdown={breakdown} />
           )}
           <RolloutCard
             name={name}
@@ -110,7 +110,7 @@ function ReleaseView(props: {
           />
         </div>
         <div>
-          {trouble !== undefined && <TroubleCard trouble={trouble} />}
+          {breakdown !== undefined && <FailureBreakdownCard breakdown={breakdown} />}
           {spread?.adoption && <AgeCard adoption={spread.adoption} />}
           <HistoryCard history={details.history} />
         </div>
@@ -283,7 +283,7 @@ function WayDownCard(props: { name: ReleaseName; devices: RenderedReleaseDetail[
   // Only those who may steer can ask what would become of the devices.
   const maySteer = useMay('publisher');
   const isAsking = maySteer && devices.on > 0;
-  const rehearsal = useServingRehearsal(
+  const dryRun = useServingDryRun(
     // The number is asked with it, so that it is asked again whenever a device has left.
     isAsking ? { ...name, status: 'rolled_back' } : undefined,
     devices.on,
@@ -293,7 +293,7 @@ function WayDownCard(props: { name: ReleaseName; devices: RenderedReleaseDetail[
       {devices.on === 0 ? (
         <p>No device runs it any more.</p>
       ) : isAsking ? (
-        <ServingEffect rehearsal={rehearsal} isAboutRunners />
+        <ServingEffect dryRun={dryRun} isAboutRunners />
       ) : (
         <p>{devices.on} devices still run it, and are sent down as they ask.</p>
       )}

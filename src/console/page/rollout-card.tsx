@@ -14,9 +14,9 @@ import { draftObstacle, targetingDraft, targetingOf } from '../format/targeting.
 import { useLoad } from '../hook/use-load.ts';
 import { Card, ShareBar } from '../part/card.tsx';
 import { Dialog } from '../part/dialog.tsx';
+import { ServingEffect, useConfirmedReach, useServingDryRun } from '../part/dry-run.tsx';
 import { Field, ReasonField } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
-import { ServingEffect, useConfirmedReach, useServingRehearsal } from '../part/rehearsal.tsx';
 import { MatchingDevices, TargetingEditor, TargetingView } from '../part/targeting-editor.tsx';
 import { useMay } from '../session/use-session.ts';
 
@@ -200,8 +200,8 @@ function TargetingDialog({
     JSON.stringify(targets) === JSON.stringify(targetingOf(targetingDraft(base.targets)));
   const obstacle = draftObstacle(draft) ?? servingObstacle.toTargets(release, targets);
   const isReady = !isUnchanged && obstacle === undefined;
-  const rehearsal = useServingRehearsal(isReady ? { ...name, targets } : undefined);
-  const reach = useConfirmedReach(rehearsal);
+  const dryRun = useServingDryRun(isReady ? { ...name, targets } : undefined);
+  const reach = useConfirmedReach(dryRun);
   const [reason, setReason] = useState('');
   const save = async () => {
     await call('PATCH', 'releases', {
@@ -230,7 +230,7 @@ function TargetingDialog({
         </div>
         {!isUnchanged && obstacle !== undefined && <p class="bad-text">{obstacle}</p>}
         {isReady && <MatchingDevices app={name.app} channel={name.channel} targets={targets} />}
-        {isReady && <ServingEffect rehearsal={rehearsal} />}
+        {isReady && <ServingEffect dryRun={dryRun} />}
         {isReady && reach.question}
         <ReasonField value={reason} onInput={setReason} />
       </Form>
@@ -261,7 +261,7 @@ export function SteerDialog(props: {
   const { name, release, change, verb, tone = 'primary', isTyped = false, onDone, onClose } = props;
   const { status, rolloutPct } = release;
   // Asked again when somebody else moves the rollout.
-  const rehearsal = useServingRehearsal({ ...name, ...change }, rolloutPct);
+  const dryRun = useServingDryRun({ ...name, ...change }, rolloutPct);
   const [reason, setReason] = useState('');
   const [typed, setTyped] = useState('');
   // Taken when the dialog opened: what others change meanwhile is said first, and counts as seen from then
@@ -269,7 +269,7 @@ export function SteerDialog(props: {
   const [opened] = useState({ status, rolloutPct });
   const [isTold, setTold] = useState(false);
   const seen = isTold ? { status, rolloutPct } : opened;
-  const { obstacle: unsure, question } = useConfirmedReach(rehearsal);
+  const { obstacle: unsure, question } = useConfirmedReach(dryRun);
   const steer = async () => {
     try {
       await call('PATCH', 'releases', { ...name, ...change, reason, seen });
@@ -288,7 +288,7 @@ export function SteerDialog(props: {
     <Dialog title={verb} onClose={onClose}>
       <Form send={verb} tone={tone} onSend={steer} onCancel={onClose} obstacle={untyped ?? unsure}>
         {props.children}
-        <ServingEffect rehearsal={rehearsal} isAboutRunners={props.isAboutRunners ?? false} />
+        <ServingEffect dryRun={dryRun} isAboutRunners={props.isAboutRunners ?? false} />
         {question}
         {isTyped && (
           <Field

@@ -1,6 +1,6 @@
 // Findings in single artifacts of a release.
 
-import type { Finding } from '../../contract/rehearsed.ts';
+import type { Finding } from '../../contract/dry-run.ts';
 import type { Artifact } from '../../contract/resource.ts';
 import { foldPlatform } from '../decision/artifact.ts';
 import { decodedFileName } from '../decision/artifact-format.ts';

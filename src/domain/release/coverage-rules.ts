@@ -1,6 +1,6 @@
 // Findings in the list of a release's artifacts as a whole: which devices it leaves out.
 
-import type { Finding } from '../../contract/rehearsed.ts';
+import type { Finding } from '../../contract/dry-run.ts';
 import { foldPlatform } from '../decision/artifact.ts';
 import { foldArch, NO_ARCH, UNIVERSAL } from '../decision/fold-arch.ts';
 import {

@@ -1,9 +1,9 @@
 // Counts of what a change does to a fleet, from what it does to single devices: to all of them, or to a
 // sample that stands for more.
 
+import type { Effect, EffectMove, PlatformEffect, RunnerEffect } from '../../contract/dry-run.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import type { Reason } from '../../contract/reason.ts';
-import type { Effect, EffectMove, PlatformEffect, RunnerEffect } from '../../contract/rehearsed.ts';
 
 /** What a change does to one device. */
 export type DeviceEffect = {

@@ -1,6 +1,6 @@
 // Release as the rules of findings look at it: beside what else its channel has.
 
-import type { Finding } from '../../contract/rehearsed.ts';
+import type { Finding } from '../../contract/dry-run.ts';
 import type { Artifact } from '../../contract/resource.ts';
 import { foldPlatform } from '../decision/artifact.ts';
 import { artifactFormat } from '../decision/artifact-format.ts';

@@ -1,7 +1,7 @@
 // Findings in the names of a release's files: the same is known of a file in a dry run, in the answer to a
 // webhook and on the command line.
 
-import type { Finding } from '../../contract/rehearsed.ts';
+import type { Finding } from '../../contract/dry-run.ts';
 import type { Artifact } from '../../contract/resource.ts';
 import { foldPlatform } from '../decision/artifact.ts';
 import { artifactFormat, decodedFileName } from '../decision/artifact-format.ts';
@@ -22,7 +22,7 @@ export function fileNameFindings(artifacts: readonly NamedArtifact[]): readonly 
     const [name = '', target] = [names[index], targets[index]];
     const none = noArtifact(artifact, name, names);
     if (none !== undefined) return [{ path: `artifacts.${index}.url`, ...none }];
-    const message = archTrouble(artifact, target, artifacts);
+    const message = archMismatch(artifact, target, artifacts);
     if (message === undefined) return [];
     return [{ path: `artifacts.${index}.arch`, severity: 'warning', message }];
   });
@@ -58,7 +58,7 @@ function noArtifact(
 }
 
 /** Says what is wrong with an artifact's architecture; `target` is what the names of the files tell. */
-function archTrouble(
+function archMismatch(
   artifact: NamedArtifact,
   target: AssetTarget | undefined,
   artifacts: readonly NamedArtifact[],

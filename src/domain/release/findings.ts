@@ -1,7 +1,7 @@
 // What speaks against a release before it is published. An error means that devices which are offered it
 // would fail, a warning that it may not be what its publisher meant. Nothing of this refuses a release.
 
-import type { Finding } from '../../contract/rehearsed.ts';
+import type { Finding } from '../../contract/dry-run.ts';
 import type { Artifact } from '../../contract/resource.ts';
 import type { Version } from '../decision/version.ts';
 import { ARTIFACT_RULES } from './artifact-rules.ts';

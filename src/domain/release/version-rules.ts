@@ -1,6 +1,6 @@
 // Findings in the version of a release.
 
-import type { Finding } from '../../contract/rehearsed.ts';
+import type { Finding } from '../../contract/dry-run.ts';
 import { compareVersions } from '../decision/version.ts';
 import type { ExaminedRelease, FindingRule } from './examined-release.ts';
 

@@ -1,6 +1,6 @@
 // Adoption of a release by its age, so that two releases can be laid side by side.
 
-import type { AdoptionAtAge } from '../../contract/release-trouble.ts';
+import type { AdoptionAtAge } from '../../contract/failure-breakdown.ts';
 
 const HOUR_MS = 3_600_000;
 /** Maximum number of ages that are told, at equal distances. */

@@ -1,6 +1,6 @@
 // What is to be said of a plan before it is made: what it does at first, and what its guards cannot do.
 
-import type { Finding } from '../../contract/rehearsed.ts';
+import type { Finding } from '../../contract/dry-run.ts';
 import { type RolloutPlan, SIGNALS, type Signal } from '../../contract/rollout-plan.ts';
 
 type FoundPlan = Pick<

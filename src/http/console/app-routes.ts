@@ -6,7 +6,7 @@ import { LIMIT } from '../../contract/limit.ts';
 import { isFreeRef, isRef } from '../../contract/ref.ts';
 import { UPDATE_MODES } from '../../contract/resource.ts';
 import type { Administer, ViewConsole } from '../../publishing/administer.ts';
-import type { RehearseChange } from '../../publishing/dry-run.ts';
+import type { DryRun } from '../../publishing/dry-run.ts';
 import type { PropagateChange } from '../../publishing/propagate-change.ts';
 import {
   controlServing,
@@ -113,7 +113,7 @@ export type AppDependencies = {
   readonly view: ViewConsole;
   readonly ledger: Ledger;
   readonly propagate: PropagateChange;
-  readonly rehearse: RehearseChange;
+  readonly dryRun: DryRun;
   readonly matching: CountMatching;
   readonly notes: Pick<NotesRenderer, 'html'>;
   /** Seconds after which a device that asks again is written down again. */
@@ -205,7 +205,7 @@ function releaseRoutes(
 /** Routes by which releases come and, as long as nobody was offered one, go. */
 function publishingRoutes(
   routes: ConsoleRoutes,
-  { ledger, propagate, rehearse, matching, freshnessSeconds }: AppDependencies,
+  { ledger, propagate, dryRun, matching, freshnessSeconds }: AppDependencies,
 ): readonly Route[] {
   const path = 'releases';
   return [
@@ -234,7 +234,7 @@ function publishingRoutes(
       },
       async (context, body) => {
         const release = newReleaseOf(body, freshnessSeconds);
-        return isFailure(release) ? release : rehearse.publish(context, release);
+        return isFailure(release) ? release : dryRun.publish(context, release);
       },
     ),
     routes.onApp(
@@ -246,7 +246,7 @@ function publishingRoutes(
       },
       async (context, body) => {
         const promotion = promotionOf(body, freshnessSeconds);
-        return isFailure(promotion) ? promotion : rehearse.promote(context, promotion);
+        return isFailure(promotion) ? promotion : dryRun.promote(context, promotion);
       },
     ),
     routes.onApp(
@@ -258,7 +258,7 @@ function publishingRoutes(
       },
       (context, body) => {
         const { name, change } = servingCallOf(body);
-        return rehearse.control(context, name, change);
+        return dryRun.control(context, name, change);
       },
     ),
     routes.onApp(
@@ -306,10 +306,15 @@ function wrapped<Value, Kind extends FailureKind>(
 type PlanConsoleDependencies = {
   readonly ledger: Pick<
     Ledger,
-    'createPlan' | 'steerPlan' | 'readPlan' | 'readHealth' | 'readTrouble' | 'readReleaseAdoption'
+    | 'createPlan'
+    | 'steerPlan'
+    | 'readPlan'
+    | 'readHealth'
+    | 'readFailureBreakdown'
+    | 'readReleaseAdoption'
   >;
   readonly propagate: PropagateChange;
-  readonly rehearse: Pick<RehearseChange, 'plan'>;
+  readonly dryRun: Pick<DryRun, 'plan'>;
   /** Seconds after which a device that asks again is written down again. */
   readonly freshnessSeconds: number;
 };
@@ -317,7 +322,7 @@ type PlanConsoleDependencies = {
 /** Builds the routes by which people plan roll-outs. */
 export function planConsoleRoutes(
   routes: ConsoleRoutes,
-  { ledger, propagate, rehearse, freshnessSeconds }: PlanConsoleDependencies,
+  { ledger, propagate, dryRun, freshnessSeconds }: PlanConsoleDependencies,
 ): readonly Route[] {
   const path = 'releases/plan';
   return [
@@ -334,7 +339,7 @@ export function planConsoleRoutes(
     ),
     routes.onApp(
       { method: 'GET', path: 'releases/trouble', role: 'viewer', shape: planQuery },
-      ({ reach }, query) => ledger.readTrouble(reach, releaseNameOf(query)),
+      ({ reach }, query) => ledger.readFailureBreakdown(reach, releaseNameOf(query)),
     ),
     routes.onApp(
       { method: 'GET', path: 'releases/adoption', role: 'viewer', shape: planQuery },
@@ -358,7 +363,7 @@ export function planConsoleRoutes(
       async (context, body) => {
         const definition = definitionOf(body, freshnessSeconds, Date.now());
         if (isFailure(definition)) return definition;
-        return rehearse.plan(context, releaseNameOf(body), definition);
+        return dryRun.plan(context, releaseNameOf(body), definition);
       },
     ),
     routes.onApp(

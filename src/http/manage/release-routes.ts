@@ -2,12 +2,12 @@
 
 import type { z } from 'zod';
 import type { Caller } from '../../access/api-keys.ts';
+import type { DryRunAnswer } from '../../contract/dry-run.ts';
 import { type FailureKind, isFailure, type Outcome } from '../../contract/failure.ts';
-import type { Rehearsed } from '../../contract/rehearsed.ts';
 import type { KeyRight } from '../../contract/resource.ts';
 import { type NamedPreset, PLAN_PRESET_NAMES } from '../../contract/rollout-plan.ts';
 import { PLAN_PRESETS } from '../../domain/rollout/plan-presets.ts';
-import type { RehearseChange } from '../../publishing/dry-run.ts';
+import type { DryRun } from '../../publishing/dry-run.ts';
 import type { PropagateChange } from '../../publishing/propagate-change.ts';
 import {
   controlServing,
@@ -46,7 +46,7 @@ import { createGuard, type GuardDependencies, readRepeatableCall } from './guard
 type ManageDependencies = GuardDependencies & {
   readonly ledger: Ledger;
   readonly propagate: PropagateChange;
-  readonly rehearse: RehearseChange;
+  readonly dryRun: DryRun;
   /** Seconds after which a device that asks again is written down again. */
   readonly freshnessSeconds: number;
 };
@@ -111,7 +111,7 @@ function neededToList({ queryText }: Exchange): readonly KeyRight[] {
 }
 
 async function publish(
-  { ledger, propagate, rehearse, freshnessSeconds }: ManageDependencies,
+  { ledger, propagate, dryRun, freshnessSeconds }: ManageDependencies,
   caller: Caller,
   exchange: Exchange,
 ): Promise<Reply> {
@@ -121,14 +121,14 @@ async function publish(
   if (isFailure(release)) return failureReply(release);
   const isDryRun = readDryRun(exchange.queryText);
   if (isFailure(isDryRun)) return failureReply(isDryRun);
-  if (isDryRun) return rehearsedReply(await rehearse.publish(caller, release), caller);
+  if (isDryRun) return dryRunReply(await dryRun.publish(caller, release), caller);
   const call = await readRepeatableCall(caller, exchange);
   if (isFailure(call)) return failureReply(call);
   return publishedReply(await publishRelease(ledger, propagate, caller, release, call));
 }
 
 async function promote(
-  { ledger, propagate, rehearse, freshnessSeconds }: ManageDependencies,
+  { ledger, propagate, dryRun, freshnessSeconds }: ManageDependencies,
   caller: Caller,
   exchange: Exchange,
 ): Promise<Reply> {
@@ -138,7 +138,7 @@ async function promote(
   if (isFailure(promotion)) return failureReply(promotion);
   const isDryRun = readDryRun(exchange.queryText);
   if (isFailure(isDryRun)) return failureReply(isDryRun);
-  if (isDryRun) return rehearsedReply(await rehearse.promote(caller, promotion), caller);
+  if (isDryRun) return dryRunReply(await dryRun.promote(caller, promotion), caller);
   const call = await readRepeatableCall(caller, exchange);
   if (isFailure(call)) return failureReply(call);
   return publishedReply(await promoteRelease(ledger, propagate, caller, promotion, call));
@@ -152,7 +152,7 @@ function publishedReply(published: Outcome<PublishedRelease, FailureKind>): Repl
 }
 
 async function control(
-  { ledger, propagate, rehearse }: ManageDependencies,
+  { ledger, propagate, dryRun }: ManageDependencies,
   caller: Caller,
   exchange: Exchange,
 ): Promise<Reply> {
@@ -161,17 +161,14 @@ async function control(
   const isDryRun = readDryRun(exchange.queryText);
   if (isFailure(isDryRun)) return failureReply(isDryRun);
   const { name, change, reason } = servingCallOf(body);
-  if (isDryRun) return rehearsedReply(await rehearse.control(caller, name, change), caller);
+  if (isDryRun) return dryRunReply(await dryRun.control(caller, name, change), caller);
   const controlled = await controlServing(ledger, propagate, caller, name, change, reason);
   return isFailure(controlled) ? failureReply(controlled) : jsonReply(200, { release: controlled });
 }
 
-function rehearsedReply(
-  rehearsed: Outcome<Rehearsed<unknown>, FailureKind>,
-  caller: Caller,
-): Reply {
-  if (isFailure(rehearsed)) return failureReply(rehearsed);
-  const { release, findings, effect } = rehearsed;
+function dryRunReply(answer: Outcome<DryRunAnswer<unknown>, FailureKind>, caller: Caller): Reply {
+  if (isFailure(answer)) return failureReply(answer);
+  const { release, findings, effect } = answer;
   return jsonReply(200, { release, findings, effect: effectFor(caller, effect) });
 }
 
@@ -193,7 +190,7 @@ async function withdraw(
 type PlanDependencies = GuardDependencies & {
   readonly ledger: Pick<Ledger, 'createPlan' | 'steerPlan' | 'readPlan' | 'readHealth'>;
   readonly propagate: PropagateChange;
-  readonly rehearse: Pick<RehearseChange, 'plan'>;
+  readonly dryRun: Pick<DryRun, 'plan'>;
   /** Seconds after which a device that asks again is written down again. */
   readonly freshnessSeconds: number;
 };
@@ -250,7 +247,7 @@ export function planRoutes(dependencies: PlanDependencies): readonly Route[] {
 }
 
 async function put(
-  { ledger, propagate, rehearse, freshnessSeconds }: PlanDependencies,
+  { ledger, propagate, dryRun, freshnessSeconds }: PlanDependencies,
   caller: Caller,
   exchange: Exchange,
 ): Promise<Reply> {
@@ -262,9 +259,9 @@ async function put(
   if (isFailure(isDryRun)) return failureReply(isDryRun);
   const name = releaseNameOf(body);
   if (isDryRun) {
-    const rehearsed = await rehearse.plan(caller, name, definition);
-    if (isFailure(rehearsed)) return failureReply(rehearsed);
-    return jsonReply(200, { ...rehearsed, effect: effectFor(caller, rehearsed.effect) });
+    const answer = await dryRun.plan(caller, name, definition);
+    if (isFailure(answer)) return failureReply(answer);
+    return jsonReply(200, { ...answer, effect: effectFor(caller, answer.effect) });
   }
   const plan = await createPlan(ledger, propagate, caller, name, definition, body.reason);
   return isFailure(plan) ? failureReply(plan) : jsonReply(200, { plan });

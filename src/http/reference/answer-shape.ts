@@ -4,13 +4,13 @@
 
 import { z } from 'zod';
 import type { DeviceRecord } from '../../contract/console-fleet.ts';
-import type { Explanation } from '../../contract/explanation.ts';
 import type {
   Effect,
   Finding,
-  RehearsedPlan,
+  PlanDryRunAnswer,
   UnpublishedRelease,
-} from '../../contract/rehearsed.ts';
+} from '../../contract/dry-run.ts';
+import type { Explanation } from '../../contract/explanation.ts';
 import {
   type App,
   type Artifact,
@@ -322,7 +322,7 @@ export const ANSWER_SHAPES = {
     plan: plan.omit({ id: true, createdAt: true, createdBy: true }),
     findings: z.array(finding),
     effect,
-  }) satisfies z.ZodType<RehearsedPlan>,
+  }) satisfies z.ZodType<PlanDryRunAnswer>,
   PlanPresets: z.object({
     presets: z.array(
       z.object({

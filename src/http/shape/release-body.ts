@@ -328,7 +328,7 @@ export function canonicalOf(version: string): string {
   return parseVersion(version)?.canonical ?? version;
 }
 
-// Query of the calls that can be rehearsed.
+// Query of the calls that have a dry run.
 
 const dryRunQuery = z.object({ dryRun: z.enum(['true', 'false']).default('false') });
 

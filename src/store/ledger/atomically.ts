@@ -1,4 +1,4 @@
-// Transactions of operations that write for an actor, or end in a refusal instead of a value, and rehearsals
+// Transactions of operations that write for an actor, or end in a refusal instead of a value, and dry runs
 // of them.
 
 import {
@@ -70,11 +70,7 @@ export async function atomically<
  * Runs `work` as `atomically` does, with the same refusals, and takes back all that it has written, whatever
  * it returns.
  */
-export async function rehearse<
-  Value,
-  Kind extends FailureKind = never,
-  Author extends Actor = Actor,
->(
+export async function dryRun<Value, Kind extends FailureKind = never, Author extends Actor = Actor>(
   database: Database,
   actor: Author,
   work: (sql: ActorSql) => Promise<Outcome<Value, Kind>>,
@@ -84,11 +80,11 @@ export async function rehearse<
       const outcome = await work(sql);
       await sql.confirmRight();
       refuseFirst(outcome, actor);
-      throw new Rehearsed(outcome);
+      throw new DryRunRollback(outcome);
     });
   } catch (error) {
     // Only this call's `work` has returned it.
-    if (error instanceof Rehearsed) return error.value as Value;
+    if (error instanceof DryRunRollback) return error.value as Value;
     throw error;
   }
 }
@@ -120,11 +116,11 @@ function actorSql(connection: Sql, actor: Actor): ActorSql {
 }
 
 /** Error that carries a value out of a transaction that rolls back; it never leaves this file. */
-class Rehearsed extends Error {
+class DryRunRollback extends Error {
   readonly value: unknown;
 
   constructor(value: unknown) {
-    super('the transaction was a rehearsal');
+    super('the transaction was a dry run');
     this.value = value;
   }
 }

@@ -3,8 +3,8 @@
 
 import type { ReleaseDetail } from '../../contract/console.ts';
 import { fail, isFailure, type Outcome, type UnknownRelease } from '../../contract/failure.ts';
+import type { AdoptionCurve, ReleaseAdoption } from '../../contract/failure-breakdown.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import type { AdoptionCurve, ReleaseAdoption } from '../../contract/release-trouble.ts';
 import type { AuditEntry, Release } from '../../contract/resource.ts';
 import { isStorable } from '../../contract/text.ts';
 import { compareVersions, parseVersion, type Version } from '../../domain/decision/version.ts';

@@ -3,9 +3,10 @@
 
 import type { DevicePage } from '../../contract/console-fleet.ts';
 import { isFailure, type Outcome, type UnknownRelease } from '../../contract/failure.ts';
-import type { FailureReason, ReleaseTrouble } from '../../contract/release-trouble.ts';
+import type { FailureBreakdown, FailureReason } from '../../contract/failure-breakdown.ts';
 import type { PlanGuards, Signal } from '../../contract/rollout-plan.ts';
 import { storableText } from '../../contract/text.ts';
+import { failurePlaces, type PlaceCounts } from '../../domain/rollout/failure-places.ts';
 import { USUAL_GUARDS } from '../../domain/rollout/judge-health.ts';
 import type { PlanState } from '../../domain/rollout/plan-state.ts';
 import type {
@@ -13,7 +14,6 @@ import type {
   SignalNetworks,
   SilentOthers,
 } from '../../domain/rollout/signal-counts.ts';
-import { type PlaceCounts, troublePlaces } from '../../domain/rollout/trouble-places.ts';
 import type { ReportedFailure, SignalDeviceFilter } from '../fleet-ledger.ts';
 import type { Reach, ReleaseName } from '../ledger-terms.ts';
 import { columns, isoText } from './columns.ts';
@@ -448,7 +448,7 @@ export async function readSignalTaking(sql: Sql, releaseId: string): Promise<Sig
   return signalTaking((await findPlan(sql, releaseId))?.state.guards ?? null);
 }
 
-// Statements that tell where the trouble of a release is: its signals by platform and version, and why
+// Statements that tell how the failures of a release break down: its signals by platform and version, and why
 // devices failed.
 
 const REASONS_MAX = 20;
@@ -515,15 +515,15 @@ const REASONS = `
   GROUP BY reason ORDER BY count(*) DESC, max(newest.at) DESC LIMIT ${REASONS_MAX}`;
 
 /**
- * Reads where the trouble of a release is, of the devices by which its health is judged: of more than 10,000
- * that it reached about 10,000 are looked at. Above that number, failures and reverted devices are those of
- * the devices that were looked at, although the health has all of them.
+ * Reads how the failures of a release break down, of the devices by which its health is judged: of more than
+ * 10,000 that it reached about 10,000 are looked at. Above that number, failures and reverted devices are
+ * those of the devices that were looked at, although the health has all of them.
  */
-export async function readTrouble(
+export async function readFailureBreakdown(
   sql: Sql,
   reach: Reach,
   name: ReleaseName,
-): Promise<Outcome<ReleaseTrouble, UnknownRelease>> {
+): Promise<Outcome<FailureBreakdown, UnknownRelease>> {
   const found = await findReleaseByName(sql, reach, name);
   if (isFailure(found)) return found;
   const releaseId = found.release.id;
@@ -538,7 +538,7 @@ export async function readTrouble(
   const reasons = await sql.query<FailureReason>(REASONS, [
     ...[releaseId, known, isPushed, perNetwork],
   ]);
-  return { signals: troublePlaces(places), scale, reasons };
+  return { signals: failurePlaces(places), scale, reasons };
 }
 
 // Statement that records devices which could not install a release.

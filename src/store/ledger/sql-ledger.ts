@@ -57,6 +57,8 @@ import {
   readDevice,
   sampleDevices,
 } from './devices.ts';
+import { dryRunPlan } from './dry-run-plan.ts';
+import { dryRunPromotion, dryRunPublish, dryRunServing } from './dry-runs.ts';
 import {
   countSeen,
   readAdoption,
@@ -91,8 +93,6 @@ import {
   renameOrganization,
   revokeInvitation,
 } from './organizations.ts';
-import { rehearsePromotion, rehearsePublish, rehearseServing } from './rehearsals.ts';
-import { rehearsePlan } from './rehearse-plan.ts';
 import {
   listReleases,
   readOwnedRelease,
@@ -115,7 +115,7 @@ import {
   readPlan,
   steerPlan,
 } from './rollout-plans.ts';
-import { listSignalDevices, readTrouble, recordFailures } from './rollout-signals.ts';
+import { listSignalDevices, readFailureBreakdown, recordFailures } from './rollout-signals.ts';
 import { controlServing, raiseEpoch, recordFirstOffer, restoreOffers } from './serving-control.ts';
 import { readSnapshot } from './snapshots.ts';
 import {
@@ -238,7 +238,7 @@ const CALLS = {
   readChannelStates,
   createPlan,
   steerPlan,
-  readTrouble,
+  readFailureBreakdown,
   readReleaseAdoption,
   listSignalDevices,
   countPlanTime,
@@ -306,14 +306,14 @@ function planCalls(database: Database) {
 /** What a change would do; `held` and `known` are of the node that asks. */
 function dryRuns(database: Database) {
   return {
-    rehearsePublish: (organizationId, release, actor, held, known) =>
-      rehearsePublish(database, organizationId, release, actor, { held, known }),
-    rehearsePromotion: (reach, promotion, actor, held, known) =>
-      rehearsePromotion(database, reach, promotion, actor, { held, known }),
-    rehearseServing: (organizationId, name, transition, actor, held, known) =>
-      rehearseServing(database, organizationId, name, transition, actor, { held, known }),
-    rehearsePlan: (reach, name, definition, actor, held, known) =>
-      rehearsePlan(database, reach, name, definition, actor, { held, known }),
+    dryRunPublish: (organizationId, release, actor, held, known) =>
+      dryRunPublish(database, organizationId, release, actor, { held, known }),
+    dryRunPromotion: (reach, promotion, actor, held, known) =>
+      dryRunPromotion(database, reach, promotion, actor, { held, known }),
+    dryRunServing: (organizationId, name, transition, actor, held, known) =>
+      dryRunServing(database, organizationId, name, transition, actor, { held, known }),
+    dryRunPlan: (reach, name, definition, actor, held, known) =>
+      dryRunPlan(database, reach, name, definition, actor, { held, known }),
   } satisfies Partial<Ledger>;
 }
 

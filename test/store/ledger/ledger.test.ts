@@ -16,6 +16,7 @@ import { describeDeviceKeeping } from './device-keeping-contract.ts';
 import { describeDeviceParts } from './device-parts-contract.ts';
 import { describeEdges } from './edge-contract.ts';
 import { describeEditions } from './edition-contract.ts';
+import { describeFailureBreakdown } from './failure-breakdown-contract.ts';
 import { describeFleetAdmission } from './fleet-admission-contract.ts';
 import { describeFleetCounts } from './fleet-counts-contract.ts';
 import { describeFleetPurge } from './fleet-purge-contract.ts';
@@ -41,7 +42,6 @@ import {
   openTestPglite,
   openTestPostgres,
 } from './test-database.ts';
-import { describeTrouble } from './trouble-contract.ts';
 import { describeVersionKeys } from './version-key-contract.ts';
 import { describeWebhooks } from './webhook-contract.ts';
 
@@ -100,7 +100,7 @@ const GROUPS: readonly Readonly<Record<string, Suite>>[] = [
   { 'plans that wait': { rules: describePlanWaits } },
   {
     signals: { rules: describeSignals },
-    trouble: { rules: describeTrouble },
+    'failure breakdown': { rules: describeFailureBreakdown },
     'guard trips': { rules: describeGuardTrips },
   },
 ];

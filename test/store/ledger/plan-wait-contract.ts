@@ -154,17 +154,17 @@ export function describePlanWaits({ database }: LedgerUnderTest): void {
       const place = await planned('10:60 50:60', {}, 10);
       expect(place.plan).toMatchObject({ status: 'running', step: 0 });
       expect((await drive(place)).step).toBe(0);
-      const rehearsed = await planned('10:60', {}, 10);
-      expectValue(await ledger.steerPlan(rehearsed.reach, rehearsed.name, 'cancel', PUBLISHER));
+      const tried = await planned('10:60', {}, 10);
+      expectValue(await ledger.steerPlan(tried.reach, tried.name, 'cancel', PUBLISHER));
       const found = expectValue(
-        await ledger.rehearsePlan(
-          ...([rehearsed.reach, rehearsed.name, definition('10:60 50:60'), PUBLISHER] as const),
+        await ledger.dryRunPlan(
+          ...([tried.reach, tried.name, definition('10:60 50:60'), PUBLISHER] as const),
         ),
       );
       expect(found.value).toMatchObject({ rolloutPct: 10, known: 0, plan: { step: 0 } });
       const [{ after }] = found.places;
       expect(after.releases.find(({ version }) => version === '1.0.0')?.rolloutPct).toBe(50);
-      expect(await ledger.readPlan(rehearsed.reach, rehearsed.name)).toMatchObject({
+      expect(await ledger.readPlan(tried.reach, tried.name)).toMatchObject({
         plan: { status: 'cancelled' },
       });
     });

@@ -1,4 +1,4 @@
-// Rules of what the console tells of a release's trouble: where the devices
+// Rules of what the console tells of a release's failures: where the devices
 // are, why they failed, which they are, and how the release spreads beside the one before.
 
 import { describe, expect, test } from 'vitest';
@@ -11,8 +11,8 @@ import { expectValue, type TestTenant } from './ledger-fixture.ts';
 import { BEGIN, checkIn, DAY_MS, furnish, publishAt } from './signal-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
-export function describeTrouble({ database }: LedgerUnderTest): void {
-  describe('trouble of a release', () => {
+export function describeFailureBreakdown({ database }: LedgerUnderTest): void {
+  describe('failure breakdown of a release', () => {
     const ledger = createSqlLedger(database, undefined, {
       ...USUAL_KEEPING,
       freshnessMs: MINUTE_MS,
@@ -21,8 +21,8 @@ export function describeTrouble({ database }: LedgerUnderTest): void {
       ...{ app, channel: 'stable', canonicalVersion: version },
     });
 
-    async function readTrouble(tenant: TestTenant) {
-      return expectValue(await ledger.readTrouble(tenant.organizationId, nameOf(tenant)));
+    async function readFailureBreakdown(tenant: TestTenant) {
+      return expectValue(await ledger.readFailureBreakdown(tenant.organizationId, nameOf(tenant)));
     }
 
     function fail(tenant: TestTenant, ids: readonly string[], reason: string, network?: string) {
@@ -88,7 +88,7 @@ export function describeTrouble({ database }: LedgerUnderTest): void {
 
     test('each signal is told by platform, and by the version that the devices had before', async () => {
       const tenant = await liveThrough();
-      const { signals, scale } = await readTrouble(tenant);
+      const { signals, scale } = await readFailureBreakdown(tenant);
       expect(scale).toBe(1);
       expect(signals.stuck).toEqual({
         ...{ devices: 2, base: 8 },
@@ -133,7 +133,7 @@ export function describeTrouble({ database }: LedgerUnderTest): void {
         );
       await all({});
       await all({ ...offer, at: BEGIN + DAY_MS + MINUTE_MS });
-      const { platforms, versions } = (await readTrouble(tenant)).signals.silent;
+      const { platforms, versions } = (await readFailureBreakdown(tenant)).signals.silent;
       expect(platforms.named.map(({ name, devices }) => [name, devices])).toEqual([
         ...[6, 5, 4, 3, 2].map((number) => [`platform ${number}`, number]),
       ]);
@@ -150,7 +150,7 @@ export function describeTrouble({ database }: LedgerUnderTest): void {
       // Of the same moment, all are on record: those before them are counted when a failure is recorded.
       await fail(tenant, ids.slice(0, 6), 'invented', '192.0.2.1');
       await fail(tenant, ids.slice(6, 10), 'told with a key');
-      const { signals, reasons } = await readTrouble(tenant);
+      const { signals, reasons } = await readFailureBreakdown(tenant);
       expect(signals.failed.devices).toBe(7);
       expect(reasons).toMatchObject([
         { reason: 'told with a key', devices: 4 },
@@ -170,7 +170,7 @@ export function describeTrouble({ database }: LedgerUnderTest): void {
       await fail(tenant, ids.slice(1, 4), '<b>disk full</b>');
       await fail(tenant, ids.slice(4, 6), '');
       for (const id of ids.slice(6)) await fail(tenant, [id], `of ${id}`);
-      const { reasons } = await readTrouble(tenant);
+      const { reasons } = await readFailureBreakdown(tenant);
       expect(reasons).toHaveLength(20);
       expect(reasons.slice(0, 2)).toMatchObject([
         { reason: '<b>disk full</b>', devices: 3 },
@@ -191,7 +191,7 @@ export function describeTrouble({ database }: LedgerUnderTest): void {
       for (const [signal, ids] of Object.entries(lists) as [Signal, string[]][]) {
         expect(await listAll(tenant, signal, 1)).toEqual(ids);
         expect(await listAll(tenant, signal, 100)).toEqual(ids);
-        const { signals } = await readTrouble(tenant);
+        const { signals } = await readFailureBreakdown(tenant);
         expect(signals[signal].devices).toBe(ids.length);
       }
       expect(await listAll(tenant, 'silent', 2, 'linux')).toEqual(['silent']);

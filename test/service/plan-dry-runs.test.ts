@@ -8,7 +8,7 @@ import { runSluice } from '../support/sluice-command.ts';
 import { createTenant, manage, publish, report, type Tenant } from '../support/tenant.ts';
 
 type Json = Record<string, unknown>;
-type Rehearsed = { plan: Json; findings: { path: string; message: string }[]; effect: Json };
+type DryRunAnswer = { plan: Json; findings: { path: string; message: string }[]; effect: Json };
 
 const PLAN = 'releases/plan';
 const STEPS = [
@@ -17,7 +17,7 @@ const STEPS = [
 ];
 const HOURS = { days: ['mon'], from: '09:00', to: '17:00', timeZone: 'Europe/Berlin' };
 
-serviceSuite('rehearsals of plans', (node) => {
+serviceSuite('dry runs of plans', (node) => {
   function put(tenant: Tenant, parts: object, query = '') {
     const name = { app: tenant.app, channel: 'stable', version: '1.0.0' };
     return manage(node, tenant, 'PUT', `${PLAN}${query}`, { ...name, ...parts });
@@ -43,11 +43,12 @@ serviceSuite('rehearsals of plans', (node) => {
       }));
       await report(node, tenant, devices);
       const steps = [{ rollout: 100, holdMinutes: 60 }];
-      const rehearse = async () => (await put(tenant, { steps }, '?dryRun=true')).body as Rehearsed;
+      const dryRun = async () =>
+        (await put(tenant, { steps }, '?dryRun=true')).body as DryRunAnswer;
       await eventually('the devices are on record', async () => {
-        return ((await rehearse()).effect.devices as number) === 20;
+        return ((await dryRun()).effect.devices as number) === 20;
       });
-      const { plan, findings, effect } = await rehearse();
+      const { plan, findings, effect } = await dryRun();
       expect(plan).toMatchObject({ version: '1.0.0', status: 'running', step: null });
       expect(Object.keys(plan)).not.toContain('id');
       const [first] = findings;
@@ -62,7 +63,7 @@ serviceSuite('rehearsals of plans', (node) => {
       const tenant = await released(10);
       const guards = { stuckPercent: 2 };
       const { body } = await put(tenant, { steps: STEPS, guards }, '?dryRun=true');
-      const { plan, findings } = body as Rehearsed;
+      const { plan, findings } = body as DryRunAnswer;
       expect(plan).toMatchObject({ step: 0, onBlind: 'hold', patienceMinutes: 1440 });
       const said = findings.map(({ path, message }) => `${path}: ${message}`).join('\n');
       expect(said).toContain('steps.0.rollout: The roll-out is at 10 % already');

@@ -6,20 +6,20 @@ import type { Release, ServingState } from './resource.ts';
 import type { UnstoredPlan } from './rollout-plan.ts';
 
 /** Answer of a dry run; `release` is as the change itself would answer it. */
-export type Rehearsed<Release> = {
+export type DryRunAnswer<Release> = {
   readonly release: Release;
   readonly findings: readonly Finding[];
   readonly effect: Effect;
 };
 
 /** Dry run of a change of serving, with what becomes of the devices that run the release. */
-export type RehearsedServing = Rehearsed<ServingState> & {
+export type ServingDryRunAnswer = DryRunAnswer<ServingState> & {
   /** The most devices first. */
   readonly runners: readonly RunnerEffect[];
 };
 
 /** Dry run of a plan; the effect is that of its first raise. */
-export type RehearsedPlan = {
+export type PlanDryRunAnswer = {
   readonly plan: UnstoredPlan;
   readonly findings: readonly Finding[];
   readonly effect: Effect;

@@ -1,7 +1,7 @@
 // Tests where the devices are that show a signal.
 
 import { expect, test } from 'vitest';
-import { type PlaceCounts, troublePlaces } from '../../../src/domain/rollout/trouble-places.ts';
+import { failurePlaces, type PlaceCounts } from '../../../src/domain/rollout/failure-places.ts';
 
 const NONE = {
   ...{ failed: 0, failedBase: 0, reverted: 0, revertedBase: 0 },
@@ -13,7 +13,7 @@ function platform(name: string, counts: Partial<PlaceCounts>): PlaceCounts {
 }
 
 test('the names with the most devices come first, then those that could show the signal and do not', () => {
-  const { stuck } = troublePlaces([
+  const { stuck } = failurePlaces([
     platform('linux', { stuckBase: 50 }),
     platform('windows', { stuck: 3, stuckBase: 40 }),
     platform('darwin', { stuckBase: 60 }),
@@ -32,7 +32,7 @@ test('the names with the most devices come first, then those that could show the
 
 test('what is beyond five names is added up', () => {
   const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
-  const { failed } = troublePlaces(
+  const { failed } = failurePlaces(
     names.map((name, index) => platform(name, { failed: index, failedBase: 10 })),
   );
   expect(failed.platforms.named.map(({ name }) => name)).toEqual(['g', 'f', 'e', 'd', 'c']);

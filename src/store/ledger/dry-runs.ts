@@ -1,4 +1,4 @@
-// Rehearsals of changes: the transaction of a change that is rolled back at its end, with what the channel
+// Dry runs of changes: the transaction of a change that is rolled back at its end, with what the channel
 // serves before and after it.
 
 import {
@@ -15,14 +15,14 @@ import type { NewPromotion, NewRelease, PublishObstacle } from '../ledger.ts';
 import type {
   Actor,
   Changed,
+  DryRunPlace,
+  DryRunResult,
   HeldSnapshot,
   KnownStates,
   Reach,
-  Rehearsal,
-  RehearsedPlace,
   ReleaseName,
 } from '../ledger-terms.ts';
-import { type ActorSql, rehearse } from './atomically.ts';
+import { type ActorSql, dryRun } from './atomically.ts';
 import { type LockedChannel, lockChannel } from './channels.ts';
 import type { Database, Sql } from './database.ts';
 import { findPlan } from './plan-rows.ts';
@@ -38,17 +38,17 @@ export type Memory = {
   readonly known: KnownStates | undefined;
 };
 
-/** Rehearses the publishing of a release. Nobody sees the release, and its id is not used again. */
-export function rehearsePublish(
+/** Does a dry run of the publishing of a release. Nobody sees the release, and its id is not used again. */
+export function dryRunPublish(
   database: Database,
   reach: Reach,
   release: NewRelease,
   actor: Actor,
   { held, known }: Memory,
 ): Promise<
-  Outcome<Rehearsal<Release>, 'unknownApp' | 'unknownChannel' | PublishObstacle | LostRight>
+  Outcome<DryRunResult<Release>, 'unknownApp' | 'unknownChannel' | PublishObstacle | LostRight>
 > {
-  return rehearse<Rehearsal<Release>, 'unknownApp' | 'unknownChannel' | PublishObstacle>(
+  return dryRun<DryRunResult<Release>, 'unknownApp' | 'unknownChannel' | PublishObstacle>(
     database,
     actor,
     async (sql) => {
@@ -65,17 +65,17 @@ export function rehearsePublish(
   );
 }
 
-/** Rehearses a promotion, and says what speaks against its source. */
-export function rehearsePromotion(
+/** Does a dry run of a promotion, and says what speaks against its source. */
+export function dryRunPromotion(
   database: Database,
   reach: Reach,
   promotion: NewPromotion,
   actor: Actor,
   { held, known }: Memory,
 ): Promise<
-  Outcome<Rehearsal<Release>, UnknownRelease | PublishObstacle | 'notPromotable' | LostRight>
+  Outcome<DryRunResult<Release>, UnknownRelease | PublishObstacle | 'notPromotable' | LostRight>
 > {
-  return rehearse<Rehearsal<Release>, UnknownRelease | PublishObstacle | 'notPromotable'>(
+  return dryRun<DryRunResult<Release>, UnknownRelease | PublishObstacle | 'notPromotable'>(
     database,
     actor,
     async (sql) => {
@@ -84,34 +84,34 @@ export function rehearsePromotion(
       const source = await readPromotionSource(sql, channel.app.id, promotion);
       if (isFailure(source)) return source;
       const place = { channel, canonicalVersion: promotion.canonicalVersion, held };
-      const rehearsal = await around<Release, PublishObstacle | 'notPromotable'>(sql, place, () =>
+      const result = await around<Release, PublishObstacle | 'notPromotable'>(sql, place, () =>
         promoteOn(sql, channel, promotion, source),
       );
-      if (isFailure(rehearsal)) return rehearsal;
+      if (isFailure(result)) return result;
       const concerns = source.concerns.map((message) => ({ path: 'from', message }));
-      return { ...rehearsal, concerns };
+      return { ...result, concerns };
     },
   );
 }
 
-/** Rehearses serving control, and says so when it would offer an unhealthy release to devices. */
-export function rehearseServing<Kind extends FailureKind>(
+/** Does a dry run of serving control, and says so when it would offer an unhealthy release to devices. */
+export function dryRunServing<Kind extends FailureKind>(
   database: Database,
   reach: Reach,
   name: ReleaseName,
   transition: (serving: Serving) => Outcome<Served, Kind>,
   actor: Actor,
   { held, known }: Memory,
-): Promise<Outcome<Rehearsal<ServingState>, UnknownRelease | Kind | LostRight>> {
-  return rehearse<Rehearsal<ServingState>, UnknownRelease | Kind>(database, actor, async (sql) => {
+): Promise<Outcome<DryRunResult<ServingState>, UnknownRelease | Kind | LostRight>> {
+  return dryRun<DryRunResult<ServingState>, UnknownRelease | Kind>(database, actor, async (sql) => {
     const channel = await lockChannel(sql, reach, name.app, name.channel, known);
     if (isFailure(channel)) return channel;
     const place = { channel, canonicalVersion: name.canonicalVersion, held };
-    const rehearsal = await around<ServingState, 'unknownRelease' | Kind>(sql, place, () =>
+    const result = await around<ServingState, 'unknownRelease' | Kind>(sql, place, () =>
       controlOn(sql, channel, name.canonicalVersion, transition, undefined),
     );
-    if (isFailure(rehearsal) || rehearsal.value.status !== 'published') return rehearsal;
-    return { ...rehearsal, concerns: await concernsOf(sql, channel.id, name.canonicalVersion) };
+    if (isFailure(result) || result.value.status !== 'published') return result;
+    return { ...result, concerns: await concernsOf(sql, channel.id, name.canonicalVersion) };
   });
 }
 
@@ -138,7 +138,7 @@ export async function around<Value, Kind extends FailureKind>(
   sql: ActorSql,
   { channel, canonicalVersion, held }: Place,
   change: () => Promise<Outcome<Changed<Value>, Kind>>,
-): Promise<Outcome<Rehearsal<Value>, Kind>> {
+): Promise<Outcome<DryRunResult<Value>, Kind>> {
   const before = await readServed(sql, channel, channel.name, held?.(channel.name));
   const followers: ServingSnapshot[] = [];
   for (const name of channel.followers) {
@@ -146,7 +146,7 @@ export async function around<Value, Kind extends FailureKind>(
   }
   const changed = await change();
   if (isFailure(changed)) return changed;
-  const others: RehearsedPlace[] = [];
+  const others: DryRunPlace[] = [];
   for (const follower of followers) {
     const after = await readServed(sql, channel, follower.channel, follower);
     others.push({ before: follower, after });

@@ -5,13 +5,13 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import {
+  type DryRunAnswer,
   type Finding,
   type Reaching,
-  type Rehearsed,
-  type RehearsedServing,
   type RunnerEffect,
   reachedBy,
-} from '../../contract/rehearsed.ts';
+  type ServingDryRunAnswer,
+} from '../../contract/dry-run.ts';
 import { call } from '../api/call.ts';
 import { stayText } from '../format/decision-text.ts';
 import { countText, numberText } from '../format/figure-text.ts';
@@ -21,23 +21,23 @@ import { Badge } from './badge.tsx';
 /** Maximum number of rows that are shown of each list; the first ones are the most frequent. */
 const LISTED_MAX = 5;
 
-type RehearsedRelease = Rehearsed<{ readonly version: string }>;
+type ReleaseDryRunAnswer = DryRunAnswer<{ readonly version: string }>;
 
 /** Findings and effect of a change that was not made yet. */
-export function RehearsalView(props: {
-  rehearsed: RehearsedRelease;
+export function DryRunView(props: {
+  dryRun: ReleaseDryRunAnswer;
   /** Whether it appears below a long form, with the button that it is about, and is scrolled to. */
   isScrolledTo?: boolean;
 }) {
-  const { rehearsed, isScrolledTo = false } = props;
+  const { dryRun, isScrolledTo = false } = props;
   const section = useRef<HTMLElement>(null);
   useEffect(() => {
     if (isScrolledTo) section.current?.scrollIntoView({ block: 'start' });
   }, []);
   return (
-    <section ref={section} class="rehearsal" role="status" aria-label="What it would do">
-      <Findings findings={rehearsed.findings} />
-      <EffectView rehearsed={rehearsed} />
+    <section ref={section} class="dry-run" role="status" aria-label="What it would do">
+      <Findings findings={dryRun.findings} />
+      <EffectView dryRun={dryRun} />
     </section>
   );
 }
@@ -56,9 +56,9 @@ function Findings({ findings }: { findings: readonly Finding[] }) {
   );
 }
 
-function EffectView({ rehearsed }: { rehearsed: RehearsedRelease }) {
-  const { devices, lose, isEstimate, moves, platforms } = rehearsed.effect;
-  const reached = reachedBy(rehearsed);
+function EffectView({ dryRun }: { dryRun: ReleaseDryRunAnswer }) {
+  const { devices, lose, isEstimate, moves, platforms } = dryRun.effect;
+  const reached = reachedBy(dryRun);
   if (devices === 0) return <p>No device was seen on the channel in the last 30 days.</p>;
   const about = isEstimate ? '≈ ' : '';
   const without = platforms.filter(({ withoutArtifact }) => withoutArtifact > 0);
@@ -67,7 +67,7 @@ function EffectView({ rehearsed }: { rehearsed: RehearsedRelease }) {
       <p>
         Of {countText(devices, 'device')} seen in the last 30 days, {about}
         <strong>{numberText(reached)}</strong> {reached === 1 ? 'is' : 'are'} offered{' '}
-        <span class="code">{rehearsed.release.version}</span>
+        <span class="code">{dryRun.release.version}</span>
         {lose > 0 && (
           <>
             {' '}
@@ -105,15 +105,15 @@ const RUNNER_ROWS_MAX = 8;
  * Effect of a change that was not made yet. `isAboutRunners` tells where the devices go that run the release,
  * for changes that take it from them.
  */
-export function ServingEffect(props: { rehearsal: ServingRehearsal; isAboutRunners?: boolean }) {
-  const { rehearsal, isAboutRunners = false } = props;
-  const { said, error } = rehearsal;
+export function ServingEffect(props: { dryRun: ServingDryRun; isAboutRunners?: boolean }) {
+  const { dryRun, isAboutRunners = false } = props;
+  const { said, error } = dryRun;
   if (error !== undefined) {
     return <p class="bad-text">What it would do cannot be told: {error}</p>;
   }
   if (said === undefined) return <p class="muted">Asking what it would do …</p>;
   return (
-    <section class="rehearsal" role="status" aria-label="What it would do">
+    <section class="dry-run" role="status" aria-label="What it would do">
       {said.findings.map(({ severity, message }) => (
         <p key={message}>
           <Badge tone={severity === 'error' ? 'bad' : 'warn'}>{severity}</Badge> {message}
@@ -124,7 +124,7 @@ export function ServingEffect(props: { rehearsal: ServingRehearsal; isAboutRunne
   );
 }
 
-function Offers({ said: { release, effect } }: { said: RehearsedServing }) {
+function Offers({ said: { release, effect } }: { said: ServingDryRunAnswer }) {
   const { devices, isEstimate, lose, moves } = effect;
   const about = isEstimate ? '≈ ' : '';
   if (devices === 0) return <p>No device was seen on the channel in the last 30 days.</p>;
@@ -143,7 +143,7 @@ function Offers({ said: { release, effect } }: { said: RehearsedServing }) {
   );
 }
 
-function Ways({ said: { release, effect, runners } }: { said: RehearsedServing }) {
+function Ways({ said: { release, effect, runners } }: { said: ServingDryRunAnswer }) {
   const count = (rows: readonly RunnerEffect[]) => rows.reduce((sum, row) => sum + row.devices, 0);
   const about = effect.isEstimate ? '≈ ' : '';
   const staying = runners.filter(({ to }) => to === null);
@@ -186,14 +186,14 @@ function Ways({ said: { release, effect, runners } }: { said: RehearsedServing }
   );
 }
 
-type ServingRehearsal = Asked<RehearsedServing>;
+type ServingDryRun = Asked<ServingDryRunAnswer>;
 
-/** Rehearses a change; undefined asks nothing. It is asked again when `turn` changes. */
-export function useServingRehearsal(change: object | undefined, turn = 0): ServingRehearsal {
-  return useAsked(change && JSON.stringify(change), rehearse, turn);
+/** Does a dry run of a change; undefined asks nothing. It is asked again when `turn` changes. */
+export function useServingDryRun(change: object | undefined, turn = 0): ServingDryRun {
+  return useAsked(change && JSON.stringify(change), askDryRun, turn);
 }
 
-function rehearse(change: object): Promise<RehearsedServing> {
+function askDryRun(change: object): Promise<ServingDryRunAnswer> {
   return call('POST', 'releases/rehearse-serving', change);
 }
 
@@ -210,12 +210,12 @@ export type ConfirmedReach = {
 };
 
 /**
- * Asks for a confirmation when the act that was rehearsed reaches more than half of the devices or more than
+ * Asks for a confirmation when the act of the dry run reaches more than half of the devices or more than
  * 1,000, or when its effect is not known. The confirmation is for that number: another one is asked again.
  */
-export function useConfirmedReach(rehearsal: Asked<Reaching>): ConfirmedReach {
+export function useConfirmedReach(dryRun: Asked<Reaching>): ConfirmedReach {
   const [sureOf, setSureOf] = useState<string>();
-  const { said, error, isRefused = false } = rehearsal;
+  const { said, error, isRefused = false } = dryRun;
   if (isRefused) return { obstacle: error, question: null };
   if (said === undefined && error === undefined) {
     return { obstacle: 'Wait until its effect is shown', question: null };

@@ -1,4 +1,4 @@
-// Rehearsal of a plan: what it would be, and the state of its channel after its first raise.
+// Dry run of a plan: what it would be, and the state of its channel after its first raise.
 
 import {
   fail,
@@ -10,31 +10,31 @@ import {
 import type { Serving } from '../../domain/release/serving-change.ts';
 import type { PlanDefinition } from '../../domain/rollout/plan-state.ts';
 import { newPlan } from '../../domain/rollout/steer-plan.ts';
-import type { RehearsedDefinition } from '../fleet-ledger.ts';
-import type { Actor, Reach, Rehearsal, ReleaseName } from '../ledger-terms.ts';
-import { type ActorSql, rehearse } from './atomically.ts';
+import type { DryRunDefinition } from '../fleet-ledger.ts';
+import type { Actor, DryRunResult, Reach, ReleaseName } from '../ledger-terms.ts';
+import { type ActorSql, dryRun } from './atomically.ts';
 import { lockChannel } from './channels.ts';
 import { countKnown } from './count-known.ts';
 import type { Database } from './database.ts';
+import { around, type Memory } from './dry-runs.ts';
 import { findPlannedRelease, lockOpenPlan, placeOf, plannedOf, readPlanTime } from './plan-rows.ts';
-import { around, type Memory } from './rehearsals.ts';
 import { decideOnBlind, refuseSecond } from './rollout-plans.ts';
 import { signalTaking } from './rollout-signals.ts';
 import { controlOn } from './serving-control.ts';
 
 /**
- * Rehearses a plan with the refusals of `createPlan`. The state after it is that in which the first step that
- * is above the present roll-out has begun, whenever that will be.
+ * Does a dry run of a plan with the refusals of `createPlan`. The state after it is that in which the first
+ * step that is above the present roll-out has begun, whenever that will be.
  */
-export function rehearsePlan(
+export function dryRunPlan(
   database: Database,
   reach: Reach,
   name: ReleaseName,
   definition: PlanDefinition,
   actor: Actor,
   { held, known }: Memory,
-): Promise<Outcome<Rehearsal<RehearsedDefinition>, UnknownRelease | 'planRefused' | LostRight>> {
-  return rehearse<Rehearsal<RehearsedDefinition>, UnknownRelease | 'planRefused'>(
+): Promise<Outcome<DryRunResult<DryRunDefinition>, UnknownRelease | 'planRefused' | LostRight>> {
+  return dryRun<DryRunResult<DryRunDefinition>, UnknownRelease | 'planRefused'>(
     database,
     actor,
     async (sql) => {
@@ -49,7 +49,7 @@ export function rehearsePlan(
       const state = newPlan(decided, release, time);
       if (isFailure(state)) return state;
       const rolloutPct = release.wasPublished ? release.rolloutPct : 0;
-      const value: RehearsedDefinition = {
+      const value: DryRunDefinition = {
         version: release.version,
         plan: plannedOf(state, placeOf(channel, release.version), time),
         known: await countKnown(sql, release.id, signalTaking(definition.guards)),
@@ -57,7 +57,7 @@ export function rehearsePlan(
       };
       const first = state.steps.find(({ rollout }) => rollout > rolloutPct);
       const place = { channel, canonicalVersion: name.canonicalVersion, held };
-      return around<RehearsedDefinition, 'unknownRelease'>(sql, place, async () => {
+      return around<DryRunDefinition, 'unknownRelease'>(sql, place, async () => {
         if (first === undefined) return { value, changed: [] };
         const raised = (serving: Serving) => ({
           ...{ ...serving, status: 'published' as const, rolloutPct: first.rollout },

@@ -1,6 +1,6 @@
 // Where the devices are that show a signal: the platforms and versions with the most of them.
 
-import type { SignalPlaces, SignalTrouble } from '../../contract/release-trouble.ts';
+import type { SignalBreakdown, SignalPlaces } from '../../contract/failure-breakdown.ts';
 import type { Signal } from '../../contract/rollout-plan.ts';
 
 const NAMED_MAX = 5;
@@ -12,21 +12,21 @@ export type PlaceCounts = {
 } & Readonly<Record<Signal | `${Signal}Base`, number>>;
 
 /** Arranges counts by platform and by version for each signal. Each device is in one count of each kind. */
-export function troublePlaces(
+export function failurePlaces(
   counts: readonly PlaceCounts[],
-): Readonly<Record<Signal, SignalTrouble>> {
+): Readonly<Record<Signal, SignalBreakdown>> {
   const platforms = counts.filter(({ dimension }) => dimension === 'platform');
   const versions = counts.filter(({ dimension }) => dimension === 'version');
-  const troubleOf = (signal: Signal): SignalTrouble => ({
+  const breakdownOf = (signal: Signal): SignalBreakdown => ({
     ...sumOf(platforms, signal),
     platforms: placesOf(platforms, signal),
     versions: placesOf(versions, signal),
   });
   return {
-    failed: troubleOf('failed'),
-    reverted: troubleOf('reverted'),
-    stuck: troubleOf('stuck'),
-    silent: troubleOf('silent'),
+    failed: breakdownOf('failed'),
+    reverted: breakdownOf('reverted'),
+    stuck: breakdownOf('stuck'),
+    silent: breakdownOf('silent'),
   };
 }
 

@@ -3,9 +3,9 @@
 
 import type { Signal } from './rollout-plan.ts';
 
-/** Trouble of a release, and where it is. Devices count that its health counts. */
-export type ReleaseTrouble = {
-  readonly signals: Readonly<Record<Signal, SignalTrouble>>;
+/** Failure breakdown of a release: what fails, and where. Devices count that its health counts. */
+export type FailureBreakdown = {
+  readonly signals: Readonly<Record<Signal, SignalBreakdown>>;
   /** Number of devices that each of those that were looked at stands for; 1 when all were. */
   readonly scale: number;
   /** Most frequent reasons of the newest 10,000 failures that the health counts, at most 20. */
@@ -29,7 +29,7 @@ export type SignalPlaces = {
 };
 
 /** Signal among the devices that were looked at. */
-export type SignalTrouble = SignalShare & {
+export type SignalBreakdown = SignalShare & {
   readonly platforms: SignalPlaces;
   /** By the version that the devices had before; of those that never came to the release, the present one. */
   readonly versions: SignalPlaces;
