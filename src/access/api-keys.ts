@@ -14,7 +14,7 @@ import type { Metrics } from '../observe/metrics.ts';
 import type { RareLog } from '../observe/rare-log.ts';
 import type { CountedRequest, Engine } from '../store/engine.ts';
 import type { Ledger } from '../store/ledger.ts';
-import type { Actor, KeyActor, Reach } from '../store/ledger-terms.ts';
+import type { Actor, KeyActor, TenantScope } from '../store/ledger-terms.ts';
 
 export type Caller = Principal & {
   readonly keyId: string;
@@ -33,7 +33,7 @@ const LOOKUPS_WAITING_MAX = 1000;
 /** Authenticated caller of an operation. */
 export type Principal = {
   /** Apps that it may name. */
-  readonly reach: Reach;
+  readonly scope: TenantScope;
   readonly actor: Actor;
 };
 
@@ -67,7 +67,7 @@ export class AuthenticateKey {
     const { id, name, organizationId, appIds } = key;
     return {
       keyId: id,
-      reach: appIds === null ? organizationId : { organizationId, appIds },
+      scope: appIds === null ? organizationId : { organizationId, appIds },
       may: key.may ?? KEY_RIGHTS,
       actor: { kind: 'key', id, name, organizationId, requestId },
     };

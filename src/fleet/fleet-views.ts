@@ -38,7 +38,7 @@ import type {
   SignalDeviceFilter,
 } from '../store/fleet-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
-import type { Actor, Reach, ReleaseName } from '../store/ledger-terms.ts';
+import type { Actor, ReleaseName, TenantScope } from '../store/ledger-terms.ts';
 import type { CheckIns } from './check-in-buffer.ts';
 import type { DeviceLabels } from './device-labels.ts';
 import type { LedgerClock } from './ledger-clock.ts';
@@ -79,12 +79,12 @@ export class ViewFleet {
 
   /** Returns a page of the devices that show a signal of a release. */
   listSignalDevices(
-    reach: Reach,
+    scope: TenantScope,
     name: ReleaseName,
     signal: Signal,
     filter: SignalDeviceFilter,
   ): Promise<Outcome<DevicePage, UnknownRelease>> {
-    return this.ledger.listSignalDevices(reach, name, signal, filter);
+    return this.ledger.listSignalDevices(scope, name, signal, filter);
   }
 
   /** Returns a device with its version changes. */
@@ -192,7 +192,7 @@ export async function reportFleet(
   report: FleetReport,
   nowMs: number,
 ): Promise<Outcome<{ app: string; received: number }, LostRight>> {
-  const app = await ledger.findApp(caller.reach, report.app);
+  const app = await ledger.findApp(caller.scope, report.app);
   if (isFailure(app)) return app;
   const checkIns = report.devices.map((device) => describe(app.id, device, nowMs));
   const distinct = coalesceCheckIns(checkIns);

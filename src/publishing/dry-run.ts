@@ -48,7 +48,7 @@ export class DryRun {
 
   /** Does a dry run of the publishing of a release. */
   async publish(
-    { reach, actor }: Principal,
+    { scope, actor }: Principal,
     release: NewRelease,
   ): Promise<
     Outcome<
@@ -59,7 +59,7 @@ export class DryRun {
     const { ledger } = this.dependencies;
     const held = (channel: string) => this.heldOf(release.app, channel);
     const result = await ledger.dryRunPublish(
-      reach,
+      scope,
       release,
       actor,
       (channel) => held(channel)?.snapshot,
@@ -69,7 +69,7 @@ export class DryRun {
 
   /** Does a dry run of a promotion; what speaks against its source comes first among the findings. */
   async promote(
-    { reach, actor }: Principal,
+    { scope, actor }: Principal,
     promotion: NewPromotion,
   ): Promise<
     Outcome<
@@ -79,7 +79,7 @@ export class DryRun {
   > {
     const held = (channel: string) => this.heldOf(promotion.app, channel);
     const result = await this.dependencies.ledger.dryRunPromotion(
-      reach,
+      scope,
       promotion,
       actor,
       (channel) => held(channel)?.snapshot,
@@ -89,7 +89,7 @@ export class DryRun {
 
   /** Does a dry run of serving control. */
   async control(
-    { reach, actor }: Principal,
+    { scope, actor }: Principal,
     name: ReleaseName,
     change: ServingChange,
   ): Promise<
@@ -100,7 +100,7 @@ export class DryRun {
   > {
     const held = (channel: string) => this.heldOf(name.app, channel);
     const result = await this.dependencies.ledger.dryRunServing(
-      reach,
+      scope,
       name,
       (serving) => applyServingChange(serving, change),
       actor,
@@ -111,7 +111,7 @@ export class DryRun {
 
   /** Does a dry run of a plan, up to its first raise. */
   async plan(
-    { reach, actor }: Principal,
+    { scope, actor }: Principal,
     name: ReleaseName,
     definition: PlanDefinition,
   ): Promise<
@@ -119,7 +119,7 @@ export class DryRun {
   > {
     const held = (channel: string) => this.heldOf(name.app, channel);
     const result = await this.dependencies.ledger.dryRunPlan(
-      reach,
+      scope,
       name,
       definition,
       actor,

@@ -52,7 +52,7 @@ export async function controlServing(
   >
 > {
   const controlled = await ledger.controlServing(
-    caller.reach,
+    caller.scope,
     name,
     (serving) => {
       const moved = seen && !isStop(change) ? refuseMoved(serving, seen) : undefined;
@@ -98,8 +98,8 @@ export async function publishRelease(
   release: NewRelease,
   call?: RepeatableCall,
 ): Promise<Outcome<PublishedRelease, 'unknownChannel' | PublishObstacle | LostRight>> {
-  const { reach, actor } = caller;
-  const published = await ledger.publishRelease(reach, release, actor, call);
+  const { scope, actor } = caller;
+  const published = await ledger.publishRelease(scope, release, actor, call);
   if (isFailure(published)) return published;
   const { value, changed, isRepeated } = published;
   await propagate(changed, actor.requestId);
@@ -119,8 +119,8 @@ export async function promoteRelease(
 ): Promise<
   Outcome<PublishedRelease, UnknownRelease | PublishObstacle | 'notPromotable' | LostRight>
 > {
-  const { reach, actor } = caller;
-  const promoted = await ledger.promoteRelease(reach, promotion, actor, call);
+  const { scope, actor } = caller;
+  const promoted = await ledger.promoteRelease(scope, promotion, actor, call);
   if (isFailure(promoted)) return promoted;
   const { value: release, changed, isRepeated } = promoted;
   await propagate(changed, actor.requestId);
@@ -137,7 +137,7 @@ export async function withdrawRelease(
   name: ReleaseName,
   reason: string | undefined,
 ): Promise<Outcome<WithdrawnRelease, UnknownRelease | WithdrawalObstacle | LostRight>> {
-  const withdrawn = await ledger.withdrawRelease(caller.reach, name, caller.actor, reason);
+  const withdrawn = await ledger.withdrawRelease(caller.scope, name, caller.actor, reason);
   if (isFailure(withdrawn)) return withdrawn;
   await propagate(withdrawn.changed, caller.actor.requestId);
   return withdrawn.value;
@@ -160,7 +160,7 @@ export async function listReleases(
   caller: Caller,
   filter: ReleaseFilter,
 ): Promise<ReleaseList> {
-  const { releases, total } = await ledger.listReleases(caller.reach, filter);
+  const { releases, total } = await ledger.listReleases(caller.scope, filter);
   const pageCount = Math.max(1, Math.ceil(total / filter.perPage));
   return { releases, page: filter.page, pageCount, total };
 }
@@ -171,12 +171,12 @@ export async function listReleases(
 export async function createPlan(
   ledger: Pick<Ledger, 'createPlan'>,
   propagate: PropagateChange,
-  { reach, actor }: Principal,
+  { scope, actor }: Principal,
   name: ReleaseName,
   definition: PlanDefinition,
   reason?: string,
 ): Promise<Outcome<RolloutPlan, UnknownRelease | 'planRefused' | LostRight>> {
-  const made = await ledger.createPlan(reach, name, definition, actor, reason);
+  const made = await ledger.createPlan(scope, name, definition, actor, reason);
   if (isFailure(made)) return made;
   await propagate(made.changed, actor.requestId);
   return made.value;

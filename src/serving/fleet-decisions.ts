@@ -90,7 +90,7 @@ export class PlanWave {
     // the other kind offers before it records.
     const lost = await ledger.findLostRight(caller.actor);
     if (lost !== undefined) return lost;
-    const app = await ledger.findApp(caller.reach, request.app);
+    const app = await ledger.findApp(caller.scope, request.app);
     if (isFailure(app)) return app;
     const slot = await this.dependencies.catalogs.findForCaller(app.ref, request.channel);
     if (isFailure(slot)) return slot;

@@ -39,13 +39,13 @@ export function guardChanges(
   }
   return {
     ...ledger,
-    publishRelease: (reach, release, actor, call) =>
+    publishRelease: (scope, release, actor, call) =>
       guard(release.app, release.channel, (known) =>
-        ledger.publishRelease(reach, release, actor, call, known),
+        ledger.publishRelease(scope, release, actor, call, known),
       ),
-    promoteRelease: (reach, promotion, actor, call) =>
+    promoteRelease: (scope, promotion, actor, call) =>
       guard(promotion.app, promotion.to, (known) =>
-        ledger.promoteRelease(reach, promotion, actor, call, known),
+        ledger.promoteRelease(scope, promotion, actor, call, known),
       ),
     announceRelease: (organizationId, announced, actor) =>
       guard(announced.name.app, announced.name.channel, (known) =>
@@ -55,33 +55,33 @@ export function guardChanges(
       guard(name.app, name.channel, (known) =>
         ledger.retractRelease(organizationId, name, call, actor, known),
       ),
-    controlServing: (reach, name, transition, actor, reason) =>
+    controlServing: (scope, name, transition, actor, reason) =>
       guard(name.app, name.channel, (known) =>
-        ledger.controlServing(reach, name, transition, actor, reason, known),
+        ledger.controlServing(scope, name, transition, actor, reason, known),
       ),
-    dryRunPublish: (reach, release, actor, held) =>
+    dryRunPublish: (scope, release, actor, held) =>
       guard(release.app, release.channel, (known) =>
-        ledger.dryRunPublish(reach, release, actor, held, known),
+        ledger.dryRunPublish(scope, release, actor, held, known),
       ),
-    dryRunPromotion: (reach, promotion, actor, held) =>
+    dryRunPromotion: (scope, promotion, actor, held) =>
       guard(promotion.app, promotion.to, (known) =>
-        ledger.dryRunPromotion(reach, promotion, actor, held, known),
+        ledger.dryRunPromotion(scope, promotion, actor, held, known),
       ),
-    dryRunServing: (reach, name, transition, actor, held) =>
+    dryRunServing: (scope, name, transition, actor, held) =>
       guard(name.app, name.channel, (known) =>
-        ledger.dryRunServing(reach, name, transition, actor, held, known),
+        ledger.dryRunServing(scope, name, transition, actor, held, known),
       ),
-    withdrawRelease: (reach, name, actor, reason) =>
+    withdrawRelease: (scope, name, actor, reason) =>
       guard(name.app, name.channel, (known) =>
-        ledger.withdrawRelease(reach, name, actor, reason, known),
+        ledger.withdrawRelease(scope, name, actor, reason, known),
       ),
-    createPlan: (reach, name, definition, actor, reason) =>
+    createPlan: (scope, name, definition, actor, reason) =>
       guard(name.app, name.channel, (known) =>
-        ledger.createPlan(reach, name, definition, actor, reason, known),
+        ledger.createPlan(scope, name, definition, actor, reason, known),
       ),
-    dryRunPlan: (reach, name, definition, actor, held) =>
+    dryRunPlan: (scope, name, definition, actor, held) =>
       guard(name.app, name.channel, (known) =>
-        ledger.dryRunPlan(reach, name, definition, actor, held, known),
+        ledger.dryRunPlan(scope, name, definition, actor, held, known),
       ),
     drivePlan: (plan, seenUpToMs) =>
       guard(plan.app, plan.channel, (known) => ledger.drivePlan(plan, seenUpToMs, known)),

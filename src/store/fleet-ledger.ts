@@ -28,8 +28,8 @@ import type {
   DryRunResult,
   HeldSnapshot,
   KnownStates,
-  Reach,
   ReleaseName,
+  TenantScope,
 } from './ledger-terms.ts';
 
 export type DeviceFilter = {
@@ -330,7 +330,7 @@ export interface PlanLedger {
    * same transaction.
    */
   createPlan(
-    reach: Reach,
+    scope: TenantScope,
     name: ReleaseName,
     definition: PlanDefinition,
     actor: Actor,
@@ -342,7 +342,7 @@ export interface PlanLedger {
    * Does what `createPlan` does, with its refusals, and takes it back; tells what its first raise changes.
    */
   dryRunPlan(
-    reach: Reach,
+    scope: TenantScope,
     name: ReleaseName,
     definition: PlanDefinition,
     actor: Actor,
@@ -352,7 +352,7 @@ export interface PlanLedger {
 
   /** Does what somebody asks of the newest plan of a release. */
   steerPlan(
-    reach: Reach,
+    scope: TenantScope,
     name: ReleaseName,
     action: PlanAction,
     actor: Actor,
@@ -361,7 +361,7 @@ export interface PlanLedger {
 
   /** Reads the newest plan of a release, with the release's health. */
   readPlan(
-    reach: Reach,
+    scope: TenantScope,
     name: ReleaseName,
   ): Promise<
     Outcome<{ readonly plan: RolloutPlan; readonly health: Health }, UnknownRelease | 'unknownPlan'>
@@ -372,7 +372,7 @@ export interface PlanLedger {
    * the time for which devices must have been known.
    */
   readHealth(
-    reach: Reach,
+    scope: TenantScope,
     name: ReleaseName,
     knownForMinutes?: number,
   ): Promise<Outcome<Health, UnknownRelease>>;
@@ -382,7 +382,7 @@ export interface PlanLedger {
    * why devices failed. Devices count that its health counts.
    */
   readFailureBreakdown(
-    reach: Reach,
+    scope: TenantScope,
     name: ReleaseName,
   ): Promise<Outcome<FailureBreakdown, UnknownRelease>>;
 
@@ -391,7 +391,7 @@ export interface PlanLedger {
    * published. Devices count that were known for as long before their release as the health of this one asks.
    */
   readReleaseAdoption(
-    reach: Reach,
+    scope: TenantScope,
     name: ReleaseName,
   ): Promise<Outcome<ReleaseAdoption | null, UnknownRelease>>;
 
@@ -400,7 +400,7 @@ export interface PlanLedger {
    * that stays. A page of few devices among many may have fewer than asked for, or none, and still a next.
    */
   listSignalDevices(
-    reach: Reach,
+    scope: TenantScope,
     name: ReleaseName,
     signal: Signal,
     filter: SignalDeviceFilter,

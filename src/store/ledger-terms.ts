@@ -103,18 +103,18 @@ export type ChannelRevision = ServingOrder & {
  * Apps that a caller may name: all of an organization, which is its id, or some of them. Every other app is
  * unknown to it.
  */
-export type Reach = string | NarrowReach;
+export type TenantScope = string | NarrowScope;
 
-type NarrowReach = { readonly organizationId: string; readonly appIds: readonly string[] };
+type NarrowScope = { readonly organizationId: string; readonly appIds: readonly string[] };
 
 /**
- * Returns the organization of a reach and the ids of its apps, null for all of them: values of a statement.
+ * Returns the organization of a scope and the ids of its apps, null for all of them: values of a statement.
  */
-export function reachValues(
-  reach: Reach,
+export function scopeValues(
+  scope: TenantScope,
 ): [organizationId: string, appIds: readonly string[] | null] {
-  if (typeof reach === 'string') return [reach, null];
-  return [reach.organizationId, reach.appIds];
+  if (typeof scope === 'string') return [scope, null];
+  return [scope.organizationId, scope.appIds];
 }
 
 // Names a release in the ledger.

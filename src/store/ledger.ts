@@ -5,7 +5,7 @@
 // that resolved is durable. Every change to what a channel serves increments the channel's revision and is
 // audited in the same transaction. A write for an actor reads the actor's right in its own transaction and
 // holds it until the commit; where the right has ended, the write is refused (`LostRight`) and nothing is
-// stored. Tenant checks are part of the queries: an app beyond the caller's reach is an unknown app.
+// stored. Tenant checks are part of the queries: an app beyond the caller's scope is an unknown app.
 
 import type { AuditPage, RevokedKey } from '../contract/console.ts';
 import type {
@@ -47,9 +47,9 @@ import type {
   HeldSnapshot,
   KnownStates,
   NewArtifact,
-  Reach,
   ReleaseName,
   RepeatableCall,
+  TenantScope,
 } from './ledger-terms.ts';
 
 export type NewRelease = {
@@ -234,7 +234,7 @@ export interface Ledger
 
   /** Finds the app with this ref or id. */
   findApp(
-    reach: Reach,
+    scope: TenantScope,
     app: string,
   ): Promise<Outcome<{ readonly id: string; readonly ref: string }, 'unknownApp'>>;
 
@@ -244,16 +244,22 @@ export interface Ledger
   ): Promise<Outcome<{ readonly id: string; readonly ref: string }, 'unknownApp'>>;
 
   /** Lists apps by ref, each with its channels by name. */
-  listApps(reach: Reach): Promise<readonly App[]>;
+  listApps(scope: TenantScope): Promise<readonly App[]>;
 
   /** Reads a page of releases, newest first by createdAt, then by id. Unknown filters give an empty page. */
-  listReleases(reach: Reach, filter: ReleaseFilter): Promise<ReleasePage>;
+  listReleases(scope: TenantScope, filter: ReleaseFilter): Promise<ReleasePage>;
 
   /** Reads one release by its id. */
-  readOwnedRelease(reach: Reach, id: string): Promise<Outcome<OwnedRelease, 'unknownRelease'>>;
+  readOwnedRelease(
+    scope: TenantScope,
+    id: string,
+  ): Promise<Outcome<OwnedRelease, 'unknownRelease'>>;
 
   /** Lists the channels of an app by name. */
-  listChannels(reach: Reach, app: string): Promise<Outcome<readonly ListedChannel[], 'unknownApp'>>;
+  listChannels(
+    scope: TenantScope,
+    app: string,
+  ): Promise<Outcome<readonly ListedChannel[], 'unknownApp'>>;
 
   /**
    * Publishes a release, unless the channel has one of this canonical version, or is full (§8), or a code
@@ -261,7 +267,7 @@ export interface Ledger
    * published: see `RepeatableCall`.
    */
   publishRelease(
-    reach: Reach,
+    scope: TenantScope,
     release: NewRelease,
     actor: Actor,
     call?: RepeatableCall,
@@ -274,7 +280,7 @@ export interface Ledger
    * out, and what `publishRelease` refuses.
    */
   promoteRelease(
-    reach: Reach,
+    scope: TenantScope,
     promotion: NewPromotion,
     actor: Actor,
     call?: RepeatableCall,
@@ -290,7 +296,7 @@ export interface Ledger
    * nothing is stored. A transition that changes nothing is neither audited nor a revision.
    */
   controlServing<Kind extends FailureKind>(
-    reach: Reach,
+    scope: TenantScope,
     name: ReleaseName,
     transition: (serving: Serving) => Outcome<Served, Kind>,
     actor: Actor,
@@ -303,7 +309,7 @@ export interface Ledger
    * caller has.
    */
   dryRunPublish(
-    reach: Reach,
+    scope: TenantScope,
     release: NewRelease,
     actor: Actor,
     held?: HeldSnapshot,
@@ -314,7 +320,7 @@ export interface Ledger
 
   /** Does what `promoteRelease` does, with its refusals, and takes it back, as `dryRunPublish` does. */
   dryRunPromotion(
-    reach: Reach,
+    scope: TenantScope,
     promotion: NewPromotion,
     actor: Actor,
     held?: HeldSnapshot,
@@ -325,7 +331,7 @@ export interface Ledger
 
   /** Does what `controlServing` does, with its refusals, and takes it back, as `dryRunPublish` does. */
   dryRunServing<Kind extends FailureKind>(
-    reach: Reach,
+    scope: TenantScope,
     name: ReleaseName,
     transition: (serving: Serving) => Outcome<Served, Kind>,
     actor: Actor,
@@ -339,7 +345,7 @@ export interface Ledger
    * host brought is not accepted from it again before somebody else has published it.
    */
   withdrawRelease(
-    reach: Reach,
+    scope: TenantScope,
     name: ReleaseName,
     actor: Actor,
     reason?: string,

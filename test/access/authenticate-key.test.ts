@@ -62,13 +62,13 @@ it('the right secret is its key, by id and name, with its apps and rights; its u
   const keys = new AuthenticateKey(ring, (...use) => uses.push(use));
   expect(await keys.authenticate(addKey(ring), ADDRESS)).toEqual({
     keyId: 'key_1',
-    reach: 'org_1',
+    scope: 'org_1',
     may: KEY_RIGHTS,
     actor: { kind: 'key', id: 'key_1', name: 'ci', organizationId: 'org_1' },
   });
   const narrowed = addKey(ring, { appIds: ['app_1'], may: ['read'] });
   expect(await keys.authenticate(narrowed, ADDRESS)).toMatchObject({
-    reach: { organizationId: 'org_1', appIds: ['app_1'] },
+    scope: { organizationId: 'org_1', appIds: ['app_1'] },
     may: ['read'],
   });
   expect(uses).toEqual(Array(2).fill(['key_1', ADDRESS]));

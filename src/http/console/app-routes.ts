@@ -328,23 +328,23 @@ export function planConsoleRoutes(
   return [
     routes.onApp(
       { method: 'GET', path, role: 'viewer', shape: planQuery },
-      async ({ reach }, query) => {
+      async ({ scope }, query) => {
         const name = releaseNameOf(query);
-        const found = await ledger.readPlan(reach, name);
+        const found = await ledger.readPlan(scope, name);
         // The page shows the health of every release, of one without a plan as well.
         if (!isFailure(found) || found.failure !== 'unknownPlan') return found;
-        const health = await ledger.readHealth(reach, name);
+        const health = await ledger.readHealth(scope, name);
         return isFailure(health) ? health : { plan: null, health };
       },
     ),
     routes.onApp(
       { method: 'GET', path: 'releases/trouble', role: 'viewer', shape: planQuery },
-      ({ reach }, query) => ledger.readFailureBreakdown(reach, releaseNameOf(query)),
+      ({ scope }, query) => ledger.readFailureBreakdown(scope, releaseNameOf(query)),
     ),
     routes.onApp(
       { method: 'GET', path: 'releases/adoption', role: 'viewer', shape: planQuery },
-      async ({ reach }, query) => {
-        const adoption = await ledger.readReleaseAdoption(reach, releaseNameOf(query));
+      async ({ scope }, query) => {
+        const adoption = await ledger.readReleaseAdoption(scope, releaseNameOf(query));
         return isFailure(adoption) ? adoption : { adoption };
       },
     ),
@@ -368,8 +368,8 @@ export function planConsoleRoutes(
     ),
     routes.onApp(
       { method: 'PATCH', path, role: 'publisher', shape: steerPlanBody },
-      async ({ reach, actor }, { action, reason, ...named }) => {
-        const plan = await ledger.steerPlan(reach, releaseNameOf(named), action, actor, reason);
+      async ({ scope, actor }, { action, reason, ...named }) => {
+        const plan = await ledger.steerPlan(scope, releaseNameOf(named), action, actor, reason);
         return isFailure(plan) ? plan : { plan };
       },
     ),

@@ -163,7 +163,7 @@ function routeOf(method: Method, path: string, handler: Handler): Route {
 
 function contextOf(visitor: Visitor, needs: NeededRole): RouteContext {
   const { organizationId } = needs;
-  return { organizationId, reach: organizationId, actor: actorOf(visitor, needs), visitor };
+  return { organizationId, scope: organizationId, actor: actorOf(visitor, needs), visitor };
 }
 
 /** Returns the role that a write of the route needs, which is read again where the write happens. */

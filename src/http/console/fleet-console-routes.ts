@@ -100,11 +100,11 @@ export function fleetConsoleRoutes(
   return [
     routes.onApp(
       { ...read, path: 'devices', shape: devicesQuery },
-      ({ app, reach }, { app: ref, signal, release, ...filter }) => {
+      ({ app, scope }, { app: ref, signal, release, ...filter }) => {
         if (signal === undefined || release === undefined) return fleet.listDevices(app.id, filter);
         const { channel = '', ...others } = filter;
         const name = releaseNameOf({ app: ref, channel, version: release });
-        return fleet.listSignalDevices(reach, name, signal, others);
+        return fleet.listSignalDevices(scope, name, signal, others);
       },
     ),
     routes.onApp(

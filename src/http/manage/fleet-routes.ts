@@ -104,18 +104,18 @@ export function readingRoutes(dependencies: ReadingDependencies): readonly Route
     {
       method: 'GET',
       path: '/api/v1/releases/:id',
-      handler: guard('read', async ({ reach }, { params }) => {
-        const found = await ledger.readOwnedRelease(reach, params.get('id') ?? '');
+      handler: guard('read', async ({ scope }, { params }) => {
+        const found = await ledger.readOwnedRelease(scope, params.get('id') ?? '');
         return isFailure(found) ? failureReply(found) : jsonReply(200, found);
       }),
     },
     {
       method: 'GET',
       path: '/api/v1/channels',
-      handler: guard('read', async ({ reach }, exchange) => {
+      handler: guard('read', async ({ scope }, exchange) => {
         const query = readQuery(exchange);
         if (isFailure(query)) return failureReply(query);
-        const channels = await ledger.listChannels(reach, query.app);
+        const channels = await ledger.listChannels(scope, query.app);
         return isFailure(channels) ? failureReply(channels) : jsonReply(200, { channels });
       }),
     },
@@ -134,12 +134,12 @@ export function readingRoutes(dependencies: ReadingDependencies): readonly Route
 
 async function readDevice(
   ledger: ReadingDependencies['ledger'],
-  { reach }: Caller,
+  { scope }: Caller,
   exchange: Exchange,
 ): Promise<Reply> {
   const query = readQuery(exchange);
   if (isFailure(query)) return failureReply(query);
-  const app = await ledger.findApp(reach, query.app);
+  const app = await ledger.findApp(scope, query.app);
   if (isFailure(app)) return failureReply(app);
   const found = await ledger.readDevice(app.id, exchange.params.get('deviceId') ?? '');
   if (isFailure(found)) return failureReply(found);
@@ -149,14 +149,14 @@ async function readDevice(
 
 async function explain(
   { ledger, explainer }: ReadingDependencies,
-  { reach }: Caller,
+  { scope }: Caller,
   exchange: Exchange,
 ): Promise<Reply> {
   const input = explainInput(exchange.queryText);
   noteApp(exchange, input);
   const query = parseShape(explainQuery, input);
   if (isFailure(query)) return failureReply(query);
-  const app = await ledger.findApp(reach, query.app);
+  const app = await ledger.findApp(scope, query.app);
   if (isFailure(app)) return failureReply(app);
   const explained = await explainer.explainTold(app, toldDeviceOf(query));
   return isFailure(explained) ? failureReply(explained) : jsonReply(200, explained);

@@ -94,8 +94,8 @@ export function manageRoutes(dependencies: ManageDependencies): readonly Route[]
     {
       method: 'GET',
       path: '/api/v1/apps',
-      handler: guard('read', async ({ reach }) =>
-        jsonReply(200, { apps: await ledger.listApps(reach) }),
+      handler: guard('read', async ({ scope }) =>
+        jsonReply(200, { apps: await ledger.listApps(scope) }),
       ),
     },
   ];
@@ -220,10 +220,10 @@ export function planRoutes(dependencies: PlanDependencies): readonly Route[] {
     {
       method: 'GET',
       path,
-      handler: guard('read', async ({ reach }, exchange) => {
+      handler: guard('read', async ({ scope }, exchange) => {
         const query = readQuery(exchange, planQuery);
         if (isFailure(query)) return failureReply(query);
-        const found = await ledger.readPlan(reach, releaseNameOf(query));
+        const found = await ledger.readPlan(scope, releaseNameOf(query));
         return isFailure(found) ? failureReply(found) : jsonReply(200, found);
       }),
     },
@@ -235,11 +235,11 @@ export function planRoutes(dependencies: PlanDependencies): readonly Route[] {
     {
       method: 'GET',
       path: '/api/v1/releases/health',
-      handler: guard('read', async ({ reach }, exchange) => {
+      handler: guard('read', async ({ scope }, exchange) => {
         const query = readQuery(exchange, healthQuery);
         if (isFailure(query)) return failureReply(query);
         const name = releaseNameOf(query);
-        const health = await ledger.readHealth(reach, name, query.knownForMinutes);
+        const health = await ledger.readHealth(scope, name, query.knownForMinutes);
         return isFailure(health) ? failureReply(health) : jsonReply(200, { health });
       }),
     },
@@ -276,7 +276,7 @@ async function steer(
   if (isFailure(body)) return failureReply(body);
   const { action, reason } = body;
   const plan = await ledger.steerPlan(
-    caller.reach,
+    caller.scope,
     releaseNameOf(body),
     action,
     caller.actor,

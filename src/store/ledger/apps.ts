@@ -17,8 +17,8 @@ import {
   type AppChange,
   type Changed,
   type ChannelRevision,
-  type Reach,
-  reachValues,
+  scopeValues,
+  type TenantScope,
 } from '../ledger-terms.ts';
 import { atomically } from './atomically.ts';
 import { insertAudit, organizationExists } from './audit.ts';
@@ -275,8 +275,8 @@ const APP_COLUMNS = columns<App>({
 });
 
 /** Returns apps by ref, each with its channels by name, in one consistent read. */
-export async function listApps(sql: Sql, reach: Reach): Promise<readonly App[]> {
-  const [organizationId, appIds] = reachValues(reach);
+export async function listApps(sql: Sql, scope: TenantScope): Promise<readonly App[]> {
+  const [organizationId, appIds] = scopeValues(scope);
   if (!isStorable(organizationId)) return [];
   return sql.query<App>(
     `SELECT ${APP_COLUMNS} FROM apps

@@ -21,7 +21,7 @@ import {
   type KnownState,
   type KnownStates,
   LedgerBehind,
-  type Reach,
+  type TenantScope,
 } from '../ledger-terms.ts';
 import { type ActorSql, atomically } from './atomically.ts';
 import { insertAudit, type NewAuditEntry } from './audit.ts';
@@ -165,13 +165,13 @@ type LockedRow = Omit<LockedChannel, 'app' | 'followers'>;
  */
 export async function lockChannel(
   sql: Sql,
-  reach: Reach | undefined,
+  scope: TenantScope | undefined,
   appName: string,
   name: string,
   known?: KnownStates,
   beside?: string,
 ): Promise<LockedChannel | Failure<'unknownApp' | 'unknownChannel'>> {
-  const app = await findApp(sql, reach, appName);
+  const app = await findApp(sql, scope, appName);
   if (isFailure(app)) return app;
   if (!isStorable(name)) return fail('unknownChannel');
   const rows = await sql.query<LockedRow>(
@@ -326,10 +326,10 @@ export async function insertChannel(
 /** Lists the channels of the organization's app by name. */
 export async function listChannels(
   sql: Sql,
-  reach: Reach,
+  scope: TenantScope,
   appName: string,
 ): Promise<Outcome<readonly ListedChannel[], 'unknownApp'>> {
-  const app = await findApp(sql, reach, appName);
+  const app = await findApp(sql, scope, appName);
   if (isFailure(app)) return app;
   return sql.query<ListedChannel>(
     `SELECT name, ${POLICY_COLUMNS} FROM channels WHERE app_id = $1 ORDER BY name`,

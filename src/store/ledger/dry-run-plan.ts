@@ -11,7 +11,7 @@ import type { Serving } from '../../domain/release/serving-change.ts';
 import type { PlanDefinition } from '../../domain/rollout/plan-state.ts';
 import { newPlan } from '../../domain/rollout/steer-plan.ts';
 import type { DryRunDefinition } from '../fleet-ledger.ts';
-import type { Actor, DryRunResult, Reach, ReleaseName } from '../ledger-terms.ts';
+import type { Actor, DryRunResult, ReleaseName, TenantScope } from '../ledger-terms.ts';
 import { type ActorSql, dryRun } from './atomically.ts';
 import { lockChannel } from './channels.ts';
 import { countKnown } from './count-known.ts';
@@ -28,7 +28,7 @@ import { controlOn } from './serving-control.ts';
  */
 export function dryRunPlan(
   database: Database,
-  reach: Reach,
+  scope: TenantScope,
   name: ReleaseName,
   definition: PlanDefinition,
   actor: Actor,
@@ -38,7 +38,7 @@ export function dryRunPlan(
     database,
     actor,
     async (sql) => {
-      const channel = await lockChannel(sql, reach, name.app, name.channel, known);
+      const channel = await lockChannel(sql, scope, name.app, name.channel, known);
       if (isFailure(channel)) return channel;
       const release = await findPlannedRelease(sql, channel.id, name.canonicalVersion, true);
       if (isFailure(release)) return release;

@@ -19,8 +19,8 @@ import type {
   DryRunResult,
   HeldSnapshot,
   KnownStates,
-  Reach,
   ReleaseName,
+  TenantScope,
 } from '../ledger-terms.ts';
 import { type ActorSql, dryRun } from './atomically.ts';
 import { type LockedChannel, lockChannel } from './channels.ts';
@@ -41,7 +41,7 @@ export type Memory = {
 /** Does a dry run of the publishing of a release. Nobody sees the release, and its id is not used again. */
 export function dryRunPublish(
   database: Database,
-  reach: Reach,
+  scope: TenantScope,
   release: NewRelease,
   actor: Actor,
   { held, known }: Memory,
@@ -52,7 +52,7 @@ export function dryRunPublish(
     database,
     actor,
     async (sql) => {
-      const channel = await lockChannel(sql, reach, release.app, release.channel, known);
+      const channel = await lockChannel(sql, scope, release.app, release.channel, known);
       if (isFailure(channel)) return channel;
       const place = { channel, canonicalVersion: release.canonicalVersion, held };
       return around<Release, PublishObstacle>(sql, place, () =>
@@ -68,7 +68,7 @@ export function dryRunPublish(
 /** Does a dry run of a promotion, and says what speaks against its source. */
 export function dryRunPromotion(
   database: Database,
-  reach: Reach,
+  scope: TenantScope,
   promotion: NewPromotion,
   actor: Actor,
   { held, known }: Memory,
@@ -79,7 +79,7 @@ export function dryRunPromotion(
     database,
     actor,
     async (sql) => {
-      const channel = await lockChannel(sql, reach, promotion.app, promotion.to, known);
+      const channel = await lockChannel(sql, scope, promotion.app, promotion.to, known);
       if (isFailure(channel)) return channel;
       const source = await readPromotionSource(sql, channel.app.id, promotion);
       if (isFailure(source)) return source;
@@ -97,14 +97,14 @@ export function dryRunPromotion(
 /** Does a dry run of serving control, and says so when it would offer an unhealthy release to devices. */
 export function dryRunServing<Kind extends FailureKind>(
   database: Database,
-  reach: Reach,
+  scope: TenantScope,
   name: ReleaseName,
   transition: (serving: Serving) => Outcome<Served, Kind>,
   actor: Actor,
   { held, known }: Memory,
 ): Promise<Outcome<DryRunResult<ServingState>, UnknownRelease | Kind | LostRight>> {
   return dryRun<DryRunResult<ServingState>, UnknownRelease | Kind>(database, actor, async (sql) => {
-    const channel = await lockChannel(sql, reach, name.app, name.channel, known);
+    const channel = await lockChannel(sql, scope, name.app, name.channel, known);
     if (isFailure(channel)) return channel;
     const place = { channel, canonicalVersion: name.canonicalVersion, held };
     const result = await around<ServingState, 'unknownRelease' | Kind>(sql, place, () =>

@@ -115,14 +115,14 @@ async function chooseHours(
   appId: string,
   since: string,
 ): Promise<readonly string[] | null> {
-  const [reach] = await sql.query<{
+  const [scope] = await sql.query<{
     cells: number;
     first: number;
     reached: number;
     last: number;
   }>(REACH, [appId, since]);
-  if (reach === undefined || reach.cells < CELLS_MAX) return null;
-  const { first, reached, last } = reach;
+  if (scope === undefined || scope.cells < CELLS_MAX) return null;
+  const { first, reached, last } = scope;
   const distance = Math.ceil((last - first + HOUR_MS) / (reached - first + HOUR_MS)) * HOUR_MS;
   const hours: string[] = [];
   for (let hour = last - HOUR_MS; hour >= first; hour -= distance) {

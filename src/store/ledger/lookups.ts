@@ -3,7 +3,7 @@
 import { type Failure, fail } from '../../contract/failure.ts';
 import type { Channel } from '../../contract/resource.ts';
 import { isStorable } from '../../contract/text.ts';
-import { type Reach, reachValues } from '../ledger-terms.ts';
+import { scopeValues, type TenantScope } from '../ledger-terms.ts';
 import { POLICY_COLUMNS } from './columns.ts';
 import type { Sql } from './database.ts';
 
@@ -14,16 +14,16 @@ export type FoundApp = {
 };
 
 /**
- * Reads without a lock, because an app never changes its ref or organization. Apps beyond the reach are
+ * Reads without a lock, because an app never changes its ref or organization. Apps beyond the scope are
  * unknown; undefined is for the operator, who sees all apps. If a ref ever
  * equals another app's id (`createApp` refuses that), the ref wins, so that the answer is always the same.
  */
 export async function findApp(
   sql: Sql,
-  reach: Reach | undefined,
+  scope: TenantScope | undefined,
   app: string,
 ): Promise<FoundApp | Failure<'unknownApp'>> {
-  const [organizationId, appIds] = reach === undefined ? [null, null] : reachValues(reach);
+  const [organizationId, appIds] = scope === undefined ? [null, null] : scopeValues(scope);
   if (!isStorable(app, organizationId ?? '')) return fail('unknownApp');
   const rows = await sql.query<FoundApp>(
     `SELECT id, ref, organization_id AS "organizationId" FROM apps

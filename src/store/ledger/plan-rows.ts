@@ -16,7 +16,7 @@ import {
   type PlanState,
   type PlanTime,
 } from '../../domain/rollout/plan-state.ts';
-import type { Reach, ReleaseName } from '../ledger-terms.ts';
+import type { ReleaseName, TenantScope } from '../ledger-terms.ts';
 import type { ActorSql } from './atomically.ts';
 import { type AuditAction, actorText, insertAudit } from './audit.ts';
 import type { LockedChannel } from './channels.ts';
@@ -280,7 +280,7 @@ export async function findPlannedRelease(
 /** Reads a release by its name, within what the caller may reach, with its app and its channel's name. */
 export async function findReleaseByName(
   sql: Sql,
-  reach: Reach,
+  scope: TenantScope,
   name: ReleaseName,
 ): Promise<
   | {
@@ -290,7 +290,7 @@ export async function findReleaseByName(
     }
   | Failure<UnknownRelease>
 > {
-  const app = await findApp(sql, reach, name.app);
+  const app = await findApp(sql, scope, name.app);
   if (isFailure(app)) return app;
   const channel = await findChannel(sql, app.id, name.channel);
   if (isFailure(channel)) return channel;

@@ -10,7 +10,7 @@ import { isStorable } from '../../contract/text.ts';
 import { compareVersions, parseVersion, type Version } from '../../domain/decision/version.ts';
 import { adoptionAtAges, type InstalledInHour } from '../../domain/rollout/adoption-at-age.ts';
 import type { OwnedRelease, ReleaseFilter, ReleasePage } from '../ledger.ts';
-import { type Reach, type ReleaseName, reachValues } from '../ledger-terms.ts';
+import { type ReleaseName, scopeValues, type TenantScope } from '../ledger-terms.ts';
 import {
   ARTIFACTS_JSON,
   AUDIT_COLUMNS,
@@ -173,12 +173,12 @@ const PAGE = `
 /** Returns the page and the total in one consistent read: newest first by creation, then by id. */
 export async function listReleases(
   sql: Sql,
-  reach: Reach,
+  scope: TenantScope,
   filter: ReleaseFilter,
 ): Promise<ReleasePage> {
   const { app, channel, version, status, page, perPage } = filter;
   const texts = [app, channel, version, status].map((text) => text ?? '');
-  const [organizationId, appIds] = reachValues(reach);
+  const [organizationId, appIds] = scopeValues(scope);
   if (!isStorable(organizationId, ...texts)) return NOTHING;
   // A page number has no upper limit, but the database's OFFSET has one.
   const offset = Math.min((page - 1) * perPage, Number.MAX_SAFE_INTEGER);
@@ -251,11 +251,11 @@ const RELEASE = `
 /** Reads the release with how it is served, and how many devices run it; all of it is of one moment. */
 export async function readOwnedRelease(
   sql: Sql,
-  reach: Reach,
+  scope: TenantScope,
   id: string,
 ): Promise<Outcome<OwnedRelease, 'unknownRelease'>> {
   if (!isStorable(id)) return fail('unknownRelease');
-  const rows = await sql.query<OwnedRelease>(RELEASE, [...reachValues(reach), id]);
+  const rows = await sql.query<OwnedRelease>(RELEASE, [...scopeValues(scope), id]);
   return rows[0] ?? fail('unknownRelease');
 }
 
@@ -306,10 +306,10 @@ const INSTALLED = `
  */
 export async function readReleaseAdoption(
   sql: Sql,
-  reach: Reach,
+  scope: TenantScope,
   name: ReleaseName,
 ): Promise<Outcome<ReleaseAdoption | null, UnknownRelease>> {
-  const found = await findReleaseByName(sql, reach, name);
+  const found = await findReleaseByName(sql, scope, name);
   if (isFailure(found)) return found;
   const releaseId = found.release.id;
   const [release, before] = await sql.query<Published>(PAIR, [releaseId]);

@@ -25,9 +25,9 @@ import type {
   ChannelRevision,
   KnownStates,
   NewArtifact,
-  Reach,
   ReleaseName,
   RepeatableCall,
+  TenantScope,
 } from '../ledger-terms.ts';
 import { type ActorSql, atomically } from './atomically.ts';
 import { type LockedChannel, lockChannel, recordChannelChange } from './channels.ts';
@@ -59,7 +59,7 @@ type Publishing<Refusal extends 'notPromotable'> = {
  */
 export function publishRelease(
   database: Database,
-  reach: Reach,
+  scope: TenantScope,
   release: NewRelease,
   actor: Actor,
   call?: RepeatableCall,
@@ -69,7 +69,7 @@ export function publishRelease(
     database,
     actor,
     async (sql) => {
-      const channel = await lockChannel(sql, reach, release.app, release.channel, known);
+      const channel = await lockChannel(sql, scope, release.app, release.channel, known);
       if (isFailure(channel)) return channel;
       return publishOn<never>(sql, channel, release, {
         call,
@@ -189,7 +189,7 @@ async function insertRelease(
 /** Publishes under the lock of the channel that gets the release. */
 export function promoteRelease(
   database: Database,
-  reach: Reach,
+  scope: TenantScope,
   promotion: NewPromotion,
   actor: Actor,
   call?: RepeatableCall,
@@ -199,7 +199,7 @@ export function promoteRelease(
     database,
     actor,
     async (sql) => {
-      const channel = await lockChannel(sql, reach, promotion.app, promotion.to, known);
+      const channel = await lockChannel(sql, scope, promotion.app, promotion.to, known);
       if (isFailure(channel)) return channel;
       const source = await readPromotionSource(sql, channel.app.id, promotion);
       return isFailure(source) ? source : promoteOn(sql, channel, promotion, source, call);
@@ -257,7 +257,7 @@ const RELEASE = `SELECT ${columns<FoundRelease>({
  */
 export function withdrawRelease(
   database: Database,
-  reach: Reach,
+  scope: TenantScope,
   name: ReleaseName,
   actor: Actor,
   reason?: string,
@@ -267,7 +267,7 @@ export function withdrawRelease(
     database,
     actor,
     async (sql) => {
-      const channel = await lockChannel(sql, reach, name.app, name.channel, known);
+      const channel = await lockChannel(sql, scope, name.app, name.channel, known);
       if (isFailure(channel)) return channel;
       const found = await lockRelease(sql, channel.id, name.canonicalVersion);
       if (isFailure(found)) return found;

@@ -25,7 +25,7 @@ import {
 import type { SignalCounts } from '../../domain/rollout/signal-counts.ts';
 import { newPlan, steerPlan as steered } from '../../domain/rollout/steer-plan.ts';
 import type { PlanToDrive } from '../fleet-ledger.ts';
-import type { Actor, Changed, KnownStates, Reach, ReleaseName } from '../ledger-terms.ts';
+import type { Actor, Changed, KnownStates, ReleaseName, TenantScope } from '../ledger-terms.ts';
 import { type ActorSql, atomically } from './atomically.ts';
 import { type LockedChannel, lockChannel } from './channels.ts';
 import { countKnown } from './count-known.ts';
@@ -55,7 +55,7 @@ import { compileNothing, withoutCompiling } from './without-compiling.ts';
  */
 export function createPlan(
   database: Database,
-  reach: Reach,
+  scope: TenantScope,
   name: ReleaseName,
   definition: PlanDefinition,
   actor: Actor,
@@ -66,7 +66,7 @@ export function createPlan(
     database,
     actor,
     async (sql) => {
-      const channel = await lockChannel(sql, reach, name.app, name.channel, known);
+      const channel = await lockChannel(sql, scope, name.app, name.channel, known);
       if (isFailure(channel)) return channel;
       const release = await findPlannedRelease(sql, channel.id, name.canonicalVersion, true);
       if (isFailure(release)) return release;
@@ -206,7 +206,7 @@ async function perform(
  */
 export async function steerPlan(
   database: Database,
-  reach: Reach,
+  scope: TenantScope,
   name: ReleaseName,
   action: PlanAction,
   actor: Actor,
@@ -214,13 +214,13 @@ export async function steerPlan(
 ): Promise<Outcome<RolloutPlan, UnknownRelease | 'unknownPlan' | 'planRefused' | LostRight>> {
   const counts =
     action === 'advance'
-      ? await withoutCompiling(database, (sql) => readCounts(sql, reach, name))
+      ? await withoutCompiling(database, (sql) => readCounts(sql, scope, name))
       : undefined;
   return atomically<RolloutPlan, UnknownRelease | 'unknownPlan' | 'planRefused'>(
     database,
     actor,
     async (sql) => {
-      const channel = await lockChannel(sql, reach, name.app, name.channel);
+      const channel = await lockChannel(sql, scope, name.app, name.channel);
       if (isFailure(channel)) return channel;
       const release = await findPlannedRelease(sql, channel.id, name.canonicalVersion, true);
       if (isFailure(release)) return release;
@@ -238,10 +238,10 @@ export async function steerPlan(
 
 async function readCounts(
   sql: Sql,
-  reach: Reach,
+  scope: TenantScope,
   name: ReleaseName,
 ): Promise<SignalCounts | undefined> {
-  const found = await findReleaseByName(sql, reach, name);
+  const found = await findReleaseByName(sql, scope, name);
   if (isFailure(found)) return undefined;
   const row = await findPlan(sql, found.release.id);
   const isGuarded = row !== undefined && row.state.guards !== null;
@@ -315,12 +315,12 @@ export type JudgedRelease = Pick<FoundPlannedRelease, 'id' | 'status' | 'rollout
 /** Reads the newest plan of a release with the health that its guards see. */
 export async function readPlan(
   sql: Sql,
-  reach: Reach,
+  scope: TenantScope,
   name: ReleaseName,
 ): Promise<
   Outcome<{ readonly plan: RolloutPlan; readonly health: Health }, UnknownRelease | 'unknownPlan'>
 > {
-  const found = await findReleaseByName(sql, reach, name);
+  const found = await findReleaseByName(sql, scope, name);
   if (isFailure(found)) return found;
   const { release, ...place } = found;
   const row = await findPlan(sql, release.id);
@@ -332,11 +332,11 @@ export async function readPlan(
 /** Reads the health of a release, with a plan or without. */
 export async function readHealth(
   sql: Sql,
-  reach: Reach,
+  scope: TenantScope,
   name: ReleaseName,
   knownForMinutes?: number,
 ): Promise<Outcome<Health, UnknownRelease>> {
-  const found = await findReleaseByName(sql, reach, name);
+  const found = await findReleaseByName(sql, scope, name);
   if (isFailure(found)) return found;
   const { release } = found;
   return healthOf(sql, release, await findPlan(sql, release.id), knownForMinutes);

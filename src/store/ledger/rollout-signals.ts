@@ -15,7 +15,7 @@ import type {
   SilentOthers,
 } from '../../domain/rollout/signal-counts.ts';
 import type { ReportedFailure, SignalDeviceFilter } from '../fleet-ledger.ts';
-import type { Reach, ReleaseName } from '../ledger-terms.ts';
+import type { ReleaseName, TenantScope } from '../ledger-terms.ts';
 import { columns, isoText } from './columns.ts';
 import type { Sql } from './database.ts';
 import {
@@ -170,12 +170,12 @@ const RANGES: Readonly<Record<Signal, string>> = {
  */
 export async function listSignalDevices(
   sql: Sql,
-  reach: Reach,
+  scope: TenantScope,
   name: ReleaseName,
   signal: Signal,
   filter: SignalDeviceFilter,
 ): Promise<Outcome<DevicePage, UnknownRelease>> {
-  const found = await findReleaseByName(sql, reach, name);
+  const found = await findReleaseByName(sql, scope, name);
   if (isFailure(found)) return found;
   const { app, release } = found;
   const { known, isPushed, ...after } = await readSignalTaking(sql, release.id);
@@ -521,10 +521,10 @@ const REASONS = `
  */
 export async function readFailureBreakdown(
   sql: Sql,
-  reach: Reach,
+  scope: TenantScope,
   name: ReleaseName,
 ): Promise<Outcome<FailureBreakdown, UnknownRelease>> {
-  const found = await findReleaseByName(sql, reach, name);
+  const found = await findReleaseByName(sql, scope, name);
   if (isFailure(found)) return found;
   const releaseId = found.release.id;
   const { known, isPushed, ...after } = await readSignalTaking(sql, releaseId);

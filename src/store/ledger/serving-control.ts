@@ -14,7 +14,7 @@ import { isStorable } from '../../contract/text.ts';
 import type { ServingOrder } from '../../domain/decision/serving-snapshot.ts';
 import type { Served, Serving } from '../../domain/release/serving-change.ts';
 import type { RaisedEpoch } from '../ledger.ts';
-import type { Actor, Changed, KnownStates, Reach, ReleaseName } from '../ledger-terms.ts';
+import type { Actor, Changed, KnownStates, ReleaseName, TenantScope } from '../ledger-terms.ts';
 import { type ActorSql, atomically } from './atomically.ts';
 import { type LockedChannel, lockChannel, recordChannelChange } from './channels.ts';
 import type { Database, Sql } from './database.ts';
@@ -36,7 +36,7 @@ type ServedParts = Omit<Serving, 'offered'>;
  */
 export function controlServing<Kind extends FailureKind>(
   database: Database,
-  reach: Reach,
+  scope: TenantScope,
   name: ReleaseName,
   transition: (serving: Serving) => Outcome<Served, Kind>,
   actor: Actor,
@@ -44,7 +44,7 @@ export function controlServing<Kind extends FailureKind>(
   known?: KnownStates,
 ): Promise<Outcome<Changed<ServingState>, UnknownRelease | Kind | LostRight>> {
   return atomically<Changed<ServingState>, UnknownRelease | Kind>(database, actor, async (sql) => {
-    const channel = await lockChannel(sql, reach, name.app, name.channel, known);
+    const channel = await lockChannel(sql, scope, name.app, name.channel, known);
     if (isFailure(channel)) return channel;
     return controlOn(sql, channel, name.canonicalVersion, transition, reason);
   });

@@ -291,9 +291,9 @@ function fleetCalls(database: Database, keeping: DeviceKeeping) {
 /** Calls about plans that plan their statement or their transaction in their own way. */
 function planCalls(database: Database) {
   return {
-    readPlan: (reach, name) => withoutCompiling(database, (sql) => readPlan(sql, reach, name)),
-    readHealth: (reach, name, knownForMinutes) =>
-      withoutCompiling(database, (sql) => readHealth(sql, reach, name, knownForMinutes)),
+    readPlan: (scope, name) => withoutCompiling(database, (sql) => readPlan(sql, scope, name)),
+    readHealth: (scope, name, knownForMinutes) =>
+      withoutCompiling(database, (sql) => readHealth(sql, scope, name, knownForMinutes)),
     listPlansToDrive: (checkMs, countMax) => plansToDrive(database, checkMs, countMax),
     recordFailures: (failures) => database.transaction((sql) => recordFailures(sql, failures)),
     async recordReportedFailures(failures, actor) {
@@ -308,12 +308,12 @@ function dryRuns(database: Database) {
   return {
     dryRunPublish: (organizationId, release, actor, held, known) =>
       dryRunPublish(database, organizationId, release, actor, { held, known }),
-    dryRunPromotion: (reach, promotion, actor, held, known) =>
-      dryRunPromotion(database, reach, promotion, actor, { held, known }),
+    dryRunPromotion: (scope, promotion, actor, held, known) =>
+      dryRunPromotion(database, scope, promotion, actor, { held, known }),
     dryRunServing: (organizationId, name, transition, actor, held, known) =>
       dryRunServing(database, organizationId, name, transition, actor, { held, known }),
-    dryRunPlan: (reach, name, definition, actor, held, known) =>
-      dryRunPlan(database, reach, name, definition, actor, { held, known }),
+    dryRunPlan: (scope, name, definition, actor, held, known) =>
+      dryRunPlan(database, scope, name, definition, actor, { held, known }),
   } satisfies Partial<Ledger>;
 }
 

@@ -34,7 +34,7 @@ export function describePlans({ database, ledger }: LedgerUnderTest): void {
       const { value } = expectValue(
         await ledger.publishRelease(tenant.organizationId, release, PUBLISHER),
       );
-      return { tenant, id: value.id, name: nameOf(tenant), reach: tenant.organizationId };
+      return { tenant, id: value.id, name: nameOf(tenant), scope: tenant.organizationId };
     }
 
     type Place = Awaited<ReturnType<typeof published>>;
@@ -42,7 +42,7 @@ export function describePlans({ database, ledger }: LedgerUnderTest): void {
     async function planned(steps: string, given: Given = {}, parts: Partial<PlanDefinition> = {}) {
       const place = await published(given);
       const plan = definition(steps, parts);
-      const made = await ledger.createPlan(place.reach, place.name, plan, PUBLISHER);
+      const made = await ledger.createPlan(place.scope, place.name, plan, PUBLISHER);
       return { ...place, plan: expectValue(made).value };
     }
 
@@ -50,8 +50,8 @@ export function describePlans({ database, ledger }: LedgerUnderTest): void {
       return expectValue(await ledger.drivePlan({ id, ...release }, seen)).value;
     }
 
-    async function read({ reach, name: release }: Place) {
-      return expectValue(await ledger.readPlan(reach, release));
+    async function read({ scope, name: release }: Place) {
+      return expectValue(await ledger.readPlan(scope, release));
     }
 
     async function auditOf({ tenant }: Place) {
@@ -97,9 +97,9 @@ export function describePlans({ database, ledger }: LedgerUnderTest): void {
     test('a release has one open plan, and another one after it (§27.1)', async () => {
       const place = await planned('10:60');
       const again = () =>
-        ledger.createPlan(place.reach, place.name, definition('20:60'), PUBLISHER);
+        ledger.createPlan(place.scope, place.name, definition('20:60'), PUBLISHER);
       expect(await again()).toMatchObject({ failure: 'planRefused' });
-      expectValue(await ledger.steerPlan(place.reach, place.name, 'cancel', PUBLISHER));
+      expectValue(await ledger.steerPlan(place.scope, place.name, 'cancel', PUBLISHER));
       const second = expectValue(await again()).value;
       expect((await read(place)).plan.id).toBe(second.id);
     });
@@ -108,19 +108,19 @@ export function describePlans({ database, ledger }: LedgerUnderTest): void {
       const place = await published();
       const other = await createTenant(ledger);
       const plan = definition('10:60');
-      const create = (reach: string, parts: object) =>
-        ledger.createPlan(reach, { ...place.name, ...parts }, plan, PUBLISHER);
+      const create = (scope: string, parts: object) =>
+        ledger.createPlan(scope, { ...place.name, ...parts }, plan, PUBLISHER);
       expect(await create(other.organizationId, {})).toMatchObject({ failure: 'unknownApp' });
-      expect(await create(place.reach, { channel: 'x' })).toMatchObject({
+      expect(await create(place.scope, { channel: 'x' })).toMatchObject({
         failure: 'unknownChannel',
       });
-      expect(await create(place.reach, { canonicalVersion: '9.9.9' })).toMatchObject({
+      expect(await create(place.scope, { canonicalVersion: '9.9.9' })).toMatchObject({
         failure: 'unknownRelease',
       });
-      expect(await ledger.readPlan(place.reach, place.name)).toMatchObject({
+      expect(await ledger.readPlan(place.scope, place.name)).toMatchObject({
         failure: 'unknownPlan',
       });
-      expect(await ledger.steerPlan(place.reach, place.name, 'hold', PUBLISHER)).toMatchObject({
+      expect(await ledger.steerPlan(place.scope, place.name, 'hold', PUBLISHER)).toMatchObject({
         failure: 'unknownPlan',
       });
     });
@@ -167,7 +167,7 @@ export function describePlans({ database, ledger }: LedgerUnderTest): void {
 
     test('a release born under a plan begins at 0 %, whatever the channel says (§27.8)', async () => {
       const place = await published({ plan: definition('10:60'), rolloutPct: 100 });
-      const owned = expectValue(await ledger.readOwnedRelease(place.reach, place.id));
+      const owned = expectValue(await ledger.readOwnedRelease(place.scope, place.id));
       expect(owned.release.rolloutPct).toBe(0);
       const { plan } = await read(place);
       expect(plan.status).toBe('running');
@@ -192,7 +192,7 @@ export function describePlans({ database, ledger }: LedgerUnderTest): void {
       expect((await read(place)).plan).toMatchObject({
         ...{ status: 'held', reason: 'The release was paused', nextAt: null },
       });
-      const resume = () => ledger.steerPlan(place.reach, place.name, 'resume', PUBLISHER);
+      const resume = () => ledger.steerPlan(place.scope, place.name, 'resume', PUBLISHER);
       expect(await resume()).toMatchObject({ failure: 'planRefused' });
       expectValue(await serve(ledger, place.tenant, '1.0.0', { status: 'published' }));
       expect((await read(place)).plan.status).toBe('held');
@@ -205,14 +205,14 @@ export function describePlans({ database, ledger }: LedgerUnderTest): void {
         const place = await planned('10:60 50:60');
         expectValue(await serve(ledger, place.tenant, '1.0.0', { status }));
         expect((await read(place)).plan.status).toBe('cancelled');
-        const again = ledger.createPlan(place.reach, place.name, definition('20:60'), PUBLISHER);
+        const again = ledger.createPlan(place.scope, place.name, definition('20:60'), PUBLISHER);
         expect(await again).toMatchObject({ failure: 'planRefused' });
       },
     );
 
     test('withdrawing the release cancels its plan (§27.8)', async () => {
       const place = await planned('10:60', { status: 'paused' });
-      const withdrawn = await ledger.withdrawRelease(place.reach, place.name, PUBLISHER);
+      const withdrawn = await ledger.withdrawRelease(place.scope, place.name, PUBLISHER);
       expectValue(withdrawn);
       const [row] = await database.query<{ status: string }>(
         'SELECT status FROM rollout_plans WHERE id = $1',
@@ -227,8 +227,8 @@ export function describePlans({ database, ledger }: LedgerUnderTest): void {
     test('what somebody asks of a plan is audited with the reason (§27.3)', async () => {
       const place = await planned('10:60 50:60');
       for (const action of ['hold', 'resume', 'advance', 'cancel'] as const) {
-        const { reach, name: release } = place;
-        expectValue(await ledger.steerPlan(reach, release, action, OPERATOR, `why ${action}`));
+        const { scope, name: release } = place;
+        expectValue(await ledger.steerPlan(scope, release, action, OPERATOR, `why ${action}`));
       }
       const entries = (await auditOf(place)).slice(-4);
       expect(entries.map(({ action, actor, reason }) => [action, actor, reason])).toEqual([
@@ -260,8 +260,8 @@ export function describePlans({ database, ledger }: LedgerUnderTest): void {
         }
       }
 
-      async function health({ reach, name: release }: Place, knownForMinutes?: number) {
-        return expectValue(await ledger.readHealth(reach, release, knownForMinutes));
+      async function health({ scope, name: release }: Place, knownForMinutes?: number) {
+        return expectValue(await ledger.readHealth(scope, release, knownForMinutes));
       }
 
       test('add up the rows of all parts', async () => {
@@ -290,7 +290,7 @@ export function describePlans({ database, ledger }: LedgerUnderTest): void {
         expect((await health(place, 0)).offered).toBe(7);
         const guards = { ...USUAL_GUARDS, knownForMinutes: 0, source: 'push' as const };
         const plan = definition('10:60', { guards });
-        expectValue(await ledger.createPlan(place.reach, place.name, plan, PUBLISHER));
+        expectValue(await ledger.createPlan(place.scope, place.name, plan, PUBLISHER));
         expect((await health(place)).offered).toBe(4);
       });
 
@@ -310,7 +310,7 @@ export function describePlans({ database, ledger }: LedgerUnderTest): void {
         const tripped = await drive(place, place.plan);
         expect(tripped.status).toBe('held');
         expect(tripped.reason).toMatch(/^reverted: 100 of 1000 devices, 10 %/);
-        const owned = expectValue(await ledger.readOwnedRelease(place.reach, place.id));
+        const owned = expectValue(await ledger.readOwnedRelease(place.scope, place.id));
         expect(owned.release.status).toBe('paused');
         const { health: seen } = await read(place);
         expect(seen.verdict).toBe('unhealthy');
@@ -359,8 +359,8 @@ export function describePlans({ database, ledger }: LedgerUnderTest): void {
         };
       }
 
-      async function failed({ reach, name: release }: Place): Promise<number> {
-        return expectValue(await ledger.readHealth(reach, release)).failed;
+      async function failed({ scope, name: release }: Place): Promise<number> {
+        return expectValue(await ledger.readHealth(scope, release)).failed;
       }
 
       test('count a device once, only if it was known and offered the release', async () => {

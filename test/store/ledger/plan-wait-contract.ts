@@ -35,13 +35,13 @@ export function describePlanWaits({ database }: LedgerUnderTest): void {
 
     async function planned(steps: string, parts: Partial<PlanDefinition> = {}, rolloutPct = 0) {
       const tenant = await createTenant(ledger);
-      const reach = tenant.organizationId;
+      const scope = tenant.organizationId;
       const release = newRelease(tenant, '1.0.0', { rolloutPct });
-      const published = expectValue(await ledger.publishRelease(reach, release, PUBLISHER));
+      const published = expectValue(await ledger.publishRelease(scope, release, PUBLISHER));
       const place = nameOf(tenant);
       const plan = definition(steps, parts);
-      const made = expectValue(await ledger.createPlan(reach, place, plan, PUBLISHER)).value;
-      return { tenant, reach, name: place, id: published.value.id, plan: made };
+      const made = expectValue(await ledger.createPlan(scope, place, plan, PUBLISHER)).value;
+      return { tenant, scope, name: place, id: published.value.id, plan: made };
     }
 
     type Place = Awaited<ReturnType<typeof planned>>;
@@ -111,8 +111,8 @@ export function describePlanWaits({ database }: LedgerUnderTest): void {
       expect(await take(place)).toEqual([]);
       await pass(1);
       expect(await take(place)).toEqual([place.plan.id]);
-      const { reach, name: release } = place;
-      const pushed = await ledger.steerPlan(reach, release, 'advance', PUBLISHER);
+      const { scope, name: release } = place;
+      const pushed = await ledger.steerPlan(scope, release, 'advance', PUBLISHER);
       expect(expectValue(pushed).waitingFor).toBeNull();
       expect((await drive(place)).step).toBe(1);
     });
@@ -142,7 +142,7 @@ export function describePlanWaits({ database }: LedgerUnderTest): void {
       const place = await planned('5:1440 20:1440 100:0');
       expect((await drive(place)).step).toBe(0);
       await serve(ledger, place.tenant, '1.0.0', { rollout: 50 });
-      const { plan } = expectValue(await ledger.readPlan(place.reach, place.name));
+      const { plan } = expectValue(await ledger.readPlan(place.scope, place.name));
       expect(plan).toMatchObject({ step: 1, steps: [{}, { endedAt: null }, { startedAt: null }] });
       await pass(1439);
       expect((await drive(place)).step).toBe(1);
@@ -155,16 +155,16 @@ export function describePlanWaits({ database }: LedgerUnderTest): void {
       expect(place.plan).toMatchObject({ status: 'running', step: 0 });
       expect((await drive(place)).step).toBe(0);
       const tried = await planned('10:60', {}, 10);
-      expectValue(await ledger.steerPlan(tried.reach, tried.name, 'cancel', PUBLISHER));
+      expectValue(await ledger.steerPlan(tried.scope, tried.name, 'cancel', PUBLISHER));
       const found = expectValue(
         await ledger.dryRunPlan(
-          ...([tried.reach, tried.name, definition('10:60 50:60'), PUBLISHER] as const),
+          ...([tried.scope, tried.name, definition('10:60 50:60'), PUBLISHER] as const),
         ),
       );
       expect(found.value).toMatchObject({ rolloutPct: 10, known: 0, plan: { step: 0 } });
       const [{ after }] = found.places;
       expect(after.releases.find(({ version }) => version === '1.0.0')?.rolloutPct).toBe(50);
-      expect(await ledger.readPlan(tried.reach, tried.name)).toMatchObject({
+      expect(await ledger.readPlan(tried.scope, tried.name)).toMatchObject({
         plan: { status: 'cancelled' },
       });
     });

@@ -97,7 +97,7 @@ export class SignalModel {
       if (before === undefined && (!(isGiven || isOn) || next.firstSeen > release.publishedAt)) {
         continue;
       }
-      const did = before ?? reach(next, release);
+      const did = before ?? scope(next, release);
       next.did.set(release.id, did);
       const wasOn = did.installedAt !== undefined;
       if (isGiven) did.offeredAt ??= at;
@@ -153,7 +153,7 @@ export class SignalModel {
   }
 }
 
-function reach(device: ModelDevice, { publishedAt }: ModelRelease): Did {
+function scope(device: ModelDevice, { publishedAt }: ModelRelease): Did {
   const known = edgeUpTo(publishedAt - device.firstSeen);
   return { known, pushed: edgeUpTo(publishedAt - device.firstReported) };
 }
