@@ -1,4 +1,4 @@
-// Roll-out plans of the demo: one that is under way, and one that its guard has stopped. They are made and
+// Rollout plans of the demo: one that is under way, and one that its guard has stopped. They are made and
 // driven by the calls that the service makes, once the fleet's past is on record. Only the time is helped
 // along: the clock by which plans wait is moved on, and what they did is dated back.
 

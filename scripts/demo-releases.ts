@@ -10,7 +10,7 @@ export type PastRelease = {
   readonly channel: string;
   readonly version: string;
   readonly daysAgo: number;
-  /** Roll-outs, each with the hours since it was published after which it held. */
+  /** Rollouts, each with the hours since it was published after which it held. */
   readonly rollouts: readonly { readonly afterHours: number; readonly rolloutPct: number }[];
   /** Hours since it was published after which it was offered no more; undefined while it is. */
   readonly offeredHours?: number;

@@ -1,5 +1,5 @@
 // Runs the demo (`npm run demo`): the embedded service, an organization whose app has two weeks of history, a
-// roll-out under way and one that was stopped, and a fleet that polls, updates and lags like a real one.
+// rollout under way and one that was stopped, and a fleet that polls, updates and lags like a real one.
 // Everything lies in a temporary directory that is removed at the end.
 
 import { spawn } from 'node:child_process';

@@ -1,4 +1,4 @@
-// Roll-outs of a simulated fleet: what each ready-made plan does with good releases and with bad ones. It
+// Rollouts of a simulated fleet: what each ready-made plan does with good releases and with bad ones. It
 // measures no time; it fails when a preset does not keep what docs/operating.md says of it.
 
 import { stepsText } from '../../src/console/format/plan-words.ts';
@@ -17,7 +17,7 @@ const DAYS = 10;
 const WEEK_MINUTES = 10_080;
 /** Minutes between two publishings: a prime, so that releases come at all hours of the week. */
 const APART_MINUTES = 1117;
-/** Roll-out, in percent, that a bad release must not reach. */
+/** Rollout, in percent, that a bad release must not reach. */
 const ROLLOUT_MAX = 25;
 /** Share of the good releases that may be stopped. */
 const FALSE_STOPS_SHARE = 0.02;

@@ -1,4 +1,4 @@
-// Commands of roll-out plans.
+// Commands of rollout plans.
 
 import type { Command } from 'commander';
 import { PLAN_ACTIONS, type PlanAction } from '../contract/rollout-plan.ts';

@@ -1,4 +1,4 @@
-// The command that plans the roll-out of a release.
+// The command that plans the rollout of a release.
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { PlanDryRunAnswer } from '../contract/dry-run.ts';

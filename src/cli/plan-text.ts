@@ -1,4 +1,4 @@
-// Words for roll-out plans and for a release's health.
+// Words for rollout plans and for a release's health.
 
 import {
   type Health,

@@ -1,4 +1,4 @@
-// Roll-out plans and the health of a release (docs/contract.md 27).
+// Rollout plans and the health of a release (docs/contract.md 27).
 
 export const PLAN_STATUSES = ['scheduled', 'running', 'held', 'completed', 'cancelled'] as const;
 export type PlanStatus = (typeof PLAN_STATUSES)[number];
@@ -79,7 +79,7 @@ export type PlannedStep = {
 };
 
 /**
- * Step with the times of its beginning and its end, RFC 3339. Of one that the roll-out had reached without
+ * Step with the times of its beginning and its end, RFC 3339. Of one that the rollout had reached without
  * it, they are those of that moment.
  */
 export type PlanStep = PlannedStep & {

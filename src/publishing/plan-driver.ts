@@ -1,4 +1,4 @@
-// Drives roll-out plans: begins steps when they are due and checks guards. Every node runs it; a plan is
+// Drives rollout plans: begins steps when they are due and checks guards. Every node runs it; a plan is
 // driven under the lock of its channel, so that whoever comes second finds nothing to do. A node that dies in
 // the middle leaves the plan as it was.
 

@@ -1,5 +1,5 @@
 // What publishers do with releases: publish, promote, withdraw, list, change how one is served, and plan
-// its roll-out. Each is one ledger call, and its change is propagated before the answer.
+// its rollout. Each is one ledger call, and its change is propagated before the answer.
 
 import type { Caller, Principal } from '../access/api-keys.ts';
 import {
@@ -165,7 +165,7 @@ export async function listReleases(
   return { releases, page: filter.page, pageCount, total };
 }
 
-// Making of a roll-out plan.
+// Making of a rollout plan.
 
 /** Makes a plan of a release. Its first step begins a moment later, by whichever node drives it. */
 export async function createPlan(

@@ -1,4 +1,4 @@
-// The parts of the ledger that record the fleet and drive roll-out plans: devices, their labels, the
+// The parts of the ledger that record the fleet and drive rollout plans: devices, their labels, the
 // versions they ran, the counts of all these, and plans with their signals. The obligations of `ledger.ts`
 // hold here too.
 
@@ -290,7 +290,7 @@ export interface FleetLedger {
   trimHistories(rowsMax: number): Promise<number>;
 }
 
-// The part of the ledger that keeps roll-out plans and what check-ins tell of a release. `Ledger` states the
+// The part of the ledger that keeps rollout plans and what check-ins tell of a release. `Ledger` states the
 // obligations of all methods.
 
 /** Open plan that may have something to do. */
@@ -302,7 +302,7 @@ export type DryRunDefinition = {
   readonly plan: UnstoredPlan;
   /** Devices of the channel and its followers by which its guards could judge, about. */
   readonly known: number;
-  /** Roll-out from which it would begin. */
+  /** Rollout from which it would begin. */
   readonly rolloutPct: number;
 };
 

@@ -76,7 +76,7 @@ type IntegrationActor = {
   readonly enabledAt: string;
 };
 
-/** A roll-out plan, which acts while it runs; its transaction reads whether it does. */
+/** A rollout plan, which acts while it runs; its transaction reads whether it does. */
 type PlanActor = { readonly kind: 'plan'; readonly id: string };
 
 /** Somebody unknown, of whom only failures are recorded. */

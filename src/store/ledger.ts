@@ -59,7 +59,7 @@ export type NewRelease = {
   readonly canonicalVersion: string;
   readonly notes: string;
   readonly status: ReleaseStatus;
-  /** Roll-out in percent; undefined takes the channel's default. */
+  /** Rollout in percent; undefined takes the channel's default. */
   readonly rolloutPct: number | undefined;
   readonly targets: Targeting | null;
   readonly artifacts: readonly NewArtifact[];

@@ -1,4 +1,4 @@
-// Tests the simulated roll-outs: that they count as the ledger does, and that a slice of them ends as
+// Tests the simulated rollouts: that they count as the ledger does, and that a slice of them ends as
 // docs/operating.md says. `npm run bench -- rollouts` plays all of them.
 
 import { describe, expect, it } from 'vitest';
@@ -133,7 +133,7 @@ class Ledger {
   }
 }
 
-describe('the counts of a simulated roll-out', () => {
+describe('the counts of a simulated rollout', () => {
   it('are those of the model that the ledger is held against, hour by hour (§27.6)', () => {
     const ledger = new Ledger();
     const seen: [string, SignalCounts][] = [];
@@ -210,7 +210,7 @@ describe('a simulated device', () => {
   });
 });
 
-describe('a slice of the simulated roll-outs', () => {
+describe('a slice of the simulated rollouts', () => {
   const series = { name: '', trouble: GOOD, invented: 0, releases: 1, devices: 20_000 };
 
   it.each([GOOD, ...BAD])('$name ends under the fast preset as it must', (trouble) => {

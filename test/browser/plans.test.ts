@@ -1,4 +1,4 @@
-// Plans a roll-out in the browser: from a preset, held and resumed with a reason, and stopped by a guard.
+// Plans a rollout in the browser: from a preset, held and resumed with a reason, and stopped by a guard.
 
 import type { Locator, Page } from 'playwright-core';
 import { expect, it } from 'vitest';
@@ -10,7 +10,7 @@ import { admin, publish } from '../support/tenant.ts';
 const TRIPPED =
   'failed: 12 of 100 devices, 12 % (95 % interval 7 to 19.8 %), above the limit of 2 %';
 
-describeInBrowser('roll-out plans at the console', (browser) => {
+describeInBrowser('rollout plans at the console', (browser) => {
   const node = sharedNode();
   let opened: OwnerTab;
   let page: Page;

@@ -120,7 +120,7 @@ describeOnBackends('a rollout at the console', (backend) => {
       await page.locator('.plot canvas').waitFor();
     });
 
-    it('the roll-out is raised by a step and exactly, and never lowered once offered', async () => {
+    it('the rollout is raised by a step and exactly, and never lowered once offered', async () => {
       await page.goto(RELEASE);
       await shown('Faster');
       await button('50%').click();

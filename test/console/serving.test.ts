@@ -71,7 +71,7 @@ it('channels: stable first, then by name, numbers by their value', () => {
   ]);
 });
 
-it('a release that is not published is served to nobody, whatever its roll-out was', () => {
+it('a release that is not published is served to nobody, whatever its rollout was', () => {
   const at = (status: 'published' | 'paused' | 'rolled_back' | 'deprecated') =>
     servedShare({ status, rolloutPct: 50 });
   expect([at('published'), at('paused'), at('rolled_back'), at('deprecated')]).toEqual([

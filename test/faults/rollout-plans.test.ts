@@ -1,4 +1,4 @@
-// Tests that roll-out plans go on as they were made when the node that drives them is killed, and when a
+// Tests that rollout plans go on as they were made when the node that drives them is killed, and when a
 // store is away: each step once, each hold in full (docs/contract.md 27.2).
 
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-// Tests the turns in which roll-out plans are driven (docs/contract.md 27.2, 27.5).
+// Tests the turns in which rollout plans are driven (docs/contract.md 27.2, 27.5).
 
 import { describe, expect, it } from 'vitest';
 import { fail, type Outcome } from '../../src/contract/failure.ts';

@@ -1,4 +1,4 @@
-// Tests the calls of the console API by which people plan roll-outs, for publishers of the organization alone
+// Tests the calls of the console API by which people plan rollouts, for publishers of the organization alone
 // (docs/contract.md 27).
 
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';

@@ -153,7 +153,7 @@ const PROMISES: readonly (readonly [
     [409, 'A rolled-back release cannot be re-served'],
   ],
   [
-    'the roll-out of an offered release is not lowered',
+    'the rollout of an offered release is not lowered',
     async (node, { tenant }) => [(await control(node, tenant, '1.0.0', { rollout: 1 })).status],
     [422],
   ],

@@ -87,7 +87,7 @@ deviceSuite('a channel that follows another one', (node) => {
       expect(await offeredOnBeta(tenant, '1.0.0')).toBe('v1.2');
     });
 
-    it('meet the roll-out and the targeting of each release', async () => {
+    it('meet the rollout and the targeting of each release', async () => {
       const tenant = await following();
       await publish(node, tenant, '1.1.0', { targets: { matchLabels: { ring: ['a'] } } });
       const ask = (ring: string) =>

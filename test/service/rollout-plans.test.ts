@@ -1,4 +1,4 @@
-// Tests roll-out plans and the health of releases as clients of the management API use them
+// Tests rollout plans and the health of releases as clients of the management API use them
 // (docs/contract.md 27).
 
 import { describe, expect, it } from 'vitest';
@@ -18,7 +18,7 @@ import {
 
 const PLAN = 'releases/plan';
 
-serviceSuite('roll-out plans', (node) => {
+serviceSuite('rollout plans', (node) => {
   function call(tenant: Tenant, method: string, path: string, body?: object) {
     return manage(node, tenant, method, path, body);
   }

@@ -1,4 +1,4 @@
-// Plays the roll-out of one release: the plan and its guards are those of the service, looked at once a
+// Plays the rollout of one release: the plan and its guards are those of the service, looked at once a
 // minute; only time and devices are simulated.
 
 import { isFailure } from '../../../src/contract/failure.ts';

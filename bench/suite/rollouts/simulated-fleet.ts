@@ -1,4 +1,4 @@
-// Devices of a simulated roll-out, each with what a real one does: it asks at its own pace while it is on,
+// Devices of a simulated rollout, each with what a real one does: it asks at its own pace while it is on,
 // installs what it is offered after some time, comes new or leaves. All times are whole milliseconds since a
 // Monday 0:00: small integers, which V8 keeps within an object; fractions made a check twice as slow.
 
@@ -87,7 +87,7 @@ export type SimulatedDevice = ReturnType<SimulatedFleet['draw']>;
 
 export type FleetSettings = {
   readonly devices: number;
-  /** Further devices that strangers invent, to halt the roll-out. */
+  /** Further devices that strangers invent, to halt the rollout. */
   readonly invented: number;
   readonly trouble: Trouble;
   readonly seed: number;
@@ -174,7 +174,7 @@ export class SimulatedFleet {
       isOffice,
       fate: isInvented ? (INVENTED_FATES[index % 3] as Fate) : fateOf(trouble, random()),
       isAtStart: random() < AT_START_SHARE,
-      /** Bucket in the roll-out; above all of them when the release has nothing for its platform. */
+      /** Bucket in the rollout; above all of them when the release has nothing for its platform. */
       bucket: hasArtifact ? cohortBucket(hashText(id), hashText('', seed)) : COHORT_BUCKETS,
       runs: 'below' as Runs,
       /** When what it was offered is ready to be installed, and when it leaves the release again. */

@@ -5,7 +5,7 @@ import { isTargeted } from '../../domain/decision/is-targeted.ts';
 import { consolePath } from './console-path.ts';
 
 export type AuditSentence = {
-  /** Sentence without a full stop, such as `Raised the roll-out from 25 % to 50 %`. */
+  /** Sentence without a full stop, such as `Raised the rollout from 25 % to 50 %`. */
   readonly text: string;
   /** Whether it says all that changed, so that the values need not be listed. */
   readonly isWhole: boolean;

@@ -29,7 +29,7 @@ export function reasonText({ offer, reason, current }: ExplainedDecision): strin
   return Object.hasOwn(SENTENCES, reason) ? SENTENCES[reason] : reason;
 }
 
-// Places of devices in a roll-out, as shares of the fleet.
+// Places of devices in a rollout, as shares of the fleet.
 
 /** Number of buckets, as `COHORT_BUCKETS` of the domain, whose hash no browser has the parts for. */
 const BUCKETS = 10_000;
@@ -41,7 +41,7 @@ export const cohortPlace = {
   /** Formats a bucket, or a threshold, as a share of the fleet: `67.25 %`. */
   text: (bucket: number): string => `${bucket / BUCKETS_PER_PERCENT} %`,
 
-  /** Returns the lowest whole percentage of a roll-out that reaches a bucket. */
+  /** Returns the lowest whole percentage of a rollout that reaches a bucket. */
   reachedAt: (bucket: number): number => Math.floor(bucket / BUCKETS_PER_PERCENT) + 1,
 };
 

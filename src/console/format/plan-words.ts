@@ -1,4 +1,4 @@
-// Words for roll-out plans: where one stands, what comes next, and what its signals mean.
+// Words for rollout plans: where one stands, what comes next, and what its signals mean.
 
 import {
   type PlanAction,

@@ -29,7 +29,7 @@ export function channelNames(app: {
 
 /**
  * Returns the percentage of the devices that a release is meant for which are offered it now: none of one
- * that is not published, whatever its roll-out was.
+ * that is not published, whatever its rollout was.
  */
 export function servedShare(release: {
   readonly status: ReleaseStatus;

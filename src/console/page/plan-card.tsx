@@ -1,4 +1,4 @@
-// Roll-out plan of a release: where it stands, what comes next and when, and the dialogs of what can be done
+// Rollout plan of a release: where it stands, what comes next and when, and the dialogs of what can be done
 // about it.
 
 import { useState } from 'preact/hooks';
@@ -187,7 +187,7 @@ function PlanControls({ name, release, found, onDone }: Props) {
   );
 }
 
-/** Effect of raising the roll-out to this share; nothing for viewers, who cannot ask. */
+/** Effect of raising the rollout to this share; nothing for viewers, who cannot ask. */
 function NextStepEffect(props: {
   name: ReleaseName;
   release: Pick<RenderedReleaseDetail['release'], 'rolloutPct'>;
@@ -195,7 +195,7 @@ function NextStepEffect(props: {
 }) {
   const { name, release, rollout } = props;
   const isAsking = useMay('publisher') && rollout > release.rolloutPct;
-  // Asked again whenever the roll-out has changed.
+  // Asked again whenever the rollout has changed.
   const dryRun = useServingDryRun(isAsking ? { ...name, rollout } : undefined, release.rolloutPct);
   return isAsking ? <ServingEffect dryRun={dryRun} /> : null;
 }
@@ -242,7 +242,7 @@ function SteerPlanDialog(props: {
   );
 }
 
-// Dialog that plans the roll-out of a release: a preset, and three further choices. It says first what the
+// Dialog that plans the rollout of a release: a preset, and three further choices. It says first what the
 // plan does at once, and which of its steps no guard can judge.
 
 const PRESETS = PLAN_PRESET_NAMES.map((value) => ({

@@ -1,4 +1,4 @@
-// Whom a release is offered to: its roll-out with the control that raises it, its targeting with the editor
+// Whom a release is offered to: its rollout with the control that raises it, its targeting with the editor
 // that broadens it, and the dialog of every act that steers it.
 
 import type { ComponentChildren } from 'preact';

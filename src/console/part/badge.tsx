@@ -1,4 +1,4 @@
-// Badges: for a role or outcome, for the status of a release, and for its roll-out plan.
+// Badges: for a role or outcome, for the status of a release, and for its rollout plan.
 
 import type { ComponentChildren } from 'preact';
 import type { ReleaseStatus } from '../../contract/resource.ts';

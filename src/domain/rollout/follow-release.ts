@@ -38,7 +38,7 @@ export function followWithdrawal(state: PlanState): PlanState {
 }
 
 /**
- * Returns the roll-out at which a release is first published: 0 % under a plan, whatever else the call says,
+ * Returns the rollout at which a release is first published: 0 % under a plan, whatever else the call says,
  * so that the plan's first step is the first that devices get.
  */
 export function firstRollout(

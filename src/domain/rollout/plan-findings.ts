@@ -10,7 +10,7 @@ type FoundPlan = Pick<
 
 /** What a plan would find. */
 export type PlanSurroundings = {
-  /** Present roll-out of its release, in percent. */
+  /** Present rollout of its release, in percent. */
   readonly rolloutPct: number;
   /** Devices that its guards could judge by at 100 %. */
   readonly known: number;

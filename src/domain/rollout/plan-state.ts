@@ -1,6 +1,6 @@
-// State of a roll-out plan, as the ledger keeps it.
+// State of a rollout plan, as the ledger keeps it.
 //
-//   scheduled ──▶ running ⇄ held          a step begins by raising the roll-out, then its hold runs
+//   scheduled ──▶ running ⇄ held          a step begins by raising the rollout, then its hold runs
 //        └──────────┴───────┴──▶ completed, cancelled
 //
 // Waits are counted in a time of their own, which stands still while the ledger is away and does not jump
@@ -64,7 +64,7 @@ export type PlanState = {
   readonly dueMs: number | null;
   /** What is left of the wait of a held plan, in milliseconds; null in any other status. */
   readonly leftMs: number | null;
-  /** Counted time at which the roll-out was last raised, by whomever, or at which the plan was made. */
+  /** Counted time at which the rollout was last raised, by whomever, or at which the plan was made. */
   readonly raisedMs: number;
   /** Whether the present step was reached by others: its hold runs, but the plan did not raise. */
   readonly isReached: boolean;

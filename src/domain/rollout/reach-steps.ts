@@ -1,4 +1,4 @@
-// Steps that the roll-out has reached without the plan: before it, or because somebody raised by hand.
+// Steps that the rollout has reached without the plan: before it, or because somebody raised by hand.
 
 import { isoTime } from '../../contract/iso-time.ts';
 import { type PlanState, type PlanTime, waitless } from './plan-state.ts';
@@ -9,9 +9,9 @@ const MINUTE_MS = 60_000;
 const WATCHED_MS_MIN = 60 * MINUTE_MS;
 
 /**
- * Enters the steps of a plan that the roll-out has reached by now. The last of them keeps its whole hold from
+ * Enters the steps of a plan that the rollout has reached by now. The last of them keeps its whole hold from
  * now on, those before it keep none: whoever raised passed over them, and what is out now has not been looked
- * at yet. Without such a step the plan stays as it is. A roll-out that was raised just now is served
+ * at yet. Without such a step the plan stays as it is. A rollout that was raised just now is served
  * everywhere `servedAfterMs` later.
  */
 export function reachSteps(
@@ -44,7 +44,7 @@ export function reachSteps(
 export const SERVED_AFTER_MS = 2000;
 
 /**
- * Enters that somebody raised the roll-out: the guards of a plan that has no step left watch on for a while.
+ * Enters that somebody raised the rollout: the guards of a plan that has no step left watch on for a while.
  */
 export function noteRaise(state: PlanState, rolloutPct: number, time: PlanTime): PlanState {
   const raised = { ...state, raisedMs: time.countedMs };

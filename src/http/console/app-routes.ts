@@ -1,4 +1,4 @@
-// Routes of the console API for apps, channels, releases and roll-out plans.
+// Routes of the console API for apps, channels, releases and rollout plans.
 
 import { z } from 'zod';
 import { type FailureKind, isFailure, type Outcome } from '../../contract/failure.ts';
@@ -301,7 +301,7 @@ function wrapped<Value, Kind extends FailureKind>(
   return isFailure(release) ? release : { release };
 }
 
-// Routes of the console API for roll-out plans and the health of releases (docs/contract.md 27).
+// Routes of the console API for rollout plans and the health of releases (docs/contract.md 27).
 
 type PlanConsoleDependencies = {
   readonly ledger: Pick<
@@ -319,7 +319,7 @@ type PlanConsoleDependencies = {
   readonly freshnessSeconds: number;
 };
 
-/** Builds the routes by which people plan roll-outs. */
+/** Builds the routes by which people plan rollouts. */
 export function planConsoleRoutes(
   routes: ConsoleRoutes,
   { ledger, propagate, dryRun, freshnessSeconds }: PlanConsoleDependencies,

@@ -1,4 +1,4 @@
-// Routes of the management API for releases, apps and roll-out plans (docs/contract.md 4.1 to 4.4).
+// Routes of the management API for releases, apps and rollout plans (docs/contract.md 4.1 to 4.4).
 
 import type { z } from 'zod';
 import type { Caller } from '../../access/api-keys.ts';
@@ -185,7 +185,7 @@ async function withdraw(
   return isFailure(withdrawn) ? failureReply(withdrawn) : jsonReply(200, { release: withdrawn });
 }
 
-// Routes of the management API for roll-out plans and the health of releases (docs/contract.md 27).
+// Routes of the management API for rollout plans and the health of releases (docs/contract.md 27).
 
 type PlanDependencies = GuardDependencies & {
   readonly ledger: Pick<Ledger, 'createPlan' | 'steerPlan' | 'readPlan' | 'readHealth'>;

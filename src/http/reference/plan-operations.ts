@@ -1,4 +1,4 @@
-// Endpoints of roll-out plans and of the health of releases.
+// Endpoints of rollout plans and of the health of releases.
 
 import { z } from 'zod';
 import { LIMIT } from '../../contract/limit.ts';

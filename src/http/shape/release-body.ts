@@ -41,7 +41,7 @@ import {
 } from './field.ts';
 import { parseShape } from './parse-shape.ts';
 
-// Bodies and queries of roll-out plans (docs/contract.md 27).
+// Bodies and queries of rollout plans (docs/contract.md 27).
 
 const MINUTE_SECONDS = 60;
 /** Minutes for which a plan waits for a guard that cannot judge, where it says nothing else. */

@@ -24,7 +24,7 @@ import { controlOn } from './serving-control.ts';
 
 /**
  * Does a dry run of a plan with the refusals of `createPlan`. The state after it is that in which the first
- * step that is above the present roll-out has begun, whenever that will be.
+ * step that is above the present rollout has begun, whenever that will be.
  */
 export function dryRunPlan(
   database: Database,

@@ -1,4 +1,4 @@
-// Rows of roll-out plans: how they are read, made and stored, always with the audit entry of what changed.
+// Rows of rollout plans: how they are read, made and stored, always with the audit entry of what changed.
 
 import { type Failure, fail, isFailure, type UnknownRelease } from '../../contract/failure.ts';
 import { isoTime } from '../../contract/iso-time.ts';
@@ -218,7 +218,7 @@ function actionOf(before: PlanState, after: PlanState): AuditAction | undefined 
 export type FollowedRelease = { readonly id: string; readonly version: string };
 
 /**
- * Stores what becomes of the release's plan, and returns the roll-out that the release gets: see
+ * Stores what becomes of the release's plan, and returns the rollout that the release gets: see
  * `firstRollout`. What a plan itself does is none of it.
  */
 export async function followPlan(

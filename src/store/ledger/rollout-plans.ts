@@ -1,4 +1,4 @@
-// SQL of roll-out plans: makes, steers, drives and lists them.
+// SQL of rollout plans: makes, steers, drives and lists them.
 
 import type { ListedPlan } from '../../contract/console.ts';
 import {
@@ -126,7 +126,7 @@ export function refuseSecond({ state }: PlanRow): string {
   return `The release has a plan that is ${state.status}: cancel it first`;
 }
 
-// Transaction in which a roll-out plan does by itself what is due.
+// Transaction in which a rollout plan does by itself what is due.
 
 /**
  * Drives a plan once. The figures are read before the channel is locked, so that no first offer waits for
@@ -197,7 +197,7 @@ async function perform(
   return isFailure(controlled) ? controlled : controlled.changed;
 }
 
-// Transaction that holds, resumes, advances or cancels a roll-out plan.
+// Transaction that holds, resumes, advances or cancels a rollout plan.
 
 /**
  * Stores what becomes of the newest plan of a release, and the audit entry. It locks the channel as every

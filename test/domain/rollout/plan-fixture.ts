@@ -1,4 +1,4 @@
-// Plans, releases and figures for the tests of roll-out plans.
+// Plans, releases and figures for the tests of rollout plans.
 
 import { isFailure } from '../../../src/contract/failure.ts';
 import type { PlanGuards } from '../../../src/contract/rollout-plan.ts';

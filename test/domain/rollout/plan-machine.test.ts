@@ -1,4 +1,4 @@
-// Tests roll-out plans as a state machine, one test for each rule (docs/contract.md 27.1 to 27.4).
+// Tests rollout plans as a state machine, one test for each rule (docs/contract.md 27.1 to 27.4).
 
 import { describe, expect, it } from 'vitest';
 import { isFailure, type Outcome } from '../../../src/contract/failure.ts';
@@ -106,7 +106,7 @@ describe('a release never yet published (§27.3)', () => {
 });
 
 describe('steps (§27.2)', () => {
-  it('begin by raising the roll-out, one after the other, each after the hold before it', () => {
+  it('begin by raising the rollout, one after the other, each after the hold before it', () => {
     const first = begun('10:60 50:30 100:0');
     expect(first.release.rolloutPct).toBe(10);
     expect(first.state.steps[0]?.startedAt).toBe(isoTime(START_MS));
@@ -129,7 +129,7 @@ describe('steps (§27.2)', () => {
     expect(act).toBeUndefined();
   });
 
-  it('a step at or below the present roll-out counts as reached, and the last one keeps its hold', () => {
+  it('a step at or below the present rollout counts as reached, and the last one keeps its hold', () => {
     const release = { ...LIVE, rolloutPct: 20 };
     const plan = planOf('10:60 20:30 50:60', release);
     expect(plan).toMatchObject({ status: 'running', step: 1, isReached: true });
@@ -166,7 +166,7 @@ describe('steps (§27.2)', () => {
     expect(drive(resumed, raised, at(461)).act).toMatchObject({ rollout: 100 });
   });
 
-  it('never lower the roll-out, also when a person has raised it meanwhile', () => {
+  it('never lower the rollout, also when a person has raised it meanwhile', () => {
     const { state } = begun('10:60 50:60');
     const raised = { ...LIVE, rolloutPct: 80 };
     const reached = drive(state, raised, at(60, HOLD_END));

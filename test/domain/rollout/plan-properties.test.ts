@@ -1,4 +1,4 @@
-// Properties of roll-out plans for random interleavings of people, time, faults and two drivers
+// Properties of rollout plans for random interleavings of people, time, faults and two drivers
 // (docs/contract.md 27.2 and 27.3).
 
 import fc from 'fast-check';

@@ -1,4 +1,4 @@
-// Rules of roll-out plans in the ledger (docs/contract.md 27).
+// Rules of rollout plans in the ledger (docs/contract.md 27).
 
 import { describe, expect, test } from 'vitest';
 import type { RolloutPlan } from '../../../src/contract/rollout-plan.ts';
@@ -20,7 +20,7 @@ import type { LedgerUnderTest } from './test-database.ts';
 const CAUGHT_UP = Number.MAX_SAFE_INTEGER;
 
 export function describePlans({ database, ledger }: LedgerUnderTest): void {
-  describe('roll-out plans', () => {
+  describe('rollout plans', () => {
     type Given = {
       readonly plan?: PlanDefinition;
       readonly status?: 'published' | 'paused';
@@ -125,7 +125,7 @@ export function describePlans({ database, ledger }: LedgerUnderTest): void {
       });
     });
 
-    test('a step raises the roll-out once, audited as the plan, however often it is driven (§27.2)', async () => {
+    test('a step raises the rollout once, audited as the plan, however often it is driven (§27.2)', async () => {
       const place = await planned('10:60 50:60');
       expect(await isToDrive(place.plan)).toBe(true);
       const drives = Array.from({ length: 8 }, () => drive(place, place.plan));
