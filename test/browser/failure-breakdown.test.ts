@@ -1,4 +1,5 @@
-// Looks at the trouble of a release in the browser: where the devices are, why they failed, and which.
+// Looks at the failure breakdown of a release in the browser: where the devices are, why they failed, and
+// which.
 
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -20,7 +21,7 @@ import {
 
 const HOSTILE = '<img src=x onerror="alert(1)">';
 
-describeInBrowser('trouble of a release at the console', (browser) => {
+describeInBrowser('failure breakdown of a release at the console', (browser) => {
   const node = sharedNode();
   let tenant: Tenant;
   let tab: Tab;
