@@ -4,7 +4,7 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
 import { Unavailable } from '../../src/contract/unavailable.ts';
 import type { Database } from '../../src/store/ledger/database.ts';
-import { migrate } from '../../src/store/ledger/migrate.ts';
+import { BASELINE, migrate } from '../../src/store/ledger/migrate.ts';
 import { openLedger } from '../../src/store/ledger/open-ledger.ts';
 import { openPgDatabase } from '../../src/store/ledger/pg-database.ts';
 import type { Ledger } from '../../src/store/ledger.ts';
@@ -58,8 +58,8 @@ describe.skipIf(postgresUrl === '')(title('several nodes on one PostgreSQL'), ()
     await Promise.all(nodes.map((node) => node.createOrganization('Acme', OPERATOR)));
     await Promise.all(nodes.map((node) => node.close()));
     const applied = await runOn<{ id: number }>(empty.url, 'SELECT id FROM sluice_migrations');
-    expect(applied.length).toBeGreaterThanOrEqual(5);
-    expect(applied).toEqual(applied.map((_, index) => ({ id: index + 1 })));
+    expect(applied.length).toBeGreaterThanOrEqual(2);
+    expect(applied).toEqual(applied.map((_, index) => ({ id: BASELINE + index })));
     await empty.drop();
   });
 
