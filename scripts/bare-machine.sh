@@ -68,7 +68,7 @@ make_root() {
 
 refuse_programs() {
   local name
-  for name in cc gcc g++ make python3 postgres redis-server chromium haproxy nginx; do
+  for name in cc gcc g++ make python3 postgres redis-server chromium chromium-headless-shell haproxy nginx; do
     if inside / "command -v $name" >/dev/null; then fail "the root has $name"; fi
   done
 }

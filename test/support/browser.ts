@@ -37,7 +37,8 @@ export type TabOptions = {
   readonly token?: string | undefined;
 };
 
-const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
+/** The first one has no window of its own to draw, whose pages cost as much as those under test. */
+const NAMES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'];
 /**
  * Arguments of Chromium: it has no sandbox when it runs as root, and a container's shared memory may be
  * small.
