@@ -1,5 +1,4 @@
-// Random numbers that are the same in every run: with other input, the figures of two runs could not be
-// compared.
+// Random numbers that are the same in every run, so that the figures of two runs can be compared.
 
 /** Generator of numbers that are uniform in [0, 1), from a 32-bit seed: Mulberry32 (public domain). */
 export function seededRandom(seed: number): () => number {
