@@ -1,6 +1,5 @@
-// Counts the device rows that the ledger records in a second as the drain does, which moves check-ins from
-// Redis into PostgreSQL: by two writers side by side, who leave out what is on record already. Beside it, on
-// the same server, the drain of another commit, when named, and one plain INSERT … ON CONFLICT per device.
+// Counts the device rows a second that two writers of the drain record, beside the drain of another commit,
+// when named, and one plain INSERT … ON CONFLICT per device. They leave out what is on record already.
 
 import type pg from 'pg';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';

@@ -1,5 +1,5 @@
-// Loads a running deployment (`check --target URL`) in the open loop: requests are sent at fixed times, and
-// latencies count from when a request was due. Only a service that the caller owns is loaded.
+// Loads a running deployment that the caller owns (`check --target URL`) in the open loop: requests are sent
+// at fixed times, and latencies count from when a request was due.
 
 import { isIPv4 } from 'node:net';
 import { Option } from 'commander';
