@@ -13,18 +13,19 @@ import {
   refuseArtifactName,
 } from '../domain/decision/artifact.ts';
 import { ANY_KIND, readKind } from '../domain/decision/artifact-format.ts';
-import { type ArtifactCandidate, candidatesFor } from '../domain/decision/catalog.ts';
+import {
+  type ArtifactCandidate,
+  type CandidateForm,
+  candidatesFor,
+} from '../domain/decision/catalog.ts';
 import { foldArch } from '../domain/decision/fold-arch.ts';
 import type { Plan } from '../domain/decision/plan.ts';
 import type { SnapshotRelease } from '../domain/decision/serving-snapshot.ts';
 import { isSemVer } from '../domain/decision/version.ts';
 import type { Question, Updater } from './updater.ts';
 
-/** Candidate with its version as the manifest writes it, where that is not the publisher's text. */
-type ManifestCandidate = ArtifactCandidate & { readonly version?: string };
-
 /** Protocol of update checks. */
-export const MANIFEST: Updater<ManifestCandidate, 'platform' | 'arch'> = {
+export const MANIFEST: Updater<ArtifactCandidate, 'platform' | 'arch'> = {
   path: '/u/:appRef/:channel/:platform/:arch/:version',
   deviceHeaders: [],
   parameters: ['bundle', 'bundle_type'],
@@ -53,7 +54,7 @@ export function manifestQuestion(
   platform: string,
   arch: string,
   { kind, mustBeSigned }: Installable = ANYTHING,
-): Question<ManifestCandidate> {
+): Question<ArtifactCandidate> {
   return {
     client: mustBeSigned ? 'tauri' : 'u',
     ...(kind === ANY_KIND ? {} : { bundle: kind }),
@@ -64,32 +65,23 @@ export function manifestQuestion(
     planKey: `manifest ${mustBeSigned ? '!' : ''}${kind} ${platform.length} ${platform}${arch}`,
     candidates: (catalog) => {
       const installable = { kind, mustBeSigned: mustBeSigned || catalog.snapshot.requireSignature };
-      const candidates = candidatesFor(catalog, platform, arch, installable);
-      return mustBeSigned ? readableByTauri(candidates) : candidates;
+      const form = mustBeSigned ? FOR_TAURI : undefined;
+      return candidatesFor(catalog, platform, arch, installable, form);
     },
   };
 }
 
-/** Lists for Tauri, by the lists that they were made of. */
-const TAURI_LISTS = new WeakMap<readonly ManifestCandidate[], readonly ManifestCandidate[]>();
-
 /**
- * Returns the candidates that Tauri's updater can read, with their versions in canonical form. It takes
- * SemVer alone: `2.1`, `2026.01.05` or a fourth number are an error of its check, not an update.
+ * Form of candidates for Tauri's updater, which reads SemVer alone: `2.1` and `2026.01.05` get their
+ * canonical versions, and what has a fourth number is no candidate.
  */
-function readableByTauri(candidates: readonly ManifestCandidate[]): readonly ManifestCandidate[] {
-  const known = TAURI_LISTS.get(candidates);
-  if (known !== undefined) return known;
-  const list = candidates
-    .filter(({ release }) => isSemVer(release.version))
-    .map((candidate): ManifestCandidate => {
-      const { canonical } = candidate.release.version;
-      const isCanonical = candidate.release.source.version === canonical;
-      return isCanonical ? candidate : { ...candidate, documents: [], version: canonical };
-    });
-  TAURI_LISTS.set(candidates, list);
-  return list;
-}
+const FOR_TAURI: CandidateForm = {
+  name: 'tauri ',
+  of: (candidate) => {
+    const { version } = candidate.release;
+    return isSemVer(version) ? { ...candidate, version: version.canonical } : undefined;
+  },
+};
 
 /**
  * Returns the manifest that offers a candidate on the terms of a plan. It is written once for each
@@ -97,7 +89,7 @@ function readableByTauri(candidates: readonly ManifestCandidate[]): readonly Man
  */
 export function manifestOf(
   plan: Pick<Plan, 'catalog' | 'isRequired' | 'allowDowngrade'>,
-  candidate: ManifestCandidate,
+  candidate: ArtifactCandidate,
 ): Buffer {
   const { isRequired, allowDowngrade } = plan;
   const index = (isRequired ? 2 : 0) + (allowDowngrade ? 1 : 0);

@@ -74,7 +74,18 @@ export type ArtifactCandidate = Candidate & {
    * Documents that offer it, once written: an updater keeps one for each way in which it offers a release.
    */
   readonly documents: (Buffer | undefined)[];
+  /** Version as documents write it, where that is not the publisher's text. */
+  readonly version?: string;
 };
+
+/** Form in which clients of one kind take candidates; `of` gives undefined for one that they cannot read. */
+export type CandidateForm = {
+  /** Name, unique among all forms: it contains no `=` and no `*`. */
+  readonly name: string;
+  readonly of: (candidate: ArtifactCandidate) => ArtifactCandidate | undefined;
+};
+
+const AS_PUBLISHED: CandidateForm = { name: '', of: (candidate) => candidate };
 
 /** Maximum number of lists that a catalog keeps; any other is built again each time it is needed. */
 const LISTS_MAX = 1000;
@@ -146,13 +157,13 @@ export function candidatesFor(
   platform: string,
   arch: string,
   installable: Installable = ANYTHING,
+  form = AS_PUBLISHED,
 ): readonly ArtifactCandidate[] {
   const { kind, mustBeSigned } = installable;
   if (kind !== ANY_KIND && !catalog.supportByPlatform.get(platform)?.kinds.has(kind)) return NONE;
-  const name = `${mustBeSigned ? '!' : ''}${kind}`;
-  return candidatesWhere(catalog, name, platform, arch, (artifact) =>
-    canInstall(installable, artifact),
-  );
+  const name = `${form.name}${mustBeSigned ? '!' : ''}${kind}`;
+  const fits = (artifact: IndexedArtifact) => canInstall(installable, artifact);
+  return candidatesWhere(catalog, name, platform, arch, fits, form);
 }
 
 /**
@@ -165,6 +176,7 @@ export function candidatesWhere(
   platform: string,
   arch: string,
   fits: (artifact: IndexedArtifact) => boolean,
+  form = AS_PUBLISHED,
 ): readonly ArtifactCandidate[] {
   const support = catalog.supportByPlatform.get(platform);
   if (support === undefined) return NONE;
@@ -174,7 +186,7 @@ export function candidatesWhere(
   const place = isNamed ? `=${platform.length}/${platform}${arch}` : `*${platform}`;
   return candidatesBy(catalog, `${name}${place}`, (release) => {
     const artifact = selectArtifact(release.artifacts, platform, arch, fits);
-    return artifact === undefined ? undefined : { release, artifact, documents: [] };
+    return artifact === undefined ? undefined : form.of({ release, artifact, documents: [] });
   });
 }
 
