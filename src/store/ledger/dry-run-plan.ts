@@ -1,7 +1,6 @@
 // Dry run of a plan: what it would be, and the state of its channel after its first raise.
 
 import {
-  fail,
   isFailure,
   type LostRight,
   type Outcome,
@@ -13,12 +12,11 @@ import { newPlan } from '../../domain/rollout/steer-plan.ts';
 import type { DryRunDefinition } from '../fleet-ledger.ts';
 import type { Actor, DryRunResult, ReleaseName, TenantScope } from '../ledger-terms.ts';
 import { type ActorSql, dryRun } from './atomically.ts';
-import { lockChannel } from './channels.ts';
 import { countKnown } from './count-known.ts';
 import type { Database } from './database.ts';
 import { around, type Memory } from './dry-runs.ts';
-import { findPlannedRelease, lockOpenPlan, placeOf, plannedOf, readPlanTime } from './plan-rows.ts';
-import { decideOnBlind, refuseSecond } from './rollout-plans.ts';
+import { placeOf, plannedOf, readPlanTime } from './plan-rows.ts';
+import { decideOnBlind, lockUnplanned } from './rollout-plans.ts';
 import { signalTaking } from './rollout-signals.ts';
 import { controlOn } from './serving-control.ts';
 
@@ -38,12 +36,9 @@ export function dryRunPlan(
     database,
     actor,
     async (sql) => {
-      const channel = await lockChannel(sql, scope, name.app, name.channel, known);
-      if (isFailure(channel)) return channel;
-      const release = await findPlannedRelease(sql, channel.id, name.canonicalVersion, true);
-      if (isFailure(release)) return release;
-      const open = await lockOpenPlan(sql, release.id);
-      if (open !== undefined) return fail('planRefused', refuseSecond(open));
+      const locked = await lockUnplanned(sql, scope, name, known);
+      if (isFailure(locked)) return locked;
+      const { channel, release } = locked;
       const time = await readPlanTime(sql);
       const decided = await decideOnBlind(sql, release.id, definition);
       const state = newPlan(decided, release, time);

@@ -66,12 +66,9 @@ export function createPlan(
     database,
     actor,
     async (sql) => {
-      const channel = await lockChannel(sql, scope, name.app, name.channel, known);
-      if (isFailure(channel)) return channel;
-      const release = await findPlannedRelease(sql, channel.id, name.canonicalVersion, true);
-      if (isFailure(release)) return release;
-      const open = await lockOpenPlan(sql, release.id);
-      if (open !== undefined) return fail('planRefused', refuseSecond(open));
+      const locked = await lockUnplanned(sql, scope, name, known);
+      if (isFailure(locked)) return locked;
+      const { channel, release } = locked;
       const lowered = release.wasPublished
         ? { changed: [] }
         : await controlOn<never>(
@@ -89,6 +86,26 @@ export function createPlan(
       return { value, changed: lowered.changed };
     },
   );
+}
+
+/** Locks a channel and a release of it that is to get a plan; refuses a release that has an open one. */
+export async function lockUnplanned(
+  sql: Sql,
+  scope: TenantScope,
+  name: ReleaseName,
+  known: KnownStates | undefined,
+): Promise<
+  Outcome<
+    { readonly channel: LockedChannel; readonly release: FoundPlannedRelease },
+    UnknownRelease | 'planRefused'
+  >
+> {
+  const channel = await lockChannel(sql, scope, name.app, name.channel, known);
+  if (isFailure(channel)) return channel;
+  const release = await findPlannedRelease(sql, channel.id, name.canonicalVersion, true);
+  if (isFailure(release)) return release;
+  const open = await lockOpenPlan(sql, release.id);
+  return open === undefined ? { channel, release } : fail('planRefused', refuseSecond(open));
 }
 
 /** Makes the plan of a release that has no open one, in the transaction of its actor. */
@@ -122,7 +139,7 @@ export async function decideOnBlind(
 }
 
 /** Says why a release gets no second open plan. */
-export function refuseSecond({ state }: PlanRow): string {
+function refuseSecond({ state }: PlanRow): string {
   return `The release has a plan that is ${state.status}: cancel it first`;
 }
 
