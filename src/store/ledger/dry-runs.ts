@@ -25,10 +25,9 @@ import type {
 import { type ActorSql, dryRun } from './atomically.ts';
 import { type LockedChannel, lockChannel } from './channels.ts';
 import type { Database, Sql } from './database.ts';
-import { findPlan } from './plan-rows.ts';
+import { findPlan, findPlannedRelease } from './plan-rows.ts';
 import { exceededLimits, readPromotionSource } from './promotion-source.ts';
 import { promoteOn, publishOn } from './releases.ts';
-import type { JudgedRelease } from './rollout-plans.ts';
 import { controlOn } from './serving-control.ts';
 import { readSnapshotOn } from './snapshots.ts';
 
@@ -116,12 +115,8 @@ export function dryRunServing<Kind extends FailureKind>(
 }
 
 async function concernsOf(sql: Sql, channelId: string, canonicalVersion: string) {
-  const [release] = await sql.query<JudgedRelease>(
-    `SELECT id, status, rollout_pct AS "rolloutPct" FROM releases
-     WHERE channel_id = $1 AND canonical_version = $2`,
-    [channelId, canonicalVersion],
-  );
-  if (release === undefined) return [];
+  const release = await findPlannedRelease(sql, channelId, canonicalVersion, false);
+  if (isFailure(release)) return [];
   const limits = await exceededLimits(sql, release, await findPlan(sql, release.id));
   return limits === undefined ? [] : [{ path: 'status', message: `It is unhealthy: ${limits}` }];
 }
