@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { OpenInvitation } from '../../contract/console.ts';
-import { call } from '../api/call.ts';
+import { type ApiError, call } from '../api/call.ts';
 import { consolePath, queryText } from '../format/console-path.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Field } from '../part/field.tsx';
@@ -17,16 +17,12 @@ export function InvitationPage({ token }: { token: string }) {
   const { data, error } = useLoad(`invitation${queryText({ token })}`);
   if (error !== undefined) {
     return (
-      <SignedOutLayout title="Invitation" lead="This invitation cannot be used.">
-        <Notice tone="bad">
-          {error.status === 404
-            ? 'It was used, revoked or has expired. Ask for a new one.'
-            : error.advice}
-        </Notice>
-        <a class="button plain" href={consolePath.apps}>
-          Go to the console
-        </a>
-      </SignedOutLayout>
+      <UnusableLink
+        title="Invitation"
+        lead="This invitation cannot be used."
+        gone="It was used, revoked or has expired. Ask for a new one."
+        error={error}
+      />
     );
   }
   return data === undefined ? null : <Acceptance token={token} offer={data} />;
@@ -82,16 +78,12 @@ export function PasswordResetPage({ token }: { token: string }) {
   const { data, error } = useLoad(`password-reset${queryText({ token })}`);
   if (error !== undefined) {
     return (
-      <SignedOutLayout title="New password" lead="This link cannot be used.">
-        <Notice tone="bad">
-          {error.status === 404
-            ? 'It was used or has expired. Ask the operator for a new one.'
-            : error.advice}
-        </Notice>
-        <a class="button plain" href={consolePath.apps}>
-          Go to the console
-        </a>
-      </SignedOutLayout>
+      <UnusableLink
+        title="New password"
+        lead="This link cannot be used."
+        gone="It was used or has expired. Ask the operator for a new one."
+        error={error}
+      />
     );
   }
   return data === undefined ? null : <NewPassword token={token} email={data.email} />;
@@ -127,6 +119,25 @@ function NewPassword({ token, email }: { token: string; email: string }) {
           isFocused
         />
       </Form>
+    </SignedOutLayout>
+  );
+}
+
+type UnusableLinkProps = {
+  readonly title: string;
+  readonly lead: string;
+  /** Sentence for a link that the service does not know. */
+  readonly gone: string;
+  readonly error: ApiError;
+};
+
+function UnusableLink({ title, lead, gone, error }: UnusableLinkProps) {
+  return (
+    <SignedOutLayout title={title} lead={lead}>
+      <Notice tone="bad">{error.status === 404 ? gone : error.advice}</Notice>
+      <a class="button plain" href={consolePath.apps}>
+        Go to the console
+      </a>
     </SignedOutLayout>
   );
 }
