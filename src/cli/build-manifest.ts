@@ -11,7 +11,7 @@ import { isNameOfVersion, versionInPackageName } from '../domain/release/package
 import type { BuildFile } from './build-files.ts';
 import { ServiceError } from './service-client.ts';
 import { readJson, readText } from './text-file.ts';
-import { readUpdateFile } from './update-file.ts';
+import { dottedOf, readUpdateFile } from './update-file.ts';
 
 /** What a manifest tells of one file. */
 export type ManifestEntry = Partial<Pick<Artifact, Told>> & {
@@ -204,15 +204,11 @@ function ofEnclosure(
     platform: system === 'macos' ? 'darwin' : system,
     arch: arch ?? (of['sparkle:hardwareRequirements']?.includes('arm64') ? 'arm64' : undefined),
     size: /^\d+$/.test(length) ? Number(length) : undefined,
-    minimumSystemVersion: dotted(of['sparkle:minimumSystemVersion']),
-    buildVersion: build === version ? undefined : dotted(build),
+    minimumSystemVersion: dottedOf(of['sparkle:minimumSystemVersion']),
+    buildVersion: build === version ? undefined : dottedOf(build),
     signature: file['@sparkle:edSignature'],
     ...otherPart(version, published),
   });
-}
-
-function dotted(text: string | undefined): string | undefined {
-  return text !== undefined && /^\d+(?:\.\d+)*$/.test(text) ? text : undefined;
 }
 
 /** Returns the name at the end of a path or an address, and the address where it is absolute. */

@@ -72,7 +72,8 @@ function decoded(text: string): string {
   }
 }
 
-function dottedOf(value: unknown): string | undefined {
+/** Returns a text of numbers with dots between them; undefined for every other value. */
+export function dottedOf(value: unknown): string | undefined {
   return typeof value === 'string' && /^\d+(?:\.\d+)*$/.test(value) ? value : undefined;
 }
 
