@@ -60,7 +60,7 @@ class Walk implements BuildFiles {
   private readonly seen = new Set<string>();
   private entries = 0;
 
-  /** Takes what an argument names; a link is followed, for somebody wrote it. */
+  /** Takes what an argument names. It follows a link here, because the caller has named it. */
   take(path: string, stat: Stats): void {
     if (stat.isDirectory()) this.enter(path, 0);
     else if (stat.isFile()) this.add(path, stat.size);

@@ -11,7 +11,7 @@ import { ServiceError } from './service-client.ts';
 const SUMS = ['sha512', 'sha256', 'sha1'] as const;
 
 export type JoinedEntries = {
-  /** What is told of each file. */
+  /** Entry of each file that a manifest lists. */
   readonly told: ReadonlyMap<BuildFile, ManifestEntry>;
   /** Errors for the entries whose files are missing. */
   readonly findings: readonly Finding[];

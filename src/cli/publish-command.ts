@@ -47,7 +47,7 @@ type PublishAnswer = {
   readonly effect?: DryRunAnswer<unknown>['effect'];
 };
 
-/** File of a release: where it is on the disk, and what devices are told of it. */
+/** File of a release: its path on this machine, and the fields of its artifact that people look at. */
 type PublishedFile = Pick<Artifact, 'url' | 'platform' | 'arch' | 'format' | 'size'> & {
   readonly file: string;
   readonly signed: boolean;

@@ -32,10 +32,10 @@ export class ServiceClient {
     return new ServiceClient(url, { base: 'console/api', token, missing, place });
   }
 
-  /** Client of the management API; `isTold` is whether somebody told its address. */
-  static ofManagement(url: string, token: string | undefined, isTold: boolean): ServiceClient {
+  /** Client of the management API; `isUrlGiven` is whether the environment sets its address. */
+  static ofManagement(url: string, token: string | undefined, isUrlGiven: boolean): ServiceClient {
     const address = `; no address of the service: set SLUICE_URL, else ${url} is asked`;
-    const missing = `no API key: set SLUICE_KEY${isTold ? '' : address}`;
+    const missing = `no API key: set SLUICE_KEY${isUrlGiven ? '' : address}`;
     const place = 'that devices ask, not that of ADMIN_LISTEN';
     return new ServiceClient(url, { base: 'api/v1', token, missing, place });
   }
