@@ -114,11 +114,12 @@ describeInBrowser('steering at the console', (browser) => {
     const asOf = page.locator('.as-of');
     const first = await asOf.textContent();
     expect(first).toMatch(/^as of .*\d{1,2}:\d{2}:\d{2}/);
-    await eventually('a newer time is shown', async () => {
-      await tab.pass(1000);
-      return (await asOf.textContent()) !== first;
+    await eventually('a newer time is shown, which is not old', async () => {
+      const isNewer = (await asOf.textContent()) !== first;
+      // Time that passes while a busy machine answers makes the figures old: then it waits for the answer.
+      if (!isNewer) await tab.pass(1000);
+      return isNewer && (await page.locator('.as-of.old').count()) === 0;
     });
-    expect(await page.locator('.as-of.old').count()).toBe(0);
     await page.route('**/console/api/**', () => undefined);
     await tab.soon(page.getByText('and nothing newer since'));
     await tab.soon(page.getByRole('alert').getByText('The service does not answer'));
