@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest';
 import { ADOPTION_STEPS, type AdoptionStep } from '../../../src/contract/resource.ts';
 import type { CheckIn } from '../../../src/domain/fleet/check-in.ts';
+import { writeInBulk } from '../../support/write-in-bulk.ts';
 import { checkIn, HOUR_MS, iso, MINUTE_MS, randomFrom, START } from './fleet-fixture.ts';
 import { type TestTenant, tenantOfEach } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
@@ -126,12 +127,12 @@ export function describeAdoption({ database, ledger }: LedgerUnderTest): void {
   });
 
   test('of more hours than may be read some are, at equal distances', async () => {
-    await database.query(
+    await writeInBulk(
+      database,
       `INSERT INTO fleet_hour_parts (app_id, hour, channel, version, platform, part, devices)
        SELECT $1, $2::timestamptz + h * interval '1 hour', 'stable', '1.0.' || n, 'linux', -1, 1
        FROM generate_series(0, 99) AS h, generate_series(1, 1000) AS n`,
       [tenant.appId, iso(START)],
-      30_000,
     );
     const filter = { since: iso(START), step: 'hour', channel: undefined } as const;
     const points = await ledger.readAdoptionSteps(tenant.appId, filter);
@@ -146,7 +147,8 @@ export function describeAdoption({ database, ledger }: LedgerUnderTest): void {
   test('of more days than may be read, the newest are', async () => {
     // A statement for each day: one for all would take the time that a statement may take.
     for (let day = 0; day < 6; day++) {
-      await database.query(
+      await writeInBulk(
+        database,
         `INSERT INTO fleet_step_parts (app_id, step, at, channel, version, platform, part, devices)
          SELECT $1, 'day', $2::timestamptz, 'stable', '1.0.' || n, 'linux', -1, 1
          FROM generate_series(1, 40000) AS n`,

@@ -2,6 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { LIMIT } from '../../../src/contract/limit.ts';
+import { writeInBulk } from '../../support/write-in-bulk.ts';
 import {
   newRelease,
   PUBLISHER,
@@ -25,7 +26,8 @@ export function describeChannelBound({ database, ledger }: LedgerUnderTest): voi
 
   /** Gives the tenant's stable channel as many releases, of any status. */
   async function fill(tenant: TestTenant, count: number): Promise<void> {
-    await database.query(
+    await writeInBulk(
+      database,
       `INSERT INTO releases (id, channel_id, version, canonical_version, notes, status, rollout_pct)
        SELECT $1 || n, channels.id, '0.0.' || n, '0.0.' || n, '', 'rolled_back', 100
        FROM channels, generate_series(1, $2::integer) AS n
@@ -130,7 +132,8 @@ export function describeChannelBound({ database, ledger }: LedgerUnderTest): voi
     });
     const artifact = 64 + 'linux'.length + 'x86_64'.length + 'https://a'.length + 'ab'.length;
     expect(await bytesOf(tenant)).toEqual({ '1.0.0': 2, '1.1.0': 4 + artifact });
-    await database.query(
+    await writeInBulk(
+      database,
       `INSERT INTO artifacts (release_id, position, platform, url)
        SELECT releases.id, 0, $2, $3 FROM releases JOIN channels ON channels.id = channel_id
        WHERE app_id = $1 AND version = '1.0.0'`,

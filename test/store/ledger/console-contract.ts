@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest';
 import { fail } from '../../../src/contract/failure.ts';
 import { KEY_RIGHTS } from '../../../src/contract/resource.ts';
+import { writeInBulk } from '../../support/write-in-bulk.ts';
 import { checkIn, HOUR_MS, iso, labelsOf, START } from './fleet-fixture.ts';
 import {
   createTenant,
@@ -29,7 +30,8 @@ export function describeConsoleReads({ database, ledger }: LedgerUnderTest): voi
    * which was seen a year before.
    */
   async function seed({ appId }: TestTenant, devices: number): Promise<void> {
-    await database.query(
+    await writeInBulk(
+      database,
       `INSERT INTO devices (app_id, device_id, first_seen, last_seen, channel, version, platform, arch,
          source, last_offered_release_id, labels)
        SELECT $1::text, lpad(n::text, 8, '0'), $2::timestamptz,
@@ -38,7 +40,6 @@ export function describeConsoleReads({ database, ledger }: LedgerUnderTest): voi
          jsonb_build_object('ring', CASE WHEN n % 5 = 0 THEN 'beta' ELSE 'all' END)
        FROM generate_series(1, $3::int) AS n`,
       [appId, iso(START), devices],
-      30_000,
     );
     await database.query(
       `INSERT INTO fleet_count_parts (app_id, channel, version, platform, part, devices)

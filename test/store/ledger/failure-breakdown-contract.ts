@@ -6,6 +6,7 @@ import type { Signal } from '../../../src/contract/rollout-plan.ts';
 import type { CheckIn } from '../../../src/domain/fleet/check-in.ts';
 import { USUAL_KEEPING } from '../../../src/store/ledger/check-ins.ts';
 import { createSqlLedger } from '../../../src/store/ledger/sql-ledger.ts';
+import { writeInBulk } from '../../support/write-in-bulk.ts';
 import { HOUR_MS, MINUTE_MS } from './fleet-fixture.ts';
 import { expectValue, type TestTenant } from './ledger-fixture.ts';
 import { BEGIN, checkIn, DAY_MS, furnish, publishAt } from './signal-fixture.ts';
@@ -199,7 +200,8 @@ export function describeFailureBreakdown({ database }: LedgerUnderTest): void {
 
     test('a page of rare devices ends at a bound, and the next one goes on', async () => {
       const { tenant, release } = await furnish({ ledger, database });
-      await database.query(
+      await writeInBulk(
+        database,
         `WITH reached AS (
            INSERT INTO release_devices
              (app_id, device_id, release_id, known, pushed, offered_at, installed_at, reverted_at)

@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { fail } from '../../../src/contract/failure.ts';
 import type { Targeting } from '../../../src/contract/resource.ts';
+import { writeInBulk } from '../../support/write-in-bulk.ts';
 import {
   createTenant,
   expectValue,
@@ -47,7 +48,8 @@ export function describeReleaseReads({ database, ledger }: LedgerUnderTest): voi
 
     test('10,000 releases with artifacts are read within the time limit', async () => {
       const { changed } = await publish(ledger, tenant, '0.0.1');
-      await database.query(
+      await writeInBulk(
+        database,
         `INSERT INTO releases
            (id, channel_id, version, canonical_version, notes, status, rollout_pct)
          SELECT $1 || n, $1, '1.0.' || n, '1.0.' || n, repeat('note ', 20), 'published', 100
@@ -56,7 +58,8 @@ export function describeReleaseReads({ database, ledger }: LedgerUnderTest): voi
       );
       // Without the triggers that count bytes and renew editions, which take most of the time.
       await database.query('ALTER TABLE artifacts DISABLE TRIGGER USER');
-      await database.query(
+      await writeInBulk(
+        database,
         `INSERT INTO artifacts (release_id, position, platform, size)
          SELECT releases.id, position, 'linux', 5 FROM releases, generate_series(0, 2) AS position
          WHERE channel_id = $1 AND version <> '0.0.1'`,

@@ -8,6 +8,7 @@ import { USUAL_GUARDS } from '../../../src/domain/rollout/judge-health.ts';
 import { USUAL_KEEPING } from '../../../src/store/ledger/check-ins.ts';
 import { readSignals } from '../../../src/store/ledger/rollout-signals.ts';
 import { createSqlLedger } from '../../../src/store/ledger/sql-ledger.ts';
+import { writeInBulk } from '../../support/write-in-bulk.ts';
 import { chunksOf, HOUR_MS, iso, MINUTE_MS, randomFrom, shuffle } from './fleet-fixture.ts';
 import { expectValue, OPERATOR, type TestTenant } from './ledger-fixture.ts';
 import { BEGIN, checkIn, DAY_MS, furnish, publishAt } from './signal-fixture.ts';
@@ -269,7 +270,8 @@ export function describeSignals({ database }: LedgerUnderTest): void {
       );
       // One of 20 devices saw nothing after its offer, one of 10 still asks, the others have installed it.
       for (let first = 0; first < 40_000; first += 5000) {
-        await database.query(
+        await writeInBulk(
+          database,
           `WITH given AS MATERIALIZED (
              SELECT generate_series($5::int, $5::int + 4999) AS number
            ), reached AS (

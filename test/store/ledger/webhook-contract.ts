@@ -11,6 +11,7 @@ import type {
   NewRetraction,
 } from '../../../src/store/console-ledger.ts';
 import type { NewArtifact } from '../../../src/store/ledger-terms.ts';
+import { writeInBulk } from '../../support/write-in-bulk.ts';
 import {
   createTenant,
   expectValue,
@@ -364,7 +365,8 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
 
     test('what is deleted first is not created, for as long and as many as are remembered', async () => {
       await retract();
-      await database.query(
+      await writeInBulk(
+        database,
         `INSERT INTO host_memories (channel_id, provider, host_id, canonical_version, deleted_at)
          SELECT channel_id, provider, id, canonical_version, deleted_at
          FROM host_memories, generate_series(2, $1) AS id
