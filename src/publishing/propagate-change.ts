@@ -2,6 +2,7 @@
 // change is announced to the others. The caller waits for it, so that the node that answers already serves
 // the new state. A failure here does not undo the commit; every node's poll finds changes that it missed.
 
+import { LRUCache } from 'lru-cache';
 import { Unavailable } from '../contract/unavailable.ts';
 import { orderOf, type ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -29,26 +30,13 @@ export function createPropagateChange(
   log: RareLog,
   now?: () => number,
 ): PropagateChange {
-  const tell = async (
-    change: ChannelRevision,
-    snapshot: ServingSnapshot | undefined,
-    committedAt: number | undefined,
-    requestId: string | undefined,
-  ): Promise<void> => {
-    // An engine that is full takes no snapshot, but announces: the other nodes then read the ledger.
-    const notStored = await outageOf(snapshot && engine.putSnapshot(snapshot));
-    const order = orderOf(snapshot ?? change);
-    const notTold = await outageOf(
-      engine.announce({
-        ...change,
-        ...order,
-        ...(committedAt === undefined ? {} : { committedAt }),
-      }),
-    );
+  const untold = new UntoldChanges(engine, log);
+  const tell = async (news: News, requestId: string | undefined): Promise<void> => {
+    const { notStored, notTold } = await untold.tell(news);
     const fault = notTold ?? notStored;
     if (fault === undefined) return;
     metrics.faults.add('spread');
-    const details = { err: fault, ...change, requestId };
+    const details = { err: fault, ...news.change, requestId };
     if (fault === notTold) log.warn(details, 'change committed, but could not be announced');
     else log.warn(details, 'change committed, but its snapshot could not be shared');
   };
@@ -62,16 +50,80 @@ export function createPropagateChange(
       if (now !== undefined && committedAt !== undefined) {
         metrics.propagation.observe((now() - committedAt) / 1000);
       }
-      await tell(change, snapshot, committedAt, requestId);
+      await tell({ change, snapshot, committedAt }, requestId);
     } catch (error) {
       // The other nodes may be able to read it, so the change is announced before the caller gets the error.
-      await tell(change, undefined, committedAt, requestId);
+      await tell({ change, snapshot: undefined, committedAt }, requestId);
       throw error;
     }
   };
   return async (changed, requestId) => {
     await Promise.all(changed.map((change) => propagate(change, requestId)));
   };
+}
+
+// Changes that the engine could not be told of. The other nodes find them by their poll of the ledger, unless
+// the ledger goes away as soon as the engine is back; so this node tells them again, each channel's latest.
+
+/** Milliseconds between two attempts. */
+export const RETELL_MS = 250;
+/** Maximum number of channels remembered; of more, the poll finds the changes. */
+const UNTOLD_MAX = 1000;
+
+type News = {
+  readonly change: ChannelRevision;
+  /** State after the change, for the other nodes; undefined when this node could not read it. */
+  readonly snapshot: ServingSnapshot | undefined;
+  readonly committedAt: number | undefined;
+};
+
+class UntoldChanges {
+  private readonly engine: Engine;
+  private readonly log: RareLog;
+  /** Latest untold news by channel id. */
+  private readonly untold = new LRUCache<string, News>({ max: UNTOLD_MAX });
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(engine: Engine, log: RareLog) {
+    this.engine = engine;
+    this.log = log;
+  }
+
+  /** Shares the snapshot and announces the change; returns what the engine was unavailable for. */
+  async tell(news: News) {
+    const { change, snapshot, committedAt } = news;
+    // An engine that is full takes no snapshot, but announces: the other nodes then read the ledger.
+    const notStored = await outageOf(snapshot && this.engine.putSnapshot(snapshot));
+    const order = orderOf(snapshot ?? change);
+    const notTold = await outageOf(
+      this.engine.announce({
+        ...change,
+        ...order,
+        ...(committedAt === undefined ? {} : { committedAt }),
+      }),
+    );
+    if (notTold === undefined) this.untold.delete(change.channelId);
+    else this.keep(news);
+    return { notStored, notTold };
+  }
+
+  private keep(news: News): void {
+    this.untold.set(news.change.channelId, news);
+    this.timer ??= setTimeout(() => void this.tellAgain(), RETELL_MS).unref();
+  }
+
+  /** Tells one after the other until the engine is unavailable again. Never rejects. */
+  private async tellAgain(): Promise<void> {
+    this.timer = undefined;
+    try {
+      for (const news of [...this.untold.values()]) {
+        const { notTold } = await this.tell(news);
+        if (notTold !== undefined) return;
+      }
+    } catch (error) {
+      this.log.warn({ err: error }, 'a change could not be announced later');
+    }
+  }
 }
 
 /** Returns the fault of a call that found the engine unavailable; undefined when there was none. */

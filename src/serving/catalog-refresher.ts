@@ -71,8 +71,11 @@ export class CatalogRefresher {
     engine.subscribe(
       (announcement) => void this.hear(announcement),
       // Announcements may have been missed while the subscription was down: poll now rather than at the next
-      // turn.
-      () => void this.poll(),
+      // turn. The ledger may not answer, so the snapshots that other nodes shared are looked at beside it.
+      () => {
+        void this.poll();
+        void this.followShared();
+      },
     );
     this.schedule();
   }
@@ -90,6 +93,12 @@ export class CatalogRefresher {
       this.running = undefined;
     });
     return this.running;
+  }
+
+  /** Brings the held channels to the states that other nodes have shared, where those are newer. */
+  private async followShared(): Promise<void> {
+    const channelIds = [...this.catalogs.orders().keys()];
+    await Promise.all(channelIds.map((id) => this.load(id, () => this.catalogs.followShared(id))));
   }
 
   private async hear(announcement: Announcement): Promise<void> {

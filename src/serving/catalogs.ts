@@ -203,6 +203,14 @@ export class Catalogs {
     if (snapshot !== undefined) await this.share(snapshot);
   }
 
+  /** Updates a loaded channel to the state that another node shared, if that is newer. */
+  async followShared(channelId: string): Promise<void> {
+    const held = this.slots.peek(channelId)?.catalog?.snapshot;
+    if (held === undefined) return;
+    const head = await this.dependencies.shared.findHead(held.appRef, held.channel);
+    if (head?.channelId === channelId) await this.catchUp(channelId, head);
+  }
+
   /** Returns what is known of a channel outside of the ledger, for a change of it. */
   knownState(app: string, channel: string): Promise<KnownState | undefined> {
     return this.dependencies.recovery.knownState(app, channel, snapshotIn(this.peek(app, channel)));

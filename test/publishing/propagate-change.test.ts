@@ -1,9 +1,10 @@
 // Tests the steps after a committed change: the node that answers serves it, the other nodes are told, and no
 // fault of a store makes it look as if nothing was committed, or as if it was served when it is not.
 
-import { expect, it, vi } from 'vitest';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, expect, it, vi } from 'vitest';
 import { Unavailable } from '../../src/contract/unavailable.ts';
-import { createPropagateChange } from '../../src/publishing/propagate-change.ts';
+import { createPropagateChange, RETELL_MS } from '../../src/publishing/propagate-change.ts';
 import {
   channelAt,
   engineAway,
@@ -12,6 +13,8 @@ import {
   settle,
 } from '../serving/serving-node.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';
+
+afterEach(() => vi.useRealTimers());
 
 function propagatingNode() {
   const node = servingNode();
@@ -66,6 +69,50 @@ it('an engine that is away is survived: this node serves the change', async () =
   await node.propagate([node.ledger.commit(channelAt(1))]);
   expect(servedRevision(node)).toBe(1);
   expect(node.warnings).toEqual(['change committed, but could not be announced']);
+});
+
+it('what the engine missed it is told once it is back: each channel its latest state', async () => {
+  const node = propagatingNode();
+  node.engine.fault = engineAway();
+  await node.propagate([
+    node.ledger.commit(channelAt(1)),
+    node.ledger.commit(channelAt(1, 'beta')),
+  ]);
+  const latest = node.ledger.commit(channelAt(2));
+  await node.propagate([latest]);
+  // The ledger is not asked again: it may be away by then.
+  node.ledger.fault = ledgerAway();
+  node.engine.fault = undefined;
+  await vi.waitFor(() => expect(node.engine.announced).toHaveLength(2));
+  expect(node.engine.announced).toContainEqual(latest);
+  expect(await node.engine.getSnapshotHead('acme', 'stable')).toMatchObject({ revision: 2 });
+  expect(await node.engine.getSnapshotHead('acme', 'beta')).toMatchObject({ revision: 1 });
+});
+
+it('what a later change of the channel told is not told again', async () => {
+  const node = propagatingNode();
+  node.engine.fault = engineAway();
+  await node.propagate([node.ledger.commit(channelAt(1))]);
+  node.engine.fault = undefined;
+  await node.propagate([node.ledger.commit(channelAt(2))]);
+  await sleep(3 * RETELL_MS);
+  expect(node.engine.announced.map(({ revision }) => revision)).toEqual([2]);
+});
+
+it('an engine that stays away is asked once a turn, whatever it missed', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const node = propagatingNode();
+  node.engine.fault = engineAway();
+  const changes = ['beta', 'nightly', 'stable'].map((channel) =>
+    node.ledger.commit(channelAt(1, channel)),
+  );
+  await node.propagate(changes);
+  const asked = vi.spyOn(node.engine, 'putSnapshot');
+  for (let turn = 1; turn <= 3; turn++) {
+    await vi.advanceTimersByTimeAsync(RETELL_MS);
+    await settle();
+    expect(asked).toHaveBeenCalledTimes(turn);
+  }
 });
 
 it('an engine that takes no snapshot still announces', async () => {

@@ -158,6 +158,19 @@ describe('from start to stop', () => {
     await refresher.stop();
   });
 
+  it('hearing again while the ledger is away is a look at what the other nodes shared', async () => {
+    const { refresher, engine, ledger, served } = await polledNode();
+    refresher.start(engine);
+    for (const [index, channel] of CHANNELS.entries()) {
+      await engine.putSnapshot(channelAt(1 + index, channel));
+    }
+    ledger.fault = ledgerAway();
+    engine.resume();
+    await settle();
+    expect(served()).toEqual([1, 2, 3]);
+    await refresher.stop();
+  });
+
   it('a poll follows a poll, never before it has ended, also after one that failed', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const { refresher, engine, ledger, publish, served } = await polledNode();
