@@ -5,7 +5,7 @@ import type { Database } from '../../src/store/ledger/database.ts';
 const ANSWER_TIMEOUT_MS = 120_000;
 
 /**
- * Runs `text` without the database's limit of 4.5 s for a statement: the limit is for what a request asks, and a
+ * Runs `text` without the database's limit of 4.5 s for a statement. The limit is for what a request asks; a
  * busy machine takes longer over 45,000 rows.
  */
 export async function writeInBulk(
