@@ -34,18 +34,29 @@ export function asking(
   );
 }
 
+/** Prints lines for people before the command has its answer; with `--json` it prints nothing. */
+export type Say = (text: string) => void;
+
 /** Makes a command print an answer of the service, and adds the option `--json`. */
 export function answering<Answer>(
   command: Command,
   connect: Connect,
-  ask: (client: ServiceClient, options: Options, args: readonly string[]) => Promise<Answer>,
+  ask: (
+    client: ServiceClient,
+    options: Options,
+    args: readonly string[],
+    say: Say,
+  ) => Promise<Answer>,
   print: (answer: Answer) => string = printAnswer,
   isWell: (answer: Answer) => boolean = () => true,
 ): void {
   command.option('--json', 'print one JSON document and nothing else');
   command.action(async () => {
     const { json, ...options } = command.opts<Options>();
-    const answer = await ask(connect(), options, command.args);
+    const say: Say = (text) => {
+      if (!json) process.stdout.write(`${text}\n`);
+    };
+    const answer = await ask(connect(), options, command.args, say);
     process.stdout.write(`${json ? printableText(JSON.stringify(answer)) : print(answer)}\n`);
     if (!isWell(answer)) throw new NotWell();
   });

@@ -1,14 +1,30 @@
 // What a dry run says, for people.
 
 import { type Effect, type Finding, reachedBy } from '../contract/dry-run.ts';
+import type { Artifact } from '../contract/resource.ts';
+import { findingText } from '../domain/release/finding-text.ts';
 import { printableText } from './printable-text.ts';
 
-/** Returns a line for each finding. */
-export function findingsText(findings: readonly Finding[]): string {
+/** Returns a line for each finding about a release with these artifacts. */
+export function findingsText(
+  findings: readonly Finding[],
+  artifacts: readonly Pick<Artifact, 'url'>[] = [],
+): string {
   if (findings.length === 0) return 'findings: none';
   return findings
-    .map(({ severity, path, message }) => printableText(`${severity}: ${path}: ${message}`))
+    .map((finding) => printableText(`${finding.severity}: ${findingText(finding, artifacts)}`))
     .join('\n');
+}
+
+/** Whether devices that are offered the release would fail. */
+export function isError({ severity }: Finding): boolean {
+  return severity === 'error';
+}
+
+/** Returns how many errors there are, and how to publish all the same. */
+export function errorsText(findings: readonly Finding[]): string {
+  const errors = findings.filter(isError).length;
+  return `${errors} ${errors === 1 ? 'error' : 'errors'}: --force publishes all the same`;
 }
 
 /** Returns the effect on a release of this version in a few lines. */

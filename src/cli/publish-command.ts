@@ -2,14 +2,14 @@
 
 import { basename } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
-import type { DryRunAnswer, Finding } from '../contract/dry-run.ts';
+import type { DryRunAnswer, Finding, UnpublishedRelease } from '../contract/dry-run.ts';
 import type { Artifact, Release } from '../contract/resource.ts';
 import { artifactFormat, decodedFileName } from '../domain/decision/artifact-format.ts';
-import { answering, type Connect, type Options, query, wholeNumber } from './asking.ts';
+import { answering, type Connect, type Options, query, type Say, wholeNumber } from './asking.ts';
 import type { PassedOver } from './build-files.ts';
 import { differenceOf } from './difference.ts';
 import { FileContents } from './file-contents.ts';
-import { effectText, findingsText } from './findings-text.ts';
+import { effectText, errorsText, findingsText, isError } from './findings-text.ts';
 import { presetOption } from './plan-set-command.ts';
 import { printTable, takesColours } from './print-table.ts';
 import { printableText } from './printable-text.ts';
@@ -23,6 +23,7 @@ import {
 } from './release-files.ts';
 import { type ServiceClient, ServiceError } from './service-client.ts';
 import { readText } from './text-file.ts';
+import { refuseStaged } from './update-file.ts';
 import { UsageError } from './usage-error.ts';
 
 /** What the service takes to publish a release. */
@@ -39,11 +40,11 @@ type Labels = Readonly<Record<string, readonly string[]>>;
 
 /** What came of publishing. */
 type PublishAnswer = {
-  readonly release: Omit<Release, 'id' | 'createdAt'>;
+  readonly release: UnpublishedRelease;
   readonly outcome: 'published' | 'already published' | 'rehearsed' | 'stopped';
   readonly files: readonly PublishedFile[];
   readonly passedOver: readonly PassedOver[];
-  readonly findings?: readonly Finding[];
+  readonly findings: readonly Finding[];
   readonly effect?: DryRunAnswer<unknown>['effect'];
 };
 
@@ -54,6 +55,7 @@ type PublishedFile = Pick<Artifact, 'url' | 'platform' | 'arch' | 'format' | 'si
 };
 
 const CONFLICT = 409;
+const DRY_RUN = 'releases?dryRun=true';
 
 /** Adds the command to those of releases. */
 export function addPublishCommand(releases: Command, connect: Connect): void {
@@ -76,22 +78,23 @@ export function addPublishCommand(releases: Command, connect: Connect): void {
 }
 
 /** Whether the command ends with code 0: errors that `--force` passed over are none any more. */
-function isWell({ outcome, findings = [] }: PublishAnswer): boolean {
+function isWell({ outcome, findings }: PublishAnswer): boolean {
   return outcome !== 'stopped' && (outcome !== 'rehearsed' || !findings.some(isError));
-}
-
-function isError({ severity }: Finding): boolean {
-  return severity === 'error';
 }
 
 async function publish(
   client: ServiceClient,
   options: Options,
   paths: readonly string[],
+  say: Say,
 ): Promise<PublishAnswer> {
   const { version, urlBase: base } = options as Readonly<Record<string, string>>;
   const build = await readBuild(paths, String(version));
   refuseIncomplete(client, base, build);
+  // A plan says how many, and a paused release is offered to nobody.
+  if ([options.rollout, options.plan, options.paused].every((each) => each === undefined)) {
+    for (const { from, staged } of build.entries) refuseStaged(from, staged);
+  }
   const line = new ProgressLine(process.stderr);
   const contents = new FileContents((name, read, size) => line.show(name, read, size));
   const addressOf = (name: string) =>
@@ -101,28 +104,44 @@ async function publish(
   const publication = publicationOf(options, found);
   const { passedOver } = found;
   const files = found.taken.map(publishedFile);
+  const built = { files, passedOver };
+  const rehearsed = await attempt<DryRunAnswer<UnpublishedRelease>>(client, DRY_RUN, publication);
+  const isThere = 'present' in rehearsed;
+  const findings = [...found.findings, ...(isThere ? [] : rehearsed.answer.findings)];
+  // Before the call that publishes: whatever becomes of that, people have read them.
+  const isSaid = !isThere || findings.length > 0;
+  say(builtText(built, isSaid ? [findingsText(findings, publication.artifacts)] : []));
+  if (isThere) return already(rehearsed.present, { findings, ...built });
+  const { release, effect } = rehearsed.answer;
+  const answer = { release, findings, ...built };
+  if (options.dryRun === true) return { outcome: 'rehearsed', ...answer, effect };
+  if (findings.some(isError) && options.force !== true) return { outcome: 'stopped', ...answer };
+  const published = await attempt<{ readonly release: Release }>(client, 'releases', publication);
+  // Another pipeline may have been faster.
+  if ('present' in published) return already(published.present, { findings, ...built });
+  return { outcome: 'published', ...answer, release: published.answer.release };
+}
+
+function already(
+  release: Release,
+  more: Omit<PublishAnswer, 'release' | 'outcome'>,
+): PublishAnswer {
+  return { outcome: 'already published', release, ...more };
+}
+
+/** Sends a release; resolves with the one that stands where that has its version and content already. */
+async function attempt<Answer>(
+  client: ServiceClient,
+  path: string,
+  publication: Publication,
+): Promise<{ readonly answer: Answer } | { readonly present: Release }> {
   try {
-    const rehearsed = (await client.call(
-      'POST',
-      'releases?dryRun=true',
-      publication,
-    )) as DryRunAnswer<Release>;
-    const findings = [...found.findings, ...rehearsed.findings];
-    if (options.dryRun === true) {
-      return { outcome: 'rehearsed', ...rehearsed, findings, files, passedOver };
-    }
-    if (findings.some(isError) && options.force !== true) {
-      return { outcome: 'stopped', release: rehearsed.release, findings, files, passedOver };
-    }
-    const { release } = (await client.call('POST', 'releases', publication)) as {
-      release: Release;
-    };
-    return { outcome: 'published', release, findings, files, passedOver };
+    return { answer: (await client.call('POST', path, publication)) as Answer };
   } catch (error) {
     const isThere = error instanceof ServiceError && error.status === CONFLICT;
     const present = isThere ? await findSame(client, publication) : undefined;
     if (present === undefined) throw error;
-    return { outcome: 'already published', release: present, files, passedOver };
+    return { present };
   }
 }
 
@@ -203,20 +222,25 @@ function addLabel(text: string, labels: Labels = {}): Labels {
   return { ...labels, [key]: [...before, ...values.split(',')] };
 }
 
-function textOf(answer: PublishAnswer): string {
-  const { release, outcome, findings = [], effect } = answer;
+/** Returns what became of it; the files and findings were said before. */
+function textOf({ release, outcome, findings, effect }: PublishAnswer): string {
   const { app, channel, version, status, rolloutPct } = release;
-  const said = outcome === 'already published' ? [] : [findingsText(findings)];
   const effects = effect === undefined ? [] : [effectText(version, effect)];
-  const skipped = answer.passedOver.map(({ file, reason }) => `passed over: ${file}: ${reason}`);
-  const errors = findings.filter(isError).length;
-  const force = `${errors} ${errors === 1 ? 'error' : 'errors'}: --force publishes all the same`;
-  const serving = outcome === 'stopped' ? force : `${status}, ${rolloutPct} %`;
+  const serving = outcome === 'stopped' ? errorsText(findings) : `${status}, ${rolloutPct} %`;
   const last = printableText(`${outcome}: ${app} ${version} on ${channel} (${serving})`);
-  return [filesText(answer), ...skipped.map(printableText), ...said, ...effects, last].join('\n');
+  return [...effects, last].join('\n');
 }
 
-function filesText({ files }: PublishAnswer): string {
+/** Returns a table of the files that were taken, a line for each that was passed over, and the findings. */
+function builtText(
+  { files, passedOver }: Pick<PublishAnswer, 'files' | 'passedOver'>,
+  findings: readonly string[],
+): string {
+  const skipped = passedOver.map(({ file, reason }) => `passed over: ${file}: ${reason}`);
+  return [filesText(files), ...skipped.map(printableText), ...findings].join('\n');
+}
+
+function filesText(files: readonly PublishedFile[]): string {
   return printTable(
     [
       { label: 'file', value: nameOf },

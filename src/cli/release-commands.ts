@@ -204,7 +204,8 @@ function changedText(answer: unknown): string {
     return printAnswer(release);
   }
   const effected = effectText(release.version, effect);
-  return [printAnswer(release), findingsText(findings), effected].join('\n');
+  const said = findingsText(findings, release.artifacts);
+  return [printAnswer(release), said, effected].join('\n');
 }
 
 function explanationText({ decision, device, candidates }: Explanation): string {

@@ -209,7 +209,9 @@ serviceSuite('the command that publishes builds', (node) => {
       rmSync(join(shell.folder, 'bundle/nsis/My App_1.4.0_x64-setup.exe.sig'));
       const { code, stdout } = await shell.sluice(publish(paths));
       expect(code).toBe(1);
-      expect(stdout).toMatch(/^error: artifacts\.\d\.signature: Is missing: the channel offers/m);
+      expect(stdout).toMatch(
+        /^error: My App_1\.4\.0_x64-setup\.exe: signature: Is missing: the channel offers/m,
+      );
       expect(await shell.releases()).toEqual([]);
     });
 

@@ -3,10 +3,14 @@
 
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { cpSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { tauriSignature } from '../support/build-folders.ts';
 import { freePort } from '../support/free-port.ts';
 import { asset, deliver, enableWebhook, releaseEvent } from '../support/github.ts';
 import { ADMIN_TOKEN } from '../support/node.ts';
@@ -59,7 +63,10 @@ serviceSuite('the command that publishes', (node) => {
     'the files of %s are what the webhook would have published, with their checksums, once (Command line)',
     async (_tool, names) => {
       const other = await createTenant(node);
-      const files = names.map((name) => shell.write(name, MANIFESTS[name]));
+      const files = names.map((name) => {
+        const signature = name.endsWith('.sig') ? tauriSignature(name.slice(0, -4)) : undefined;
+        return shell.write(name, MANIFESTS[name] ?? signature);
+      });
       const publish = () => shell.json(...shell.publish(files));
       expect((await publish()).outcome).toBe('published');
       expect((await publish()).outcome).toBe('already published');
@@ -83,7 +90,7 @@ serviceSuite('the command that publishes', (node) => {
         });
         expect('sha1' in artifact).toBe(name.endsWith('.nupkg'));
         const signed = names.includes(`${name}.sig`);
-        expect(artifact.signature).toBe(signed ? `content of ${name}.sig` : undefined);
+        expect(artifact.signature).toBe(signed ? tauriSignature(name) : undefined);
       }
     },
   );
@@ -196,7 +203,7 @@ serviceSuite('the command that publishes', (node) => {
     ];
     const bad = await shell.sluice(shell.publish(files, '--dry-run'));
     expect([bad.code, bad.stderr]).toEqual([1, '']);
-    expect(bad.stdout).toMatch(/^error: artifacts\.\d/m);
+    expect(bad.stdout).toMatch(/^error: b-linux\.AppImage: signature: Is missing/m);
     expect(await shell.releases()).toEqual([]);
   });
 
@@ -206,9 +213,28 @@ serviceSuite('the command that publishes', (node) => {
       const { code, stdout } = await shell.sluice(shell.publish(files, ...flags));
       expect([code, stdout]).toEqual([
         0,
-        expect.stringMatching(/^warning: artifacts\.0\.arch: Is missing, while .+ \(aarch64\)/m),
+        expect.stringMatching(/^warning: a\.AppImage: arch: Is missing, while .+ \(aarch64\)/m),
       ]);
     }
+  });
+
+  it('findings are said before the call that publishes, whatever becomes of that (Command line)', async () => {
+    const answer = {
+      release: { version: '1.2.3', artifacts: [] },
+      findings: [{ path: 'version', severity: 'warning', message: 'Is below 2.0.0' }],
+    };
+    const service = createServer((request, response) => {
+      const isDryRun = request.url?.endsWith('?dryRun=true');
+      response.writeHead(isDryRun ? 200 : 503, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(isDryRun ? answer : { error: 'Out of order' }));
+    });
+    await once(service.listen(0, '127.0.0.1'), 'listening');
+    const SLUICE_URL = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
+    const args = shell.publish([shell.write('a-linux.zip')]);
+    const { code, stdout, stderr } = await shell.sluice(args, { SLUICE_URL });
+    service.close();
+    expect([code, stderr]).toEqual([1, 'sluice: Out of order\n']);
+    expect(stdout).toMatch(/^warning: version: Is below 2\.0\.0$/m);
   });
 
   it('what cannot work is one line: no file, an empty folder, two of a name, nothing for devices (Command line)', async () => {

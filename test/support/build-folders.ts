@@ -60,6 +60,18 @@ export const ELECTRON_BUILDER: Folder = {
   ),
 };
 
+/** Returns what Tauri's bundler writes beside a file: a minisign file in base64. */
+export function tauriSignature(path: string): string {
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  const lines = [
+    'untrusted comment: signature from tauri secret key',
+    `RUQ${'A'.repeat(97)}`,
+    `trusted comment: timestamp:1767323045\tfile:${name}`,
+    `${'A'.repeat(86)}==`,
+  ];
+  return Buffer.from(`${lines.join('\n')}\n`).toString('base64');
+}
+
 const TAURI_BUNDLES = [
   ...['appimage/My App_1.4.0_amd64.AppImage', 'deb/My App_1.4.0_amd64.deb'],
   ...['rpm/My App-1.4.0-1.x86_64.rpm', 'macos/My App.app.tar.gz'],
@@ -67,7 +79,8 @@ const TAURI_BUNDLES = [
 ];
 
 export const TAURI: Folder = {
-  ...files('bundle/', [...TAURI_BUNDLES, ...TAURI_BUNDLES.map((name) => `${name}.sig`)]),
+  ...files('bundle/', TAURI_BUNDLES),
+  ...Object.fromEntries(TAURI_BUNDLES.map((name) => [`bundle/${name}.sig`, tauriSignature(name)])),
   ...files('bundle/appimage/', ['My App.AppDir/AppRun', 'build_appimage.sh']),
   ...files('bundle/appimage_deb/', ['data/usr/bin/my-app']),
   ...files('bundle/deb/My App_1.4.0_amd64/', ['debian-binary', 'data/usr/bin/my-app-linux']),

@@ -17,6 +17,11 @@ import { fileNamesAgree, isSameVersion, readTrustedComment } from './trusted-com
 const HEX_SHA512 = /^[0-9a-fA-F]{128}$/;
 /** 64 bytes are 86 characters, of which the last stands for two bits. */
 const BASE64_SHA512 = /^[0-9A-Za-z+/]{85}[AQgw]==$/;
+/** Paths and names of files, and texts in quotes or brackets. */
+const INSTEAD_OF_SIGNATURE = /^\s*["'<{[]|^\.{0,2}\/\S*\.\w+$|\.(?:sig|minisig|asc)\s*$/i;
+/** What Tauri alone installs, with a signature of minisign in base64. */
+const TAURI_ARCHIVE = 'app.tar.gz';
+
 export const ARTIFACT_RULES: readonly FindingRule[] = [
   each('error', 'url', ({ artifact }) =>
     artifact.url === undefined ? 'Is missing: devices have nothing to download' : undefined,
@@ -26,6 +31,7 @@ export const ARTIFACT_RULES: readonly FindingRule[] = [
       ? undefined
       : 'Is no SHA-512: expected 128 hexadecimal digits, or 64 bytes in base64',
   ),
+  each('error', 'signature', noSignature),
   each('error', 'signature', foreignSignature),
   each('error', 'signature', missingSignature),
   unknownPlatforms,
@@ -54,6 +60,17 @@ function each(
         : [{ path: `artifacts.${index}.${field}`, severity, message }];
     });
 }
+
+function noSignature({ artifact: { signature }, format }: ExaminedArtifact): string | undefined {
+  if (signature === undefined) return undefined;
+  if (INSTEAD_OF_SIGNATURE.test(signature)) {
+    return `Is none: it has to be the text of the .sig file, ${FAILS}`;
+  }
+  if (format !== TAURI_ARCHIVE || readTrustedComment(signature) !== undefined) return undefined;
+  return `Is none that Tauri reads: it has to be the text of the .sig file, ${FAILS}`;
+}
+
+const FAILS = 'else devices fail after the download';
 
 function foreignSignature(
   { artifact: { signature, url } }: ExaminedArtifact,
@@ -107,7 +124,9 @@ function repeated(
     (other) => other.platform === platform && other.arch === arch && other.format === format,
   );
   if (first >= index) return undefined;
-  return `Has the platform, architecture and format of artifacts.${first}: devices get one of the two`;
+  const url = artifacts[first]?.artifact.url;
+  const name = url === undefined ? `artifacts.${first}` : decodedFileName(url);
+  return `Has the platform, architecture and format of ${name}: devices get one of the two`;
 }
 
 function packageOfOtherVersion(

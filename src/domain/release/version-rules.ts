@@ -23,7 +23,9 @@ function prereleaseOnStable({ version, channel }: ExaminedRelease): readonly Fin
 
 function fourParts({ version }: ExaminedRelease): readonly Finding[] {
   if (version.parts[3] === 0) return [];
-  return warning('Has four parts: electron-updater cannot read it');
+  return warning(
+    'Has four parts: Tauri and electron-updater cannot read it, and are offered an older release',
+  );
 }
 
 function warning(message: string): readonly Finding[] {

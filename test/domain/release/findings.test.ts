@@ -15,6 +15,8 @@ const GOOD: Artifact = {
   sha512: 'ab'.repeat(64),
 };
 const SIGNED: Artifact = { ...GOOD, signature: 'c2lnbmF0dXJl' };
+/** A minisign file in base64, as Tauri's bundler writes it. */
+const MINISIGNED = minisign('timestamp:1');
 const HOST = 'https://dl.example.com/';
 const BASE64_SUM = Buffer.alloc(64, 7).toString('base64');
 const SHA256_SUM = Buffer.alloc(32).toString('base64');
@@ -25,9 +27,12 @@ function good(parts: Partial<Artifact>): Artifact {
 
 /** An artifact with a minisign file whose trusted comment ends so. */
 function minisigned(comment: string): Artifact {
-  const trusted = `trusted comment: timestamp:1\t${comment}`;
-  const text = `untrusted comment: signature\nRUQ=\n${trusted}\nAAAA==\n`;
-  return good({ signature: Buffer.from(text).toString('base64') });
+  return good({ signature: minisign(`timestamp:1\t${comment}`) });
+}
+
+function minisign(comment: string): string {
+  const text = `untrusted comment: signature\nRUQ=\ntrusted comment: ${comment}\nAAAA==\n`;
+  return Buffer.from(text).toString('base64');
 }
 
 type Place = Parameters<typeof findingsOf>[2];
@@ -54,7 +59,7 @@ describe('findings of artifacts', () => {
     [
       'an unsigned dmg beside a signed archive',
       [
-        { ...SIGNED, platform: 'darwin', url: `${HOST}a.app.tar.gz` },
+        good({ platform: 'darwin', url: `${HOST}a.app.tar.gz`, signature: MINISIGNED }),
         good({ platform: 'darwin', url: `${HOST}a.dmg` }),
       ],
     ],
@@ -70,6 +75,18 @@ describe('findings of artifacts', () => {
       'a package of another version',
       [good({ url: `${HOST}Notes-1.0.0-full.nupkg` })],
       'warning artifacts.0.url',
+    ],
+    ...['target/notes.AppImage.sig', '"c2lnbmF0dXJl"', '/tmp/notes.minisig\n', '<signature>'].map(
+      (signature): [string, readonly Artifact[], string] => [
+        `${signature} for a signature`,
+        [good({ signature })],
+        'error artifacts.0.signature',
+      ],
+    ),
+    [
+      'a signature that Tauri cannot read',
+      [good({ platform: 'darwin', url: `${HOST}a.app.tar.gz`, signature: 'c2lnbmF0dXJl' })],
+      'error artifacts.0.signature',
     ],
     [
       'a signature of file and version',
