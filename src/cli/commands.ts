@@ -2,6 +2,7 @@
 
 import { type Command, Option } from 'commander';
 import type { ConsoleAnswers, ResealedSecrets } from '../contract/console.ts';
+import { isReachableAddress } from '../contract/reachable-address.ts';
 import { KEY_RIGHTS, UPDATE_MODES } from '../contract/resource.ts';
 import { WEBHOOK_PROVIDERS } from '../contract/webhook-provider.ts';
 import {
@@ -16,6 +17,7 @@ import {
 import { backupFile } from './backup-file.ts';
 import { addEdgeCommands } from './edge-commands.ts';
 import { addListCommands } from './list-commands.ts';
+import { printAnswer } from './print-answer.ts';
 import type { ServiceClient } from './service-client.ts';
 
 const PROVIDERS = `code host (${WEBHOOK_PROVIDERS.join(', ')})`;
@@ -180,6 +182,8 @@ function addWebhookCommands(program: Command, connect: Connect): void {
     ),
     connect,
     (options) => ({ method: 'POST', path: 'webhooks', body: webhookSettings(options) }),
+    undefined,
+    enabledText,
   );
   asking(
     withSettings(
@@ -205,6 +209,16 @@ function addWebhookCommands(program: Command, connect: Connect): void {
     connect,
     ({ app }) => ({ method: 'GET', path: `webhooks?${query({ app })}` }),
   );
+}
+
+/** Returns the address and the secret, and says so where no code host on the internet can reach the address. */
+function enabledText(answer: unknown): string {
+  const { url } = answer as ConsoleAnswers['POST webhooks'];
+  if (isReachableAddress(url)) return printAnswer(answer);
+  const warning =
+    'A code host on the internet cannot reach this address: PUBLIC_URL must be what the service is ' +
+    'called from outside.';
+  return `${printAnswer(answer)}\n\n${warning}`;
 }
 
 function addSecretCommands(program: Command, connect: Connect): void {

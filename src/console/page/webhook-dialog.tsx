@@ -3,10 +3,10 @@
 
 import { useState } from 'preact/hooks';
 import type { IssuedWebhookSecret } from '../../contract/console.ts';
+import { isReachableAddress } from '../../contract/reachable-address.ts';
 import type { WebhookProvider } from '../../contract/webhook-provider.ts';
 import { call } from '../api/call.ts';
 import {
-  isReachableAddress,
   PROVIDER_NAMES,
   settingsOf,
   type WebhookDraft,
