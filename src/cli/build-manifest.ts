@@ -22,6 +22,8 @@ export type ManifestEntry = Partial<Pick<Artifact, Told>> & {
   readonly other?: string;
   /** Why it is no artifact, where the manifest says so. */
   readonly reason?: string;
+  /** Percentage of the devices that the manifest offers it to; undefined for all of them. */
+  readonly staged?: string;
 };
 
 type Told = 'url' | 'size' | 'sha512' | 'sha256' | 'sha1' | 'platform' | 'arch' | MoreTold;
@@ -80,13 +82,13 @@ const UPDATE_FILE_TARGETS: Readonly<Record<string, Pick<ManifestEntry, 'platform
 };
 
 function ofUpdateFile({ path, name }: BuildFile, published: string): Entries {
-  const { version, entries, minimumSystemVersion } = readUpdateFile(path);
+  const { version, entries, minimumSystemVersion, staged } = readUpdateFile(path);
   if (!isSameVersion(version, published)) {
     throw new ServiceError(`${name} is of version ${version}, not of ${published}`);
   }
   const [, end = ''] = /^[a-z]+-?(.*)\.ya?ml$/i.exec(name) ?? [];
   const target = UPDATE_FILE_TARGETS[end.toLowerCase()] ?? {};
-  return entries.map((entry) => defined({ ...entry, ...target, minimumSystemVersion }));
+  return entries.map((entry) => defined({ ...entry, ...target, minimumSystemVersion, staged }));
 }
 
 const SQUIRREL_LINE = /^([0-9a-f]{40})\s+(\S.*?)\s+(\d+)(?:\s+#.*)?$/i;

@@ -5,14 +5,17 @@ import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { z } from 'zod';
+import type { DryRunAnswer, Finding } from '../contract/dry-run.ts';
 import type { Artifact } from '../contract/resource.ts';
 import { classifyAssets } from '../domain/release/classify-assets.ts';
 import { tagVersion } from '../domain/release/tag-version.ts';
-import { answering, type Connect, type Options } from './asking.ts';
+import { answering, type Connect, type Options, type Say, wholeNumber } from './asking.ts';
+import { errorsText, findingsText, isError } from './findings-text.ts';
 import { printTable, takesColours } from './print-table.ts';
+import { printableText } from './printable-text.ts';
 import { type ServiceClient, ServiceError } from './service-client.ts';
 import { readJson } from './text-file.ts';
-import { readUpdateFile } from './update-file.ts';
+import { readUpdateFile, refuseStaged } from './update-file.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Release to be brought, and the names of its files that devices cannot install. */
@@ -34,8 +37,21 @@ type Result = {
   readonly version: string;
   readonly outcome: string;
   readonly passedOver?: readonly string[];
+  /** What speaks against it, with the artifacts that this is about. */
+  readonly findings?: readonly Finding[];
 };
 
+/** Where the releases go, and how far. */
+type Destination = {
+  readonly app: string;
+  readonly channel: string;
+  /** Percentage of the devices. */
+  readonly rollout: number;
+  /** Whether releases with errors are published too. */
+  readonly isForced: boolean;
+};
+
+const STOPPED = 'stopped';
 const CONFLICT = 409;
 const TOO_MANY = 429;
 /** A key may make 300 calls a minute: a wait is never longer than that. */
@@ -46,60 +62,90 @@ const ATTEMPTS_MAX = 5;
 export function addImportCommand(program: Command, connect: Connect): void {
   const command = program
     .command('import')
-    .description('publish the releases of another home, oldest first, at 100 %, with SLUICE_KEY')
+    .description('publish the releases of another home, oldest first, with SLUICE_KEY')
     .requiredOption('--app <ref>', 'app')
     .requiredOption('--channel <name>', 'channel')
     .option('--github-json <file>', "answer of GitHub's GET /repos/OWNER/REPO/releases")
-    .option('--latest-yml <file>', 'update file of electron-builder with absolute addresses');
-  answering(command, connect, bring, textOf);
+    .option('--latest-yml <file>', 'update file of electron-builder with absolute addresses')
+    .option('--rollout <percent>', 'devices that get them (default: 100)', wholeNumber)
+    .option('--force', 'publish although findings are errors');
+  answering(command, connect, bring, textOf, isWell);
 }
 
-async function bring(client: ServiceClient, options: Options): Promise<Imported> {
+function isWell({ releases }: Imported): boolean {
+  return releases.every(({ outcome }) => !outcome.startsWith(STOPPED));
+}
+
+async function bring(
+  client: ServiceClient,
+  options: Options,
+  _args: readonly string[],
+  say: Say,
+): Promise<Imported> {
   const { app, channel, githubJson, latestYml } = options as Readonly<Record<string, string>>;
   if ((githubJson === undefined) === (latestYml === undefined)) {
     throw new UsageError('one of --github-json and --latest-yml is required');
   }
+  const rollout = options.rollout as number | undefined;
   const found =
     githubJson === undefined
-      ? [ofUpdateFile(String(latestYml))]
+      ? [ofUpdateFile(String(latestYml), rollout)]
       : ofGithub(githubJson, String(app), String(channel));
+  const isForced = options.force === true;
+  const to = { app: String(app), channel: String(channel), rollout: rollout ?? 100, isForced };
   const releases: Result[] = [];
   for (const each of found) {
-    const { version } = each;
-    if ('reason' in each) {
-      releases.push({ version, outcome: each.reason });
-    } else {
-      const outcome = await publish(client, app, channel, each);
-      const { passedOver } = each;
-      releases.push({ version, outcome, ...(passedOver.length === 0 ? {} : { passedOver }) });
-    }
+    if ('reason' in each) releases.push({ version: each.version, outcome: each.reason });
+    else releases.push(await publish(client, to, each, say));
   }
   return { releases };
 }
 
+/** Publishes a release, unless it is there already or would make devices fail; says first what it finds. */
 async function publish(
   client: ServiceClient,
-  app: string | undefined,
-  channel: string | undefined,
-  { version, release }: Brought,
-): Promise<string> {
+  { isForced, ...place }: Destination,
+  { version, release, passedOver }: Brought,
+  say: Say,
+): Promise<Result> {
+  const body = { ...place, ...release };
+  const more = passedOver.length === 0 ? {} : { passedOver };
+  try {
+    const path = 'releases?dryRun=true';
+    const { findings } = (await callInTurn(client, path, body)) as DryRunAnswer<unknown>;
+    const lines =
+      findings.length === 0 ? [] : findingsText(findings, release.artifacts).split('\n');
+    for (const line of lines) say(printableText(`${version}: ${line}`));
+    const told = { version, ...more, ...(findings.length === 0 ? {} : { findings }) };
+    if (findings.some(isError) && !isForced) {
+      return { ...told, outcome: `${STOPPED} (${errorsText(findings)})` };
+    }
+    await callInTurn(client, 'releases', body);
+    return { ...told, outcome: 'published' };
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    const isThere = error.status === CONFLICT && /already exists/.test(error.message);
+    if (isThere) return { version, outcome: 'already there', ...more };
+    throw new ServiceError(`${version}: ${error.message}`, error.status);
+  }
+}
+
+/** Makes a call, and again after the wait that the service asks for. */
+async function callInTurn(client: ServiceClient, path: string, body: object): Promise<unknown> {
   for (let attempt = 1; ; attempt++) {
     try {
-      await client.call('POST', 'releases', { app, channel, rollout: 100, ...release });
-      return 'published';
+      return await client.call('POST', path, body);
     } catch (error) {
-      if (!(error instanceof ServiceError)) throw error;
-      if (error.status === CONFLICT && /already exists/.test(error.message)) return 'already there';
-      if (error.status !== TOO_MANY || attempt === ATTEMPTS_MAX) {
-        throw new ServiceError(`${version}: ${error.message}`, error.status);
-      }
+      const isTooMany = error instanceof ServiceError && error.status === TOO_MANY;
+      if (!isTooMany || attempt === ATTEMPTS_MAX) throw error;
       await sleep(1000 * Math.min(WAIT_SECONDS_MAX, error.retryAfterSeconds || 1));
     }
   }
 }
 
-function ofUpdateFile(path: string): Brought {
-  const { version, entries, minimumSystemVersion } = readUpdateFile(path);
+function ofUpdateFile(path: string, rollout: number | undefined): Brought {
+  const { version, entries, minimumSystemVersion, staged } = readUpdateFile(path);
+  if (rollout === undefined) refuseStaged(basename(path), staged);
   const targets = classifyAssets([...entries.map(({ name }) => name), basename(path)]);
   const artifacts = entries.flatMap(({ name, url, sha512, size }, index): Artifact[] => {
     const target = targets[index];

@@ -5,11 +5,14 @@ import { FAILSAFE_SCHEMA, load } from 'js-yaml';
 import { parseUrl } from '../contract/parse-url.ts';
 import { ServiceError } from './service-client.ts';
 import { readText } from './text-file.ts';
+import { UsageError } from './usage-error.ts';
 
 export type UpdateFile = {
   readonly version: string;
   readonly entries: readonly UpdateFileEntry[];
   readonly minimumSystemVersion: string | undefined;
+  /** Percentage of the devices that the file offers the version to, as it is written. */
+  readonly staged: string | undefined;
 };
 
 /** File of an update file. */
@@ -38,6 +41,7 @@ export function readUpdateFile(path: string): UpdateFile {
     version,
     entries: entries.filter((entry) => entry !== undefined),
     minimumSystemVersion: dottedOf(content.minimumSystemVersion),
+    staged: percentageOf(content.stagingPercentage),
   };
 }
 
@@ -77,6 +81,20 @@ export function dottedOf(value: unknown): string | undefined {
   return typeof value === 'string' && /^\d+(?:\.\d+)*$/.test(value) ? value : undefined;
 }
 
+/** Returns a percentage below 100; undefined where a file has none, or is for every device. */
+function percentageOf(value: unknown): string | undefined {
+  if (value === undefined || value === null || value === '') return undefined;
+  return Number(value) >= 100 ? undefined : String(value);
+}
+
 function fieldsOf(value: unknown): Fields | undefined {
   return typeof value === 'object' && value !== null ? (value as Fields) : undefined;
+}
+
+/** Refuses to offer to more devices than an update file does, where nobody has said how many. */
+export function refuseStaged(name: string, staged: string | undefined): void {
+  if (staged === undefined) return;
+  throw new UsageError(
+    `--rollout is missing: ${name} offers the version to ${staged} % of devices (stagingPercentage)`,
+  );
 }

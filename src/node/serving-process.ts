@@ -192,7 +192,7 @@ function assembleHandlers(
     ...planRoutes({ ...guards, ledger, propagate, dryRun, freshnessSeconds }),
     ...readingRoutes({ ...guards, ledger, explainer }),
     ...fleetRoutes({ ...guards, ledger, labels, live, planWave }),
-    ...webhookRoutes({ webhooks, ledger, propagate, metrics, log: rareLog }),
+    ...webhookRoutes({ webhooks, ledger, propagate, catalogs, metrics, log: rareLog }),
     ...parts.edgeRoutes,
     ...referenceRoutes({ version: version(), folder: REFERENCE_FOLDER }),
   ];

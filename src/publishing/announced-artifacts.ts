@@ -3,9 +3,7 @@
 
 import { LIMIT } from '../contract/limit.ts';
 import { storableText } from '../contract/text.ts';
-import { decodedFileName } from '../domain/decision/artifact-format.ts';
 import { classifyAssets } from '../domain/release/classify-assets.ts';
-import { fileNameFindings } from '../domain/release/file-name-findings.ts';
 import type { NewArtifact } from '../store/ledger-terms.ts';
 
 /** File of a release, as its code host announces it. */
@@ -24,7 +22,7 @@ export type AnnouncedAsset = {
 
 export type AnnouncedArtifacts = {
   readonly artifacts: readonly NewArtifact[];
-  /** Sentences on the files that are no artifacts, and on what is doubtful of those that are. */
+  /** Sentences on the files that are no artifacts. */
   readonly remarks: readonly string[];
 };
 
@@ -55,18 +53,8 @@ export function announcedArtifacts(assets: readonly AnnouncedAsset[]): Announced
       assets.filter(({ isUploaded }) => !isUploaded),
     ),
     listing('Left out, since no device installs them', leftOut),
-    ...doubts(artifacts),
   ];
   return { artifacts, remarks: remarks.filter((remark) => remark !== undefined) };
-}
-
-/** Returns what a dry run would find in the names of the files, with the file that it is about. */
-function doubts(artifacts: readonly NewArtifact[]): readonly string[] {
-  const findings = fileNameFindings(artifacts).slice(0, NAMES_MAX);
-  return findings.map(({ path, message }) => {
-    const [, index = '', field = ''] = path.split('.');
-    return `${shown(decodedFileName(artifacts[Number(index)]?.url ?? ''))}: ${field}: ${message}`;
-  });
 }
 
 function listing(

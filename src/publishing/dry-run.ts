@@ -20,8 +20,7 @@ import {
 import type { Release } from '../contract/resource.ts';
 import type { Catalog } from '../domain/decision/catalog.ts';
 import type { ServingSnapshot, SnapshotRelease } from '../domain/decision/serving-snapshot.ts';
-import { parseVersion } from '../domain/decision/version.ts';
-import { findingsOf } from '../domain/release/findings.ts';
+import { servedFindings } from '../domain/release/findings.ts';
 import { applyServingChange, type ServingChange } from '../domain/release/serving-change.ts';
 import { planFindings } from '../domain/rollout/plan-findings.ts';
 import type { PlanDefinition } from '../domain/rollout/plan-state.ts';
@@ -161,20 +160,15 @@ export class DryRun {
   }
 }
 
-/**
- * Returns what speaks against a release beside the others of its channel, or against its rollback. Of one
- * that is out of service otherwise nothing is said: what devices are not offered cannot make them fail.
- */
+/** Returns what speaks against a release beside the others of its channel, or against its rollback. */
 function findingsIn(
   changed: SnapshotRelease,
   after: ServingSnapshot,
   alsoOn: readonly string[],
 ): readonly Finding[] {
-  const version = parseVersion(changed.version);
-  if (version === undefined) return [];
-  if (changed.status === 'rolled_back') return alsoOn.map(stillServed);
-  const isServed = changed.status === 'published' || changed.status === 'paused';
-  return isServed ? findingsOf(version, changed.artifacts, after) : [];
+  return changed.status === 'rolled_back'
+    ? alsoOn.map(stillServed)
+    : servedFindings(changed, after);
 }
 
 /** Returns the release as a dry run answers it: it has no id and no time of creation yet. */

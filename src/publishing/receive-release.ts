@@ -8,6 +8,9 @@ import { storableText } from '../contract/text.ts';
 import { foldPlatform } from '../domain/decision/artifact.ts';
 import { foldArch } from '../domain/decision/fold-arch.ts';
 import type { LeftAlone, ReleaseHold } from '../domain/release/announcement.ts';
+import { fileNameFindings } from '../domain/release/file-name-findings.ts';
+import { findingText } from '../domain/release/finding-text.ts';
+import { servedFindings } from '../domain/release/findings.ts';
 import type { HostRelease } from '../domain/release/host-release.ts';
 import {
   isWithdrawal,
@@ -16,12 +19,23 @@ import {
 } from '../domain/release/retraction.ts';
 import { runsOnEveryArch } from '../domain/release/runs-on-every-arch.ts';
 import { tagVersion } from '../domain/release/tag-version.ts';
+import type { Catalogs } from '../serving/catalogs.ts';
 import type { Announced, NewAnnouncement } from '../store/console-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { NewArtifact } from '../store/ledger-terms.ts';
 import { type AnnouncedAsset, announcedArtifacts } from './announced-artifacts.ts';
 import type { PropagateChange } from './propagate-change.ts';
 import { integrationOf, type OpenWebhook } from './webhooks.ts';
+
+export type ReceiveDependencies = {
+  readonly ledger: Ledger;
+  readonly propagate: PropagateChange;
+  readonly catalogs: Pick<Catalogs, 'peek'>;
+};
+
+/** Findings that an answer tells, and characters of each. */
+const FINDINGS_MAX = 50;
+const FINDING_LENGTH_MAX = 400;
 
 export type ReleaseEvent = {
   readonly action: string;
@@ -60,8 +74,7 @@ const BETA = 'beta';
  * Everything that is not a release for devices is ignored, with a reason.
  */
 export async function receiveRelease(
-  ledger: Ledger,
-  propagate: PropagateChange,
+  dependencies: ReceiveDependencies,
   webhook: OpenWebhook,
   event: ReleaseEvent,
 ): Promise<Outcome<Received, 'channelFull' | LostRight>> {
@@ -71,7 +84,7 @@ export async function receiveRelease(
   if (!isEdit && !isRetracted && !ANNOUNCING.has(event.action)) {
     return ignored(`Action ${event.action.slice(0, 50)} announces no release`);
   }
-  const receiving = { ledger, propagate, webhook };
+  const receiving = { ...dependencies, webhook };
   const renamed = await retractRenamed(receiving, event);
   if (renamed !== undefined) return renamed;
   if (event.isDraft && !isRetracted) return ignored('The release is a draft');
@@ -101,7 +114,25 @@ export async function receiveRelease(
   const announcement = { name, version, notes: event.notes, host, artifacts, isEdit };
   const received = await announce(receiving, announcement);
   if (isFailure(received) || received.outcome === 'ignored') return received;
-  return remarks.reduce(withReason, received);
+  const doubts = findingTexts(dependencies, webhook.appRef, received.release);
+  return [...remarks, ...doubts].reduce(withReason, received);
+}
+
+/** Returns what a dry run would find in the release that stands; at most so many sentences. */
+function findingTexts(
+  { catalogs }: ReceiveDependencies,
+  app: string,
+  release: Release | undefined,
+): readonly string[] {
+  if (release === undefined) return [];
+  const { artifacts, channel } = release;
+  const place = catalogs.peek(app, channel)?.catalog?.snapshot;
+  // A node that has not loaded the channel knows the names of the files alone.
+  const findings =
+    place === undefined ? fileNameFindings(artifacts) : servedFindings(release, place);
+  return findings
+    .slice(0, FINDINGS_MAX)
+    .map((finding) => storableText(findingText(finding, artifacts).slice(0, FINDING_LENGTH_MAX)));
 }
 
 /** Retracts the release that stood under the tag which it had before this event; undefined for none. */
@@ -301,9 +332,7 @@ function cutNotes(notes: string): string {
 // Releases that a code host calls back: it deletes or unpublishes them, makes a release on `stable` a
 // pre-release again, or gives it another tag.
 
-type Receiving = {
-  readonly ledger: Ledger;
-  readonly propagate: PropagateChange;
+type Receiving = Pick<ReceiveDependencies, 'ledger' | 'propagate'> & {
   readonly webhook: OpenWebhook;
 };
 

@@ -184,9 +184,11 @@ async function play({ provider, events, offerAfter }: Case): Promise<HostLedger>
   };
   // Long after everything that is told, so that only what the events say tells the lives apart.
   const host = new HostLedger(() => Date.UTC(2027, 1, 1));
+  const catalogs = { peek: () => undefined };
+  const dependencies = { ledger: host.port, propagate: async () => undefined, catalogs };
   for (const [index, event] of events.entries()) {
     if (index === offerAfter) host.offer();
-    const received = await receiveRelease(host.port, async () => undefined, webhook, event);
+    const received = await receiveRelease(dependencies, webhook, event);
     if (isFailure(received)) throw new Error(received.message);
   }
   return host;

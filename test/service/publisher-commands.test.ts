@@ -9,6 +9,9 @@ import { PublisherShell, URL_BASE } from '../support/publisher-shell.ts';
 import { serviceSuite } from '../support/service-suite.ts';
 import { check, report } from '../support/tenant.ts';
 
+/** A SHA-512 in base64. */
+const SUM = Buffer.alloc(64, 7).toString('base64');
+
 serviceSuite("publishers' commands", (node) => {
   const shell = new PublisherShell(node);
 
@@ -121,7 +124,7 @@ serviceSuite("publishers' commands", (node) => {
   });
 
   it('import: what an update file names, and files that are none in one line (Command line)', async () => {
-    const update = `version: 1.2.3\nfiles:\n  - url: ${URL_BASE}/a-linux.AppImage\n    sha512: abc=\n`;
+    const update = `version: 1.2.3\nfiles:\n  - url: ${URL_BASE}/a-linux.AppImage\n    sha512: ${SUM}\n`;
     const named = ['import', '--app', shell.tenant.app, '--channel', 'stable'];
     const file = shell.write('latest-linux.yml', update);
     expect(await shell.json(...named, '--latest-yml', file)).toEqual({
@@ -136,6 +139,59 @@ serviceSuite("publishers' commands", (node) => {
       ['--github-json', join(shell.folder, 'none.json')],
     ];
     for (const flags of wrong) await shell.expectEnd([...named, ...flags], 1, /./);
+  });
+
+  it('import and publish: a file for some of the devices asks how many get it here (Command line)', async () => {
+    const entry = `  - url: ${URL_BASE}/a-linux.AppImage\n    sha512: ${SUM}\n`;
+    const file = (percentage: string) =>
+      shell.write(
+        'latest-linux.yml',
+        `version: 1.2.3\nfiles:\n${entry}stagingPercentage: ${percentage}\n`,
+      );
+    const args = ['import', '--app', shell.tenant.app, '--channel', 'stable', '--latest-yml'];
+    const words =
+      '--rollout is missing: latest-linux.yml offers the version to 10 % of devices (stagingPercentage)';
+    await shell.expectEnd([...args, file('10')], 2, words);
+    await shell.expectEnd(shell.publish([file('10'), shell.write('a-linux.AppImage')]), 2, words);
+    expect(await shell.releases()).toEqual([]);
+    await shell.json(...args, file('10'), '--rollout', '7');
+    expect(await shell.releases()).toMatchObject([{ version: '1.2.3', rolloutPct: 7 }]);
+    await shell.json('release', 'withdraw', ...shell.name());
+    await shell.json(...args, file('100'));
+    expect(await shell.releases()).toMatchObject([{ rolloutPct: 100 }]);
+  });
+
+  it('import: says what speaks against a release, and leaves one with errors out (Command line)', async () => {
+    const sums = [SUM, 'abc='];
+    const args = ['import', '--app', shell.tenant.app, '--channel', 'stable', '--latest-yml'];
+    const file = (sum: string) =>
+      shell.write(
+        'latest-linux.yml',
+        `version: 1.2.3\nfiles:\n  - url: http://h.example.com/a.AppImage\n    sha512: ${sum}\n` +
+          `  - url: ${URL_BASE}/b-arm64.deb\n    sha512: ${SUM}\n`,
+      );
+    const [good, bad] = sums.map((sum) => () => shell.sluice([...args, file(sum)]));
+    const stopped = await bad?.();
+    expect([stopped?.code, stopped?.stderr]).toEqual([1, '']);
+    expect(stopped?.stdout).toMatch(/^1\.2\.3: error: a\.AppImage: sha512: Is no SHA-512: /m);
+    expect(stopped?.stdout).toMatch(/^1\.2\.3 +stopped \(1 error: --force publishes/m);
+    expect(await shell.releases()).toEqual([]);
+    expect((await good?.())?.stdout).toMatch(/^1\.2\.3: warning: a\.AppImage: url: Is not https$/m);
+    await shell.json('release', 'withdraw', ...shell.name());
+    const forced = await shell.json(...args, file('abc='), '--force');
+    expect(forced).toMatchObject({
+      releases: [{ outcome: 'published', findings: [{ severity: 'error' }, {}] }],
+    });
+  });
+
+  it('webhook enable: says that no code host reaches an address of this machine (Command line)', async () => {
+    const args = ['webhook', 'enable', '--app', shell.tenant.app, '--provider', 'github'];
+    const { stdout } = await shell.sluice(args, { ADMIN_TOKEN });
+    expect(stdout).toMatch(/^url: http:\/\/127\.0\.0\.1:/m);
+    expect(stdout).toMatch(/^A code host on the internet cannot reach this address: PUBLIC_URL /m);
+    const json = await shell.sluice([...args, '--json'], { ADMIN_TOKEN });
+    expect(JSON.parse(json.stdout)).toMatchObject({ secret: expect.any(String) });
+    expect(json.stderr).toBe('');
   });
 
   it('org, app, channel and key list: tables for people, one document for scripts (Command line)', async () => {

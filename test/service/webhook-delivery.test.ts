@@ -25,6 +25,8 @@ import {
   type Tenant,
 } from '../support/tenant.ts';
 
+const NO_ARTIFACTS = 'artifacts: There are none: no device can be offered it';
+
 serviceSuite('GitHub webhook', (node) => {
   let tenant: Tenant;
   let hook: Hook;
@@ -97,7 +99,7 @@ serviceSuite('GitHub webhook', (node) => {
         expect(first.body).toMatchObject({ outcome: 'created', release: { version: '1.0.0' } });
         const again = await announce('v1.0.0', {}, action);
         expect(again.status).toBe(200);
-        expect(again.body).toEqual({ outcome: 'duplicate', release: first.body?.release });
+        expect(again.body).toMatchObject({ outcome: 'duplicate', release: first.body?.release });
         expect(await releases()).toHaveLength(1);
       },
     );
@@ -250,6 +252,23 @@ serviceSuite('GitHub webhook', (node) => {
       expectError(answer, 400, 'X-GitHub-Event: Required');
     });
 
+    it('says what a dry run of the release would find, in its words (§18.4, §23.3)', async () => {
+      const both = [asset('Notes-2.0.0-x64.exe'), asset('notes-linux-amd64.tar.gz')];
+      await announce('v2.0.0', { assets: both });
+      const names = ['a-linux-quux.zip', 'A.Notes.AppImage', 'b-linux-arm64.deb'];
+      const { body } = await announce('v1.5.0', { assets: names.map((name) => asset(name)) });
+      expect(String(body?.reason).split('. ')).toEqual([
+        expect.stringMatching(/^version: Is below 2\.0\.0, the newest published release /),
+        'a-linux-quux.zip: arch: Is not known: only devices that tell quux are offered this file',
+        expect.stringMatching(
+          /^A\.Notes\.AppImage: arch: Is missing, while other artifacts for linux /,
+        ),
+        'artifacts: There is none for windows/x86_64, which 2.0.0 had',
+      ]);
+      const again = await announce('v1.5.0', { assets: names.map((name) => asset(name)) });
+      expect(again.body).toMatchObject({ outcome: 'duplicate', reason: body?.reason });
+    });
+
     it('keeps the first 200 artifacts of a release, and says that it did', async () => {
       const assets = Array.from({ length: 210 }, (_, index) => asset(`a${index}-linux-amd64`));
       const answer = await announce('v1.0.0', { assets });
@@ -368,7 +387,7 @@ serviceSuite('GitHub webhook', (node) => {
       expect(created).toEqual({
         ...{ id: expect.any(String), at: expect.stringMatching(/^\d{4}-.*Z$/) },
         ...{ provider: 'github', event: 'release', action: 'published', guid },
-        ...{ outcome: 'created', reason: null, version: '1.0.0' },
+        ...{ outcome: 'created', reason: NO_ARTIFACTS, version: '1.0.0' },
       });
       expect(deleted).toMatchObject({ action: 'deleted', outcome: 'ignored' });
       expect(ping).toMatchObject({ event: 'ping', action: null, reason: 'ping', version: null });

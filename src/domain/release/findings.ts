@@ -3,7 +3,8 @@
 
 import type { Finding } from '../../contract/dry-run.ts';
 import type { Artifact } from '../../contract/resource.ts';
-import type { Version } from '../decision/version.ts';
+import type { SnapshotRelease } from '../decision/serving-snapshot.ts';
+import { parseVersion, type Version } from '../decision/version.ts';
 import { ARTIFACT_RULES } from './artifact-rules.ts';
 import { COVERAGE_RULES } from './coverage-rules.ts';
 import { examineRelease, type FindingPlace, type FindingRule } from './examined-release.ts';
@@ -29,4 +30,17 @@ export function findingsOf(
     ...findings.filter(({ severity }) => severity === 'error'),
     ...findings.filter(({ severity }) => severity === 'warning'),
   ];
+}
+
+/**
+ * Returns what speaks against a release of a channel. Of one that is out of service nothing is said: what
+ * devices are not offered cannot make them fail.
+ */
+export function servedFindings(
+  { version: text, status, artifacts }: Pick<SnapshotRelease, 'version' | 'status' | 'artifacts'>,
+  place: FindingPlace,
+): readonly Finding[] {
+  const version = parseVersion(text);
+  const isServed = status === 'published' || status === 'paused';
+  return version === undefined || !isServed ? [] : findingsOf(version, artifacts, place);
 }

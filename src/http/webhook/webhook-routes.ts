@@ -19,8 +19,8 @@ import {
 } from '../../contract/webhook-provider.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import type { RareLog } from '../../observe/rare-log.ts';
-import type { PropagateChange } from '../../publishing/propagate-change.ts';
 import {
+  type ReceiveDependencies,
   type Received,
   type ReleaseEvent,
   receiveRelease,
@@ -33,16 +33,13 @@ import {
   type Webhooks,
 } from '../../publishing/webhooks.ts';
 import type { NewDelivery } from '../../store/console-ledger.ts';
-import type { Ledger } from '../../store/ledger.ts';
 import type { BodyFailureKind, Exchange } from '../exchange.ts';
 import { failureReply, jsonReply, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';
 import { readPayload, readReleaseEvent } from './read-release-event.ts';
 
-export type WebhookDependencies = {
+export type WebhookDependencies = ReceiveDependencies & {
   readonly webhooks: Webhooks;
-  readonly ledger: Ledger;
-  readonly propagate: PropagateChange;
   readonly metrics: Metrics;
   readonly log: RareLog;
 };
@@ -132,7 +129,7 @@ async function receive(
 }
 
 async function understand(
-  { ledger, propagate }: WebhookDependencies,
+  dependencies: ReceiveDependencies,
   webhook: OpenWebhook,
   { headers }: Exchange,
   body: Buffer,
@@ -145,7 +142,7 @@ async function understand(
   if (name !== 'release') return { result: ignoredEvent(name) };
   const event: ReleaseEvent | Failure = readReleaseEvent(body, headers.get('content-type'));
   if (isFailure(event)) return { result: event };
-  return { result: await receiveRelease(ledger, propagate, webhook, event), event };
+  return { result: await receiveRelease(dependencies, webhook, event), event };
 }
 
 function ignoredEvent(name: string): Received {
