@@ -1,14 +1,12 @@
 // What a command does: asks the service, and prints the answer.
 
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
+import { withKnownNames } from './known-names.ts';
 import { NotWell } from './not-well.ts';
+import type { Options } from './options.ts';
 import { printAnswer } from './print-answer.ts';
 import { printableText } from './printable-text.ts';
-import type { ServiceClient } from './service-client.ts';
-
-export type Options = Readonly<
-  Record<string, string | number | boolean | readonly string[] | undefined>
->;
+import { type ServiceClient, ServiceError } from './service-client.ts';
 
 /** Connects with the credential of the commands; called only when a command runs. */
 export type Connect = () => ServiceClient;
@@ -56,27 +54,11 @@ export function answering<Answer>(
     const say: Say = (text) => {
       if (!json) process.stdout.write(`${text}\n`);
     };
-    const answer = await ask(connect(), options, command.args, say);
+    const client = connect();
+    const answer = await ask(client, options, command.args, say).catch(async (error) => {
+      throw error instanceof ServiceError ? await withKnownNames(client, error, options) : error;
+    });
     process.stdout.write(`${json ? printableText(JSON.stringify(answer)) : print(answer)}\n`);
     if (!isWell(answer)) throw new NotWell();
   });
-}
-
-/** Returns a query string of the values that are given. */
-export function query(values: Readonly<Record<string, unknown>>): string {
-  const given = Object.entries(values).filter(([, value]) => value !== undefined);
-  return new URLSearchParams(
-    given.map(([name, value]): [string, string] => [name, String(value)]),
-  ).toString();
-}
-
-/** Splits an option's value at its commas. */
-export function names(text: string): string[] {
-  return text.split(',').map((name) => name.trim());
-}
-
-/** Parses an option's value as a whole number. */
-export function wholeNumber(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Not a whole number.');
-  return Number(text);
 }

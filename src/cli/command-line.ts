@@ -5,6 +5,7 @@ import { Command, CommanderError } from 'commander';
 import { version } from '../node/version.ts';
 import { ConfigError, readClientConfig } from '../settings/settings.ts';
 import { readToken } from '../settings/token-file.ts';
+import { addHelp, HELP } from './command-help.ts';
 import { addCommands } from './commands.ts';
 import { NotWell } from './not-well.ts';
 import { printableText } from './printable-text.ts';
@@ -27,12 +28,14 @@ export async function runCommandLine(
     .description('Self-hosted release control plane')
     .version(version(), '--version', 'print the version')
     .configureOutput({ outputError: (text, write) => write(usageLine(text)) })
+    .configureHelp(HELP)
     // Options after a command's name are that command's, whatever the others have.
     .enablePositionalOptions()
     .exitOverride();
   addMore(program);
   addCommands(program, connectConsole);
   addReleaseCommands(program, connectManagement);
+  addHelp(program);
   try {
     await program.parseAsync([...args], { from: 'user' });
     return 0;

@@ -5,18 +5,11 @@ import type { ConsoleAnswers, ResealedSecrets } from '../contract/console.ts';
 import { isReachableAddress } from '../contract/reachable-address.ts';
 import { KEY_RIGHTS, UPDATE_MODES } from '../contract/resource.ts';
 import { WEBHOOK_PROVIDERS } from '../contract/webhook-provider.ts';
-import {
-  answering,
-  asking,
-  type Connect,
-  names,
-  type Options,
-  query,
-  wholeNumber,
-} from './asking.ts';
+import { answering, asking, type Connect } from './asking.ts';
 import { backupFile } from './backup-file.ts';
 import { addEdgeCommands } from './edge-commands.ts';
 import { addListCommands } from './list-commands.ts';
+import { names, type Options, query, wholeNumber } from './options.ts';
 import { printAnswer } from './print-answer.ts';
 import type { ServiceClient } from './service-client.ts';
 
@@ -44,7 +37,7 @@ export function addCommands(program: Command, connect: Connect): void {
       .command('audit')
       .description('show who changed what, newest first')
       .requiredOption('--org <id>', 'organization')
-      .option('--limit <n>', 'how many entries', wholeNumber),
+      .option('--limit <n>', 'how many entries (default: 50, at most 1000)', wholeNumber),
     connect,
     ({ org, limit }) => ({ method: 'GET', path: `audit?${query({ org, limit })}` }),
     auditOf,
@@ -300,7 +293,7 @@ function addDeviceCommands(program: Command, connect: Connect): void {
     .description("show an app's devices, by device id")
     // Not required by the library, which would then require it before the name of a subcommand.
     .option('--app <ref>', 'app (required)')
-    .option('--limit <n>', 'how many devices', wholeNumber)
+    .option('--limit <n>', 'how many devices (default: 100, at most 1000)', wholeNumber)
     .enablePositionalOptions();
   asking(devices, connect, ({ app, limit }) => {
     if (app === undefined) devices.error("error: required option '--app <ref>' not specified");

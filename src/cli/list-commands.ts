@@ -3,7 +3,8 @@
 import type { Command } from 'commander';
 import type { ConsoleAnswers, SessionState } from '../contract/console.ts';
 import type { ListedChannel, ListedKey } from '../contract/resource.ts';
-import { asking, type Connect, type Options, query } from './asking.ts';
+import { asking, type Connect } from './asking.ts';
+import { type Options, query } from './options.ts';
 import { type Column, printTable, takesColours } from './print-table.ts';
 
 /** Groups of commands that get one which lists. */

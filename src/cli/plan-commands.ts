@@ -2,7 +2,8 @@
 
 import type { Command } from 'commander';
 import { PLAN_ACTIONS, type PlanAction } from '../contract/rollout-plan.ts';
-import { asking, type Connect, query } from './asking.ts';
+import { asking, type Connect } from './asking.ts';
+import { query } from './options.ts';
 import { addPlanSetCommand } from './plan-set-command.ts';
 import { planText } from './plan-text.ts';
 

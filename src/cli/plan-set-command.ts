@@ -11,8 +11,9 @@ import {
   type UnstoredPlan,
   WEEK_DAYS,
 } from '../contract/rollout-plan.ts';
-import { answering, type Connect, type Options, wholeNumber } from './asking.ts';
+import { answering, type Connect, type Say } from './asking.ts';
 import { effectText, findingsText } from './findings-text.ts';
+import { type Options, wholeNumber } from './options.ts';
 import { planText } from './plan-text.ts';
 import type { ServiceClient } from './service-client.ts';
 import { UsageError } from './usage-error.ts';
@@ -59,7 +60,7 @@ export function addPlanSetCommand(command: Command, connect: Connect): void {
   }
   command.option('--reason <text>', 'why, for the audit');
   command.option('--dry-run', 'say what it would do, and plan nothing');
-  answering(command, connect, (client, options) => set(client, options, command), textOf);
+  answering(command, connect, (client, options, _args, say) => set(client, options, say), textOf);
 }
 
 /** Returns the option of a ready-made plan. */
@@ -68,14 +69,11 @@ export function presetOption(flags: string): Option {
 }
 
 /** Says what the plan would do before it is made. */
-async function set(client: ServiceClient, options: Options, command: Command): Promise<SetAnswer> {
+async function set(client: ServiceClient, options: Options, say: Say): Promise<SetAnswer> {
   const body = bodyOf(options);
   const tried = (await client.call('PUT', 'releases/plan?dryRun=true', body)) as PlanDryRunAnswer;
   if (options.dryRun === true) return tried;
-  const isJson = command.opts<Options>().json === true;
-  if (!isJson && tried.findings.length > 0) {
-    process.stdout.write(`${findingsText(tried.findings)}\n`);
-  }
+  if (tried.findings.length > 0) say(findingsText(tried.findings));
   const { plan } = (await client.call('PUT', 'releases/plan', body)) as { plan: RolloutPlan };
   return { ...tried, plan };
 }

@@ -6,9 +6,10 @@ import type { DryRunAnswer } from '../contract/dry-run.ts';
 import type { Explanation } from '../contract/explanation.ts';
 import { RELEASE_STATUSES, type Release, type ReleaseStatus } from '../contract/resource.ts';
 import type { Health } from '../contract/rollout-plan.ts';
-import { answering, asking, type Connect, type Options, query, wholeNumber } from './asking.ts';
+import { answering, asking, type Connect } from './asking.ts';
 import { effectText, findingsText } from './findings-text.ts';
 import { addImportCommand } from './import-command.ts';
+import { type Options, query, wholeNumber } from './options.ts';
 import { addPlanCommands } from './plan-commands.ts';
 import { presetOption } from './plan-set-command.ts';
 import { healthText } from './plan-text.ts';
@@ -16,6 +17,8 @@ import { printAnswer } from './print-answer.ts';
 import { type Colour, printTable, takesColours } from './print-table.ts';
 import { addPublishCommand } from './publish-command.ts';
 import { type ServiceClient, ServiceError } from './service-client.ts';
+
+const NOT_FOUND = 404;
 
 /** Adds all commands that call the management API. `connect` is called only when a command runs. */
 export function addReleaseCommands(program: Command, connect: Connect): void {
@@ -56,7 +59,7 @@ function addReadingCommands(release: Command, connect: Connect): void {
 async function show(client: ServiceClient, options: Options): Promise<{ health: Health }> {
   const answer = await client.call('GET', `releases?${query(options)}`);
   const [found] = (answer as { releases: readonly Release[] }).releases;
-  if (found === undefined) throw new ServiceError('Unknown release');
+  if (found === undefined) throw new ServiceError('Unknown release', NOT_FOUND);
   const owned = await client.call('GET', `releases/${encodeURIComponent(found.id)}`);
   const health = await client.call('GET', `releases/health?${query(options)}`);
   return { ...(owned as object), ...(health as { health: Health }) };

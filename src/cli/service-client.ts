@@ -14,6 +14,7 @@ type Surface = {
   readonly place: string;
 };
 
+const CONSOLE = 'console/api';
 const NOT_FOUND = 404;
 
 export class ServiceClient {
@@ -29,7 +30,7 @@ export class ServiceClient {
   static ofConsole(url: string, token: string | undefined): ServiceClient {
     const missing = 'no admin token: set ADMIN_TOKEN, or DATA_DIR to where the service keeps it';
     const place = 'of the console, which is that of ADMIN_LISTEN where it is set';
-    return new ServiceClient(url, { base: 'console/api', token, missing, place });
+    return new ServiceClient(url, { base: CONSOLE, token, missing, place });
   }
 
   /** Client of the management API; `isUrlGiven` is whether the environment sets its address. */
@@ -38,6 +39,11 @@ export class ServiceClient {
     const missing = `no API key: set SLUICE_KEY${isUrlGiven ? '' : address}`;
     const place = 'that devices ask, not that of ADMIN_LISTEN';
     return new ServiceClient(url, { base: 'api/v1', token, missing, place });
+  }
+
+  /** Whether the operator's admin token is its credential, not the key of a publisher. */
+  get isOperators(): boolean {
+    return this.surface.base === CONSOLE;
   }
 
   /** Words for what is missing before anything can be asked; undefined when nothing is. */

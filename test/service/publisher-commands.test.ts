@@ -7,7 +7,7 @@ import { ADMIN_TOKEN } from '../support/node.ts';
 import { auditOf, type Json } from '../support/published.ts';
 import { PublisherShell, URL_BASE } from '../support/publisher-shell.ts';
 import { serviceSuite } from '../support/service-suite.ts';
-import { check, report } from '../support/tenant.ts';
+import { admin, check, report } from '../support/tenant.ts';
 
 /** A SHA-512 in base64. */
 const SUM = Buffer.alloc(64, 7).toString('base64');
@@ -59,7 +59,7 @@ serviceSuite("publishers' commands", (node) => {
     const { release } = await shell.json('release', 'withdraw', ...shell.name('beta'));
     expect(release).toMatchObject({ channel: 'beta', version: '1.2.3' });
     const gone = ['release', 'show', ...shell.name('beta')];
-    await shell.expectEnd(gone, 1, /^sluice: Unknown release\n$/);
+    await shell.expectEnd(gone, 1, /^sluice: Unknown release "1\.2\.3" on beta: there is none\n$/);
     expect(await shell.json('release', 'list', '--channel', 'stable')).toMatchObject({ total: 1 });
   });
 
@@ -71,6 +71,28 @@ serviceSuite("publishers' commands", (node) => {
     expect(stdout).toContain('outside-cohort: nothing');
     expect(stdout).toMatch(/^1\.2\.3 +stable +outside-cohort +\d+ +0/m);
     expect(await shell.json(...args)).toMatchObject({ decision: { update: null } });
+  });
+
+  it('a name that is not known is refused with those that are (Command line)', async () => {
+    const { app } = shell.tenant;
+    await shell.json(...shell.publish([shell.write('a-linux.zip')]));
+    const pause = (...named: string[]) => ['release', 'pause', ...named, '--version', '1.2.3'];
+    const wrong: readonly (readonly [string[], string])[] = [
+      [
+        pause('--app', 'notse', '--channel', 'stable'),
+        `Unknown app "notse": this key knows ${app}`,
+      ],
+      [pause('--app', app, '--channel', 'stabel'), `"stabel": ${app} has beta, stable`],
+      [
+        ['release', 'pause', '--app', app, '--channel', 'stable', '--version', '1.2.4'],
+        'Unknown release "1.2.4" on stable: the newest are 1.2.3',
+      ],
+    ];
+    for (const [args, words] of wrong) await shell.expectEnd(args, 1, words);
+    const limits = { org: shell.tenant.org, name: 'ci', may: ['control'] };
+    const { body } = await admin(node, 'POST', 'keys', limits);
+    const env = { SLUICE_KEY: String(body?.secret) };
+    await shell.expectEnd(wrong[0]?.[0] ?? [], 1, /^sluice: Unknown app\n$/, env);
   });
 
   it("import: a repository's releases, oldest first, at 100 %, and again without harm (Command line)", async () => {

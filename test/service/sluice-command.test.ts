@@ -288,8 +288,11 @@ describeOnBackends('the sluice command', (backend) => {
       [create(org, 'with space'), /ref: /],
       [create(org, 'r', '--channels', ''), /channels\.0: /],
       [['channel', 'create', '--app', app, '--name', 'stable'], /already exists/],
-      [['channel', 'create', '--app', 'no-such-app', '--name', 'x'], /Unknown app/],
-      [update('nope', '--default-rollout', '5'), /Unknown channel/],
+      [
+        ['channel', 'create', '--app', 'no-such-app', '--name', 'x'],
+        /Unknown app "no-such-app": there (?:are|is) [\w-]+/,
+      ],
+      [update('nope', '--default-rollout', '5'), new RegExp(`"nope": ${app} has beta, stable`)],
       [update('stable'), /is required/],
       [update('stable', '--default-rollout', '101'), /defaultRollout: /],
       [update('stable', '--minimum-supported-version', 'x'), /Invalid version/],
@@ -347,6 +350,21 @@ describeOnBackends('the sluice command', (backend) => {
     expect(code).toBe(0);
     for (const name of ['serve', 'org', 'app', 'channel', 'key', 'audit'])
       expect(stdout).toContain(`\n  ${name} `);
+  });
+
+  it('--help of a command marks what is required, and has defaults, environment and an example (Command line)', async () => {
+    const { code, stdout } = await sluice(['release', 'publish', '--help']);
+    expect(code).toBe(0);
+    const words = stdout.replace(/\s+/g, ' ');
+    expect(words).toContain('--app <ref> app (required)');
+    expect(words).toContain("devices that get it (default: the channel's)");
+    expect(words).toContain('(one of careful, normal, fast)');
+    expect(words).toContain('SLUICE_KEY API key (required)');
+    expect(words).toMatch(/SLUICE_URL address .* \(default: http:/);
+    expect(stdout).toMatch(/^Example:\n {2}sluice release publish dist --app notes /m);
+    const operators = await sluice(['devices', '--help']);
+    expect(operators.stdout).toMatch(/ADMIN_TOKEN .*\n.*DATA_DIR/);
+    expect(operators.stdout.match(/\(required/g)).toHaveLength(1);
   });
 
   it('no service, another one, and a wrong address are one line and exit 1 (Command line)', async () => {
