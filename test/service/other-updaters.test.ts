@@ -401,6 +401,63 @@ deviceSuite('other updaters', (node) => {
       }
     });
 
+    it('for a browser have a page in words where there is no file, with those that there are (§22)', async () => {
+      const tenant = await serving([
+        '1.0.0',
+        [
+          artifact('windows', 'a.exe', { arch: 'x64' }),
+          artifact('darwin', 'b.dmg', { arch: 'universal' }),
+          artifact('<b>"&', 'c.tar.gz'),
+        ],
+      ]);
+      const browse = (path: string, agent = 'Mozilla/5.0 (X11; Linux x86_64)') =>
+        fetch(`${node.url}/download/${tenant.app}/${path}`, {
+          redirect: 'manual',
+          headers: { 'User-Agent': agent, Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' },
+        });
+      const links = async (answer: Response) =>
+        [...(await answer.text()).matchAll(/href="([^"]*)">([^<]*)</g)].map(([, to = '', name]) => {
+          const { pathname, search } = new URL(to.replaceAll('&amp;', '&'), answer.url);
+          return `${pathname}${search} ${name}`;
+        });
+      const listed = [
+        'windows/x86_64?format=exe Windows, x86_64, exe',
+        'darwin/universal?format=dmg macOS, universal, dmg',
+        '%3Cb%3E%22%26?format=tar.gz &lt;b&gt;&quot;&amp;, tar.gz',
+      ].map((each) => `/download/${tenant.app}/stable/${each}`);
+      for (const path of [
+        'stable',
+        'stable/linux',
+        'stable/linux/arm64',
+        'stable/darwin/arm64?format=pkg',
+      ]) {
+        const answer = await browse(path);
+        expect([path, answer.status]).toEqual([path, 404]);
+        expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
+        expect(answer.headers.get('content-security-policy')).toMatch(/^default-src 'none'/);
+        expect(answer.headers.get('cache-control')).toBe('no-store');
+        expect(answer.headers.get('vary')).toContain('Accept');
+        expect(await links(answer)).toEqual(listed);
+      }
+      const text = await (await browse('stable')).text();
+      expect(text).toContain('<p>There is no file for Linux that is asked for.</p>');
+      expect(text).not.toMatch(/<(?:script|img|link|style|b)\b|src=/);
+      expect(await (await browse('stable', 'Unheard-of/1.0')).text()).toContain(
+        '<p>Your browser does not tell what your device is.</p>',
+      );
+      const nothing = await browse('%3Cscript%3E');
+      expect([nothing.status, await nothing.text()]).toEqual([
+        404,
+        expect.stringContaining('<p>There is no download at this address: Unknown channel.</p>'),
+      ]);
+      const [first = ''] = listed;
+      expect(nameIn(await fetch(node.url + first.split(' ')[0], { redirect: 'manual' }))).toBe(
+        'a.exe',
+      );
+      const machine = await get(`/download/${tenant.app}/stable/linux`);
+      expectError(machine, 404, 'No download');
+    });
+
     it('are neither offers nor check-ins (§22)', async () => {
       const tenant = await serving(['1.0.0', [artifact('linux', 'a.AppImage')]]);
       expectError(await get(`/download/${tenant.app}/stable/darwin`), 404, 'No download');

@@ -42,6 +42,33 @@ export function downloadFor(catalog: Catalog, query: DownloadQuery): string | un
   return undefined;
 }
 
+/** File that a person can ask for; no arch stands for one that names none. */
+export type Download = DownloadQuery;
+
+/** Files that are listed at most. */
+const DOWNLOADS_MAX = 100;
+
+/** Returns what people can download: of each platform the files of the highest release that has one. */
+export function downloadsIn(catalog: Catalog): readonly Download[] {
+  const found = new Map<string, Download>();
+  const done = new Set<string>();
+  for (const release of catalog.published) {
+    if (release.source.followed || !isForEverybody(release)) continue;
+    const artifacts = release.source.artifacts.filter(
+      ({ platform, url }) => url !== undefined && !done.has(foldPlatform(platform)),
+    );
+    for (const artifact of artifacts) {
+      const platform = foldPlatform(artifact.platform);
+      const own = foldArch(artifact.arch, platform);
+      const arch = own === NO_ARCH ? undefined : own;
+      const download = { platform, arch, format: artifactFormat(artifact) };
+      if (found.size < DOWNLOADS_MAX) found.set(JSON.stringify(download), download);
+      done.add(platform);
+    }
+  }
+  return [...found.values()];
+}
+
 function isForEverybody({ source: { rolloutPct, targets } }: CompiledRelease): boolean {
   return rolloutPct === EVERYBODY_PCT && !isTargeted(targets);
 }

@@ -6,7 +6,7 @@ import { LIMIT } from '../../contract/limit.ts';
 import { isLongerThan } from '../../contract/text.ts';
 import { foldPlatform, refuseArtifactName } from '../../domain/decision/artifact.ts';
 import type { Catalog } from '../../domain/decision/catalog.ts';
-import { type DownloadQuery, downloadFor } from '../../domain/decision/download.ts';
+import { type DownloadQuery, downloadFor, downloadsIn } from '../../domain/decision/download.ts';
 import { foldArch } from '../../domain/decision/fold-arch.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
 import { NETWORK_WORDS, writeNetwork } from '../../domain/fleet/network-words.ts';
@@ -22,11 +22,13 @@ import { failureBody } from '../shape/fleet-body.ts';
 import { parseBody } from '../shape/parse-shape.ts';
 import { addressHeader } from './address-header.ts';
 import { type DeviceGate, readDeviceIdentity } from './device-gate.ts';
+import { acceptsHtml, type DownloadAsked, downloadPage } from './download-page.ts';
 import { readRequestQuery } from './request-query.ts';
 
 /** A person may get the release before the newest for a minute, and caches may answer for that long. */
 const KEPT: HeaderPair = ['Cache-Control', 'public, max-age=60'];
 const BY_AGENT: HeaderPair = ['Vary', 'User-Agent'];
+const BY_ACCEPT: HeaderPair = ['Vary', 'Accept'];
 
 /** Words in the User-Agent of browsers, and the platform that they tell; the first that is found counts. */
 const AGENTS: readonly (readonly [word: RegExp, platform: string])[] = [
@@ -37,24 +39,56 @@ const AGENTS: readonly (readonly [word: RegExp, platform: string])[] = [
   [/\bLinux\b/, 'linux'],
 ];
 
-/** Builds the routes: 302 to the file for a platform, which the address or the browser tells. */
+/**
+ * Builds the routes: 302 to the file for a platform, which the address or the browser tells. Where there is
+ * none, a browser gets a page that says so, with the files that there are.
+ */
 export function downloadRoutes(dependencies: ChannelHandlerDependencies): readonly Route[] {
-  const serving = (headers: readonly HeaderPair[]): Handler =>
-    channelHandler({ ...dependencies, refusalHeaders: headers }, async (exchange, find) => {
+  const serving = (headers: readonly HeaderPair[]): Handler => {
+    const refusalHeaders = [...headers, BY_ACCEPT];
+    return channelHandler({ ...dependencies, refusalHeaders }, async (exchange, find) => {
+      const isPage = acceptsHtml(exchange.headers.get('accept'));
+      const refuse = (failure: Failure, catalog?: Catalog): Reply | Failure =>
+        isPage ? pageOf(failure, exchange, catalog, refusalHeaders) : failure;
       const query = queryOf(exchange);
-      if (isFailure(query)) return query;
+      // A page lists the files of the channel; a program is refused before that is looked up.
+      if (isFailure(query) && !(isPage && query.failure === 'noDownload')) return refuse(query);
       const catalog = await find();
-      if (isFailure(catalog)) return catalog;
-      const url = downloadFor(catalog, query);
-      if (url === undefined) return fail('noDownload');
+      if (isFailure(catalog)) return refuse(catalog);
+      const url = isFailure(query) ? undefined : downloadFor(catalog, query);
+      if (url === undefined) return refuse(fail('noDownload'), catalog);
       return { status: 302, headers: [addressHeader(url), KEPT, ...headers] };
     });
+  };
   const path = '/download/:appRef/:channel';
   return [
     { method: 'GET', path, handler: serving([BY_AGENT]) },
     { method: 'GET', path: `${path}/:platform`, handler: serving([]) },
     { method: 'GET', path: `${path}/:platform/:arch`, handler: serving([]) },
   ];
+}
+
+function pageOf(
+  failure: Failure,
+  exchange: Exchange,
+  catalog: Catalog | undefined,
+  headers: readonly HeaderPair[],
+): Reply {
+  const downloads = catalog === undefined ? [] : downloadsIn(catalog);
+  const page = downloadPage(failure, askedIn(exchange), downloads);
+  return { ...page, headers: [...(page.headers ?? []), ...NO_STORE, ...headers] };
+}
+
+function askedIn({ params, headers }: Exchange): DownloadAsked {
+  const [told, channel = ''] = [params.get('platform'), params.get('channel')];
+  const platform = told === undefined ? platformIn(headers.get('user-agent') ?? '') : told;
+  const base = told === undefined ? `${encodeURIComponent(channel)}/` : './';
+  return {
+    app: params.get('appRef') ?? '',
+    channel,
+    platform: platform === undefined ? undefined : foldPlatform(platform),
+    base: params.get('arch') === undefined ? base : '../',
+  };
 }
 
 function queryOf({ params, headers, queryText }: Exchange): DownloadQuery | Failure {

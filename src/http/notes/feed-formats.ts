@@ -7,7 +7,8 @@ import { parseUrl } from '../../contract/parse-url.ts';
 import type { Artifact, Release } from '../../contract/resource.ts';
 import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
 import type { Appcast, AppcastItem } from '../../updater/sparkle.ts';
-import { escapeHtml, mediaTypeOf } from './notes-html.ts';
+import { escapeHtml } from './escape-html.ts';
+import { mediaTypeOf } from './notes-html.ts';
 
 const MINUTES_TO_LIVE = '1';
 const END = '</channel></rss>';

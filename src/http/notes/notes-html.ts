@@ -10,6 +10,7 @@ import { LRUCache } from 'lru-cache';
 import createMarkdownIt, { type MarkdownIt, type RendererRule } from 'markdown-it';
 import sanitizeHtml from 'sanitize-html';
 import { extensionOf } from '../../domain/decision/artifact.ts';
+import { escapeHtml } from './escape-html.ts';
 
 /** Maximum length in characters of notes that are rendered; longer ones are shown as plain text. */
 const MARKDOWN_LENGTH_MAX = 32 * 1024;
@@ -170,15 +171,4 @@ const BY_EXTENSION: ReadonlyMap<string, string> = new Map([
  */
 export function mediaTypeOf(url: string): string {
   return BY_EXTENSION.get(extensionOf(url)) ?? UNKNOWN;
-}
-
-// Escaping of text for HTML.
-
-/** Escapes a text for use in an HTML element or a quoted attribute. */
-export function escapeHtml(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;');
 }

@@ -1,0 +1,87 @@
+// Page that a browser gets in place of a download: why there is no file, and which files there are. It has
+// nothing but words and links, so that no text of a publisher or a stranger can do anything.
+
+import type { Failure } from '../../contract/failure.ts';
+import type { Download } from '../../domain/decision/download.ts';
+import { escapeHtml } from '../notes/escape-html.ts';
+import { failureReply, type HeaderPair, type Reply } from '../reply.ts';
+
+const TYPE = 'text/html; charset=utf-8';
+const GUARDS: readonly HeaderPair[] = [
+  ['Content-Security-Policy', "default-src 'none'; base-uri 'none'; frame-ancestors 'none'"],
+  ['X-Content-Type-Options', 'nosniff'],
+  ['Referrer-Policy', 'no-referrer'],
+];
+
+const PLATFORM_NAMES: ReadonlyMap<string, string> = new Map([
+  ['darwin', 'macOS'],
+  ['windows', 'Windows'],
+  ['linux', 'Linux'],
+  ['android', 'Android'],
+  ['ios', 'iOS'],
+]);
+
+/** What a person asked for: parameters of the address, and the platform where it is known. */
+export type DownloadAsked = {
+  readonly app: string;
+  readonly channel: string;
+  readonly platform: string | undefined;
+  /** Way from the address that was asked to that of the channel: it ends with a slash. */
+  readonly base: string;
+};
+
+/** Whether a request accepts pages: browsers name their type when a person opens an address. */
+export function acceptsHtml(accept = ''): boolean {
+  return /(?:^|,)\s*text\/html\s*(?:[;,]|$)/i.test(accept);
+}
+
+/** Builds the page for a refusal, with the files of the channel that everybody may have. */
+export function downloadPage(
+  failure: Failure,
+  { app, channel, platform, base }: DownloadAsked,
+  downloads: readonly Download[],
+): Reply {
+  const { status, headers } = failureReply(failure);
+  const title = `${app} ${channel}`;
+  const items = downloads.map((each) => {
+    const address = escapeHtml(base + pathOf(each));
+    return `<li><a href="${address}">${escapeHtml(nameOf(each))}</a></li>`;
+  });
+  const list = items.length === 0 ? [] : ['<p>These are the files:</p>', '<ul>', ...items, '</ul>'];
+  const body = [
+    '<!doctype html>',
+    '<html lang="en">',
+    `<head><meta charset="utf-8"><title>${escapeHtml(title)}</title></head>`,
+    '<body>',
+    `<h1>${escapeHtml(title)}</h1>`,
+    `<p>${escapeHtml(sentenceOf(failure, platform, items.length > 0))}</p>`,
+    ...list,
+    '</body>',
+    '</html>\n',
+  ].join('\n');
+  return { status, contentType: TYPE, headers: [...(headers ?? []), ...GUARDS], body };
+}
+
+function sentenceOf(
+  { failure, message }: Failure,
+  platform: string | undefined,
+  hasFiles: boolean,
+): string {
+  if (failure === 'unavailable') {
+    return 'The download cannot be found at the moment. Try again in a minute.';
+  }
+  if (failure !== 'noDownload') return `There is no download at this address: ${message}.`;
+  if (!hasFiles) return 'There is no file to download yet.';
+  if (platform === undefined) return 'Your browser does not tell what your device is.';
+  return `There is no file for ${PLATFORM_NAMES.get(platform) ?? platform} that is asked for.`;
+}
+
+function pathOf({ platform, arch, format }: Download): string {
+  const path = [platform, ...(arch === undefined ? [] : [arch])].map(encodeURIComponent).join('/');
+  return format === undefined ? path : `${path}?format=${encodeURIComponent(format)}`;
+}
+
+function nameOf({ platform, arch, format }: Download): string {
+  const name = PLATFORM_NAMES.get(platform) ?? platform;
+  return [name, arch, format].filter((part) => part !== undefined).join(', ');
+}
