@@ -5,7 +5,7 @@ WORKDIR /app
 # Dependencies first: a change to the sources alone does not fetch them again.
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci
-COPY tsconfig.json ./
+COPY tsconfig.json LICENSE ./
 COPY scripts/build.mjs ./scripts/build.mjs
 COPY src ./src
 RUN npm run build && npm prune --omit=dev

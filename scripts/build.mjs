@@ -16,7 +16,6 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { isBuiltin } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
@@ -146,8 +145,8 @@ async function bundlePrograms(draft) {
 }
 
 /**
- * Makes a package of the command for machines that the service does not run on: one file, and a package.json
- * that names the few packages which that file imports, none of them native.
+ * Makes a package of the command for machines that the service does not run on: one file, which needs no
+ * other package, so that a pipeline installs it without a registry; and the licences of what is in it.
  *
  * @param {string} draft
  */
@@ -157,8 +156,10 @@ async function packCommand(draft) {
   const built = await vite.build({
     configFile: false,
     root,
-    logLevel: 'warn',
+    // Warnings would be about comments in packages.
+    logLevel: 'error',
     esbuild: false,
+    ssr: { noExternal: true },
     build: {
       ssr: true,
       outDir: join(folder, 'dist'),
@@ -170,24 +171,38 @@ async function packCommand(draft) {
     },
   });
   const chunks = [built].flat().flatMap((each) => ('output' in each ? each.output : []));
-  const imports = chunks.flatMap((chunk) =>
-    chunk.type === 'chunk' ? [...chunk.imports, ...chunk.dynamicImports] : [],
+  const modules = chunks.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : []));
+  const { version, license, engines, type } = JSON.parse(
+    readFileSync(join(root, 'package.json'), 'utf8'),
   );
-  const whole = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  const names = imports.filter((name) => !isBuiltin(name)).sort();
-  const unknown = names.filter((name) => !(name in whole.dependencies));
-  if (unknown.length > 0) throw new Error(`The command imports no dependency: ${unknown}`);
-  const { version, license, engines, type } = whole;
   const description =
     'Command of Sluice, a release control plane, for machines without the service.';
   const content = {
     ...{ name: 'sluice-cli', version, description, license, type, engines },
     bin: { sluice: 'dist/cli/sluice.js' },
-    files: ['dist'],
-    dependencies: Object.fromEntries(names.map((name) => [name, whole.dependencies[name]])),
+    files: ['dist', 'THIRD-PARTY-LICENSES'],
   };
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(content, undefined, 2)}\n`);
+  writeFileSync(join(folder, 'THIRD-PARTY-LICENSES'), licencesOf(modules));
+  cpSync(join(root, 'LICENSE'), join(folder, 'LICENSE'));
   chmodSync(join(folder, 'dist', 'cli', 'sluice.js'), 0o755);
+}
+
+/**
+ * Returns the licences of the packages that modules are of, each with its name.
+ *
+ * @param {string[]} modules
+ */
+function licencesOf(modules) {
+  const homes = new Set(
+    modules.flatMap((id) => /^\0?(.*\/node_modules\/(?:@[^/]+\/)?[^/?]+)/.exec(id)?.[1] ?? []),
+  );
+  const texts = [...homes].sort().map((home) => {
+    const file = readdirSync(home).find((name) => /^licen[cs]e/i.test(name));
+    if (file === undefined) throw new Error(`${home} has no licence`);
+    return `${relative(join(root, 'node_modules'), home)}\n\n${readFileSync(join(home, file), 'utf8').trim()}\n`;
+  });
+  return texts.join('\n---\n\n');
 }
 
 /**

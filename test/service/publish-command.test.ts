@@ -4,11 +4,12 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { tauriSignature } from '../support/build-folders.ts';
 import { freePort } from '../support/free-port.ts';
@@ -20,7 +21,6 @@ import { serviceSuite } from '../support/service-suite.ts';
 import { admin, createTenant, report } from '../support/tenant.ts';
 
 const PACKAGE = fileURLToPath(new URL('../../dist/cli-package', import.meta.url));
-const MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url));
 
 /** What build tools leave in their folders, for a version 1.2.3 of an app "Notes". */
 const FILE_SETS: Readonly<Record<string, readonly string[]>> = {
@@ -309,33 +309,29 @@ serviceSuite('the command that publishes', (node) => {
     expect((await shell.json(...args)).outcome).toBe('already published');
   });
 
-  it('the package of the command runs where none of the native packages of the service are (Command line)', async () => {
-    const home = join(shell.folder, 'package');
-    cpSync(PACKAGE, home, { recursive: true });
-    const { dependencies, bin } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as {
-      dependencies: Record<string, string>;
-      bin: { sluice: string };
+  it('the package of the command is installed from its file alone, without a registry, and publishes (Command line)', async () => {
+    const env = {
+      PATH: process.env.PATH,
+      HOME: shell.folder,
+      SLUICE_URL: node.url,
+      SLUICE_KEY: shell.tenant.secret,
     };
-    expect(Object.keys(dependencies)).toEqual(['commander', 'js-yaml', 'xmlbuilder2', 'zod']);
-    mkdirSync(join(home, 'node_modules'));
-    for (const name of Object.keys(dependencies)) {
-      symlinkSync(join(MODULES, name), join(home, 'node_modules', name));
-    }
-    const run = (...args: string[]) =>
-      new Promise<string>((resolve, reject) => {
-        const env = {
-          PATH: process.env.PATH,
-          SLUICE_URL: node.url,
-          SLUICE_KEY: shell.tenant.secret,
-        };
-        execFile(process.execPath, [join(home, bin.sluice), ...args], { env }, (error, stdout) =>
-          error === null ? resolve(stdout) : reject(error),
-        );
-      });
-    const stdout = await run(...shell.publish([shell.write('a-linux.zip')]));
+    const run = async (file: string, ...args: string[]) =>
+      (await promisify(execFile)(file, args, { env, cwd: shell.folder })).stdout;
+    const quiet = ['--silent', '--cache', join(shell.folder, 'cache')];
+    const packed = await run('npm', 'pack', ...quiet, PACKAGE);
+    expect(packed).toMatch(/^sluice-cli-\d+\.\d+\.\d+\.tgz\n$/);
+    const home = join(shell.folder, 'home');
+    const file = join(shell.folder, packed.trim());
+    await run('npm', 'install', ...quiet, '--offline', '--global', '--prefix', home, file);
+    const command = join(home, 'bin', 'sluice');
+    expect(await run(command, '--version')).toMatch(/^\d+\.\d+\.\d+\n$/);
+    expect(await run(command, '--help')).toContain('\n  release ');
+    const stdout = await run(command, ...shell.publish([shell.write('a-linux.zip')]));
     expect(stdout).toContain('published: ');
-    expect(await run('--version')).toMatch(/^\d+\.\d+\.\d+\n$/);
-    await expect(run('serve')).rejects.toThrow();
+    await expect(run(command, 'serve')).rejects.toThrow(/unknown command 'serve'/);
+    const licences = readFileSync(join(PACKAGE, 'THIRD-PARTY-LICENSES'), 'utf8');
+    expect(licences.match(/^(?:commander|js-yaml|xmlbuilder2|zod)$/gm)).toHaveLength(4);
   });
 });
 
