@@ -204,7 +204,7 @@ function addWebhookCommands(program: Command, connect: Connect): void {
   );
 }
 
-/** Returns the address and the secret, and says so where no code host on the internet can reach the address. */
+/** Returns address and secret, and says so where no code host on the internet can reach the address. */
 function enabledText(answer: unknown): string {
   const { url } = answer as ConsoleAnswers['POST webhooks'];
   if (isReachableAddress(url)) return printAnswer(answer);

@@ -42,7 +42,7 @@ type Result = {
   readonly findings?: readonly Finding[];
 };
 
-/** Where the releases go, and how far. */
+/** Channel that the releases go to, and how. */
 type Destination = {
   readonly app: string;
   readonly channel: string;
