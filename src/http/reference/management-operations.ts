@@ -3,10 +3,10 @@
 import { z } from 'zod';
 import { LIMIT } from '../../contract/limit.ts';
 import { RELEASE_STATUSES } from '../../contract/resource.ts';
+import { ANSWER_SHAPES } from '../shape/answer-shape.ts';
 import { nameField, textField } from '../shape/field.ts';
 import { explainQuery } from '../shape/fleet-body.ts';
-import { ANSWER_SHAPES } from './answer-shape.ts';
-import { BODY_SHAPES, jsonAnswer, type Operation, type Parameters } from './operation.ts';
+import { BODY_SHAPES, jsonAnswer, type Operation, type Parameters } from '../shape/operation.ts';
 import { PLAN_OPERATIONS } from './plan-operations.ts';
 
 const APP = { shape: nameField, description: 'Ref or id of the app.' };

@@ -4,11 +4,11 @@
 import { z } from 'zod';
 import { conditionalReply, tagBody } from '../reply.ts';
 import type { Route } from '../router.ts';
+import { ANSWER_SHAPES } from '../shape/answer-shape.ts';
+import { type Answer, BODY_SHAPES, type Operation, type Parameters } from '../shape/operation.ts';
 import { staticSite } from '../static-site.ts';
-import { ANSWER_SHAPES } from './answer-shape.ts';
 import { DEVICE_OPERATIONS } from './device-operations.ts';
 import { MANAGEMENT_OPERATIONS } from './management-operations.ts';
-import { type Answer, BODY_SHAPES, type Operation, type Parameters } from './operation.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

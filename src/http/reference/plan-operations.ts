@@ -2,9 +2,9 @@
 
 import { z } from 'zod';
 import { LIMIT } from '../../contract/limit.ts';
+import { ANSWER_SHAPES } from '../shape/answer-shape.ts';
+import { BODY_SHAPES, jsonAnswer, type Operation, type Parameters } from '../shape/operation.ts';
 import { healthQuery, planQuery } from '../shape/release-body.ts';
-import { ANSWER_SHAPES } from './answer-shape.ts';
-import { BODY_SHAPES, jsonAnswer, type Operation, type Parameters } from './operation.ts';
 
 const { app, channel, version } = planQuery.shape;
 const RELEASE: Parameters = {

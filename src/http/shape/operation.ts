@@ -1,7 +1,7 @@
 // Description of an endpoint, as the OpenAPI document has it: what may be sent, and what is answered.
 
 import type { z } from 'zod';
-import { planWaveBody, reportFleetBody } from '../shape/fleet-body.ts';
+import { planWaveBody, reportFleetBody } from './fleet-body.ts';
 import {
   promoteReleaseBody,
   publishReleaseBody,
@@ -9,7 +9,7 @@ import {
   servingControlBody,
   steerPlanBody,
   withdrawReleaseBody,
-} from '../shape/release-body.ts';
+} from './release-body.ts';
 
 /** Endpoint of the management API or of devices. */
 export type Operation = {
