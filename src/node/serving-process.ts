@@ -13,8 +13,7 @@ import { failureRoute } from '../http/device/download-routes.ts';
 import { directHandlers } from '../http/device/updater-route.ts';
 import { edgeRoutes } from '../http/edge/edge-routes.ts';
 import { healthRoutes, type ReadMetrics, rootRoute } from '../http/health-routes.ts';
-import { fleetRoutes, readingRoutes } from '../http/manage/fleet-routes.ts';
-import { manageRoutes, planRoutes } from '../http/manage/release-routes.ts';
+import { keyRoutes } from '../http/manage/key-operations.ts';
 import type { NotesRenderer } from '../http/notes/notes-renderer.ts';
 import { referenceRoutes } from '../http/reference/openapi-document.ts';
 import type { Traffic } from '../http/request-observation.ts';
@@ -188,10 +187,9 @@ function assembleHandlers(
     ...parts.routes,
     failureRoute({ catalogs, gate, failures, trustProxy: config.trustProxy }),
     ...healthOfNode,
-    ...manageRoutes({ ...guards, ledger, propagate, dryRun, freshnessSeconds }),
-    ...planRoutes({ ...guards, ledger, propagate, dryRun, freshnessSeconds }),
-    ...readingRoutes({ ...guards, ledger, explainer }),
-    ...fleetRoutes({ ...guards, ledger, labels, live, planWave }),
+    ...keyRoutes(guards, {
+      ...{ ledger, propagate, dryRun, freshnessSeconds, explainer, labels, live, planWave },
+    }),
     ...webhookRoutes({ webhooks, ledger, propagate, catalogs, metrics, log: rareLog }),
     ...parts.edgeRoutes,
     ...referenceRoutes({ version: version(), folder: REFERENCE_FOLDER }),

@@ -6,7 +6,7 @@ import { isFailure } from '../../src/contract/failure.ts';
 import { readRequestQuery } from '../../src/http/device/request-query.ts';
 import { explainInput, explainQuery } from '../../src/http/shape/fleet-body.ts';
 import { parseShape } from '../../src/http/shape/parse-shape.ts';
-import { planQuery, readListQuery } from '../../src/http/shape/release-body.ts';
+import { readListQuery, releaseQuery } from '../../src/http/shape/release-body.ts';
 
 const KNOWN = { parameters: ['localVersion', 'id'] };
 /** Spellings of `1.0.0+4` in a query: as it is, and encoded. */
@@ -27,7 +27,7 @@ it.each(SPELLINGS)('an updater reads its own parameters so: localVersion=%s (§1
 it.each(SPELLINGS)('so does the management API: version=%s (§1.8)', (text) => {
   expect(readListQuery(`version=${text}`).version).toBe('1.0.0+4');
   const plan = Object.fromEntries(new URLSearchParams(`app=a&channel=b&version=${text}`));
-  expect(expectValue(parseShape(planQuery, plan)).version).toBe('1.0.0+4');
+  expect(expectValue(parseShape(releaseQuery, plan)).version).toBe('1.0.0+4');
   const input = explainInput(`app=a&version=${text}`);
   expect(expectValue(parseShape(explainQuery, input)).version).toBe('1.0.0+4');
 });

@@ -11,9 +11,10 @@ import { type FailureKind, fail, isFailure, type Outcome } from '../../contract/
 import { LIMIT } from '../../contract/limit.ts';
 import type { Role } from '../../contract/resource.ts';
 import type { AccessRight, AppAccessRight } from '../../store/account-ledger.ts';
-import type { NeededRole } from '../../store/ledger-terms.ts';
+import type { Actor, NeededRole } from '../../store/ledger-terms.ts';
 import type { EventSource } from '../event-stream.ts';
 import { bearerToken, type Exchange, type Handler } from '../exchange.ts';
+import type { ChangeServices, SessionRoute } from '../manage/key-operation.ts';
 import { failureReply, type HeaderPair, jsonReply, NO_STORE, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';
 import { noteApp, parseBody, parseShape } from '../shape/parse-shape.ts';
@@ -79,6 +80,15 @@ export class ConsoleRoutes {
     });
   }
 
+  /** Builds a route by which people change releases as keys do. Its operation names its answer. */
+  onChange({ endpoint, input: shape, status, run }: SessionRoute, services: ChangeServices): Route {
+    const [method, path] = endpoint.split(' ') as [Method, string];
+    return this.declare({ method, path, shape, status }, async (body, visitor) => {
+      const context = await this.enterApp(visitor, body.app, 'publisher');
+      return isFailure(context) ? context : run(services, context, body as never);
+    });
+  }
+
   /** Builds a GET route about an app, named by `app`, that answers with a stream of events. */
   onAppEvents<Path extends keyof ConsoleEvents, Shape extends NamesApp>(
     { path, role, shape }: Pick<Declared<'GET', Path, Shape>, 'path' | 'role' | 'shape'>,
@@ -113,6 +123,16 @@ export class ConsoleRoutes {
     return routeOf('POST', path, handler);
   }
 
+  /** Builds a route that only the admin token may use. */
+  onOperator<M extends Method, Path extends string, Shape extends z.ZodType>(
+    declared: Omit<Declared<M, Path, Shape>, 'role'>,
+    work: (input: z.output<Shape>, actor: Actor) => Answering<M, Path>,
+  ): Route {
+    return this.declare(declared, async (input, visitor) =>
+      visitor.session === undefined ? work(input, actorOf(visitor, undefined)) : fail('forbidden'),
+    );
+  }
+
   /** Builds a route that any visitor may use, because it is about nothing that belongs to an organization. */
   onVisitor<M extends Method, Path extends string, Shape extends z.ZodType>(
     declared: Omit<Declared<M, Path, Shape>, 'role'>,
@@ -121,9 +141,13 @@ export class ConsoleRoutes {
     return this.declare(declared, (input, visitor, exchange) => work(visitor, input, exchange));
   }
 
-  private declare<M extends Method, Path extends string, Shape extends z.ZodType>(
-    { method, path, shape, status = 200 }: Omit<Declared<M, Path, Shape>, 'role'>,
-    work: (input: z.output<Shape>, visitor: Visitor, exchange: Exchange) => Answering<M, Path>,
+  private declare<Shape extends z.ZodType>(
+    { method, path, shape, status = 200 }: Omit<Declared<Method, string, Shape>, 'role'>,
+    work: (
+      input: z.output<Shape>,
+      visitor: Visitor,
+      exchange: Exchange,
+    ) => Promise<Outcome<unknown, FailureKind>>,
   ): Route {
     const handler = this.admit(
       async (exchange, visitor) => {

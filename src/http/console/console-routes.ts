@@ -13,7 +13,7 @@ import type { LedgerCopies } from '../../store/ledger-identity.ts';
 import { failureReply, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';
 import { staticSite } from '../static-site.ts';
-import { type AppDependencies, appRoutes, planConsoleRoutes } from './app-routes.ts';
+import { type AppDependencies, appRoutes } from './app-routes.ts';
 import { backupRoutes } from './backup-routes.ts';
 import { ConsoleRoutes, createAuthorize } from './console-route.ts';
 import { fleetConsoleRoutes } from './fleet-console-routes.ts';
@@ -70,7 +70,6 @@ export function consoleRoutes(dependencies: ConsoleDependencies): readonly Route
     ...accountRoutes(routes, dependencies),
     ...organizationRoutes(routes, dependencies),
     ...appRoutes(routes, dependencies),
-    ...planConsoleRoutes(routes, dependencies),
     ...fleetConsoleRoutes(routes, { fleet, purge, explainer, access, accounts, recheck }),
     ...webhookConsoleRoutes(routes, webhooks),
     ...secretRoutes(routes, resealing),

@@ -2,13 +2,19 @@
 // requests. Rules of the format: https://spec.openapis.org/oas/v3.1.1.html.
 
 import { z } from 'zod';
+import { KEY_OPERATIONS } from '../manage/key-operations.ts';
 import { conditionalReply, tagBody } from '../reply.ts';
 import type { Route } from '../router.ts';
 import { ANSWER_SHAPES } from '../shape/answer-shape.ts';
-import { type Answer, BODY_SHAPES, type Operation, type Parameters } from '../shape/operation.ts';
+import {
+  type Answer,
+  BODY_SHAPES,
+  jsonAnswer,
+  type Operation,
+  type Parameters,
+} from '../shape/operation.ts';
 import { staticSite } from '../static-site.ts';
 import { DEVICE_OPERATIONS } from './device-operations.ts';
-import { MANAGEMENT_OPERATIONS } from './management-operations.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -18,6 +24,8 @@ const JSON_TYPE = 'application/json';
 const COMMON_REFUSALS = [400, 429, 503] as const;
 /** Statuses that a call with a key may be refused with beside those. */
 const KEY_REFUSALS = [401, 403] as const;
+/** Statuses that every call with a body may be refused with: it took too long, or is too large. */
+const BODY_REFUSALS = [408, 413] as const;
 
 const REFUSALS: Readonly<Record<number, string>> = {
   400: 'A field is missing or wrong; the message names it.',
@@ -62,7 +70,7 @@ export function openapiDocument(version: string): Json {
       { name: 'Fleet', description: 'Push mode: for devices that do not ask themselves.' },
       { name: 'Devices', description: 'What updaters and readers of feeds ask.' },
     ],
-    paths: pathsOf([...MANAGEMENT_OPERATIONS, ...DEVICE_OPERATIONS]),
+    paths: pathsOf([...KEY_OPERATIONS, REFERENCE, ...DEVICE_OPERATIONS]),
     components: {
       schemas: componentSchemas(),
       headers: HEADERS,
@@ -76,18 +84,20 @@ export function openapiDocument(version: string): Json {
 function pathsOf(operations: readonly Operation[]): Json {
   const paths: Record<string, Record<string, Json>> = {};
   for (const operation of operations) {
-    const onPath = paths[operation.path] ?? {};
-    paths[operation.path] = { ...onPath, [operation.method]: operationObject(operation) };
+    const path = operation.path.replace(/:(\w+)/g, '{$1}');
+    const onPath = paths[path] ?? {};
+    paths[path] = { ...onPath, [operation.method.toLowerCase()]: operationObject(operation) };
   }
   return paths;
 }
 
 function operationObject(operation: Operation): Json {
   const { id, tag, summary, description, isGuarded, body } = operation;
+  const names = operation.path.split('/');
+  const placeOf = (name: string) => (names.includes(`:${name}`) ? 'path' : 'query');
   const parameters = [
-    ...parameterObjects('path', operation.inPath),
-    ...parameterObjects('query', operation.inQuery),
-    ...parameterObjects('header', operation.inHeaders),
+    ...parameterObjects(operation.parameters, placeOf),
+    ...parameterObjects(operation.headers, () => 'header'),
   ];
   return {
     operationId: id,
@@ -103,18 +113,26 @@ function operationObject(operation: Operation): Json {
   };
 }
 
-function parameterObjects(place: 'path' | 'query' | 'header', parameters: Parameters = {}): Json[] {
-  return Object.entries(parameters).map(([name, { shape, description }]) => ({
-    name,
-    in: place,
-    required: !shape.safeParse(undefined).success,
-    description,
-    schema: schemaOf(shape),
-  }));
+function parameterObjects(
+  parameters: Parameters = {},
+  placeOf: (name: string) => 'path' | 'query' | 'header',
+): Json[] {
+  return Object.entries(parameters).flatMap(([name, shape]) => {
+    const { description, ...schema } = schemaOf(shape);
+    const required = !shape.safeParse(undefined).success;
+    return description === undefined
+      ? []
+      : [{ name, in: placeOf(name), required, description, schema }];
+  });
 }
 
-function responsesOf({ answers, refusals, isGuarded }: Operation): Json {
-  const refused = [...COMMON_REFUSALS, ...(isGuarded ? KEY_REFUSALS : []), ...refusals];
+function responsesOf({ answers, refusals, isGuarded, body }: Operation): Json {
+  const refused = [
+    ...COMMON_REFUSALS,
+    ...(isGuarded ? KEY_REFUSALS : []),
+    ...(body === undefined ? [] : BODY_REFUSALS),
+    ...refusals,
+  ];
   return Object.fromEntries([
     ...Object.entries(answers).map(([status, answer]) => [status, answerObject(answer)]),
     ...refused.map((status) => [String(status), refusalObject(status)]),
@@ -192,6 +210,17 @@ type ReferenceDependencies = {
   readonly folder: string;
 };
 
+const REFERENCE: Operation = {
+  ...{ method: 'GET', path: '/api/v1/openapi.json', id: 'readReference', tag: 'Reading' },
+  isGuarded: false,
+  summary: 'This document',
+  answers: {
+    200: jsonAnswer('OpenAPI 3.1.', z.record(z.string(), z.unknown())),
+    304: { description: 'The present document is the one of `If-None-Match`.' },
+  },
+  refusals: [],
+};
+
 /** Headers of the document: pages of other origins may read it, as other tools for OpenAPI do. */
 const DOCUMENT_HEADERS = [
   ['Cache-Control', 'no-cache'],
@@ -205,8 +234,8 @@ export function referenceRoutes({ version, folder }: ReferenceDependencies): rea
   const { page, asset } = staticSite(folder);
   return [
     {
-      method: 'GET',
-      path: '/api/v1/openapi.json',
+      method: REFERENCE.method,
+      path: REFERENCE.path,
       handler: ({ headers }) =>
         conditionalReply(
           headers.get('if-none-match'),

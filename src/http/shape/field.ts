@@ -47,6 +47,9 @@ export function plainTextField(max: number, allowed = '') {
  */
 export const nameField = textField(1024);
 
+/** Query that names an app. */
+export const appQuery = z.object({ app: nameField.describe('Ref or id of the app.') });
+
 export const versionField = z
   .string()
   .refine((text) => parseVersion(text) !== undefined, 'Invalid version');

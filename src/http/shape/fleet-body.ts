@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { LIMIT } from '../../contract/limit.ts';
 import type { ToldDevice } from '../../serving/explain-decision.ts';
 import {
+  appQuery,
   archField,
   bundleField,
   deviceIdField,
@@ -63,17 +64,17 @@ function devicesOf<Device extends z.ZodType>(device: Device) {
 // Query of an explanation (docs/contract.md 4.20): a device on record, or one that the caller describes.
 
 const LABEL_PREFIX = 'l.';
+const NOT_RECORDED = 'In place of what is on record.';
 const parameter = z.string().overwrite(withPlus);
 
 /** Shape of the query after `explainInput` has gathered its labels under `l`. */
-export const explainQuery = z.object({
-  app: nameField,
-  channel: nameField.optional(),
-  deviceId: deviceIdField.optional(),
-  platform: platformField.optional(),
-  arch: archField,
-  version: parameter.pipe(deviceVersionField).optional(),
-  bundle: parameter.pipe(bundleField).optional(),
+export const explainQuery = appQuery.extend({
+  channel: nameField.optional().describe('Channel; the one on record when left out.'),
+  deviceId: deviceIdField.optional().describe('Device on record, or one to decide for.'),
+  platform: platformField.optional().describe(NOT_RECORDED),
+  arch: archField.describe(NOT_RECORDED),
+  version: parameter.pipe(deviceVersionField).optional().describe(NOT_RECORDED),
+  bundle: parameter.pipe(bundleField).optional().describe('Kind that it was installed from.'),
   l: labelsField,
 });
 

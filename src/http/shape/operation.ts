@@ -1,4 +1,4 @@
-// Description of an endpoint, as the OpenAPI document has it: what may be sent, and what is answered.
+// Declaration of an endpoint, as the OpenAPI document describes it: what may be sent, and what is answered.
 
 import type { z } from 'zod';
 import { planWaveBody, reportFleetBody } from './fleet-body.ts';
@@ -13,8 +13,8 @@ import {
 
 /** Endpoint of the management API or of devices. */
 export type Operation = {
-  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
-  /** Path with its parameters in braces: `/api/v1/releases/{id}`. */
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Path with its parameters: `/api/v1/releases/:id`. */
   readonly path: string;
   /** Name that generated clients give the call. */
   readonly id: string;
@@ -24,19 +24,20 @@ export type Operation = {
   readonly description?: string;
   /** Whether the call needs a key. */
   readonly isGuarded: boolean;
-  readonly inPath?: Parameters;
-  readonly inQuery?: Parameters;
-  readonly inHeaders?: Parameters;
-  readonly body?: z.ZodType;
+  /** Parameters in the path, where it has their names, and in the query. */
+  readonly parameters?: Parameters;
+  readonly headers?: Parameters;
+  readonly body?: z.ZodType | undefined;
   readonly answers: Readonly<Record<number, Answer>>;
-  /** Statuses that are answered with an Error body, beside those that every call has. */
+  /** Statuses that are answered with an Error body, beside those that every such call has. */
   readonly refusals: readonly number[];
 };
 
-/** Parameters by name; one is optional when its shape is. */
-export type Parameters = Readonly<Record<string, Parameter>>;
-
-type Parameter = { readonly shape: z.ZodType; readonly description: string };
+/**
+ * Shapes of parameters by name. One without a description stays out of the document, and is optional when its
+ * shape is.
+ */
+export type Parameters = Readonly<Record<string, z.ZodType>>;
 
 /** Answer that is no refusal: a body with its media types, or none. */
 export type Answer = {

@@ -23,6 +23,7 @@ import type { PlanDefinition } from '../../domain/rollout/plan-state.ts';
 import type { NewPromotion, NewRelease, ReleaseFilter } from '../../store/ledger.ts';
 import type { ReleaseName } from '../../store/ledger-terms.ts';
 import {
+  appQuery,
   formatField,
   hexField,
   nameField,
@@ -39,7 +40,6 @@ import {
   versionParameter,
   withPlus,
 } from './field.ts';
-import { parseShape } from './parse-shape.ts';
 
 // Bodies and queries of rollout plans (docs/contract.md 27).
 
@@ -146,13 +146,10 @@ export const steerPlanBody = z.strictObject({
   reason: reasonField.optional(),
 });
 
-const releaseParameters = { ...releaseFields, version: versionParameter };
-
-export const planQuery = z.object(releaseParameters);
-
-export const healthQuery = z.object({
-  ...releaseParameters,
-  knownForMinutes: z.coerce.number().int().min(0).max(LIMIT.planMinutesMax).optional(),
+/** Query that names a release. */
+export const releaseQuery = appQuery.extend({
+  channel: nameField.describe('Name of the channel.'),
+  version: versionParameter.describe('Found by its canonical form.'),
 });
 
 /**
@@ -243,6 +240,9 @@ export const seenServingBody = servingControlBody.safeExtend({
   seen: z.strictObject({ status: statusField, rolloutPct: rolloutField }).optional(),
 });
 
+/** Body of serving control as a person may send it. */
+export type SeenServing = z.output<typeof seenServingBody>;
+
 export const promoteReleaseBody = z
   .strictObject({
     app: nameField,
@@ -326,16 +326,6 @@ export function servingCallOf(body: z.output<typeof servingControlBody>): {
 /** Returns the canonical form of a version that the shape has checked. */
 export function canonicalOf(version: string): string {
   return parseVersion(version)?.canonical ?? version;
-}
-
-// Query of the calls that have a dry run.
-
-const dryRunQuery = z.object({ dryRun: z.enum(['true', 'false']).default('false') });
-
-/** Reads `dryRun`: whether the call is to write nothing. Other parameters are ignored. */
-export function readDryRun(queryText: string): Outcome<boolean, 'invalid'> {
-  const query = parseShape(dryRunQuery, Object.fromEntries(new URLSearchParams(queryText)));
-  return isFailure(query) ? query : query.dryRun === 'true';
 }
 
 // Query of the release list. No value is refused: a value that makes no sense is replaced by the default.

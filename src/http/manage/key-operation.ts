@@ -1,0 +1,250 @@
+// Declarations of the management API's operations. From one declaration come the route, the check of what is
+// sent, the description in the OpenAPI document and, for what people may do as well, the routes of the
+// console API.
+
+import { z } from 'zod';
+import type { Caller, Principal } from '../../access/api-keys.ts';
+import type { ConsoleAnswers } from '../../contract/console.ts';
+import type { Effect } from '../../contract/dry-run.ts';
+import { type FailureKind, isFailure, type Outcome } from '../../contract/failure.ts';
+import { LIMIT } from '../../contract/limit.ts';
+import type { KeyRight } from '../../contract/resource.ts';
+import type { ReportFleetDependencies } from '../../fleet/fleet-views.ts';
+import type { DryRun } from '../../publishing/dry-run.ts';
+import type { PropagateChange } from '../../publishing/propagate-change.ts';
+import type { ExplainDecision } from '../../serving/explain-decision.ts';
+import type { PlanWave } from '../../serving/fleet-decisions.ts';
+import type { Ledger } from '../../store/ledger.ts';
+import type { RepeatableCall } from '../../store/ledger-terms.ts';
+import type { Exchange } from '../exchange.ts';
+import { jsonReply, type Reply } from '../reply.ts';
+import type { Route } from '../router.ts';
+import { textField } from '../shape/field.ts';
+import type { Operation, Parameters } from '../shape/operation.ts';
+import { noteApp, parseBody, parseShape } from '../shape/parse-shape.ts';
+import { readRepeatableCall } from './guard.ts';
+
+/** What releases are changed with, by a key or by a person. */
+export type ChangeServices = {
+  readonly ledger: Ledger;
+  readonly propagate: PropagateChange;
+  readonly dryRun: DryRun;
+  /** Seconds after which a device that asks again is written down again. */
+  readonly freshnessSeconds: number;
+};
+
+/** What the operations of the management API work with. */
+export type Services = ChangeServices &
+  ReportFleetDependencies & { readonly planWave: PlanWave; readonly explainer: ExplainDecision };
+
+/** Operation for callers with a key. */
+export type KeyOperation = Operation & {
+  /** Right that the key needs, or any of those that the function returns. */
+  readonly right: KeyRight | ((exchange: Exchange) => readonly KeyRight[]);
+  /** Limits of the body, and whether there is a dry run. */
+  readonly limits?: Pick<Route, 'bodyBytesMax' | 'bodyMsMax' | 'hasDryRun'> | undefined;
+  readonly serve: (
+    services: Services,
+    caller: Caller,
+    exchange: Exchange,
+  ) => Promise<Outcome<Reply, FailureKind>>;
+  /** Routes of the console API by which people do the same. */
+  readonly sessionRoutes?: readonly SessionRoute[];
+};
+
+/** Route of the console API for a change of a release, or for a dry run of it. */
+export type SessionRoute = {
+  readonly endpoint: Endpoint;
+  /** Shape of the body. */
+  readonly input: z.ZodType<NamesApp>;
+  readonly status: number;
+  readonly run: Work<never, object>;
+};
+
+/** Endpoint of the console API: its method, and its path below `/console/api/`. */
+type Endpoint = keyof ConsoleAnswers & string;
+type RehearsalEndpoint = Extract<Endpoint, `POST releases/rehearse${string}`>;
+type NamesApp = { readonly app: string };
+
+/** Work of a change, for a key or a person. */
+type Work<Body, Answer> = (
+  services: ChangeServices,
+  who: Principal,
+  body: Body,
+  repeatable?: RepeatableCall,
+) => Promise<Outcome<Answer, FailureKind>>;
+
+type Declared = Omit<Operation, 'tag' | 'isGuarded' | 'body'>;
+
+/** Declares an operation that reads. */
+export function read<Shape extends z.ZodObject>(
+  declared: Omit<Declared, 'method'> & {
+    readonly tag?: Operation['tag'];
+    /** Right that the key needs; `read` by default. */
+    readonly right?: KeyOperation['right'];
+    /** Shape of the parameters in the path and the query. */
+    readonly input: Shape;
+    /** Returns the parameters of a query; by default the last one of each name. */
+    readonly gather?: (queryText: string) => Readonly<Record<string, unknown>>;
+    readonly run: (
+      services: Services,
+      caller: Caller,
+      input: z.output<Shape>,
+      exchange: Exchange,
+    ) => Promise<Outcome<object, FailureKind>>;
+  },
+): KeyOperation {
+  const { input, gather = lastOfEach, run, ...described } = declared;
+  return {
+    ...{ method: 'GET', tag: 'Reading', right: 'read', isGuarded: true, parameters: input.shape },
+    ...described,
+    async serve(services, caller, exchange) {
+      const given = gather(exchange.queryText);
+      noteApp(exchange, given);
+      const parsed = parseShape(input, { ...given, ...Object.fromEntries(exchange.params) });
+      if (isFailure(parsed)) return parsed;
+      const answer = await run(services, caller, parsed, exchange);
+      return isFailure(answer) ? answer : jsonReply(200, answer);
+    },
+  };
+}
+
+function lastOfEach(queryText: string): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(new URLSearchParams(queryText));
+}
+
+/** Declares an operation with a body that programs call, and people do not. */
+export function call<Body>(
+  declared: Declared & {
+    readonly tag: Operation['tag'];
+    readonly right: KeyRight;
+    readonly limits?: KeyOperation['limits'];
+    /** Shape of the body. */
+    readonly input: z.ZodType<Body>;
+    readonly run: (
+      services: Services,
+      caller: Caller,
+      body: Body,
+    ) => Promise<Outcome<Reply, FailureKind>>;
+  },
+): KeyOperation {
+  const { input, run, ...described } = declared;
+  return {
+    ...{ isGuarded: true, body: input },
+    ...described,
+    async serve(services, caller, exchange) {
+      const body = await parseBody(exchange, input);
+      return isFailure(body) ? body : run(services, caller, body);
+    },
+  };
+}
+
+const IDEMPOTENCY: Parameters = {
+  'Idempotency-Key': textField(LIMIT.idempotencyKeyLengthMax)
+    .optional()
+    .describe('A call that is repeated with the same key within 24 hours is answered as before.'),
+};
+
+type DeclaredChange<
+  Body,
+  Session extends Endpoint,
+  Rehearsal extends RehearsalEndpoint,
+> = Declared & {
+  readonly right: KeyRight;
+  /** Shape of the body. */
+  readonly input: z.ZodType<Body>;
+  /** Endpoint for people, and the shape of its body where they may say more. */
+  readonly session: { readonly endpoint: Session; readonly input?: z.ZodType<Body> };
+  /** Status of the change; 200 by default. */
+  readonly status?: number;
+  /** Whether a call may carry an idempotency key. */
+  readonly isRepeatable?: true;
+  readonly run: Work<Body, ConsoleAnswers[Session]>;
+  readonly rehearsal?: {
+    /** Endpoint for people. */
+    readonly endpoint: Rehearsal;
+    /** Answer to a key, in words. */
+    readonly tells: string;
+    readonly run: Work<Body, ConsoleAnswers[Rehearsal]>;
+  };
+};
+
+/** Declares a change of a release, which programs make with a key, and people in the console. */
+export function change<
+  Body extends NamesApp,
+  Session extends Endpoint,
+  Rehearsal extends RehearsalEndpoint = never,
+>(declared: DeclaredChange<Body, Session, Rehearsal>): KeyOperation {
+  const { input, session, status = 200, isRepeatable, run, rehearsal, ...described } = declared;
+  return {
+    ...{ tag: 'Releases', isGuarded: true, body: input },
+    ...described,
+    ...(rehearsal && { limits: { hasDryRun: true }, parameters: dryRunQuery(rehearsal.tells) }),
+    ...(isRepeatable && { headers: IDEMPOTENCY }),
+    async serve(services, caller, exchange) {
+      const body = await parseBody(exchange, input);
+      if (isFailure(body)) return body;
+      if (rehearsal !== undefined) {
+        const isDryRun = readDryRun(exchange.queryText);
+        if (isFailure(isDryRun)) return isDryRun;
+        if (isDryRun) return rehearsed(caller, await rehearsal.run(services, caller, body));
+      }
+      const repeatable = isRepeatable && (await readRepeatableCall(caller, exchange));
+      if (isFailure(repeatable)) return repeatable;
+      const changed = await run(services, caller, body, repeatable);
+      if (isFailure(changed)) return changed;
+      const { answer, headers } = withoutMark(changed);
+      return { ...jsonReply(status, answer), headers };
+    },
+    sessionRoutes: [
+      {
+        ...{ endpoint: session.endpoint, input: session.input ?? input, status },
+        run: async (services, who, body) => {
+          const changed = await run(services, who, body);
+          return isFailure(changed) ? changed : withoutMark(changed).answer;
+        },
+      },
+      ...(rehearsal ? [{ ...rehearsal, input, status: 200 }] : []),
+    ],
+  };
+}
+
+/**
+ * Splits what a change answers from the mark that an earlier call with the same idempotency key made it,
+ * which a header tells.
+ */
+function withoutMark({
+  isRepeated,
+  ...answer
+}: object & { readonly isRepeated?: boolean }): Required<Pick<Reply, 'headers'>> & {
+  readonly answer: object;
+} {
+  return { answer, headers: isRepeated ? [['Idempotent-Replayed', 'true']] : [] };
+}
+
+/**
+ * Returns the reply of a dry run to a key: what the document names, with devices only where the key may read.
+ */
+function rehearsed(
+  { may }: Caller,
+  rehearsal: Outcome<object & { readonly runners?: unknown; readonly effect: Effect }, FailureKind>,
+): Outcome<Reply, FailureKind> {
+  if (isFailure(rehearsal)) return rehearsal;
+  const { runners: _, effect, ...answer } = rehearsal;
+  const examples = may.includes('read') ? effect.examples : { gain: [], lose: [] };
+  return jsonReply(200, { ...answer, effect: { ...effect, examples } });
+}
+
+const dryRunField = z.enum(['true', 'false']);
+const dryRunShape = z.object({ dryRun: dryRunField.default('false') });
+
+/** Reads `dryRun`: whether the call is to write nothing. Other parameters are ignored. */
+function readDryRun(queryText: string): Outcome<boolean, 'invalid'> {
+  const query = parseShape(dryRunShape, lastOfEach(queryText));
+  return isFailure(query) ? query : query.dryRun === 'true';
+}
+
+function dryRunQuery(tells: string): Parameters {
+  const description = `With \`true\` nothing is written: the answer tells ${tells}.`;
+  return { dryRun: dryRunField.optional().describe(description) };
+}

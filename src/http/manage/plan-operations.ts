@@ -1,0 +1,106 @@
+// Operations on rollout plans, and the health of releases (docs/contract.md 27).
+
+import { z } from 'zod';
+import { isFailure } from '../../contract/failure.ts';
+import { LIMIT } from '../../contract/limit.ts';
+import { type NamedPreset, PLAN_PRESET_NAMES } from '../../contract/rollout-plan.ts';
+import { PLAN_PRESETS } from '../../domain/rollout/plan-presets.ts';
+import { createPlan } from '../../publishing/releases.ts';
+import { ANSWER_SHAPES } from '../shape/answer-shape.ts';
+import { jsonAnswer } from '../shape/operation.ts';
+import {
+  definitionOf,
+  putPlanBody,
+  releaseNameOf,
+  releaseQuery,
+  steerPlanBody,
+} from '../shape/release-body.ts';
+import { change, type KeyOperation, read } from './key-operation.ts';
+
+const PATH = '/api/v1/releases/plan';
+const PRESETS: readonly NamedPreset[] = PLAN_PRESET_NAMES.map((name) => ({
+  name,
+  ...PLAN_PRESETS[name],
+}));
+
+const minutes = z.coerce.number().int().min(0).max(LIMIT.planMinutesMax);
+const healthQuery = releaseQuery.extend({
+  knownForMinutes: minutes
+    .optional()
+    .describe(`Minutes for which devices must have been known, 0 to ${LIMIT.planMinutesMax}.`),
+});
+
+/** Operations of `/api/v1/releases/plan` and `/api/v1/releases/health`. */
+export const PLAN_OPERATIONS: readonly KeyOperation[] = [
+  change({
+    ...{ method: 'PUT', path: PATH, id: 'planRollout', right: 'control' },
+    summary: 'Plan the roll-out of a release',
+    description:
+      'The plan raises the roll-out step by step, and stops by itself when a guard finds the release bad.',
+    input: putPlanBody,
+    answers: {
+      200: jsonAnswer(
+        'The plan, or what it would be.',
+        z.union([ANSWER_SHAPES.RehearsedPlan, ANSWER_SHAPES.PlanAnswer]),
+      ),
+    },
+    refusals: [404, 409],
+    session: { endpoint: 'POST releases/plan' },
+    async run({ ledger, propagate, freshnessSeconds }, who, body) {
+      const definition = definitionOf(body, freshnessSeconds, Date.now());
+      if (isFailure(definition)) return definition;
+      const name = releaseNameOf(body);
+      const plan = await createPlan(ledger, propagate, who, name, definition, body.reason);
+      return isFailure(plan) ? plan : { plan };
+    },
+    rehearsal: {
+      endpoint: 'POST releases/rehearse-plan',
+      tells: 'findings, and the effect of the first raise',
+      async run({ dryRun, freshnessSeconds }, who, body) {
+        const definition = definitionOf(body, freshnessSeconds, Date.now());
+        return isFailure(definition)
+          ? definition
+          : dryRun.plan(who, releaseNameOf(body), definition);
+      },
+    },
+  }),
+  change({
+    ...{ method: 'PATCH', path: PATH, id: 'steerPlan', right: 'control' },
+    summary: 'Hold, resume, advance or cancel a plan',
+    input: steerPlanBody,
+    answers: { 200: jsonAnswer('The plan.', ANSWER_SHAPES.PlanAnswer) },
+    refusals: [404, 409],
+    session: { endpoint: 'PATCH releases/plan' },
+    async run({ ledger }, { scope, actor }, { action, reason, ...named }) {
+      const plan = await ledger.steerPlan(scope, releaseNameOf(named), action, actor, reason);
+      return isFailure(plan) ? plan : { plan };
+    },
+  }),
+  read({
+    ...{ path: PATH, id: 'readPlan', tag: 'Releases' },
+    summary: 'Read the newest plan of a release, and its health',
+    input: releaseQuery,
+    answers: { 200: jsonAnswer('The plan.', ANSWER_SHAPES.PlanWithHealth) },
+    refusals: [404],
+    run: ({ ledger }, { scope }, query) => ledger.readPlan(scope, releaseNameOf(query)),
+  }),
+  read({
+    ...{ path: `${PATH}/presets`, id: 'listPlanPresets', tag: 'Releases' },
+    summary: 'List the ready-made plans',
+    input: z.object({}),
+    answers: { 200: jsonAnswer('The presets, the slowest first.', ANSWER_SHAPES.PlanPresets) },
+    refusals: [],
+    run: async () => ({ presets: PRESETS }),
+  }),
+  read({
+    ...{ path: '/api/v1/releases/health', id: 'readHealth', tag: 'Releases' },
+    summary: 'Read the health of a release, with a plan or without',
+    input: healthQuery,
+    answers: { 200: jsonAnswer('The health.', ANSWER_SHAPES.HealthAnswer) },
+    refusals: [404],
+    async run({ ledger }, { scope }, { knownForMinutes, ...named }) {
+      const health = await ledger.readHealth(scope, releaseNameOf(named), knownForMinutes);
+      return isFailure(health) ? health : { health };
+    },
+  }),
+];

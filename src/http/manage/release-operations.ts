@@ -1,0 +1,159 @@
+// Operations on releases: publishing, steering, promoting, withdrawing and listing (docs/contract.md 4.1 to
+// 4.4, 4.15).
+
+import { z } from 'zod';
+import { isFailure } from '../../contract/failure.ts';
+import { LIMIT } from '../../contract/limit.ts';
+import { type KeyRight, RELEASE_STATUSES } from '../../contract/resource.ts';
+import {
+  controlServing,
+  listReleases,
+  promoteRelease,
+  publishRelease,
+  withdrawRelease,
+} from '../../publishing/releases.ts';
+import type { Exchange } from '../exchange.ts';
+import { ANSWER_SHAPES } from '../shape/answer-shape.ts';
+import { jsonAnswer, type Parameters } from '../shape/operation.ts';
+import { noteApp } from '../shape/parse-shape.ts';
+import {
+  newReleaseOf,
+  promoteReleaseBody,
+  promotionOf,
+  publishReleaseBody,
+  readListQuery,
+  releaseNameOf,
+  type SeenServing,
+  seenServingBody,
+  servingCallOf,
+  servingControlBody,
+  withdrawReleaseBody,
+} from '../shape/release-body.ts';
+import { change, type KeyOperation, read } from './key-operation.ts';
+
+const PATH = '/api/v1/releases';
+const EFFECT = 'findings and the effect';
+const text = z.string().optional();
+const LIST_QUERY: Parameters = {
+  app: text.describe('Ref or id; all apps when left out.'),
+  channel: text.describe('Name; all channels when left out.'),
+  version: text.describe('Found by its canonical form.'),
+  status: text.describe(`One of ${RELEASE_STATUSES.join(', ')}; another one matches nothing.`),
+  page: z.int().default(1).optional().describe('From 1 on; what makes no sense is the default.'),
+  per_page: z
+    .int()
+    .default(LIMIT.perPageDefault)
+    .optional()
+    .describe(`1 to ${LIMIT.perPageMax}; what makes no sense is the default.`),
+};
+const PUBLISHED = {
+  200: jsonAnswer('Dry run: what the call would do.', ANSWER_SHAPES.RehearsedRelease),
+  201: jsonAnswer('The release.', ANSWER_SHAPES.ReleaseAnswer, 'Idempotent-Replayed'),
+};
+
+/** Operations below `/api/v1/releases`, beside plans. */
+export const RELEASE_OPERATIONS: readonly KeyOperation[] = [
+  change({
+    ...{ method: 'POST', path: PATH, id: 'publishRelease', right: 'publish' },
+    summary: 'Publish a release',
+    description:
+      'A version exists once on an app and channel. A release that was never offered can be withdrawn.',
+    input: publishReleaseBody,
+    ...{ answers: PUBLISHED, status: 201, refusals: [404, 409], isRepeatable: true },
+    session: { endpoint: 'POST releases' },
+    async run({ ledger, propagate, freshnessSeconds }, who, body, repeatable) {
+      const release = newReleaseOf(body, freshnessSeconds);
+      if (isFailure(release)) return release;
+      return publishRelease(ledger, propagate, who, release, repeatable);
+    },
+    rehearsal: {
+      ...{ endpoint: 'POST releases/rehearse', tells: EFFECT },
+      async run({ dryRun, freshnessSeconds }, who, body) {
+        const release = newReleaseOf(body, freshnessSeconds);
+        return isFailure(release) ? release : dryRun.publish(who, release);
+      },
+    },
+  }),
+  read({
+    ...{ path: PATH, id: 'listReleases', tag: 'Releases', right: neededToList },
+    summary: 'List releases, newest first',
+    // Nothing in it is refused.
+    ...{ input: z.object({}), parameters: LIST_QUERY },
+    answers: { 200: jsonAnswer('A page of them.', ANSWER_SHAPES.ReleasePage) },
+    refusals: [],
+    async run({ ledger }, caller, _, exchange) {
+      const query = readListQuery(exchange.queryText);
+      noteApp(exchange, query);
+      return listReleases(ledger, caller, query);
+    },
+  }),
+  change({
+    ...{ method: 'PATCH', path: PATH, id: 'controlServing', right: 'control' },
+    summary: 'Steer a release: its rollout, status and targeting',
+    description: 'Once a release was offered, its rollout and its targeting can only widen.',
+    input: servingControlBody,
+    answers: {
+      200: jsonAnswer(
+        'How it is served from now on; for a dry run what the call would do.',
+        z.union([ANSWER_SHAPES.RehearsedServing, ANSWER_SHAPES.ServingAnswer]),
+      ),
+    },
+    refusals: [404, 409, 422],
+    session: { endpoint: 'PATCH releases', input: seenServingBody },
+    async run({ ledger, propagate }, who, { seen, ...body }: SeenServing) {
+      const { name, change, reason } = servingCallOf(body);
+      const serving = await controlServing(ledger, propagate, who, name, change, reason, seen);
+      return isFailure(serving) ? serving : { release: serving };
+    },
+    rehearsal: {
+      ...{ endpoint: 'POST releases/rehearse-serving', tells: EFFECT },
+      run({ dryRun }, who, body) {
+        const { name, change } = servingCallOf(body);
+        return dryRun.control(who, name, change);
+      },
+    },
+  }),
+  change({
+    ...{ method: 'DELETE', path: PATH, id: 'withdrawRelease', right: 'publish' },
+    summary: 'Withdraw a release that was never offered',
+    input: withdrawReleaseBody,
+    answers: { 200: jsonAnswer('Its version is free again.', ANSWER_SHAPES.WithdrawnAnswer) },
+    refusals: [404, 409],
+    session: { endpoint: 'DELETE releases' },
+    async run({ ledger, propagate }, who, body) {
+      const name = releaseNameOf(body);
+      const release = await withdrawRelease(ledger, propagate, who, name, body.reason);
+      return isFailure(release) ? release : { release };
+    },
+  }),
+  change({
+    ...{ method: 'POST', path: `${PATH}/promote`, id: 'promoteRelease', right: 'publish' },
+    summary: 'Publish a release of one channel on another',
+    description:
+      'A source that is paused or unhealthy is refused unless the call says `rollout`, `plan` or `paused`.',
+    input: promoteReleaseBody,
+    ...{ answers: PUBLISHED, status: 201, refusals: [404, 409], isRepeatable: true },
+    session: { endpoint: 'POST releases/promote' },
+    async run({ ledger, propagate, freshnessSeconds }, who, body, repeatable) {
+      const promotion = promotionOf(body, freshnessSeconds);
+      if (isFailure(promotion)) return promotion;
+      return promoteRelease(ledger, propagate, who, promotion, repeatable);
+    },
+    rehearsal: {
+      ...{ endpoint: 'POST releases/rehearse-promotion', tells: EFFECT },
+      async run({ dryRun, freshnessSeconds }, who, body) {
+        const promotion = promotionOf(body, freshnessSeconds);
+        return isFailure(promotion) ? promotion : dryRun.promote(who, promotion);
+      },
+    },
+  }),
+];
+
+/**
+ * Rights that suffice: publishers may read one release by its name, to find out whether it is there already.
+ */
+function neededToList({ queryText }: Exchange): readonly KeyRight[] {
+  const { app, channel, version } = readListQuery(queryText);
+  const isOne = [app, channel, version].every((name) => name !== undefined);
+  return isOne ? ['read', 'publish'] : ['read'];
+}
