@@ -126,10 +126,12 @@ export class ConsoleRoutes {
   /** Builds a route that only the admin token may use. */
   onOperator<M extends Method, Path extends string, Shape extends z.ZodType>(
     declared: Omit<Declared<M, Path, Shape>, 'role'>,
-    work: (input: z.output<Shape>, actor: Actor) => Answering<M, Path>,
+    work: (input: z.output<Shape>, actor: Actor, exchange: Exchange) => Answering<M, Path>,
   ): Route {
-    return this.declare(declared, async (input, visitor) =>
-      visitor.session === undefined ? work(input, actorOf(visitor, undefined)) : fail('forbidden'),
+    return this.declare(declared, async (input, visitor, exchange) =>
+      visitor.session === undefined
+        ? work(input, actorOf(visitor, undefined), exchange)
+        : fail('forbidden'),
     );
   }
 

@@ -4,46 +4,32 @@
 import { Access } from '../../access/access.ts';
 import type { LiveEndReason } from '../../contract/console-fleet.ts';
 import { fail } from '../../contract/failure.ts';
-import type { EdgeTokens } from '../../edge/server/edge-tokens.ts';
 import type { PurgeDevices, ViewFleet } from '../../fleet/fleet-views.ts';
-import type { ResealSecrets, Webhooks } from '../../publishing/webhooks.ts';
+import type { Webhooks } from '../../publishing/webhooks.ts';
 import type { ExplainDecision } from '../../serving/explain-decision.ts';
-import type { Ledger } from '../../store/ledger.ts';
-import type { LedgerCopies } from '../../store/ledger-identity.ts';
 import { failureReply, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';
 import { staticSite } from '../static-site.ts';
 import { type AppDependencies, appRoutes } from './app-routes.ts';
-import { backupRoutes } from './backup-routes.ts';
 import { ConsoleRoutes, createAuthorize } from './console-route.ts';
 import { fleetConsoleRoutes } from './fleet-console-routes.ts';
+import { type OperatorDependencies, operatorRoutes } from './operator-routes.ts';
 import {
-  edgeTokenRoutes,
   type OrganizationDependencies,
   organizationRoutes,
   webhookConsoleRoutes,
 } from './organization-routes.ts';
 import { RecheckAccess } from './recheck-access.ts';
-import { secretRoutes } from './secret-routes.ts';
-import {
-  type AccountDependencies,
-  accountRoutes,
-  type SessionDependencies,
-  sessionRoutes,
-} from './session-routes.ts';
+import { type SessionDependencies, sessionRoutes } from './session-routes.ts';
 
 type ConsoleDependencies = Omit<SessionDependencies, 'admit'> &
-  AccountDependencies &
+  OperatorDependencies &
   OrganizationDependencies &
   AppDependencies & {
-    readonly ledger: Ledger;
     readonly fleet: ViewFleet;
     readonly purge: PurgeDevices;
     readonly explainer: ExplainDecision;
     readonly webhooks: Webhooks;
-    readonly resealing: ResealSecrets;
-    readonly copies: LedgerCopies;
-    readonly edgeTokens: EdgeTokens;
   };
 
 /** Routes that end sessions or rights: open event streams are checked after them. */
@@ -59,22 +45,18 @@ const ENDING_ACCESS: ReadonlySet<string> = new Set([
 
 /** Builds the routes below `/console/api`. */
 export function consoleRoutes(dependencies: ConsoleDependencies): readonly Route[] {
-  const { accounts, consoleUrl, ledger, fleet, purge, explainer } = dependencies;
-  const { webhooks, resealing, copies, edgeTokens } = dependencies;
+  const { accounts, consoleUrl, ledger, fleet, purge, explainer, webhooks } = dependencies;
   const admit = createAuthorize(accounts, consoleUrl);
   const access = new Access(ledger);
   const routes = new ConsoleRoutes(admit, access);
   const recheck = new RecheckAccess<LiveEndReason>();
   const all = [
     ...sessionRoutes({ ...dependencies, admit }),
-    ...accountRoutes(routes, dependencies),
     ...organizationRoutes(routes, dependencies),
     ...appRoutes(routes, dependencies),
     ...fleetConsoleRoutes(routes, { fleet, purge, explainer, access, accounts, recheck }),
     ...webhookConsoleRoutes(routes, webhooks),
-    ...secretRoutes(routes, resealing),
-    ...backupRoutes(routes, copies),
-    ...edgeTokenRoutes(routes, edgeTokens),
+    ...operatorRoutes(routes, dependencies),
   ];
   return all.map((route) =>
     ENDING_ACCESS.has(`${route.method} ${route.path}`) ? checkedAfter(route, recheck) : route,

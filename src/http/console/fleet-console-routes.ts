@@ -14,7 +14,15 @@ import { parseVersion } from '../../domain/decision/version.ts';
 import type { PurgeDevices, ViewFleet } from '../../fleet/fleet-views.ts';
 import type { ExplainDecision } from '../../serving/explain-decision.ts';
 import type { Route } from '../router.ts';
-import { nameField, textField, timeField, versionParameter, withPlus } from '../shape/field.ts';
+import {
+  appQuery,
+  deviceIdField,
+  nameField,
+  textField,
+  timeField,
+  versionParameter,
+  withPlus,
+} from '../shape/field.ts';
 import { explainQuery } from '../shape/fleet-body.ts';
 import { releaseNameOf } from '../shape/release-body.ts';
 import type { ConsoleRoutes } from './console-route.ts';
@@ -71,8 +79,7 @@ const purgeBody = z.object({
   dryRun: z.boolean('Must be true or false').default(false),
   after: filterField,
 });
-const deviceQuery = z.object({ app: nameField, deviceId: textField(LIMIT.deviceIdLengthMax) });
-const appQuery = z.object({ app: nameField });
+const deviceQuery = appQuery.extend({ deviceId: deviceIdField });
 const fleetQuery = appQuery.extend({ channel: nameField.optional() });
 const decisionQuery = deviceQuery.extend({ channel: nameField.optional() });
 const adoptionQuery = z.object({

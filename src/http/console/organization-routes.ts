@@ -1,21 +1,20 @@
-// Routes of the console API for organizations: members, invitations, keys, webhooks, tokens of edges, and
-// the audit.
+// Routes of the console API for organizations: members, invitations, keys, webhooks, and the audit.
 
 import { z } from 'zod';
-import { actorOf, type Visitor } from '../../access/access.ts';
+import { actorOf } from '../../access/access.ts';
 import type { Members } from '../../access/members.ts';
 import { AUDIT_DEEDS } from '../../contract/audit-deed.ts';
-import { type FailureKind, fail, isFailure, type Outcome } from '../../contract/failure.ts';
+import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { KEY_RIGHTS, ROLES } from '../../contract/resource.ts';
 import { WEBHOOK_PROVIDERS } from '../../contract/webhook-provider.ts';
-import type { EdgeTokens } from '../../edge/server/edge-tokens.ts';
 import type { Administer, ViewConsole } from '../../publishing/administer.ts';
 import { isTarget } from '../../publishing/receive-release.ts';
 import type { Webhooks } from '../../publishing/webhooks.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Route } from '../router.ts';
 import {
+  appQuery,
   nameField,
   newEmailField,
   textField,
@@ -179,65 +178,31 @@ const disableBody = z.strictObject({
   app: nameField,
   provider: z.enum(WEBHOOK_PROVIDERS).optional(),
 });
-const orgShape = z.object({ org: nameField });
-const appShape = z.object({ app: nameField });
-const PATH = 'webhooks';
+const WEBHOOKS = 'webhooks';
 
 /** Builds the routes for webhooks below `/console/api`. */
 export function webhookConsoleRoutes(routes: ConsoleRoutes, webhooks: Webhooks): readonly Route[] {
   return [
     routes.onApp(
-      { method: 'POST', path: PATH, role: 'owner', shape: settingsShape, status: 201 },
+      { method: 'POST', path: WEBHOOKS, role: 'owner', shape: settingsShape, status: 201 },
       ({ app, actor }, { provider, tagPrefix, hold, expect }) =>
         webhooks.enable(app.id, provider, { tagPrefix, hold, expect }, actor),
     ),
     routes.onApp(
-      { method: 'PATCH', path: PATH, role: 'owner', shape: settingsShape },
+      { method: 'PATCH', path: WEBHOOKS, role: 'owner', shape: settingsShape },
       ({ app, actor }, { provider, tagPrefix, hold, expect }) =>
         webhooks.update(app.id, provider, { tagPrefix, hold, expect }, actor),
     ),
     routes.onApp(
-      { method: 'POST', path: `${PATH}/disable`, role: 'owner', shape: disableBody },
+      { method: 'POST', path: `${WEBHOOKS}/disable`, role: 'owner', shape: disableBody },
       ({ app, actor }, { provider }) => webhooks.disable(app.id, provider, actor),
     ),
     routes.onOrganization(
-      { method: 'GET', path: `${PATH}/enabled`, role: 'viewer', shape: orgShape },
+      { method: 'GET', path: `${WEBHOOKS}/enabled`, role: 'viewer', shape: orgQuery },
       ({ organizationId }) => webhooks.showEnabled(organizationId),
     ),
-    routes.onApp({ method: 'GET', path: PATH, role: 'viewer', shape: appShape }, ({ app }) =>
+    routes.onApp({ method: 'GET', path: WEBHOOKS, role: 'viewer', shape: appQuery }, ({ app }) =>
       webhooks.show(app.id),
     ),
   ];
-}
-
-// Routes of the console API by which the operator gives edges their tokens.
-
-const tokenQuery = z.object({});
-const newTokenBody = z.strictObject({ name: titleField, org: nameField.nullable() });
-const tokenBody = z.strictObject({ id: nameField });
-
-/** Builds the routes for the tokens of edges, which only the admin token may use. */
-export function edgeTokenRoutes(routes: ConsoleRoutes, tokens: EdgeTokens): readonly Route[] {
-  return [
-    routes.onVisitor({ method: 'GET', path: 'edge-tokens', shape: tokenQuery }, (visitor) =>
-      forOperator(visitor, async () => ({ edgeTokens: await tokens.list() })),
-    ),
-    routes.onVisitor(
-      { method: 'POST', path: 'edge-tokens', shape: newTokenBody, status: 201 },
-      (visitor, { name, org }) =>
-        forOperator(visitor, () => tokens.create(name, org, actorOf(visitor, undefined))),
-    ),
-    routes.onVisitor(
-      { method: 'POST', path: 'edge-tokens/revoke', shape: tokenBody },
-      (visitor, { id }) =>
-        forOperator(visitor, () => tokens.revoke(id, actorOf(visitor, undefined))),
-    ),
-  ];
-}
-
-async function forOperator<Value, Kind extends FailureKind>(
-  { session }: Visitor,
-  work: () => Promise<Outcome<Value, Kind>>,
-): Promise<Outcome<Value, Kind | 'forbidden'>> {
-  return session === undefined ? work() : fail('forbidden');
 }

@@ -2,7 +2,6 @@
 // resetting the password, accepting an invitation.
 
 import { z } from 'zod';
-import { actorOf } from '../../access/access.ts';
 import type { Accounts, Session, SignedIn } from '../../access/accounts.ts';
 import type { Members } from '../../access/members.ts';
 import type { PasswordResets } from '../../access/password-resets.ts';
@@ -24,10 +23,8 @@ import { parseBody } from '../shape/parse-shape.ts';
 import {
   type Authorize,
   browserCookie,
-  type ConsoleRoutes,
   isOwnOrigin,
   parseQuery,
-  requestOrigin,
   sessionCookie,
   setBrowserCookie,
   setSessionCookie,
@@ -250,38 +247,4 @@ function addressIn({ remoteAddress, headers }: Exchange, trustProxy: number): st
 
 function isSecure(consoleUrl: string | undefined): boolean {
   return consoleUrl?.startsWith('https:') === true;
-}
-
-// Routes of the console API by which the operator helps accounts.
-
-const accountRoutesResetBody = z.strictObject({ email: emailField });
-
-export type AccountDependencies = {
-  readonly resets: PasswordResets;
-  /** Base URL of the console; undefined when no setting names one. */
-  readonly consoleUrl: string | undefined;
-};
-
-/** Builds the routes for accounts, which only the admin token may use. */
-export function accountRoutes(
-  routes: ConsoleRoutes,
-  { resets, consoleUrl }: AccountDependencies,
-): readonly Route[] {
-  return [
-    routes.onVisitor(
-      {
-        method: 'POST',
-        path: 'accounts/reset-password',
-        shape: accountRoutesResetBody,
-        status: 201,
-      },
-      async (visitor, { email }, exchange) => {
-        const created = await resets.create(email, actorOf(visitor, undefined));
-        if (isFailure(created)) return created;
-        const { token, expiresAt } = created;
-        const base = consoleUrl ?? requestOrigin(exchange);
-        return { url: `${base}/console/password-reset/${token}`, expiresAt };
-      },
-    ),
-  ];
 }

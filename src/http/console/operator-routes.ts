@@ -1,0 +1,62 @@
+// Routes of the console API that only the admin token may use: links that set passwords, tokens of edges,
+// copies of the embedded ledger, and the key of sealed secrets.
+
+import { z } from 'zod';
+import type { PasswordResets } from '../../access/password-resets.ts';
+import { isFailure } from '../../contract/failure.ts';
+import type { EdgeTokens } from '../../edge/server/edge-tokens.ts';
+import type { ResealSecrets } from '../../publishing/webhooks.ts';
+import type { LedgerCopies } from '../../store/ledger-identity.ts';
+import type { Route } from '../router.ts';
+import { emailField, nameField, titleField } from '../shape/field.ts';
+import { type ConsoleRoutes, requestOrigin } from './console-route.ts';
+
+const resetBody = z.strictObject({ email: emailField });
+const noQuery = z.object({});
+const newTokenBody = z.strictObject({ name: titleField, org: nameField.nullable() });
+const tokenBody = z.strictObject({ id: nameField });
+const backupBody = z.strictObject({});
+const resealBody = z.strictObject({ after: nameField.optional() });
+
+export type OperatorDependencies = {
+  readonly resets: PasswordResets;
+  readonly edgeTokens: EdgeTokens;
+  readonly copies: LedgerCopies;
+  readonly resealing: ResealSecrets;
+  /** Base URL of the console; undefined when no setting names one. */
+  readonly consoleUrl: string | undefined;
+};
+
+/** Builds the routes of the operator. */
+export function operatorRoutes(
+  routes: ConsoleRoutes,
+  { resets, edgeTokens, copies, resealing, consoleUrl }: OperatorDependencies,
+): readonly Route[] {
+  return [
+    routes.onOperator(
+      { method: 'POST', path: 'accounts/reset-password', shape: resetBody, status: 201 },
+      async ({ email }, actor, exchange) => {
+        const created = await resets.create(email, actor);
+        if (isFailure(created)) return created;
+        const { token, expiresAt } = created;
+        const base = consoleUrl ?? requestOrigin(exchange);
+        return { url: `${base}/console/password-reset/${token}`, expiresAt };
+      },
+    ),
+    routes.onOperator({ method: 'GET', path: 'edge-tokens', shape: noQuery }, async () => ({
+      edgeTokens: await edgeTokens.list(),
+    })),
+    routes.onOperator(
+      { method: 'POST', path: 'edge-tokens', shape: newTokenBody, status: 201 },
+      ({ name, org }, actor) => edgeTokens.create(name, org, actor),
+    ),
+    routes.onOperator(
+      { method: 'POST', path: 'edge-tokens/revoke', shape: tokenBody },
+      ({ id }, actor) => edgeTokens.revoke(id, actor),
+    ),
+    routes.onOperator({ method: 'POST', path: 'backup', shape: backupBody }, () => copies.make()),
+    routes.onOperator({ method: 'POST', path: 'secrets/reseal', shape: resealBody }, ({ after }) =>
+      resealing.reseal(after),
+    ),
+  ];
+}
