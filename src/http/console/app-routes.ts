@@ -95,19 +95,19 @@ export function appRoutes(routes: ConsoleRoutes, dependencies: AppDependencies):
   const { administer, view } = dependencies;
   return [
     routes.onOrganization(
-      { method: 'GET', path: 'apps', role: 'viewer', shape: orgQuery },
+      { endpoint: 'GET apps', role: 'viewer', shape: orgQuery },
       async ({ organizationId }) => ({ apps: await view.listApps(organizationId, Date.now()) }),
     ),
     routes.onOrganization(
-      { method: 'POST', path: 'apps', role: 'owner', shape: appBody, status: 201 },
+      { endpoint: 'POST apps', role: 'owner', shape: appBody, status: 201 },
       ({ organizationId, actor }, { org: _, ...app }) =>
         administer.createApp({ ...app, organizationId }, actor),
     ),
     routes.onApp(
-      { method: 'PATCH', path: 'apps', role: 'owner', shape: appChangeBody },
+      { endpoint: 'PATCH apps', role: 'owner', shape: appChangeBody },
       ({ app, actor }, { app: _, ...change }) => administer.updateApp(app.id, change, actor),
     ),
-    routes.onApp({ method: 'GET', path: 'labels', role: 'viewer', shape: appQuery }, ({ app }) =>
+    routes.onApp({ endpoint: 'GET labels', role: 'viewer', shape: appQuery }, ({ app }) =>
       view.countLabels(app),
     ),
     ...channelRoutes(routes, dependencies),
@@ -123,20 +123,20 @@ function channelRoutes(
 ): readonly Route[] {
   return [
     routes.onApp(
-      { method: 'GET', path: 'channels', role: 'viewer', shape: appQuery },
+      { endpoint: 'GET channels', role: 'viewer', shape: appQuery },
       ({ app, organizationId }) => view.listChannels(organizationId, app),
     ),
     routes.onApp(
-      { method: 'POST', path: 'channels', role: 'owner', shape: newChannelBody, status: 201 },
+      { endpoint: 'POST channels', role: 'owner', shape: newChannelBody, status: 201 },
       ({ app, actor }, { name }) => administer.createChannel(app.id, name, actor),
     ),
     routes.onApp(
-      { method: 'PATCH', path: 'channels', role: 'owner', shape: channelBody },
+      { endpoint: 'PATCH channels', role: 'owner', shape: channelBody },
       ({ app, actor }, { app: _, name, ...change }) =>
         administer.updateChannel(app.id, name, change, actor),
     ),
     routes.onApp(
-      { method: 'GET', path: 'channel', role: 'viewer', shape: channelQuery },
+      { endpoint: 'GET channel', role: 'viewer', shape: channelQuery },
       ({ app }, { channel }) => view.readChannel(app, channel, Date.now()),
     ),
   ];
@@ -145,11 +145,11 @@ function channelRoutes(
 function releaseRoutes(routes: ConsoleRoutes, { view, notes }: AppDependencies): readonly Route[] {
   return [
     routes.onApp(
-      { method: 'GET', path: 'releases', role: 'viewer', shape: releasesQuery },
+      { endpoint: 'GET releases', role: 'viewer', shape: releasesQuery },
       ({ app }, { app: _, channel, ...wanted }) => view.listReleases(app, channel, wanted),
     ),
     routes.onApp(
-      { method: 'GET', path: 'release', role: 'viewer', shape: releaseQuery },
+      { endpoint: 'GET release', role: 'viewer', shape: releaseQuery },
       async ({ app }, { channel, version }) => {
         const found = await view.readRelease(app, channel, canonicalOf(version));
         if (isFailure(found)) return found;
@@ -166,7 +166,7 @@ function changeRoutes(routes: ConsoleRoutes, dependencies: AppDependencies): rea
   return [
     ...SESSION_ROUTES.map((each) => routes.onChange(each, dependencies)),
     routes.onApp(
-      { method: 'POST', path: 'releases/matching', role: 'publisher', shape: matchingBody },
+      { endpoint: 'POST releases/matching', role: 'publisher', shape: matchingBody },
       async ({ app }, { channel, targets }) => {
         const found = await ledger.readChannel(app, channel);
         return isFailure(found) ? found : matching.count(app.id, channel, targets);
@@ -179,7 +179,7 @@ function changeRoutes(routes: ConsoleRoutes, dependencies: AppDependencies): rea
 function healthRoutes(routes: ConsoleRoutes, { ledger }: AppDependencies): readonly Route[] {
   return [
     routes.onApp(
-      { method: 'GET', path: 'releases/plan', role: 'viewer', shape: releaseQuery },
+      { endpoint: 'GET releases/plan', role: 'viewer', shape: releaseQuery },
       async ({ scope }, query) => {
         const name = releaseNameOf(query);
         const found = await ledger.readPlan(scope, name);
@@ -190,11 +190,11 @@ function healthRoutes(routes: ConsoleRoutes, { ledger }: AppDependencies): reado
       },
     ),
     routes.onApp(
-      { method: 'GET', path: 'releases/trouble', role: 'viewer', shape: releaseQuery },
+      { endpoint: 'GET releases/trouble', role: 'viewer', shape: releaseQuery },
       ({ scope }, query) => ledger.readFailureBreakdown(scope, releaseNameOf(query)),
     ),
     routes.onApp(
-      { method: 'GET', path: 'releases/adoption', role: 'viewer', shape: releaseQuery },
+      { endpoint: 'GET releases/adoption', role: 'viewer', shape: releaseQuery },
       async ({ scope }, query) => {
         const adoption = await ledger.readReleaseAdoption(scope, releaseNameOf(query));
         return isFailure(adoption) ? adoption : { adoption };

@@ -6,7 +6,7 @@ import type { z } from 'zod';
 import { type Access, actorOf, OPERATOR, type Visitor } from '../../access/access.ts';
 import type { Accounts } from '../../access/accounts.ts';
 import type { Principal } from '../../access/api-keys.ts';
-import type { ConsoleAnswer, ConsoleEvents } from '../../contract/console.ts';
+import type { ConsoleAnswers, ConsoleEvents } from '../../contract/console.ts';
 import { type FailureKind, fail, isFailure, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import type { Role } from '../../contract/resource.ts';
@@ -14,22 +14,18 @@ import type { AccessRight, AppAccessRight } from '../../store/account-ledger.ts'
 import type { Actor, NeededRole } from '../../store/ledger-terms.ts';
 import type { EventSource } from '../event-stream.ts';
 import { bearerToken, type Exchange, type Handler } from '../exchange.ts';
-import type { ChangeServices, SessionRoute } from '../manage/key-operation.ts';
+import type { ChangeServices, Endpoint, SessionRoute } from '../manage/key-operation.ts';
 import { failureReply, type HeaderPair, jsonReply, NO_STORE, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';
-import { noteApp, parseBody, parseShape } from '../shape/parse-shape.ts';
+import { parseBody, parseQuery } from '../shape/parse-shape.ts';
 
 /** Context of a route's work: the organization that it is about, and the visitor who calls. */
 type RouteContext = Principal & { readonly organizationId: string; readonly visitor: Visitor };
 /** Context of the work of a route about an app. */
 type AppContext = RouteContext & Pick<AppAccessRight, 'app'>;
 
-type Method = Route['method'];
-
-type Declared<M extends Method, Path extends string, Shape extends z.ZodType> = {
-  readonly method: M;
-  /** Path below `/console/api/`. */
-  readonly path: Path;
+type Declared<E extends string, Shape extends z.ZodType> = {
+  readonly endpoint: E;
   /** Lowest role that may use the route. */
   readonly role: Role;
   /** Shape of a write's body, or of a read's query. */
@@ -38,10 +34,8 @@ type Declared<M extends Method, Path extends string, Shape extends z.ZodType> = 
   readonly status?: number;
 };
 
-/** Answer that the contract names for a method and path, or a refusal. */
-type Answering<M extends Method, Path extends string> = Promise<
-  Outcome<ConsoleAnswer<`${M} ${Path}`>, FailureKind>
->;
+/** Answer that the contract names for an endpoint, or a refusal. */
+type Answering<E extends Endpoint> = Promise<Outcome<ConsoleAnswers[E], FailureKind>>;
 
 type NamesOrganization = z.ZodType<{ readonly org: string }>;
 type NamesApp = z.ZodType<{ readonly app: string }>;
@@ -56,9 +50,9 @@ export class ConsoleRoutes {
   }
 
   /** Builds a route about an organization, which the input names by its id in `org`. */
-  onOrganization<M extends Method, Path extends string, Shape extends NamesOrganization>(
-    declared: Declared<M, Path, Shape>,
-    work: (context: RouteContext, input: z.output<Shape>, exchange: Exchange) => Answering<M, Path>,
+  onOrganization<E extends Endpoint, Shape extends NamesOrganization>(
+    declared: Declared<E, Shape>,
+    work: (context: RouteContext, input: z.output<Shape>, exchange: Exchange) => Answering<E>,
   ): Route {
     return this.declare(declared, async (input, visitor, exchange) => {
       const target = { type: 'organization', id: input.org } as const;
@@ -70,9 +64,9 @@ export class ConsoleRoutes {
   }
 
   /** Builds a route about an app, which the input names by its ref or id in `app`. */
-  onApp<M extends Method, Path extends string, Shape extends NamesApp>(
-    declared: Declared<M, Path, Shape>,
-    work: (context: AppContext, input: z.output<Shape>) => Answering<M, Path>,
+  onApp<E extends Endpoint, Shape extends NamesApp>(
+    declared: Declared<E, Shape>,
+    work: (context: AppContext, input: z.output<Shape>) => Answering<E>,
   ): Route {
     return this.declare(declared, async (input, visitor) => {
       const context = await this.enterApp(visitor, input.app, declared.role);
@@ -82,8 +76,7 @@ export class ConsoleRoutes {
 
   /** Builds a route by which people change releases as keys do. Its operation names its answer. */
   onChange({ endpoint, input: shape, status, run }: SessionRoute, services: ChangeServices): Route {
-    const [method, path] = endpoint.split(' ') as [Method, string];
-    return this.declare({ method, path, shape, status }, async (body, visitor) => {
+    return this.declare({ endpoint, shape, status }, async (body, visitor) => {
       const context = await this.enterApp(visitor, body.app, 'publisher');
       return isFailure(context) ? context : run(services, context, body as never);
     });
@@ -91,7 +84,7 @@ export class ConsoleRoutes {
 
   /** Builds a GET route about an app, named by `app`, that answers with a stream of events. */
   onAppEvents<Path extends keyof ConsoleEvents, Shape extends NamesApp>(
-    { path, role, shape }: Pick<Declared<'GET', Path, Shape>, 'path' | 'role' | 'shape'>,
+    { path, role, shape }: Pick<Declared<never, Shape>, 'role' | 'shape'> & { readonly path: Path },
     work: (context: AppContext) => Promise<Outcome<EventSource<ConsoleEvents[Path]>, FailureKind>>,
   ): Route {
     const handler = this.admit(
@@ -103,15 +96,15 @@ export class ConsoleRoutes {
       },
       (events) => ({ status: 200, events }),
     );
-    return routeOf('GET', path, handler);
+    return routeOf(`GET ${path}`, handler);
   }
 
   /** Builds a POST route about a key or an invitation, which the path names by `:id`. */
-  onKeyOrInvitation<Path extends string>(
+  onKeyOrInvitation<E extends Endpoint>(
     type: 'key' | 'invitation',
-    path: Path,
+    endpoint: E,
     role: Role,
-    work: (context: RouteContext, id: string) => Answering<'POST', Path>,
+    work: (context: RouteContext, id: string) => Answering<E>,
   ): Route {
     const handler = this.admit(async ({ params }, visitor) => {
       const id = params.get('id') ?? '';
@@ -120,13 +113,13 @@ export class ConsoleRoutes {
       const unknown = type === 'key' ? 'unknownKey' : 'unknownInvitation';
       return work(contextOf(visitor, needed(right, role, unknown)), id);
     });
-    return routeOf('POST', path, handler);
+    return routeOf(endpoint, handler);
   }
 
   /** Builds a route that only the admin token may use. */
-  onOperator<M extends Method, Path extends string, Shape extends z.ZodType>(
-    declared: Omit<Declared<M, Path, Shape>, 'role'>,
-    work: (input: z.output<Shape>, actor: Actor, exchange: Exchange) => Answering<M, Path>,
+  onOperator<E extends Endpoint, Shape extends z.ZodType>(
+    declared: Omit<Declared<E, Shape>, 'role'>,
+    work: (input: z.output<Shape>, actor: Actor, exchange: Exchange) => Answering<E>,
   ): Route {
     return this.declare(declared, async (input, visitor, exchange) =>
       visitor.session === undefined
@@ -136,15 +129,15 @@ export class ConsoleRoutes {
   }
 
   /** Builds a route that any visitor may use, because it is about nothing that belongs to an organization. */
-  onVisitor<M extends Method, Path extends string, Shape extends z.ZodType>(
-    declared: Omit<Declared<M, Path, Shape>, 'role'>,
-    work: (visitor: Visitor, input: z.output<Shape>, exchange: Exchange) => Answering<M, Path>,
+  onVisitor<E extends Endpoint, Shape extends z.ZodType>(
+    declared: Omit<Declared<E, Shape>, 'role'>,
+    work: (visitor: Visitor, input: z.output<Shape>, exchange: Exchange) => Answering<E>,
   ): Route {
     return this.declare(declared, (input, visitor, exchange) => work(visitor, input, exchange));
   }
 
   private declare<Shape extends z.ZodType>(
-    { method, path, shape, status = 200 }: Omit<Declared<Method, string, Shape>, 'role'>,
+    { endpoint, shape, status = 200 }: Omit<Declared<string, Shape>, 'role'>,
     work: (
       input: z.output<Shape>,
       visitor: Visitor,
@@ -153,13 +146,13 @@ export class ConsoleRoutes {
   ): Route {
     const handler = this.admit(
       async (exchange, visitor) => {
-        const input =
-          method === 'GET' ? parseQuery(exchange, shape) : await parseBody(exchange, shape);
+        const isRead = endpoint.startsWith('GET ');
+        const input = isRead ? parseQuery(exchange, shape) : await parseBody(exchange, shape);
         return isFailure(input) ? input : work(input, visitor, exchange);
       },
       (answer) => unstored(jsonReply(status, answer)),
     );
-    return routeOf(method, path, handler);
+    return routeOf(endpoint, handler);
   }
 
   private async enterApp(
@@ -173,17 +166,9 @@ export class ConsoleRoutes {
   }
 }
 
-/** Parses the request's query in a shape; of a repeated name the last value counts. */
-export function parseQuery<Shape extends z.ZodType>(
-  exchange: Pick<Exchange, 'queryText' | 'notes'>,
-  shape: Shape,
-): Outcome<z.output<Shape>, 'invalid'> {
-  const query = Object.fromEntries(new URLSearchParams(exchange.queryText));
-  noteApp(exchange, query);
-  return parseShape(shape, query);
-}
-
-function routeOf(method: Method, path: string, handler: Handler): Route {
+/** Builds the route of an endpoint, such as `GET apps`. */
+export function routeOf(endpoint: string, handler: Handler): Route {
+  const [method, path] = endpoint.split(' ') as [Route['method'], string];
   return { method, path: `/console/api/${path}`, handler };
 }
 

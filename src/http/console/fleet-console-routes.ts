@@ -103,10 +103,9 @@ export function fleetConsoleRoutes(
   routes: ConsoleRoutes,
   { fleet, purge, explainer, access, accounts, recheck }: FleetConsoleDependencies,
 ): readonly Route[] {
-  const read = { method: 'GET', role: 'viewer' } as const;
   return [
     routes.onApp(
-      { ...read, path: 'devices', shape: devicesQuery },
+      { endpoint: 'GET devices', role: 'viewer', shape: devicesQuery },
       ({ app, scope }, { app: ref, signal, release, ...filter }) => {
         if (signal === undefined || release === undefined) return fleet.listDevices(app.id, filter);
         const { channel = '', ...others } = filter;
@@ -115,7 +114,7 @@ export function fleetConsoleRoutes(
       },
     ),
     routes.onApp(
-      { method: 'POST', path: 'devices/purge', role: 'owner', shape: purgeBody },
+      { endpoint: 'POST devices/purge', role: 'owner', shape: purgeBody },
       ({ app, organizationId, actor }, { firstSeenAfter, version, dryRun: isDryRun, after }) =>
         purge.purge(
           {
@@ -125,25 +124,27 @@ export function fleetConsoleRoutes(
           actor,
         ),
     ),
-    routes.onApp({ ...read, path: 'device', shape: deviceQuery }, ({ app }, { deviceId }) =>
-      fleet.readDevice(app.id, deviceId),
-    ),
-    routes.onApp({ ...read, path: 'fleet', shape: fleetQuery }, ({ app }, { channel }) =>
-      fleet.readFleet(app.id, channel, Date.now()),
+    routes.onApp(
+      { endpoint: 'GET device', role: 'viewer', shape: deviceQuery },
+      ({ app }, { deviceId }) => fleet.readDevice(app.id, deviceId),
     ),
     routes.onApp(
-      { ...read, path: 'adoption', shape: adoptionQuery },
+      { endpoint: 'GET fleet', role: 'viewer', shape: fleetQuery },
+      ({ app }, { channel }) => fleet.readFleet(app.id, channel, Date.now()),
+    ),
+    routes.onApp(
+      { endpoint: 'GET adoption', role: 'viewer', shape: adoptionQuery },
       ({ app }, { since, step, channel }) =>
         step === undefined
           ? fleet.readAdoption(app.id, since, Date.now())
           : fleet.readAdoptionSteps(app.id, { since, step, channel }, Date.now()),
     ),
     routes.onApp(
-      { ...read, path: 'decision', shape: decisionQuery },
+      { endpoint: 'GET decision', role: 'viewer', shape: decisionQuery },
       ({ app }, { deviceId, channel }) => explainer.explain(app, deviceId, channel),
     ),
     routes.onApp(
-      { ...read, path: 'decision/told', shape: explainQuery.omit({ l: true }) },
+      { endpoint: 'GET decision/told', role: 'viewer', shape: explainQuery.omit({ l: true }) },
       ({ app }, { app: _, ...told }) => explainer.explainTold(app, { ...told, labels: new Map() }),
     ),
     routes.onAppEvents(

@@ -34,7 +34,7 @@ export function operatorRoutes(
 ): readonly Route[] {
   return [
     routes.onOperator(
-      { method: 'POST', path: 'accounts/reset-password', shape: resetBody, status: 201 },
+      { endpoint: 'POST accounts/reset-password', shape: resetBody, status: 201 },
       async ({ email }, actor, exchange) => {
         const created = await resets.create(email, actor);
         if (isFailure(created)) return created;
@@ -43,19 +43,18 @@ export function operatorRoutes(
         return { url: `${base}/console/password-reset/${token}`, expiresAt };
       },
     ),
-    routes.onOperator({ method: 'GET', path: 'edge-tokens', shape: noQuery }, async () => ({
+    routes.onOperator({ endpoint: 'GET edge-tokens', shape: noQuery }, async () => ({
       edgeTokens: await edgeTokens.list(),
     })),
     routes.onOperator(
-      { method: 'POST', path: 'edge-tokens', shape: newTokenBody, status: 201 },
+      { endpoint: 'POST edge-tokens', shape: newTokenBody, status: 201 },
       ({ name, org }, actor) => edgeTokens.create(name, org, actor),
     ),
-    routes.onOperator(
-      { method: 'POST', path: 'edge-tokens/revoke', shape: tokenBody },
-      ({ id }, actor) => edgeTokens.revoke(id, actor),
+    routes.onOperator({ endpoint: 'POST edge-tokens/revoke', shape: tokenBody }, ({ id }, actor) =>
+      edgeTokens.revoke(id, actor),
     ),
-    routes.onOperator({ method: 'POST', path: 'backup', shape: backupBody }, () => copies.make()),
-    routes.onOperator({ method: 'POST', path: 'secrets/reseal', shape: resealBody }, ({ after }) =>
+    routes.onOperator({ endpoint: 'POST backup', shape: backupBody }, () => copies.make()),
+    routes.onOperator({ endpoint: 'POST secrets/reseal', shape: resealBody }, ({ after }) =>
       resealing.reseal(after),
     ),
   ];

@@ -72,15 +72,15 @@ export function organizationRoutes(
   const { administer, members, view } = dependencies;
   return [
     routes.onVisitor(
-      { method: 'POST', path: 'organizations', shape: newOrganizationBody, status: 201 },
+      { endpoint: 'POST organizations', shape: newOrganizationBody, status: 201 },
       (visitor, { name }) => administer.createOrganization(name, actorOf(visitor, undefined)),
     ),
     routes.onOrganization(
-      { method: 'PATCH', path: 'organizations', role: 'owner', shape: organizationBody },
+      { endpoint: 'PATCH organizations', role: 'owner', shape: organizationBody },
       ({ organizationId, actor }, { name }) => members.rename(organizationId, name, actor),
     ),
     routes.onOrganization(
-      { method: 'GET', path: 'search', role: 'viewer', shape: searchQuery },
+      { endpoint: 'GET search', role: 'viewer', shape: searchQuery },
       ({ organizationId }, { text }) => view.search(organizationId, text),
     ),
     ...memberRoutes(routes, dependencies),
@@ -94,23 +94,22 @@ function memberRoutes(
 ): readonly Route[] {
   return [
     routes.onOrganization(
-      { method: 'GET', path: 'members', role: 'viewer', shape: orgQuery },
+      { endpoint: 'GET members', role: 'viewer', shape: orgQuery },
       ({ organizationId }) => members.list(organizationId),
     ),
     routes.onOrganization(
-      { method: 'PATCH', path: 'members', role: 'owner', shape: memberBody },
+      { endpoint: 'PATCH members', role: 'owner', shape: memberBody },
       ({ organizationId, actor }, { account, role }) =>
         members.change(organizationId, account, role, actor),
     ),
     routes.onOrganization(
-      { method: 'DELETE', path: 'members', role: 'owner', shape: formerMemberBody },
+      { endpoint: 'DELETE members', role: 'owner', shape: formerMemberBody },
       ({ organizationId, actor }, { account }) =>
         members.change(organizationId, account, undefined, actor),
     ),
     routes.onOrganization(
       {
-        method: 'POST',
-        path: 'invitations',
+        endpoint: 'POST invitations',
         role: 'owner',
         shape: invitationBody,
         status: 201,
@@ -122,8 +121,11 @@ function memberRoutes(
         return { id, url: invitationUrl(consoleUrl, exchange, token), expiresAt };
       },
     ),
-    routes.onKeyOrInvitation('invitation', 'invitations/:id/revoke', 'owner', ({ actor }, id) =>
-      members.revoke(id, actor),
+    routes.onKeyOrInvitation(
+      'invitation',
+      'POST invitations/:id/revoke',
+      'owner',
+      ({ actor }, id) => members.revoke(id, actor),
     ),
   ];
 }
@@ -134,19 +136,19 @@ function keyRoutes(
 ): readonly Route[] {
   return [
     routes.onOrganization(
-      { method: 'GET', path: 'keys', role: 'viewer', shape: orgQuery },
+      { endpoint: 'GET keys', role: 'viewer', shape: orgQuery },
       async ({ organizationId }) => ({ keys: await view.listKeys(organizationId) }),
     ),
     routes.onOrganization(
-      { method: 'POST', path: 'keys', role: 'owner', shape: keyBody, status: 201 },
+      { endpoint: 'POST keys', role: 'owner', shape: keyBody, status: 201 },
       ({ organizationId, actor }, { org: _, name, ...limits }) =>
         administer.createKey(organizationId, name, limits, actor),
     ),
-    routes.onKeyOrInvitation('key', 'keys/:id/revoke', 'owner', ({ actor }, id) =>
+    routes.onKeyOrInvitation('key', 'POST keys/:id/revoke', 'owner', ({ actor }, id) =>
       administer.revokeKey(id, actor),
     ),
     routes.onOrganization(
-      { method: 'GET', path: 'audit', role: 'viewer', shape: auditQuery },
+      { endpoint: 'GET audit', role: 'viewer', shape: auditQuery },
       ({ organizationId }, { org: _, ...filter }) => view.listAudit(organizationId, filter),
     ),
   ];
@@ -178,30 +180,29 @@ const disableBody = z.strictObject({
   app: nameField,
   provider: z.enum(WEBHOOK_PROVIDERS).optional(),
 });
-const WEBHOOKS = 'webhooks';
 
 /** Builds the routes for webhooks below `/console/api`. */
 export function webhookConsoleRoutes(routes: ConsoleRoutes, webhooks: Webhooks): readonly Route[] {
   return [
     routes.onApp(
-      { method: 'POST', path: WEBHOOKS, role: 'owner', shape: settingsShape, status: 201 },
+      { endpoint: 'POST webhooks', role: 'owner', shape: settingsShape, status: 201 },
       ({ app, actor }, { provider, tagPrefix, hold, expect }) =>
         webhooks.enable(app.id, provider, { tagPrefix, hold, expect }, actor),
     ),
     routes.onApp(
-      { method: 'PATCH', path: WEBHOOKS, role: 'owner', shape: settingsShape },
+      { endpoint: 'PATCH webhooks', role: 'owner', shape: settingsShape },
       ({ app, actor }, { provider, tagPrefix, hold, expect }) =>
         webhooks.update(app.id, provider, { tagPrefix, hold, expect }, actor),
     ),
     routes.onApp(
-      { method: 'POST', path: `${WEBHOOKS}/disable`, role: 'owner', shape: disableBody },
+      { endpoint: 'POST webhooks/disable', role: 'owner', shape: disableBody },
       ({ app, actor }, { provider }) => webhooks.disable(app.id, provider, actor),
     ),
     routes.onOrganization(
-      { method: 'GET', path: `${WEBHOOKS}/enabled`, role: 'viewer', shape: orgQuery },
+      { endpoint: 'GET webhooks/enabled', role: 'viewer', shape: orgQuery },
       ({ organizationId }) => webhooks.showEnabled(organizationId),
     ),
-    routes.onApp({ method: 'GET', path: WEBHOOKS, role: 'viewer', shape: appQuery }, ({ app }) =>
+    routes.onApp({ endpoint: 'GET webhooks', role: 'viewer', shape: appQuery }, ({ app }) =>
       webhooks.show(app.id),
     ),
   ];

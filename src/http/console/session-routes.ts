@@ -19,12 +19,12 @@ import {
   textField,
   titleField,
 } from '../shape/field.ts';
-import { parseBody } from '../shape/parse-shape.ts';
+import { parseBody, parseQuery } from '../shape/parse-shape.ts';
 import {
   type Authorize,
   browserCookie,
   isOwnOrigin,
-  parseQuery,
+  routeOf,
   sessionCookie,
   setBrowserCookie,
   setSessionCookie,
@@ -75,7 +75,7 @@ export function sessionRoutes(dependencies: SessionDependencies): readonly Route
     browser: browserCookie(exchange),
   });
   return [
-    { method: 'GET', path: '/console/api/session', handler: readSession(dependencies) },
+    routeOf('GET session', readSession(dependencies)),
     open('setup', 201, setUpBody, (body, exchange) => accounts.setUp(body, addressOf(exchange))),
     open('session', 200, signInBody, (body, exchange) =>
       accounts.signIn(body, clientOf(exchange), sessionCookie(exchange)),
@@ -112,36 +112,26 @@ function readToken<Answer>(
   path: string,
   read: (token: string, exchange: Exchange) => Promise<Outcome<Answer, FailureKind>>,
 ): Route {
-  return {
-    method: 'GET',
-    path: `/console/api/${path}`,
-    handler: async (exchange) => {
-      const query = parseQuery(exchange, tokenQuery);
-      const found = isFailure(query) ? query : await read(query.token, exchange);
-      return unstored(isFailure(found) ? failureReply(found) : jsonReply(200, found));
-    },
-  };
+  return routeOf(`GET ${path}`, async (exchange) => {
+    const query = parseQuery(exchange, tokenQuery);
+    const found = isFailure(query) ? query : await read(query.token, exchange);
+    return unstored(isFailure(found) ? failureReply(found) : jsonReply(200, found));
+  });
 }
 
 /** Builds the route that changes a person's password. The browser gets another cookie to be known by. */
 function changePassword({ accounts, admit, consoleUrl }: SessionDependencies): Route {
-  return {
-    method: 'POST',
-    path: '/console/api/password',
-    bodyBytesMax: BODY_BYTES_MAX,
-    handler: admit(
-      async (exchange, { session }) => {
-        if (session === undefined) return fail('signedOut');
-        const body = await parseBody(exchange, passwordBody);
-        if (isFailure(body)) return body;
-        return accounts.changePassword(session, body.current, body.next);
-      },
-      ({ browser }) =>
-        withHeaders(unstored(jsonReply(200, {})), [
-          setBrowserCookie(browser, isSecure(consoleUrl)),
-        ]),
-    ),
-  };
+  const handler = admit(
+    async (exchange, { session }) => {
+      if (session === undefined) return fail('signedOut');
+      const body = await parseBody(exchange, passwordBody);
+      if (isFailure(body)) return body;
+      return accounts.changePassword(session, body.current, body.next);
+    },
+    ({ browser }) =>
+      withHeaders(unstored(jsonReply(200, {})), [setBrowserCookie(browser, isSecure(consoleUrl))]),
+  );
+  return { ...routeOf('POST password', handler), bodyBytesMax: BODY_BYTES_MAX };
 }
 
 function endRoutes(dependencies: SessionDependencies): readonly Route[] {
@@ -153,17 +143,16 @@ function endRoutes(dependencies: SessionDependencies): readonly Route[] {
       const cookie = setSessionCookie(undefined, isSecure(consoleUrl));
       return reply.status === 200 ? withHeaders(reply, [cookie]) : reply;
     };
+  const ending = (work: (session: Session) => Promise<void>) => end(ofSession(dependencies, work));
   return [
-    {
-      method: 'DELETE',
-      path: '/console/api/session',
-      handler: end(ofSession(dependencies, (session) => accounts.signOut(session))),
-    },
-    {
-      method: 'DELETE',
-      path: '/console/api/sessions',
-      handler: end(ofSession(dependencies, (session) => accounts.signOutEverywhere(session))),
-    },
+    routeOf(
+      'DELETE session',
+      ending((session) => accounts.signOut(session)),
+    ),
+    routeOf(
+      'DELETE sessions',
+      ending((session) => accounts.signOutEverywhere(session)),
+    ),
   ];
 }
 
@@ -192,10 +181,8 @@ function createOpen(dependencies: SessionDependencies) {
     shape: Shape,
     work: (body: z.output<Shape>, exchange: Exchange) => Promise<Outcome<SignedIn, FailureKind>>,
   ): Route => ({
-    method: 'POST',
-    path: `/console/api/${path}`,
     bodyBytesMax: BODY_BYTES_MAX,
-    handler: async (exchange): Promise<Reply> => {
+    ...routeOf(`POST ${path}`, async (exchange): Promise<Reply> => {
       const isBrowser = exchange.headers.has('origin') || sessionCookie(exchange) !== undefined;
       if (isBrowser && !isOwnOrigin(exchange, consoleUrl)) {
         return unstored(failureReply(fail('originNotAllowed')));
@@ -209,7 +196,7 @@ function createOpen(dependencies: SessionDependencies) {
         setSessionCookie(token, isSecure(consoleUrl)),
         setBrowserCookie(browser, isSecure(consoleUrl)),
       ]);
-    },
+    }),
   });
 }
 

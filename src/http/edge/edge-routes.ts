@@ -28,7 +28,7 @@ import { type BodyFailureKind, bearerToken, type Exchange, type Handler } from '
 import { failureReply, type HeaderPair, NO_STORE, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';
 import { nameField, textField, wholeField } from '../shape/field.ts';
-import { parseBody, parseShape } from '../shape/parse-shape.ts';
+import { parseBody, parseQuery, parseShape } from '../shape/parse-shape.ts';
 
 type EdgeRouteDependencies = Omit<EdgeGuardDependencies, 'record'> & {
   readonly index: EdgeIndex;
@@ -76,10 +76,10 @@ export function edgeRoutes(dependencies: EdgeRouteDependencies): readonly Route[
     {
       method: 'GET',
       path: '/edge/v1/index',
-      handler: guard(async ({ scope }, { queryText, headers }) => {
-        const query = parseShape(indexQuery, Object.fromEntries(new URLSearchParams(queryText)));
+      handler: guard(async ({ scope }, exchange) => {
+        const query = parseQuery(exchange, indexQuery);
         if (isFailure(query)) return query;
-        const [, heldTag] = ENTITY_TAG.exec(headers.get('if-none-match') ?? '') ?? [];
+        const [, heldTag] = ENTITY_TAG.exec(exchange.headers.get('if-none-match') ?? '') ?? [];
         return index.next(scope, heldTag, query.wait);
       }),
     },

@@ -62,7 +62,7 @@ export type SessionRoute = {
 };
 
 /** Endpoint of the console API: its method, and its path below `/console/api/`. */
-type Endpoint = keyof ConsoleAnswers & string;
+export type Endpoint = keyof ConsoleAnswers & string;
 type RehearsalEndpoint = Extract<Endpoint, `POST releases/rehearse${string}`>;
 type NamesApp = { readonly app: string };
 

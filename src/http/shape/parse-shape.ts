@@ -41,6 +41,16 @@ export async function parseBody<Shape extends z.ZodType>(
   return parseShape(shape, value);
 }
 
+/** Parses the request's query in a shape; of a repeated name the last value counts. */
+export function parseQuery<Shape extends z.ZodType>(
+  exchange: Pick<Exchange, 'queryText' | 'notes'>,
+  shape: Shape,
+): Outcome<z.output<Shape>, 'invalid'> {
+  const query = Object.fromEntries(new URLSearchParams(exchange.queryText));
+  noteApp(exchange, query);
+  return parseShape(shape, query);
+}
+
 /** Notes the app that the input of a request names. */
 export function noteApp({ notes }: Pick<Exchange, 'notes'>, input: unknown): void {
   const app = typeof input === 'object' && input !== null && 'app' in input ? input.app : undefined;
