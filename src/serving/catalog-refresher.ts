@@ -74,7 +74,7 @@ export class CatalogRefresher {
       // turn. The ledger may not answer, so the snapshots that other nodes shared are looked at beside it.
       () => {
         void this.poll();
-        void this.followShared();
+        void this.followShared(engine);
       },
     );
     this.schedule();
@@ -95,10 +95,20 @@ export class CatalogRefresher {
     return this.running;
   }
 
-  /** Brings the held channels to the states that other nodes have shared, where those are newer. */
-  private async followShared(): Promise<void> {
-    const channelIds = [...this.catalogs.orders().keys()];
-    await Promise.all(channelIds.map((id) => this.load(id, () => this.catalogs.followShared(id))));
+  /**
+   * Brings the held channels to the states that other nodes have shared, where those are newer. Ends when the
+   * engine is unavailable again. Never rejects.
+   */
+  private async followShared(engine: Engine): Promise<void> {
+    try {
+      for (const [channelId, held] of this.catalogs.held()) {
+        const shared = await engine.getSnapshotHead(held.appRef, held.channel);
+        if (shared?.channelId !== channelId || compareServing(shared, held) <= 0) continue;
+        await this.load(channelId, () => this.catalogs.catchUp(channelId, shared));
+      }
+    } catch (error) {
+      this.tellFailure(error);
+    }
   }
 
   private async hear(announcement: Announcement): Promise<void> {
@@ -117,7 +127,7 @@ export class CatalogRefresher {
   }
 
   private async compare(): Promise<void> {
-    const held = this.catalogs.orders();
+    const held = this.catalogs.held();
     if (held.size === 0) return;
     try {
       const { epoch, revisions } = await this.ledger.readRevisions([...held.keys()]);
@@ -139,10 +149,14 @@ export class CatalogRefresher {
         this.recovery.restoreRest(),
       ]);
     } catch (error) {
-      this.metrics.faults.add('poll');
-      const level = error instanceof Unavailable ? 'debug' : 'error';
-      this.log[level]({ err: error }, 'revision poll failed');
+      this.tellFailure(error);
     }
+  }
+
+  private tellFailure(error: unknown): void {
+    this.metrics.faults.add('poll');
+    const level = error instanceof Unavailable ? 'debug' : 'error';
+    this.log[level]({ err: error }, 'revision poll failed');
   }
 
   /** Tells that the ledger's epoch was raised: every channel is read again, and not told of one by one. */

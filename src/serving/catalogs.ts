@@ -150,12 +150,12 @@ export class Catalogs {
   }
 
   /** Returns the states that this node holds, by channel id, for the poll. */
-  orders(): Map<string, ServingOrder> {
-    const orders = new Map<string, ServingOrder>();
+  held(): Map<string, ServingSnapshot> {
+    const held = new Map<string, ServingSnapshot>();
     for (const [channelId, slot] of this.slots.entries()) {
-      if (slot.catalog !== undefined) orders.set(channelId, slot.catalog.snapshot);
+      if (slot.catalog !== undefined) held.set(channelId, slot.catalog.snapshot);
     }
-    return orders;
+    return held;
   }
 
   /** Number of loaded channels. */
@@ -201,14 +201,6 @@ export class Catalogs {
     const held = this.slots.peek(channelId)?.catalog?.snapshot;
     const snapshot = held && (await this.reload(held.appRef, held.channel));
     if (snapshot !== undefined) await this.share(snapshot);
-  }
-
-  /** Updates a loaded channel to the state that another node shared, if that is newer. */
-  async followShared(channelId: string): Promise<void> {
-    const held = this.slots.peek(channelId)?.catalog?.snapshot;
-    if (held === undefined) return;
-    const head = await this.dependencies.shared.findHead(held.appRef, held.channel);
-    if (head?.channelId === channelId) await this.catchUp(channelId, head);
   }
 
   /** Returns what is known of a channel outside of the ledger, for a change of it. */

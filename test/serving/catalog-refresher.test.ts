@@ -3,7 +3,7 @@
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ledgerAway } from '../support/fake-ledger.ts';
-import { channelAt, servedRevision, servingNode, settle } from './serving-node.ts';
+import { channelAt, engineAway, servedRevision, servingNode, settle } from './serving-node.ts';
 
 const CHANNELS = ['alpha', 'beta', 'stable'] as const;
 const POLL_WITHIN_MS = 1500;
@@ -168,6 +168,19 @@ describe('from start to stop', () => {
     engine.resume();
     await settle();
     expect(served()).toEqual([1, 2, 3]);
+    await refresher.stop();
+  });
+
+  it('an engine that is away again when it is looked at is not asked for the rest', async () => {
+    const { refresher, engine, publish, served } = await polledNode();
+    refresher.start(engine);
+    engine.fault = engineAway();
+    const asked = vi.spyOn(engine, 'getSnapshotHead');
+    publish(2);
+    engine.resume();
+    await settle();
+    expect(asked).toHaveBeenCalledTimes(1);
+    expect(served()).toEqual([2, 2, 2]);
     await refresher.stop();
   });
 

@@ -403,7 +403,7 @@ it('an evicted channel leaves an empty slot to those who hold it, and is loaded 
   expect(catalogs.size).toBe(CHANNELS);
   const left = [held.catalog, held.planFor(query), catalogs.peek('acme', 'stable')];
   expect(left).toEqual([undefined, undefined, undefined]);
-  expect(catalogs.orders().has('chn_stable')).toBe(false);
+  expect(catalogs.held().has('chn_stable')).toBe(false);
 
   ledger.commit(channelAt(2));
   expect(slotOf(await catalogs.find('acme', 'stable'))).not.toBe(held);
