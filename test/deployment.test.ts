@@ -316,7 +316,7 @@ describe('deploy/nginx-cache.conf', () => {
   });
 
   it.skipIf(!canRun)(`takes what the manual adds for /u${missing}`, () => {
-    const section = sectionOf(readDocument('docs/operating.md'), 'Behind a cache');
+    const section = sectionOf(readDocument('docs/operating/proxy.md'), 'Behind a cache');
     const [, added = ''] = /```nginx\n([^`]*)```/.exec(section) ?? [];
     expect(added).toContain('location /u/ {');
     const whole = shipped.replace('  location / {', () => `${added}\n  location / {`);

@@ -1,5 +1,5 @@
 // Rollouts of a simulated fleet: what each ready-made plan does with good releases and with bad ones. It
-// measures no time; it fails when a preset does not keep what docs/operating.md says of it.
+// measures no time; it fails when a preset does not keep what docs/operating/rollout-plans.md says of it.
 
 import { stepsText } from '../../src/console/format/plan-words.ts';
 import { PLAN_PRESET_NAMES, type PlanPresetName } from '../../src/contract/rollout-plan.ts';
@@ -44,7 +44,7 @@ export const rollouts: Benchmark = {
   name: 'rollouts',
   title: 'no time, but what the ready-made plans do with good and bad releases',
   reading: [
-    `Fleets of 200, 1,000 and 20,000 devices, ${DAYS} days; docs/operating.md says what they are like.`,
+    `Fleets of 200, 1,000 and 20,000 devices, ${DAYS} days; docs/benchmarks.md says what they are like.`,
     'completed: at 100 % on plan; stopped: by a guard; at most: roll-out that a stopped one had reached;',
     'days: from the publishing until the stop, the median and the longest. Every run has the same figures.',
   ],

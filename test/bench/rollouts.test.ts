@@ -1,5 +1,5 @@
 // Tests the simulated rollouts: that they count as the ledger does, and that a slice of them ends as
-// docs/operating.md says. `npm run bench -- rollouts` plays all of them.
+// docs/operating/rollout-plans.md says. `npm run bench -- rollouts` plays all of them.
 
 import { describe, expect, it } from 'vitest';
 import { DeviceWeek } from '../../bench/suite/fleet/device-hours.ts';
@@ -220,7 +220,7 @@ describe('a slice of the simulated rollouts', () => {
   });
 
   it('the document has the presets as they were played', () => {
-    const { text } = readDocument('docs/operating.md');
+    const { text } = readDocument('docs/operating/rollout-plans.md');
     expect(text).toContain(presetTable(PLAN_PRESET_NAMES).join('\n'));
   });
 

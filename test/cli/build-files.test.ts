@@ -1,5 +1,5 @@
 // Tests which files are found below the arguments of the command that publishes, and the bounds of the search
-// (docs/operating.md, Command line).
+// (docs/operating/commands.md).
 
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

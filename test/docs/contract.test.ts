@@ -16,7 +16,7 @@ const IN_COMMENT = new RegExp(
   String.raw`docs/contract\.md[\s/]+(${NUMBER}(?:(?:,|,? and| to)[\s/]+${NUMBER})*)`,
   'g',
 );
-const OF_ANOTHER_DOCUMENT = /\b(operating|console|clients|github)\.md, ([A-Z][^)\n]*)\)/g;
+const OF_ANOTHER_DOCUMENT = /\b(console|clients|github)\.md, ([A-Z][^)\n]*)\)/g;
 
 const { text: contract } = readDocument('docs/contract.md');
 const numbers = numbersIn(contract);

@@ -60,6 +60,19 @@ export function tableRows(text: string): string[][] {
     );
 }
 
+/** Returns the anchors that a code host makes of the headings. */
+export function anchorsOf(document: Document): ReadonlySet<string> {
+  const titles = [...proseOf(document).matchAll(/^#{1,6} (.*)$/gm)].map(([, title = '']) => title);
+  return new Set(
+    titles.map((title) =>
+      title
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
+}
+
 /** Returns the quotations in backticks of a text. */
 export function quotedIn(text: string): string[] {
   return [...text.matchAll(/`([^`\n]+)`/g)].map((match) => match[1] as string);

@@ -1,14 +1,18 @@
-// Tests that every link of the documents leads somewhere, and that every file they name exists.
+// Tests that every link of the documents leads somewhere, that every file they name exists, and so does every
+// document that code, tests and deployment files name.
 
-import { posix } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
+  anchorsOf,
   type Document,
   isInRepository,
   listDocuments,
   proseOf,
   quotedIn,
   readDocument,
+  repositoryPath,
 } from './document.ts';
 
 /** Paths that exist only once something was built or runs, or that belong to another project. */
@@ -18,6 +22,8 @@ const NOT_IN_THE_REPOSITORY: ReadonlySet<string> = new Set([
   'dist/cli-package',
 ]);
 const TOP_FOLDERS = ['src', 'test', 'bench', 'scripts', 'docs', 'dist', '.ci'];
+const NOT_DOCUMENTS = ['src', 'test', 'bench', 'scripts', 'deploy'];
+const DOCUMENT_NAMED = /\bdocs\/[\w/-]+\.md(?:#[\w-]+)?/g;
 const OWN_FILE = /^[\w./-]+\.(?:ts|tsx|mjs|md|sql|lua|png)$/;
 
 const documents = listDocuments();
@@ -35,6 +41,17 @@ describe.each(documents)('$path', (document) => {
       (path) => !NOT_IN_THE_REPOSITORY.has(path) && !isInRepository(path),
     );
     expect(missing).toEqual([]);
+  });
+});
+
+describe('code, tests and deployment files', () => {
+  it('name documents and headings that exist', () => {
+    const root = { path: '', text: '' };
+    const named = NOT_DOCUMENTS.flatMap(textsBelow).flatMap(
+      (text) => text.match(DOCUMENT_NAMED) ?? [],
+    );
+    expect(named.length).toBeGreaterThan(100);
+    expect(named.filter((to) => !leadsSomewhere(root, to))).toEqual([]);
   });
 });
 
@@ -63,20 +80,16 @@ function leadsSomewhere({ path }: Document, to: string): boolean {
   const [file = '', heading] = to.split('#');
   const target = file === '' ? path : posix.join(posix.dirname(path), file);
   if (!isInRepository(target)) return false;
-  return heading === undefined || headingsOf(readDocument(target)).has(heading);
+  return heading === undefined || anchorsOf(readDocument(target)).has(heading);
 }
 
-/** Returns the anchors that a code host makes of the headings. */
-function headingsOf(document: Document): ReadonlySet<string> {
-  const titles = [...proseOf(document).matchAll(/^#{1,6} (.*)$/gm)].map(([, title = '']) => title);
-  return new Set(
-    titles.map((title) =>
-      title
-        .toLowerCase()
-        .replace(/[^\p{L}\p{N}\s_-]/gu, '')
-        .replaceAll(' ', '-'),
-    ),
-  );
+function textsBelow(folder: string): string[] {
+  const entries = readdirSync(join(repositoryPath, folder), {
+    recursive: true,
+    withFileTypes: true,
+  });
+  const files = entries.filter((entry) => entry.isFile());
+  return files.map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'utf8'));
 }
 
 /**

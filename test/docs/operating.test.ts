@@ -1,5 +1,5 @@
-// Tests the lists in docs/operating.md (settings, metrics, log messages, commands) against the source:
-// nothing is missing, and nothing is described that the source does not have.
+// Tests the lists in docs/operating (settings, metrics, log messages, commands) against the source: nothing
+// is missing, and nothing is described that the source does not have. Its index leads to every page.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -37,12 +37,23 @@ const CHECK_REASONS: Readonly<Record<Reason, true>> = {
   'first-offer-unavailable': true,
 };
 
-const manual = readDocument('docs/operating.md');
 const sources = readSources();
 const source = [...sources.values()].join('\n');
 
+describe('docs/operating', () => {
+  it('has an index that leads to every page', () => {
+    const pages = listDocuments().filter(({ path }) => path.startsWith('docs/operating/'));
+    const names = pages.map(({ path }) => path.slice('docs/operating/'.length));
+    const { text } = readDocument('docs/operating/README.md');
+    expect(names.length).toBeGreaterThan(10);
+    const others = names.filter((name) => name !== 'README.md');
+    expect(others.filter((name) => !text.includes(`](${name}`))).toEqual([]);
+  });
+});
+
 describe('settings', () => {
-  const rows = tableRows(sectionOf(manual, 'Settings').split('What lies in')[0] as string);
+  const { text } = readDocument('docs/operating/settings.md');
+  const rows = tableRows(text.split('What lies in')[0] as string);
   const documented = rows.flatMap(([name = '']) => quotedIn(name));
 
   it('are those that src/settings/settings.ts reads', () => {
@@ -55,8 +66,8 @@ describe('settings', () => {
 });
 
 describe('metrics', () => {
-  const section = sectionOf(manual, 'Metrics');
-  const rows = tableRows(section.split('The values of the labels')[0] as string);
+  const { text } = readDocument('docs/operating/metrics.md');
+  const rows = tableRows(text.split('The values of the labels')[0] as string);
   const documented = rows.map(([name = '', type = '', label = '']) => [
     ...quotedIn(name),
     type,
@@ -98,7 +109,7 @@ describe('metrics', () => {
       ),
     ].map(([, value = '']) => value);
     expect(counted.length).toBeGreaterThan(20);
-    const quoted = quotedIn(section);
+    const quoted = quotedIn(text);
     const values = new Set([...counted, ...Object.keys(CHECK_REASONS)]);
     expect([...values].filter((value) => !quoted.includes(value))).toEqual([]);
   });
@@ -112,25 +123,25 @@ describe('the reasons of decisions', () => {
 });
 
 describe('the log', () => {
+  const { text } = readDocument('docs/operating/log.md');
+
   it('has every message that the table explains', () => {
-    const rows = tableRows(sectionOf(manual, 'The log'));
-    const messages = rows.flatMap(([message = '']) => quotedIn(message));
+    const messages = tableRows(text).flatMap(([message = '']) => quotedIn(message));
     expect(messages.length).toBeGreaterThan(20);
     expect(messages.filter((message) => !source.includes(`'${message}'`))).toEqual([]);
   });
 
   it('has no warning or error that the table leaves out', () => {
-    const section = sectionOf(manual, 'The log');
     const logged = [
       ...source.matchAll(/[lL]og\.(?:warn|error|fatal)\(\s*(?:\{[^}]*\}|\w+),?\s*'([^']+)'/g),
     ].map(([, message = '']) => message);
     expect(logged.length).toBeGreaterThan(15);
-    expect(logged.filter((message) => !section.includes(`\`${message}\``))).toEqual([]);
+    expect(logged.filter((message) => !text.includes(`\`${message}\``))).toEqual([]);
   });
 });
 
 describe('commands', () => {
-  const section = sectionOf(manual, 'Command line');
+  const { text } = readDocument('docs/operating/commands.md');
   const program = new Command('sluice');
   program.command('serve');
   const nothing = () => {
@@ -141,17 +152,17 @@ describe('commands', () => {
   addReleaseCommands(program, nothing);
 
   it('have the arguments and options that the command line has', () => {
-    const usages = section
+    const usages = text
       .replace(/\n {10,}/g, ' ')
       .split('\n')
       .filter((line) => line.startsWith('    sluice '))
       .map((line) => line.trim());
     expect(usages.map(withoutValues).toSorted()).toEqual(leavesOf(program).map(usageOf).toSorted());
-    for (const choice of choicesOf(program)) expect(section).toContain(choice);
+    for (const choice of choicesOf(program)) expect(text).toContain(choice);
   });
 
   it('have a row each that says what they do', () => {
-    const rows = tableRows(section).flatMap(([name = '']) => quotedIn(name));
+    const rows = tableRows(text).flatMap(([name = '']) => quotedIn(name));
     const names = leavesOf(program).map((command) => nameOf(command));
     expect(rows.toSorted()).toEqual(names.toSorted());
   });

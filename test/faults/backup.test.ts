@@ -1,6 +1,6 @@
-// Tests backup and restore by the commands of docs/operating.md, as they stand there: the record is back, no
-// later state decides anything, also in Redis, on disk and in a node that was left running, and what is
-// changed afterwards is served.
+// Tests backup and restore by the commands of docs/operating/backup.md, as they stand there: the record is
+// back, no later state decides anything, also in Redis, on disk and in a node that was left running, and what
+// is changed afterwards is served.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
@@ -26,7 +26,7 @@ import {
 
 type Environment = Readonly<Record<string, string>>;
 
-const MANUAL = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8');
+const MANUAL = readFileSync(new URL('../../docs/operating/backup.md', import.meta.url), 'utf8');
 const DEVICE = { deviceId: 'device-1', version: '0.9.0', platform: 'linux', arch: 'x86_64' };
 
 /** Time limit of a test, which starts several nodes. */

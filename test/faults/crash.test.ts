@@ -1,5 +1,5 @@
-// Tests that everything the service answered is still there after a kill -9 (docs/operating.md, What happens
-// when): what publishers were told, what was offered, what orchestrators reported and planned, and labels.
+// Tests that everything the service answered is still there after a kill -9 (docs/operating/losses.md): what
+// publishers were told, what was offered, what orchestrators reported and planned, and labels.
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';

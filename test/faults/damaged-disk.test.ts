@@ -1,5 +1,5 @@
 // Tests what a node makes of its data directory: what is damaged is neither believed nor an obstacle, and
-// only the owner of the directory can look into it (docs/operating.md, What happens when).
+// only the owner of the directory can look into it (docs/operating/losses.md).
 
 import { createHash } from 'node:crypto';
 import {

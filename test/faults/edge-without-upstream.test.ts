@@ -1,5 +1,5 @@
 // Tests what an edge does without its service, what it says of an upstream that it cannot use, and that it
-// trusts a private authority (docs/operating.md, Set-ups).
+// trusts a private authority (docs/operating/install.md).
 
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

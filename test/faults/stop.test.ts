@@ -1,4 +1,4 @@
-// Tests the end of a node (docs/operating.md, Health): requests in flight are finished, whatever the signal.
+// Tests the end of a node (docs/operating/health.md): requests in flight are finished, whatever the signal.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';

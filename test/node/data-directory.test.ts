@@ -1,5 +1,5 @@
 // Tests what is said of a data directory that cannot be used, at a start and by the doctor
-// (docs/operating.md, The doctor).
+// (docs/operating/doctor.md).
 
 import { chownSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// Tests which processes the watchdog kills (docs/operating.md, Processes), with children that answer when the
+// Tests which processes the watchdog kills (docs/operating/processes.md), with children that answer when the
 // test says so.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';

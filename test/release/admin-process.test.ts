@@ -1,4 +1,4 @@
-// Tests the process behind ADMIN_LISTEN under faults (docs/operating.md, Processes): its end touches no
+// Tests the process behind ADMIN_LISTEN under faults (docs/operating/processes.md): its end touches no
 // device, other processes do not hold it up, and all workers serve what the console has changed.
 
 import { randomUUID } from 'node:crypto';

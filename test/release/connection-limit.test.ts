@@ -1,5 +1,5 @@
-// Tests that clients cannot use up the file descriptors that a node needs for its stores (docs/operating.md,
-// Known limits).
+// Tests that clients cannot use up the file descriptors that a node needs for its stores
+// (docs/operating/limits.md).
 
 import { Agent, get } from 'node:http';
 import { connect, type Socket } from 'node:net';

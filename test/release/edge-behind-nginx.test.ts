@@ -1,4 +1,4 @@
-// Tests what deploy/nginx.conf does with the requests of edges (docs/operating.md, Behind a proxy): they find
+// Tests what deploy/nginx.conf does with the requests of edges (docs/operating/proxy.md): they find
 // a node that is back at once, also after both were away (docs/contract.md 29.6).
 
 import { createServer, type Server } from 'node:http';

@@ -1,4 +1,4 @@
-// Tests what the supervisor does about a process that hangs (docs/operating.md, Processes): silent for ten
+// Tests what the supervisor does about a process that hangs (docs/operating/processes.md): silent for ten
 // seconds, it is replaced; silent for less, or together with the whole machine, it is not. The admin address
 // answers meanwhile.
 

@@ -1,5 +1,5 @@
 // Tests a node whose record and engine are of different kinds: PostgreSQL without Redis, and Redis beside the
-// embedded record (docs/operating.md, Settings). All other tests have both or neither.
+// embedded record (docs/operating/settings.md). All other tests have both or neither.
 
 import { describe, expect, it } from 'vitest';
 import { realStores } from '../support/backend.ts';

@@ -1,4 +1,4 @@
-// Tests the change of secrets and addresses while a service runs (docs/operating.md, Rotation): two nodes
+// Tests the change of secrets and addresses while a service runs (docs/operating/rotate.md): two nodes
 // read them from files again on SIGHUP, while devices, operators and a code host ask all the time.
 
 import { writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// Tests several processes as one service (docs/operating.md, Processes): they share the port and the work,
+// Tests several processes as one service (docs/operating/processes.md): they share the port and the work,
 // one that dies is started again without harm to the others, all stop together, and none outlives the
 // supervisor.
 

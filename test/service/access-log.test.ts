@@ -1,4 +1,4 @@
-// Tests the access log (docs/operating.md, Settings): a line for each request on every surface, without what
+// Tests the access log (docs/operating/settings.md): a line for each request on every surface, without what
 // is secret, and none unless it is asked for.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';

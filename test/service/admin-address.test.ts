@@ -1,5 +1,5 @@
 // Tests the address of its own that console, console API, metrics and health have with ADMIN_LISTEN
-// (docs/operating.md, Health): what is where, links and cookies, and how soon the serving processes know.
+// (docs/operating/health.md): what is where, links and cookies, and how soon the serving processes know.
 
 import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -179,7 +179,7 @@ describeOnBackends('check-ins', (backend) => {
       expect([unknown.status, unknown.body]).toEqual([404, { error: 'Unknown device' }]);
     });
 
-    it('none is lost when the node is stopped right after them (operating.md, Health)', async () => {
+    it('none is lost when the node is stopped right after them (docs/operating/health.md)', async () => {
       const tenant = await createTenant(node);
       const devices = await checkMany(tenant, 300);
       await node.stop();
@@ -212,7 +212,7 @@ describeOnBackends('check-ins', (backend) => {
       await expectCounts(tenant, 91);
     });
 
-    it('of checks are in the metrics: accepted, then stored (operating.md, Metrics)', async () => {
+    it('of checks are in the metrics: accepted, then stored (docs/operating/metrics.md)', async () => {
       const tenant = await createTenant(node);
       const before = await metrics();
       await checkMany(tenant, 50);
@@ -269,7 +269,7 @@ describeOnBackends('check-ins', (backend) => {
       expect((await send(node, 'GET', '/healthz')).status).toBe(200);
     });
 
-    it('does not hold up the stop of the node (operating.md, Health)', async () => {
+    it('does not hold up the stop of the node (docs/operating/health.md)', async () => {
       const tenant = await createTenant(node);
       const live = await watch(tenant);
       await node.stop();

@@ -1,4 +1,4 @@
-// Tests that answers of every kind say how long their connection may be idle (docs/operating.md, Health),
+// Tests that answers of every kind say how long their connection may be idle (docs/operating/health.md),
 // and that a client that reads may ask before it has its answer. What becomes of one that does not read,
 // and for how long an idle connection is kept, is measured in test/timed.
 

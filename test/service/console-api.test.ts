@@ -1,4 +1,4 @@
-// Tests the console API as an operator calls it with the admin token (docs/operating.md, Command line).
+// Tests the console API as an operator calls it with the admin token (docs/operating/commands.md).
 
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';

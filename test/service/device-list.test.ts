@@ -142,7 +142,7 @@ serviceSuite('device list', (node) => {
     },
   );
 
-  it('is what `sluice devices` prints, as far as its limit goes (operating.md, Command line)', async () => {
+  it('is what `sluice devices` prints, as far as its limit goes (docs/operating/commands.md)', async () => {
     const tenant = fleet;
     const all = await sluice('devices', '--app', tenant.app, '--json');
     expect([all.code, all.stderr]).toEqual([0, '']);
@@ -152,7 +152,7 @@ serviceSuite('device list', (node) => {
     expect(ids).toEqual(['a', 'b']);
   });
 
-  it('of an unknown app, or with a limit that is none, fails in one line (operating.md, Command line)', async () => {
+  it('of an unknown app, or with a limit that is none, fails in one line (docs/operating/commands.md)', async () => {
     const unknown = await sluice('devices', '--app', `no-${randomId()}`, '--json');
     expect([unknown.code, unknown.stdout]).toEqual([1, '']);
     expect(unknown.stderr).toMatch(/^sluice: [^\n]+\n$/);

@@ -1,4 +1,4 @@
-// Tests health and metrics (docs/operating.md, Health).
+// Tests health and metrics (docs/operating/health.md).
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { quotedIn, readDocument, repositoryPath, sectionOf, tableRows } from '../docs/document.ts';
+import { quotedIn, readDocument, repositoryPath, tableRows } from '../docs/document.ts';
 import { ADMIN_APART, adminAddress } from '../support/admin-address.ts';
 import { describeOnRealStores } from '../support/backend.ts';
 import { makeEdgeToken, startEdge } from '../support/edge-node.ts';
@@ -229,8 +229,8 @@ describeOnRealStores('the metrics of a node', () => {
 /** Labels by the name of a metric, or of its buckets and sums: its series' and the documented ones. */
 function labelsByMetric(text: string): ReadonlyMap<string, ReadonlySet<string>> {
   const all = new Map<string, Set<string>>();
-  const section = sectionOf(readDocument('docs/operating.md'), 'Metrics');
-  const rows = tableRows(section.split('The values of the labels')[0] as string);
+  const { text: metrics } = readDocument('docs/operating/metrics.md');
+  const rows = tableRows(metrics.split('The values of the labels')[0] as string);
   const documented = new Map(rows.map(([name = '', , label = '']) => [quotedIn(name)[0], label]));
   for (const [, name = '', type] of text.matchAll(/^# TYPE (\S+) (\S+)$/gm)) {
     const labels = new Set(['process', ...quotedIn(documented.get(name) ?? '')]);

@@ -1,4 +1,4 @@
-// Tests the commands of rollout plans against a running service (docs/operating.md, Command line).
+// Tests the commands of rollout plans against a running service (docs/operating/commands.md).
 
 import { expect, it } from 'vitest';
 import { eventually, sleep } from '../support/eventually.ts';

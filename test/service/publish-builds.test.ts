@@ -1,5 +1,5 @@
 // Tests the command that publishes on whole folders of builds, laid out file by file as their tools leave
-// them (docs/operating.md, Command line).
+// them (docs/operating/commands.md).
 
 import { rmSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';

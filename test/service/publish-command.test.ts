@@ -1,5 +1,5 @@
 // Tests the command that publishes: from the files that build tools leave on the disk to a release, and the
-// package of the command for machines without the service (docs/operating.md, Command line).
+// package of the command for machines without the service (docs/operating/commands.md).
 
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';

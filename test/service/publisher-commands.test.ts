@@ -1,5 +1,5 @@
 // Tests the commands of publishers beside the one that publishes: steering, promoting, withdrawing,
-// explaining, importing and listing (docs/operating.md, Command line).
+// explaining, importing and listing (docs/operating/commands.md).
 
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

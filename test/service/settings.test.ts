@@ -1,4 +1,4 @@
-// Tests starting the service by settings (docs/operating.md, Settings): a wrong setting stops the start with
+// Tests starting the service by settings (docs/operating/settings.md): a wrong setting stops the start with
 // one line that names the variable, secrets are never printed, stdout is JSON lines and stderr is for people.
 
 import { type ChildProcess, spawn } from 'node:child_process';

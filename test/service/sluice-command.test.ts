@@ -1,4 +1,4 @@
-// Tests the `sluice` command (docs/operating.md, Command line): mostly in the process of the test, and each
+// Tests the `sluice` command (docs/operating/commands.md): mostly in the process of the test, and each
 // kind of ending once as a script would run it.
 
 import { readFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// Tests traces (docs/operating.md, Tracing) against a collector that takes OTLP: which spans there are, whose
+// Tests traces (docs/operating/tracing.md) against a collector that takes OTLP: which spans there are, whose
 // trace they belong to, and that there is nothing of it unless it is asked for.
 
 import { execFileSync } from 'node:child_process';

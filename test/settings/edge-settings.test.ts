@@ -1,4 +1,4 @@
-// Tests the settings of an edge (docs/operating.md, Settings).
+// Tests the settings of an edge (docs/operating/settings.md).
 
 import { expect, it } from 'vitest';
 import { readEdgeConfig, readUpstreamConfig } from '../../src/settings/edge-settings.ts';

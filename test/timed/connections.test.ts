@@ -1,4 +1,4 @@
-// Measures for how long an idle connection is kept (docs/operating.md, Health): at least as long as answers
+// Measures for how long an idle connection is kept (docs/operating/health.md): at least as long as answers
 // announce it. The native server keeps that time, so nothing can shorten it.
 
 import { Agent, request } from 'node:http';

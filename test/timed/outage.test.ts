@@ -1,4 +1,4 @@
-// Measures checks while both stores hang (docs/operating.md, What happens when): only the first ones may wait
+// Measures checks while both stores hang (docs/operating/losses.md): only the first ones may wait
 // for a store, and none for long.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';

@@ -1,5 +1,5 @@
 // Measures the end of a node one of whose processes does not answer: within the 10 seconds that SIGTERM
-// promises (docs/operating.md, Health).
+// promises (docs/operating/health.md).
 
 import { expect, it } from 'vitest';
 import { describeOnRealStores } from '../support/backend.ts';

@@ -25,12 +25,13 @@ const CONFIRM_MINUTES = 60;
 const CAUTION = { confirmMinutes: CONFIRM_MINUTES };
 
 /**
- * Presets by name, the slowest first, made with `npm run bench -- rollouts` (docs/operating.md). Before a
- * quarter of the fleet gets a release, a fifth has it for three days or more: a device that fell silent is
- * not told from one in an office at the weekend until Monday, and it takes a fifth of 20,000 devices to tell
- * 3 % silent ones from chance. The later that step begins, the lower is the limit of `silent`: of the other
- * devices, whose share is taken off, more have left the fleet by then since the release was published.
- * No hold but the last is shorter than the time after which a device counts as stuck or silent.
+ * Presets by name, the slowest first, made with `npm run bench -- rollouts`
+ * (docs/operating/rollout-plans.md). Before a quarter of the fleet gets a release, a fifth has it for three
+ * days or more: a device that fell silent is not told from one in an office at the weekend until Monday, and
+ * it takes a fifth of 20,000 devices to tell 3 % silent ones from chance. The later that step begins, the
+ * lower is the limit of `silent`: of the other devices, whose share is taken off, more have left the fleet
+ * by then since the release was published. No hold but the last is shorter than the time after which a
+ * device counts as stuck or silent.
  */
 export const PLAN_PRESETS: Readonly<Record<PlanPresetName, PlanPreset>> = {
   careful: {

@@ -1,5 +1,5 @@
 // Tests engines whose Redis belongs to another record: nothing is read from it, written to it or heard of it,
-// and it is used once it is another one (docs/operating.md, Backup and restore).
+// and it is used once it is another one (docs/operating/backup.md).
 
 import { describe, expect, it } from 'vitest';
 import { OfAnotherRecord, Unavailable } from '../../../src/contract/unavailable.ts';
