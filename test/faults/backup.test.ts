@@ -46,7 +46,7 @@ afterEach(async () => {
 
 describe('an embedded service', () => {
   it('is as it was at the time of the backup', async () => {
-    const [backUp, restore] = commandsBelow('### Embedded');
+    const [backUp, restore] = commandsBelow('## Embedded');
     const folder = await temporaryFolder();
     const dataDir = join(folder, 'data');
     let node = await startNode({ DATA_DIR: dataDir });
@@ -90,7 +90,7 @@ describe('sluice backup', () => {
     const again = await runSluice(['backup', file], environment);
     expect(again).toEqual({ code: 1, stdout: '', stderr: `sluice: ${file} is there already\n` });
     expect(statSync(file).size).toBe(size);
-    const [, restore] = commandsBelow('### Embedded');
+    const [, restore] = commandsBelow('## Embedded');
     const elsewhere = join(folder, 'elsewhere');
     run(`mkdir elsewhere; mv backup.tar.gz sluice-backup.tar.gz; ${restore}`, folder, {
       DATA_DIR: elsewhere,
@@ -121,7 +121,7 @@ describe.skipIf(stores === undefined)(
   stores === undefined ? `${needed} (skipped: no PostgreSQL or no Redis here)` : needed,
   () => {
     it('is as it was at the time of the backup, whatever Redis and the disk remember', async () => {
-      const [backUp, restore] = commandsBelow('### PostgreSQL');
+      const [backUp, restore] = commandsBelow('## PostgreSQL');
       const folder = await temporaryFolder();
       const redis = await startRedis();
       endings.push(() => redis.stop());

@@ -13,7 +13,8 @@ import { type ServingNode, startNode } from '../support/node.ts';
 
 const DOCUMENTS = new URL('../../docs/', import.meta.url);
 
-const documents = readdirSync(DOCUMENTS)
+const documents = readdirSync(DOCUMENTS, { recursive: true, encoding: 'utf8' })
+  .map((name) => name.replaceAll('\\', '/'))
   .filter((name) => name.endsWith('.md'))
   .map((name) => ({
     name,
@@ -43,7 +44,10 @@ describe.skipIf(missing).each(documents)(`the examples of docs/$name${why}`, ({ 
 });
 
 describe('the documents', () => {
-  it.each(['contract.md', 'clients.md', 'console.md', 'github.md'])('%s has examples', (name) => {
-    expect(documents.map((document) => document.name)).toContain(name);
-  });
+  it.each(['contract.md', 'clients.md', 'console.md', 'github.md', 'operating/health.md'])(
+    '%s has examples',
+    (name) => {
+      expect(documents.map((document) => document.name)).toContain(name);
+    },
+  );
 });
