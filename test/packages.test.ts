@@ -18,7 +18,7 @@ type LockedPackage = {
 
 /**
  * Packages whose install script need not run: esbuild's only replaces a launcher, and esbuild works without.
- * Scarf's, which comes with Swagger UI, only reports the installation (docs/decisions/0049).
+ * Scarf's, which comes with Swagger UI, only reports the installation (decision 0049).
  */
 const SCRIPTS_NOT_NEEDED = ['node_modules/@scarf/scarf', 'node_modules/esbuild'];
 

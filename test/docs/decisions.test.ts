@@ -1,9 +1,10 @@
-// Tests that all decision records have one form and are listed.
+// Tests that all decision records have one form, and that every decision is listed once: with a file, or as
+// a line.
 
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readDocument, repositoryPath } from './document.ts';
+import { readDocument, repositoryPath, tableRows } from './document.ts';
 
 const HEADINGS = ['Context', 'Decision', 'The option that lost', 'Consequences'];
 
@@ -29,7 +30,20 @@ describe.each(names)('docs/decisions/%s', (name) => {
 });
 
 describe('decisions', () => {
-  it('are numbered from 1 without a gap', () => {
-    expect(names.map((name) => Number(name.slice(0, 4)))).toEqual(names.map((_, at) => at + 1));
+  const list = readDocument('docs/decisions/README.md').text;
+
+  it('are numbered from 1 without a gap: those with a file, and those with a line', () => {
+    const listed = tableRows(list).map(([number = '']) =>
+      Number(number.replace(/^\[?(\d{4}).*/, '$1')),
+    );
+    expect(listed.toSorted((a, b) => a - b)).toEqual(listed.map((_, at) => at + 1));
+    expect(listed.length).toBeGreaterThan(60);
+  });
+
+  it('without a file say what was decided', () => {
+    const lines = tableRows(list).filter(([number = '']) => /^\d{4}$/.test(number));
+    const found = lines.filter(([number = '']) => names.some((name) => name.startsWith(number)));
+    expect(found).toEqual([]);
+    for (const [, decided = ''] of lines) expect(decided.length).toBeGreaterThan(40);
   });
 });
