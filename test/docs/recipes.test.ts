@@ -1,4 +1,4 @@
-// Tests that the examples of CONTRIBUTING.md's recipes work as they are printed there.
+// Tests that the examples of docs/recipes.md work as they are printed there.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,7 +24,7 @@ import {
 } from '../domain/sample.ts';
 import { readDocument, repositoryPath, sectionOf } from './document.ts';
 
-const guide = readDocument('CONTRIBUTING.md');
+const guide = readDocument('docs/recipes.md');
 const folder = mkdtempSync(join(tmpdir(), 'sluice-recipe-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -32,7 +32,7 @@ describe('the recipe', () => {
   it('for an updater writes the version and the address that a script reads', async () => {
     const { PLAIN } = await example<{
       PLAIN: Updater<ArtifactCandidate, 'platform' | 'arch'>;
-    }>('Recipe: add an updater', 'src/updater');
+    }>('Add an updater', 'src/updater');
     const question = PLAIN.ask(
       { channel: 'stable', platform: 'Linux', arch: 'x64' },
       SILENT_CLIENT,
@@ -49,7 +49,7 @@ describe('the recipe', () => {
 
   it('for a rule keeps prereleases from devices that did not ask for them', async () => {
     const { PRERELEASE_RULE } = await example<{ PRERELEASE_RULE: DecisionRule }>(
-      'Recipe: add a decision rule',
+      'Add a decision rule',
       'src/domain/decision/rule',
     );
     const releases = snapshot([release('2.0.0-rc.1'), release('1.1.0')]);
