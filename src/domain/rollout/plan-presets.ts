@@ -1,4 +1,5 @@
-// Ready-made rollout plans: steps, holds and limits that go together. docs/console.md has the same table.
+// Ready-made rollout plans: steps, holds and limits that go together. docs/operating/rollout-plans.md has the
+// same table.
 
 import type { PlanGuards, PlannedStep, PlanPresetName } from '../../contract/rollout-plan.ts';
 import { USUAL_GUARDS } from './judge-health.ts';
