@@ -49,6 +49,24 @@ describe('docs/operating', () => {
     const others = names.filter((name) => name !== 'README.md');
     expect(others.filter((name) => !text.includes(`](${name}`))).toEqual([]);
   });
+
+  it.each([
+    ['install', 'install.md', 'docker compose up'],
+    ['upgrade', 'upgrade.md', 'Restart the nodes'],
+    ['back up', 'backup.md', 'pg_dump'],
+    ['restore', 'backup.md', 'pg_restore'],
+    ['change secrets', 'rotate.md', 'SIGHUP'],
+    ['large', 'size.md', '1 million'],
+    ['move a store', 'stores.md', '## Move a store'],
+    ['alert', 'alerts.md', 'rules.yml'],
+    ['ports', 'health.md', '## Ports'],
+    ['Redis, PostgreSQL, a node or a disk is lost', 'losses.md', '| Redis |'],
+  ])('answers one link away: %s', (question, page, answer) => {
+    const { text } = readDocument('docs/operating/README.md');
+    const rows = tableRows(text).filter(([asked = '']) => asked.includes(question));
+    expect(rows.map(([, pages]) => pages)).toContainEqual(expect.stringContaining(`](${page}`));
+    expect(readDocument(`docs/operating/${page}`).text).toContain(answer);
+  });
 });
 
 describe('settings', () => {
