@@ -30,7 +30,7 @@ const OF_OPERATORS: Variables = [
 ];
 /** What the commands read that run where the service does. */
 const OF_THE_SERVICE: Variables = [
-  ['…', 'all settings of the service: docs/operating.md of the repository'],
+  ['…', 'all settings of the service: docs/operating/settings.md of the repository'],
 ];
 
 const PUBLISHERS: ReadonlySet<string> = new Set(['release', 'plan', 'explain', 'import']);
