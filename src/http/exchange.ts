@@ -63,11 +63,11 @@ export function runExchange(
   const queryText = req.getQuery() ?? '';
   const headers = readHeaders(req);
   const remoteAddress = remoteAddressOf(res);
-  const notes = new RequestNotes(headers.get('x-request-id'));
-  if (route.replies.tellsIds) notes.tellId();
-  notes.app = route.params.get('app') ?? route.params.get('appRef');
   const header = (name: string) => headers.get(name) ?? '';
-  const watch = route.replies.watch?.({ method, path, remoteAddress, header, notes });
+  const { notes, watch } = route.replies.observe(
+    { method, path, remoteAddress, header },
+    route.params.get('app') ?? route.params.get('appRef'),
+  );
   if (isBodyAmbiguous(headers)) {
     const reply = notes.addTo(failureReply(invalidField('body', 'Its end is ambiguous')));
     route.replies.count(reply.status);

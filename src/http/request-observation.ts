@@ -53,16 +53,10 @@ export class Traffic {
       requestSeconds.observe({ surface: labels.surface }, seconds);
     const tellsIds = IDENTIFIED.has(labels.surface);
     const { watcher } = this;
-    const watch =
-      watcher !== undefined && this.isWatched(labels.surface)
-        ? (asked: AskedRequest) => watcher.begin({ ...asked, labels })
-        : undefined;
+    const watch = watcher?.watches(labels.surface)
+      ? (asked: AskedRequest) => watcher.begin({ ...asked, labels })
+      : undefined;
     return new RouteTraffic(this, requests.of(labels), { observe, tellsIds, watch });
-  }
-
-  /** Returns whether requests of a surface are watched. */
-  isWatched(surface: Surface): boolean {
-    return this.watcher?.watches(surface) === true;
   }
 
   /** Notes that the number of requests in flight has changed. */
@@ -101,31 +95,46 @@ export class Traffic {
   }
 }
 
-/** Request before it is known to which route. */
+/** Request to a route that is known. */
 type AskedRequest = Omit<WatchedRequest, 'labels'>;
 
 type RouteOptions = {
+  /** Takes the duration of a request. */
   readonly observe: (seconds: number) => void;
+  /** Whether every answer carries the id of its request. */
   readonly tellsIds: boolean;
+  /** Begins to watch a request; undefined where requests are not watched. */
   readonly watch: ((asked: AskedRequest) => RequestWatch) | undefined;
+};
+
+/** Observation of a request: what is noted of it, and its watch where requests to its route are watched. */
+export type Observation = {
+  readonly notes: RequestNotes;
+  readonly watch: RequestWatch | undefined;
 };
 
 /** Requests to one route. */
 export class RouteTraffic {
-  /** Whether every answer carries the id of its request. */
-  readonly tellsIds: boolean;
-  /** Takes note of a request that begins; undefined where requests are not watched. */
-  readonly watch: RouteOptions['watch'];
+  /** Whether requests are watched: else what is observed of them serves their answers only. */
+  readonly isWatched: boolean;
   private readonly traffic: Traffic;
   private readonly replies: RouteCount;
-  private readonly observe: (seconds: number) => void;
+  private readonly options: RouteOptions;
 
-  constructor(traffic: Traffic, replies: RouteCount, { observe, tellsIds, watch }: RouteOptions) {
+  constructor(traffic: Traffic, replies: RouteCount, options: RouteOptions) {
     this.traffic = traffic;
     this.replies = replies;
-    this.observe = observe;
-    this.tellsIds = tellsIds;
-    this.watch = watch;
+    this.options = options;
+    this.isWatched = options.watch !== undefined;
+  }
+
+  /** Begins to observe a request; `app` is the ref or id in its address. */
+  observe(asked: Omit<AskedRequest, 'notes'>, app: string | undefined): Observation {
+    const { tellsIds, watch } = this.options;
+    const notes = new RequestNotes(asked.header('x-request-id'));
+    if (tellsIds) notes.tellId();
+    notes.app = app;
+    return { notes, watch: watch?.({ ...asked, notes }) };
   }
 
   /** Notes that a request has begun that is not answered at once. Returns what `end` must get. */
@@ -138,7 +147,7 @@ export class RouteTraffic {
   end(status: number | undefined, beganAt: number, watch?: RequestWatch): void {
     this.traffic.move(-1);
     this.count(status ?? CLIENT_GONE);
-    this.observe((performance.now() - beganAt) / 1000);
+    this.options.observe((performance.now() - beganAt) / 1000);
     watch?.end(status ?? CLIENT_GONE);
   }
 
@@ -150,7 +159,7 @@ export class RouteTraffic {
 
 // Access log: a line for each request, on every surface, when its answer is written.
 
-/** Maximum length of a path in a line; paths may have 64 KiB. */
+/** Maximum length of a path in a line or a span; paths may have 64 KiB. */
 const PATH_LENGTH_MAX = 500;
 
 export class AccessLog implements RequestWatcher {
@@ -233,11 +242,8 @@ export class RequestNotes {
 // Traces of the requests that change something: calls of the management API, and deliveries to the webhook.
 
 const TRACED: ReadonlySet<Surface> = new Set(['management', 'webhook']);
-const REQUEST_TRACING_PATH_LENGTH_MAX = 500;
 /** Status from which a request has failed by the service's own fault. */
 const FAULT = 500;
-/** Status of requests whose client left before the answer. */
-const REQUEST_TRACING_CLIENT_GONE = 499;
 
 export class RequestTracing implements RequestWatcher {
   private readonly tracing: Tracing;
@@ -257,7 +263,7 @@ export class RequestTracing implements RequestWatcher {
       attributes: {
         'http.request.method': method,
         'http.route': labels.route,
-        'url.path': path.slice(0, REQUEST_TRACING_PATH_LENGTH_MAX),
+        'url.path': path.slice(0, PATH_LENGTH_MAX),
         'sluice.request_id': notes.requestId,
       },
       header,
@@ -265,7 +271,7 @@ export class RequestTracing implements RequestWatcher {
     return {
       run: (work) => span.run(work),
       end(status) {
-        const answered = status === REQUEST_TRACING_CLIENT_GONE ? undefined : status;
+        const answered = status === CLIENT_GONE ? undefined : status;
         const attributes = { 'http.response.status_code': answered, 'sluice.app': notes.app };
         span.end(attributes, status >= FAULT ? String(status) : undefined);
       },
@@ -304,23 +310,15 @@ type WatchedRequest = {
   readonly notes: RequestNotes;
 };
 
-// Several watchers of requests as one.
-
 /** Returns one watcher for several; undefined for none. */
 export function watchTogether(watchers: readonly RequestWatcher[]): RequestWatcher | undefined {
-  const [first, ...others] = watchers;
-  if (first === undefined) return undefined;
-  const second = watchTogether(others);
-  return second === undefined ? first : both(first, second);
-}
-
-function both(one: RequestWatcher, other: RequestWatcher): RequestWatcher {
+  if (watchers.length === 0) return undefined;
   return {
-    watches: (surface) => one.watches(surface) || other.watches(surface),
+    watches: (surface) => watchers.some((each) => each.watches(surface)),
     begin(request) {
       const { surface } = request.labels;
-      const watches = [one, other].filter((each) => each.watches(surface));
-      const begun = watches.map((each) => each.begin(request));
+      const watching = watchers.filter((each) => each.watches(surface));
+      const begun = watching.map((each) => each.begin(request));
       return {
         run: (work) => begun.reduce((inner, watch) => () => watch.run(inner), work)(),
         end(status) {

@@ -21,12 +21,7 @@ import type { CheckDevice, CheckUpdate } from '../../serving/check-update.ts';
 import type { AskingClient } from '../../updater/updater.ts';
 import { type AnsweredRequest, answerLater, faultReply, remoteAddressOf } from '../exchange.ts';
 import { failureReply, NO_STORE, type Reply, replyHead } from '../reply.ts';
-import {
-  RequestNotes,
-  type RequestWatch,
-  type RouteTraffic,
-  type Traffic,
-} from '../request-observation.ts';
+import type { Observation, RouteTraffic, Traffic } from '../request-observation.ts';
 import type { RequestHandler } from '../server.ts';
 import { writeReply } from '../write-reply.ts';
 import { type DeviceGate, readDeviceIdentity } from './device-gate.ts';
@@ -68,7 +63,7 @@ export type DeviceQuestion<Item extends Candidate> = {
   readonly reply: (decision: PlanDecision<Item>, ifNoneMatch: string) => Reply;
 };
 
-type DeviceRequest = {
+export type DeviceRequest = {
   readonly res: HttpResponse;
   readonly isHead: boolean;
   readonly path: string;
@@ -83,50 +78,98 @@ const QUERY_TEXTS_MAX = 10_000;
 /** End of the cache's key for clients with the question's User-Agent: a path contains no space. */
 const AGENT_VARIANT = ' agent';
 
-export type DeviceRouteDependencies = {
-  readonly check: CheckUpdate;
-  readonly gate: DeviceGate;
+export type DecisionRouteDependencies = {
+  readonly check: Pick<CheckUpdate, 'now' | 'refused' | 'later'>;
   readonly traffic: Traffic;
 };
 
-/** Handlers of GET and HEAD for the addresses of one updater. */
-export class DeviceRoute<Item extends Candidate> {
+export type DeviceRouteDependencies = DecisionRouteDependencies & { readonly gate: DeviceGate };
+
+/**
+ * Handlers of GET and HEAD for addresses at which decisions are asked for. Subclasses tell who asks, and
+ * whether it may wait.
+ */
+export abstract class DecisionRoute {
   readonly get: RequestHandler = (res, req) => this.handle(res, req, false);
   readonly head: RequestHandler = (res, req) => this.handle(res, req, true);
-  private readonly question: DeviceQuestion<Item>;
-  private readonly check: CheckUpdate;
-  private readonly gate: DeviceGate;
-  private readonly traffic: Traffic;
+  protected readonly check: DecisionRouteDependencies['check'];
   /** Replies that are no decision, and those that waited. */
   protected readonly replies: RouteTraffic;
+  private readonly traffic: Traffic;
+  /** Observation of the request that is being handled, where requests are watched. */
+  private present: Observation | undefined;
+
+  /** `route` is the path pattern of the addresses, for the figures. */
+  constructor(route: string, { check, traffic }: DecisionRouteDependencies) {
+    this.check = check;
+    this.traffic = traffic;
+    this.replies = traffic.on({ surface: 'device', method: 'GET', route });
+  }
+
+  protected abstract serve(request: DeviceRequest, req: HttpRequest): void;
+
+  private handle(res: HttpResponse, req: HttpRequest, isHead: boolean): void {
+    const request = { res, isHead, path: req.getUrl() };
+    if (this.replies.isWatched) this.present = this.observe(request, req);
+    try {
+      this.serve(request, req);
+    } catch (error) {
+      // An exception that leaves a handler would end the process; only this request may fail.
+      const reply = faultReply(error, this.waiting(request), this.traffic);
+      this.write(request, reply);
+      this.replies.count(reply.status);
+    }
+    if (this.replies.isWatched) this.present = undefined;
+  }
+
+  private observe(request: DeviceRequest, req: HttpRequest): Observation {
+    const { res, path } = request;
+    const remoteAddress = remoteAddressOf(res);
+    const header = (name: string) => req.getHeader(name);
+    const app = path.split('/', 3)[2];
+    const asked = { method: methodOf(request), path, remoteAddress, header };
+    return this.replies.observe(asked, app === '' ? undefined : app);
+  }
+
+  protected refuse(request: DeviceRequest, failure: Failure): void {
+    const reply = refusalReply(failure);
+    this.write(request, reply);
+    this.replies.count(reply.status);
+  }
+
+  protected write({ res, isHead }: DeviceRequest, reply: Reply): void {
+    writeReply(res, reply, isHead, this.traffic.endsConnection());
+    this.present?.watch?.end(reply.status);
+  }
+
+  /** Answers with the reply of `work`, which begins at once. */
+  protected answerLater(request: DeviceRequest, work: () => Reply | Promise<Reply>): void {
+    answerLater(request.res, this.waiting(request), this.traffic, work);
+  }
+
+  /** Returns the request as one whose answer is waited for. */
+  private waiting(request: DeviceRequest): AnsweredRequest {
+    const { path } = request;
+    return { method: methodOf(request), path, replies: this.replies, ...this.present };
+  }
+}
+
+/** Handlers for the addresses of one updater, at which devices ask for themselves. */
+export class DeviceRoute<Item extends Candidate> extends DecisionRoute {
+  private readonly question: DeviceQuestion<Item>;
+  private readonly gate: DeviceGate;
   /** Cached queries by path and variant. They save parsing it, and keep the index of their plan. */
   private readonly queries = new GenerationalCache<CheckQuery<Item>>(PATHS_MAX);
   /** Cached query strings, read. They save parsing them, and tagging their labels. */
   private readonly asked = new GenerationalCache<RequestQuery>(QUERY_TEXTS_MAX);
 
   constructor(question: DeviceQuestion<Item>, dependencies: DeviceRouteDependencies) {
+    super(question.route, dependencies);
     this.question = question;
-    this.check = dependencies.check;
     this.gate = dependencies.gate;
-    this.traffic = dependencies.traffic;
-    const { route } = question;
-    this.replies = this.traffic.on({ surface: 'device', method: 'GET', route });
   }
 
-  protected handle(res: HttpResponse, req: HttpRequest, isHead: boolean): void {
-    const request = { res, isHead, path: req.getUrl() };
-    try {
-      this.serve(request, req);
-    } catch (error) {
-      // An exception that leaves a handler would end the process; only this request may fail.
-      const asked = { method: methodOf(request), path: request.path };
-      const reply = faultReply(error, asked, this.traffic);
-      this.write(request, reply);
-      this.replies.count(500);
-    }
-  }
-
-  private serve(request: DeviceRequest, req: HttpRequest): void {
+  protected override serve(request: DeviceRequest, req: HttpRequest): void {
     const { question, check } = this;
     const queryText = req.getQuery();
     const read = queryText === undefined ? EMPTY_QUERY : this.readQuery(queryText);
@@ -239,28 +282,12 @@ export class DeviceRoute<Item extends Candidate> {
     wait: number,
     work: () => Reply | Promise<Reply>,
   ): void {
-    const { res } = request;
     // Called before the event loop goes on, because the gate remembers the latest request only.
     const admitted = wait === MUST_SETTLE ? this.gate.later() : undefined;
-    answerLater(res, this.waiting(request), this.traffic, async () => {
+    this.answerLater(request, async () => {
       const seconds = admitted === undefined ? ADMITTED : await admitted;
       return seconds === ADMITTED ? work() : refusalReply(refusalOf(seconds));
     });
-  }
-
-  private refuse(request: DeviceRequest, failure: Failure): void {
-    const reply = refusalReply(failure);
-    this.write(request, reply);
-    this.replies.count(reply.status);
-  }
-
-  /** Returns the request as one whose answer is waited for. */
-  protected waiting(request: DeviceRequest): AnsweredRequest {
-    return { method: methodOf(request), path: request.path, replies: this.replies };
-  }
-
-  protected write({ res, isHead }: DeviceRequest, reply: Reply): void {
-    writeReply(res, reply, isHead, this.traffic.endsConnection());
   }
 }
 
@@ -308,38 +335,4 @@ function writeRefusal(failure: Failure): Reply {
   const { status, headers = [], contentType = '', body = '' } = failureReply(failure);
   const head = replyHead(status, [...headers, ...NO_STORE, ['Content-Type', contentType]]);
   return { status, head, body: Buffer.from(body) };
-}
-
-// Handlers of update checks whose requests are watched (the access log). They are a class of their own,
-// chosen when the routes are built, so that checks which nobody watches do nothing for it.
-
-export class WatchedDeviceRoute<Item extends Candidate> extends DeviceRoute<Item> {
-  /** Watch of the request that is being handled, until its handler returns. */
-  private present: { readonly watch: RequestWatch; readonly notes: RequestNotes } | undefined;
-
-  protected override handle(res: HttpResponse, req: HttpRequest, isHead: boolean): void {
-    const path = req.getUrl();
-    const notes = new RequestNotes(req.getHeader('x-request-id'));
-    const app = path.split('/', 3)[2];
-    if (app !== undefined && app !== '') notes.app = app;
-    const watch = this.replies.watch?.({
-      method: isHead ? 'HEAD' : 'GET',
-      path,
-      remoteAddress: remoteAddressOf(res),
-      header: (name) => req.getHeader(name),
-      notes,
-    });
-    this.present = watch && { watch, notes };
-    super.handle(res, req, isHead);
-    this.present = undefined;
-  }
-
-  protected override waiting(request: DeviceRequest): AnsweredRequest {
-    return { ...super.waiting(request), ...this.present };
-  }
-
-  protected override write(request: DeviceRequest, reply: Reply): void {
-    super.write(request, reply);
-    this.present?.watch.end(reply.status);
-  }
 }

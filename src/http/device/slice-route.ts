@@ -5,35 +5,24 @@
 // No device is known here, hence no check-in, no labels, and no limit by device or address. What is limited
 // is the number of requests that wait for a store; all others are answered before the next one is read.
 
-import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
+import type { HttpRequest } from 'uWebSockets.js';
 import { fail, failUntil, invalidField, isFailure, type Outcome } from '../../contract/failure.ts';
 import type { ArtifactCandidate } from '../../domain/decision/catalog.ts';
 import { SLICES } from '../../domain/decision/cohort.ts';
 import { NETWORK_WORDS } from '../../domain/fleet/network-words.ts';
 import type { CheckQuery, PlanDecision } from '../../serving/catalog-slot.ts';
-import type { CheckDevice, CheckUpdate } from '../../serving/check-update.ts';
+import type { CheckDevice } from '../../serving/check-update.ts';
 import { MANIFEST, manifestOf } from '../../updater/manifest.ts';
 import type { UpdaterFailureKind } from '../../updater/updater.ts';
-import { answerLater, faultReply, remoteAddressOf } from '../exchange.ts';
+import { failureReply, type Reply, replyHead, tagBody } from '../reply.ts';
 import {
-  conditionalReply,
-  failureReply,
-  type Reply,
-  replyHead,
-  type TaggedBody,
-  tagBody,
-} from '../reply.ts';
-import {
-  RequestNotes,
-  type RequestWatch,
-  type RouteTraffic,
-  type Traffic,
-} from '../request-observation.ts';
-import type { RequestHandler } from '../server.ts';
-import { writeReply } from '../write-reply.ts';
-import { refusalReply } from './device-route.ts';
+  DecisionRoute,
+  type DecisionRouteDependencies,
+  type DeviceRequest,
+  refusalReply,
+} from './device-route.ts';
 import { EMPTY_QUERY, GenerationalCache, keepPlus } from './request-query.ts';
-import { UpdaterAddresses, type UpdaterRoute } from './updater-route.ts';
+import { UpdaterAddresses, type UpdaterRoute, writeConditional } from './updater-route.ts';
 
 const PATH = '/c/:appRef/:channel/:platform/:arch/:version/:slice';
 /** Part of the path that update checks (`/u`) have as well, and that is read as theirs is. */
@@ -79,124 +68,79 @@ type SliceQuestion = {
   readonly device: CheckDevice;
 };
 
-type Watched = { readonly watch?: RequestWatch; readonly notes?: RequestNotes };
-const NOT_WATCHED: Watched = {};
-
-type SliceRequest = Watched & {
-  readonly res: HttpResponse;
-  readonly method: 'GET' | 'HEAD';
-  readonly path: string;
-  readonly ifNoneMatch: string;
-};
-
-export type SliceRouteDependencies = {
-  readonly check: Pick<CheckUpdate, 'now' | 'refused' | 'later'>;
-  readonly traffic: Traffic;
-};
-
 /** Builds the route. It is served as those of updaters are: without the router. */
-export function sliceRoute(dependencies: SliceRouteDependencies): UpdaterRoute {
+export function sliceRoute(dependencies: DecisionRouteDependencies): UpdaterRoute {
   const route = new SliceRoute(dependencies);
   return {
     pattern: route.pattern,
-    handlers: {
-      get: (res, req) => route.handle(res, req, 'GET'),
-      head: (res, req) => route.handle(res, req, 'HEAD'),
-    } satisfies Record<string, RequestHandler>,
+    handlers: route,
     placeholder: { method: 'GET', path: PATH, handler: () => failureReply(fail('notFound')) },
   };
 }
 
-class SliceRoute {
-  private readonly check: SliceRouteDependencies['check'];
-  private readonly traffic: Traffic;
-  private readonly replies: RouteTraffic;
+/** Handlers for the addresses of slices. */
+class SliceRoute extends DecisionRoute {
   private readonly addresses = new UpdaterAddresses({ ...MANIFEST, path: CHECK_PATH });
   /** Cached questions by address and query. They save reading them, and keep the index of their plan. */
   private readonly questions = new GenerationalCache<SliceQuestion>(QUESTIONS_MAX);
-  /** Tags of documents, as long as the documents exist. They save hashing one for every request. */
-  private readonly tagged = new WeakMap<Buffer, TaggedBody>();
-  private waiting = 0;
+  private readonly writeManifest = writeConditional(MANIFEST.mediaType, CACHEABLE);
+  private waitingCount = 0;
 
-  constructor({ check, traffic }: SliceRouteDependencies) {
-    this.check = check;
-    this.traffic = traffic;
-    this.replies = traffic.on({ surface: 'device', method: 'GET', route: PATH });
+  constructor(dependencies: DecisionRouteDependencies) {
+    super(PATH, dependencies);
   }
 
   get pattern() {
     return this.addresses.pattern;
   }
 
-  handle(res: HttpResponse, req: HttpRequest, method: SliceRequest['method']): void {
-    const path = req.getUrl();
-    const ifNoneMatch = req.getHeader('if-none-match');
-    const request = { res, method, path, ifNoneMatch, ...this.watch(res, req, method) };
-    try {
-      this.serve(request, req.getQuery() ?? '');
-    } catch (error) {
-      // An exception that leaves a handler would end the process; only this request may fail.
-      this.write(request, faultReply(error, request, this.traffic));
-    }
-  }
-
-  /** Begins to watch a request, where requests are watched. */
-  private watch(res: HttpResponse, req: HttpRequest, method: SliceRequest['method']): Watched {
-    const { watch: begin } = this.replies;
-    if (begin === undefined) return NOT_WATCHED;
-    const path = req.getUrl();
-    const notes = new RequestNotes(req.getHeader('x-request-id'));
-    notes.app = path.split('/', 3)[2] || undefined;
-    const header = (name: string) => req.getHeader(name);
-    return {
-      watch: begin({ method, path, remoteAddress: remoteAddressOf(res), header, notes }),
-      notes,
-    };
-  }
-
-  private serve(request: SliceRequest, queryText: string): void {
-    const question = this.questionOf(request.path, queryText);
-    if (isFailure(question)) return this.write(request, refusalReply(question));
+  protected override serve(request: DeviceRequest, req: HttpRequest): void {
+    const question = this.questionOf(request.path, req.getQuery() ?? '');
+    if (isFailure(question)) return this.refuse(request, question);
     const { query, device } = question;
+    const ifNoneMatch = req.getHeader('if-none-match');
     const decision = this.check.now(query, device);
-    if (decision !== undefined) return this.write(request, this.reply(decision, request));
+    if (decision !== undefined) return this.writeDecision(request, decision, ifNoneMatch);
     const refusal = this.check.refused(query) ?? this.refuseWaiting();
-    if (refusal !== undefined) return this.write(request, refusalReply(refusal));
-    this.decideLater(request, question);
+    if (refusal !== undefined) return this.refuse(request, refusal);
+    this.decideLater(request, question, ifNoneMatch);
   }
 
   /** Decides and answers a request that has to wait: for a cold channel, or a release's first offer. */
-  private decideLater(request: SliceRequest, { query, device }: SliceQuestion): void {
-    this.waiting += 1;
-    answerLater(request.res, { ...request, replies: this.replies }, this.traffic, async () => {
+  private decideLater(
+    request: DeviceRequest,
+    { query, device }: SliceQuestion,
+    ifNoneMatch: string,
+  ): void {
+    this.waitingCount += 1;
+    this.answerLater(request, async () => {
       try {
         const outcome = await this.check.later(query, device);
-        return isFailure(outcome) ? refusalReply(outcome) : this.reply(outcome, request);
+        return isFailure(outcome) ? refusalReply(outcome) : this.reply(outcome, ifNoneMatch);
       } finally {
-        this.waiting -= 1;
+        this.waitingCount -= 1;
       }
     });
   }
 
   private refuseWaiting() {
-    return this.waiting < WAITING_MAX ? undefined : failUntil('unavailable', RETRY_MS);
+    return this.waitingCount < WAITING_MAX ? undefined : failUntil('unavailable', RETRY_MS);
   }
 
-  private reply(
-    { plan, candidate }: PlanDecision<ArtifactCandidate>,
-    { ifNoneMatch }: SliceRequest,
-  ): Reply {
-    if (candidate === undefined) return NOTHING;
-    const document = manifestOf(plan, candidate);
-    const tagged = this.tagged.get(document) ?? tagBody(document);
-    this.tagged.set(document, tagged);
-    return conditionalReply(ifNoneMatch, tagged, MANIFEST.mediaType, CACHEABLE);
-  }
-
-  private write({ res, method, watch }: SliceRequest, reply: Reply): void {
-    writeReply(res, reply, method === 'HEAD', this.traffic.endsConnection());
+  private writeDecision(
+    request: DeviceRequest,
+    decision: PlanDecision<ArtifactCandidate>,
+    ifNoneMatch: string,
+  ): void {
+    const reply = this.reply(decision, ifNoneMatch);
+    this.write(request, reply);
     this.replies.count(reply.status);
-    watch?.end(reply.status);
+  }
+
+  private reply({ plan, candidate }: PlanDecision<ArtifactCandidate>, ifNoneMatch: string): Reply {
+    return candidate === undefined
+      ? NOTHING
+      : this.writeManifest(manifestOf(plan, candidate), ifNoneMatch);
   }
 
   /** Returns what an address and a query ask; 404 when the address has another form, else 400. */

@@ -16,6 +16,7 @@ import type { AskingClient, Updater, UpdaterFailureKind } from '../../updater/up
 import {
   conditionalReply,
   failureReply,
+  type HeaderPair,
   NO_STORE,
   type Reply,
   replyHead,
@@ -29,7 +30,6 @@ import {
   DeviceRoute,
   type DeviceRouteDependencies,
   refusalReply,
-  WatchedDeviceRoute,
 } from './device-route.ts';
 import { GenerationalCache } from './request-query.ts';
 
@@ -82,9 +82,7 @@ export function updaterRoute<Item extends Candidate, Name extends string>(
   };
   return {
     pattern: addresses.pattern,
-    handlers: dependencies.traffic.isWatched('device')
-      ? new WatchedDeviceRoute(question, dependencies)
-      : new DeviceRoute(question, dependencies),
+    handlers: new DeviceRoute(question, dependencies),
     placeholder: { method: 'GET', path, handler: () => failureReply(fail('notFound')) },
   };
 }
@@ -107,7 +105,9 @@ export function replyOf<Item extends Candidate>({
   Updater<Item, never>,
   'mediaType' | 'isConditional' | 'offer' | 'nothing'
 >): DeviceQuestion<Item>['reply'] {
-  const write = isConditional ? writeConditional(mediaType) : writeFresh(mediaType);
+  const write = isConditional
+    ? writeConditional(mediaType, CONDITIONAL_HEADERS)
+    : writeFresh(mediaType);
   const writeNothing = withoutOffer(nothing, write);
   return ({ plan, candidate }: PlanDecision<Item>, ifNoneMatch) =>
     candidate === undefined
@@ -134,12 +134,12 @@ function writeFresh(mediaType: string): WriteDocument {
  * Returns the function that writes documents with an entity tag. The tag of a document is cached as long as
  * the document exists, which saves hashing it for every check.
  */
-function writeConditional(mediaType: string): WriteDocument {
+export function writeConditional(mediaType: string, headers: readonly HeaderPair[]): WriteDocument {
   const tagged = new WeakMap<Buffer, TaggedBody>();
   return (document, ifNoneMatch) => {
     const body = tagged.get(document) ?? tagBody(document);
     tagged.set(document, body);
-    return conditionalReply(ifNoneMatch, body, mediaType, CONDITIONAL_HEADERS);
+    return conditionalReply(ifNoneMatch, body, mediaType, headers);
   };
 }
 
