@@ -31,7 +31,7 @@ export const READING_OPERATIONS: readonly KeyOperation[] = [
     ...{ path: '/api/v1/releases/:id', id: 'readRelease' },
     summary: 'Read a release, its targeting and how many devices run it',
     input: releaseId,
-    answers: { 200: jsonAnswer('The release.', ANSWER_SHAPES.OwnedRelease) },
+    answer: ['The release.', ANSWER_SHAPES.OwnedRelease],
     refusals: [404],
     run: ({ ledger }, { scope }, { id }) => ledger.readOwnedRelease(scope, id),
   }),
@@ -39,7 +39,7 @@ export const READING_OPERATIONS: readonly KeyOperation[] = [
     ...{ path: '/api/v1/apps', id: 'listApps' },
     summary: 'List the apps that the key may name',
     input: z.object({}),
-    answers: { 200: jsonAnswer('The apps.', ANSWER_SHAPES.AppList) },
+    answer: ['The apps.', ANSWER_SHAPES.AppList],
     refusals: [],
     run: async ({ ledger }, { scope }) => ({ apps: await ledger.listApps(scope) }),
   }),
@@ -47,7 +47,7 @@ export const READING_OPERATIONS: readonly KeyOperation[] = [
     ...{ path: '/api/v1/channels', id: 'listChannels' },
     summary: 'List the channels of an app with their settings',
     input: appQuery,
-    answers: { 200: jsonAnswer('The channels, by name.', ANSWER_SHAPES.ChannelList) },
+    answer: ['The channels, by name.', ANSWER_SHAPES.ChannelList],
     refusals: [404],
     async run({ ledger }, { scope }, { app }) {
       const channels = await ledger.listChannels(scope, app);
@@ -58,7 +58,7 @@ export const READING_OPERATIONS: readonly KeyOperation[] = [
     ...{ path: '/api/v1/devices/:deviceId', id: 'readDevice' },
     summary: 'Read a device as it is on record',
     input: deviceQuery,
-    answers: { 200: jsonAnswer('The device.', ANSWER_SHAPES.DeviceAnswer) },
+    answer: ['The device.', ANSWER_SHAPES.DeviceAnswer],
     refusals: [404],
     async run({ ledger }, { scope }, query) {
       const app = await ledger.findApp(scope, query.app);
@@ -75,7 +75,7 @@ export const READING_OPERATIONS: readonly KeyOperation[] = [
     description:
       'Writes nothing. The query may tell labels as `l.<key>=<value>`, which go over those on record.',
     ...{ input: explainQuery, gather: explainInput },
-    answers: { 200: jsonAnswer('The decision and its reasons.', ANSWER_SHAPES.Explanation) },
+    answer: ['The decision and its reasons.', ANSWER_SHAPES.Explanation],
     refusals: [404],
     async run({ ledger, explainer }, { scope }, query) {
       const app = await ledger.findApp(scope, query.app);

@@ -20,7 +20,7 @@ import type { Exchange } from '../exchange.ts';
 import { jsonReply, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';
 import { textField } from '../shape/field.ts';
-import type { Operation, Parameters } from '../shape/operation.ts';
+import { jsonAnswer, type Operation, type Parameters } from '../shape/operation.ts';
 import { noteApp, parseBody, parseShape } from '../shape/parse-shape.ts';
 import { readRepeatableCall } from './guard.ts';
 
@@ -76,9 +76,14 @@ type Work<Body, Answer> = (
 
 type Declared = Omit<Operation, 'tag' | 'isGuarded' | 'body'>;
 
+/** Value as it is answered: nobody changes it. */
+type Answered<Value> = { readonly [Key in keyof Value]: Answered<Value[Key]> };
+
 /** Declares an operation that reads. */
-export function read<Shape extends z.ZodObject>(
-  declared: Omit<Declared, 'method'> & {
+export function read<Shape extends z.ZodObject, Answer extends z.ZodType<object>>(
+  declared: Omit<Declared, 'method' | 'answers'> & {
+    /** Answer in words, and its shape. */
+    readonly answer: readonly [description: string, shape: Answer];
     readonly tag?: Operation['tag'];
     /** Right that the key needs; `read` by default. */
     readonly right?: KeyOperation['right'];
@@ -91,12 +96,13 @@ export function read<Shape extends z.ZodObject>(
       caller: Caller,
       input: z.output<Shape>,
       exchange: Exchange,
-    ) => Promise<Outcome<object, FailureKind>>;
+    ) => Promise<Outcome<Answered<z.output<Answer>>, FailureKind>>;
   },
 ): KeyOperation {
-  const { input, gather = lastOfEach, run, ...described } = declared;
+  const { answer: told, input, gather = lastOfEach, run, ...described } = declared;
   return {
     ...{ method: 'GET', tag: 'Reading', right: 'read', isGuarded: true, parameters: input.shape },
+    answers: { 200: jsonAnswer(...told) },
     ...described,
     async serve(services, caller, exchange) {
       const given = gather(exchange.queryText);

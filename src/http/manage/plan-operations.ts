@@ -80,7 +80,7 @@ export const PLAN_OPERATIONS: readonly KeyOperation[] = [
     ...{ path: PATH, id: 'readPlan', tag: 'Releases' },
     summary: 'Read the newest plan of a release, and its health',
     input: releaseQuery,
-    answers: { 200: jsonAnswer('The plan.', ANSWER_SHAPES.PlanWithHealth) },
+    answer: ['The plan.', ANSWER_SHAPES.PlanWithHealth],
     refusals: [404],
     run: ({ ledger }, { scope }, query) => ledger.readPlan(scope, releaseNameOf(query)),
   }),
@@ -88,7 +88,7 @@ export const PLAN_OPERATIONS: readonly KeyOperation[] = [
     ...{ path: `${PATH}/presets`, id: 'listPlanPresets', tag: 'Releases' },
     summary: 'List the ready-made plans',
     input: z.object({}),
-    answers: { 200: jsonAnswer('The presets, the slowest first.', ANSWER_SHAPES.PlanPresets) },
+    answer: ['The presets, the slowest first.', ANSWER_SHAPES.PlanPresets],
     refusals: [],
     run: async () => ({ presets: PRESETS }),
   }),
@@ -96,7 +96,7 @@ export const PLAN_OPERATIONS: readonly KeyOperation[] = [
     ...{ path: '/api/v1/releases/health', id: 'readHealth', tag: 'Releases' },
     summary: 'Read the health of a release, with a plan or without',
     input: healthQuery,
-    answers: { 200: jsonAnswer('The health.', ANSWER_SHAPES.HealthAnswer) },
+    answer: ['The health.', ANSWER_SHAPES.HealthAnswer],
     refusals: [404],
     async run({ ledger }, { scope }, { knownForMinutes, ...named }) {
       const health = await ledger.readHealth(scope, releaseNameOf(named), knownForMinutes);

@@ -79,7 +79,7 @@ export const RELEASE_OPERATIONS: readonly KeyOperation[] = [
     summary: 'List releases, newest first',
     // Nothing in it is refused.
     ...{ input: z.object({}), parameters: LIST_QUERY },
-    answers: { 200: jsonAnswer('A page of them.', ANSWER_SHAPES.ReleasePage) },
+    answer: ['A page of them.', ANSWER_SHAPES.ReleasePage],
     refusals: [],
     async run({ ledger }, caller, _, exchange) {
       const query = readListQuery(exchange.queryText);
