@@ -196,6 +196,15 @@ serviceSuite('narrowed keys', (node) => {
     expect((await manage(node, fleet, 'GET', 'channels')).status).toBe(400);
   });
 
+  it('a HEAD, which tells how much a GET would answer, is refused as that is (§25.3)', async () => {
+    const tenant = await createTenant(node);
+    const fleet = await narrowed(tenant, { may: ['fleet'] });
+    for (const path of ['apps', 'releases', `channels?app=${tenant.app}`]) {
+      expect((await manage(node, fleet, 'HEAD', path)).status).toBe(403);
+      expect((await manage(node, tenant, 'HEAD', path)).status).toBe(200);
+    }
+  });
+
   it('a dry run names devices only to a key that may read (§24.1)', async () => {
     const tenant = await createTenant(node);
     await report(node, tenant, [{ ...DEVICE, ...STABLE }]);

@@ -35,6 +35,8 @@ type Needs = KeyRight | ((exchange: Exchange) => readonly KeyRight[]);
 
 type Guard = (needs: Needs, handler: CallerHandler) => Handler;
 
+const READS = new Set(['GET', 'HEAD']);
+
 /**
  * Builds the guard of endpoints: one runs only for an authenticated caller within the rate limit. A key that
  * was not made for the call is refused after what does not exist (§25.3): a read is run first, because it
@@ -56,7 +58,7 @@ export function createGuard(dependencies: GuardDependencies): Guard {
     if (!decision.isAllowed) return failureReply(failUntil('rateLimited', decision.waitMs));
     const lacks = lackOf(caller, needs, exchange);
     const reply = await handler({ ...caller, actor: { ...caller.actor, lacks } }, exchange);
-    const refusal = exchange.method === 'GET' ? refuseRight(lacks) : undefined;
+    const refusal = READS.has(exchange.method) ? refuseRight(lacks) : undefined;
     return refusal === undefined || reply.status >= 400 ? reply : failureReply(refusal);
   };
 }
