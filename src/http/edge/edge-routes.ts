@@ -28,7 +28,7 @@ import { type BodyFailureKind, bearerToken, type Exchange, type Handler } from '
 import { failureReply, type HeaderPair, NO_STORE, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';
 import { nameField, textField, wholeField } from '../shape/field.ts';
-import { parseBody, parseQuery, parseShape } from '../shape/parse-shape.ts';
+import { parseBody, parseQuery } from '../shape/parse-shape.ts';
 
 type EdgeRouteDependencies = Omit<EdgeGuardDependencies, 'record'> & {
   readonly index: EdgeIndex;
@@ -73,61 +73,48 @@ export function edgeRoutes(dependencies: EdgeRouteDependencies): readonly Route[
   const guard = createEdgeGuard({ ...dependencies, record: () => index.record() });
   return [
     ...edgeDeviceRoutes(guard, devices),
+    get('index', guard, async ({ scope }, exchange) => {
+      const query = parseQuery(exchange, indexQuery);
+      if (isFailure(query)) return query;
+      const [, heldTag] = ENTITY_TAG.exec(exchange.headers.get('if-none-match') ?? '') ?? [];
+      return index.next(scope, heldTag, query.wait);
+    }),
     {
-      method: 'GET',
-      path: '/edge/v1/index',
-      handler: guard(async ({ scope }, exchange) => {
-        const query = parseQuery(exchange, indexQuery);
-        if (isFailure(query)) return query;
-        const [, heldTag] = ENTITY_TAG.exec(exchange.headers.get('if-none-match') ?? '') ?? [];
-        return index.next(scope, heldTag, query.wait);
-      }),
-    },
-    {
-      method: 'POST',
-      path: '/edge/v1/ahead',
+      ...post('ahead', guard, aheadBody, ({ tokenId }, body) => ahead.settle(tokenId, body)),
       bodyBytesMax: LIMIT.edgeBodyBytesMax,
-      handler: guard(async ({ tokenId }, exchange) => {
-        const body = await parseBody(exchange, aheadBody);
-        return isFailure(body) ? body : ahead.settle(tokenId, body);
-      }),
     },
-    {
-      method: 'GET',
-      path: '/edge/v1/time',
-      handler: guard(async () => ({ kind: 'time', at: Math.floor(now()) })),
-    },
-    {
-      method: 'POST',
-      path: '/edge/v1/snapshot',
-      handler: guard(async ({ scope }, exchange) => {
-        const body = await parseBody(exchange, snapshotBody);
-        if (isFailure(body)) return body;
-        const { known, ...wanted } = body;
-        return snapshots.read(scope, { ...wanted, atLeast: wanted.atLeast }, known);
-      }),
-    },
-    {
-      method: 'POST',
-      path: '/edge/v1/releases',
-      handler: guard(async ({ scope }, exchange) => {
-        const body = await parseBody(exchange, releasesBody);
-        if (isFailure(body)) return body;
-        const { editions, ...wanted } = body;
-        return snapshots.readReleases(scope, { ...wanted, atLeast: undefined }, editions);
-      }),
-    },
-    {
-      method: 'POST',
-      path: '/edge/v1/offer',
-      handler: guard(async ({ scope }, exchange) => {
-        const body = await parseBody(exchange, offerBody);
-        if (isFailure(body)) return body;
-        const { release, state, ...wanted } = body;
-        return snapshots.offer(scope, { ...wanted, atLeast: state }, release);
-      }),
-    },
+    get('time', guard, async () => ({ kind: 'time', at: Math.floor(now()) })),
+    post('snapshot', guard, snapshotBody, ({ scope }, { known, ...wanted }) =>
+      snapshots.read(scope, { ...wanted, atLeast: wanted.atLeast }, known),
+    ),
+    post('releases', guard, releasesBody, ({ scope }, { editions, ...wanted }) =>
+      snapshots.readReleases(scope, { ...wanted, atLeast: undefined }, editions),
+    ),
+    post('offer', guard, offerBody, ({ scope }, { release, state, ...wanted }) =>
+      snapshots.offer(scope, { ...wanted, atLeast: state }, release),
+    ),
   ];
+}
+
+function get(path: string, guard: EdgeGuard, work: EdgeWork): Route {
+  return { method: 'GET', path: `/edge/v1/${path}`, handler: guard(work) };
+}
+
+/** Builds a route whose body has a shape. */
+function post<Body>(
+  path: string,
+  guard: EdgeGuard,
+  shape: z.ZodType<Body>,
+  work: (edge: Edge, body: Body) => ReturnType<EdgeWork>,
+): Route {
+  return {
+    method: 'POST',
+    path: `/edge/v1/${path}`,
+    handler: guard(async (edge, exchange) => {
+      const body = await parseBody(exchange, shape);
+      return isFailure(body) ? body : work(edge, body);
+    }),
+  };
 }
 
 // Routes by which edges read labels of devices and upload what devices have said (docs/contract.md 29).
@@ -139,7 +126,7 @@ const labelsBody = z.strictObject({
     .max(LIMIT.edgeDevicesMax),
 });
 const changesQuery = z.object({
-  after: wholeField(0, Number.MAX_SAFE_INTEGER, 0).optional(),
+  after: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
 });
 const failuresBody = z.strictObject({
   failures: z
@@ -160,60 +147,40 @@ const failuresBody = z.strictObject({
 /** Builds the routes about devices. */
 function edgeDeviceRoutes(guard: EdgeGuard, devices: EdgeDevices): readonly Route[] {
   return [
+    post('labels', guard, labelsBody, ({ scope }, body) => devices.readLabels(scope, body.devices)),
+    get('label-changes', guard, async ({ scope }, exchange) => {
+      const query = parseQuery(exchange, changesQuery);
+      return isFailure(query) ? query : devices.readLabelChanges(scope, query.after);
+    }),
+    postCheckIns('check-ins', guard, ({ scope }, checkIns) => devices.take(scope, checkIns)),
+    postCheckIns('check-ins/awaited', guard, ({ scope }, checkIns) =>
+      devices.record(scope, checkIns),
+    ),
     {
-      method: 'POST',
-      path: '/edge/v1/labels',
-      handler: guard(async ({ scope }, exchange) => {
-        const body = await parseBody(exchange, labelsBody);
-        return isFailure(body) ? body : devices.readLabels(scope, body.devices);
-      }),
-    },
-    {
-      method: 'GET',
-      path: '/edge/v1/label-changes',
-      handler: guard(async ({ scope }, { queryText }) => {
-        const given = Object.fromEntries(new URLSearchParams(queryText));
-        const query = parseShape(changesQuery, given);
-        if (isFailure(query)) return query;
-        const after = given.after === undefined ? undefined : query.after;
-        return devices.readLabelChanges(scope, after);
-      }),
-    },
-    {
-      method: 'POST',
-      path: '/edge/v1/check-ins',
-      bodyBytesMax: LIMIT.edgeBodyBytesMax,
-      handler: guard(async ({ scope }, exchange) => {
-        const checkIns = await readCheckIns(exchange);
-        return isFailure(checkIns) ? checkIns : devices.take(scope, checkIns);
-      }),
-    },
-    {
-      method: 'POST',
-      path: '/edge/v1/check-ins/awaited',
-      bodyBytesMax: LIMIT.edgeBodyBytesMax,
-      handler: guard(async ({ scope }, exchange) => {
-        const checkIns = await readCheckIns(exchange);
-        return isFailure(checkIns) ? checkIns : devices.record(scope, checkIns);
-      }),
-    },
-    {
-      method: 'POST',
-      path: '/edge/v1/failures',
-      bodyBytesMax: LIMIT.edgeFailuresBytesMax,
-      handler: guard(async ({ scope }, exchange) => {
-        const body = await parseBody(exchange, failuresBody);
-        if (isFailure(body)) return body;
+      ...post('failures', guard, failuresBody, ({ scope }, body) => {
         const failures = body.failures.map(({ runs, reason, network, ...each }) => ({
           ...each,
-          runs,
-          reason,
-          network,
+          ...{ runs, reason, network },
         }));
         return devices.reportFailures(scope, failures);
       }),
+      bodyBytesMax: LIMIT.edgeFailuresBytesMax,
     },
   ];
+}
+
+function postCheckIns(
+  path: string,
+  guard: EdgeGuard,
+  work: (edge: Edge, checkIns: readonly CheckIn[]) => ReturnType<EdgeWork>,
+): Route {
+  return {
+    ...{ method: 'POST', path: `/edge/v1/${path}`, bodyBytesMax: LIMIT.edgeBodyBytesMax },
+    handler: guard(async (edge, exchange) => {
+      const checkIns = await readCheckIns(exchange);
+      return isFailure(checkIns) ? checkIns : work(edge, checkIns);
+    }),
+  };
 }
 
 /** Reads the check-ins of a body. */
