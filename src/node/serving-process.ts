@@ -13,7 +13,7 @@ import { failureRoute } from '../http/device/download-routes.ts';
 import { directHandlers } from '../http/device/updater-route.ts';
 import { edgeRoutes } from '../http/edge/edge-routes.ts';
 import { healthRoutes, type ReadMetrics, rootRoute } from '../http/health-routes.ts';
-import { keyRoutes } from '../http/manage/key-operations.ts';
+import { keyRoutes } from '../http/manage/key-routes.ts';
 import type { NotesRenderer } from '../http/notes/notes-renderer.ts';
 import { referenceRoutes } from '../http/reference/openapi-document.ts';
 import type { Traffic } from '../http/request-observation.ts';

@@ -8,7 +8,7 @@ import { UPDATE_MODES } from '../../contract/resource.ts';
 import type { Administer, ViewConsole } from '../../publishing/administer.ts';
 import type { CountMatching } from '../../serving/dry-run-effect.ts';
 import type { ChangeServices } from '../manage/key-operation.ts';
-import { SESSION_ROUTES } from '../manage/key-operations.ts';
+import { SESSION_ROUTES } from '../manage/key-routes.ts';
 import type { NotesRenderer } from '../notes/notes-renderer.ts';
 import type { Route } from '../router.ts';
 import {

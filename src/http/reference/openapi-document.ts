@@ -2,7 +2,7 @@
 // requests. Rules of the format: https://spec.openapis.org/oas/v3.1.1.html.
 
 import { z } from 'zod';
-import { KEY_OPERATIONS } from '../manage/key-operations.ts';
+import { KEY_OPERATIONS } from '../manage/key-routes.ts';
 import { conditionalReply, tagBody } from '../reply.ts';
 import type { Route } from '../router.ts';
 import { ANSWER_SHAPES } from '../shape/answer-shape.ts';
