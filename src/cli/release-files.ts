@@ -122,7 +122,10 @@ function repeated(file: BuildFile, same: TakenFile, { sha512 }: Content): Passed
   const { path } = same.file;
   if (same.artifact.sha512 === sha512)
     return { file: file.path, reason: `the same file as ${path}` };
-  throw new ServiceError(`two files have the name ${file.name}: ${path} and ${file.path}`);
+  throw new ServiceError(
+    `two files have the name ${file.name}, so that one address would stand for both: ${path} and ` +
+      `${file.path}; give one of them another name where it is built, such as with its architecture`,
+  );
 }
 
 /** Leaves out the signatures that artifacts have got. */

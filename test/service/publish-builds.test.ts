@@ -215,6 +215,15 @@ serviceSuite('the command that publishes builds', (node) => {
       expect(await shell.releases()).toEqual([]);
     });
 
+    it('makers that give two files one name (Command line)', async () => {
+      const paths = lay(ELECTRON_FORGE);
+      const other = 'out/make/squirrel.windows/arm64/my_app-1.4.0-full.nupkg';
+      shell.write(other, 'the package for ARM');
+      const words = /two files have the name my_app-1\.4\.0-full\.nupkg, .*arm64.*x64.*; give one of /;
+      await shell.expectEnd(publish(paths), 1, words);
+      expect(await shell.releases()).toEqual([]);
+    });
+
     it('a folder with more than 1,000 files and folders (Command line)', async () => {
       for (let index = 0; index < 1001; index++) shell.write(`many/${index}`);
       const words = 'more than 1000 files and folders: name the folder of the installers';

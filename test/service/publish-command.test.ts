@@ -243,7 +243,7 @@ serviceSuite('the command that publishes', (node) => {
     const cases: readonly (readonly [readonly string[], RegExp])[] = [
       [[join(shell.folder, 'nothing.zip')], /^sluice: no such file: .*nothing\.zip$/m],
       [[join(shell.folder, 'empty')], /^sluice: none of the files is for a device$/m],
-      [[one, two], /^sluice: two files have the name a-linux\.zip: /m],
+      [[one, two], /^sluice: two files have the name a-linux\.zip, so that one address /m],
       [
         [shell.write('checksums.txt')],
         /^sluice: none of the files is for a device: checksums\.txt$/m,
