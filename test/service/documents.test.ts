@@ -44,7 +44,10 @@ describe.skipIf(missing).each(documents)(`the examples of docs/$name${why}`, ({ 
 });
 
 describe('the documents', () => {
-  it.each(['contract.md', 'clients.md', 'console.md', 'github.md', 'operating/health.md'])(
+  it.each([
+    ...['contract.md', 'clients.md', 'console.md', 'github.md'],
+    ...['publishing.md', 'operating/health.md'],
+  ])(
     '%s has examples',
     (name) => {
       expect(documents.map((document) => document.name)).toContain(name);
