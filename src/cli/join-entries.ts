@@ -52,7 +52,7 @@ async function fileOf(
   );
 }
 
-/** Returns the file that has the sums of an entry; where it has none, the one with its name and size. */
+/** Returns the file with the sums of an entry, one of its name where there is any; without sums, with its size. */
 async function sameFile(
   entry: ManifestEntry,
   files: readonly BuildFile[],
@@ -60,11 +60,13 @@ async function sameFile(
 ): Promise<BuildFile | undefined> {
   const { size } = entry;
   const sums = SUMS.filter((sum) => entry[sum] !== undefined);
-  const hasSize = files.filter((file) => size === undefined || file.size === size);
-  const named = hasSize.filter(({ name }) => isNamed(name, entry));
+  const named = files.filter(({ name }) => isNamed(name, entry));
+  // Another file may have the same content: that of its own entry.
+  const possible = named.length > 0 ? named : files.filter(mayBeArtifact);
+  const hasSize = possible.filter((file) => size === undefined || file.size === size);
   // A size by itself tells no file: another one may have the same.
-  if (sums.length === 0) return named[0];
-  for (const file of new Set([...named, ...hasSize.filter(mayBeArtifact)])) {
+  if (sums.length === 0) return named.length > 0 ? hasSize[0] : undefined;
+  for (const file of hasSize) {
     const content = await contents.of(file);
     const known = sums.filter((sum) => content[sum] !== undefined);
     if (known.length > 0 && known.every((sum) => content[sum] === entry[sum])) return file;

@@ -1,6 +1,7 @@
 // Tests the command that publishes on whole folders of builds, laid out file by file as their tools leave
 // them (docs/operating/commands.md).
 
+import { createHash } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -187,6 +188,23 @@ serviceSuite('the command that publishes builds', (node) => {
       expect(await shell.releases()).toEqual([]);
     });
 
+    it('one damaged byte, also where another file has the content that it should have (Command line)', async () => {
+      const sum = createHash('sha512').update('the same').digest('base64');
+      const names = ['My App-1.4.0-arm64-mac.zip', 'My App-1.4.0-mac.zip'];
+      const entries = names.map((name) => `  - url: ${name}\n    sha512: ${sum}\n    size: 8\n`);
+      const paths = lay({
+        'dist/latest-mac.yml': `version: ${BUILT}\nfiles:\n${entries.join('')}`,
+        'dist/My App-1.4.0-arm64-mac.zip': 'the same',
+        'dist/My App-1.4.0-mac.zip': 'the sane',
+      });
+      const words =
+        'My App-1.4.0-mac.zip is another file than latest-mac.yml says: its content differs';
+      await shell.expectEnd(publish(paths), 1, words);
+      shell.write('dist/My App-1.4.0-mac.zip', 'the same');
+      const { files } = await shell.json(...publish(paths));
+      expect(files).toMatchObject([{ arch: 'aarch64' }, { arch: 'x86_64' }]);
+    });
+
     it('an entry whose file is missing, unless it is forced (Command line)', async () => {
       const paths = lay(ELECTRON_BUILDER);
       rmSync(join(shell.folder, 'dist', 'My App-1.4.0-arm64-mac.zip'));
@@ -219,7 +237,8 @@ serviceSuite('the command that publishes builds', (node) => {
       const paths = lay(ELECTRON_FORGE);
       const other = 'out/make/squirrel.windows/arm64/my_app-1.4.0-full.nupkg';
       shell.write(other, 'the package for ARM');
-      const words = /two files have the name my_app-1\.4\.0-full\.nupkg, .*arm64.*x64.*; give one of /;
+      const words =
+        /two files have the name my_app-1\.4\.0-full\.nupkg, .*arm64.*x64.*; give one of /;
       await shell.expectEnd(publish(paths), 1, words);
       expect(await shell.releases()).toEqual([]);
     });
