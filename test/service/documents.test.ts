@@ -47,10 +47,7 @@ describe('the documents', () => {
   it.each([
     ...['contract.md', 'clients.md', 'console.md', 'github.md'],
     ...['publishing.md', 'operating/health.md'],
-  ])(
-    '%s has examples',
-    (name) => {
-      expect(documents.map((document) => document.name)).toContain(name);
-    },
-  );
+  ])('%s has examples', (name) => {
+    expect(documents.map((document) => document.name)).toContain(name);
+  });
 });
