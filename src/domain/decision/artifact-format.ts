@@ -1,7 +1,7 @@
-// Formats of artifacts: what kind of installation a file can replace. Most clients can take files of their
-// own kind only: Tauri's updater writes a served .deb over a running AppImage, and refuses an AppImage where
-// a package was installed. So an artifact has a format, given by its publisher or read off its address, and a
-// device may tell the kind that it was installed from.
+// Artifact formats: which kind of installation a file can replace. Most clients can only install files of
+// their own kind: Tauri's updater writes a .deb over a running AppImage, and refuses an AppImage where a
+// package was installed. The publisher sets an artifact's format, or it is read from the URL; a device may
+// report the kind it was installed from.
 
 import { type Failure, invalidField } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
@@ -9,7 +9,7 @@ import { parseUrl } from '../../contract/parse-url.ts';
 import type { Artifact } from '../../contract/resource.ts';
 import { isLongerThan } from '../../contract/text.ts';
 
-/** Formats that an address can tell. A publisher may give an artifact another one. */
+/** Formats that the URL of an artifact can show. A publisher may set any other format. */
 export const ARTIFACT_FORMATS = [
   'app.tar.gz',
   'zip',
@@ -38,17 +38,17 @@ export const ARTIFACT_FORMATS = [
   'tar.zst',
 ] as const;
 
-/** Kind of a device that does not tell one: every artifact is of it. */
+/** Kind of a device that reports none: it can install artifacts of every kind. */
 export const ANY_KIND = '';
 
-/** Form of a format's name; anything else that a device tells is no format, and tells nothing. */
+/** Form of a format's name. A device that reports any other text is treated as reporting no kind. */
 const FORMAT_NAME = /^[a-z0-9][a-z0-9.+-]*$/;
-/** What a client tells that does not know how it was installed. */
+/** Value that a client sends if it does not know how it was installed. */
 const UNKNOWN_KIND = 'unknown';
-/** File names of NSIS set-ups, in lower case: of Tauri and NSIS' own habit, and of electron-builder. */
+/** File names of NSIS installers in lower case: by Tauri and NSIS users, and by electron-builder. */
 const SETUP_NAME = /(?:[-_]setup| setup .*)\.exe$/;
 
-/** Formats that belong to a kind of another name. Any other format is a kind of its own. */
+/** Kind of each format whose kind has another name. Any other format is its own kind. */
 const KINDS: ReadonlyMap<string, string> = new Map([
   ['app.tar.gz', 'app'],
   ['appimage.tar.gz', 'appimage'],
@@ -62,12 +62,12 @@ const ENDINGS: readonly string[] = [...ARTIFACT_FORMATS].sort(
   (left, right) => right.length - left.length,
 );
 
-/** Place of a format that is not listed for its platform, and of an artifact without one. */
+/** Position of a format that is not listed for its platform, and of an artifact without a format. */
 const OTHER = 'other';
 
 /**
- * Formats of each platform in the order in which they are preferred: those first that replace a running app
- * in place, those last that a package manager or a person installs.
+ * Formats of each platform, most preferred first: first those that replace a running app in place, last those
+ * that a package manager or a person installs.
  */
 const PREFERENCE: ReadonlyMap<string, readonly string[]> = new Map([
   ['darwin', ['app.tar.gz', 'zip', OTHER, 'dmg', 'pkg']],
@@ -78,7 +78,7 @@ const PREFERENCE: ReadonlyMap<string, readonly string[]> = new Map([
   ],
 ]);
 
-/** Returns the format of an artifact: the one given, else the one in its address, else undefined. */
+/** Returns the format that the publisher set, else the one that the URL shows, else undefined. */
 export function artifactFormat({
   format,
   url,
@@ -87,15 +87,14 @@ export function artifactFormat({
   return url === undefined ? undefined : formatInAddress(url);
 }
 
-/** Returns the kind that a format belongs to; a kind's own name is returned as it is. */
+/** Returns the kind that a format belongs to. The name of a kind is returned unchanged. */
 export function kindOf(format: string): string {
   return KINDS.get(format) ?? format;
 }
 
 /**
- * Returns the kind that a device tells of itself; `ANY_KIND` for a text that names none: an empty one,
- * `unknown`, or what is no format's name, such as a variable that a client did not replace. 400 when it is
- * too long.
+ * Reads the kind that a device reports. Returns `ANY_KIND` for an empty text, `unknown` and a text that is no
+ * format name, such as a variable that the client did not replace; a 400 if the text is too long.
  */
 export function readKind(path: string, text: string): string | Failure<'invalid'> {
   if (isLongerThan(text, LIMIT.artifactFormatLengthMax)) {
@@ -105,7 +104,7 @@ export function readKind(path: string, text: string): string | Failure<'invalid'
   return name === UNKNOWN_KIND || !FORMAT_NAME.test(name) ? ANY_KIND : kindOf(name);
 }
 
-/** Returns the place of a format among those of a folded platform; the lowest is preferred. */
+/** Returns the rank of a format on a folded platform; the lowest is preferred. */
 export function formatRank(platform: string, format: string | undefined): number {
   const order = PREFERENCE.get(platform);
   if (order === undefined) return 0;
@@ -124,12 +123,12 @@ function formatInAddress(url: string): string | undefined {
   return ENDINGS.find((ending) => name.endsWith(`.${ending}`));
 }
 
-/** Returns the last part of an address's path, still percent-encoded; '' if there is none. */
+/** Returns the last segment of a URL's path, still percent-encoded; '' if there is none. */
 export function fileNameOf(url: string): string {
   return parseUrl(url)?.pathname.split('/').at(-1) ?? '';
 }
 
-/** Returns the file name of an address, decoded; one that is malformed stays as it is. */
+/** Returns the decoded file name of a URL, or the encoded name if it is malformed. */
 export function decodedFileName(url: string): string {
   const name = fileNameOf(url);
   try {

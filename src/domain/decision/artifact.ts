@@ -1,6 +1,6 @@
-// Selects the artifact of a release that a device installs: by platform and arch after alias folding, by what
-// the device can install, then the most specific arch, then a signed artifact before an unsigned one, then
-// the format that replaces a running app best, then the order of publishing.
+// Selects the artifact that a device installs. Platform and arch must match after alias folding, and the
+// device must be able to install it. Then the order is: the most specific arch, signed before unsigned, the
+// format that best replaces a running app, the order of publishing.
 
 import { type Failure, invalidField } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
@@ -9,32 +9,32 @@ import { isLongerThan, isStorable, NOT_STORABLE } from '../../contract/text.ts';
 import { ANY_KIND, artifactFormat, fileNameOf, formatRank, kindOf } from './artifact-format.ts';
 import { foldArch, NO_ARCH, UNIVERSAL } from './fold-arch.ts';
 
-/** Artifacts of a release by folded platform, then arch: those that share the pair, best first. */
+/** Artifacts of a release by folded platform, then by arch; each list is best first. */
 export type ArtifactIndex = ReadonlyMap<string, ReadonlyMap<string, readonly IndexedArtifact[]>>;
 
-/** Artifact with what follows from it. */
+/** An artifact with values derived from it. */
 export type IndexedArtifact = {
   readonly artifact: Artifact;
-  /** Its format; undefined when it is not known. */
+  /** Undefined if the format is not known. */
   readonly format: string | undefined;
-  /** Kind of installation that it replaces; undefined when its format is not known. */
+  /** Kind of installation that it replaces; undefined if the format is not known. */
   readonly kind: string | undefined;
-  /** Whether a client that checks signatures can install it: it has an address and a signature. */
+  /** Whether it has a URL and a signature, so that a client that checks signatures can install it. */
   readonly isVerifiable: boolean;
 };
 
-/** What a device can install of the artifacts for its platform and arch. */
+/** What a device can install among the artifacts for its platform and arch. */
 export type Installable = {
-  /** Kind that the device was installed from; `ANY_KIND` when it does not tell. */
+  /** Kind that the device was installed from; `ANY_KIND` if the device does not report it. */
   readonly kind: string;
-  /** Whether it fails on an artifact without an address and a signature. */
+  /** Whether the client rejects an artifact without a URL and a signature. */
   readonly mustBeSigned: boolean;
 };
 
-/** What a device can install that tells nothing of it. */
+/** Value for a device that reports nothing about what it can install. */
 export const ANYTHING: Installable = { kind: ANY_KIND, mustBeSigned: false };
 
-/** Builds the index; among equals a signed artifact wins, then the best format, then the first published. */
+/** Indexes artifacts. Order for one platform and arch: signed first, best format, first published. */
 export function indexArtifacts(artifacts: readonly Artifact[]): ArtifactIndex {
   const index = new Map<string, Map<string, IndexedArtifact[]>>();
   for (const artifact of artifacts) {
@@ -53,8 +53,8 @@ export function indexArtifacts(artifacts: readonly Artifact[]): ArtifactIndex {
 }
 
 /**
- * Returns the artifact for a device, among those that fit. Platform and arch are folded. A device that names
- * no arch (`NO_ARCH`) never gets an artifact that is for one arch.
+ * Returns the best artifact that `fits`, for a folded platform and arch. A device that names no arch
+ * (`NO_ARCH`) never gets an artifact for one specific arch.
  */
 export function selectArtifact(
   index: ArtifactIndex,
@@ -72,7 +72,7 @@ export function selectArtifact(
   return undefined;
 }
 
-/** Whether a device can install an artifact that is for its platform and arch. */
+/** Returns whether a device can install an artifact for its platform and arch. */
 export function canInstall(
   { kind, mustBeSigned }: Installable,
   { kind: offered, isVerifiable }: IndexedArtifact,
@@ -90,7 +90,7 @@ function indexed(artifact: Artifact): IndexedArtifact {
   };
 }
 
-/** Sorts artifacts for the same platform and arch, best first; equals keep the order of publishing. */
+/** Sorts artifacts for one platform and arch, best first; equal ones keep the order of publishing. */
 function sortByPreference(platform: string, artifacts: IndexedArtifact[]): void {
   const additions = additionsAmong(artifacts);
   artifacts.sort((one, other) => {
@@ -104,8 +104,8 @@ function sortByPreference(platform: string, artifacts: IndexedArtifact[]): void 
 }
 
 /**
- * Returns artifacts without a format whose file has the name of another one with something added: checksums
- * and the like, which belong to that file.
+ * Returns the artifacts without a format whose file name extends that of another artifact, such as a checksum
+ * file `app.zip.sha256`.
  */
 function additionsAmong(artifacts: readonly IndexedArtifact[]): ReadonlySet<IndexedArtifact> {
   const names = artifacts.map(({ artifact: { url } }) =>
@@ -128,19 +128,19 @@ const PLATFORM_ALIASES: ReadonlyMap<string, string> = new Map([
   ['win', 'windows'],
 ]);
 
-/** Returns the one spelling of a platform: `macOS`, `osx` and `darwin` are all `darwin`. */
+/** Returns the canonical spelling of a platform: `macOS`, `osx` and `darwin` are all `darwin`. */
 export function foldPlatform(platform: string): string {
   const lower = platform.toLowerCase();
   return PLATFORM_ALIASES.get(lower) ?? lower;
 }
 
-/** Returns the extension that an artifact's address ends on, in lower case without the dot; '' if on none. */
+/** Returns the file extension of a URL in lower case without the dot; '' if there is none. */
 export function extensionOf(url: string): string {
   const name = fileNameOf(url);
   return name.includes('.') ? name.slice(name.lastIndexOf('.') + 1).toLowerCase() : '';
 }
 
-/** Refuses a platform or arch that no artifact can have and no record could keep; `path` names it. */
+/** Refuses a platform or arch that is too long or that PostgreSQL cannot store; `path` names the field. */
 export function refuseArtifactName(path: string, name: string): Failure<'invalid'> | undefined {
   if (isLongerThan(name, LIMIT.artifactNameLengthMax)) {
     return invalidField(path, `Must have at most ${LIMIT.artifactNameLengthMax} characters`);

@@ -1,4 +1,4 @@
-// Lists in the order of their versions.
+// Sorts lists by version.
 
 import { compareVersions, parseVersion, type Version } from './version.ts';
 

@@ -1,7 +1,7 @@
-// Compiled serving state of one channel at one revision. Work that every check would otherwise repeat is done
-// once, when a catalog is built: versions are parsed and sorted, decision rules compiled, artifacts indexed.
-// Only two things change in a catalog later, and never back: `offered` turns true, in `marked` as well, and
-// parts that are built when first needed are added.
+// Compiled serving state of one channel at one revision. Building a catalog does the work that each check
+// would otherwise repeat: it parses and sorts versions, compiles decision rules and indexes artifacts. A
+// catalog changes in two ways only, never back: `offered` turns true (also in `marked`), and lists are added
+// when they are first needed.
 
 import type { Artifact } from '../../contract/resource.ts';
 import {
@@ -24,74 +24,72 @@ import { collectLandmarks } from './version-position.ts';
 
 export type Catalog = {
   readonly snapshot: ServingSnapshot;
-  /** Snapshot with the marks of offers that were made since it was read: see `markOffered`. */
+  /** The snapshot with the `offered` marks set since it was read: see `markOffered`. */
   marked: ServingSnapshot;
   readonly minimum: Version | undefined;
-  /** Versions that the device's version is compared with: see `versionPosition`. */
+  /** Versions that a device's version is compared with: see `versionPosition`. */
   readonly landmarks: readonly Version[];
   /** Releases of any status by canonical version. */
   readonly byCanonical: ReadonlyMap<string, CompiledRelease>;
   /**
-   * Releases in the order of the snapshot; undefined stands for one whose version does not parse. The next
-   * catalog takes from them what has not changed.
+   * Releases in the order of the snapshot; undefined if a version does not parse. The next catalog reuses the
+   * unchanged ones.
    */
   readonly compiled: readonly (CompiledRelease | undefined)[];
   /** Published releases, highest version first. */
   readonly published: readonly CompiledRelease[];
-  /** Whether any published release has a condition on labels, so that labels can decide what devices get. */
+  /** Whether a published release has a condition on labels, so that decisions can depend on labels. */
   readonly asksForLabels: boolean;
-  /** Lists of candidates by key, built when first needed: see `candidatesBy`. */
+  /** Lists of candidates by key, built on first use: see `candidatesBy`. */
   readonly candidates: Map<string, readonly Candidate[]>;
-  /** Folded platform → what published releases have for it: see `candidatesFor`. */
+  /** Arches and kinds that published releases support, by folded platform: see `candidatesFor`. */
   readonly supportByPlatform: ReadonlyMap<string, PlatformSupport>;
 };
 
 export type CompiledRelease = {
   readonly source: SnapshotRelease;
   readonly version: Version;
-  /** Requirements of the decision rules for a device to be offered the release. */
+  /** Conditions of the decision rules that a device must meet to be offered the release. */
   readonly requirements: readonly Requirement[];
   readonly artifacts: ArtifactIndex;
-  /** Text that is the same for releases whose artifacts are of the same platforms, arches and kinds. */
+  /** Text that is equal for releases whose artifacts have the same platforms, arches and kinds. */
   readonly support: string;
-  /** Whether the ledger knows that the release was offered to a device; turns true once, never back. */
+  /** Whether the ledger records that the release was offered to a device; turns true once, never back. */
   offered: boolean;
 };
 
-/** What some artifact is for, or is. */
+/** Arches and kinds of the artifacts for one platform. */
 type PlatformSupport = {
   readonly arches: ReadonlySet<string>;
   readonly kinds: ReadonlySet<string>;
 };
 
-/** Published release that clients can be offered. An updater adds the parts that its clients take of it. */
+/** Published release that a client can be offered. An updater adds the fields that its clients need. */
 export type Candidate = { readonly release: CompiledRelease };
 
-/** Published release with the artifact that devices of one platform and arch take. */
+/** Published release with the artifact for devices of one platform and arch. */
 export type ArtifactCandidate = Candidate & {
   readonly artifact: Artifact;
-  /**
-   * Documents that offer it, once written: an updater keeps one for each way in which it offers a release.
-   */
+  /** Cached response documents that offer it; an updater keeps one for each way to offer a release. */
   readonly documents: (Buffer | undefined)[];
-  /** Version as documents write it, where that is not the publisher's text. */
+  /** Version as documents write it, if that differs from the publisher's text. */
   readonly version?: string;
 };
 
-/** Form in which clients of one kind take candidates; `of` gives undefined for one that they cannot read. */
+/** How clients of one kind see candidates; `of` returns undefined for a candidate that they cannot read. */
 export type CandidateForm = {
-  /** Name, unique among all forms: it contains no `=` and no `*`. */
+  /** Unique among all forms; contains no `=` and no `*`. */
   readonly name: string;
   readonly of: (candidate: ArtifactCandidate) => ArtifactCandidate | undefined;
 };
 
 const AS_PUBLISHED: CandidateForm = { name: '', of: (candidate) => candidate };
 
-/** Maximum number of lists that a catalog keeps; any other is built again each time it is needed. */
+/** Maximum number of lists that a catalog keeps; beyond it, a list is rebuilt each time it is needed. */
 const LISTS_MAX = 1000;
 const NONE: readonly ArtifactCandidate[] = [];
 
-/** Compiles a snapshot. A release whose version no longer parses is left out rather than guessed at. */
+/** Compiles a snapshot. A release whose version does not parse is left out. */
 export function compileCatalog(
   snapshot: ServingSnapshot,
   rules: readonly DecisionRule[] = DECISION_RULES,
@@ -100,7 +98,7 @@ export function compileCatalog(
   return catalogOf(snapshot, compiled);
 }
 
-/** Builds the catalog of a snapshot from its compiled releases, which are in the order of the snapshot. */
+/** Builds a catalog from a snapshot and its compiled releases, which are in the order of the snapshot. */
 export function catalogOf(
   snapshot: ServingSnapshot,
   compiled: readonly (CompiledRelease | undefined)[],
@@ -127,8 +125,8 @@ export function catalogOf(
 }
 
 /**
- * Compiles a release; undefined when its version does not parse. `same` is a compiled release of the same
- * edition, if there is one: what was made of it is used again, which takes a fraction of the time.
+ * Compiles a release; undefined if its version does not parse. `same` is a compiled release of the same
+ * edition, if there is one: its parts are reused, which takes a fraction of the time.
  */
 export function compileRelease(
   source: SnapshotRelease,
@@ -148,9 +146,9 @@ export function compileRelease(
 }
 
 /**
- * Returns the published releases that have an artifact for this folded platform and arch which the client can
- * install, highest first. The lists are kept, and clients cannot multiply them: an unknown platform or kind
- * has the empty list, and all arches that no artifact names share one list.
+ * Returns the published releases with an artifact for this folded platform and arch that the client can
+ * install, highest first. Clients cannot multiply the kept lists: an unknown platform or kind gets the empty
+ * list, and all arches that no artifact names share one list.
  */
 export function candidatesFor(
   catalog: Catalog,
@@ -167,8 +165,8 @@ export function candidatesFor(
 }
 
 /**
- * Returns the published releases that have an artifact for this folded platform and arch which fits, highest
- * first. `name` tells what fits, and is an updater's own or that of a kind: it contains no `=` and no `*`.
+ * Returns the published releases with an artifact for this folded platform and arch that `fits`, highest
+ * first. `name` identifies `fits`: an updater's own name, or a kind. It contains no `=` and no `*`.
  */
 export function candidatesWhere(
   catalog: Catalog,
@@ -180,8 +178,8 @@ export function candidatesWhere(
 ): readonly ArtifactCandidate[] {
   const support = catalog.supportByPlatform.get(platform);
   if (support === undefined) return NONE;
-  // Names may contain any character: the length keeps the keys of two pairs apart, and the first character
-  // keeps the shared list apart from those of named arches.
+  // Names may contain any character: the length separates platform and arch, and the first character
+  // separates the shared list from those of named arches.
   const isNamed = arch === NO_ARCH || support.arches.has(arch);
   const place = isNamed ? `=${platform.length}/${platform}${arch}` : `*${platform}`;
   return candidatesBy(catalog, `${name}${place}`, (release) => {
@@ -191,10 +189,9 @@ export function candidatesWhere(
 }
 
 /**
- * Returns the candidates that `build` makes of the published releases, highest first, without the releases of
- * which it makes none. The list is kept under its key, which must name all that the list depends on: the
- * updater, and what its clients asked for. Keys should come from a small set, as the number of lists is
- * bounded.
+ * Returns the candidates that `build` makes of the published releases, highest first; releases for which it
+ * returns undefined are left out. The key must name all that the list depends on: the updater, and what its
+ * clients asked for. Keys should come from a small set, because a catalog keeps at most `LISTS_MAX` lists.
  */
 export function candidatesBy<Item extends Candidate>(
   catalog: Catalog,
@@ -202,7 +199,7 @@ export function candidatesBy<Item extends Candidate>(
   build: (release: CompiledRelease) => Item | undefined,
 ): readonly Item[] {
   const known = catalog.candidates.get(key);
-  // The list under a key was built by the same `build`, because the key names all that a list depends on.
+  // The list was built by the same `build`, because the key names all that a list depends on.
   if (known !== undefined) return known as readonly Item[];
   const list = catalog.published.map(build).filter((item) => item !== undefined);
   if (catalog.candidates.size < LISTS_MAX) catalog.candidates.set(key, list);
@@ -236,7 +233,7 @@ function supportOf(artifacts: ArtifactIndex): string {
 
 function collectSupport(releases: readonly CompiledRelease[]): Map<string, PlatformSupport> {
   const supportByPlatform = new Map<string, { arches: Set<string>; kinds: Set<string> }>();
-  // Most releases of a channel are for the same machines.
+  // Most releases of a channel have artifacts for the same platforms and arches.
   const collected = new Set<string>();
   for (const { support, artifacts } of releases) {
     if (collected.has(support)) continue;
@@ -268,10 +265,7 @@ function countWhile(
   return low;
 }
 
-/**
- * Marks releases of the catalog as offered; returns whether one of them was not. `catalog.marked` has the
- * marks from then on.
- */
+/** Marks releases as offered, in `catalog.marked` too; returns whether one of them was not marked before. */
 export function markOffered(catalog: Catalog, releaseIds: ReadonlySet<string>): boolean {
   const places = new Set<number>();
   for (const [place, release] of catalog.compiled.entries()) {

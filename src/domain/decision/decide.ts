@@ -1,5 +1,4 @@
-// The decision itself: which release of a plan one device is offered, or the reason why none is. Pure and
-// synchronous.
+// The decision: which release of a plan a device is offered, or the reason why none is. Pure and synchronous.
 
 import type { NoOfferReason, ReleaseObstacle } from '../../contract/reason.ts';
 import type { Candidate, CompiledRelease } from './catalog.ts';
@@ -12,7 +11,7 @@ export type Decision<Item extends Candidate = Candidate> =
   | { readonly reason: 'offered'; readonly candidate: Item }
   | { readonly reason: NoOfferReason; readonly candidate: undefined };
 
-/** Short form of a decision: the candidate that is offered, or the reason why none is. */
+/** Short form of a decision: the offered candidate, or the reason why none is offered. */
 export type Choice<Item extends Candidate = Candidate> = Item | NoOfferReason;
 
 const NOTHING_EXCLUDED: ReadonlySet<string> = new Set();
@@ -23,9 +22,8 @@ const FIRST_OFFER_UNAVAILABLE: Obstacle<'first-offer-unavailable'> = {
 };
 
 /**
- * Decides for one device. The first candidate that fits is offered; when none fits, the reason is the one
- * that kept the highest candidate away. `excluded` names releases that cannot be offered right now because
- * their first offer could not be recorded.
+ * Decides for one device. Offers the first candidate that fits; if none fits, gives the reason that rules out
+ * the highest one. `excluded` has the ids of releases whose first offer could not be recorded.
  */
 export function decide<Item extends Candidate>(
   plan: Plan<Item>,
@@ -35,7 +33,7 @@ export function decide<Item extends Candidate>(
   return decisionOf(choose(plan, device, excluded));
 }
 
-/** Decides as `decide` does, and allocates nothing. */
+/** Decides like `decide`, without allocating. */
 export function choose<Item extends Candidate>(
   plan: Plan<Item>,
   device: Device,
@@ -51,7 +49,7 @@ export function choose<Item extends Candidate>(
   return reason ?? plan.reasonWithout;
 }
 
-/** Returns the choice for every device while nothing is excluded; undefined when it depends on the device. */
+/** Returns the choice if it is the same for every device while nothing is excluded, else undefined. */
 export function commonChoice<Item extends Candidate>(plan: Plan<Item>): Choice<Item> | undefined {
   for (let index = plan.from; index < plan.to; index++) {
     const candidate = plan.list[index] as Item;
@@ -64,13 +62,13 @@ export function commonChoice<Item extends Candidate>(plan: Plan<Item>): Choice<I
   return commonReason(highest.release.requirements, plan.fields);
 }
 
-/** Writes a choice out. */
+/** Converts a choice into a decision. */
 export function decisionOf<Item extends Candidate>(choice: Choice<Item>): Decision<Item> {
   if (typeof choice === 'string') return { reason: choice, candidate: undefined };
   return { reason: 'offered', candidate: choice };
 }
 
-/** Returns what keeps this release from the device; undefined when it can be offered. */
+/** Returns what rules out this release for the device; undefined if it can be offered. */
 export function obstacleTo(
   { requirements, source }: CompiledRelease,
   fields: RequestFields,

@@ -1,5 +1,5 @@
-// The file that a person downloads: of the highest release that everybody may have, the format that people
-// install by hand. It is no offer, and nothing is recorded of it.
+// The file that a person downloads: from the highest release that every device may have, in the format that
+// people install by hand. A download is not an offer and is not recorded.
 
 import type { Artifact } from '../../contract/resource.ts';
 import { foldPlatform } from './artifact.ts';
@@ -11,17 +11,17 @@ import { isTargeted } from './is-targeted.ts';
 export type DownloadQuery = {
   /** Folded platform. */
   readonly platform: string;
-  /** Folded arch; undefined when the person does not tell. */
+  /** Undefined if the person does not say. */
   readonly arch: string | undefined;
-  /** The one format that is wanted, if there is one. */
+  /** Only format that is accepted; undefined accepts every format. */
   readonly format: string | undefined;
 };
 
 const EVERYBODY_PCT = 100;
-/** Arch of most machines, for people who do not tell theirs. */
+/** Arch that is assumed for people who name none. */
 const COMMON_ARCH = 'x86_64';
 
-/** Formats that people install, best first; any other comes after them. */
+/** Formats that people install, best first; any other format comes after them. */
 const FOR_PEOPLE: ReadonlyMap<string, readonly string[]> = new Map([
   ['darwin', ['dmg', 'pkg', 'zip']],
   ['windows', ['nsis', 'exe', 'msi']],
@@ -29,11 +29,11 @@ const FOR_PEOPLE: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /**
- * Returns the address to download, undefined when no release of the channel itself at 100 % without targeting
- * has a fitting artifact.
+ * Returns the URL to download; undefined if no release of the channel itself at 100 % without targeting has a
+ * fitting artifact. Releases of a followed channel do not count.
  */
 export function downloadFor(catalog: Catalog, query: DownloadQuery): string | undefined {
-  // The catalog holds them highest first.
+  // The catalog lists them highest first.
   for (const release of catalog.published) {
     if (release.source.followed || !isForEverybody(release)) continue;
     const best = bestOf(release.source.artifacts, query);
@@ -91,7 +91,7 @@ function bestOf(
   return ranked[0]?.url;
 }
 
-/** Returns the place of a format, the lowest first: one that is not listed, then none that is known. */
+/** Returns the rank of a format, lowest first: the listed ones, then others, then an unknown format. */
 function formatPlace(order: readonly string[], format: string | undefined): number {
   const listed = format === undefined ? -1 : order.indexOf(format);
   if (listed !== -1) return listed;
@@ -99,8 +99,8 @@ function formatPlace(order: readonly string[], format: string | undefined): numb
 }
 
 /**
- * Returns the place of an artifact's arch, the lowest first; -1 when it does not run on the wanted one. One
- * that names no arch may be for any: it comes after those that name the wanted or the most common one.
+ * Returns the rank of an artifact's arch, lowest first; -1 if it does not run on the wanted arch. An artifact
+ * that names no arch ranks after those for the wanted or the most common arch.
  */
 function archPlace(own: string, wanted: string | undefined): number {
   if (wanted !== undefined) return [wanted, UNIVERSAL, NO_ARCH].indexOf(own);

@@ -1,7 +1,6 @@
-// Finds releases by edition in a list that is mostly in the order in which they are looked for, as those of
-// two snapshots of one channel are.
+// Finds releases by edition in a list that is mostly in the order of the look-ups.
 
-/** Number of look-ups at another place after which a map is worth its making. */
+/** Number of linear searches after which a map is built. */
 const SEARCHES_MAX = 8;
 
 export class EditionFinder<Item> {
@@ -16,7 +15,7 @@ export class EditionFinder<Item> {
     this.editionOf = editionOf;
   }
 
-  /** Returns the item with this edition, probably the one at `place`; undefined when there is none. */
+  /** Returns the item with this edition, which is probably at index `place`; undefined if there is none. */
   find(edition: string, place: number): Item | undefined {
     const probable = this.items[place];
     if (probable !== undefined && this.editionOf(probable) === edition) return probable;

@@ -1,6 +1,6 @@
-// Explanation of a decision: the answer of `decide` for a device, and for each release on the way to it the
-// reason why it is offered or not. On the way are the releases above the version that the device runs, or
-// below it when that version was rolled back. Pure, like the decision.
+// Explains a decision: the answer of `decide` for a device and, for each release considered, why it is
+// offered or not. Considered are the releases above the device's version, or those below it if its version
+// was rolled back. Pure, like the decision.
 
 import type { ExplainedCandidate } from '../../contract/console-fleet.ts';
 import type { Reason } from '../../contract/reason.ts';
@@ -16,12 +16,12 @@ import type { SnapshotRelease } from './serving-snapshot.ts';
 import type { RequestFields } from './targeting.ts';
 import { compareVersions } from './version.ts';
 
-/** What is said of one release, and the release. */
+/** A release and its verdict. */
 export type JudgedCandidate = ExplainedCandidate & { readonly source: SnapshotRelease };
 
 export type Explanation = {
   readonly reason: Reason;
-  /** Releases in the order in which they were looked at, up to the one that is offered. */
+  /** Releases in the order considered, up to the offered one. */
   readonly candidates: readonly JudgedCandidate[];
 };
 
@@ -38,7 +38,7 @@ const OUT_OF_SERVICE: Readonly<Record<Exclude<ReleaseStatus, 'published'>, Judge
   rolled_back: { verdict: 'rolled-back', detail: 'It was rolled back.' },
 };
 
-/** Explains the decision that `decide` makes of the same arguments. */
+/** Explains the decision that `decide` makes for the same arguments. */
 export function explain(
   plan: Plan,
   device: Device,
@@ -54,11 +54,10 @@ export function explain(
   return { reason: decide(plan, device, excluded).reason, candidates };
 }
 
-/** Returns the releases of any status that the decision passes, highest first. */
+/** Returns the releases of any status that the decision considers, highest first. */
 function releasesOnTheWay({ catalog, fields, allowDowngrade }: Plan): CompiledRelease[] {
-  // The catalog holds them highest first.
   return [...catalog.byCanonical.values()].filter(({ version }) => {
-    // A device that tells no version compares with all of them itself.
+    // A client that sends no version compares with all of them itself.
     if (fields.version === undefined) return true;
     const order = compareVersions(version, fields.version);
     return allowDowngrade ? order < 0 : order > 0;

@@ -1,10 +1,10 @@
-// Names of architectures. One table of their spellings folds what publishers write, what devices tell and
-// what stands in the names of files: were only one side folded, the other would never match.
+// Names of architectures. One table of spellings folds the names that publishers write, devices report and
+// file names contain, so that both sides of a comparison are folded alike.
 
 /**
- * Returns the one spelling of an arch: `x64` and `X86-64` are `x86_64`, one that is not known stays as it is,
- * in lower case; undefined is `NO_ARCH`. The platform is folded, and '' where it is not known: `arm` is a
- * 32-bit processor, but not on platforms that run on no such one.
+ * Returns the canonical spelling of an arch: `x64` and `X86-64` are `x86_64`; an unknown one is returned in
+ * lower case; undefined is `NO_ARCH`. `platform` is folded, or '' if it is not known: `arm` means a 32-bit
+ * processor except on platforms that hardly run on one.
  */
 export function foldArch(arch: string | undefined, platform: string): string {
   if (arch === undefined) return NO_ARCH;
@@ -16,12 +16,12 @@ export function foldArch(arch: string | undefined, platform: string): string {
     : lower;
 }
 
-/** Returns the arch of a word in lower case and without separators; undefined when it names none. */
+/** Returns the arch that a word in lower case without separators names; undefined if it names none. */
 export function knownArch(word: string, platform: string): string | undefined {
   return ON_PLATFORM.get(platform)?.get(word) ?? BY_SPELLING.get(word);
 }
 
-/** Arch of an artifact that is for the whole platform, and of a device that names none. */
+/** Arch of an artifact for the whole platform, and of a device that names none. */
 export const NO_ARCH = '';
 /** Arch of an artifact that runs on every arch of its platform. */
 export const UNIVERSAL = 'universal';
@@ -29,7 +29,7 @@ export const UNIVERSAL = 'universal';
 const SEPARATOR = /[-_. ]/;
 const SEPARATORS = /[-_. ]/g;
 
-/** Names of arches, and the other spellings of each. */
+/** Names of arches with their other spellings. */
 const SPELLINGS: Readonly<Record<string, string>> = {
   x86_64:
     'x8664 x64 amd64 amd em64t intel intel64 64 64bit 64bits x64bit amd64bit x8664bit ' +
@@ -38,7 +38,7 @@ const SPELLINGS: Readonly<Record<string, string>> = {
   aarch64:
     'arm64 arm64e arm64ec arm64v8 arm64v8a armv8 armv8a v8a arm64bit aarch64bit silicon applesilicon',
   arm: 'arm32 aarch32',
-  // A kernel that tells `armv8l` runs 32-bit programs.
+  // A kernel that reports `armv8l` runs 32-bit programs.
   armv7:
     'armv7l armv7a armv7h armv7hf armv7neon armhf armhfp arm7 arm32v7 arm32v7a armeabiv7a v7a armv8l',
   armv6: 'armv6l armv6h armv6hf arm6 arm32v6',
@@ -58,10 +58,10 @@ const SPELLINGS: Readonly<Record<string, string>> = {
 
 const BY_SPELLING = mapOf(SPELLINGS);
 
-/** Programs for 32-bit ARM say so where hardly any runs on it. */
+/** On platforms that hardly run on 32-bit ARM, `arm` means `aarch64`. */
 const WITHOUT_32_BIT_ARM = { aarch64: 'arm', armv7: 'arm32 aarch32' };
 
-/** What words mean on a platform, where that is something else than elsewhere. */
+/** Meaning of words that differs on one platform. */
 const ON_PLATFORM: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map([
   ['windows', mapOf(WITHOUT_32_BIT_ARM)],
   [

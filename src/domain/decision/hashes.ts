@@ -1,27 +1,27 @@
-// Hashes of texts: which of a fleet's parts a device belongs to, and keyed hashes that strangers cannot
-// aim at.
+// Hashes of texts: the partition of the device table that a device belongs to, and keyed hashes that a client
+// cannot predict.
 
-/** Number of parts: the partitions of the table of devices. A power of two. */
+/** Number of partitions of the device table; a power of two. */
 export const DEVICE_PARTS = 16;
 
 const MASK = DEVICE_PARTS - 1;
-/** Low word of the constant with which PostgreSQL combines the hashes of the columns of a key. */
+/** Low word of the constant that PostgreSQL adds when it combines the hashes of a key's columns. */
 const COMBINE = 0x15e5a8e3;
-/** Both words of the seed that PostgreSQL gives to the hashes of hash partitions. */
+/** Both words of the seed that PostgreSQL uses for hash partitions. */
 const [SEED_HIGH, SEED_LOW] = [0x7a5b2236, 0x7996dcfd];
 const START = 0x9e3779b9 + 3_923_095;
 const WORDS_PER_ROUND = 3;
 const BYTES_PER_ROUND = 12;
 
-// Cached hash of the latest app: consecutive check-ins mostly belong to the same one.
+// Cached hash of the latest app: consecutive check-ins mostly have the same app.
 let lastAppId: string | undefined;
 let lastAppHash = 0;
 
 /**
- * Returns the device's part, from 0 on. The rule is PostgreSQL's for hash partitions by (app, device): both
- * texts are hashed with Bob Jenkins' lookup3 (public domain), and the hashes are combined. Only the low words
- * are needed, as a part has four bits. The migration that makes the parts has the same rule as `device_part`,
- * and a test holds both against what PostgreSQL does.
+ * Returns the device's partition, from 0 on, by PostgreSQL's rule for hash partitions by (app, device): it
+ * hashes both texts with Bob Jenkins' lookup3 (public domain) and combines the hashes. The low words suffice,
+ * because a partition number has 4 bits. The schema has the same rule as `device_part`; a test compares both
+ * with PostgreSQL.
  */
 export function devicePart(appId: string, deviceId: string): number {
   if (appId !== lastAppId) {
@@ -31,7 +31,7 @@ export function devicePart(appId: string, deviceId: string): number {
   return (lastAppHash ^ (hashOf(deviceId) + COMBINE + (lastAppHash >>> 7))) & MASK;
 }
 
-// The three words of the state, as fields of one object: a hash allocates nothing.
+// The three words of the state, in one object so that hashing allocates nothing.
 const state = { a: 0, b: 0, c: 0 };
 
 /** Returns the low word of the hash of a text in UTF-8. */
@@ -92,11 +92,11 @@ function turned(word: number, bits: number): number {
   return (word << bits) | (word >>> (32 - bits));
 }
 
-// The UTF-8 form of a text as 32-bit words, which is how hashes and packed check-ins read a text. Reading a
-// string character by character costs more than the hashing itself, so the words of the latest text are
-// cached: a device id is hashed twice and packed once per check, and read once.
+// UTF-8 form of a text as 32-bit words, as hashes and packed check-ins read it. Reading a string character by
+// character costs more than hashing it, so the words of the latest text are cached: each check hashes a
+// device id twice and packs it once, but reads it once.
 
-/** View of the words of the text that was read last. The next call of `utf8WordsOf` invalidates it. */
+/** Words of the text that was read last. The next call of `utf8WordsOf` invalidates them. */
 type Utf8Words = {
   /** Words in little-endian byte order; the unused bytes of the last word are zero. */
   readonly words: Int32Array;
@@ -106,10 +106,7 @@ type Utf8Words = {
 };
 
 const ASCII_MAX = 0x7f;
-/**
- * Initial capacity in words: enough for any device id. A longer text allocates a larger array for the time it
- * is cached.
- */
+/** Initial capacity in words: enough for any device id. Caching a longer text takes a larger array. */
 const WORDS_MIN = 128;
 
 class LastText implements Utf8Words {
@@ -126,7 +123,7 @@ class LastText implements Utf8Words {
     this.text = text;
   }
 
-  /** Reads an ASCII text; returns false, with undefined contents, when the text has other characters. */
+  /** Reads an ASCII text; returns false, with undefined contents, if the text has other characters. */
   private readAscii(text: string): boolean {
     const { length } = text;
     this.reserve(length);
@@ -166,7 +163,7 @@ class LastText implements Utf8Words {
 
   private reserve(byteLength: number): void {
     const wordCount = (byteLength + 3) >> 2;
-    // Long texts are rare, so the larger array is given up with the next short text.
+    // Long texts are rare, so the next short text frees the larger array.
     if (wordCount > this.words.length) this.words = new Int32Array(wordCount);
     else if (this.words.length > WORDS_MIN && wordCount <= WORDS_MIN) {
       this.words = new Int32Array(WORDS_MIN);
@@ -184,16 +181,15 @@ export function utf8WordsOf(text: string): Utf8Words {
 
 // A second 32-bit hash of a text, independent of `hashText`. Where two texts must not be confused, both
 // hashes together identify a text: with 64 bits the odds that any two of a million texts collide are 1 in 37
-// million, while 32 bits alone would give about a hundred collisions.
+// million, while 32 bits would give about a hundred collisions.
 
 const SCRAMBLE = 0x9e3779b1;
 const MIX_1 = 0x21f0aaad;
 const MIX_2 = 0x735a2d97;
 
 /**
- * Returns an unsigned 32-bit hash of the text's UTF-8 bytes. It is stable across processes and versions of
- * Sluice, because processes identify a device to each other by it. It is not cryptographic: collisions can be
- * constructed.
+ * Returns an unsigned 32-bit hash of the text's UTF-8 bytes. It is the same in all processes and versions of
+ * Sluice, which exchange it to identify a device. It is not cryptographic: collisions can be built.
  */
 export function secondHash(text: string, seed = 0): number {
   const { words, wordCount, byteLength } = utf8WordsOf(text);
@@ -202,27 +198,25 @@ export function secondHash(text: string, seed = 0): number {
     hash = Math.imul(hash ^ (words[index] as number), SCRAMBLE);
     hash ^= hash >>> 15;
   }
-  // The finaliser "lowbias32" of Chris Wellons (public domain): not that of `hashText`.
+  // The finaliser "lowbias32" of Chris Wellons (public domain), which differs from that of `hashText`.
   hash = Math.imul(hash ^ (hash >>> 16), MIX_1);
   hash = Math.imul(hash ^ (hash >>> 15), MIX_2);
   return (hash ^ (hash >>> 15)) >>> 0;
 }
 
-// HalfSipHash-2-4 with 64 bits (Aumasson, Bernstein; the authors' reference code): a hash of a text that only
-// who knows the key can foresee. For tables of what strangers choose: they cannot construct two texts that a
-// table takes for one. The other hashes here are faster and not made for that.
+// HalfSipHash-2-4 with 64 bits (Aumasson, Bernstein; the authors' reference code): nobody can predict the
+// hash of a text without the key. Used in tables keyed by values that clients choose, so that a client cannot
+// construct two texts that collide. The other hashes here are faster and do not resist that.
 
-/** The four words of the state, between two texts without meaning. */
+/** The four words of the state; they carry nothing from one text to the next. */
 let [v0, v1, v2, v3] = [0, 0, 0, 0];
 
-/**
- * Writes the hash of a text's UTF-8 bytes under a key of two words into the first two words of `into`.
- */
+/** Writes the hash of a text's UTF-8 bytes under a two-word key into the first two words of `into`. */
 export function keyedHash(text: string, key: Int32Array, into: Int32Array): void {
   const { words, wordCount, byteLength } = utf8WordsOf(text);
   const [low = 0, high = 0] = key;
   [v0, v1, v2, v3] = [low, high ^ 0xee, 0x6c796765 ^ low, 0x74656462 ^ high];
-  // The last block holds the length and the bytes that fill no whole word, which end in zeros.
+  // The last block holds the length and the remaining bytes, padded with zeros.
   const wholeWords = byteLength >>> 2;
   for (let index = 0; index < wholeWords; index++) compress(words[index] as number);
   const rest = wholeWords < wordCount ? (words[wholeWords] as number) : 0;

@@ -1,18 +1,18 @@
-// Order of the indexes that edges follow. An index that somebody holds was told by the service once; if the
-// service is behind it, its ledger went back, or it is another copy of the same record.
+// Compares the index that an edge holds with the state of the service, which once sent that index. If the
+// service is behind it, the ledger was reset to an earlier state, or is another copy of the record.
 
 import type { EdgeIndexAnswer } from '../../contract/edge-answer.ts';
 import { type RecordKinship, recordKinship } from './record-kinship.ts';
 
 export type HeldIndex = Pick<EdgeIndexAnswer, 'record' | 'epoch' | 'line' | 'channels'>;
 
-/** What a service has at present. */
+/** Current state of the service. */
 export type PresentStates = Pick<EdgeIndexAnswer, 'record' | 'epoch' | 'line'> & {
-  /** Returns the revision of a channel, by its id; undefined when there is no such channel. */
+  /** Returns the revision of a channel by its id; undefined if there is no such channel. */
   revisionOf(channelId: string): number | undefined;
 };
 
-/** Returns whether an index tells of a state that is none of the present time line's past. */
+/** Returns whether a held index is of a state that is not in the past of the present time line. */
 export function isIndexAhead(held: HeldIndex, present: PresentStates): boolean {
   if (held.epoch !== present.epoch) return held.epoch > present.epoch;
   const lines = [held.line ?? undefined, present.line ?? undefined];
@@ -22,7 +22,7 @@ export function isIndexAhead(held: HeldIndex, present: PresentStates): boolean {
   );
 }
 
-/** Returns whether an index is of the record that a service has. */
+/** Returns whether the held index belongs to the service's record. */
 export function indexKinship(held: HeldIndex, present: PresentStates): RecordKinship {
   const known = held.channels.filter(([, , id]) => present.revisionOf(id) !== undefined);
   const holding = {

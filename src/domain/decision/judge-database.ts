@@ -1,6 +1,6 @@
-// Whether a database is the record of a node. The node itself remembers most surely: its process and its
-// disk. Without that, what the engine keeps for all nodes counts, but not against a database that has
-// channels of its own: then it is the engine that is another's.
+// Judges whether a database is the record that a node belongs to. What the node itself holds, in its process
+// and on its disk, counts most. Without it, what Redis keeps for all nodes counts, unless the database has
+// channels of its own: then Redis belongs to another record.
 
 import { type Holding, recordKinship } from './record-kinship.ts';
 
@@ -12,16 +12,15 @@ export type ExaminedDatabase = {
 
 export type DatabaseVerdict = {
   readonly isRecord: boolean;
-  /** Name that a record without one gets, because what is its own already has it. */
+  /** Name for a record without one: the name in what the node holds, or in Redis. */
   readonly inherited: string | undefined;
-  /** Whether it is certain: false while the engine, which alone may remember something, has not answered. */
+  /** False while Redis, which alone may remember the record, has not answered. */
   readonly isSettled: boolean;
 };
 
 /**
- * Judges a database by what the node itself holds, and what the engine keeps; undefined when that did not
- * answer. A database without any channel is not the record where channels are remembered: it is empty, or is
- * being restored.
+ * Judges a database by what the node holds and what Redis keeps (undefined if Redis did not answer). A
+ * database without channels is not the record if channels are remembered: it is empty, or is being restored.
  */
 export function judgeDatabase(
   { record, hasChannels }: ExaminedDatabase,

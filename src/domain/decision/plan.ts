@@ -1,6 +1,6 @@
 // The part of a decision that is the same for all devices with the same platform, arch and version: the
-// candidates among the releases of a catalog, their order, and the terms on which they are offered. A device
-// is then offered the first candidate that fits it, which is mostly the very first.
+// candidate releases, their order and the terms of the offer. A device is offered the first candidate that
+// fits, usually the very first.
 
 import type { NoOfferReason } from '../../contract/reason.ts';
 import {
@@ -16,32 +16,29 @@ import { compareVersions, type Version } from './version.ts';
 
 export type Plan<Item extends Candidate = Candidate> = {
   readonly catalog: Catalog;
-  /**
-   * Releases with what is offered of them, highest version first. Plans of one updater for the same platform
-   * and arch share the list.
-   */
+  /** Candidates, highest version first. Plans of one updater for one platform and arch share the list. */
   readonly list: readonly Item[];
-  /** Index in the list of the plan's first candidate. */
+  /** Index of the plan's first candidate. */
   readonly from: number;
-  /** Index in the list behind the plan's last candidate. */
+  /** Index after the plan's last candidate. */
   readonly to: number;
-  /** Whether devices must install what they are offered. */
+  /** Whether devices must install the offer. */
   readonly isRequired: boolean;
-  /** Whether what is offered is older than what devices run. */
+  /** Whether the offer is older than the version that devices run. */
   readonly allowDowngrade: boolean;
-  /** Fields of the request. The plan is for all versions at the same `versionPosition` as this one. */
+  /** Fields of the request. The plan holds for all versions at the same `versionPosition`. */
   readonly fields: RequestFields;
-  /** Reason for offering nothing when there is no candidate. */
+  /** Reason for no offer if there is no candidate. */
   readonly reasonWithout: NoOfferReason;
-  /** Labels that a decision can depend on. Without any, callers need not fetch a device's stored labels. */
+  /** Labels that a decision can depend on; if there are none, callers need not fetch stored labels. */
   readonly labelKeys: readonly string[];
 };
 
 const NO_KEYS: readonly string[] = [];
 
 /**
- * Plans for devices with these fields; `list` is what can be offered to them. Clients that send no version
- * compare versions themselves: every release of the list is a candidate.
+ * Plans for devices with these fields; `list` has the releases that they can be offered. Clients that send no
+ * version compare versions themselves: every release of the list is a candidate.
  */
 export function planUpdate<Item extends Candidate>(
   catalog: Catalog,
@@ -96,8 +93,8 @@ function planAllVersions<Item extends Candidate>(
 }
 
 /**
- * Returns the labels that a device's decision can depend on. No decision gets beyond a release that every
- * device may have, unless that release was never offered: its first offer can turn out to be impossible.
+ * Returns the labels that a device's decision can depend on. No decision goes beyond a release for every
+ * device, unless that release was never offered: its first offer can fail to be recorded.
  */
 function labelKeysOf(
   list: readonly Candidate[],

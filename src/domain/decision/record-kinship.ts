@@ -1,20 +1,19 @@
-// Whether what somebody holds belongs to a record. A record has a name of its own, which its database got
-// once and keeps. What was written before there were such names is told by its channels, whose ids are
-// random: no two records share one.
+// Whether data belongs to a record: the content of one database, which gets its name once. Data written
+// before it had a name is identified by its channels, whose random ids no two records share.
 
-/** What somebody holds, as far as it tells of which record it is. */
+/** What identifies the record that some held data belongs to. */
 export type Holding = {
-  /** Name of the record that it is of; undefined where that was never noted. */
+  /** Name of its record; undefined if it was not saved. */
   readonly record: string | undefined;
   readonly channelCount: number;
   /** Number of those channels that the record in question has. */
   readonly knownCount: number;
 };
 
-/** `nothing`: it tells nothing, because it has neither a name to compare nor a channel. */
+/** `nothing`: the data has neither a name to compare nor a channel, so it tells nothing. */
 export type RecordKinship = 'same' | 'other' | 'nothing';
 
-/** Returns whether a holding is of the record of this name; undefined for a record that has none yet. */
+/** Returns whether held data belongs to the record of this name; undefined for a record without a name. */
 export function recordKinship(held: Holding, record: string | undefined): RecordKinship {
   if (held.record !== undefined && record !== undefined) {
     return held.record === record ? 'same' : 'other';

@@ -1,6 +1,6 @@
-// Release targeting, compiled: a targeting object becomes predicates when the catalog is built, so that a
-// check interprets nothing. There are two groups of predicates: over the fields of a request, which all
-// devices with the same platform, arch and version share, and over the labels of a device.
+// Compiles release targeting into predicates when the catalog is built, so that a check interprets nothing.
+// One group tests the fields of a request, which all devices with the same platform, arch and version share;
+// the other tests the labels of a device.
 
 import type { TargetExpression, Targeting } from '../../contract/resource.ts';
 import { foldPlatform } from './artifact.ts';
@@ -11,7 +11,7 @@ import { compareVersions, parseVersion, type Version } from './version.ts';
 export type RequestFields = {
   readonly version: Version | undefined;
   readonly platform: string;
-  /** `NO_ARCH` when the request names none. */
+  /** `NO_ARCH` if the request names none. */
   readonly arch: string;
 };
 
@@ -22,9 +22,9 @@ type LabelTest = (labels: Labels) => boolean;
 export type CompiledTargeting = {
   readonly fieldTests: readonly FieldTest[];
   readonly labelTests: readonly LabelTest[];
-  /** Keys of the labels that the label tests read. */
+  /** Keys that the label tests read. */
   readonly labelKeys: readonly string[];
-  /** Versions that the field tests compare the request's version with. */
+  /** Versions that the field tests compare with. */
   readonly versions: readonly Version[];
 };
 
@@ -35,7 +35,7 @@ const EVERY_DEVICE: CompiledTargeting = {
   versions: [],
 };
 
-/** Compiles a validated targeting object; `null` targets every device. */
+/** Compiles a validated targeting object; null targets every device. */
 export function compileTargeting(targeting: Targeting | null): CompiledTargeting {
   if (targeting === null) return EVERY_DEVICE;
   const fieldTests: FieldTest[] = [];
@@ -55,13 +55,13 @@ export function compileTargeting(targeting: Targeting | null): CompiledTargeting
   return { fieldTests, labelTests, labelKeys: [...labelKeys], versions };
 }
 
-/** Returns the versions that an expression names. A value that is no version equals no canonical version. */
+/** Returns the versions that an expression names. Values that do not parse are left out. */
 function versionsIn({ key, values }: TargetExpression): Version[] {
   if (key !== '$version') return [];
   return values.map(parseVersion).filter((version) => version !== undefined);
 }
 
-/** Whether every expression over a reserved field (`$`) holds. */
+/** Returns whether every test on a reserved field (`$`) holds. */
 export function matchesFields(tests: readonly FieldTest[], fields: RequestFields): boolean {
   for (const test of tests) {
     if (!test(fields)) return false;
@@ -69,7 +69,7 @@ export function matchesFields(tests: readonly FieldTest[], fields: RequestFields
   return true;
 }
 
-/** Whether every expression over a label holds. */
+/** Returns whether every test on a label holds. */
 export function matchesLabels(tests: readonly LabelTest[], labels: Labels): boolean {
   for (const test of tests) {
     if (!test(labels)) return false;

@@ -1,4 +1,4 @@
-// The conditions of a targeting object that a device does not meet, in words for people.
+// Describes the targeting conditions that a device does not meet, for people.
 
 import type { TargetExpression, Targeting } from '../../contract/resource.ts';
 import {
@@ -18,7 +18,7 @@ const WORDS: Readonly<Record<TargetExpression['operator'], string>> = {
   VersionLt: 'must be below',
 };
 
-/** Returns a sentence without its full stop for each unmet condition. */
+/** Returns one sentence without its full stop per unmet condition. */
 export function unmetConditions(
   targets: Targeting | null,
   fields: RequestFields,
@@ -30,8 +30,8 @@ export function unmetConditions(
 }
 
 /**
- * Returns the unmet conditions of both kinds as expressions; a label's values are those of `In`. The code
- * that tests a condition is the code of update checks.
+ * Returns the unmet conditions as expressions; one on `matchLabels` becomes an `In` expression. Tests them
+ * with the same code as update checks.
  */
 export function unmetExpressions(
   targets: Targeting | null,

@@ -1,7 +1,6 @@
-// The position of a version among a catalog's landmarks. Decisions compare the version that a device reports
-// with the landmarks and with nothing else, so that two versions at the same position are decided alike. A
-// fleet of any number of versions needs few plans, and a version that is reported for the first time mostly
-// none of its own.
+// Position of a version among a catalog's landmarks, the only versions that decisions compare a device's
+// version with. Versions at the same position get the same decision, so a fleet with any number of versions
+// needs few plans, and a new version usually needs no plan of its own.
 
 import type { Requirement } from './rule/requirement.ts';
 import { compareVersions, type Version } from './version.ts';
@@ -10,8 +9,8 @@ import { compareVersions, type Version } from './version.ts';
 const NO_VERSION = -1;
 
 /**
- * Returns the position among the landmarks: odd at one of them, even between two. It is equal for two
- * versions exactly when every landmark compares the same with both.
+ * Returns the position among the landmarks: odd at a landmark, even between two. Two versions have the same
+ * position exactly if every landmark compares the same with both.
  */
 export function versionPosition(
   landmarks: readonly Version[],

@@ -1,10 +1,10 @@
-// Versions as publishers write them ("semver-ish"): one to four numeric parts, optional prerelease and
-// build. They are ordered as SemVer 2.0.0 item 11 says, with two additions: the fourth part compares
-// after patch, and build metadata breaks a tie (as the Rust semver crate does, which Tauri compares with).
+// Versions as publishers write them ("semver-ish"): one to four numeric parts, optional prerelease and build.
+// Their order is that of SemVer 2.0.0 item 11 with two additions: the fourth part compares after patch, and
+// build metadata breaks a tie (as in the Rust semver crate, which Tauri uses).
 
 import { LIMIT } from '../../contract/limit.ts';
 
-/** Number of a version: a bigint where a double is not exact. `<` compares numbers with bigints exactly. */
+/** Numeric part: a bigint where a double is not exact. `<` compares numbers with bigints exactly. */
 type Numeric = number | bigint;
 type BuildIdentifier = { readonly value: Numeric | string; readonly digits: number };
 
@@ -12,7 +12,7 @@ export type Version = {
   /** Spelling that all equal versions share: `v1.2` and `1.2.0` are both `1.2.0`. */
   readonly canonical: string;
   readonly parts: readonly [Numeric, Numeric, Numeric, Numeric];
-  /** First three parts as one number in the same order; NaN when one of them is too large for that. */
+  /** First three parts as one number in the same order; NaN if one of them is too large. */
   readonly rank: number;
   readonly prerelease: readonly (Numeric | string)[];
   readonly build: readonly BuildIdentifier[];
@@ -25,15 +25,15 @@ const SAFE_DIGITS = 15;
 const NO_IDENTIFIERS: readonly never[] = [];
 const [DOT, ZERO, NINE] = [46, 48, 57];
 
-/** Parses a version; undefined when the text is none. Never throws. */
+/** Parses a version; undefined if the text is no version. Never throws. */
 export function parseVersion(text: string): Version | undefined {
   if (text.length > LIMIT.versionLengthMax) return undefined;
   return readPlain(text) ?? readAny(text);
 }
 
 /**
- * Parses the usual form `1.2.3`, which is its own canonical form; undefined for every other text. It is ten
- * times as fast as the grammar, for versions that devices report for the first time.
+ * Parses the usual form `1.2.3`, which is already canonical; undefined for any other text. It is ten times as
+ * fast as the grammar, which matters for versions that devices report for the first time.
  */
 function readPlain(text: string): Version | undefined {
   const parts: [number, number, number, number] = [0, 0, 0, 0];
@@ -76,11 +76,11 @@ function readAny(text: string): Version | undefined {
 }
 
 /**
- * Total order over versions: negative when `left` is lower, positive when higher, 0 exactly when the
- * canonical spellings are the same.
+ * Total order over versions: negative if `left` is lower, positive if higher, 0 exactly if the canonical
+ * spellings are equal.
  */
 export function compareVersions(left: Version, right: Version): number {
-  // Ranks decide most comparisons. Neither is lower when they are equal or one of them is NaN.
+  // Ranks decide most comparisons. If they are equal or one is NaN, neither is lower.
   if (left.rank < right.rank) return -1;
   if (left.rank > right.rank) return 1;
   for (let index = 0; index < 4; index++) {
@@ -93,8 +93,8 @@ export function compareVersions(left: Version, right: Version): number {
 }
 
 /**
- * Whether the canonical form is also one that npm's `semver` takes: no fourth part, and no number beyond
- * what it can count to.
+ * Returns whether npm's `semver` accepts the canonical form: no fourth part, and no number above
+ * `MAX_SAFE_INTEGER`.
  */
 export function isSemVer({ parts }: Version): boolean {
   return parts[3] === 0 && parts.every((part) => part <= Number.MAX_SAFE_INTEGER);
@@ -112,7 +112,7 @@ function toNumeric(digits: string): Numeric {
   return digits.length <= SAFE_DIGITS ? Number(digits) : shorten(BigInt(digits));
 }
 
-/** Returns the one representation of a value, so that leading zeros cannot make equal numbers differ. */
+/** Returns one representation per value, so that leading zeros cannot make equal numbers differ. */
 function shorten(value: bigint): Numeric {
   return value < 10n ** BigInt(SAFE_DIGITS) ? Number(value) : value;
 }
@@ -151,7 +151,7 @@ function compareIdentifier(left: Numeric | string, right: Numeric | string): num
 }
 
 function comparePrerelease(left: Version['prerelease'], right: Version['prerelease']): number {
-  // A version without prerelease is above every prerelease of itself.
+  // A version without prerelease is above all its prereleases.
   if (left.length === 0 || right.length === 0) return right.length - left.length;
   const shared = Math.min(left.length, right.length);
   for (let index = 0; index < shared; index++) {

@@ -1,8 +1,6 @@
-// Exact request times of busy devices: a pool of ring buffers, allocated once. Each ring has room for as many
-// requests as the device limit allows, and for a few more that are not decided yet. `SlidingWindowLimiter`
-// knows which device owns a ring.
-//
-// Times are in milliseconds modulo 2^32. All times in one ring lie within one rate window.
+// Exact request times of busy devices: a pool of ring buffers, allocated once. A ring holds as many requests
+// as the device limit allows, and a few that are still undecided. `SlidingWindowLimiter` knows which device
+// owns a ring. Times are in milliseconds modulo 2^32; all times in one ring lie within one rate window.
 
 import { LIMIT } from '../../contract/limit.ts';
 
@@ -13,15 +11,9 @@ export class BusyDeviceRings {
   readonly capacity: number;
   /** Slot in `SlidingWindowLimiter` that owns each ring. */
   readonly owner: Int32Array;
-  /**
-   * Time in full milliseconds (not modulo 2^32) until which the owner is refused without asking the shared
-   * store.
-   */
+  /** Time in full milliseconds (not modulo 2^32) until which the owner is refused without asking Redis. */
   readonly refusedUntilMs: Float64Array;
-  /**
-   * Time in full milliseconds (not modulo 2^32) until which the owner must ask the shared store about every
-   * request.
-   */
+  /** Time in full milliseconds (not modulo 2^32) until which Redis must decide every request of the owner. */
   readonly settlesUntilMs: Float64Array;
   private readonly times: Uint32Array;
   private readonly states: Uint8Array;
@@ -29,9 +21,7 @@ export class BusyDeviceRings {
   private readonly counts: Uint8Array;
   private readonly freeRings: Int32Array;
   private freeCount = 0;
-  /**
-   * Number of rings that were ever used; the memory pages of the others are not touched yet and cost nothing.
-   */
+  /** Number of rings ever used; the memory pages of the others are untouched and cost nothing. */
   private unusedFrom = 0;
 
   constructor(capacity: number) {
@@ -46,12 +36,12 @@ export class BusyDeviceRings {
     this.freeRings = new Int32Array(capacity);
   }
 
-  /** Number of rings that have an owner. */
+  /** Number of rings with an owner. */
   get usedCount(): number {
     return this.unusedFrom - this.freeCount;
   }
 
-  /** Assigns an empty ring to an owner and returns its number, or -1 when all are in use. */
+  /** Assigns an empty ring to an owner and returns its number, or -1 if all are in use. */
   take(owner: number): number {
     let ring = NONE;
     if (this.freeCount > 0) ring = this.freeRings[--this.freeCount] as number;
@@ -74,7 +64,7 @@ export class BusyDeviceRings {
     return this.counts[ring] as number;
   }
 
-  /** Removes the times that have left the window and returns how many remain. */
+  /** Removes the times that have left the window; returns how many remain. */
   expire(ring: number, now: number): number {
     let count = this.counts[ring] as number;
     let first = this.first[ring] as number;
@@ -90,7 +80,7 @@ export class BusyDeviceRings {
     return count;
   }
 
-  /** Appends the newest request. Throws when the ring is full; callers check `count` before. */
+  /** Appends the newest request. Throws if the ring is full; callers check `count` first. */
   push(ring: number, time: number, state: RequestState): void {
     const count = this.counts[ring] as number;
     if (count === RING_ENTRIES) throw new Error('a full ring takes no request');
@@ -121,10 +111,7 @@ export class BusyDeviceRings {
     return NONE;
   }
 
-  /**
-   * Builds the question to the store about the request of this time: it tells of all that the store has not
-   * been told of.
-   */
+  /** Builds the claim for the request of this time, with all requests that the store does not know yet. */
   claim(ring: number, time: number): Claim {
     const owed: Claim['owed'][number][] = [];
     let requestId: string | undefined;
@@ -139,7 +126,7 @@ export class BusyDeviceRings {
     return claimOf(time, owed, requestId);
   }
 
-  /** Removes one entry; later entries move one index down. */
+  /** Removes one entry; later entries move down by one index. */
   remove(ring: number, index: number): void {
     const count = this.counts[ring] as number;
     for (let each = index; each < count - 1; each++) {
@@ -150,7 +137,6 @@ export class BusyDeviceRings {
     this.counts[ring] = count - 1;
   }
 
-  /** Frees every ring. */
   clear(): void {
     this.freeCount = 0;
     this.unusedFrom = 0;
@@ -162,21 +148,21 @@ export class BusyDeviceRings {
   }
 }
 
-/** Question to the shared store about one request; the caller passes it back with the store's answer. */
+/** What a process asks the shared store about one request; the caller passes it back with the answer. */
 export type Claim = {
   readonly time: number;
   readonly requestId: string;
   readonly owed: readonly { readonly time: number; readonly id: string; readonly ageMs: number }[];
 };
 
-/** Builds the question about a request; its name is mostly that of the first in its millisecond. */
+/** Builds a claim. The request id is usually that of the first request in its millisecond. */
 export function claimOf(time: number, owed: Claim['owed'], requestId = nameOf(time, 0)): Claim {
   return { time, requestId, owed };
 }
 
 /**
- * Returns the name of a request: its time, and its place among those of the same millisecond. So one that is
- * reported twice is recognised.
+ * Returns the id of a request: its time and its number within that millisecond. The store thereby recognises
+ * a request that it is sent twice.
  */
 function nameOf(time: number, sequence: number): string {
   return `${time}.${sequence}`;
@@ -185,14 +171,14 @@ function nameOf(time: number, sequence: number): string {
 /** Number of entries in a ring. */
 export const RING_ENTRIES = 128;
 
-/** State of a request that was let through and that the shared store knows. */
+/** State of an allowed request that the shared store knows. */
 export const KNOWN = 0;
-/** State of a request that was let through and that the shared store has not been told of. */
+/** State of an allowed request that the shared store does not know yet. */
 export const OWED = 1;
 /** State of a request that waits for the shared store's decision. */
 export const PENDING = 2;
 
 export type RequestState = typeof KNOWN | typeof OWED | typeof PENDING;
 
-/** Bytes of memory per ring, including its owner and deadlines. */
+/** Bytes of memory per ring, with its owner and deadlines. */
 export const RING_BYTES = RING_ENTRIES * (4 + 1) + 2 + 4 + 4 + 8 + 8;

@@ -1,7 +1,6 @@
-// Packed check-ins: many check-ins in one value, in the order they arrived, on their way to the ledger.
-// Devices of one fleet differ in little but their id, so shared values are stored once per pack and each
-// check-in is a row of a few 32-bit words. Adding a check-in allocates no object, so nothing has to be
-// garbage-collected per check.
+// Packed check-ins: many check-ins in one value, in order of arrival, on their way to the ledger. Devices of
+// one fleet differ in little but their id, so a pack stores shared values once, and each check-in is a row of
+// a few 32-bit words. Adding a check-in allocates no object, so checks cause no garbage collection.
 
 import { secondHash, utf8WordsOf } from '../decision/hashes.ts';
 import type { Labels } from '../decision/targeting.ts';
@@ -13,7 +12,6 @@ export type CheckInPack = {
   readonly contexts: readonly InternedValue<CheckInContext>[];
   /** Shared versions; rows refer to them by index. */
   readonly versions: readonly InternedValue<string | undefined>[];
-  /** Number of check-ins in the pack. */
   readonly count: number;
   /**
    * One row per check-in, in 32-bit words:
@@ -23,14 +21,13 @@ export type CheckInPack = {
    *   word 2    high word of the time (low 21 bits) and length of the device id in bytes (high 11 bits)
    *   word 3 …  UTF-8 of the device id, padded with zeros to a whole word
    *
-   * Half a surrogate pair has no UTF-8 form: it is written as U+FFFD, as the ledger does.
+   * An unpaired surrogate has no UTF-8 form: it is written as U+FFFD, as PostgreSQL does.
    */
   readonly rows: Int32Array;
-  /** Networks that the devices asked from, two words a check-in: see `NetworkWords`. */
+  /** Networks of the devices, two words per check-in: see `NetworkWords`. */
   readonly networks: Int32Array;
-  /** Labels of the check-ins that carry some, by the row's index in the pack. */
+  /** Labels of the check-ins that carry some, by row index. */
   readonly labels: ReadonlyMap<number, Labels>;
-  /** Number of check-ins per app, by app id. */
   readonly counts: ReadonlyMap<string, { readonly count: number }>;
 };
 
@@ -40,26 +37,20 @@ const [INDEXES_AT, TIME_AT, LENGTH_AT] = [0, 1, 2];
 const INDEX_BITS = 16;
 const INDEX_MASK = 2 ** INDEX_BITS - 1;
 /**
- * Bits for the high word of a time: enough for every date. The other 11 bits hold the length of the id (at
- * most ~500 bytes).
+ * Bits for the high word of a time, enough for every date. The other 11 hold the length of the id (at most
+ * about 500 bytes).
  */
 const HIGH_TIME_BITS = 21;
 const HIGH_TIME_MASK = 2 ** HIGH_TIME_BITS - 1;
 /** Words of a row whose device id is as long as a UUID. A pack with longer ids grows as needed. */
 const ROW_WORDS_TYPICAL = HEAD_WORDS + 9;
 const INITIAL_ROWS = 512;
-/**
- * Maximum number of row buffers kept for reuse: no more packs are in flight at a time unless the engine is
- * stalled.
- */
+/** Maximum number of row buffers kept for reuse: more packs are in flight only while Redis is stalled. */
 const SPARE_BUFFERS_MAX = 8;
 const WORD_VALUES = 2 ** 32;
 const NO_LABELS: ReadonlyMap<number, Labels> = new Map();
 
-/**
- * Number of the newest pack of this process. It tells an interned value whether its index is of the present
- * pack.
- */
+/** Number of the newest pack of this process; interned values compare it to see if their index is valid. */
 let lastPackNumber = 0;
 
 /** Collects check-ins into a pack until `take` is called. */
@@ -73,14 +64,14 @@ export class CheckInPacker {
   private end = 0;
   private labels: Map<number, Labels> | undefined;
   private counts = new Map<string, { count: number }>();
-  // Cached entry of `counts` for the latest app: consecutive check-ins mostly belong to the same one.
+  // Cached entry of `counts` for the latest app: consecutive check-ins mostly have the same app.
   private appId = '';
   private counted = { count: 0 };
-  /** Number of check-ins collected since the last `take`. */
+  /** Number of check-ins since the last `take`. */
   size = 0;
 
   /**
-   * Adds a check-in; `at` is in milliseconds since 1970, `network` is copied. At most 65,535 per pack,
+   * Adds a check-in; `at` is in milliseconds since 1970, `network` is copied. A pack holds at most 65,535,
    * because an index has 16 bits.
    */
   add(
@@ -138,8 +129,8 @@ export class CheckInPacker {
   }
 
   /**
-   * Takes back the buffers of a pack that no caller reads any more, to fill them again. A busy node fills
-   * megabytes of rows a second; collecting fresh buffers would pause it.
+   * Takes back the buffers of a pack that no caller reads any more. A busy node fills megabytes of rows a
+   * second; garbage-collecting them would pause it.
    */
   reuse({ rows, networks }: CheckInPack): void {
     if (this.spareBuffers.length === SPARE_BUFFERS_MAX) return;
@@ -165,12 +156,9 @@ function enlist<Value>(
   interned.index = list.push(interned) - 1;
 }
 
-/** The fields of a pack that are needed to read its rows. */
 type PackedRows = Pick<CheckInPack, 'contexts' | 'versions' | 'count' | 'rows' | 'networks'>;
 
-/**
- * Returns whether the rows have the layout that a packer writes. For packs that came from another process.
- */
+/** Returns whether rows from another process have the layout that a packer writes. */
 export function areRowsWhole({ contexts, versions, count, rows, networks }: PackedRows): boolean {
   if (networks.length !== count * NETWORK_WORDS) return false;
   let at = 0;
@@ -184,7 +172,7 @@ export function areRowsWhole({ contexts, versions, count, rows, networks }: Pack
   return at === rows.length;
 }
 
-/** Returns the check-ins of a pack in their order: all, or those whose context satisfies `isWanted`. */
+/** Returns the check-ins of a pack in order: all, or those whose context satisfies `isWanted`. */
 export function unpackCheckIns(
   { contexts, versions, count, rows, networks, labels }: PackedRows & Pick<CheckInPack, 'labels'>,
   isWanted: (context: CheckInContext) => boolean = () => true,
@@ -218,7 +206,7 @@ export function unpackCheckIns(
   return checkIns;
 }
 
-/** Number of 32-bit words in a row, from its word 2. */
+/** Returns the number of 32-bit words in a row from its word 2. */
 function rowWords(lengthWord: number): number {
   return HEAD_WORDS + (((lengthWord >>> HIGH_TIME_BITS) + BYTES_PER_WORD - 1) >> 2);
 }
@@ -231,7 +219,7 @@ function newNetworks(): Int32Array {
   return new Int32Array(INITIAL_ROWS * NETWORK_WORDS);
 }
 
-/** Returns a copy of a buffer with room for more words. */
+/** Returns a larger copy of a buffer. */
 function grown(buffer: Int32Array, wordCount: number): Int32Array {
   const larger = new Int32Array(wordCount);
   larger.set(buffer);
@@ -243,30 +231,23 @@ function nextPackNumber(): number {
   return lastPackNumber;
 }
 
-// Values that many check-ins share, each kept once. The devices of a fleet report the same few combinations
-// of app, channel, platform, arch and offer, and a larger number of versions, so the two are interned
-// separately.
+// Interns values that many check-ins share. The devices of a fleet report few combinations of app, channel,
+// platform, arch and offer, and more versions, so contexts and versions are interned separately.
 
-/** Fields of a check-in apart from its version, its device, its time and its labels. */
+/** Fields of a check-in except its version, device, time, labels and network. */
 export type CheckInContext = Pick<
   CheckIn,
   'appId' | 'channel' | 'platform' | 'arch' | 'source' | 'client' | 'bundle' | 'offeredReleaseId'
 >;
 
-/** A shared value and what packers and serialisers remember about it. */
+/** A shared value with what packers and serialisers cache for it. */
 export class InternedValue<Value> {
   readonly value: Value;
-  /**
-   * Number of the pack in which `index` is valid; 0 before the value is packed for the first time. Owner:
-   * `CheckInPacker`.
-   */
+  /** Number of the pack in which `index` is valid; 0 before the first. Set by `CheckInPacker`. */
   packNumber = 0;
-  /** Position of the value in that pack's list of contexts or versions. Owner: `CheckInPacker`. */
+  /** Index of the value in that pack's contexts or versions. Set by `CheckInPacker`. */
   index = 0;
-  /**
-   * Cached serialised form, '' until first serialised: saves one JSON.stringify per pack. Owner: the engine
-   * that sends packs.
-   */
+  /** Cached JSON, '' until first serialised: saves one JSON.stringify per pack. Set by the payload writer. */
   serialized = '';
 
   constructor(value: Value) {
@@ -275,9 +256,9 @@ export class InternedValue<Value> {
 }
 
 /**
- * Number of hash slots for interned versions, a power of two. Each slot holds the version that was interned
- * last with that hash. Versions come from strangers, so a flood of them costs no more memory than this table;
- * a caller that holds an evicted value can go on using it.
+ * Number of hash slots for interned versions, a power of two. A slot holds the version interned last with its
+ * hash. Clients choose versions, so a flood of them costs no more memory than this table; a caller that holds
+ * an evicted value can go on using it.
  */
 const VERSION_SLOTS = 2 ** 11;
 const versions: (InternedValue<string | undefined> | undefined)[] = new Array(VERSION_SLOTS);
@@ -292,12 +273,12 @@ export function internVersion(version: string | undefined): InternedValue<string
   return interned;
 }
 
-/** Maximum number of contexts kept in the ring below. Plans for many versions share one context. */
+/** Maximum number of interned contexts. Plans for many versions share one context. */
 const CONTEXTS_MAX = 64;
 const contexts: InternedValue<CheckInContext>[] = [];
 let contextsMade = 0;
 
-/** Returns the interned form of a context. Fields of `context` beyond `CheckInContext` are dropped. */
+/** Returns the interned form of a context. Drops fields of `context` beyond `CheckInContext`. */
 export function internContext(context: CheckInContext): InternedValue<CheckInContext> {
   const known = contexts.find(({ value }) => isSameContext(value, context));
   if (known !== undefined) return known;
@@ -322,17 +303,17 @@ function isSameContext(left: CheckInContext, right: CheckInContext): boolean {
   );
 }
 
-// Size of packed check-ins in memory, for queues that are bounded by it.
+// Memory size of packed check-ins, for queues that are bounded by it.
 
-/** Bytes of a pack beside its check-ins: the objects that it consists of. */
+/** Bytes of a pack's own objects, without its check-ins. */
 const PACK_BYTES = 512;
-/** Bytes of a label beside its two texts: its place in a map, and the texts' own heads. */
+/** Bytes of a label beside its two texts: a map entry and the string headers. */
 const LABEL_BYTES = 64;
 const BYTES_PER_CHARACTER_MAX = 2;
 
 /**
- * Returns how many bytes a pack takes, about: its rows, and the labels, of which each check-in has its own.
- * Values that check-ins share are kept once for all packs, and are not counted.
+ * Returns roughly how many bytes a pack takes: its rows, networks and labels. Shared values are interned once
+ * for all packs, and are not counted.
  */
 export function packBytes({ rows, networks, labels }: CheckInPack): number {
   let bytes = PACK_BYTES + rows.byteLength + networks.byteLength;

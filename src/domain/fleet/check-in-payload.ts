@@ -1,19 +1,17 @@
-// Serialisation of a batch of check-ins, for the Redis stream, for the journal of an edge and for handing it
-// over. What many devices share (contexts and versions) is serialized once per batch; each check-in is the
-// row that `CheckInPacker` made, copied as it is:
+// Serialisation of a batch of check-ins for the Redis stream, an edge's journal and its uploads. Shared
+// contexts and versions are written once per batch; each check-in is the row that `CheckInPacker` made,
+// copied as it is:
 //
 //   byte lengths of the shared values and of the labels, number of check-ins    32 bits each, little-endian
 //   rows     see `CheckInPack`; little-endian, as is every machine that uWebSockets.js runs on
 //   shared   [[context, context, …], [version or null, version, …], networks]
-//            context = [appId, channel, platform, arch, source, offeredReleaseId or null,
-//            client or null, bundle or null]. Versions of Sluice before 0.1.0 know the first six only: they
-//            read such a context as well, and their own has neither client nor bundle
-//            networks = base64 of those of all check-ins (`CheckInPack`), '' when none is known. Versions of
-//            Sluice before 0.1.0 know the first two elements only: they read such a payload as well, and
-//            their own has no networks
+//            context = [appId, channel, platform, arch, source, offeredReleaseId or null, client or null,
+//            bundle or null]; the last two may be missing
+//            networks = base64 of the networks of all check-ins (`CheckInPack`); '' or missing if none is
+// known
 //   labels   [row index, label pairs, row index, label pairs, …]
 //
-// The shared values and the labels are JSON. The format has a number, which is part of the stream's name: see
+// The shared values and the labels are JSON. The name of the stream has the format's number: see
 // `keys.checkIns`.
 
 import { isDeviceClient } from '../../contract/device-client.ts';
@@ -31,17 +29,14 @@ import {
 } from './check-in-pack.ts';
 import { NETWORK_WORDS, writeNetwork } from './network-words.ts';
 
-/** Maximum number of check-ins in a payload: an index of a row's shared values has 16 bits. */
+/** Maximum number of check-ins in a payload: the index of a shared value has 16 bits. */
 const COUNT_MAX = 2 ** 16;
 const HEAD_BYTES = 12;
 const [SHARED_AT, LABELS_AT, COUNT_AT] = [0, 4, 8];
 const LABELS_WIDTH = 2;
 const NO_LABELS_TEXT = '[]';
 
-/**
- * Writes a batch into the buffer that `roomFor` returns for the number of bytes it needs, and returns that
- * buffer.
- */
+/** Writes a batch into the buffer that `roomFor` returns for a number of bytes; returns that buffer. */
 export function packCheckInPayload(
   { contexts, versions, count, rows, networks, labels }: CheckInPack,
   roomFor: (byteLength: number) => Buffer,
@@ -66,7 +61,7 @@ export function packCheckInPayload(
   return payload;
 }
 
-/** Returns the check-ins of a payload in their order, or undefined when any part of it cannot be read. */
+/** Returns the check-ins of a payload in order; undefined if any part of it cannot be read. */
 export function parseCheckInPayload(payload: Buffer): CheckIn[] | undefined {
   if (payload.length < HEAD_BYTES) return undefined;
   const labelsAt = payload.length - payload.readUInt32LE(LABELS_AT);
@@ -80,10 +75,7 @@ export function parseCheckInPayload(payload: Buffer): CheckIn[] | undefined {
   return areRowsWhole(pack) ? unpackCheckIns(pack) : undefined;
 }
 
-/**
- * Copies the rows out of a payload: an Int32Array must start at a multiple of four bytes, and a payload may
- * start anywhere.
- */
+/** Copies the rows out of a payload: an Int32Array must start at a multiple of 4 bytes, a payload may not. */
 function readRows(payload: Buffer, end: number): Int32Array | undefined {
   const length = end - HEAD_BYTES;
   if (length < 0 || length % Int32Array.BYTES_PER_ELEMENT !== 0) return undefined;
@@ -92,10 +84,7 @@ function readRows(payload: Buffer, end: number): Int32Array | undefined {
   return rows;
 }
 
-/**
- * Joins the cached JSON of each value: a busy node sends many thousands of values a second, mostly the same
- * ones.
- */
+/** Joins the cached JSON of each value: a busy node sends many thousands of mostly equal values a second. */
 function writeShared<Value>(
   values: readonly InternedValue<Value>[],
   write: (value: Value) => string,
@@ -109,7 +98,7 @@ function writeShared<Value>(
   return `[${text}]`;
 }
 
-/** Characters that JSON needs no escapes for. Canonical versions consist of nothing else. */
+/** Characters that JSON does not escape. Canonical versions have no others. */
 const PLAIN = /^[0-9A-Za-z.+-]*$/;
 
 function writeVersion(version: string | undefined): string {
@@ -153,7 +142,7 @@ function parseShared(text: string, count: number): SharedValues | undefined {
   return { contexts, versions, networks };
 }
 
-/** Reads the networks of all check-ins; undefined when there is another number of them. */
+/** Reads the networks of all check-ins; undefined if their number differs from `count`. */
 function parseNetworks(packed: unknown, count: number): Int32Array | undefined {
   if (packed === '') return count > COUNT_MAX ? undefined : new Int32Array(count * NETWORK_WORDS);
   if (typeof packed !== 'string') return undefined;
@@ -177,7 +166,7 @@ function parseContext(packed: unknown): CheckInContext | undefined {
     platform: platform as string,
     arch: arch as string,
     source: source as CheckInSource,
-    // A client that only a newer version knows is one that this version does not know.
+    // A client name that this version of Sluice does not know becomes undefined.
     client: isDeviceClient(client) ? client : undefined,
     bundle: typeof bundle === 'string' ? bundle : undefined,
     offeredReleaseId: (offeredReleaseId as string | null) ?? undefined,
@@ -188,7 +177,7 @@ function writeLabels(labels: ReadonlyMap<number, Labels>): string {
   return JSON.stringify([...labels].flatMap(([row, each]) => [row, [...each]]));
 }
 
-/** Reads labels by the index of the row that they belong to. */
+/** Reads labels by the index of their row. */
 function parseLabels(text: string): Map<number, Labels> | undefined {
   const packed = parseJson(text);
   if (!Array.isArray(packed)) return undefined;
@@ -201,7 +190,7 @@ function parseLabels(text: string): Map<number, Labels> | undefined {
   return byRow;
 }
 
-// Check-ins as an edge hands them over: payloads, each with its length before it, 4 bytes little-endian.
+// Check-ins as an edge uploads them: payloads, each after its length as 4 bytes, little-endian.
 
 const LENGTH_BYTES = 4;
 
@@ -212,7 +201,7 @@ export function writeCheckIns(checkIns: readonly CheckIn[]): Buffer {
   return joinBatches([packCheckInPayload(packer.take(), (length) => Buffer.alloc(length))]);
 }
 
-/** Joins payloads for one call. */
+/** Joins payloads for one upload. */
 export function joinBatches(payloads: readonly Buffer[]): Buffer {
   return Buffer.concat(
     payloads.flatMap((payload) => {
@@ -223,10 +212,7 @@ export function joinBatches(payloads: readonly Buffer[]): Buffer {
   );
 }
 
-/**
- * Reads the check-ins of joined payloads one payload after another; undefined for one that cannot be read,
- * which is the last.
- */
+/** Yields the check-ins of joined payloads one by one; undefined for one that cannot be read, as the last. */
 export function* readBatches(joined: Buffer): Generator<readonly CheckIn[] | undefined> {
   for (let at = 0; at < joined.length; ) {
     const isWhole = joined.length - at >= LENGTH_BYTES;
@@ -241,10 +227,9 @@ export function* readBatches(joined: Buffer): Generator<readonly CheckIn[] | und
   }
 }
 
-// Adds check-ins to packs that come one by one from elsewhere than a check. A check has the interned parts of
-// its own at hand.
+// Packs single check-ins that do not come from an update check, which has its interned parts at hand.
 
-/** Words of the network of the latest check-in, which a packer copies. */
+/** Network of the latest check-in, which the packer copies. */
 const words = new Int32Array(NETWORK_WORDS);
 
 /** Adds a check-in to a pack. */
@@ -254,9 +239,9 @@ export function packCheckIn(packer: CheckInPacker, checkIn: CheckIn): void {
   packer.add(internContext(checkIn), internVersion(version), deviceId, at, labels, words);
 }
 
-// Labels as pairs of texts, as they travel and are kept: an object could not hold a label named `__proto__`.
+// Labels travel and are stored as pairs of texts: an object cannot hold a label named `__proto__`.
 
-/** Whether a parsed value is a list of pairs of texts. */
+/** Returns whether a parsed value is a list of pairs of texts. */
 export function isLabelPairs(value: unknown): value is [string, string][] {
   return (
     Array.isArray(value) &&
@@ -266,9 +251,9 @@ export function isLabelPairs(value: unknown): value is [string, string][] {
   );
 }
 
-// JSON that another process wrote, which may be of another version of the service, or another program.
+// JSON from another process, which may run another version of Sluice or another program.
 
-/** Parses JSON; returns undefined when the text is not JSON. */
+/** Parses JSON; returns undefined if the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

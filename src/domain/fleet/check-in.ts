@@ -1,61 +1,51 @@
 // A check-in: what the ledger records of one update check, or of one device in a fleet report. Check-ins of
-// the same device merge: the newest wins, but an unknown version never replaces a known one.
+// one device merge: the newest wins, but an unknown version never replaces a known one.
 
 import type { DeviceClient } from '../../contract/device-client.ts';
 import type { Labels } from '../decision/targeting.ts';
 import { mergeLabels } from './labels.ts';
 
-/** Source of a check-in: the device's own request (pull), or a report by an orchestrator (push). */
+/** The device's own request (pull), or a report by an orchestrator (push). */
 export type CheckInSource = 'pull' | 'push';
 
 export type CheckIn = {
   readonly appId: string;
   readonly deviceId: string;
   readonly channel: string;
-  /**
-   * Canonical version; undefined when the request does not carry one (an update file), which never replaces a
-   * known one.
-   */
+  /** Canonical version; undefined if the request carries none (an update file). */
   readonly version: string | undefined;
-  /** Platform after alias folding. */
+  /** Folded. */
   readonly platform: string;
-  /** Arch after alias folding; empty when the device did not tell. */
+  /** Folded; '' if the device did not report it. */
   readonly arch: string;
   readonly source: CheckInSource;
-  /** Way in which the device asked; undefined when it is not known, which never replaces a known one. */
+  /** Client that the device uses; undefined if unknown, which never replaces a known one. */
   readonly client?: DeviceClient | undefined;
-  /** Kind that the device was installed from; undefined when it did not tell one. Counts with `client`. */
+  /** Kind that the device was installed from; undefined if not reported. Replaced together with `client`. */
   readonly bundle?: string | undefined;
-  /**
-   * Time of the check-in in milliseconds since 1970, as the ledger's clock would show it as far as the node
-   * knows that clock.
-   */
+  /** Time in milliseconds since 1970 by the ledger's clock, as far as the node knows that clock. */
   readonly at: number;
   /** Labels to merge over the stored ones, key by key; undefined or empty changes none. */
   readonly labels: Labels | undefined;
   /**
-   * Times of those labels that were sent before `at`, by key: with an earlier check-in that was merged with a
-   * later one. A report that came between the two is newer than they are.
+   * Send times by key of those labels that an earlier, merged check-in carried. A report between the two
+   * check-ins is newer than these labels.
    */
   readonly labelTimes?: ReadonlyMap<string, number> | undefined;
-  /** Id of the release that the answer offered; undefined when it offered none. */
+  /** Id of the release that the answer offered; undefined if none. */
   readonly offeredReleaseId: string | undefined;
-  /**
-   * Network that the device asked from (`readNetwork`); undefined when it is not known, or when an
-   * orchestrator reports the device.
-   */
+  /** Network of the device (`readNetwork`); undefined if unknown, or in an orchestrator's report. */
   readonly network?: string | undefined;
 };
 
-/** Map key for a device, which is identified by the pair (app, deviceId). */
+/** Returns a map key for a device, which (app, deviceId) identifies. */
 export function deviceKey(checkIn: Pick<CheckIn, 'appId' | 'deviceId'>): string {
   return `${checkIn.appId}/${checkIn.deviceId}`;
 }
 
 /**
- * Merges two check-ins of a device into one with the effect of both: the later one's facts, and the earlier
- * one's where the later one has none. When both have the same time, the second argument counts as the later
- * one.
+ * Merges two check-ins of a device: takes the later one's values, or the earlier one's where the later one
+ * has none. If their times are equal, the second argument is the later one.
  */
 export function mergeCheckIns(left: CheckIn, right: CheckIn): CheckIn {
   const [earlier, later] = right.at >= left.at ? [left, right] : [right, left];
@@ -71,8 +61,8 @@ export function mergeCheckIns(left: CheckIn, right: CheckIn): CheckIn {
 }
 
 /**
- * Merges check-ins so that each device occurs once. They are merged in the order of their times, those of the
- * same time in the given one, because batches of several nodes come in any order.
+ * Merges check-ins so that each device occurs once. Merges them by time, and those of the same time in the
+ * given order, because batches of several nodes arrive in any order.
  */
 export function coalesceCheckIns(checkIns: Iterable<CheckIn>): CheckIn[] {
   const byDevice = new Map<string, CheckIn>();
@@ -84,7 +74,7 @@ export function coalesceCheckIns(checkIns: Iterable<CheckIn>): CheckIn[] {
   return [...byDevice.values()];
 }
 
-/** Returns the labels of both, of each key the later one's, with the times at which they were sent. */
+/** Returns the labels of both, the later one's first for each key, with their send times. */
 function mergeWrites(earlier: CheckIn, later: CheckIn): Pick<CheckIn, 'labels' | 'labelTimes'> {
   if (earlier.labels === undefined || earlier.labels.size === 0) {
     return { labels: later.labels, labelTimes: later.labelTimes };

@@ -7,9 +7,8 @@ import { secondHash } from '../decision/hashes.ts';
 import type { Labels } from '../decision/targeting.ts';
 
 /**
- * Returns the refusal for an invalid label, or undefined for a valid one. `path` names the label in the
- * message. Lengths are in characters, not UTF-16 units. Keys that begin with `$` are reserved fields, which a
- * device must not set.
+ * Refuses an invalid label; returns undefined for a valid one. `path` names the label in the message. Lengths
+ * are in characters, not UTF-16 units. Keys with `$` first are reserved fields, which a device must not set.
  */
 export function refuseLabel(
   path: string,
@@ -35,12 +34,9 @@ export function tagLabels(labels: Labels): number {
   return sum;
 }
 
-// Merging of a device's labels: key by key, the newest write wins, and at most 16 labels are kept.
-
 /**
- * Returns the stored labels with newer ones merged over them. When that exceeds the bound, the newer keys are
- * kept first, then the stored ones in key order (by UTF-16 code units, so that every node keeps the same
- * ones).
+ * Merges newer labels over the stored ones. Beyond 16 labels, keeps the newer keys first, then the stored
+ * ones in key order (by UTF-16 code units, so that every node keeps the same ones).
  */
 export function mergeLabels(stored: Labels, newer: Labels): Labels {
   const merged = new Map(newer);
@@ -53,9 +49,7 @@ export function mergeLabels(stored: Labels, newer: Labels): Labels {
   return merged;
 }
 
-/**
- * Returns whether merging would change nothing, because every newer label is already stored with that value.
- */
+/** Returns whether merging would change nothing: every newer label is stored with that value. */
 export function includesLabels(stored: Labels, newer: Labels): boolean {
   for (const [key, value] of newer) {
     if (stored.get(key) !== value) return false;

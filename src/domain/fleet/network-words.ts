@@ -1,19 +1,17 @@
-// Networks that clients ask from: an IPv4 address, or the /64 of an IPv6 address, because one household or
-// machine owns a whole /64. Check-ins carry a network as two 32-bit words, so that they cost no object each.
+// Client networks: an IPv4 address, or the /64 of an IPv6 address, because one household or machine owns a
+// whole /64. Check-ins carry a network as two 32-bit words, without an object for each.
 //
 //   IPv4        0, the address
 //   IPv6 /64    the upper and the lower half of the network; no network in use begins with 32 zeros
 //   ::/64       0, 1, for the loopback address ::1
 //   unknown     0, 0
 
-/** Network of a client as two words: see above. */
 export type NetworkWords = Int32Array;
 
-/** Number of words of a network. */
 export const NETWORK_WORDS = 2;
 const IPV6_END = '::/64';
 const WIDE_GROUPS = 3;
-/** Networks that never reach a server over the Internet: what comes from there is near, or a proxy. */
+/** Networks that are not routed on the Internet: a client there is nearby, or is a proxy. */
 const PRIVATE = new RegExp(
   [
     String.raw`^(?:10|127)\.`,
@@ -28,7 +26,7 @@ const PRIVATE = new RegExp(
 
 /**
  * Writes a network into `words`: an IPv4 address (`192.0.2.1`), or the first four groups of an IPv6 address
- * (`2001:db8:0:1::/64`). Every other text is an unknown network.
+ * (`2001:db8:0:1::/64`). Any other text is an unknown network.
  */
 export function writeNetwork(text: string, words: NetworkWords): void {
   words.fill(0);
@@ -47,7 +45,7 @@ export function writeNetwork(text: string, words: NetworkWords): void {
   words[1] = bytes.reduce((address, byte) => (address << 8) | byte, 0);
 }
 
-/** Returns the network that stands in `words` from `at` on; undefined for an unknown one. */
+/** Returns the network at index `at` of `words`; undefined for an unknown one. */
 export function readNetwork(words: NetworkWords, at: number): string | undefined {
   const [high, low] = [words[at] ?? 0, words[at + 1] ?? 0];
   if (high !== 0) {
@@ -59,15 +57,13 @@ export function readNetwork(words: NetworkWords, at: number): string | undefined
   return [low >>> 24, (low >>> 16) & 0xff, (low >>> 8) & 0xff, low & 0xff].join('.');
 }
 
-/**
- * Returns the /48 that an IPv6 network is part of, as one customer gets it; undefined for an IPv4 address.
- */
+/** Returns the /48 around an IPv6 network, as one customer gets it; undefined for an IPv4 address. */
 export function wideNetworkOf(network: string): string | undefined {
   if (!network.endsWith(IPV6_END)) return undefined;
   return `${network.split(':').slice(0, WIDE_GROUPS).join(':')}::/48`;
 }
 
-/** Whether a network is a loopback, private, link-local or carrier's address. */
+/** Returns whether a network is loopback, private, link-local or carrier-grade NAT. */
 export function isPrivateNetwork(network: string): boolean {
   return PRIVATE.test(network);
 }

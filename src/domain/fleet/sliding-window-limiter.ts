@@ -5,20 +5,20 @@
 //      ▲                    │                                                  │
 //      └──nothing in window─┴──────────────────────────────────────────────────┘
 //
-// The table is set-associative: the device's first hash chooses a set of eight slots, and about 60 bits of
-// the two hashes tell devices apart.
+// The table is set-associative: the device's first hash selects a set of 8 slots, and about 60 bits of the
+// two hashes tell devices apart.
 //
-// Guarantee, alone (`isShared` false): the decisions are those of a log of all times, with a clock of whole
-// milliseconds. Of 121 requests within a window the 121st is refused, a refused one does not count, and the
-// returned wait is the time until the oldest leaves. The one exception is a full table, and its error has one
-// direction: requests are forgotten, so more may pass; a device below the limit is never refused. Slots are
-// reused in this order: one whose requests have all left the window; among eight slots the device with the
-// fewest requests, never a busy one; among sixteen rings the one with the fewest requests, never one with
-// half the limit or more, and its device keeps its newest 12. So a flood of new devices passes and evicts its
-// own entries, while a device that polls hard stays counted.
+// Guarantee for one process (`isShared` false): the decisions equal those of a log of all times, with a clock
+// of whole milliseconds. Of 121 requests within a window the 121st is refused, a refused one does not count,
+// and the returned wait is the time until the oldest leaves. A full table is the one exception, with one
+// direction of error: it forgets requests, so more may pass; it never refuses a device below the limit. It
+// reuses in this order: a slot whose requests have all left the window; among 8 slots the device with the
+// fewest requests, never a busy one; among 16 rings the one with the fewest requests, never one with half the
+// limit or more, and its device keeps its newest 12. So a flood of new devices passes and evicts its own
+// entries, while a device that polls hard stays counted.
 //
-// Shared by n processes, any 60 seconds hold at most 120 + (n - 1) x 12 requests of a device, and a wait that
-// one of them tells is kept by all: `shared-window.ts` has the rule and the proof.
+// Shared by n processes, any 60 seconds hold at most 120 + (n - 1) x 12 requests of a device, and all of them
+// keep a wait that one of them returns: `shared-window.ts` has the rule and the proof.
 
 import { LIMIT } from '../../contract/limit.ts';
 import {
@@ -32,23 +32,23 @@ import {
   RING_ENTRIES,
 } from './busy-device-rings.ts';
 
-// Place of a device's note in the table of device counts: two words that a caller of the table may keep with
-// a device. The note follows the counts in the device's body, so that both are in one cache line.
-
-/** Offset of the note of a slot among the 32-bit words of all bodies. */
+/**
+ * Returns the index of a slot's note among the 32-bit words of all bodies. A note is two words that a caller
+ * keeps with a device. It follows the counts in the device's body, so that both are in one cache line.
+ */
 function noteOffset(slot: number): number {
   return (slot * BODY_WORDS + LIMIT.deviceAllowancePerMinute) >> 1;
 }
 
-/** Number of 16-bit words of a body: one for each exact time of a quiet device, then the note. */
+/** Number of 16-bit words of a body: one per exact time of a quiet device, then the note. */
 const BODY_WORDS = 16;
 
 /** Number of 32-bit words of a note. */
 const NOTE_WORDS = 2;
-/** Silence in milliseconds after which a device's note is forgotten. */
+/** Silence in milliseconds after which a device's note is dropped. */
 const NOTE_SILENCE_MS = 600_000;
 
-/** Forgets the note of a slot; `notes` are the 32-bit words of all bodies. */
+/** Clears the note of a slot; `notes` are the 32-bit words of all bodies. */
 function clearNote(notes: Int32Array, slot: number): void {
   const at = noteOffset(slot);
   notes.fill(0, at, at + NOTE_WORDS);
@@ -84,13 +84,13 @@ const IN_RING = 0xf;
 /** Bytes of memory per slot: 32 for the counts of a device, and its note. */
 export const SLOT_BYTES = HEAD_WORDS * 4 + BODY_WORDS * 2;
 
-/** Maximum delay of the store's answer in milliseconds; engines time out earlier. */
+/** Maximum delay of the store's answer in milliseconds; stores time out earlier. */
 const ANSWER_MS_MAX = 1000;
 
 const BUSY_RANK = 1000;
 const RING_SAMPLE = 16;
 const RING_COUNT_KEPT = LIMIT_COUNT / 2;
-// Times are kept modulo 2^32 ms (49 days), so what is stale must go before it could seem fresh.
+// Times are kept modulo 2^32 ms (49 days), so expired entries must be removed before they seem fresh.
 const SWEEP_INTERVAL_MS = 2 ** 30;
 
 export class SlidingWindowLimiter {
@@ -101,9 +101,9 @@ export class SlidingWindowLimiter {
   private readonly heads: Uint32Array;
   private readonly bodies: Uint16Array;
   private readonly rings: BusyDeviceRings;
-  /** Notes: words that the caller may keep with a device; zeros when it is new or was silent for long. */
+  /** Words that the caller may keep with a device; zeros if the device is new or was long silent. */
   readonly notes: Int32Array;
-  /** Offset in `notes` of the device of the latest `admit`; -1 when that device is not counted. */
+  /** Offset in `notes` of the device of the latest `admit`; -1 if that device is not counted. */
   latestNote = NONE;
   private ringHand = 0;
   private sweepAtMs = 0;
@@ -119,7 +119,7 @@ export class SlidingWindowLimiter {
     this.byteCount = capacity * SLOT_BYTES + ringCapacity * RING_BYTES;
   }
 
-  /** Number of devices that are busy or were until lately. */
+  /** Number of devices with a ring. */
   get busyCount(): number {
     return this.rings.usedCount;
   }
@@ -127,7 +127,7 @@ export class SlidingWindowLimiter {
   /**
    * Decides one request of the device with these two hashes (`hashText`, `secondHash`). `nowMs` is in whole
    * milliseconds and never goes back. Returns `ADMITTED`; or the milliseconds until a request would be
-   * allowed, in which case this one does not count; or, when shared, `MUST_SETTLE`.
+   * allowed, and does not count this one; or, if shared, `MUST_SETTLE`.
    */
   admit(hash: number, tag: number, nowMs: number): number {
     if (nowMs >= this.sweepAtMs) this.sweep(nowMs);
@@ -139,9 +139,7 @@ export class SlidingWindowLimiter {
       : this.admitQuiet(slot, nowMs);
   }
 
-  /**
-   * Builds the question to the store after `MUST_SETTLE`; call it in the same turn and with the same `nowMs`.
-   */
+  /** Builds the claim after `MUST_SETTLE`; call it in the same turn with the same `nowMs`. */
   claim(hash: number, tag: number, nowMs: number): Claim {
     const time = nowMs >>> 0;
     const ring = this.findRing(hash, tag);
@@ -157,7 +155,7 @@ export class SlidingWindowLimiter {
     if (index !== NONE) this.rings.setState(ring, index, KNOWN);
   }
 
-  /** Records that the store refused the request; for `waitMs` the device is refused without asking. */
+  /** Records that the store refused the request, and refuses the device for `waitMs` without asking again. */
   refused(hash: number, tag: number, claim: Claim, waitMs: number, nowMs: number): void {
     const ring = this.findRing(hash, tag);
     if (ring === NONE) return;
@@ -168,8 +166,8 @@ export class SlidingWindowLimiter {
   }
 
   /**
-   * Decides the request alone because the store did not answer: returns `ADMITTED`, in which case the request
-   * is owed to the store, or the milliseconds until a request would be allowed.
+   * Decides alone because the store did not answer. Returns `ADMITTED`, and reports the request to the store
+   * later; or the milliseconds until a request would be allowed.
    */
   unanswered(hash: number, tag: number, claim: Claim, nowMs: number): number {
     const ring = this.findRing(hash, tag);
@@ -189,7 +187,7 @@ export class SlidingWindowLimiter {
   }
 
   private acknowledge(ring: number, claim: Claim, nowMs: number): void {
-    // Counted from the answer: the store may have decided much later than it was asked.
+    // Counted from the answer: the store may have decided much later than the process asked.
     this.rings.settlesUntilMs[ring] = nowMs + WINDOW_MS;
     for (const { time } of claim.owed) {
       const index = this.rings.findNewest(ring, time, OWED);
@@ -228,7 +226,7 @@ export class SlidingWindowLimiter {
     let gone = this.countGone(slot, count, now);
     if (count - gone === SLOT_TIMES) {
       if (this.makeBusy(slot, nowMs)) return this.admitBusy(slot, nowMs);
-      // All rings are in use: the slot keeps its newest times, which errs in the device's favour.
+      // All rings are in use: the slot keeps its newest times, an error in the device's favour.
       gone = 1;
     }
     this.append(slot, count, gone, now);
@@ -244,7 +242,7 @@ export class SlidingWindowLimiter {
     return gone;
   }
 
-  /** Milliseconds from an older time to the newest; less than a window, so 16 bits are enough. */
+  /** Returns the milliseconds from an older time to the newest; less than a window, so 16 bits suffice. */
   private backOf(slot: number, index: number, newest: number): number {
     return (newest - this.body(slot, 1 + index)) & 0xffff;
   }
@@ -258,7 +256,7 @@ export class SlidingWindowLimiter {
     this.setNewest(slot, now);
   }
 
-  /** Moves a slot's times into a ring; returns false when no ring is available. */
+  /** Moves a slot's times into a ring; returns false if no ring is available. */
   private makeBusy(slot: number, nowMs: number): boolean {
     const ring = this.takeRing(slot, nowMs);
     if (ring === NONE) return false;
@@ -291,21 +289,21 @@ export class SlidingWindowLimiter {
       this.rings.push(ring, now, KNOWN);
       return ADMITTED;
     }
-    // The store is asked even when the limit is reached here, because only a wait that the store returns is
-    // honoured by all processes. A ring full of undecided requests asks no more; its own estimate may be
-    // early by one answer.
+    // Asks the store even if this process has reached the limit, because all processes honour only a wait
+    // that the store returns. A ring full of undecided requests asks no more; its own estimate may be early
+    // by one answer.
     if (count === RING_ENTRIES) return this.waitFor(ring, now) + ANSWER_MS_MAX;
     this.rings.push(ring, now, PENDING);
     return MUST_SETTLE;
   }
 
-  /** Milliseconds until fewer requests than the limit remain of those in a ring now. */
+  /** Returns the milliseconds until fewer requests than the limit remain of those now in a ring. */
   private waitFor(ring: number, now: number): number {
     const index = this.rings.count(ring) - LIMIT_COUNT;
     return WINDOW_MS - ((now - this.rings.time(ring, index)) >>> 0);
   }
 
-  /** Returns whether the device of an empty ring may be treated as quiet again. */
+  /** Returns whether the device of an empty ring counts as quiet again. */
   private isIdle(ring: number, nowMs: number): boolean {
     return (this.rings.settlesUntilMs[ring] as number) <= nowMs;
   }
@@ -320,7 +318,7 @@ export class SlidingWindowLimiter {
       if (rank > victimRank || (rank === victimRank && idle <= victimIdle)) continue;
       [victim, victimRank, victimIdle] = [slot, rank, idle];
     }
-    // All eight slots of the set hold busy devices: the new device goes uncounted rather than one of them.
+    // All eight slots of the set hold busy devices: the table leaves the new device uncounted.
     this.latestNote = NONE;
     if (victimRank >= BUSY_RANK) return ADMITTED;
     if ((this.body(victim, 0) & COUNT_MASK) === IN_RING) this.rings.release(this.ringOf(victim));
@@ -332,10 +330,7 @@ export class SlidingWindowLimiter {
     return ADMITTED;
   }
 
-  /**
-   * Cost of evicting a slot: 0 for an empty or expired one, else its requests in the window; `BUSY_RANK` when
-   * busy.
-   */
+  /** Returns the cost of evicting a slot: 0 if empty or expired, `BUSY_RANK` if busy, else its count. */
   private rankOf(slot: number, nowMs: number): number {
     const count = this.body(slot, 0) & COUNT_MASK;
     if (count === 0) return 0;
@@ -348,7 +343,7 @@ export class SlidingWindowLimiter {
     return count - this.countGone(slot, count, now);
   }
 
-  /** Returns a free ring, or one taken from a device with few requests; -1 when there is neither. */
+  /** Returns a free ring, or one taken from a device with few requests; -1 if there is neither. */
   private takeRing(slot: number, nowMs: number): number {
     const free = this.rings.take(slot);
     if (free !== NONE || this.rings.capacity === 0) return free;
@@ -366,7 +361,7 @@ export class SlidingWindowLimiter {
     return this.rings.take(slot);
   }
 
-  /** Takes the ring away from a device, which keeps its newest times in its slot. */
+  /** Takes the ring from a device, which keeps its newest times in its slot. */
   private makeQuiet(ring: number): void {
     const slot = this.rings.owner[ring] as number;
     const count = this.rings.count(ring);
@@ -379,7 +374,7 @@ export class SlidingWindowLimiter {
     this.rings.release(ring);
   }
 
-  /** Frees all expired slots and rings; all of them after a silence too long for times modulo 2^32. */
+  /** Frees expired slots and rings; all of them after a silence too long for times modulo 2^32. */
   private sweep(nowMs: number): void {
     const { sweepAtMs } = this;
     this.sweepAtMs = nowMs + SWEEP_INTERVAL_MS;

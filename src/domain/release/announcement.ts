@@ -1,5 +1,5 @@
-// What an announcement of a code host makes of the release that stands under its version on a channel, as a
-// function of what is known: the ledger reads that under the channel's lock and stores what comes out.
+// Decides how an announcement by a code host changes the release under its version on a channel. The ledger
+// reads the known state under the channel's lock and stores the result.
 
 import { LIMIT } from '../../contract/limit.ts';
 import type { Artifact, ReleaseStatus } from '../../contract/resource.ts';
@@ -17,37 +17,34 @@ import {
 } from './host-release.ts';
 import { hasSameAssets, mergeAssets } from './merge-assets.ts';
 
-/** Event that announces a release, or completes one. */
+/** Event that announces a release, or adds files to one. */
 export type Announcement<Item> = {
   readonly host: HostRelease;
   readonly artifacts: readonly Item[];
-  /** Whether it is an edit, which announces nothing by itself. */
+  /** Whether it is an edit, which does not announce a release by itself. */
   readonly isEdit: boolean;
-  /** Whether a release that waits for its files has all of them. */
+  /** Returns whether a release that waits for its files has all of them. */
   readonly isComplete: (artifacts: readonly Item[]) => boolean;
 };
 
-/**
- * What a held release waits for before it is first published: its files, with which it publishes itself, or
- * somebody's hand.
- */
+/** What a release waits for before it is first published: its files, which then publish it, or a person. */
 export type ReleaseHold = 'expecting' | 'by-hand';
 
-/** Release that stands under the version of an event. */
+/** Release under the version of an event. */
 export type StandingRelease<Item> = {
   /** Whether it came from a code host. */
   readonly isAnnounced: boolean;
   readonly offered: boolean;
   readonly status: ReleaseStatus;
-  /** How it is held until it is first published; null from then on. */
+  /** What it waits for until it is first published; null from then on. */
   readonly hold: ReleaseHold | null;
-  /** Whether it is kept from devices because its code host called it back, and nobody else did. */
+  /** Whether the code host's retraction, and nobody else, keeps it from devices. */
   readonly isRetracted: boolean;
   readonly host: KnownHostRelease;
   readonly artifacts: readonly Item[];
 };
 
-/** Why a release is left as it is, where that is not because nothing differs. */
+/** Why a release is left unchanged although something differs. */
 export type LeftAlone =
   | 'api'
   | 'rolled-back'
@@ -58,13 +55,13 @@ export type LeftAlone =
   | 'offered'
   | 'retracted';
 
-/** An edit of what is not here: its files are remembered until their release is announced. */
+/** An edit of a release that is not here: its files are stored until the release is announced. */
 type Remembering<Item> = { readonly step: 'remember'; readonly files: RememberedFiles<Item> };
 
-/** What an announcement does on a channel that has no such version. */
+/** Effect of an announcement on a channel without that version. */
 export type FirstStep<Item> =
   | Remembering<Item>
-  /** Its release was deleted or called back. */
+  /** The code host deleted or retracted its release. */
   | { readonly step: 'refuse' }
   | {
       readonly step: 'create';
@@ -72,24 +69,23 @@ export type FirstStep<Item> =
       readonly artifacts: readonly Item[];
     };
 
-/** What an announcement does to the release that stands. */
+/** Effect of an announcement on the standing release. */
 export type NextStep<Item> =
   | Remembering<Item>
   | { readonly step: 'leave'; readonly host: KnownHostRelease; readonly left?: LeftAlone }
   | ({ readonly step: 'change' } & ChangedRelease<Item>);
 
-/** What changes of a release. */
 export type ChangedRelease<Item> = Pick<
   StandingRelease<Item>,
   'status' | 'isRetracted' | 'host' | 'artifacts'
 > & {
-  /** Whether a later release of the code host took the place of the one before it. */
+  /** Whether a later release of the code host replaces the one before it. */
   readonly isMadeAnew: boolean;
 };
 
 type Item = Pick<Artifact, 'url'>;
 
-/** Decides what an announcement does where the channel has no such version. */
+/** Decides the effect of an announcement on a channel without that version. */
 export function takeFirst<Asset extends Item>(
   memory: HostMemory<Asset> | undefined,
   announcement: Announcement<Asset>,
@@ -99,7 +95,7 @@ export function takeFirst<Asset extends Item>(
   return { step: 'create', ...whole(announcement, memory) };
 }
 
-/** Decides what an announcement does to the release that stands. */
+/** Decides the effect of an announcement on the standing release. */
 export function takeNext<Asset extends Item>(
   standing: StandingRelease<Asset>,
   memory: HostMemory<Asset> | undefined,
@@ -115,13 +111,13 @@ export function takeNext<Asset extends Item>(
     return leave(standing.host.id === host.id && isKept(standing) ? 'retracted' : 'over');
   }
   if (relation === 'earlier') return leave('earlier');
-  // What was unpublished and is published anew is still called back; what was deleted and made anew is not.
+  // A release unpublished and published again stays retracted; one deleted and created again does not.
   const isRenewed = standing.isRetracted ? isMadeAnew(host, memory) : relation === 'renewed';
   if (relation !== 'later' && !isRenewed) return takeSame(standing, announcement);
   return isEdit ? remember(announcement, memory) : takeLater(standing, announcement, memory);
 }
 
-/** Takes another event about the release that stands. */
+/** Takes another event about the standing release. */
 function takeSame<Asset extends Item>(
   standing: StandingRelease<Asset>,
   { host: event, artifacts, isComplete }: Announcement<Asset>,
@@ -139,7 +135,7 @@ function takeSame<Asset extends Item>(
   return change(standing, { host, artifacts: all, isMadeAnew: false }, isComplete);
 }
 
-/** Takes a release that was made anew, whose files replace those of the one before it. */
+/** Takes a release that was created again; its files replace the previous ones. */
 function takeLater<Asset extends Item>(
   standing: StandingRelease<Asset>,
   announcement: Announcement<Asset>,
@@ -165,7 +161,7 @@ function change<Asset>(
   return { step: 'change', ...changed, artifacts, status: after, isRetracted: isKept };
 }
 
-/** Returns what an event tells, with what edits have told before it. */
+/** Returns what an event reports, with the files that earlier edits reported. */
 function whole<Asset extends Item>(
   { host, artifacts }: Announcement<Asset>,
   memory: HostMemory<Asset> | undefined,
@@ -185,7 +181,7 @@ function whole<Asset extends Item>(
   };
 }
 
-/** Remembers the files of an edit, unless a later one is remembered. */
+/** Stores the files of an edit, unless a later edit is stored. */
 function remember<Asset extends Item>(
   { host: { changedAt, filesTo }, artifacts }: Announcement<Asset>,
   memory: HostMemory<Asset> | undefined,
@@ -196,7 +192,7 @@ function remember<Asset extends Item>(
   return { step: 'remember', files: isOlder ? before : { changedAt, filesTo, artifacts } };
 }
 
-/** Whether the retraction is what keeps a release from devices. */
+/** Returns whether only the retraction keeps a release from devices. */
 function isKept({ status, isRetracted }: StandingRelease<unknown>): boolean {
   return isRetracted && status === 'paused';
 }

@@ -15,7 +15,7 @@ import { isNameOfVersion, versionInPackageName } from './package-name.ts';
 import { fileNamesAgree, isSameVersion, readTrustedComment } from './trusted-comment.ts';
 
 const HEX_SHA512 = /^[0-9a-fA-F]{128}$/;
-/** 64 bytes are 86 characters, of which the last stands for two bits. */
+/** 64 bytes are 86 characters, of which the last holds two bits. */
 const BASE64_SHA512 = /^[0-9A-Za-z+/]{85}[AQgw]==$/;
 /** Paths and names of files, and texts in quotes or brackets. */
 const INSTEAD_OF_SIGNATURE = /^\s*["'<{[]|^\.{0,2}\/\S*\.\w+$|\.(?:sig|minisig|asc)\s*$/i;
@@ -42,7 +42,7 @@ export const ARTIFACT_RULES: readonly FindingRule[] = [
   each('warning', 'url', packageOfOtherVersion),
 ];
 
-/** Makes a rule of what is wrong with a field of one artifact; undefined when nothing is. */
+/** Makes a rule from a check of one artifact; `fault` returns undefined if the field is right. */
 function each(
   severity: Finding['severity'],
   field: keyof Artifact,

@@ -1,22 +1,21 @@
-// The architecture that the words of a file name tell. A word that stands where architectures stand and that
-// is not known is kept as the publisher's own name of one: were it passed over, the file would be for every
-// device.
+// Finds the architecture in the words of a file name. An unknown word in the position of an architecture is
+// kept as the publisher's own name of one: if it were ignored, every device could get the file.
 
 import { knownArch, UNIVERSAL } from '../decision/fold-arch.ts';
 import type { AssetWord } from './asset-words.ts';
 import { isOrdinaryWord } from './ordinary-word.ts';
 
 export type AssetArch = {
-  /** Undefined where the name tells none, or several. */
+  /** Undefined if the name has none or several. */
   readonly arch: string | undefined;
-  /** `own` where a word that is not known stands in the place of one. */
+  /** `own`: an unknown word in the position of an architecture. */
   readonly told: 'one' | 'several' | 'own' | 'none';
 };
 
 /** Folded platform of a file, and its endings, such as `tar.gz`. */
 export type AssetPlace = { readonly platform: string; readonly ending: string };
 
-/** Reads the architecture. Where two stand beside each other, the file is for both. */
+/** Reads the architecture. If two different ones are adjacent, the file is for both. */
 export function assetArch(words: readonly AssetWord[], place: AssetPlace): AssetArch {
   const strong = words.map((word) => strongArch(word, place.platform));
   const at = strong.findLastIndex((arch) => arch !== undefined);
@@ -32,38 +31,38 @@ export function assetArch(words: readonly AssetWord[], place: AssetPlace): Asset
   return own === undefined ? { arch: undefined, told: 'none' } : { arch: own, told: 'own' };
 }
 
-/** Whether a word can name an architecture. */
+/** Returns whether a word can name an architecture. */
 export function isArchWord({ text, isVersion }: AssetWord, platform: string): boolean {
   return !isVersion && (HINTS.has(text) || knownArch(text, platform) !== undefined);
 }
 
-/** Whether a word may be the name of an architecture that is not known. */
+/** Returns whether a word may be an unknown name of an architecture. */
 export function isOddWord({ text, isNumber, platform }: AssetWord): boolean {
   return !isNumber && platform === undefined && WORD.test(text) && !isOrdinaryWord(text);
 }
 
-/** Words that name an architecture only where no other word does. */
+/** Words that name an architecture only if no other word does. */
 const WEAK = setOf(
   'arm amd intel silicon apple m1 m2 m3 m4 m5 fat 64 32 64bit 64bits 32bit 32bits',
 );
-/** Weak words that name one directly behind a platform only: elsewhere they are parts of products. */
+/** Weak words that count only directly after a platform: elsewhere they are part of product names. */
 const BEHIND_PLATFORM = setOf('apple m1 m2 m3 m4 m5 fat');
 const BITS = /^(?:64|32)$/;
-/** Words of platforms and toolchains that tell the architecture where nothing else does. */
+/** Words of platforms and toolchains that imply an architecture if nothing else names one. */
 const HINTS: ReadonlyMap<string, string> = new Map([
   ...['w64', 'mingw64', 'ucrt64', 'clang64'].map((word): [string, string] => [word, 'x86_64']),
   ...['w32', 'mingw32'].map((word): [string, string] => [word, 'i686']),
   ...['woa', 'woa64'].map((word): [string, string] => [word, 'aarch64']),
 ]);
-/** Toolchains of 32-bit ARM with hardware for floating point. */
+/** Toolchains of 32-bit ARM with a floating-point unit. */
 const HARD_FLOAT = /^(?:gnu|musl)?eabihf$/;
-/** Words by which package managers call what runs on every architecture, by the endings of their files. */
+/** Words with which package managers mark files for every architecture, by file ending. */
 const EVERY_ARCH: readonly (readonly [word: string, ending: RegExp])[] = [
   ['all', /^(?:deb|ipk)$/],
   ['any', /^pkg\.tar/],
   ['neutral', /^(?:msix|appx)/],
 ];
-/** Installers for machines of 64 and of 32 bits, whose names tell that anywhere. */
+/** Endings of installers, in whose names a 64 or 32 counts at any position. */
 const INSTALLER = /^(?:exe|msi|appimage|deb|rpm|run)$/;
 const GLUED_BITS = /[a-z](?:64|32)$/;
 
@@ -76,7 +75,7 @@ function everyArch(
   words: readonly AssetWord[],
   { platform, ending }: AssetPlace,
 ): string | undefined {
-  // goreleaser's name of a file for both of Apple's architectures.
+  // goreleaser's word for both Apple architectures.
   if (platform === 'darwin' && words.some(({ text }) => text === 'all')) return UNIVERSAL;
   const last = words.at(-1)?.text;
   const isAny = EVERY_ARCH.some(([word, format]) => word === last && format.test(ending));
@@ -99,7 +98,7 @@ function weakArch(
   return isHardFloat && (arch === undefined || arch === 'arm') ? 'armv7' : arch;
 }
 
-/** Returns what `tool64.exe` and `tool32.exe` tell: elsewhere such words are names of products. */
+/** Returns the arch in `tool64.exe` and `tool32.exe`; with other endings such words are product names. */
 function gluedArch(
   words: readonly AssetWord[],
   { platform, ending }: AssetPlace,
@@ -109,7 +108,7 @@ function gluedArch(
   return glued && knownArch(glued.text.slice(-2), platform);
 }
 
-/** Forms of the names of rare processors, which name one wherever they stand. */
+/** Names of rare processors, which count at any position. */
 const PROCESSOR = new RegExp(
   `^(?:${[
     ...['arm(?:v\\d+\\w*|\\d+\\w+|eb)', 'thumbv\\d\\w*', '(?:aarch64|arm64|x8664|i[3-6]86)\\w+'],
@@ -126,14 +125,14 @@ const PROCESSOR = new RegExp(
   ].join('|')})$`,
 );
 const WORD = /^[a-z][a-z0-9]{2,15}$/;
-/** Words between the architecture and the system of a target triple. */
+/** Words between the architecture and the system in a target triple. */
 const VENDOR = setOf('unknown pc apple none');
 const ABI = /^(?:(?:gnu|musl|glibc|uclibc|msvc)\w*|static)$/;
-/** Endings that tell the platform: an architecture stands last in such names, behind the version. */
+/** Endings that imply the platform; such names end in the architecture, after the version. */
 const PACKAGE =
   /(?:^|\.)(?:exe|msi|msix|appx|dmg|deb|rpm|appimage|snap|pacman|pkg\.tar\.\w+|apk|ipk)$/;
 
-/** Returns the word that names an architecture which is not known; undefined when none does. */
+/** Returns the word that is an unknown name of an architecture; undefined if there is none. */
 function ownArch(words: readonly AssetWord[], { ending }: AssetPlace): string | undefined {
   const processor = words.findLast(({ text }) => PROCESSOR.test(text));
   if (processor !== undefined) return processor.text;
@@ -142,28 +141,28 @@ function ownArch(words: readonly AssetWord[], { ending }: AssetPlace): string | 
   return places.map((at) => words[at]).find((word) => word !== undefined && isOddWord(word))?.text;
 }
 
-/** Place in `tool-ARCH-unknown-linux-gnu`; -1 when there is none, as below. */
+/** Returns the index in `tool-ARCH-unknown-linux-gnu`; -1 if there is none, as do those below. */
 function inTriple(words: readonly AssetWord[]): number {
   const vendor = words.findIndex(({ text }, index) => index > 0 && VENDOR.has(text));
   const isTriple = words[vendor + 1]?.platform !== undefined;
-  // `tool-apple-darwin` tells no architecture.
+  // `tool-apple-darwin` names no architecture.
   return isTriple && (vendor > 1 || words[vendor]?.text !== 'apple') ? vendor - 1 : -1;
 }
 
-/** Place in `tool-1.2.3-linux-ARCH` and `tool-linux-ARCH-1.2.3`. */
+/** Returns the index in `tool-1.2.3-linux-ARCH` and `tool-linux-ARCH-1.2.3`. */
 function behindPlatform(words: readonly AssetWord[]): number {
   const last = words.findLastIndex(({ isNumber }) => !isNumber);
   const before = words.findLastIndex(({ text }, index) => index < last && !ABI.test(text));
   return before > 0 && words[before]?.platform !== undefined ? last : -1;
 }
 
-/** Place in `tool-1.2.3-ARCH-linux`. */
+/** Returns the index in `tool-1.2.3-ARCH-linux`. */
 function beforePlatform(words: readonly AssetWord[]): number {
   const platform = words.findLastIndex((word) => word.platform !== undefined);
   return words[platform - 2]?.isNumber === true ? platform - 1 : -1;
 }
 
-/** Place in `tool_1.2.3_ARCH.deb`. */
+/** Returns the index in `tool_1.2.3_ARCH.deb`. */
 function behindVersion(words: readonly AssetWord[]): number {
   const isTold = words.some(({ platform }) => platform !== undefined);
   return !isTold && words.at(-2)?.isNumber === true ? words.length - 1 : -1;

@@ -1,8 +1,7 @@
-// Endings of file names: which say that a file can be installed, and which that it only belongs to others. A
-// file is an artifact where its ending says so, not where nothing speaks against it: new endings of checksums
-// and signatures come up all the time, new ways to install seldom.
+// Endings of file names: which files devices install, and which belong to other files. An artifact must have
+// a known ending: new endings of checksums and signatures appear often, new ways to install rarely.
 
-/** What a name is without its endings, and those: what was packed last comes first. */
+/** A name without its endings, and the endings, outermost first. */
 export type AssetEndings = { readonly stem: string; readonly endings: readonly string[] };
 
 /** Splits a name in lower case: `app.tar.gz.sig` is `app` with the endings `sig`, `gz`, `tar`. */
@@ -14,29 +13,29 @@ export function assetEndings(name: string): AssetEndings {
     if (!isKnown(ending) || ending.length === stem.length) return { stem, endings };
     endings.push(ending);
     stem = stem.slice(0, stem.length - ending.length - 1);
-    // What was packed has an ending of its own.
+    // Only an archive or compression can have another ending before its own.
     if (!ARCHIVES.has(ending)) return { stem, endings };
   }
 }
 
-/** Whether an ending is that of a checksum, a signature or another file that nobody installs. */
+/** Returns whether an ending is that of a checksum, a signature or another file never installed. */
 export function isMetadataEnding(ending: string): boolean {
   return METADATA.has(ending);
 }
 
 /**
- * Whether a part of a name, between its dots, begins as the name of a whole file ends: what follows was added
- * to that name, as in `app.zip.dgst` and `app.7z.001`.
+ * Returns whether a part of a name between dots begins with the ending of a whole file, so that the rest
+ * extends that name, as in `app.zip.dgst` and `app.7z.001`.
  */
 export function endsWholeFile(part: string): boolean {
   return WHOLE_FILES.has(/^[a-z0-9]*/.exec(part)?.[0] ?? '');
 }
 
-/** Platforms of installers' endings: the first one, unless the name tells another of them. */
+/** Platforms per installer ending: the first one, unless the name has another of them. */
 export const INSTALLERS: ReadonlyMap<string, readonly string[]> = new Map([
   ...entries('exe msi msix msixbundle appx appxbundle nsis', ['windows']),
   ...entries('dmg mpkg', ['darwin']),
-  // `app` may be part of a product's name, and GitHub replaces the space before it by a dot.
+  // `app` may be part of a product's name: GitHub replaces the space before it with a dot.
   ...entries('app', ['darwin', 'ios', 'linux', 'windows']),
   ...entries('deb rpm appimage snap flatpak pacman run ipk eopkg', ['linux']),
   ...entries('pkg', ['darwin', 'freebsd', 'netbsd']),
@@ -48,7 +47,7 @@ export const INSTALLERS: ReadonlyMap<string, readonly string[]> = new Map([
 const ARCHIVES = setOf(`
   zip tar gz tgz xz txz bz2 tbz tbz2 zst zstd tzst lz lz4 lzma br 7z rar z`);
 
-/** Programs whose platform the rest of the name tells. */
+/** Programs whose platform only the rest of the name can show. */
 const PROGRAMS = setOf('jar sh bin nupkg');
 
 const METADATA = setOf(`
@@ -61,7 +60,7 @@ const METADATA = setOf(`
   snupkg idsig appinstaller rb ps1 nuspec lock patch diff png jpg jpeg gif svg ico webp mp4
   whl gem crate vsix crx xpi conda egg aar asar`);
 
-/** Endings of files that nothing is added to but what belongs to them. */
+/** Endings of complete files; anything after them marks a file that belongs to them. */
 const WHOLE_FILES = setOf(`
   zip tar gz tgz xz txz bz2 tbz2 zst 7z rar exe msi msix msixbundle dmg deb rpm appimage flatpak apk nupkg`);
 

@@ -1,26 +1,26 @@
-// Words of a file name, and what each is: part of a version, the name of a platform. Only whole words count:
-// `darwin`, `Twine` and `rewind` contain `win`, `armory` contains `arm`. Compounds are looked up before they
-// are cut: `arm_64` is not `arm`.
+// Words of a file name, and whether each is part of a version or names a platform. Only whole words count:
+// `darwin`, `Twine` and `rewind` contain `win`, `armory` contains `arm`. Compounds such as `arm_64` are
+// looked up before they are split, because `arm` differs.
 
 import { knownArch } from '../decision/fold-arch.ts';
 
 export type AssetWord = {
-  /** Text in lower case; a compound is without its separators. */
+  /** Lower case; a compound has no separators. */
   readonly text: string;
   /** Whether it is part of a version with dots. */
   readonly isVersion: boolean;
-  /** Whether it is part of a version, or a number by itself. */
+  /** Whether it is part of a version, or a number. */
   readonly isNumber: boolean;
-  /** Platform that it names; undefined when it names none. */
+  /** Platform that it names, if any. */
   readonly platform: string | undefined;
 };
 
-/** Reads the words of a name in lower case, without its endings, in time that grows as the name does. */
+/** Reads the words of a name in lower case without its endings, in time linear in its length. */
 export function assetWords(stem: string): readonly AssetWord[] {
   return joined(stem.split(BETWEEN_WORDS).flatMap(piecesOf).flatMap(splitJoined)).map(wordOf);
 }
 
-/** Word for every Windows in Electron Forge, and for a 32-bit one elsewhere: other files decide. */
+/** Means any Windows in Electron Forge, 32-bit Windows elsewhere: the other files decide. */
 export const WIN32 = 'win32';
 
 type Piece = Pick<AssetWord, 'text' | 'isVersion'>;
@@ -28,7 +28,7 @@ type Piece = Pick<AssetWord, 'text' | 'isVersion'>;
 const BETWEEN_WORDS = /[-_+\s()[\],~@]/;
 const NUMBER = /^v?\d+$/;
 const BITS = /^bits?$/;
-/** Words in the longest name of an architecture: `x86_64_v3`. */
+/** Number of words in the longest name of an architecture: `x86_64_v3`. */
 const COMPOUND_WORDS_MAX = 3;
 const COMPOUND_LENGTH_MAX = 16;
 
@@ -48,13 +48,13 @@ const PLATFORMS: ReadonlyMap<string, string> = new Map([
   ),
 ]);
 
-/** `win64`, `linux32`, `macos13`, `osx-arm64` written as `osxarm64`. */
+/** Platform with a suffix in one word: `win64`, `linux32`, `macos13`, `osxarm64`. */
 const JOINED = new RegExp(
   '^(windows|win|linux|lin|macosx|macos|mac|osx|darwin|freebsd|android|ios|' +
     'ubuntu|debian|fedora|centos|alpine)([a-z0-9]+)$',
 );
 
-/** Cuts at dots, and tells what is part of a version: 386 is a processor, 1.0.386 is not. */
+/** Splits at dots and marks version parts: 386 is a processor, 1.0.386 is not. */
 function piecesOf(part: string): readonly Piece[] {
   const texts = part.split('.');
   const pieces = texts.map((text, index) => {

@@ -1,10 +1,10 @@
-// What may still change about a release's targeting once a device was offered it: labels only towards more
-// devices, expressions not at all (docs/contract.md 3.6).
+// How targeting may change after a device was offered the release: labels only towards more devices,
+// expressions not at all (docs/contract.md 3.6).
 
 import type { TargetExpression, Targeting } from '../../contract/resource.ts';
 import { NO_CONDITIONS } from '../decision/is-targeted.ts';
 
-/** Returns why a change of targeting is not a broadening, or undefined when it is one or changes nothing. */
+/** Returns the part that a change of targeting narrows; undefined if it broadens or changes nothing. */
 export function obstacleToBroadening(
   before: Targeting | null,
   after: Targeting | null,
@@ -15,10 +15,7 @@ export function obstacleToBroadening(
   return labelsBroaden(from.matchLabels, to.matchLabels) ? undefined : 'labels';
 }
 
-/**
- * Returns whether labels broaden: every remaining key keeps all its values and no key is added. Dropping a
- * key broadens.
- */
+/** Returns whether labels broaden: no key is added, and each remaining key keeps all its values. */
 function labelsBroaden(before: Targeting['matchLabels'], after: Targeting['matchLabels']): boolean {
   return Object.entries(after).every(([key, values]) => {
     const previous = Object.hasOwn(before, key) ? before[key] : undefined;
@@ -28,7 +25,7 @@ function labelsBroaden(before: Targeting['matchLabels'], after: Targeting['match
   });
 }
 
-/** Compares expressions as sets: the order of expressions, and of the values in each, does not matter. */
+/** Compares expressions as sets: neither their order nor that of their values matters. */
 function sameExpressions(
   left: readonly TargetExpression[],
   right: readonly TargetExpression[],

@@ -1,7 +1,6 @@
-// Classification of a release's files by their names: the platform and architecture that each is for, or
-// nothing where it is no artifact. Each name is read by itself first. What it leaves open, the others tell:
-// electron-builder names every architecture but x64; Tauri's archive for macOS names none, while the disk
-// image beside it does.
+// Finds the platform and architecture of each file of a release from the file names; undefined for a file
+// that is no artifact. It reads each name by itself, then uses the other names: electron-builder names every
+// architecture but x64; Tauri's macOS archive names none, while the disk image beside it does.
 
 import { UNIVERSAL } from '../decision/fold-arch.ts';
 import { isArchWord, isOddWord } from './asset-arch.ts';
@@ -10,12 +9,12 @@ import { type AssetReading, readAsset } from './read-asset.ts';
 
 export type AssetTarget = { readonly platform: string; readonly arch?: string };
 
-/** Returns the target of a file by itself, undefined when its name is no artifact's. Never throws. */
+/** Returns the target of a single file; undefined if it is no artifact by its name. Never throws. */
 export function classifyAsset(name: string): AssetTarget | undefined {
   return classifyAssets([name])[0];
 }
 
-/** Returns the targets of a release's files, in their order; undefined for those that are no artifacts. */
+/** Returns the targets of a release's files in order; undefined for files that are no artifacts. */
 export function classifyAssets(names: readonly string[]): readonly (AssetTarget | undefined)[] {
   const files = withoutAdditions([...new Set(names)].flatMap(readFile));
   const known = byProduct(byFamily(byPlace(files), archesOfUpdateFiles(names)));
@@ -27,11 +26,11 @@ type File = AssetReading & { readonly name: string };
 
 const X64 = 'x86_64';
 const X86 = 'i686';
-/** Words of a name that are compared at most: names come from outside. */
+/** Maximum number of words of a name that are compared, because others choose the names. */
 const WORDS_MAX = 32;
 /** Formats that electron-builder lists in its update files for Linux. */
 const LISTED_ON_LINUX = /^(?:appimage|deb|rpm|pacman)$/;
-/** Names of update files for Linux, of any channel, and the arch of each. */
+/** Names of update files for Linux, of any channel, with their arch. */
 const UPDATE_FILE = /^[\w.]+-linux(?:-(arm64|arm|ia32))?\.yml$/i;
 const UPDATE_FILE_ARCHES: Readonly<Record<string, string>> = {
   '': X64,
@@ -39,11 +38,11 @@ const UPDATE_FILE_ARCHES: Readonly<Record<string, string>> = {
   arm: 'armv7',
   ia32: X86,
 };
-/** Words of installers, in which files of one product differ. */
+/** Words that tell installers of one product apart, and are ignored. */
 const INSTALLER_WORDS: ReadonlySet<string> = new Set(['setup', 'installer', 'install', 'portable']);
-/** Tauri's update archive for macOS, whose own name never tells an arch. */
+/** Tauri's update archive for macOS, whose name never contains an arch. */
 const TAURI_ARCHIVE = 'app.tar.gz';
-/** Platforms whose builds for one arch are named for it unless they are for the most common one. */
+/** Platforms whose files for the most common arch often do not name it. */
 const HAS_COMMON_ARCH: ReadonlySet<string> = new Set(['darwin', 'linux', 'windows']);
 
 function readFile(name: string): readonly File[] {
@@ -55,7 +54,7 @@ function targetOf({ platform, arch }: File): AssetTarget {
   return arch === undefined ? { platform } : { platform, arch };
 }
 
-/** Leaves out files whose name is another's with something added: they belong to that one. */
+/** Drops files whose name extends another's: they belong to that file. */
 function withoutAdditions(files: readonly File[]): readonly File[] {
   const names = new Set(files.map(({ name }) => name));
   return files.filter(({ name, ending }) => {
@@ -64,7 +63,7 @@ function withoutAdditions(files: readonly File[]): readonly File[] {
   });
 }
 
-/** Takes a word that stands where another name has its architecture for the publisher's own name of one. */
+/** Reads an odd word in the position of another name's architecture as the publisher's own name of one. */
 function byPlace(files: readonly File[]): readonly File[] {
   const frames = new Set(files.map((file) => frameOf(file, archIndex(file))));
   return files.map((file) => {
@@ -80,15 +79,15 @@ function archIndex({ words, platform }: File): number {
   return words.findLastIndex((word) => isArchWord(word, platform));
 }
 
-/** Returns a name with a gap in place of the word at an index. */
+/** Returns a name with a gap at the index of a word. */
 function frameOf({ platform, ending, words }: File, gap: number): string {
   const texts = words.map(({ text }, index) => (index === gap ? '*' : text));
   return [platform, ending, ...texts].join(' ');
 }
 
 /**
- * Tells the architecture of files that differ from others in nothing but that those name theirs: it is the
- * most common one, which many tools do not name.
+ * Sets the most common architecture, which many tools do not name, on files whose names otherwise equal those
+ * of files that name another one.
  */
 function byFamily(files: readonly File[], listed: ReadonlySet<string>): readonly File[] {
   const families = archesBy(files, familyOf);
@@ -99,7 +98,7 @@ function byFamily(files: readonly File[], listed: ReadonlySet<string>): readonly
   });
 }
 
-/** Tells it where all files of a product in other formats name the same one. */
+/** Sets the architecture if all files of the product in other formats name the same one. */
 function byProduct(files: readonly File[]): readonly File[] {
   const [products, families] = [archesBy(files, productOf), archesBy(files, familyOf)];
   return files.map((file) => {
@@ -115,17 +114,16 @@ function withArch(file: File, arch: string | undefined): File {
   return arch === undefined ? file : { ...file, arch, told: 'one' };
 }
 
-/** Returns the arch of a file that names none, beside files that name these. */
+/** Returns the arch of a file that names none, given the arches that its family names. */
 function unnamedBeside(named: ReadonlySet<string>, { words }: File): string | undefined {
   const isNamed = [...named].some((arch) => arch !== UNIVERSAL);
   if (!isNamed) return undefined;
   if (!named.has(X64)) return X64;
-  // `tool-win32.exe` beside `tool-win64.exe`
   const isWin32 = words.some(({ text }) => text === WIN32) && !named.has(X86);
   return isWin32 ? X86 : undefined;
 }
 
-/** Returns the arch for which electron-builder wrote an update file, and no file names it. */
+/** Returns the arch of an electron-builder update file that no file of the family names. */
 function listedBeside(
   named: ReadonlySet<string>,
   { platform, ending }: File,
@@ -146,7 +144,7 @@ function archesOfUpdateFiles(names: readonly string[]): ReadonlySet<string> {
   return new Set(arches.filter((arch) => arch !== undefined));
 }
 
-/** Returns the arches that files tell, by a name that they share. */
+/** Returns the arches of files, grouped by `nameOf`. */
 function archesBy(
   files: readonly File[],
   nameOf: (file: File) => string,
@@ -161,12 +159,12 @@ function archesBy(
   return found;
 }
 
-/** Returns what the files of a product in one format share. */
+/** Returns a key that the files of a product in one format share. */
 function familyOf(file: File): string {
   return [file.platform, file.ending, ...productWords(file)].join(' ');
 }
 
-/** Returns what the files of a product for a platform share. */
+/** Returns a key that the files of a product for one platform share. */
 function productOf(file: File): string {
   return [file.platform, ...productWords(file)].join(' ');
 }

@@ -1,4 +1,4 @@
-// Findings in the list of a release's artifacts as a whole: which devices it leaves out.
+// Findings in the list of artifacts as a whole: which devices it leaves out.
 
 import type { Finding } from '../../contract/dry-run.ts';
 import { foldPlatform } from '../decision/artifact.ts';
@@ -11,7 +11,7 @@ import {
 } from './examined-release.ts';
 
 const MAC = 'darwin';
-/** What a universal file for macOS runs on. */
+/** Arches on which a universal file for macOS runs. */
 const MAC_ARCHES = ['x86_64', 'aarch64'];
 
 export const COVERAGE_RULES: readonly FindingRule[] = [noArtifacts, leftOut, onlyForPeople];
@@ -21,7 +21,7 @@ function noArtifacts({ artifacts }: ExaminedRelease): readonly Finding[] {
 }
 
 function leftOut({ artifacts, newest }: ExaminedRelease): readonly Finding[] {
-  // A release without any is told so already.
+  // `noArtifacts` already reports an empty list.
   if (newest === undefined || artifacts.length === 0) return [];
   const left = new Map<string, string>();
   for (const each of newest.release.artifacts) {

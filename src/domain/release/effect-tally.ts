@@ -1,26 +1,24 @@
-// Counts of what a change does to a fleet, from what it does to single devices: to all of them, or to a
-// sample that stands for more.
+// Counts the effect of a change on a fleet, from its effect on single devices: all of them or a sample.
 
 import type { Effect, EffectMove, PlatformEffect, RunnerEffect } from '../../contract/dry-run.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import type { Reason } from '../../contract/reason.ts';
 
-/** What a change does to one device. */
+/** Effect of a change on one device. */
 export type DeviceEffect = {
   readonly deviceId: string;
-  /** Folded. */
   readonly platform: string;
-  /** Folded; null when the device tells none. */
+  /** Null if the device reports none. */
   readonly arch: string | null;
-  /** Version that it is offered before the change; null for none. */
+  /** Version offered before the change; null for none. */
   readonly from: string | null;
-  /** Version that it is offered after the change; null for none. */
+  /** Version offered after the change; null for none. */
   readonly to: string | null;
-  /** Why it is offered that, or nothing. */
+  /** Reason of the decision after the change. */
   readonly reason: Reason;
-  /** Whether the changed release has an artifact for it. */
+  /** Whether the changed release has an artifact for the device. */
   readonly hasArtifact: boolean;
-  /** Whether it runs the changed release. */
+  /** Whether the device runs the changed release. */
   readonly runsIt: boolean;
 };
 
@@ -36,7 +34,6 @@ export class EffectTally {
   private readonly platforms = new Map<string, Counts<PlatformEffect>>();
   private readonly runners = new Map<string, Counts<RunnerEffect>>();
 
-  /** Counts a device. */
   add(device: DeviceEffect): void {
     const { from, to } = device;
     const part = this.partOf(device);
@@ -59,8 +56,8 @@ export class EffectTally {
   }
 
   /**
-   * Returns the effect on `total` devices, of which those counted are a sample, or all. Only the largest rows
-   * are listed: devices choose their platform and arch, so that there may be as many as devices.
+   * Returns the effect on `total` devices, of which those counted are a sample, or all. Lists only the
+   * largest rows, because devices choose their platform and arch, so there may be a row per device.
    */
   effectOn(total: number, isEstimate: boolean): Effect {
     const factor = this.devices === 0 ? 0 : total / this.devices;
@@ -87,7 +84,7 @@ export class EffectTally {
     };
   }
 
-  /** Returns what becomes of the devices that run the changed release, scaled as the effect is. */
+  /** Returns what the devices that run the changed release are offered, scaled like the effect. */
   runnersOn(total: number): readonly RunnerEffect[] {
     const factor = this.devices === 0 ? 0 : total / this.devices;
     return largest(this.runners).map((part) => ({
@@ -104,7 +101,7 @@ export class EffectTally {
   }
 
   private moveOf(from: string | null, to: string | null): Counts<EffectMove> {
-    // No version has a space.
+    // Versions contain no space.
     const key = `${from ?? ''} ${to ?? ''}`;
     const known = this.moves.get(key) ?? { from, to, devices: 0 };
     this.moves.set(key, known);
@@ -112,7 +109,7 @@ export class EffectTally {
   }
 
   private partOf({ platform, arch }: DeviceEffect): Counts<PlatformEffect> {
-    // They may contain any character: the length keeps the keys of two pairs apart.
+    // Platform and arch may contain any character: the length separates them.
     const key = `${platform.length} ${platform}${arch ?? ''}`;
     const known = this.platforms.get(key) ?? {
       platform,
@@ -131,7 +128,7 @@ function note(examples: string[], deviceId: string): void {
   if (examples.length < LIMIT.effectExamplesMax) examples.push(deviceId);
 }
 
-/** Returns the rows with the most devices; of equal ones, those first that were counted first. */
+/** Returns the rows with the most devices; equal rows keep the order in which they were first counted. */
 function largest<Row extends { readonly devices: number }>(
   rows: ReadonlyMap<string, Row>,
 ): readonly Row[] {

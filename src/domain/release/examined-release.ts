@@ -1,4 +1,4 @@
-// Release as the rules of findings look at it: beside what else its channel has.
+// A release as the rules of findings see it: with the other releases of its channel.
 
 import type { Finding } from '../../contract/dry-run.ts';
 import type { Artifact } from '../../contract/resource.ts';
@@ -15,28 +15,25 @@ export type ExaminedRelease = {
   readonly artifacts: readonly ExaminedArtifact[];
   /** Other releases of the channel, of any status. */
   readonly others: readonly SnapshotRelease[];
-  /** The one of the others that is published with the highest version; undefined when none is. */
+  /** The highest published one of the others; undefined if none is published. */
   readonly newest: { readonly release: SnapshotRelease; readonly version: Version } | undefined;
 };
 
-/** Artifact with what the rules ask of it. */
 export type ExaminedArtifact = {
   readonly artifact: Artifact;
-  /** Folded. */
   readonly platform: string;
-  /** Folded. */
   readonly arch: string;
   readonly format: string | undefined;
   readonly isSigned: boolean;
 };
 
-/** One rule: what it finds in a release. */
+/** A rule: returns its findings in a release. */
 export type FindingRule = (release: ExaminedRelease) => readonly Finding[];
 
-/** Formats that people install by hand, as a rule unsigned by the updater's key. */
+/** Formats that people install by hand, which usually have no updater signature. */
 const FOR_PEOPLE: ReadonlySet<string | undefined> = new Set(['dmg', 'pkg']);
 
-/** Returns a release with what the rules ask of it. */
+/** Builds the examined release. */
 export function examineRelease(
   version: Version,
   artifacts: readonly Artifact[],
@@ -55,10 +52,10 @@ export function examineRelease(
   };
 }
 
-/** Channel that a release is on, or is to be on. */
+/** Channel that a release is on, or will be on. */
 export type FindingPlace = Pick<ServingSnapshot, 'channel' | 'requireSignature' | 'releases'>;
 
-/** Whether a file is one that people install by hand. */
+/** Returns whether people install this file by hand. */
 export function isForPeople({ format }: ExaminedArtifact): boolean {
   return FOR_PEOPLE.has(format);
 }

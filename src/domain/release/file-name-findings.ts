@@ -1,5 +1,4 @@
-// Findings in the names of a release's files: the same is known of a file in a dry run, in the answer to a
-// webhook and on the command line.
+// Findings in the file names of a release, for dry runs, webhook answers and the command line.
 
 import type { Finding } from '../../contract/dry-run.ts';
 import type { Artifact } from '../../contract/resource.ts';
@@ -11,10 +10,10 @@ import type { NoArtifact } from './no-artifact.ts';
 import { readAsset } from './read-asset.ts';
 import { archesBeside, runsOnEveryArch } from './runs-on-every-arch.ts';
 
-/** Artifact as far as its file is judged by its name. */
+/** Fields of an artifact that are compared with its file name. */
 export type NamedArtifact = Pick<Artifact, 'platform' | 'arch' | 'url' | 'format'>;
 
-/** Returns what the names of files tell against the artifacts of a release. */
+/** Returns the findings in the file names of a release's artifacts. */
 export function fileNameFindings(artifacts: readonly NamedArtifact[]): readonly Finding[] {
   const names = artifacts.map(({ url }) => (url === undefined ? '' : decodedFileName(url)));
   const targets = classifyAssets(names);
@@ -46,7 +45,7 @@ function noArtifact(
   names: readonly string[],
 ): Judgement | undefined {
   if (url === undefined) return undefined;
-  // The publisher knows better what a file is whose name tells something else.
+  // The publisher set another format than the name shows, and knows better.
   const isOwnFormat = format !== undefined && artifactFormat({ url }) !== format.toLowerCase();
   if (isOwnFormat) return undefined;
   const reading = readAsset(name);
@@ -57,7 +56,7 @@ function noArtifact(
   return none === undefined || none === 'no-platform' ? undefined : NO_ARTIFACT[none];
 }
 
-/** Says what is wrong with an artifact's architecture; `target` is what the names of the files tell. */
+/** Returns what is wrong with an artifact's architecture; `target` is what the file names show. */
 function archMismatch(
   artifact: NamedArtifact,
   target: AssetTarget | undefined,

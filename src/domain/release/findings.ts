@@ -1,5 +1,5 @@
-// What speaks against a release before it is published. An error means that devices which are offered it
-// would fail, a warning that it may not be what its publisher meant. Nothing of this refuses a release.
+// Findings in a release before it is published. An error means that devices which are offered it would fail,
+// a warning that it may not be what the publisher meant. Findings never refuse a release.
 
 import type { Finding } from '../../contract/dry-run.ts';
 import type { Artifact } from '../../contract/resource.ts';
@@ -18,7 +18,7 @@ const RULES: readonly FindingRule[] = [
   ...COVERAGE_RULES,
 ];
 
-/** Returns what speaks against a release with this version and these artifacts on a channel: errors first. */
+/** Returns the findings for this version and these artifacts on a channel: errors first. */
 export function findingsOf(
   version: Version,
   artifacts: readonly Artifact[],

@@ -1,45 +1,44 @@
-// Releases of a code host, told apart by their ids and times. A tag may stand for several of them one after
-// another: stray drafts, and releases that are deleted and made anew. Events tell of them late, twice and in
-// any order, so that the rules here compare what events say, and not when they arrived.
+// Releases of a code host, identified by their ids and times. One tag may have several in turn: stray drafts,
+// and releases that are deleted and created again. Events arrive late, twice and in any order, so the rules
+// compare the contents of events, never their order of arrival.
 //
-// GitHub gives a release an id of its own for good. Gitea and Forgejo give one that is made anew on a tag
-// that was kept the id of the deleted one; then the time of publication tells them apart, and where an older
-// Gitea repeats that as well, the files do: they were uploaded after the deletion was heard of.
+// GitHub never reuses a release id. Gitea and Forgejo reuse the deleted release's id for a release created
+// again on the same tag; then the time of publication tells them apart. An older Gitea repeats that time too;
+// then the files do, which are uploaded after the event of the deletion.
 //
-// All times are milliseconds since 1970, of the code host's clock where nothing else is said; null where an
-// event tells none.
+// Times are in milliseconds since 1970 by the code host's clock, unless noted; null if an event has none.
 
 import type { WebhookProvider } from '../../contract/webhook-provider.ts';
 
-/** What is kept of a code host's release with the release that it became here. */
+/** Identity of a code host's release, stored with the release here. */
 export type KnownHostRelease = {
-  /** Null for a release that came before these things were kept. */
+  /** Null for a release without stored identity. */
   readonly provider: WebhookProvider | null;
   readonly id: number | null;
   readonly tag: string | null;
-  /** Time of the latest change that was taken. */
+  /** Time of the latest change taken. */
   readonly changedAt: number | null;
   readonly publishedAt: number | null;
-  /** Time at which the last of its files was uploaded. */
+  /** Time when the last of its files was uploaded. */
   readonly filesTo: number | null;
 };
 
-/** What an event tells of the release that it is about. */
+/** Release as an event describes it. */
 export type HostRelease = KnownHostRelease & {
   readonly provider: WebhookProvider;
-  /** Time at which the first of its files was uploaded. */
+  /** Time when the first of its files was uploaded. */
   readonly filesFrom: number | null;
 };
 
-/** What is remembered of a release of a code host, by its id, for some days. */
+/** What is stored about a code host's release, by its id, for some days. */
 export type HostMemory<Item> = {
-  /** Time, by the ledger's clock, at which its deletion was heard of last; null when it was not. */
+  /** Time, by the ledger's clock, of the latest event of its deletion; null if there was none. */
   readonly deletedAt: number | null;
-  /** Time of publication of what was deleted. */
+  /** Time of publication of the deleted release. */
   readonly publishedAt: number | null;
-  /** Time of its latest change by which it was retracted. */
+  /** Time of the latest change that retracted it. */
   readonly retractedAt: number | null;
-  /** What an edit told of its files before there was a release that could take them. */
+  /** Files from an edit that came before the release. */
   readonly files: RememberedFiles<Item> | null;
 };
 
@@ -48,14 +47,14 @@ export type RememberedFiles<Item> = Pick<KnownHostRelease, 'changedAt' | 'filesT
 };
 
 /**
- * How the release of an event is related to the one that stands under its version here: the same one, the
- * same one published anew, an earlier or a later one of its tag, or another one that may stand beside it.
+ * Relation of an event's release to the standing one: the same; the same, published again; an earlier or a
+ * later one of its tag; or another one that may exist beside it.
  */
 export type HostRelation = 'same' | 'renewed' | 'earlier' | 'later' | 'another';
 
 /**
- * Tells the relation by id, tag and publication. Where either has no id, the version is all there is: the
- * same. Of one tag there is one release at a time, so that the later one says that the earlier one is gone.
+ * Compares ids, tags and publication. If either has no id, the version is all there is: the same. A tag has
+ * one release at a time, so a later one implies that the earlier one is gone.
  */
 export function relate(standing: KnownHostRelease, event: HostRelease): HostRelation {
   if (standing.provider !== null && standing.provider !== event.provider) return 'another';
@@ -68,16 +67,14 @@ export function relate(standing: KnownHostRelease, event: HostRelease): HostRela
   return event.id < standing.id ? 'earlier' : 'later';
 }
 
-/**
- * Whether an event announces what has been deleted or called back since, and so announces nothing any more.
- */
+/** Returns whether an event has no effect because its release was deleted or retracted since. */
 export function isOver(event: HostRelease, memory: HostMemory<unknown> | undefined): boolean {
   if (memory === undefined) return false;
   if (memory.deletedAt !== null && !isMadeAnew(event, memory)) return true;
   return isBefore(event.changedAt, memory.retractedAt);
 }
 
-/** Whether an event tells of a release that has the id of a deleted one and was made after the deletion. */
+/** Returns whether an event's release has the id of a deleted one and was created after the deletion. */
 export function isMadeAnew(event: HostRelease, memory: HostMemory<unknown> | undefined): boolean {
   if (memory === undefined || memory.deletedAt === null) return false;
   return (
@@ -85,18 +82,18 @@ export function isMadeAnew(event: HostRelease, memory: HostMemory<unknown> | und
   );
 }
 
-/** Whether both times are known, and the first is earlier. */
+/** Returns whether both times are known and the first is earlier. */
 export function isBefore(one: number | null, other: number | null): boolean {
   return one !== null && other !== null && one < other;
 }
 
-/** Returns the later of two times. */
+/** Returns the later of two times; the known one if the other is null. */
 export function laterOf(one: number | null, other: number | null): number | null {
   if (one === null || other === null) return one ?? other;
   return Math.max(one, other);
 }
 
-/** Returns what is known of a release after another event about the same one. */
+/** Returns a release's identity after another event about it. */
 export function joinEvents(known: KnownHostRelease, event: KnownHostRelease): KnownHostRelease {
   return {
     provider: event.provider ?? known.provider,

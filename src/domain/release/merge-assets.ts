@@ -1,11 +1,11 @@
-// What becomes of a release's artifacts when its code host announces it once more, with other files. Events
-// add, and never remove: which of several events of one click comes first is chance.
+// Merges artifacts when a code host announces a release again with other files. Events add files and never
+// remove any, because the order of several events of one click is random.
 
 import type { Artifact } from '../../contract/resource.ts';
 
 /**
- * Returns the artifacts of a release after another event, undefined when they stay as they are. Files are the
- * same when their names are: the announced one takes the place of the present one if `replaces` says so.
+ * Returns the artifacts after another event; undefined if they stay the same. Files with equal names are the
+ * same file: the announced one replaces the present one if `replaces` is true.
  */
 export function mergeAssets<Item extends Pick<Artifact, 'url'>>(
   present: readonly Item[],
@@ -21,13 +21,13 @@ export function mergeAssets<Item extends Pick<Artifact, 'url'>>(
   return isSame ? undefined : all;
 }
 
-/** Whether two releases have the same artifacts, in whatever order. */
+/** Returns whether two releases have the same artifacts in any order. */
 export function hasSameAssets(one: readonly object[], other: readonly object[]): boolean {
   const texts = (items: readonly object[]) => items.map(textOf).sort().join('\n');
   return one.length === other.length && texts(one) === texts(other);
 }
 
-/** Returns the file name at the end of an address. */
+/** Returns the file name at the end of a URL, still percent-encoded. */
 function nameOf({ url = '' }: Pick<Artifact, 'url'>): string {
   return url.slice(url.lastIndexOf('/') + 1);
 }

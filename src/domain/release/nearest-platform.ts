@@ -1,8 +1,8 @@
-// Names of platforms: those that are known, and the one that a misspelt name was meant to be.
+// Known names of platforms, and the nearest one to a misspelt name.
 
 import { foldPlatform } from '../decision/artifact.ts';
 
-/** Platforms that files are built for, and the other names that stand for them. */
+/** Platforms that files are built for, with their aliases. */
 const KNOWN: readonly string[] = [
   ...['darwin', 'windows', 'linux', 'android', 'ios'],
   ...['freebsd', 'openbsd', 'netbsd', 'dragonfly', 'solaris', 'illumos', 'aix'],
@@ -10,7 +10,7 @@ const KNOWN: readonly string[] = [
 ];
 const FOLDED: ReadonlySet<string> = new Set(KNOWN.map(foldPlatform));
 
-/** Returns the known name that takes the fewest edits to come to; undefined for a platform that is known. */
+/** Returns the known name with the fewest edits; undefined if the platform is known. */
 export function nearestPlatform(platform: string): string | undefined {
   if (FOLDED.has(foldPlatform(platform))) return undefined;
   const name = platform.toLowerCase();
@@ -25,7 +25,7 @@ export function nearestPlatform(platform: string): string | undefined {
   return nearest;
 }
 
-/** Counts the letters to insert, delete or replace to make one text the other (Levenshtein's distance). */
+/** Counts the letters to insert, delete or replace to turn one text into the other (Levenshtein distance). */
 function editsBetween(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (let index = 0; index < from.length; index++) {

@@ -1,65 +1,65 @@
-// Why a file is none that devices install, as far as its name tells: it belongs to another file, it is not
-// whole, or nothing is known to install it.
+// Why devices do not install a file, by its name: it belongs to another file, it is not whole, or no format
+// has its ending.
 
 import { knownArch } from '../decision/fold-arch.ts';
 import { endsWholeFile, isMetadataEnding } from './asset-endings.ts';
 import { type AssetWord, assetWords } from './asset-words.ts';
 
 export type NoArtifact =
-  /** A checksum, a signature, symbols, sources, or another file that belongs to what is installed. */
+  /** A checksum, a signature, symbols, sources, or another file that accompanies an installable one. */
   | 'metadata'
-  /** A part of a file that was split. */
+  /** A part of a split file. */
   | 'part'
-  /** A package that does not hold the whole app. */
+  /** A package without the whole app. */
   | 'incomplete'
-  /** Nothing is known to install a file with this ending. */
+  /** No format has this ending. */
   | 'unknown-ending';
 
-/** Returns why a file is no artifact, undefined when its name does not tell. All is in lower case. */
+/** Returns why a file in lower case is no artifact; undefined if its name does not show it. */
 export function whyNoArtifact(
   stem: string,
   endings: readonly string[],
   words: readonly AssetWord[],
 ): NoArtifact | undefined {
   if (endings.some(isMetadataEnding) || UPDATER.test(stem)) return 'metadata';
-  // A NuGet package is an installer only as Squirrel names it: one that holds the whole app.
+  // A NuGet package is an installer only under Squirrel's name for one that holds the whole app.
   if (endings.includes('nupkg') && words.at(-1)?.text !== 'full') return 'incomplete';
   if (isPart(words)) return 'part';
   if (isMetadata(endings[0] ?? '', words)) return 'metadata';
   return endings.length === 0 ? whyNoProgram(stem) : undefined;
 }
 
-/** Words of files that are never installed, wherever they stand. */
+/** Words of files that are never installed, at any position. */
 const ANYWHERE = setOf(`
   sha1sums sha256sums sha384sums sha512sums md5sums b2sums shasums sha1sum sha256sum sha512sum md5sum checksum
   checksums dbgsym dsym dsyms debuginfo debugsource pdb pdbs symbols debugsymbols buildinfo`);
 
 /**
- * Words of files that hold no program, where they stand behind the name of the product: `tool-1.0.0-src`.
- * Within that name they are part of it: `terraform-docs`, `git-delta`.
+ * Words of files without a program after the product's name: `tool-1.0.0-src`. Within the product's name they
+ * are part of it: `terraform-docs`, `git-delta`.
  */
 const BEHIND_PRODUCT = setOf(`
   sha1 sha256 sha384 sha512 md5 sbom spdx cyclonedx provenance attestation attestations intoto sigstore
   signature signatures sig src source sources vendor vendored doc docs man manpages completion completions
   license licenses manifest header headers include includes delta deltas bottle docker oci dockerimage`);
 
-/** Words of builds that are made to find faults with, behind the name of the product or at its end. */
+/** Words of debug builds, after the product's name or at its end. */
 const DEBUG = setOf('debug dbg');
 
-/** Last words of the products of packages that hold what other programs are built with. */
+/** Last words of the names of packages that other programs are built with. */
 const DEVELOPMENT = setOf('dev devel');
 const PACKAGE = setOf('deb rpm apk');
 
-/** First words of files that stand beside programs and have no ending either. */
+/** First words of files that accompany programs and have no ending either. */
 const BESIDE_PROGRAMS = setOf(
   'license licence copying readme changelog changes notice authors version',
 );
 
-/** Endings of files that hold others: what has another one is a program, whatever its name is. */
+/** Endings of files that hold other files: a file with another ending is a program, whatever its name. */
 const HOLDS_FILES = setOf(`
   zip tar gz tgz xz txz bz2 tbz tbz2 zst zstd tzst lz lz4 lzma br 7z rar z deb rpm apk ipk`);
 
-/** cargo-dist's updater, which stands beside what it updates: `tool-x86_64-apple-darwin-update`. */
+/** cargo-dist's updater, a file beside the program that it updates: `tool-x86_64-apple-darwin-update`. */
 const UPDATER = /-(?:unknown|pc|apple)-(?:[a-z0-9]+-){1,2}update$/;
 
 function isPart(words: readonly AssetWord[]): boolean {
@@ -83,7 +83,7 @@ function isMetadata(ending: string, words: readonly AssetWord[]): boolean {
   });
 }
 
-/** Whether a word is no part of a product's name any more. */
+/** Returns whether a word cannot be part of the product's name. */
 function isBehindProduct(word: AssetWord): boolean {
   return word.isNumber || word.platform !== undefined || isArch(word);
 }
@@ -93,8 +93,8 @@ function isArch({ text, isVersion }: AssetWord): boolean {
 }
 
 /**
- * Judges a name without a known ending. It may be a program's: then nothing stands behind its last dot but a
- * version, a platform or an architecture.
+ * Judges a name without a known ending. It may be a program's if only a version, a platform or an
+ * architecture follows its last dot.
  */
 function whyNoProgram(stem: string): NoArtifact | undefined {
   const parts = stem.split('.');
@@ -106,7 +106,7 @@ function whyNoProgram(stem: string): NoArtifact | undefined {
   }
   if (endsWholeFile(last)) return 'metadata';
   if (/^0\d+$/.test(last)) return 'part';
-  // A page of a manual is `tool.1`.
+  // `tool.1` is a manual page.
   if (isNumber) return /\d/.test(parts.join('')) ? undefined : 'unknown-ending';
   const isTold = assetWords(last).some((word) => word.platform !== undefined || isArch(word));
   return isTold ? undefined : 'unknown-ending';

@@ -1,7 +1,7 @@
-// Words that stand where architectures stand in the names of files, and are none: what a file holds, how it
-// was built, for which edition or library.
+// Words that occur in the position of an architecture in file names, but name something else: the contents,
+// the kind of build, the edition, a library.
 
-/** Whether a word in lower case, of three letters or more, is known to be no architecture. */
+/** Returns whether a word in lower case, of three letters or more, is known to be no architecture. */
 export function isOrdinaryWord(word: string): boolean {
   return WORDS.has(word) || BUILDS.test(word) || LIBRARIES.test(word);
 }

@@ -1,22 +1,22 @@
-// What the name of one file tells: the platform and architecture that it is for, or why no device installs
-// it. Names follow the conventions of the build tools (Tauri, electron-builder, Forge, goreleaser,
-// cargo-dist, dotnet). An installer's ending tells the platform; otherwise whole words of the name do, and
-// the last such word wins. Time is linear in the length of the name, because names come from outside.
+// Reads a file name: its platform and architecture, or why no device installs the file. Names follow the
+// conventions of build tools (Tauri, electron-builder, Forge, goreleaser, cargo-dist, dotnet). An installer's
+// ending implies the platform; otherwise the last whole word that names one decides. Reading takes time
+// linear in the length of the name, because others choose the names.
 
 import { type AssetArch, assetArch } from './asset-arch.ts';
 import { assetEndings, INSTALLERS } from './asset-endings.ts';
 import { type AssetWord, assetWords } from './asset-words.ts';
 import { type NoArtifact, whyNoArtifact } from './no-artifact.ts';
 
-/** File that devices can install, as far as its own name tells. */
+/** An installable file, as its name describes it. */
 export type AssetReading = {
   readonly platform: string;
   readonly words: readonly AssetWord[];
-  /** Endings as they stand in the name, in lower case: `tar.gz`; '' when it has none. */
+  /** Endings in the order of the name, in lower case: `tar.gz`; '' if there are none. */
   readonly ending: string;
 } & AssetArch;
 
-/** Reads a name; `none` says why it is no artifact's. Never throws. */
+/** Reads a name; `none` is the reason why it is no artifact. Never throws. */
 export function readAsset(
   name: string,
 ): AssetReading | { readonly none: NoArtifact | 'no-platform' } {
@@ -31,14 +31,14 @@ export function readAsset(
   return { platform, words, ending, ...assetArch(words, { platform, ending }) };
 }
 
-/** `AppARM64.dmg`: in another case than the product's name, an architecture is a word. */
+/** `AppARM64.dmg`: an architecture in another case than the product's name is a word of its own. */
 const GLUED_ARCH = /([a-z])(ARM64|X64|AMD64|X86)(?![A-Za-z0-9])/g;
 /** Index of Squirrel's or Velopack's packages, which has no ending: `RELEASES`, `RELEASES-win-x64`. */
 const RELEASES_FILE = /^releases(?:[-._].*)?$/i;
 
 function platformOf(endings: readonly string[], words: readonly AssetWord[]): string | undefined {
   const named = words.findLast(({ platform }) => platform !== undefined)?.platform;
-  // Arch Linux packs `.pkg.tar.zst`; its inner ending is no macOS installer.
+  // Arch Linux packages end in `.pkg.tar.zst`; the inner `pkg` is no macOS installer.
   if (endings.includes('pkg') && endings.includes('tar')) return 'linux';
   if (endings.includes('nupkg')) return named ?? 'windows';
   const possible = INSTALLERS.get(endings.at(-1) ?? '');

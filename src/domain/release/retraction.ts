@@ -1,5 +1,5 @@
-// What becomes of a release whose code host takes it back: it deletes or unpublishes it, makes it a
-// pre-release again, or gives it another tag.
+// Effect of a code host's retraction of a release: it deletes or unpublishes it, turns it into a pre-release,
+// or gives it another tag.
 
 import type { StandingRelease } from './announcement.ts';
 import { type HostMemory, type HostRelease, isBefore, laterOf } from './host-release.ts';
@@ -8,17 +8,17 @@ import { type HostMemory, type HostRelease, isBefore, laterOf } from './host-rel
 export type Retraction = {
   readonly host: HostRelease;
   readonly way: 'deleted' | 'unpublished' | 'prereleased' | 'renamed';
-  /** Whether a draft was deleted, which is no release of this version unless it has its id. */
+  /** Whether it deletes a draft, which is the standing release only if the ids are equal. */
   readonly isDraft: boolean;
 };
 
-/** What became of a release that was retracted: see `judgeRetraction`. */
+/** Effect of a retraction: see `judgeRetraction`. */
 export type RetractionOutcome = 'paused' | 'unserved' | 'older' | 'another' | 'not-announced';
 
 /**
- * Decides what a retraction does to the release that stands under its version: it is `paused`, or kept from
- * being published where it is not served (`unserved`); nothing when a later event was taken, when it is
- * another release, or when it did not come from a code host.
+ * Decides the effect of a retraction on the standing release: `paused`; `unserved` if it is not served, so
+ * that it is not published later. The others change nothing: a later event was taken (`older`), it is another
+ * release, or it did not come from a code host.
  */
 export function judgeRetraction(
   { isAnnounced, status, host: standing }: StandingRelease<unknown>,
@@ -26,7 +26,7 @@ export function judgeRetraction(
 ): RetractionOutcome {
   if (!isAnnounced) return 'not-announced';
   if (!isMeant(standing, host, isDraft)) return 'another';
-  // It was published anew since, and what kind it is now says nothing of what it was before.
+  // It was published again since; what it became then says nothing about the earlier publication.
   const isRenewed = isBefore(standing.publishedAt, host.publishedAt);
   if (isRenewed && !isWithdrawal(way)) return 'another';
   if (isBefore(host.publishedAt, standing.publishedAt)) return 'older';
@@ -34,7 +34,7 @@ export function judgeRetraction(
   return status === 'published' ? 'paused' : 'unserved';
 }
 
-/** Whether a release is gone for all channels, and not only for `stable`. */
+/** Returns whether a release is gone for all channels, not only for `stable`. */
 export function isWithdrawal(way: Retraction['way']): boolean {
   return way === 'deleted' || way === 'unpublished';
 }
@@ -50,8 +50,8 @@ function isMeant(
 }
 
 /**
- * Returns what is remembered after a retraction that is heard of at `nowMs`, so that a late announcement of
- * what is gone does nothing; undefined when there is nothing to tell it by.
+ * Returns what to store after a retraction that arrives at `nowMs`, so that a late announcement of that
+ * release has no effect; undefined if the event has nothing to recognise the release by.
  */
 export function rememberRetraction<Item>(
   { host, way }: Retraction,

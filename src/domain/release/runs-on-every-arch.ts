@@ -1,5 +1,5 @@
-// Artifacts that name no architecture. One is for every device of its platform only where nothing says
-// otherwise: a build for one architecture is often the one that does not name it.
+// Judges artifacts that name no architecture. One is for every device of its platform only if the artifacts
+// beside it name none: a build for one architecture often does not name it.
 
 import type { Artifact } from '../../contract/resource.ts';
 import { foldPlatform } from '../decision/artifact.ts';
@@ -10,8 +10,8 @@ import { readAsset } from './read-asset.ts';
 type Judged = Pick<Artifact, 'platform' | 'arch' | 'url' | 'format'>;
 
 /**
- * Whether an artifact runs on every architecture of its platform: it says so, or names none, while none of
- * the artifacts beside it names one or its form is that of a file for all.
+ * Returns whether an artifact runs on every architecture of its platform: it is universal; or it names none,
+ * and no artifact beside it names one or its format is for all.
  */
 export function runsOnEveryArch(artifact: Judged, beside: readonly Judged[]): boolean {
   const platform = foldPlatform(artifact.platform);
@@ -30,7 +30,7 @@ export function archesBeside(platform: string, beside: readonly Judged[]): reado
 
 /** Platforms whose packages hold every architecture unless they name one. */
 const PACKS_ALL: ReadonlySet<string> = new Set(['android', 'ios']);
-/** Endings of programs that other programs run, whatever the machine. */
+/** Endings of programs that an interpreter runs on any machine. */
 const INTERPRETED = /(?:^|\.)(?:jar|sh)$/;
 
 function holdsEveryArch({ platform, url = '' }: Judged): boolean {

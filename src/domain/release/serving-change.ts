@@ -3,8 +3,8 @@
 //   published ⇄ paused ⇄ deprecated      any of the three, in any direction
 //        any of them → rolled_back       permanent: from there only rolled_back again
 //
-// Once a device was offered the release, the rollout only rises and targeting only broadens. The parts
-// apply in the order targets, rollout, status; the first that is refused refuses the whole call.
+// After a device was offered the release, the rollout only rises and targeting only broadens. A call applies
+// its parts in the order targets, rollout, status; the first refusal refuses the whole call.
 
 import { type Failure, fail, isFailure, type Outcome } from '../../contract/failure.ts';
 import type { ReleaseStatus, Targeting } from '../../contract/resource.ts';
@@ -14,14 +14,11 @@ export type Serving = {
   readonly rolloutPct: number;
   readonly status: ReleaseStatus;
   readonly targets: Targeting | null;
-  /** Whether a manifest of the release was ever about to be sent to a device. */
+  /** Whether a node ever prepared to send the release's manifest to a device. */
   readonly offered: boolean;
 };
 
-/**
- * Parts of the serving state that a call changes; an absent part stays as it is, `targets: null` clears
- * targeting.
- */
+/** Changes of a call; an absent part stays as it is, `targets: null` clears targeting. */
 export type ServingChange = {
   readonly targets?: Targeting | null;
   readonly rollout?: number;
@@ -30,7 +27,7 @@ export type ServingChange = {
 
 /** Serving state after a call. */
 export type Served = Serving & {
-  /** Whether the call has set the status, also to what it was. */
+  /** Whether the call set the status, even to its present value. */
   readonly isStatusSet?: boolean;
 };
 
@@ -46,7 +43,7 @@ export function applyServingChange(
   return change.status === undefined ? rolled : applyStatus(rolled, change.status);
 }
 
-/** Returns the part of this targeting that the release may no longer get, or undefined when it may. */
+/** Returns the part of this targeting that the release may no longer get; undefined if it may get all. */
 export function obstacleToTargets(
   serving: Serving,
   targets: Targeting | null,

@@ -1,14 +1,14 @@
-// The version that a release's tag tells, without what repositories put before it.
+// The version in a release's tag, without the prefix of the repository.
 
 import { parseVersion, type Version } from '../decision/version.ts';
 
-/** Beginnings of tags that are understood for every app: tauri-action's own default is `app-v`. */
+/** Prefixes that are accepted for every app: tauri-action's default is `app-v`. */
 const USUAL = ['app-v', 'v', ''];
 
 /**
- * Parses a tag: a prefix, then the version. `prefix` is the app's own, if it has one; an app that shares its
- * repository with others is often named by its ref (`notes-v1.2.0`, `notes@1.2.0`). Undefined when what is
- * left is no version, such as after `vv1.0.0`.
+ * Parses a tag: a prefix, then the version. `prefix` is the app's own, if it has one; an app in a shared
+ * repository often has its ref as prefix (`notes-v1.2.0`, `notes@1.2.0`). Undefined if the rest is no
+ * version, as in `vv1.0.0`.
  */
 export function tagVersion(
   tag: string,

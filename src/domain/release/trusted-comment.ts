@@ -1,17 +1,16 @@
-// Trusted comments of minisign's signatures, which tell the file that was signed, and sometimes its version.
-// Tauri's signatures are such files in base64.
+// Trusted comments of minisign signatures, which name the signed file, and sometimes its version. Tauri's
+// signatures are such files in base64.
 
 import { parseVersion, type Version } from '../decision/version.ts';
 
-/** What a trusted comment tells. */
 export type TrustedComment = { readonly file?: string; readonly version?: string };
 
 const COMMENT = /^trusted comment: ?(.*)$/m;
 const BASE64 = /^[0-9A-Za-z+/=\s]+$/;
-/** Fields are parted by tabs; some tools use spaces, which file names have as well. */
+/** Tabs separate the fields; some tools use spaces, which also occur in file names. */
 const BETWEEN_FIELDS = /\t|\s(?=(?:timestamp|file|version|prehashed|hashed)(?::|\s|$))/;
 
-/** Reads the trusted comment of a signature; undefined when the signature has none. */
+/** Reads the trusted comment of a signature; undefined if it has none. */
 export function readTrustedComment(signature: string): TrustedComment | undefined {
   const [, text] = COMMENT.exec(plainText(signature)) ?? [];
   if (text === undefined) return undefined;
@@ -29,14 +28,14 @@ export function readTrustedComment(signature: string): TrustedComment | undefine
 }
 
 /**
- * Whether two file names are of the same file. Code hosts replace other characters than letters, digits and
- * `.-_` when a file is uploaded.
+ * Returns whether two names are of the same file. On upload, code hosts replace characters other than
+ * letters, digits and `.-_`.
  */
 export function fileNamesAgree(left: string, right: string): boolean {
   return plainName(left) === plainName(right);
 }
 
-/** Whether a text is this version, in any spelling. */
+/** Returns whether a text is this version, in any spelling. */
 export function isSameVersion(text: string, version: Version): boolean {
   return parseVersion(text)?.canonical === version.canonical;
 }

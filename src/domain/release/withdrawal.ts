@@ -1,17 +1,16 @@
-// Withdrawal of a release: it is allowed while nobody can have it. What a device was offered or runs must
-// stay known, because the device is still decided for by it.
+// Withdrawal of a release. It is allowed only if the release was never offered and no device runs it: later
+// decisions for such devices need its data.
 
 import { type Failure, fail } from '../../contract/failure.ts';
 import type { ReleaseStatus } from '../../contract/resource.ts';
 
-/** Kinds of refusal of a withdrawal. */
 export type WithdrawalObstacle = 'alreadyOffered' | 'alreadyRunning' | 'rolledBack';
 
-/** Returns what keeps a release from being withdrawn; undefined when nothing does. */
+/** Returns what prevents the withdrawal of a release; undefined if nothing does. */
 export function obstacleToWithdrawal(release: {
   readonly status: ReleaseStatus;
   readonly offered: boolean;
-  /** Number of devices on record that run it. */
+  /** Number of recorded devices that run it. */
   readonly devices: number;
 }): Failure<WithdrawalObstacle> | undefined {
   const { status, offered, devices } = release;

@@ -1,18 +1,17 @@
-// Adoption of a release by its age, so that two releases can be laid side by side.
+// Adoption of a release by its age, so that releases can be compared.
 
 import type { AdoptionAtAge } from '../../contract/failure-breakdown.ts';
 
 const HOUR_MS = 3_600_000;
-/** Maximum number of ages that are told, at equal distances. */
+/** Maximum number of ages in an answer, at equal distances. */
 const AGES_MAX = 240;
 
-/** Devices that were first seen on a release in an hour, by the begin of it in milliseconds since 1970. */
+/** Number of devices first seen on a release within the hour that begins at `hourMs` (since 1970). */
 export type InstalledInHour = { readonly hourMs: number; readonly devices: number };
 
 /**
- * Returns how many devices had installed a release when it was one hour old, and so on up to an age in hours.
- * Hours are those of the clock: what was installed in one counts from its end on, so that a release that was
- * published within an hour looks up to an hour slower. The last age is the one asked for.
+ * Returns how many devices had installed a release at equally spaced ages in hours, up to `ageHours`.
+ * Installations count from the end of their hour on, so adoption may look up to an hour slower.
  */
 export function adoptionAtAges(
   publishedAtMs: number,
@@ -35,7 +34,7 @@ export function adoptionAtAges(
   return ages;
 }
 
-/** Whole hours from the publishing to the end of an hour, at least one. */
+/** Returns the whole hours from publishing to the end of an hour, at least 1. */
 function ageOf(hourMs: number, publishedAtMs: number): number {
   return Math.max(1, Math.floor((hourMs + HOUR_MS - publishedAtMs) / HOUR_MS));
 }

@@ -1,5 +1,5 @@
-// One look at a plan: what it does now. The caller stores the state and does the acts in one transaction, so
-// that whoever looks next, on whichever node, finds either both or none.
+// One step in the life of a plan: what it does now. The caller stores the state and performs the act in one
+// transaction, so that every node then finds both or neither.
 
 import { isoTime } from '../../contract/iso-time.ts';
 import type { PlanWait } from '../../contract/rollout-plan.ts';
@@ -19,14 +19,14 @@ import { reachSteps, SERVED_AFTER_MS } from './reach-steps.ts';
 import type { SignalCounts } from './signal-counts.ts';
 import { running } from './steer-plan.ts';
 
-/** Figures for a check of the guards. */
+/** Counts for a check of the guards. */
 export type PlanEvidence = {
   readonly counts: SignalCounts;
-  /** Counted time up to which every check-in of before is in the counts. */
+  /** Counted time up to which the counts include every earlier check-in. */
   readonly seenUpToMs: number;
 };
 
-/** What a plan does to its release; `reason` is for the audit. */
+/** Effect of a plan on its release; `reason` is for the audit log. */
 export type PlanAct =
   | { readonly kind: 'raise'; readonly rollout: number; readonly reason: string }
   | { readonly kind: 'pause'; readonly reason: string };
@@ -36,9 +36,9 @@ export type DrivenPlan = { readonly state: PlanState; readonly act: PlanAct | un
 const MINUTE_MS = 60_000;
 
 /**
- * Looks at a plan at this moment. Without evidence, guards are not checked; a step of a plan that has guards
- * begins only with evidence of the time after the end of the hold before it. Driving a plan again with the
- * same arguments, or with older evidence, begins no step twice.
+ * Drives a plan at this moment. Without evidence it checks no guards; a plan with guards begins a step only
+ * with evidence from after the end of the previous hold. Driving it again with the same arguments, or with
+ * older evidence, begins no step twice.
  */
 export function drivePlan(
   state: PlanState,
@@ -59,7 +59,7 @@ export function drivePlan(
   return proceed(checked.state, judged, release, time);
 }
 
-/** Starts a scheduled plan when its time has come and its release is published. */
+/** Starts a scheduled plan if its time has come and its release is published. */
 function started(state: PlanState, release: PlannedRelease, time: PlanTime): PlanState {
   if (state.status === 'running') return reachSteps(state, release.rolloutPct, time);
   if (state.status !== 'scheduled' || release.status !== 'published') return state;
@@ -77,7 +77,7 @@ function judge(
   return judgeHealth(evidence.counts, { guards, tripped, silentOthers, isOffered });
 }
 
-/** Enters a check of the guards: those that trip hold the plan, or add their reason to one that is held. */
+/** Applies a check of the guards: signals that trip hold the plan, or add their reason to a held one. */
 function check(
   state: PlanState,
   { exceeded, silentOthers }: JudgedHealth,
@@ -101,7 +101,7 @@ function check(
   };
 }
 
-/** Begins the next step of a plan whose hold is over, or ends the plan, or lets it wait. */
+/** Begins the next step of a plan whose hold is over, completes the plan, or lets it wait. */
 function proceed(
   state: PlanState,
   judged: JudgedHealth | undefined,
@@ -130,8 +130,8 @@ type Finding = Omit<GuardFinding, 'signal'> & { readonly signal: GuardFinding['s
 const CLOSED: Finding = { signal: null, reason: 'The hours in which steps begin are closed' };
 
 /**
- * Returns the guard that keeps the plan from going on: the first whose condition holds, then the first that
- * cannot judge. A release at 0 % has nothing to judge yet.
+ * Returns the guard that delays the plan: the first whose condition holds, else the first that cannot judge.
+ * A release at 0 % has nothing to judge yet.
  */
 function keptBy(
   { guards, onBlind, isPushed, blindSinceMs }: PlanState,
@@ -152,7 +152,7 @@ function keptBy(
   };
 }
 
-/** Returns the wait for this: since when the plan has waited for the same. */
+/** Returns the wait for this guard, which keeps its start if the plan already waited for it. */
 function waitOf(
   present: PlanWait | null,
   { signal, reason }: Finding,
@@ -187,7 +187,7 @@ function begin(state: PlanState, index: number, { nowMs, countedMs }: PlanTime):
   };
 }
 
-/** Completes a plan. One whose last step others have reached had nothing left to do. */
+/** Completes a plan. If others reached its last step, the plan had nothing left to do. */
 function complete(state: PlanState, { rolloutPct }: PlannedRelease): PlanState {
   const reason = state.isReached
     ? `Nothing was left to do: the roll-out is at ${rolloutPct} %`

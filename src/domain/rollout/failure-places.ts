@@ -1,17 +1,17 @@
-// Where the devices are that show a signal: the platforms and versions with the most of them.
+// The platforms and versions with the most devices that show a signal.
 
 import type { SignalBreakdown, SignalPlaces } from '../../contract/failure-breakdown.ts';
 import type { Signal } from '../../contract/rollout-plan.ts';
 
 const NAMED_MAX = 5;
 
-/** Devices of one platform, or of one version, by signal: those that show it, and those that could. */
+/** Devices of one platform or version, per signal: those that show it, and its base. */
 export type PlaceCounts = {
   readonly dimension: 'platform' | 'version';
   readonly name: string;
 } & Readonly<Record<Signal | `${Signal}Base`, number>>;
 
-/** Arranges counts by platform and by version for each signal. Each device is in one count of each kind. */
+/** Groups counts by platform and by version for each signal. Each device is in one count of both. */
 export function failurePlaces(
   counts: readonly PlaceCounts[],
 ): Readonly<Record<Signal, SignalBreakdown>> {

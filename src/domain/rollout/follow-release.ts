@@ -1,5 +1,4 @@
-// What becomes of a plan when somebody else than the plan changes how its release is served. It is stored in
-// the transaction of that change.
+// Changes of a plan when somebody changes how its release is served, stored in the same transaction.
 
 import {
   ended,
@@ -12,9 +11,9 @@ import {
 import { noteRaise } from './reach-steps.ts';
 
 /**
- * Returns the plan after a change of its release: a release that is paused holds it, one that is rolled back
- * or deprecated cancels it. Publishing again does not let it go on. A raise reaches steps of it, the last of
- * which has its hold from then on.
+ * Returns the plan after a change of its release: pausing the release holds the plan, rolling back or
+ * deprecating cancels it. Publishing again does not resume it. A raise reaches steps, and the last of them
+ * has its hold from then on.
  */
 export function followRelease(
   state: PlanState,
@@ -32,14 +31,14 @@ export function followRelease(
   return isPaused ? held(raised, 'The release was paused', time) : raised;
 }
 
-/** Returns the plan of a release that was withdrawn. */
+/** Returns the plan of a withdrawn release. */
 export function followWithdrawal(state: PlanState): PlanState {
   return isOpen(state) ? ended(state, 'cancelled', 'The release was withdrawn') : state;
 }
 
 /**
- * Returns the rollout at which a release is first published: 0 % under a plan, whatever else the call says,
- * so that the plan's first step is the first that devices get.
+ * Returns the rollout at which a release is first published: 0 % under a plan, whatever the call says, so
+ * that the plan's first step is the first that devices get.
  */
 export function firstRollout(
   state: PlanState | undefined,

@@ -1,18 +1,18 @@
-// Two checks of a signal: one alone may be a chance, or a moment at which the figures were half there.
+// Confirms a signal with a second check: a single one may be chance, or based on incomplete counts.
 
 import { SIGNALS, type Signal } from '../../contract/rollout-plan.ts';
 
 /**
- * Counted times in milliseconds (see `PlanTime`) of the first check that found a signal above its limit, for
- * those that were above it in every check since.
+ * Counted time in milliseconds (see `PlanTime`) of the first check that found a signal above its limit, for
+ * signals that were above it in every check since.
  */
 export type GuardWatch = Readonly<Partial<Record<Signal, number>>>;
 
 const MINUTE_MS = 60_000;
 
 /**
- * Enters a check at which these signals were above their limits. A signal trips at the second such check,
- * when it is at least `confirmMinutes` after the first and no check between them was below.
+ * Records a check at which these signals were above their limits. A signal trips at a later such check, at
+ * least `confirmMinutes` after the first, if no check between them was below.
  */
 export function watchGuards(
   watch: GuardWatch,

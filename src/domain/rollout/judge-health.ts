@@ -1,4 +1,4 @@
-// Health of a release: rates of the signals with their intervals, against the limits of a plan's guards.
+// Health of a release: rates of the signals with their intervals, compared with the guards of its plan.
 
 import {
   type Health,
@@ -10,36 +10,35 @@ import {
 import { measureSignal, type SignalMeasure } from './measure-signal.ts';
 import type { SignalCounts, SilentOthers } from './signal-counts.ts';
 
-/** What is known of a release beside its counts. */
+/** What the judgement needs beside the counts. */
 export type HealthContext = {
-  /** Guards of its plan; null without a plan, or for one without guards. */
+  /** Guards of its plan; null without a plan, or for a plan without guards. */
   readonly guards: PlanGuards | null;
   /** Signals for which its plan is held. */
   readonly tripped: readonly Signal[];
-  /** The other devices, when there last were enough of them; null before. */
+  /** The other devices when there were last enough of them; null before. */
   readonly silentOthers: SilentOthers | null;
-  /** Whether devices are offered the release now. */
   readonly isOffered: boolean;
 };
 
-/** What the guard of a signal finds, in words and figures. */
+/** A signal, and why its guard trips or cannot judge. */
 export type GuardFinding = { readonly signal: Signal; readonly reason: string };
 
 export type JudgedHealth = {
   readonly health: Health;
   /** Signals whose guard's condition holds. */
   readonly exceeded: readonly GuardFinding[];
-  /** Signals with a limit of which there are too few devices to judge. */
+  /** Signals with a limit but too few devices to judge. */
   readonly blind: readonly GuardFinding[];
-  /** The other devices to go by next; null while there were never enough. */
+  /** The other devices to compare with from now on; null while there were never enough. */
   readonly silentOthers: SilentOthers | null;
 };
 
 /**
- * Judges the counts of a release. A guard's condition holds when its signal's base has the minimum of devices
- * and the lower end of its interval is above its limit: then even the lowest rate that goes with the figures
- * is too much. It must be so without the devices of any one network as well that has at most half of the
- * base, so that no single stranger makes it hold.
+ * Judges the counts of a release. A guard's condition holds if its signal's base has the minimum of devices
+ * and the lower end of its interval is above the limit, so that even the lowest plausible rate is too high.
+ * It must also hold without the devices of any one network that has at most half of the base, so that no
+ * single outsider can make it hold.
  */
 export function judgeHealth(counts: SignalCounts, context: HealthContext): JudgedHealth {
   const { guards, tripped, isOffered } = context;
@@ -92,7 +91,7 @@ export function judgeHealth(counts: SignalCounts, context: HealthContext): Judge
   };
 }
 
-/** How the signals of a release without a plan are taken, and what a plan takes that says nothing else. */
+/** Defaults of the signals for a release without a plan, and of a plan's guards. */
 export const USUAL_GUARDS = {
   minimumDevices: 100,
   stuckAfterMinutes: 1440,
@@ -109,7 +108,7 @@ function rateOf(measure: SignalMeasure, limit: number | null, tripped: boolean):
   };
 }
 
-/** Says in words and figures why the condition of a guard holds. */
+/** Returns why the condition of a guard holds, for people. */
 function exceededText(signal: Signal, measure: SignalMeasure, limit: number): string {
   const { hits, base, scale, less, networks } = measure;
   const lookedAt = scale > 1 ? ' that were looked at' : '';

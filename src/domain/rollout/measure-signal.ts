@@ -1,34 +1,33 @@
-// Measure of one signal: its rate, the interval, and how low that may be without one of the networks.
+// Measures one signal: its rate, the interval, and the lowest interval without one of the networks.
 
 import type { Signal } from '../../contract/rollout-plan.ts';
 import type { SignalCounts, SilentOthers } from './signal-counts.ts';
 import { differenceInterval, type Interval, percentOf, wilsonInterval } from './wilson-interval.ts';
 
-/** Share of the base that a network may have at most to be left out: beyond it, it is the fleet. */
+/** Maximum share of the base for a network to be left out: a larger network is the fleet itself. */
 const NETWORK_SHARE_MAX = 0.5;
 
-/** Measure in percent; `hits` of `base` devices that were looked at. */
+/** Measure in percent: `hits` of `base` examined devices. */
 export type SignalMeasure = Interval & {
   readonly hits: number;
   readonly base: number;
-  /** Number of devices that each of the base stands for, and how many that are in all. */
+  /** Number of devices that each device of the base stands for, and their total. */
   readonly scale: number;
   readonly devices: number;
   readonly percent: number;
-  /** The other devices whose share was taken off. */
+  /** The other devices whose rate was subtracted. */
   readonly less: SilentOthers | undefined;
   /** Lowest `low` without the devices of one network that has at most half of the base. */
   readonly lowestWithout: number;
-  /** Number of networks from which the signal comes; 0 where none is known. */
+  /** Number of networks that the signal comes from; 0 if none is known. */
   readonly networks: number;
 };
 
 /**
- * Measures a signal. Silence is normal to some extent, as devices are switched off: its rate is the
- * difference to the share of silent ones among the other devices, and its interval that of such a difference.
- * Both are of devices that were seen since the same moment: one that a step before reached on a Friday would
- * else be silent on Sunday, beside others that were seen on Saturday. Without other devices it is the plain
- * rate.
+ * Measures a signal. Some silence is normal, because devices are switched off: the rate of `silent` is the
+ * difference from the rate of the other devices, with the interval of such a difference; without other
+ * devices it is the plain rate. Both cover devices seen since the same moment: otherwise one that a step
+ * reached on a Friday would be silent on Sunday, compared with others seen on Saturday.
  */
 export function measureSignal(
   signal: Signal,
@@ -37,7 +36,7 @@ export function measureSignal(
 ): SignalMeasure {
   const compared = signal === 'silent' ? counts.compared : undefined;
   const base = compared?.base ?? baseOf(counts, signal);
-  // A count that is read beside its base may be a moment newer.
+  // A count may be read a moment later than its base.
   const hits = Math.min(Math.max(compared?.hits ?? counts[signal], 0), base);
   const scale = signal === 'stuck' || signal === 'silent' ? counts.scale : 1;
   const less = signal === 'silent' ? (silentOthers ?? undefined) : undefined;
@@ -67,7 +66,7 @@ function cut(percent: number): number {
   return Math.min(Math.max(percent, 0), 100);
 }
 
-/** Returns the number of devices that a signal is taken over. */
+/** Returns the number of devices that could show a signal. */
 function baseOf(counts: SignalCounts, signal: Signal): number {
   switch (signal) {
     case 'failed':

@@ -1,26 +1,26 @@
-// Hours of the week within which the steps of a plan begin, by the clock of a time zone.
+// Hours of the week in which a plan may begin steps, in a time zone.
 
 import { type RaiseHours, WEEK_DAYS } from '../../contract/rollout-plan.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
-/** Days that are looked at for an opening: a week, the day before it, and one to spare. */
+/** Days searched for an opening: a week, the day before it, and one to spare. */
 const DAYS_MAX = 9;
 
-/** Date and time as a clock on the wall shows them, in milliseconds since 1970 as if it stood in UTC. */
+/** Local date and time of a time zone, in milliseconds since 1970 as if it were UTC. */
 type WallMs = number;
 
 /**
- * Returns the first moment within the hours that is not before this one, all in milliseconds since 1970. An
- * opening that a change of the clock leaves out is the first moment after the gap; of one that comes twice
- * the first counts. Hours of which `from` is after `to` go on until the next day.
+ * Returns the first moment within the hours at or after `atMs`, in milliseconds since 1970. An opening that a
+ * clock change skips moves to the first moment after the gap; of one that occurs twice the first counts. If
+ * `from` is after `to`, the hours last until the next day.
  */
 export function nextOpening({ days, from, to, timeZone }: RaiseHours, atMs: number): number {
   const format = wallFormat(timeZone);
   const midnight = Math.floor(wallOf(format, atMs) / DAY_MS) * DAY_MS;
   const [fromMs, toMs] = [minuteOf(from) * MINUTE_MS, minuteOf(to) * MINUTE_MS];
   const closesOn = toMs > fromMs ? 0 : DAY_MS;
-  // From yesterday on: its hours may go on until today.
+  // Yesterday's hours may last until today.
   for (let day = -1; day < DAYS_MAX; day++) {
     const date = midnight + day * DAY_MS;
     const name = WEEK_DAYS[new Date(date).getUTCDay()];
@@ -32,7 +32,7 @@ export function nextOpening({ days, from, to, timeZone }: RaiseHours, atMs: numb
   throw new Error('The hours of a plan never open');
 }
 
-/** Whether a time zone has this name. */
+/** Returns whether a time zone has this name. */
 export function isTimeZone(name: string): boolean {
   try {
     wallFormat(name);
@@ -42,7 +42,7 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** Formats by time zone; there are a few hundred names. */
+/** Formats by time zone. */
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 function wallFormat(timeZone: string): Intl.DateTimeFormat {
@@ -68,9 +68,8 @@ function wallOf(format: Intl.DateTimeFormat, atMs: number): WallMs {
 }
 
 /**
- * Returns the moment at which the clock first shows this time, or one after it. Clocks are changed by a day
- * at most, and seldom: what they show two days before and after leads to every moment that comes into
- * question.
+ * Returns the first moment with this local time, or the first one after it. Clocks change by a day at most,
+ * and rarely: the offsets of two days before and after include every possible one.
  */
 function momentOf(format: Intl.DateTimeFormat, wall: WallMs): number {
   const offsets = [-2, -1, 0, 1, 2].map((days) => {
@@ -82,7 +81,7 @@ function momentOf(format: Intl.DateTimeFormat, wall: WallMs): number {
   return exact ?? endOfGap(format, wall, moments);
 }
 
-/** Returns the first moment after the gap in which this time lies: between the two that offsets lead to. */
+/** Returns the first moment after the gap that skips this local time, between two moments. */
 function endOfGap(format: Intl.DateTimeFormat, wall: WallMs, moments: readonly number[]): number {
   let before = (moments[0] ?? wall) - MINUTE_MS;
   let after = moments.at(-1) ?? wall;

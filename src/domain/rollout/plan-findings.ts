@@ -1,4 +1,4 @@
-// What is to be said of a plan before it is made: what it does at first, and what its guards cannot do.
+// Warnings about a plan before it is created: its first effect, and what its guards cannot do.
 
 import type { Finding } from '../../contract/dry-run.ts';
 import { type RolloutPlan, SIGNALS, type Signal } from '../../contract/rollout-plan.ts';
@@ -8,17 +8,17 @@ type FoundPlan = Pick<
   'status' | 'steps' | 'guards' | 'nextAt' | 'onBlind' | 'raiseBetween'
 >;
 
-/** What a plan would find. */
+/** Present state that a plan would start from. */
 export type PlanSurroundings = {
   /** Present rollout of its release, in percent. */
   readonly rolloutPct: number;
-  /** Devices that its guards could judge by at 100 %. */
+  /** Number of devices that its guards could judge by at 100 %. */
   readonly known: number;
-  /** Devices that are offered the release with its first raise, and were offered nothing or another one. */
+  /** Number of devices that the first raise newly offers the release. */
   readonly gain: number;
 };
 
-/** Returns what is to be said of a plan, as warnings. */
+/** Returns the warnings about a plan. */
 export function planFindings(plan: FoundPlan, found: PlanSurroundings): readonly Finding[] {
   return [
     ...firstRaise(plan, found),
@@ -55,7 +55,7 @@ function stepsReached({ steps }: FoundPlan, { rolloutPct }: PlanSurroundings): F
   });
 }
 
-/** Steps at which fewer devices have the release than the guards need. */
+/** Warns of steps with fewer devices than the guards need. */
 function blindSteps(plan: FoundPlan, { known }: PlanSurroundings): Finding[] {
   const needed = plan.guards?.minimumDevices ?? 0;
   const signals = limited(plan);
@@ -71,7 +71,7 @@ function blindSteps(plan: FoundPlan, { known }: PlanSurroundings): Finding[] {
   });
 }
 
-/** Holds that are over before a guard could trip. */
+/** Warns of holds that end before a guard could trip. */
 function shortHolds(plan: FoundPlan): Finding[] {
   const { guards, steps } = plan;
   if (guards === null) return [];

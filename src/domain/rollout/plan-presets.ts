@@ -1,5 +1,5 @@
-// Ready-made rollout plans: steps, holds and limits that go together. docs/operating/rollout-plans.md has the
-// same table.
+// Ready-made rollout plans: steps, holds and limits. docs/operating/rollout-plans.md has
+// the same table.
 
 import type { PlanGuards, PlannedStep, PlanPresetName } from '../../contract/rollout-plan.ts';
 import { USUAL_GUARDS } from './judge-health.ts';
@@ -12,27 +12,26 @@ export type PlanPreset = {
 const DAY = 24 * 60;
 
 /**
- * Minutes for which a release is watched once everybody is offered it. Then no other devices are left to
- * compare silent ones with: a hold of a day ended on weekends that nothing told from harm.
+ * Minutes for which guards watch a release after 100 %. Then no other devices are left to compare silent ones
+ * with: a hold of a day would reach into weekends, with offices switched off.
  */
 const LAST_HOLD = 12 * 60;
 
 /**
- * Minutes for which a signal must stay above its limit. On a Monday morning devices come back that were
- * offered a release on Friday: for a while they are stuck, until they install it.
+ * Minutes for which a signal must stay above its limit. On Monday mornings, devices that were offered a
+ * release on Friday come back and count as stuck until they install it.
  */
 const CONFIRM_MINUTES = 60;
 
 const CAUTION = { confirmMinutes: CONFIRM_MINUTES };
 
 /**
- * Presets by name, the slowest first, made with `npm run bench -- rollouts`
- * (docs/operating/rollout-plans.md). Before a quarter of the fleet gets a release, a fifth has it for three
- * days or more: a device that fell silent is not told from one in an office at the weekend until Monday, and
- * it takes a fifth of 20,000 devices to tell 3 % silent ones from chance. The later that step begins, the
- * lower is the limit of `silent`: of the other devices, whose share is taken off, more have left the fleet
- * by then since the release was published. No hold but the last is shorter than the time after which a
- * device counts as stuck or silent.
+ * Presets by name, slowest first, tuned with `npm run bench -- rollouts` (docs/operating/rollout-plans.md).
+ * A fifth of the
+ * fleet has a release for three days or more before the next step: until Monday, a silent device looks like
+ * one in an office at the weekend, and telling 3 % silent ones from chance takes a fifth of 20,000 devices.
+ * The later that step begins, the lower the limit of `silent`, because more of the other devices have left
+ * the fleet since the release. Only the last hold is shorter than the times of `stuck` and `silent`.
  */
 export const PLAN_PRESETS: Readonly<Record<PlanPresetName, PlanPreset>> = {
   careful: {

@@ -1,10 +1,10 @@
-// State of a rollout plan, as the ledger keeps it.
+// State of a rollout plan, as the ledger stores it.
 //
 //   scheduled ──▶ running ⇄ held          a step begins by raising the rollout, then its hold runs
 //        └──────────┴───────┴──▶ completed, cancelled
 //
-// Waits are counted in a time of their own, which stands still while the ledger is away and does not jump
-// with a machine's clock (see `PlanTime`). So a hold that was half over before an outage is so after it.
+// Waits run in counted time, which stops while the ledger is unavailable and does not jump with a machine's
+// clock (see `PlanTime`): a hold that was half over before an outage is half over after it.
 
 import type { ReleaseStatus } from '../../contract/resource.ts';
 import type {
@@ -23,30 +23,29 @@ import type { GuardWatch } from './guard-watch.ts';
 import { nextOpening } from './next-opening.ts';
 import type { SilentOthers } from './signal-counts.ts';
 
-/** Present time, twice. */
+/** Present time on both clocks. */
 export type PlanTime = {
   /** Time of the ledger in milliseconds since 1970. */
   readonly nowMs: number;
-  /** Milliseconds in which the ledger was there and plans were driven, from an arbitrary beginning. */
+  /** Milliseconds in which the ledger was available and plans were driven, from an arbitrary origin. */
   readonly countedMs: number;
 };
 
-/** What a plan asks of its release. */
+/** What a plan reads from its release. */
 export type PlannedRelease = {
   readonly status: ReleaseStatus;
   readonly rolloutPct: number;
-  /** Whether it was ever published. */
   readonly wasPublished: boolean;
 };
 
-/** What a publisher asks for. */
+/** Plan as a publisher requests it. */
 export type PlanDefinition = {
   readonly steps: readonly PlannedStep[];
   /** When the first step begins, in milliseconds since 1970; undefined for at once. */
   readonly startAtMs: number | undefined;
   readonly guards: PlanGuards | null;
   readonly onTrip: TripEffect;
-  /** Undefined for `hold`, or for what a preset has on a fleet of this size. */
+  /** Undefined: `hold`, or under a preset what fits the size of the fleet. */
   readonly onBlind: BlindEffect | undefined;
   readonly patienceMinutes: number;
   readonly raiseBetween: RaiseHours | null;
@@ -58,21 +57,21 @@ export type PlanState = {
   readonly reason: string | null;
   readonly steps: readonly PlanStep[];
   readonly step: number | null;
-  /** When the first step begins at the earliest, in milliseconds since 1970; null for at once. */
+  /** Earliest start of the first step in milliseconds since 1970; null for at once. */
   readonly startAtMs: number | null;
   /** Counted time at which the present wait of a running plan ends; null in any other status. */
   readonly dueMs: number | null;
-  /** What is left of the wait of a held plan, in milliseconds; null in any other status. */
+  /** Rest of a held plan's wait in milliseconds; null in any other status. */
   readonly leftMs: number | null;
-  /** Counted time at which the rollout was last raised, by whomever, or at which the plan was made. */
+  /** Counted time of the last raise, by anybody, or of the plan's creation. */
   readonly raisedMs: number;
-  /** Whether the present step was reached by others: its hold runs, but the plan did not raise. */
+  /** Whether others reached the present step: its hold runs, but the plan did not raise. */
   readonly isReached: boolean;
-  /** What it waits for although its hold is over; null while nothing but time keeps it. */
+  /** What delays it after its hold; null if only time does. */
   readonly waitingFor: PlanWait | null;
-  /** Counted time since which a guard could not judge after the hold; null while all could. */
+  /** Counted time since which a guard cannot judge after the hold; null while all can. */
   readonly blindSinceMs: number | null;
-  /** Whether the next step begins also while guards cannot judge: somebody said so. */
+  /** Whether somebody allowed the next step even if guards cannot judge. */
   readonly isPushed: boolean;
   readonly guards: PlanGuards | null;
   readonly onTrip: TripEffect;
@@ -89,14 +88,14 @@ export type PlanState = {
   readonly silentOthers: SilentOthers | null;
 };
 
-/** Returns whether a plan can still do something. */
+/** Returns whether a plan can still act. */
 export function isOpen({ status }: Pick<PlanState, 'status'>): boolean {
   return status === 'scheduled' || status === 'running' || status === 'held';
 }
 
 /**
- * Returns when the present wait ends, in milliseconds since 1970; null while that is open. A step that is due
- * outside of the plan's hours waits for their opening.
+ * Returns when the present wait ends, in milliseconds since 1970; null if that is unknown. A step that is due
+ * outside the plan's hours waits until they open.
  */
 export function nextAtMs(state: PlanState, { nowMs, countedMs }: PlanTime): number | null {
   const { status, startAtMs, dueMs, waitingFor } = state;
@@ -106,7 +105,7 @@ export function nextAtMs(state: PlanState, { nowMs, countedMs }: PlanTime): numb
   return openingAt(state, Math.max(nowMs, nowMs + dueMs - countedMs));
 }
 
-/** Returns the first moment from this one on at which what comes next may be done. */
+/** Returns the first moment at or after `atMs` at which the plan may act. */
 export function openingAt(state: PlanState, atMs: number): number {
   const isStep = (state.step ?? -1) + 1 < state.steps.length;
   return state.raiseBetween === null || !isStep ? atMs : nextOpening(state.raiseBetween, atMs);
@@ -121,16 +120,13 @@ export function ended(
   return { ...waitless(state), status, reason, dueMs: null, leftMs: null, watch: {} };
 }
 
-/**
- * Holds a plan: what is left of its wait is kept. Its guards watch on, so that a check which found a signal
- * above its limit still counts.
- */
+/** Holds a plan and keeps the rest of its wait. Its guards watch on: earlier checks above a limit count. */
 export function held(state: PlanState, reason: string, { countedMs }: PlanTime): PlanState {
   const leftMs = state.dueMs === null ? (state.leftMs ?? 0) : Math.max(0, state.dueMs - countedMs);
   return { ...waitless(state), status: 'held', reason, dueMs: null, leftMs };
 }
 
-/** Returns a plan that waits for nothing but time. */
+/** Returns a plan that waits for time only. */
 export function waitless(state: PlanState): PlanState {
   return { ...state, waitingFor: null, blindSinceMs: null };
 }

@@ -1,18 +1,17 @@
-// Steps that the rollout has reached without the plan: before it, or because somebody raised by hand.
+// Steps that the rollout reached without the plan: before it, or because somebody raised by hand.
 
 import { isoTime } from '../../contract/iso-time.ts';
 import { type PlanState, type PlanTime, waitless } from './plan-state.ts';
 
 const MINUTE_MS = 60_000;
 
-/** Milliseconds after the last raise for which guards are watched at least when no step is left to begin. */
+/** Minimum time in milliseconds that guards watch after the last raise if no step is left. */
 const WATCHED_MS_MIN = 60 * MINUTE_MS;
 
 /**
- * Enters the steps of a plan that the rollout has reached by now. The last of them keeps its whole hold from
- * now on, those before it keep none: whoever raised passed over them, and what is out now has not been looked
- * at yet. Without such a step the plan stays as it is. A rollout that was raised just now is served
- * everywhere `servedAfterMs` later.
+ * Marks the steps that the rollout has reached. The last of them gets its whole hold from now on, because its
+ * devices have not been judged yet; those before it get none. Without such a step the plan stays as it is.
+ * All nodes serve a rollout that was just raised after `servedAfterMs`.
  */
 export function reachSteps(
   state: PlanState,
@@ -37,15 +36,10 @@ export function reachSteps(
   return waitUntil(next, time, time.countedMs + reached.holdMinutes * MINUTE_MS + servedAfterMs);
 }
 
-/**
- * Milliseconds from a change to the moment at which every node serves it, also one that does not hear of it:
- * the hold of a step begins then.
- */
+/** Milliseconds until every node serves a change, even a node that missed its announcement. */
 export const SERVED_AFTER_MS = 2000;
 
-/**
- * Enters that somebody raised the rollout: the guards of a plan that has no step left watch on for a while.
- */
+/** Records that somebody raised the rollout: the guards of a plan without steps left watch a while longer. */
 export function noteRaise(state: PlanState, rolloutPct: number, time: PlanTime): PlanState {
   const raised = { ...state, raisedMs: time.countedMs };
   const isUnderWay = state.status === 'running' || (state.status === 'held' && state.step !== null);
@@ -56,7 +50,7 @@ export function noteRaise(state: PlanState, rolloutPct: number, time: PlanTime):
   return waitUntil(raised, time, dueMs);
 }
 
-/** Returns the plan as its present wait ends then, or later where its guards must watch for longer. */
+/** Returns the plan with the end of its wait, later if its guards must watch longer. */
 function waitUntil(state: PlanState, { countedMs }: PlanTime, untilMs: number): PlanState {
   const isLast = state.step === state.steps.length - 1;
   const watchedMs = isLast && state.guards !== null ? state.raisedMs + WATCHED_MS_MIN : 0;

@@ -1,48 +1,48 @@
-// Figures of a release that its health is judged by.
+// Device counts of a release that its health is judged by.
 
 import type { Signal } from '../../contract/rollout-plan.ts';
 
 /**
- * Numbers of devices of a release, all of them known long enough before it was published. Bases are those
- * that a signal could have shown by now.
+ * Numbers of devices of a release, all of them known long enough before it was published. A base counts the
+ * devices that could show the signal by now.
  */
 export type SignalCounts = {
   readonly offered: number;
   readonly installed: number;
   readonly failed: number;
   readonly reverted: number;
-  /** Stuck ones and silent ones of the devices that were looked at. */
+  /** Stuck and silent devices among those examined. */
   readonly stuck: number;
   readonly silent: number;
-  /** Devices that were looked at and offered the release long enough ago to be stuck. */
+  /** Examined devices that were offered the release long enough ago to be stuck. */
   readonly stuckBase: number;
-  /** Devices that were looked at and installed the release, or were offered it, long enough ago. */
+  /** Examined devices that installed the release, or were offered it, long enough ago to be silent. */
   readonly silentBase: number;
   /**
-   * Silent ones and their base of those that are compared with the others: seen, as these, since the step
-   * began in which most of the base was reached. Undefined when that are all.
+   * Silent devices and their base that are compared with the others: both groups were seen since the step
+   * began that reached most of the base. Undefined if that is all of the base.
    */
   readonly compared?: NetworkPart | undefined;
-  /** Number of devices that each of those that were looked at stands for; 1 when all were. */
+  /** Number of devices that each examined one stands for; 1 if all were examined. */
   readonly scale: number;
   readonly others: SilentOthers;
   readonly networks: Readonly<Record<Signal, SignalNetworks>>;
 };
 
-/** Devices of one network: those that show a signal, and those that could, as the counts have them. */
+/** Devices of one network: those that show a signal, and those that could. */
 type NetworkPart = { readonly hits: number; readonly base: number };
 
 /** Networks of the devices that show a signal. */
 export type SignalNetworks = {
-  /** Number of networks from which it comes, of those that were looked at. */
+  /** Number of networks that the signal comes from, among the examined devices. */
   readonly count: number;
-  /** Networks without which the signal would be the smallest: some are enough. */
+  /** Some networks, those whose removal lowers the signal most. */
   readonly largest: readonly NetworkPart[];
 };
 
 /**
- * The channel's other devices that were looked at and had as much time to fall silent, those of them that
- * did, and how many each stands for.
+ * The channel's other examined devices that had as much time to fall silent, those that did, and the number
+ * of devices that each stands for.
  */
 export type SilentOthers = {
   readonly devices: number;
@@ -52,7 +52,7 @@ export type SilentOthers = {
 
 const NO_NETWORKS: SignalNetworks = { count: 0, largest: [] };
 
-/** Counts of a release of which nothing is recorded yet. */
+/** Counts of a release without any record. */
 export const NO_SIGNALS: SignalCounts = {
   offered: 0,
   installed: 0,

@@ -1,4 +1,4 @@
-// What people and keys do to a plan: they make it, hold it, let it go on, end its wait, or cancel it.
+// What people and keys do to a plan: create, hold, resume, advance or cancel it.
 
 import { type Failure, fail, type Outcome } from '../../contract/failure.ts';
 import type { PlanAction } from '../../contract/rollout-plan.ts';
@@ -17,8 +17,8 @@ import {
 import { reachSteps } from './reach-steps.ts';
 
 /**
- * Does what a person or a key asks for, or refuses it with the reason. `judged` is what the plan's guards
- * find now; undefined when nobody looked.
+ * Performs an action, or refuses it with the reason. `judged` is the present judgement of the plan's guards,
+ * if there is one.
  */
 export function steerPlan(
   state: PlanState,
@@ -41,8 +41,8 @@ export function steerPlan(
 }
 
 /**
- * Returns a new plan of a release. On one that was never published it waits for that; on one that is paused
- * it is held, because a plan never un-pauses a release.
+ * Returns a new plan. It waits for a release that was never published; it is held if the release is paused,
+ * because a plan never un-pauses a release.
  */
 export function newPlan(
   { steps, startAtMs, onBlind = 'hold', ...definition }: PlanDefinition,
@@ -84,8 +84,8 @@ function resumed(
 }
 
 /**
- * Ends the present wait, also one for a guard that cannot judge. Nobody gets past a guard whose condition
- * holds, nor past closed hours.
+ * Ends the present wait, even for a guard that cannot judge, but not for a guard whose condition holds, or
+ * for closed hours.
  */
 function advanced(
   state: PlanState,
@@ -104,7 +104,7 @@ function advanced(
   return { ...waitless(begun), dueMs: time.countedMs, isPushed: true };
 }
 
-/** Returns the plan as it waits until this counted time for its next step. */
+/** Returns a running plan that waits until this counted time for its next step. */
 export function running(state: PlanState, dueMs: number): PlanState {
   return { ...state, status: 'running', reason: null, startAtMs: null, dueMs };
 }

@@ -1,9 +1,9 @@
-// Interval of a rate that was measured on some devices.
+// Interval of a measured rate.
 
-/** Quantile of the standard normal distribution for two sides of 2.5 % each. */
+/** Quantile of the standard normal distribution for 2.5 % on each side. */
 const Z = 1.959963984540054;
 
-/** Interval of a rate, in percent. */
+/** In percent. */
 export type Interval = { readonly low: number; readonly high: number };
 
 /**
@@ -11,11 +11,11 @@ export type Interval = { readonly low: number; readonly high: number };
  *
  *   (p + z²/2n ± z √(p(1 − p)/n + z²/4n²)) / (1 + z²/n),  p = hits / trials, n = trials, z = 1.96
  *
- * It holds what it promises for small numbers and for rates near 0, where the interval p ± z √(p(1 − p)/n)
- * has no width. Without a trial it is 0 to 0, because nothing was measured. Source: E. B. Wilson, "Probable
- * Inference, the Law of Succession, and Statistical Inference", Journal of the American Statistical
- * Association 22 (1927), 209–212; recommended by L. D. Brown, T. T. Cai and A. DasGupta, "Interval Estimation
- * for a Binomial Proportion", Statistical Science 16 (2001), 101–133.
+ * It stays accurate for small numbers and for rates near 0, where the interval p ± z √(p(1 − p)/n) has no
+ * width. Without trials it is 0 to 0. Source: E. B. Wilson, "Probable Inference, the Law of Succession, and
+ * Statistical Inference", Journal of the American Statistical Association 22 (1927), 209–212; recommended by
+ * L. D. Brown, T. T. Cai and A. DasGupta, "Interval Estimation for a Binomial Proportion", Statistical
+ * Science 16 (2001), 101–133.
  */
 export function wilsonInterval(hits: number, trials: number): Interval {
   if (trials <= 0) return { low: 0, high: 0 };
@@ -24,13 +24,12 @@ export function wilsonInterval(hits: number, trials: number): Interval {
   const middle = rate + weight / 2;
   const half = Z * Math.sqrt((rate * (1 - rate)) / trials + weight / (4 * trials));
   const end = (sum: number) => Math.min(Math.max(sum / (1 + weight), 0), 1) * 100;
-  // Exactly 0 and 100 at the ends: the sums may miss them by a rounding.
+  // Exactly 0 and 100 at the ends, which the sums may miss by rounding.
   const low = hits <= 0 ? 0 : end(middle - half);
   const high = hits >= trials ? 100 : end(middle + half);
   return { low, high };
 }
 
-/** Devices that show something, of so many. */
 export type Share = { readonly hits: number; readonly trials: number };
 
 /**
@@ -38,8 +37,8 @@ export type Share = { readonly hits: number; readonly trials: number };
  *
  *   p₁ − p₂ − √((p₁ − l₁)² + (u₂ − p₂)²)  to  p₁ − p₂ + √((u₁ − p₁)² + (p₂ − l₂)²)
  *
- * So neither share counts as if it were exact. Source: R. G. Newcombe, "Interval estimation for the
- * difference between independent proportions", Statistics in Medicine 17 (1998), 873–890, method 10.
+ * Neither share counts as exact. Source: R. G. Newcombe, "Interval estimation for the difference between
+ * independent proportions", Statistics in Medicine 17 (1998), 873–890, method 10.
  */
 export function differenceInterval(one: Share, other: Share): Interval {
   const [p1, p2] = [percentOf(one), percentOf(other)];
@@ -53,7 +52,7 @@ export function differenceInterval(one: Share, other: Share): Interval {
   };
 }
 
-/** Returns a share in percent; 0 of none. */
+/** Returns a share in percent; 0 without trials. */
 export function percentOf({ hits, trials }: Share): number {
   return trials <= 0 ? 0 : (hits / trials) * 100;
 }

@@ -1,4 +1,4 @@
-// The rule of staged rollout: a release at n percent goes to the devices whose bucket is below n percent.
+// The rule of staged rollout: a release at n percent is for the devices whose bucket is below n percent.
 
 import { COHORT_BUCKETS, cohortBucket, cohortThreshold, hashText } from '../cohort.ts';
 import type { DecisionRule, Device, DeviceCondition, FieldCondition } from './decision-rule.ts';
@@ -23,16 +23,14 @@ export const COHORT_RULE: DecisionRule<'outside-cohort'> = {
   },
 };
 
-/**
- * Condition at 0 %. No device fits, whatever its labels, so it is a condition on fields: no label is fetched.
- */
+/** Condition at 0 %, which no device meets. It is a condition on fields, so that no label is fetched. */
 const NO_DEVICE: FieldCondition = { on: 'fields', versions: [], fits: () => false };
 
 class BelowThreshold implements DeviceCondition {
   readonly on = 'device';
   readonly labelKeys: readonly string[] = [];
   private readonly threshold: number;
-  /** Number of slices in the cohort: each is a hundredth of the devices. */
+  /** Number of slices in the cohort; each is 1 % of the devices. */
   private readonly slices: number;
   /** `hashText` of the release id. */
   private readonly seed: number;
@@ -43,12 +41,12 @@ class BelowThreshold implements DeviceCondition {
     this.seed = seed;
   }
 
-  /** A device without an identity has no bucket. */
+  /** Returns whether the device's bucket is in the cohort; a device without an id has no bucket. */
   fits({ hash }: Device): boolean {
     return hash !== undefined && cohortBucket(hash, this.seed) < this.threshold;
   }
 
-  /** Tells whether the slice is among the first: the same come first in every release, whatever its id. */
+  /** Returns whether the slice is in the cohort. The cohort of every release starts with the same slices. */
   fitsSlice(slice: number): boolean {
     return slice < this.slices;
   }

@@ -5,11 +5,11 @@ import { COHORT_RULE } from './cohort-rule.ts';
 import type { DecisionRule } from './decision-rule.ts';
 import { TARGETING_RULE } from './targeting-rule.ts';
 
-/** One rule for each reason that a rule can have. */
+/** One rule per reason. */
 const RULES: { readonly [Reason in RuleReason]: DecisionRule<Reason> } = {
   'not-targeted': TARGETING_RULE,
   'outside-cohort': COHORT_RULE,
 };
 
-/** All rules. The first one that a device does not fulfil names the reason. */
+/** All rules. The first rule that a device does not meet gives the reason. */
 export const DECISION_RULES: readonly DecisionRule[] = Object.values(RULES);

@@ -1,5 +1,5 @@
-// Requirements of all rules together for one release, and what follows from them: for one device, for all
-// devices with the same fields, and for the labels that a decision needs.
+// Conditions of all rules for one release, and what follows from them: for one device, for all devices with
+// the same fields, and for the labels that a decision needs.
 
 import type { RuleReason } from '../../../contract/reason.ts';
 import type { SnapshotRelease } from '../serving-snapshot.ts';
@@ -13,19 +13,19 @@ import type {
 } from './decision-rule.ts';
 
 /**
- * Condition, with the rule that sets it. `on` repeats that of the condition: conditions are objects of
- * several shapes, requirements are of one, and a field is read faster from objects of one shape.
+ * Condition with its rule. `on` repeats that of the condition: conditions are objects of several shapes,
+ * requirements are of one shape, and a field is read faster from objects of one shape.
  */
 export type Requirement =
   | { readonly rule: DecisionRule; readonly on: 'fields'; readonly condition: FieldCondition }
   | { readonly rule: DecisionRule; readonly on: 'device'; readonly condition: DeviceCondition };
 
-/** Part of the devices with the same fields that a release can be offered to. */
+/** Share of the devices with the same fields that a release can be offered to. */
 export type Audience = 'all' | 'some' | 'none';
 
 const NO_REQUIREMENTS: readonly Requirement[] = [];
 
-/** Compiles a release by all rules, in their order. */
+/** Compiles a release with all rules, in their order. */
 export function compileRequirements(
   release: SnapshotRelease,
   rules: readonly DecisionRule[],
@@ -39,7 +39,7 @@ export function compileRequirements(
   return requirements.length === 0 ? NO_REQUIREMENTS : requirements;
 }
 
-/** Returns the first rule that keeps the release from the device; undefined when the device may have it. */
+/** Returns the first rule that rules out the release for the device; undefined if the device may have it. */
 export function firstUnmet(
   requirements: readonly Requirement[],
   fields: RequestFields,
@@ -62,7 +62,7 @@ function fitsDevice(condition: DeviceCondition, device: Device): boolean {
   return condition.fitsSlice?.(slice) === true;
 }
 
-/** Returns the audience of the release among the devices with these fields. */
+/** Returns which of the devices with these fields the release can be offered to. */
 export function audienceOf(requirements: readonly Requirement[], fields: RequestFields): Audience {
   let audience: Audience = 'all';
   for (const { on, condition } of requirements) {
@@ -72,7 +72,7 @@ export function audienceOf(requirements: readonly Requirement[], fields: Request
   return audience;
 }
 
-/** Returns the reason of the first unmet rule when it is the same for every device with these fields. */
+/** Returns the reason of the first unmet rule if it is the same for every device with these fields. */
 export function commonReason(
   requirements: readonly Requirement[],
   fields: RequestFields,
@@ -84,7 +84,7 @@ export function commonReason(
   return undefined;
 }
 
-/** Returns the keys with the labels that the requirements read added; mostly there are none, and no set. */
+/** Adds the label keys that the requirements read. Usually there are none, and no set is created. */
 export function withLabelKeys(
   keys: Set<string> | undefined,
   requirements: readonly Requirement[],

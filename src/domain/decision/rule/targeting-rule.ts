@@ -1,4 +1,4 @@
-// The rule of targeting: a release goes to the devices whose fields and labels match what its publisher set.
+// The targeting rule: a release is for the devices whose fields and labels match the publisher's targeting.
 
 import {
   type CompiledTargeting,
