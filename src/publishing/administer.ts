@@ -1,5 +1,5 @@
-// Set-up and views for the console and the command line: organizations, apps, channels and keys. A change
-// of what a channel serves is propagated like any other.
+// Administration for the console and the command line: organizations, apps, channels and keys. Changes of
+// what a channel serves are propagated like any other.
 
 import { createBearerSecret } from '../access/api-keys.ts';
 import type {
@@ -46,14 +46,14 @@ export class Administer {
   private readonly propagate: PropagateChange;
   private readonly areOrganizationsOpen: boolean;
 
-  /** `areOrganizationsOpen` tells whether every account may create organizations. */
+  /** `areOrganizationsOpen`: every account may create organizations. */
   constructor(ledger: Ledger, propagate: PropagateChange, areOrganizationsOpen: boolean) {
     this.ledger = ledger;
     this.propagate = propagate;
     this.areOrganizationsOpen = areOrganizationsOpen;
   }
 
-  /** Creates an organization; an account that creates it becomes its owner. */
+  /** Creates an organization; the account that creates it becomes its owner. */
   async createOrganization(name: string, actor: Actor): Promise<Outcome<Organization, LostRight>> {
     if (!this.areOrganizationsOpen && actor.kind !== 'admin-token') {
       return fail('forbidden', 'Only the operator may create organizations');
@@ -66,7 +66,7 @@ export class Administer {
     return this.propagating(await this.ledger.createApp(app, actor), actor);
   }
 
-  /** Renames an app, given by ref or id, archives it, or brings it back. */
+  /** Renames, archives or restores an app, given by ref or id. */
   updateApp(
     app: string,
     change: AppChange,
@@ -95,7 +95,7 @@ export class Administer {
     return this.propagating(updated, actor);
   }
 
-  /** Creates a key. Its secret is contained in this answer only. */
+  /** Creates a key. Only this answer has its secret. */
   async createKey(
     organizationId: string,
     name: string,
@@ -125,8 +125,7 @@ export class Administer {
   }
 }
 
-// Reads for the console except those of the fleet: keys, apps, channels, releases and labels of an
-// organization.
+// Reads for the console except those of the fleet: keys, apps, channels, releases and labels.
 
 const DAY_MS = 86_400_000;
 
@@ -136,13 +135,13 @@ export class ViewConsole {
   private readonly ledger: Ledger;
   private readonly address: () => string;
 
-  /** `address` returns the base URL of the service, without a slash at its end. */
+  /** `address` returns the base URL of the service, without a trailing slash. */
   constructor(ledger: Ledger, address: () => string) {
     this.ledger = ledger;
     this.address = address;
   }
 
-  /** Returns a page of the organization's audit, newest first. */
+  /** Returns a page of the organization's audit log, newest first. */
   listAudit(
     organizationId: string,
     filter: AuditFilter,
@@ -158,7 +157,7 @@ export class ViewConsole {
     return this.ledger.listAppOverviews(organizationId, isoTime(nowMs - DAY_MS));
   }
 
-  /** Searches the organization for what somebody types. */
+  /** Searches the organization for a text. */
   search(organizationId: string, text: string): Promise<Found> {
     return this.ledger.search(organizationId, text);
   }
@@ -197,7 +196,7 @@ export class ViewConsole {
     return { ...found, page, pageCount: Math.max(1, Math.ceil(found.total / perPage)) };
   }
 
-  /** Returns a release with the numbers of its devices and its history. */
+  /** Returns a release with its numbers of devices and its history. */
   readRelease(
     app: ViewConsoleApp,
     channel: string,

@@ -1,5 +1,5 @@
-// Artifacts of a release that a code host announces: those of its files that devices can install. What is
-// said of the others goes into the answer, so that nobody finds out from a device that a file is missing.
+// Artifacts of a release that a code host announces: those files that devices can install. The answer names
+// the others, so that nobody has to learn from a device that a file is missing.
 
 import { LIMIT } from '../contract/limit.ts';
 import { storableText } from '../contract/text.ts';
@@ -16,7 +16,7 @@ export type AnnouncedAsset = {
   readonly digest: string | undefined;
   /** Whether the upload is complete; false while it is in progress or after it failed. */
   readonly isUploaded: boolean;
-  /** Time of the upload, RFC 3339; undefined where the code host gives none. */
+  /** Time of the upload, RFC 3339; undefined if the code host gives none. */
   readonly createdAt: string | undefined;
 };
 
@@ -26,11 +26,11 @@ export type AnnouncedArtifacts = {
   readonly remarks: readonly string[];
 };
 
-/** Names that a sentence lists, and characters of each. */
+/** Maximum number of names in a sentence, and of characters of each. */
 const NAMES_MAX = 50;
 const NAME_LENGTH_MAX = 100;
 
-/** Returns the artifacts among files, in their order, up to the maximum number of a release. */
+/** Returns the artifacts among files in order, up to the maximum number of a release. */
 export function announcedArtifacts(assets: readonly AnnouncedAsset[]): AnnouncedArtifacts {
   const targets = classifyAssets(assets.map(({ name }) => name));
   const all = assets.flatMap(({ url, size, digest, isUploaded }, index): NewArtifact[] => {

@@ -1,5 +1,5 @@
-// Dry runs of changes: everything that the change would do but write. A call that would be refused is refused
-// in the same way; any other is told what speaks against it, and what it would do to the fleet.
+// Dry runs of changes: all that the change would do except writing. A call that would be refused is refused
+// in the same way; any other gets findings and the effect on the fleet.
 
 import type { Principal } from '../access/api-keys.ts';
 import {
@@ -45,7 +45,7 @@ export class DryRun {
     this.dependencies = dependencies;
   }
 
-  /** Does a dry run of the publishing of a release. */
+  /** Performs a dry run of publishing a release. */
   async publish(
     { scope, actor }: Principal,
     release: NewRelease,
@@ -66,7 +66,7 @@ export class DryRun {
     return isFailure(result) ? result : this.report(unpublished(result), held);
   }
 
-  /** Does a dry run of a promotion; what speaks against its source comes first among the findings. */
+  /** Performs a dry run of a promotion; warnings about its source come first. */
   async promote(
     { scope, actor }: Principal,
     promotion: NewPromotion,
@@ -86,7 +86,7 @@ export class DryRun {
     return isFailure(result) ? result : this.report(unpublished(result), held);
   }
 
-  /** Does a dry run of serving control. */
+  /** Performs a dry run of serving control. */
   async control(
     { scope, actor }: Principal,
     name: ReleaseName,
@@ -108,7 +108,7 @@ export class DryRun {
     return isFailure(result) ? result : this.report(result, held);
   }
 
-  /** Does a dry run of a plan, up to its first raise. */
+  /** Performs a dry run of a plan up to its first raise. */
   async plan(
     { scope, actor }: Principal,
     name: ReleaseName,
@@ -171,7 +171,7 @@ function findingsIn(
     : servedFindings(changed, after);
 }
 
-/** Returns the release as a dry run answers it: it has no id and no time of creation yet. */
+/** Returns the release without id and time of creation, which it does not have yet. */
 function unpublished(result: DryRunResult<Release>): DryRunResult<UnpublishedRelease> {
   const { id: _, createdAt: __, ...release } = result.value;
   return { ...result, value: release };

@@ -1,6 +1,5 @@
-// Drives rollout plans: begins steps when they are due and checks guards. Every node runs it; a plan is
-// driven under the lock of its channel, so that whoever comes second finds nothing to do. A node that dies in
-// the middle leaves the plan as it was.
+// Drives rollout plans: begins due steps and checks guards. Every node does so under the lock of the plan's
+// channel, so that a second node finds nothing to do. A node that dies midway leaves the plan unchanged.
 
 import { isFailure } from '../contract/failure.ts';
 import { Unavailable } from '../contract/unavailable.ts';
@@ -11,18 +10,18 @@ import type { CheckInQueue } from '../store/check-in-queue.ts';
 import type { PlanLedger, PlanToDrive } from '../store/fleet-ledger.ts';
 import type { PropagateChange } from './propagate-change.ts';
 
-/** Milliseconds between two turns, unless there is more to do than one turn takes. */
+/** Milliseconds between two turns, unless one turn cannot do everything. */
 const TURN_INTERVAL_MS = 1000;
-/** Milliseconds after which the guards of a plan are checked again: half of what is promised. */
+/** Milliseconds between checks of a plan's guards: half of what is promised. */
 const CHECK_MS = 15_000;
 const PLANS_PER_TURN_MAX = 100;
-/** Plans that are driven at a time: each takes a connection of the ledger. */
+/** Maximum number of plans driven at a time: each takes a connection of the ledger. */
 const DRIVEN_AT_A_TIME_MAX = 2;
-/** Milliseconds for which a check-in may lie in its node before it is in the queue, and some to spare. */
+/** Milliseconds that a check-in may stay in its node before it is in the queue, with some reserve. */
 const BUFFERED_MS_MAX = 250;
 
 export type PlanDriverDependencies = {
-  /** Ledger that is recovered before a change when it went back. */
+  /** Ledger that is recovered before a change if it was reset. */
   readonly ledger: Pick<PlanLedger, 'countPlanTime' | 'listPlansToDrive' | 'drivePlan'>;
   readonly queue: Pick<CheckInQueue, 'ageOfCheckIns'>;
   readonly propagate: PropagateChange;
@@ -44,20 +43,17 @@ export class PlanDriver {
     this.running ??= this.run();
   }
 
-  /** Finishes the turn under way. */
+  /** Stops after the present turn. */
   async stop(): Promise<void> {
     this.stopping.abort();
     await this.running;
   }
 
-  /**
-   * Drives plans that have something to do now, once, as many as a turn takes; returns whether there may be
-   * more. Never rejects.
-   */
+  /** Drives due plans once, as many as a turn takes; returns whether there may be more. Never rejects. */
   async turn(): Promise<boolean> {
     const { ledger } = this.dependencies;
     try {
-      // Before the queue is measured: what was received by this time and is not in the queue is recorded.
+      // Before measuring the queue: check-ins received by this time that are not in the queue are recorded.
       const { countedMs } = await ledger.countPlanTime();
       const plans = [...(await ledger.listPlansToDrive(CHECK_MS, PLANS_PER_TURN_MAX))];
       const isFull = plans.length === PLANS_PER_TURN_MAX;
@@ -84,7 +80,7 @@ export class PlanDriver {
     }
   }
 
-  /** Counted time up to which the record is whole; undefined while the queue cannot be measured. */
+  /** Returns the counted time up to which all check-ins are recorded; undefined if not measurable. */
   private async seenUpTo(countedMs: number): Promise<number | undefined> {
     try {
       return countedMs - (await this.dependencies.queue.ageOfCheckIns()) - BUFFERED_MS_MAX;
@@ -98,7 +94,7 @@ export class PlanDriver {
     const { ledger, propagate } = this.dependencies;
     try {
       const driven = await ledger.drivePlan(plan, seenUpToMs);
-      // A release that is gone meanwhile, or a plan that has ended, leaves nothing to do.
+      // If the release was deleted meanwhile, or the plan has ended, nothing is to do.
       if (!isFailure(driven)) await propagate(driven.changed);
     } catch (error) {
       this.report(error, plan.id);

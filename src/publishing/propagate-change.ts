@@ -1,6 +1,6 @@
-// Propagation of a committed change of what a channel serves: this node serves the new state first, then the
-// change is announced to the others. The caller waits for it, so that the node that answers already serves
-// the new state. A failure here does not undo the commit; every node's poll finds changes that it missed.
+// Propagates a committed change of what a channel serves: this node serves the new state first, then
+// announces it to the others. The caller waits for it, so that the answering node already serves the new
+// state. A failure does not undo the commit; the poll of every node finds missed changes.
 
 import { LRUCache } from 'lru-cache';
 import { Unavailable } from '../contract/unavailable.ts';
@@ -11,17 +11,16 @@ import type { Catalogs } from '../serving/catalogs.ts';
 import type { Engine } from '../store/engine.ts';
 import type { ChannelRevision } from '../store/ledger-terms.ts';
 
-/** Propagates changes that the request with this id has committed; the log names it. */
+/** Propagates committed changes; `requestId` is the request that made them, for the log. */
 export type PropagateChange = (
   changed: readonly ChannelRevision[],
   requestId?: string,
 ) => Promise<void>;
 
 /**
- * Builds the last step of every changing operation. It continues without the engine when that is unavailable.
- * It rejects with `Unavailable` when this node cannot read the committed state, because it must not claim to
- * serve it. `now` returns the ledger's time in milliseconds; without it nobody measures how late
- * notifications are.
+ * Builds the last step of every changing operation. It continues if the engine is unavailable. It rejects
+ * with `Unavailable` if this node cannot read the committed state, because it must not claim to serve it.
+ * `now` returns the ledger's time in milliseconds; if absent, the delay of announcements is not measured.
  */
 export function createPropagateChange(
   catalogs: Catalogs,
@@ -52,7 +51,7 @@ export function createPropagateChange(
       }
       await tell({ change, snapshot, committedAt }, requestId);
     } catch (error) {
-      // The other nodes may be able to read it, so the change is announced before the caller gets the error.
+      // Other nodes may be able to read it, so announce the change before the caller gets the error.
       await tell({ change, snapshot: undefined, committedAt }, requestId);
       throw error;
     }
@@ -62,17 +61,18 @@ export function createPropagateChange(
   };
 }
 
-// Changes that the engine could not be told of. The other nodes find them by their poll of the ledger, unless
-// the ledger goes away as soon as the engine is back; so this node tells them again, each channel's latest.
+// Changes that could not be announced because the engine was unavailable. The polls of other nodes find them,
+// unless the ledger becomes unavailable as soon as the engine is back; so this node repeats the latest one of
+// each channel.
 
 /** Milliseconds between two attempts. */
 export const RETELL_MS = 250;
-/** Maximum number of channels remembered; of more, the poll finds the changes. */
+/** Maximum number of channels remembered; beyond it, only polls find the changes. */
 const UNTOLD_MAX = 1000;
 
 type News = {
   readonly change: ChannelRevision;
-  /** State after the change, for the other nodes; undefined when this node could not read it. */
+  /** State after the change; undefined if this node could not read it. */
   readonly snapshot: ServingSnapshot | undefined;
   readonly committedAt: number | undefined;
 };
@@ -80,7 +80,7 @@ type News = {
 class UntoldChanges {
   private readonly engine: Engine;
   private readonly log: RareLog;
-  /** Latest untold news by channel id. */
+  /** Latest unannounced change by channel id. */
   private readonly untold = new LRUCache<string, News>({ max: UNTOLD_MAX });
   private timer: NodeJS.Timeout | undefined;
 
@@ -89,10 +89,10 @@ class UntoldChanges {
     this.log = log;
   }
 
-  /** Shares the snapshot and announces the change; returns what the engine was unavailable for. */
+  /** Shares the snapshot and announces the change; returns the faults of both. */
   async tell(news: News) {
     const { change, snapshot, committedAt } = news;
-    // An engine that is full takes no snapshot, but announces: the other nodes then read the ledger.
+    // A full engine rejects the snapshot, but announces the change: other nodes then read the ledger.
     const notStored = await outageOf(snapshot && this.engine.putSnapshot(snapshot));
     const order = orderOf(snapshot ?? change);
     const notTold = await outageOf(
@@ -112,7 +112,7 @@ class UntoldChanges {
     this.timer ??= setTimeout(() => void this.tellAgain(), RETELL_MS).unref();
   }
 
-  /** Tells one after the other until the engine is unavailable again. Never rejects. */
+  /** Announces one change after the other until the engine is unavailable again. Never rejects. */
   private async tellAgain(): Promise<void> {
     this.timer = undefined;
     try {
@@ -126,7 +126,7 @@ class UntoldChanges {
   }
 }
 
-/** Returns the fault of a call that found the engine unavailable; undefined when there was none. */
+/** Returns the fault of a call to an unavailable engine; undefined if the call succeeds. */
 async function outageOf(call: Promise<unknown> | undefined): Promise<Unavailable | undefined> {
   try {
     await call;
@@ -137,16 +137,16 @@ async function outageOf(call: Promise<unknown> | undefined): Promise<Unavailable
   }
 }
 
-// Propagation of a change to the other serving processes of the same node, so that the whole node serves the
-// new state when the caller gets its answer. Other nodes hear of it through the engine.
+// Propagates a change to the other serving processes of the same node, so that the whole node serves the new
+// state when the caller gets its answer. Other nodes get it through the engine.
 
 /**
- * Tells the other processes of the node of changes. Resolves when they serve them, or after a time limit:
- * a process that hangs finds them later. Never rejects.
+ * Sends changes to the other processes of the node. Resolves once they serve them, or after a time limit: a
+ * process that hangs finds them later. Never rejects.
  */
 export type TellNode = (changes: readonly ChannelRevision[]) => Promise<void>;
 
-/** Wraps `propagate` so that the node's other processes serve the change as well before it resolves. */
+/** Wraps `propagate` so that it resolves when the node's other processes serve the change too. */
 export function propagateInNode(
   propagate: PropagateChange,
   tellNode: TellNode | undefined,
@@ -161,7 +161,7 @@ export function propagateInNode(
   };
 }
 
-/** Serves changes that another process of the node has committed; never rejects, because the poll follows. */
+/** Serves changes that another process of the node committed; never rejects, because the poll follows. */
 export async function followChanges(
   catalogs: Pick<Catalogs, 'hear' | 'catchUp'>,
   changes: readonly ChannelRevision[],
@@ -169,7 +169,7 @@ export async function followChanges(
   await Promise.all(
     changes.map(async (change) => {
       void catalogs.hear(change);
-      // `hear` has begun the load, and logs its failure.
+      // `hear` began the load and logs its failure.
       await catalogs.catchUp(change.channelId, change).catch(() => undefined);
     }),
   );

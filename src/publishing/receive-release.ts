@@ -1,5 +1,5 @@
-// Releases that a code host announces. A release is published once, however many events announce it: GitHub
-// sends up to three for one click, concurrently and in any order.
+// Receives releases that a code host announces. A release is published once, however many events announce it:
+// GitHub sends up to three for one click, concurrently and in any order.
 
 import { isFailure, type LostRight, type Outcome } from '../contract/failure.ts';
 import { LIMIT } from '../contract/limit.ts';
@@ -40,14 +40,14 @@ const FINDING_LENGTH_MAX = 400;
 export type ReleaseEvent = {
   readonly action: string;
   readonly tag: string;
-  /** Tag that the release had before this event renamed it. */
+  /** Tag of the release before this event renamed it. */
   readonly formerTag?: string | undefined;
-  /** Id of the release on the code host; undefined where an event has none. */
+  /** Id of the release on the code host; undefined if an event has none. */
   readonly id: number | undefined;
-  /** Times of the release's last change and of its publication, RFC 3339; undefined where there are none. */
+  /** Times of the release's last change and of its publication, RFC 3339; undefined if there are none. */
   readonly changedAt: string | undefined;
   readonly publishedAt: string | undefined;
-  /** Whether the repository is private, so that no device could fetch a file of it. */
+  /** Whether the repository is private, so that no device can download its files. */
   readonly isPrivate?: boolean | undefined;
   readonly isDraft: boolean;
   readonly isPrerelease: boolean;
@@ -56,22 +56,20 @@ export type ReleaseEvent = {
 };
 
 /**
- * Actions that announce a release. GitHub also sends `created` for a release that was published without a
- * draft. Gitea and Forgejo send `updated` for everything after the first event, and for a draft that is
- * published where its tag existed already.
+ * Actions that announce a release. GitHub also sends `created` for a release published without a draft. Gitea
+ * and Forgejo send `updated` for all but the first event, and for a published draft whose tag existed.
  */
 const ANNOUNCING = new Set(['published', 'created', 'released', 'prereleased', 'updated']);
-/** Actions by which a release on `stable` may become a pre-release. */
+/** Actions that may turn a release on `stable` into a pre-release. */
 const DEMOTING: ReadonlySet<string> = new Set(['prereleased', 'updated']);
 const EDITING = 'edited';
 const STABLE = 'stable';
 const BETA = 'beta';
 
 /**
- * Publishes the release on `stable`, a pre-release on `beta`, with the channel's default rollout. A release
- * that already exists is a duplicate and stays unchanged, unless it came from a webhook, was never offered
- * and this event has other files, or it was made anew. One that the code host has retracted is paused.
- * Everything that is not a release for devices is ignored, with a reason.
+ * Publishes the release on `stable`, a pre-release on `beta`, with the channel's default rollout. An existing
+ * release is a duplicate and stays unchanged, unless it came from a webhook, was never offered and the event
+ * has other files, or it was created again. Pauses a retracted release; ignores all else, with a reason.
  */
 export async function receiveRelease(
   dependencies: ReceiveDependencies,
@@ -92,7 +90,7 @@ export async function receiveRelease(
   if (found === undefined) return ignored(`The tag ${event.tag.slice(0, 100)} is no version`);
   const { text: version, version: parsed } = found;
   const host = hostOf(webhook, event);
-  // A pre-release from the start is also announced by these actions; then nothing stands on stable.
+  // These actions also announce a release that always was a pre-release; then stable has no such release.
   const isDemoted = DEMOTING.has(event.action) && event.isPrerelease;
   if (isRetracted || isDemoted) {
     const retracted = await retract(receiving, {
@@ -135,7 +133,7 @@ function findingTexts(
     .map((finding) => storableText(findingText(finding, artifacts).slice(0, FINDING_LENGTH_MAX)));
 }
 
-/** Retracts the release that stood under the tag which it had before this event; undefined for none. */
+/** Retracts the release under the tag from before this event; undefined if there is none. */
 async function retractRenamed(
   receiving: Receiving,
   event: ReleaseEvent,
@@ -153,12 +151,12 @@ async function retractRenamed(
   });
 }
 
-/** Returns the way in which an event retracts a release, if it does. */
+/** Returns how an event retracts a release, if it does. */
 function wayOf({ action }: ReleaseEvent): Retraction['way'] {
   return action === 'deleted' || action === 'unpublished' ? action : 'prereleased';
 }
 
-/** Returns what an event tells of the release that it is about. */
+/** Returns the release as the event describes it. */
 function hostOf({ provider }: OpenWebhook, event: ReleaseEvent): HostRelease {
   const { id, tag, changedAt, publishedAt, assets } = event;
   const uploads = assets.flatMap(({ createdAt }) => msOf(createdAt) ?? []);
@@ -177,12 +175,12 @@ function msOf(time: string | undefined): number | null {
   return time === undefined ? null : Date.parse(time);
 }
 
-// Platforms and architectures for which a held release must have files before it publishes itself.
+// Platforms and architectures whose files a held release needs before it publishes itself.
 
 /**
- * Whether the artifacts have one for each target: `linux`, or with an architecture `linux/x86_64`. A file
- * that runs on every architecture counts for each of its platform; one that tells none does not while others
- * tell theirs, because it may be for any.
+ * Returns whether there is an artifact for each target: `linux`, or with an architecture `linux/x86_64`. A
+ * file that runs on every architecture counts for each; one that names none does not count if others name
+ * theirs, because it may be for any.
  */
 export function isExpected(
   targets: readonly string[],
@@ -200,16 +198,15 @@ export function isExpected(
   });
 }
 
-/** Whether a text is a target: a platform and perhaps an arch, in any spelling that artifacts may have. */
+/** Returns whether a text is a target: a platform and perhaps an arch, in any spelling of artifacts. */
 export function isTarget(text: string): boolean {
   return /^[^\s/]+(?:\/[^\s/]+)?$/.test(text);
 }
 
-// What becomes of a release that a code host announces or takes back, and what the sender of the event is
-// told.
+// Effect of an event on a release, and the answer to its sender.
 
 /**
- * Creates the release, completes the one that stands, or leaves it alone and says why. An edit announces
+ * Creates the release, completes the standing one, or leaves it unchanged with a reason. An edit announces
  * nothing: it is ignored unless it completes a release.
  */
 async function announce(
@@ -283,7 +280,7 @@ const LEFT_ALONE: Readonly<Record<LeftAlone, string>> = {
   retracted: 'The code host has called it back: it stays paused until it is published by hand',
 };
 
-/** Returns what has changed of a release, and what of it was left alone. */
+/** Returns what changed of a release, and what stays unchanged. */
 function changeText(
   { release, before, isMadeAnew, isRetracted }: Extract<Announced, { readonly outcome: 'changed' }>,
   notes: string,
@@ -304,7 +301,7 @@ function changeText(
   ].join('');
 }
 
-/** Returns how a new release is held; undefined when it is not, or has all that it would wait for. */
+/** Returns what a new release waits for; undefined if it is not held, or has all its files. */
 function holdOf(
   { hold, expect }: OpenWebhook,
   artifacts: readonly NewArtifact[],
@@ -315,22 +312,22 @@ function holdOf(
 }
 
 /**
- * Cuts notes to their limit: GitHub limits characters, of which one may take four bytes, and publishing a
- * release with cut notes is better than refusing it. Characters that the database cannot store are replaced.
+ * Cuts notes to their limit: GitHub limits characters, which take up to four bytes each, and publishing a
+ * release with cut notes is better than refusing it. Replaces characters that PostgreSQL cannot store.
  */
 function cutNotes(notes: string): string {
   const text = storableText(notes);
   const bytes = Buffer.from(text);
   if (bytes.length <= LIMIT.notesBytesMax) return text;
-  // A character that the cut splits is dropped.
+  // Drop a character that the cut splits.
   return bytes
     .subarray(0, LIMIT.notesBytesMax)
     .toString('utf8')
     .replace(/\ufffd$/, '');
 }
 
-// Releases that a code host calls back: it deletes or unpublishes them, makes a release on `stable` a
-// pre-release again, or gives it another tag.
+// Releases that a code host retracts: it deletes or unpublishes them, turns a release on `stable` into a
+// pre-release, or gives it another tag.
 
 type Receiving = Pick<ReceiveDependencies, 'ledger' | 'propagate'> & {
   readonly webhook: OpenWebhook;
@@ -343,9 +340,8 @@ type VersionRetraction = Retraction & {
 };
 
 /**
- * Pauses the release on these channels, as far as this webhook brought it there; undefined when nothing is to
- * be said of that. What is no withdrawal says only what it has paused or kept, because its event may announce
- * something as well.
+ * Pauses the release on these channels if this webhook published it there; undefined if there is nothing to
+ * report. An event that is no withdrawal reports only what it paused or kept: it may also announce.
  */
 async function retract(
   { ledger, propagate, webhook }: Receiving,
@@ -385,7 +381,7 @@ const SAID: Readonly<
   'not-announced': () => undefined,
 };
 
-// What the sender of an event is told has become of it.
+// Answer to the sender of an event.
 
 export type Received = {
   readonly outcome: 'created' | 'duplicate' | 'ignored';
@@ -397,7 +393,7 @@ function ignored(reason: string): Received {
   return { outcome: 'ignored', reason };
 }
 
-/** Adds a sentence behind what is said already. */
+/** Appends a sentence to the reason. */
 function withReason(received: Received, reason: string): Received {
   const reasons = received.reason === undefined ? [reason] : [received.reason, reason];
   return { ...received, reason: reasons.join('. ') };

@@ -1,5 +1,5 @@
-// What publishers do with releases: publish, promote, withdraw, list, change how one is served, and plan
-// its rollout. Each is one ledger call, and its change is propagated before the answer.
+// Operations of publishers on releases: publish, promote, withdraw, list, control serving and plan the
+// rollout. Each is one ledger call, and its change is propagated before the answer.
 
 import type { Caller, Principal } from '../access/api-keys.ts';
 import {
@@ -33,9 +33,8 @@ import type { PropagateChange } from './propagate-change.ts';
 type SeenServing = Pick<Serving, 'status' | 'rolloutPct'>;
 
 /**
- * Changes the serving state of a release, as far as `applyServingChange` allows it. A change whose author has
- * seen another state is refused, because it was meant for that one; one that stops the release never is,
- * because it is meant for every state.
+ * Changes the serving state of a release, if `applyServingChange` allows it. Refuses a change whose author
+ * saw another state and meant that one; a change that stops the release is meant for every state.
  */
 export async function controlServing(
   ledger: Ledger,
@@ -82,15 +81,13 @@ function refuseMoved(
   return fail('changedMeanwhile', `Somebody changed this release meanwhile: it is ${now}`);
 }
 
-// Publishing of a release: it is recorded with its audit entry, then served by every node.
-
 export type PublishedRelease = {
   readonly release: Release;
   /** Whether an earlier call with the same idempotency key published it. */
   readonly isRepeated: boolean;
 };
 
-/** Publishes a release, and returns once this node serves it. */
+/** Publishes a release; resolves once this node serves it. */
 export async function publishRelease(
   ledger: Ledger,
   propagate: PropagateChange,
@@ -106,10 +103,10 @@ export async function publishRelease(
   return { release: value, isRepeated };
 }
 
-// Promotion of a release: what one channel has is published on another, with the same version, notes and
-// artifacts.
-
-/** Promotes a release, and returns once this node serves it. */
+/**
+ * Publishes a release of one channel on another, with the same version, notes and artifacts; resolves once
+ * this node serves it.
+ */
 export async function promoteRelease(
   ledger: Ledger,
   propagate: PropagateChange,
@@ -127,9 +124,9 @@ export async function promoteRelease(
   return { release, isRepeated };
 }
 
-// Withdrawal of a release that nobody was offered: it is removed, and its version is free again.
-
-/** Withdraws a release, and returns once this node knows it no more. */
+/**
+ * Removes a release that was never offered and frees its version; resolves once this node serves without it.
+ */
 export async function withdrawRelease(
   ledger: Ledger,
   propagate: PropagateChange,
@@ -143,8 +140,6 @@ export async function withdrawRelease(
   return withdrawn.value;
 }
 
-// Paginated list of an organization's releases.
-
 type ReleaseList = {
   readonly releases: readonly Release[];
   readonly page: number;
@@ -152,9 +147,7 @@ type ReleaseList = {
   readonly total: number;
 };
 
-/**
- * Reads a page of releases, newest first. An empty list has one page, and a page beyond the last is empty.
- */
+/** Reads a page of releases, newest first. An empty list has one page; a page beyond the last is empty. */
 export async function listReleases(
   ledger: Ledger,
   caller: Caller,
@@ -165,9 +158,7 @@ export async function listReleases(
   return { releases, page: filter.page, pageCount, total };
 }
 
-// Making of a rollout plan.
-
-/** Makes a plan of a release. Its first step begins a moment later, by whichever node drives it. */
+/** Creates a plan of a release. A node that drives plans begins its first step a moment later. */
 export async function createPlan(
   ledger: Pick<Ledger, 'createPlan'>,
   propagate: PropagateChange,

@@ -1,8 +1,6 @@
-// Encryption of secrets at rest with a key that is not in the database, so that a copy of the database
-// reveals none of them. AES-256-GCM, with the owner of the secret as associated data: a secret that is moved
-// to another row cannot be decrypted.
-//
-// While an operator changes the key there are several: the first seals, all open.
+// Encryption of secrets at rest with a key outside the database, so that a copy of the database reveals none
+// of them. AES-256-GCM with the owner of the secret as associated data: a secret copied to another row cannot
+// be decrypted. During a change of keys there are several: the first seals, all open.
 
 import {
   createCipheriv,
@@ -13,7 +11,7 @@ import {
   scryptSync,
 } from 'node:crypto';
 
-/** Secret as it was before it was sealed. */
+/** A decrypted secret. */
 export type OpenedSecret = {
   readonly secret: string;
   /** Whether it was sealed under the first key. */
@@ -27,27 +25,26 @@ const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 /**
- * Salt of the key derivation, a constant: it separates this use of SECRET_KEY from others; SECRET_KEY itself
+ * Salt of the key derivation. A constant that separates this use of SECRET_KEY from others; SECRET_KEY itself
  * must be strong.
  */
 const SALT = 'sluice secret box v1';
 
 export class SecretBox {
-  /** Derived keys by the value that they were derived from, in the order of the setting. */
+  /** Derived keys by their setting value, in the order of the setting. */
   #keys: ReadonlyMap<string, Buffer>;
-  /** Keys for other purposes, by their purpose: each answer to an edge asks for some. */
+  /** Cached keys for other purposes by purpose: each answer to an edge needs some. */
   readonly #derived = new Map<string, readonly Buffer[]>();
 
   /**
-   * `secretKeys` are the values of the setting SECRET_KEY, at least one. They should be random, but operators
-   * may type phrases, so keys are derived with scrypt (about 50 ms each). All nodes that share a database
-   * need the same ones.
+   * `secretKeys` are the values of the setting SECRET_KEY, at least one. Operators may choose phrases, so
+   * keys are derived with scrypt (about 50 ms each). All nodes that share a database need the same values.
    */
   constructor(secretKeys: readonly string[]) {
     this.#keys = new Map(secretKeys.map((key) => [key, scryptSync(key, SALT, KEY_BYTES)]));
   }
 
-  /** Replaces the keys; resolves when the new ones count. Derives them beside the thread that serves. */
+  /** Replaces the keys; resolves when the new ones are in use. Derives them off the main thread. */
   async use(secretKeys: readonly string[]): Promise<void> {
     const derived = secretKeys.map(
       async (key) => [key, this.#keys.get(key) ?? (await deriveKey(key))] as const,
@@ -69,8 +66,8 @@ export class SecretBox {
 
   /**
    * Derives a key of 32 bytes for another purpose from each key (HKDF, RFC 5869), in the order of the
-   * setting. None of them tells anything about the others, or about what was sealed. The same array until the
-   * setting changes; `purpose` is a constant of the caller.
+   * setting. None reveals another, or what was sealed. Returns the same array until the setting changes;
+   * `purpose` is a constant of the caller.
    */
   deriveKeys(purpose: string): readonly Buffer[] {
     const known = this.#derived.get(purpose);
@@ -82,10 +79,7 @@ export class SecretBox {
     return derived;
   }
 
-  /**
-   * Decrypts a secret; returns undefined when it was sealed with none of the keys, for another owner, or was
-   * modified.
-   */
+  /** Decrypts a secret; undefined if no key fits, it belongs to another owner, or was modified. */
   open(sealed: string, owner: string): OpenedSecret | undefined {
     let isUnderFirst = true;
     for (const key of this.#keys.values()) {
@@ -108,7 +102,7 @@ function openWith(key: Buffer, sealed: string, owner: string): string | undefine
     decipher.setAuthTag(decode(tag));
     return Buffer.concat([decipher.update(decode(text)), decipher.final()]).toString('utf8');
   } catch {
-    // A wrong tag and a malformed nonce mean the same: the text was not sealed with this key.
+    // A wrong tag and a malformed nonce mean the same: this key did not seal the text.
     return undefined;
   }
 }

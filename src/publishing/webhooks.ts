@@ -1,5 +1,5 @@
-// Administration of release webhooks: enables, changes and disables them, lists deliveries, finds and
-// renews the secret that signs a delivery.
+// Administration of release webhooks: enables, changes and disables them, lists deliveries, finds and renews
+// the secret that signs a delivery.
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type {
@@ -30,14 +30,14 @@ import type { SecretBox } from './secret-box.ts';
 
 type WebhooksDependencies = {
   readonly ledger: Ledger;
-  /** Encryption of secrets; undefined without SECRET_KEY, in which case no webhook can be enabled. */
+  /** Encryption of secrets; without SECRET_KEY undefined, and no webhook can be enabled. */
   readonly box: SecretBox | undefined;
-  /** Returns the base URL of the service without a trailing slash; it is known once the service listens. */
+  /** Returns the base URL of the service without a trailing slash; known once the service listens. */
   readonly address: () => string;
   readonly log: RareLog;
 };
 
-/** Webhook with the secret that its deliveries must be signed with. */
+/** Webhook with the secret that must sign its deliveries. */
 export type OpenWebhook = Omit<EnabledWebhook, 'sealedSecret'> & {
   readonly secret: string;
   /** Request of the delivery that it was opened for. */
@@ -45,9 +45,7 @@ export type OpenWebhook = Omit<EnabledWebhook, 'sealedSecret'> & {
 };
 
 const SECRET_BYTES = 32;
-/**
- * Maximum number of concurrent look-ups, so that invented deliveries cannot take all database connections.
- */
+/** Maximum number of concurrent look-ups, so that forged deliveries cannot take all database connections. */
 const LOOKUPS_RUNNING_MAX = 3;
 const LOOKUPS_WAITING_MAX = 1000;
 
@@ -60,9 +58,8 @@ export class Webhooks {
   }
 
   /**
-   * Enables the app's webhook of a code host, or replaces its secret: the old one is invalid from then on.
-   * Settings that are not given stay as they were. The secret is contained in this answer only. Without
-   * SECRET_KEY no webhook can be enabled.
+   * Enables the app's webhook of a code host, or replaces its secret, which invalidates the old one. Absent
+   * settings stay as they were. Only this answer has the secret. Fails without SECRET_KEY.
    */
   async enable(
     app: string,
@@ -81,7 +78,7 @@ export class Webhooks {
     return isFailure(enabled) ? enabled : { url: this.url({ provider, appId: found.id }), secret };
   }
 
-  /** Changes the settings of a webhook that is on; `unknownWebhook` for one that is not. */
+  /** Changes the settings of an enabled webhook; `unknownWebhook` if it is not enabled. */
   async update(
     app: string,
     provider: WebhookProvider,
@@ -96,8 +93,8 @@ export class Webhooks {
   }
 
   /**
-   * Disables the app's webhook of a code host, or all of them, and deletes the secrets; a webhook that was
-   * never enabled stays disabled. `enabled` says whether the app has another one that is on.
+   * Disables the app's webhook of a code host, or all of them, and deletes the secrets. `enabled` in the
+   * answer: the app still has another enabled webhook.
    */
   async disable(
     app: string,
@@ -119,7 +116,7 @@ export class Webhooks {
     return this.detailOf({ id: found.id, ...(await ledger.readWebhooks(found.id)) });
   }
 
-  /** Returns the same of every app of the organization that has a webhook which is on. */
+  /** Returns the same for every app of the organization with an enabled webhook. */
   async showEnabled(organizationId: string): Promise<EnabledWebhooks> {
     const apps = await this.dependencies.ledger.readEnabledWebhooks(organizationId);
     return {
@@ -143,9 +140,9 @@ export class Webhooks {
   }
 
   /**
-   * Returns the webhook that a delivery to this app is for. `unknownApp` also when the app's webhook is off.
-   * `webhookUnreadable` when the secret cannot be read with this SECRET_KEY, which an operator has to mend:
-   * as `badSignature` it would look as if the sender were at fault.
+   * Returns the webhook that a delivery to this app is for. `unknownApp` also if the webhook is disabled.
+   * `webhookUnreadable` if this SECRET_KEY cannot decrypt the secret, which an operator must fix:
+   * `badSignature` would blame the sender.
    */
   async open(
     app: string,
@@ -174,7 +171,7 @@ export class Webhooks {
   }
 }
 
-/** Returns the actor of what a delivery to this webhook changes. */
+/** Returns the actor of changes by a delivery to this webhook. */
 export function integrationOf({
   appId,
   provider,
@@ -186,24 +183,23 @@ export function integrationOf({
 
 /**
  * Returns the owner under which a webhook's secret is sealed, so that the secret of another app or code host
- * cannot be decrypted in its place. GitHub's has no name in it: it was the only code host when the first
- * secrets were sealed.
+ * cannot be decrypted in its place. GitHub's owner lacks its name, as the first secrets were sealed.
  */
 function ownerOf({ appId, provider }: WebhookName): string {
   return provider === 'github' ? `webhook:${appId}` : `webhook:${appId}/${provider}`;
 }
 
-// Verification of a webhook delivery's signature, an HMAC-SHA-256. The older `X-Hub-Signature` with SHA-1 is
-// ignored, because SHA-1 is broken.
+// Verifies the signature of a webhook delivery, an HMAC-SHA-256. The older `X-Hub-Signature` is ignored,
+// because its SHA-1 is broken.
 
-/** GitHub's header names the algorithm before the digest; Gitea's and Forgejo's have the digest alone. */
+/** GitHub's header names the algorithm before the digest; Gitea's and Forgejo's have only the digest. */
 const FORMS: Readonly<Record<WebhookProvider, RegExp>> = {
   github: /^sha256=([0-9a-f]{64})$/i,
   gitea: /^([0-9a-f]{64})$/i,
   forgejo: /^([0-9a-f]{64})$/i,
 };
 
-/** Parses the digest of a code host's header; returns undefined when the header is malformed. */
+/** Parses the digest of a code host's header; undefined if the header is malformed. */
 export function readWebhookSignature(
   provider: WebhookProvider,
   header: string | undefined,
@@ -212,27 +208,27 @@ export function readWebhookSignature(
   return digest === undefined ? undefined : Buffer.from(digest, 'hex');
 }
 
-/** Returns whether these bytes were signed with this secret, by a comparison in constant time. */
+/** Returns whether this secret signed these bytes; compares in constant time. */
 export function isSignedWith(secret: string, signed: Buffer, signature: Buffer): boolean {
   const digest = createHmac('sha256', secret).update(signed).digest();
   return digest.length === signature.length && timingSafeEqual(digest, signature);
 }
 
-// Change of the key under which webhook secrets are sealed: each is sealed again under the first of several
-// keys, so that the others can be given up. A few at a time; a call works for a moment and tells where the
-// next one goes on. What is done twice changes nothing, and deliveries are verified meanwhile.
+// Seals webhook secrets again under the first of several keys, so that an operator can remove the others. A
+// call works for 2 seconds and returns where the next one continues. Repeating it changes nothing, and
+// deliveries are verified meanwhile.
 
 type ResealDependencies = {
   readonly ledger: Pick<WebhookLedger, 'listSealedSecrets' | 'replaceSealedSecrets'>;
-  /** Encryption of secrets; undefined without SECRET_KEY. */
+  /** Undefined without SECRET_KEY. */
   readonly box: SecretBox | undefined;
   /** Clock in milliseconds that never goes back. */
   readonly now?: () => number;
 };
 
-/** Maximum number of secrets that are read, and replaced by one statement. */
+/** Maximum number of secrets read, and replaced by one statement. */
 const BATCH_MAX = 100;
-/** Milliseconds after which a call begins no other batch, so that nobody waits for its answer for long. */
+/** Milliseconds after which a call begins no other batch, so that its answer comes soon. */
 const WORK_MS_MAX = 2000;
 
 export class ResealSecrets {
@@ -245,10 +241,9 @@ export class ResealSecrets {
   }
 
   /**
-   * Seals the secrets of the webhooks after `after` again, which the answer before named in `next`, by app
-   * and code host; undefined is the first call. Those that no key opens are counted and stay. Rejects with
-   * `Unavailable` when the ledger does not answer; what was sealed by then stays sealed, and the same call
-   * again goes on.
+   * Seals again the webhook secrets after `after`, the `next` of the previous answer (by app and code host);
+   * undefined is the first call. Secrets that no key opens are counted and stay. Rejects with `Unavailable`
+   * if the ledger does not answer; repeating the call then continues.
    */
   async reseal(after: string | undefined): Promise<Outcome<ResealedSecrets, 'secretKeyMissing'>> {
     const { box } = this.dependencies;
@@ -293,7 +288,7 @@ export class ResealSecrets {
   }
 }
 
-/** Reads where a call goes on; a text without a code host stands before the app's first one. */
+/** Parses a cursor; a text without a code host precedes the app's first one. */
 function readCursor(after: string | undefined): SecretPlace | undefined {
   if (after === undefined) return undefined;
   const [appId = '', provider = ''] = after.split('/');

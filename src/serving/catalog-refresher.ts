@@ -1,7 +1,6 @@
 // Keeps this node's catalogs at the ledger's revisions. Announcements do that within milliseconds; this poll
-// catches changes whose announcement did not arrive: a lost message, an engine that restarted empty, a
-// publisher that died between commit and announcement. A poll is one small indexed query, whatever the number
-// of changes.
+// catches changes whose announcement was lost: a dropped message, an engine that restarted empty, a publisher
+// that died between commit and announcement. A poll is one small indexed query.
 
 import { Unavailable } from '../contract/unavailable.ts';
 import { compareServing, type ServingOrder } from '../domain/decision/serving-snapshot.ts';
@@ -14,15 +13,9 @@ import type { LedgerReport } from '../store/ledger-identity.ts';
 import type { Catalogs } from './catalogs.ts';
 import type { LedgerRecovery } from './ledger-recovery.ts';
 
-/**
- * Milliseconds between polls. Well below the promised 5 s, because a poll takes time and a load may follow
- * it.
- */
+/** Milliseconds between polls: well below the promised 5 s, because a load may follow a poll. */
 const POLL_INTERVAL_MS = 1500;
-/**
- * Maximum number of channels read at a time after a poll, and of channels that wait: as many as a node can
- * hold.
- */
+/** Maximum number of channels read at a time after a poll, and of waiting channels. */
 const REFRESHES_RUNNING_MAX = 3;
 const REFRESHES_WAITING_MAX = 20_000;
 
@@ -33,10 +26,7 @@ export type CatalogRefresherDependencies = {
   readonly report: Pick<LedgerReport, 'lost'>;
   readonly metrics: Metrics;
   readonly log: Log;
-  /**
-   * Returns the ledger's time in milliseconds since 1970; without it, nobody measures how late notifications
-   * are.
-   */
+  /** Returns the ledger's time in ms since 1970; without it, announcement delays are not measured. */
   readonly now?: () => number;
 };
 
@@ -66,12 +56,12 @@ export class CatalogRefresher {
     this.log = log;
   }
 
-  /** Starts listening to announcements and polling, until `stop`. */
+  /** Subscribes to announcements and polls until `stop`. */
   start(engine: Engine): void {
     engine.subscribe(
       (announcement) => void this.hear(announcement),
-      // Announcements may have been missed while the subscription was down: poll now rather than at the next
-      // turn. The ledger may not answer, so the snapshots that other nodes shared are looked at beside it.
+      // Announcements may have been lost while the subscription was down: poll now, not at the next turn. The
+      // ledger may be unavailable, so also check the snapshots that other nodes shared.
       () => {
         void this.poll();
         void this.followShared(engine);
@@ -115,13 +105,13 @@ export class CatalogRefresher {
     const { committedAt } = announcement;
     const isNew = await this.catalogs.hear(announcement);
     if (!isNew || committedAt === undefined || this.now === undefined) return;
-    // Two clocks that follow the ledger's may still differ by a part of a round trip.
+    // Two clocks that follow the ledger's may still differ by part of a round trip.
     this.metrics.propagation.observe(Math.max(0, this.now() - committedAt) / 1000);
   }
 
   private schedule(): void {
     if (this.isStopped) return;
-    // Jitter, so that nodes started at the same time do not poll at the same time for ever.
+    // Jitter keeps nodes that started at the same time from polling at the same time for ever.
     const delay = POLL_INTERVAL_MS * (0.8 + Math.random() * 0.2);
     this.timer = setTimeout(() => void this.poll().then(() => this.schedule()), delay);
   }
@@ -135,7 +125,7 @@ export class CatalogRefresher {
         const order = held.get(id);
         return order === undefined ? [] : [{ id, order, present: { epoch, revision } }];
       });
-      // What is held was read before the ledger was asked, so a ledger that is behind it went back.
+      // The held states were read before this query, so a ledger that is behind them was reset.
       const ahead = states.filter(({ order, present }) => compareServing(order, present) > 0);
       const behind = states.filter(({ order, present }) => compareServing(order, present) < 0);
       const lost = [...held].filter(([id]) => !revisions.has(id));
@@ -187,7 +177,7 @@ export class CatalogRefresher {
     }
   }
 
-  /** Stops serving channels that the ledger does not have, once it is certain that it is the record. */
+  /** Stops serving channels that the ledger lacks, after confirming that the ledger is the record. */
   private async drop(lost: ReadonlyMap<string, ServingOrder>): Promise<void> {
     if (lost.size === 0) return;
     await this.ledger.confirm();

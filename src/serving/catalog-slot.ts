@@ -1,6 +1,6 @@
-// Catalog that a channel is served from at present, with the plans made from it: one for each question that
-// clients ask and each position that a version can have among the catalog's landmarks. Plans are forgotten
-// with their catalog, since a query that is never asked again must not keep an old catalog in memory.
+// The catalog that serves a channel, with the plans made from it: one per question that clients ask and per
+// position of a version among the catalog's landmarks. Plans are dropped with their catalog, because a query
+// that never comes again must not keep an old catalog in memory.
 
 import type { Candidate, Catalog } from '../domain/decision/catalog.ts';
 import {
@@ -22,53 +22,50 @@ import {
 } from '../domain/fleet/check-in-pack.ts';
 import type { Question } from '../updater/updater.ts';
 
-/** Question with the index of its plans in a slot, which saves a check the look-up of the plans by key. */
+/** Question with the index of its plans in a slot, which saves each check a look-up by key. */
 type PlanScope<Item extends Candidate = Candidate> = Question<Item> & {
-  /** Whether the scope is cached and used again, so that its plans are worth keeping. The cache sets it. */
+  /** Whether the cache keeps the scope, so that its plans are worth keeping. Set by the cache. */
   isKept: boolean;
-  /** Generation of the slot's plans in which `plansIndex` is valid; 0 before the slot has set it. */
+  /** Generation of the slot's plans in which `plansIndex` is valid; 0 at first. */
   generation: number;
-  /** Index of the scope's plans in the slot, which sets it. */
+  /** Index of the scope's plans in the slot. Set by the slot. */
   plansIndex: number;
 };
 
-/**
- * Version in a scope, with the index of its plan in a slot. The index saves a check finding the position of
- * the version and its plan.
- */
+/** Version in a scope, with the index of its plan in a slot, which saves each check two look-ups. */
 type PlanQuery<Item extends Candidate = Candidate> = {
   readonly scope: PlanScope<Item>;
   readonly version: Version | undefined;
-  /** Generation of the slot's plans in which `planIndex` is valid; 0 before the slot has set it. */
+  /** Generation of the slot's plans in which `planIndex` is valid; 0 at first. */
   generation: number;
-  /** Index of the version's plan in the slot, which sets it. */
+  /** Index of the version's plan in the slot. Set by the slot. */
   planIndex: number;
 };
 
-/** Decision with its plan, and with the part that the check-ins of all devices with this decision share. */
+/** Decision with its plan and with the check-in context that all devices with this decision share. */
 export type PlanDecision<Item extends Candidate = Candidate> = Decision<Item> & {
   readonly plan: Plan<Item>;
   readonly context: InternedValue<CheckInContext>;
 };
 
-/** How the devices of a plan ask, for the record. */
+/** Client and bundle of a plan's devices, for their check-ins. */
 type Asking = Pick<CheckInContext, 'client' | 'bundle'>;
 
-/** Indexes of the plans of one scope, by the position of the version. */
+/** Indexes of the plans of one scope by version position. */
 type PlanIndexes = Map<number, number>;
 
 let lastGeneration = 0;
 
 export class CatalogSlot {
   private present: Catalog | undefined;
-  /** Plans by their index. They save making a plan for every check. */
+  /** Plans by index, so that a check need not make one. */
   private plans: PreparedPlan[] = [];
   private plansOfScopes: PlanIndexes[] = [];
-  /** Indexes in `plansOfScopes`, by the `planKey` of the scope. */
+  /** Indexes in `plansOfScopes` by the scope's `planKey`. */
   private readonly plansIndexes = new Map<string, number>();
   /**
-   * Number of the present plans, unique among all slots. It changes when plans are forgotten, which makes the
-   * indexes in queries and scopes invalid.
+   * Number of the present plans, unique among all slots. It changes when plans are dropped, which invalidates
+   * the indexes in queries and scopes.
    */
   private generation = nextGeneration();
   private readonly budget: PlanBudget;
@@ -77,10 +74,7 @@ export class CatalogSlot {
     this.budget = budget;
   }
 
-  /**
-   * Present catalog; undefined once the channel was evicted, because a catalog that is no longer kept up to
-   * date must not be served from.
-   */
+  /** Present catalog; undefined after the channel's eviction, because nothing updates the catalog then. */
   get catalog(): Catalog | undefined {
     return this.present;
   }
@@ -91,7 +85,7 @@ export class CatalogSlot {
     this.forgetPlans();
   }
 
-  /** Returns the plan of a query on the present catalog; undefined when there is no catalog. */
+  /** Returns the plan of a query on the present catalog; undefined if there is no catalog. */
   planFor<Item extends Candidate>(query: PlanQuery<Item>): PreparedPlan<Item> | undefined {
     if (query.generation !== this.generation) {
       const catalog = this.present;
@@ -101,11 +95,11 @@ export class CatalogSlot {
       query.planIndex = this.planIndexOf(scope, version, catalog);
       query.generation = this.generation;
     }
-    // A scope with the same `planKey` made this plan, so that it is of the query's type.
+    // A scope with the same `planKey` made this plan, so it has the query's type.
     return this.plans[query.planIndex] as PreparedPlan<Item>;
   }
 
-  /** Forgets all plans. They are made again when they are asked for. */
+  /** Drops all plans. They are made again on demand. */
   forgetPlans(): void {
     this.plans = [];
     this.plansOfScopes = [];
@@ -113,12 +107,12 @@ export class CatalogSlot {
     this.generation = nextGeneration();
   }
 
-  /** Returns the index of the plan for a version, which all versions at the same position share. */
+  /** Returns the index of the plan that all versions at the same position share. */
   private planIndexOf(scope: PlanScope, version: Version | undefined, catalog: Catalog): number {
     const position = versionPosition(catalog.landmarks, version);
     const known = this.plansOf(scope).get(position);
     if (known !== undefined) return known;
-    // Called before the plan is added, because the budget may make this slot forget the plans that it has.
+    // Called before the plan is added, because the budget may make this slot drop its plans.
     this.budget.take(this);
     const index = this.plans.push(preparePlan(scope, version, catalog)) - 1;
     this.plansOf(scope).set(position, index);
@@ -150,13 +144,13 @@ function nextGeneration(): number {
   return lastGeneration;
 }
 
-/** Plan with the decisions that were made from it so far. */
+/** Plan with the decisions made from it so far. */
 export class PreparedPlan<Item extends Candidate = Candidate> {
   readonly plan: Plan<Item>;
   readonly asksForLabels: boolean;
-  /** Decision for all devices; undefined when it depends on the device. Saves most checks the decision. */
+  /** Decision for all devices; undefined if it depends on the device. Most checks need no other. */
   private readonly common: PlanDecision<Item> | undefined;
-  /** Decisions that depend on the device, one for each choice. Saves a check the objects of its decision. */
+  /** Decisions that depend on the device, one per choice, so that a check allocates no objects. */
   private decisions: Map<Choice<Item>, PlanDecision<Item>> | undefined;
   private readonly asking: Asking;
 
@@ -168,12 +162,12 @@ export class PreparedPlan<Item extends Candidate = Candidate> {
     this.common = choice === undefined ? undefined : planDecision(plan, asking, choice);
   }
 
-  /** Part that the check-ins share of all devices that ask so and have not been decided for yet. */
+  /** Check-in context of devices with this client that are not decided for yet. */
   get undecided(): CheckInContext {
     return checkInContext(this.plan, this.asking, undefined);
   }
 
-  /** Decides for a device; `excluded` has the meaning that it has for `decide`. */
+  /** Decides for a device; `excluded` as for `decide`. */
   decide(device: Device, excluded?: ReadonlySet<string>): PlanDecision<Item> {
     if (this.common !== undefined && excluded === undefined) return this.common;
     const choice = choose(this.plan, device, excluded);
@@ -195,15 +189,11 @@ function planDecision<Item extends Candidate>(
 ): PlanDecision<Item> {
   const { reason, candidate } = decisionOf(choice);
   const context = internContext(checkInContext(plan, asking, candidate));
-  // Written out instead of spread, because every check reads such an object, and objects made by a spread
-  // have no common shape.
+  // Written out instead of spread: every check reads such an object, and spreads yield no common shape.
   return { reason, candidate, plan, context } as PlanDecision<Item>;
 }
 
-/**
- * Returns the part that the check-ins share of all devices to which a plan offers this candidate, or no
- * release (undefined).
- */
+/** Returns the check-in context of all devices that a plan offers this candidate, or nothing (undefined). */
 function checkInContext(
   plan: Plan,
   { client, bundle }: Asking,
@@ -224,17 +214,17 @@ function checkInContext(
 }
 
 /**
- * Maximum number of plans of a process. Clients choose what they ask, hence a bound: at the maximum all plans
- * are forgotten, and made again when they are needed.
+ * Maximum number of plans of a process. Clients choose their questions, hence a bound: at the maximum all
+ * plans are dropped, and made again on demand.
  */
 const PLANS_MAX = 65_536;
 
-/** Number of plans that all slots of a process hold, kept below the maximum. */
+/** Number of plans in all slots of a process, kept below the maximum. */
 export class PlanBudget {
   private readonly holders = new Set<CatalogSlot>();
   private count = 0;
 
-  /** Counts a plan that the slot is about to hold; makes all slots forget theirs when there are too many. */
+  /** Counts a plan that the slot is about to hold; at the maximum makes all slots drop theirs. */
   take(holder: CatalogSlot): void {
     if (this.count >= PLANS_MAX) {
       for (const each of this.holders) each.forgetPlans();
@@ -246,28 +236,28 @@ export class PlanBudget {
   }
 }
 
-// Query of an update check: everything that it asks, apart from the device that asks. Devices of a fleet
-// report many versions on few platforms and arches, so that a query is a version in a scope, and all versions
-// share the scope. Queries and scopes are cached by address (`http/device`), and remember indexes into the
-// slot of their channel, so that a check finds its plan without looking anything up.
+// Query of an update check: all of its question but the device. Devices of a fleet report many versions on
+// few platforms and arches, so a query is a version in a scope that all versions share. Queries and scopes
+// are cached by URL (`http/device`) and keep indexes into their channel's slot, so that a check finds its
+// plan without a look-up.
 
-/** Question to one channel: everything that a check asks except the version. */
+/** Question to one channel: all of a check but the version. */
 export type CheckScope<Item extends Candidate = Candidate> = PlanScope<Item> & {
   /** Ref or id of the app. */
   readonly app: string;
   readonly channel: string;
-  /** Slot of the channel, once it was found. Saves a check the look-up by name; `CheckUpdate` sets it. */
+  /** Slot of the channel once found, which saves each check a look-up by name. Set by `CheckUpdate`. */
   slot: CatalogSlot | undefined;
 };
 
-/** Query that all checks of one address have in common. */
+/** Query that all checks of one URL share. */
 export type CheckQuery<Item extends Candidate = Candidate> = PlanQuery<Item> & {
   readonly scope: CheckScope<Item>;
   /** Version in the form that check-ins carry. */
   readonly reported: InternedValue<string | undefined>;
 };
 
-/** Builds a query; `version` is undefined where a device reports none. */
+/** Builds a query; `version` is undefined if a device reports none. */
 export function checkQuery<Item extends Candidate>(
   scope: CheckScope<Item>,
   version: Version | undefined,

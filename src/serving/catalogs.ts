@@ -1,9 +1,9 @@
-// Catalogs that this node serves from: found by name, loaded on the first request, replaced when a newer
-// state becomes known, never by an older one. `LedgerRecovery` makes the ledger's state the newest.
+// The catalogs that this node serves: found by name, loaded on the first request, replaced only by newer
+// states. `LedgerRecovery` makes the ledger's state the newest.
 //
 // A channel that is not loaded is read from the ledger, else from the engine, else from this node's disk. A
-// loaded channel that changed is read from the engine when that has the announced revision, else from the
-// ledger: so a publish is read from the ledger once for a thousand nodes, and a lost message only costs time.
+// loaded channel that changed is read from the engine if that has the announced revision, else from the
+// ledger: so a thousand nodes read a publish from the ledger once, and a lost message only costs time.
 
 import { LRUCache } from 'lru-cache';
 import { type Failure, fail, failUntil, isFailure, type Outcome } from '../contract/failure.ts';
@@ -34,7 +34,7 @@ type CatalogDependencies = {
   readonly diskSnapshots: DiskSnapshots;
   readonly known: ChannelDirectory;
   readonly recovery: LedgerRecovery;
-  /** Remembers the channels that were loaded. */
+  /** Remembers the loaded channels. */
   readonly memory: Pick<RememberedChannels, 'note'>;
   readonly log: RareLog;
   readonly metrics: Metrics;
@@ -43,12 +43,12 @@ type CatalogDependencies = {
 const CHANNELS_MAX = 10_000;
 const NAMES_MAX = 20_000;
 const REFUSALS_MAX = 20_000;
-/** Milliseconds for which "unavailable" is remembered without asking again. */
+/** Milliseconds for which "unavailable" is answered without asking again. */
 const REFUSAL_TTL_MS = 500;
 const COLD_RETRY_MS = 1000;
 /**
- * Maximum number of names at a time that are asked of the ledger because the list of names is cut off, of
- * names that wait, and the longest wait in milliseconds. Publishers need the ledger's connections.
+ * Maximum number of names that the ledger is asked for at a time because the list of names is cut off, of
+ * waiting names, and the maximum wait in milliseconds. Publishers need the ledger's connections.
  */
 const UNLISTED_RUNNING_MAX = 2;
 const UNLISTED_WAITING_MAX = 200;
@@ -111,7 +111,7 @@ export class Catalogs {
     return slot?.catalog === undefined ? undefined : slot;
   }
 
-  /** Returns the refusal of a channel, where that is known without waiting. */
+  /** Returns the refusal of a channel if it is known without waiting. */
   refused(app: string, channel: string): Failure<NoCatalog> | undefined {
     const refusal = this.refusals.get(channelNameOf(app, channel));
     if (refusal !== undefined) return refusal;
@@ -120,7 +120,7 @@ export class Catalogs {
     return isFailure(found) && !known.mayBeUnlisted ? found : undefined;
   }
 
-  /** Returns the slot of a channel, loaded if need be; refuses a name that nobody created without a store. */
+  /** Returns the slot of a channel, loaded if necessary. Refuses an unknown name without a store. */
   async find(app: string, channel: string): Promise<Outcome<CatalogSlot, NoCatalog>> {
     const loaded = this.peek(app, channel) ?? this.refusals.get(channelNameOf(app, channel));
     if (loaded !== undefined) return loaded;
@@ -136,8 +136,8 @@ export class Catalogs {
   }
 
   /**
-   * Returns the slot like `find`, for a caller with rights: the ledger is asked about a name that this node
-   * does not know, because the caller may have heard of the channel earlier than this node.
+   * Returns the slot like `find`, for an authorized caller: asks the ledger for a name that this node does
+   * not know, because the caller may know of the channel before this node does.
    */
   async findForCaller(app: string, channel: string): Promise<Outcome<CatalogSlot, NoCatalog>> {
     if (!isRef(app)) return fail('unknownApp');
@@ -164,8 +164,8 @@ export class Catalogs {
   }
 
   /**
-   * Updates an announced channel if it is loaded, takes note of a release that was offered, and makes the
-   * channel's name known. Resolves with whether the state was new to this process, once it is served.
+   * Updates an announced channel if it is loaded, marks an offered release and learns the channel's name.
+   * Resolves once the state is served, with whether it was new to this process.
    */
   hear(announcement: Announcement): Promise<boolean> {
     this.dependencies.known.hear(announcement);
@@ -176,17 +176,17 @@ export class Catalogs {
   }
 
   /**
-   * Updates a loaded channel to at least this state. Rejects with `Unavailable` when no store has it; does
-   * nothing when the channel is not loaded.
+   * Updates a loaded channel to at least this state; ignores a channel that is not loaded. Rejects with
+   * `Unavailable` if no store has the state.
    */
   catchUp(channelId: string, order: ServingOrder): Promise<void> {
     return this.announced.catchUp(channelId, order);
   }
 
   /**
-   * Reads a channel from the ledger, serves it from now on, and returns the snapshot for the other nodes. The
-   * snapshot contains everything that was committed before the call. One read per channel runs at a time;
-   * callers that arrive during a read share the next one.
+   * Reads a channel from the ledger, serves it and returns the snapshot for the other nodes. The snapshot
+   * contains all that was committed before the call. One read per channel runs at a time; callers that arrive
+   * during a read share the next one.
    */
   reload(app: string, channel: string): Promise<ServingSnapshot | undefined> {
     const name = channelNameOf(app, channel);
@@ -196,7 +196,7 @@ export class Catalogs {
     return read.ask();
   }
 
-  /** Reads a loaded channel from the ledger again, and gives it to the engine. */
+  /** Reads a loaded channel from the ledger again, and writes it to the engine. */
   async refresh(channelId: string): Promise<void> {
     const held = this.slots.peek(channelId)?.catalog?.snapshot;
     const snapshot = held && (await this.reload(held.appRef, held.channel));
@@ -208,24 +208,24 @@ export class Catalogs {
     return this.dependencies.recovery.knownState(app, channel, snapshotIn(this.peek(app, channel)));
   }
 
-  /** Compares a channel in the ledger with all copies, and recovers the ledger when it is behind one. */
+  /** Compares a channel in the ledger with all copies, and recovers the ledger if it is behind one. */
   async recover(app: string, channel: string): Promise<void> {
     await this.read(app, channel, true);
   }
 
-  /** Compares a loaded channel with the copies elsewhere, one of which seems to be newer. */
+  /** Compares a loaded channel with the copies elsewhere, because one of them seems newer. */
   doubt(channelId: string): void {
     if (!this.slots.has(channelId)) return;
     this.comparison.add(channelId);
     void this.comparison.begin(channelId);
   }
 
-  /** Compares the channels again whose comparison with the copies elsewhere failed. */
+  /** Repeats the comparisons that failed. */
   compareRest(): Promise<void> {
     return this.comparison.retry();
   }
 
-  /** Stops serving channels that the ledger does not have, and returns their last known states. */
+  /** Stops serving channels that the ledger lacks; returns their last known states. */
   drop(channelIds: readonly string[]): readonly ServingSnapshot[] {
     return channelIds.flatMap((channelId) => {
       const snapshot = this.slots.peek(channelId)?.catalog?.snapshot;
@@ -256,10 +256,10 @@ export class Catalogs {
   }
 
   /**
-   * Marks releases of a loaded channel as offered, also on disk: without that, a node that starts without the
-   * ledger would hold them back. `order` is the state in which they were offered. Returns the snapshot with
-   * the new marks, or undefined when none is new. The ledger may have lost marks of an earlier epoch, which
-   * are written back to it instead.
+   * Marks releases of a loaded channel as offered, also on disk: without the mark, a node that starts without
+   * the ledger would not offer them. `order` is the state in which they were offered. Returns the snapshot
+   * with the new marks, or undefined if none is new. The ledger may have lost marks of an earlier epoch:
+   * those are written back instead.
    */
   noteOffered(
     channelId: string,
@@ -271,14 +271,14 @@ export class Catalogs {
       this.dependencies.recovery.restoreLater(present.snapshot, [...releaseIds]);
       return undefined;
     }
-    // In an older state than that, a release may be for more devices than it may ever be offered to.
+    // In an older state, a release may have a wider audience than it may ever be offered to.
     if (present === undefined || compareServing(present.snapshot, order) < 0) return undefined;
     if (!markOffered(present, releaseIds)) return undefined;
     if (!this.comparison.isDue(channelId)) this.dependencies.diskSnapshots.keep(present.marked);
     return present.marked;
   }
 
-  /** Serves a state of a loaded channel that another node shared, if it is a newer one. */
+  /** Serves the state that another node shared of a loaded channel, if it is newer. */
   async adoptShared(shared: ServingSnapshot): Promise<void> {
     const held = this.slots.peek(shared.channelId)?.catalog;
     if (held !== undefined && isNewer(shared, held)) await this.adopt(shared, 'engine');
@@ -291,7 +291,7 @@ export class Catalogs {
     const shared = await this.dependencies.shared.find(appRef, channel, catalog.snapshot);
     const isNew = shared?.channelId === channelId && compareServing(shared, order) >= 0;
     if (isNew && (await this.adopt(shared, 'engine')) !== undefined) return;
-    // The engine was behind: the node that should have updated it did not.
+    // The engine is behind: the node that should have updated it did not.
     await this.refresh(channelId);
   }
 
@@ -308,8 +308,8 @@ export class Catalogs {
   }
 
   /**
-   * Serves a snapshot that did not come from the ledger. Returns undefined when it cannot be compiled, for
-   * any reason: another version of the service may have written it.
+   * Serves a snapshot that did not come from the ledger. Returns undefined if it cannot be compiled for any
+   * reason: another version of Sluice may have written it.
    */
   private async adopt(
     snapshot: ServingSnapshot | undefined,
@@ -345,7 +345,7 @@ export class Catalogs {
       this.dependencies.diskSnapshots.find(app, channel),
       this.dependencies.shared.find(app, channel),
     ]);
-    // Both are installed, because either copy may be the older one; neither replaces a newer one.
+    // Install both, because either copy may be the older one; neither replaces a newer one.
     const fromDisk = await this.adopt(kept, 'disk');
     const slot = (await this.adopt(shared, 'engine')) ?? fromDisk;
     const channelId = slot?.catalog?.snapshot.channelId;
@@ -358,16 +358,16 @@ export class Catalogs {
     if (kept !== undefined && compareServing(kept, snapshot) > 0) this.doubt(snapshot.channelId);
   }
 
-  /** Serves a snapshot from now on, unless one that is as new already is. */
+  /** Serves a snapshot from now on, unless the present one is as new. */
   private async install(read: ServingSnapshot): Promise<CatalogSlot> {
     const present = this.slots.peek(read.channelId)?.catalog;
     const earlier = markedBefore(read, present);
     const snapshot = earlier ? await this.dependencies.recovery.carryOffers(read, earlier) : read;
     const catalog = isNewer(read, present) ? await compileInSlices(snapshot, present) : undefined;
     const slot = this.slots.get(snapshot.channelId) ?? new CatalogSlot(this.plans);
-    // Marks that were made meanwhile are carried over as well.
+    // Carry over marks made meanwhile as well.
     if (markedBefore(read, slot.catalog) !== earlier) return this.install(read);
-    // A newer one may have been installed, or the channel evicted, while this one was compiled.
+    // During the compilation a newer catalog may have been installed, or the channel evicted.
     if (catalog !== undefined && isNewer(snapshot, slot.catalog)) {
       slot.replace(catalog);
       if (!this.comparison.isDue(snapshot.channelId))
@@ -380,12 +380,12 @@ export class Catalogs {
   }
 }
 
-/** Returns what is served from a slot, with the marks of offers that were made since it was read. */
+/** Returns the served snapshot with the marks of offers since it was read. */
 function snapshotIn(slot: CatalogSlot | undefined): ServingSnapshot | undefined {
   return slot?.catalog?.marked;
 }
 
-/** Returns what is held, with its marks, when it is of an earlier epoch than the snapshot. */
+/** Returns the held state with its marks if its epoch is earlier than the snapshot's. */
 function markedBefore({ epoch }: ServingSnapshot, held: Catalog | undefined) {
   return held !== undefined && held.snapshot.epoch < epoch ? held.marked : undefined;
 }
@@ -398,16 +398,15 @@ function channelNameOf(app: string, channel: string): string {
   return `${app}/${channel}`;
 }
 
-// States of channels that this node must reach: they were announced, found by the poll, or seen in the
-// ledger. One load runs per channel at a time. What is announced of a channel while it is loading for the
-// first time is remembered until it is there.
+// States that this node must reach: announced, found by the poll, or seen in the ledger. One load runs per
+// channel at a time. An announcement during a channel's first load is kept until the channel is loaded.
 
 const HEARD_MAX = 10_000;
 
 type AnnouncedStatesDependencies = {
-  /** Returns the state that is served of a channel; undefined when it is not loaded. */
+  /** Returns the served state of a channel; undefined if it is not loaded. */
   readonly served: (channelId: string) => ServingOrder | undefined;
-  /** Loads at least this state; rejects with `Unavailable` when no store has it. */
+  /** Loads at least this state; rejects with `Unavailable` if no store has it. */
   readonly load: (channelId: string, order: ServingOrder) => Promise<void>;
   readonly log: RareLog;
 };
@@ -415,20 +414,20 @@ type AnnouncedStatesDependencies = {
 class AnnouncedStates {
   private readonly dependencies: AnnouncedStatesDependencies;
   private readonly catchUps = new Map<string, { wanted: ServingOrder; done: Promise<void> }>();
-  /** Latest announced state of channels that were not loaded at that time. */
+  /** Latest announced state of channels that were not loaded then. */
   private readonly heard = new LRUCache<string, ServingOrder>({ max: HEARD_MAX });
 
   constructor(dependencies: AnnouncedStatesDependencies) {
     this.dependencies = dependencies;
   }
 
-  /** Updates an announced channel if it is loaded; resolves, once it is served, with whether it was new. */
+  /** Updates an announced channel if it is loaded; resolves once it is served, with whether it was new. */
   async hear(announcement: Announcement): Promise<boolean> {
     const { channelId } = announcement;
     if (this.dependencies.served(channelId) !== undefined) {
       return this.begin(channelId, announcement);
     }
-    // It may be loading now, with the state from before the change.
+    // The channel may be loading now, with the state before the change.
     const before = this.heard.get(channelId);
     if (before === undefined || compareServing(announcement, before) > 0) {
       this.heard.set(channelId, orderOf(announcement));
@@ -444,8 +443,8 @@ class AnnouncedStates {
   }
 
   /**
-   * Updates a loaded channel to at least this state. Rejects with `Unavailable` when no store has it; does
-   * nothing when the channel is not loaded.
+   * Updates a loaded channel to at least this state; ignores a channel that is not loaded. Rejects with
+   * `Unavailable` if no store has the state.
    */
   async catchUp(channelId: string, order: ServingOrder): Promise<void> {
     for (;;) {
@@ -453,7 +452,7 @@ class AnnouncedStates {
       if (served === undefined || compareServing(served, order) >= 0) return;
       const running = this.catchUps.get(channelId);
       if (running === undefined) break;
-      // It may have been for an older state, so check again afterwards.
+      // That load may be for an older state, so check again afterwards.
       await running.done;
       if (compareServing(running.wanted, order) >= 0) return;
     }

@@ -1,13 +1,10 @@
-// Names of all channels, which this process holds so that a name that nobody created is answered without a
-// store, and never keeps a channel that exists from being loaded.
+// Names of all channels, held by each process so that it refuses an unknown name without a store, and never
+// refuses a channel that exists. A poll follows the ledger's list: it reads a tag of the list, and the list
+// only if the tag changed. Announcements add new channels within milliseconds.
 //
-// The ledger's list is followed like revisions: by a poll that reads a tag of the list and, only when that
-// changed, the list; and by announcements, which bring new channels within milliseconds. A name that is not
-// in the list is unknown (404) while the list is confirmed, which it is for a few seconds after each poll
-// that succeeded. Later nobody can tell, because another node may have created the channel: that is 503.
-//
-// As long as the ledger was never read, the names on this node's disk and those that the engine keeps for the
-// others are known, and no other name can be told.
+// A name outside the list is unknown (404) for a few seconds after each successful poll. Later it is
+// unavailable (503), because another node may have created it. Until the ledger's list is read, the names on
+// this node's disk and in the engine are known, and any other is unavailable.
 
 import { fail, failUntil, isFailure, type Outcome } from '../contract/failure.ts';
 import { isRef } from '../contract/ref.ts';
@@ -27,7 +24,7 @@ import type {
 } from '../store/engine.ts';
 import type { Ledger } from '../store/ledger.ts';
 
-/** Kinds of refusal of a channel that does not exist, or of which no store can tell. */
+/** Kinds of refusal of a channel that does not exist, or that no store can confirm. */
 export type NoCatalog = UnknownName | 'unavailable';
 
 type ChannelDirectoryDependencies = {
@@ -40,26 +37,24 @@ type ChannelDirectoryDependencies = {
   readonly now?: () => number;
 };
 
-/**
- * Maximum number of names held: 100,000 channels take about 40 MB. A name beyond it is asked of the ledger.
- */
+/** Maximum number of names held: 100,000 channels take about 40 MB. The ledger is asked for others. */
 const KNOWN_CHANNELS_MAX = 100_000;
 /**
- * Milliseconds after the start of a successful poll for which a name that is not in the list counts as
- * unknown: as long as a change may take to reach every node when its announcement is lost.
+ * Milliseconds after the start of a successful poll for which a name outside the list counts as unknown: as
+ * long as a change may take to reach every node if its announcement is lost.
  */
 const CONFIRMED_MS = 5000;
-/** Longest wait for a list that is being read, in milliseconds. */
+/** Maximum wait for a list that is being read, in milliseconds. */
 const WAIT_MS_MAX = 1000;
-/** Milliseconds after which the engine is asked for the list that the ledger has not answered. */
+/** Milliseconds without an answer of the ledger after which the engine is asked for the list. */
 const PATIENCE_MS = 500;
 const FIRST_RETRY_MS = 50;
-/** Number of names that are put into the table at a time: a few milliseconds. */
+/** Number of names added to the table at a time, which takes a few milliseconds. */
 const NAMES_PER_TURN = 2000;
 const RETRY_MS = 1000;
 
 export class ChannelDirectory {
-  /** Maximum number of channels that are listed from this node's disk: as many as it can have loaded. */
+  /** Maximum number of channels listed from this node's disk: as many as it can load. */
   static readonly ON_DISK_MAX = 10_000;
 
   private readonly dependencies: ChannelDirectoryDependencies;
@@ -72,14 +67,14 @@ export class ChannelDirectory {
   private unshared: ChannelNameList | undefined;
   private isSharing = false;
   private onDisk: Promise<readonly ChannelName[]> | undefined;
-  /** Tag of the engine's list, which was read because the ledger's could not be. */
+  /** Tag of the engine's list, read because the ledger's could not be. */
   private engineTag: string | undefined;
   private hasAskedEngine = false;
-  /** Channels that were learned of since the running read of the list began. */
+  /** Channels learned since the running read of the list began. */
   private added: ChannelName[] = [];
-  /** Start of the latest read that succeeded; undefined when the latest one failed. */
+  /** Start of the latest read; undefined if it failed. */
   private confirmedAt: number | undefined;
-  /** Read whose list may have a name that the present one lacks. */
+  /** Read whose list may have a name that the present list lacks. */
   private awaited: { readonly read: Promise<unknown>; readonly until: number } | undefined;
   private isStarted = false;
 
@@ -88,19 +83,19 @@ export class ChannelDirectory {
     this.now = dependencies.now ?? (() => performance.now());
   }
 
-  /** Number of channels whose names are known. */
+  /** Number of known channels. */
   get size(): number {
     return this.table.size;
   }
 
-  /** Whether a name that is not in the list may exist nevertheless, because the list is cut off. */
+  /** Whether a name outside the list may exist, because the list is cut off. */
   get mayBeUnlisted(): boolean {
     return this.list?.isComplete === false;
   }
 
   /**
-   * Finds a channel without waiting; `app` is a ref or an id. Undefined when a list that may have the name is
-   * being read: the caller waits for `settled` and asks again.
+   * Finds a channel without waiting; `app` is a ref or an id. Undefined while a list is read that may have
+   * the name: the caller waits for `settled` and asks again.
    */
   find(app: string, channel: string): Outcome<ChannelName, NoCatalog> | undefined {
     const found = this.table.find(app, channel);
@@ -112,14 +107,14 @@ export class ChannelDirectory {
     return this.isConfirmed ? found : CANNOT_TELL;
   }
 
-  /** Resolves once the list is read that `find` wants, or after a second at most. */
+  /** Resolves once the list is read that `find` waits for, after at most a second. */
   async settled(): Promise<void> {
     if (!this.isStarted) this.start();
     if (this.awaited === undefined) return;
     await withinTime(this.awaited.read, this.awaited.until - this.now());
   }
 
-  /** Reads the first list. Names that are not known wait until it is there, or a second has passed. */
+  /** Reads the first list. Look-ups of unknown names wait for it, for at most a second. */
   start(): void {
     this.isStarted = true;
     this.await(Promise.all([this.readFirst(), this.readDisk()]));
@@ -136,7 +131,7 @@ export class ChannelDirectory {
     return this.onDisk;
   }
 
-  /** Adds a channel that this node has read from the ledger; a new one changes the list for all nodes. */
+  /** Adds a channel that this node read from the ledger; a new one changes the list for all nodes. */
   add({ appId, appRef, channelId, channel }: ChannelName): void {
     if (this.table.hasId(appId, channel, channelId)) return;
     // Copied, because the caller's object may be a whole snapshot.
@@ -144,15 +139,15 @@ export class ChannelDirectory {
     void this.refresh();
   }
 
-  /** Learns of a channel from an announcement, and reads the list when that does not have it. */
+  /** Learns a channel from an announcement, and reads the list if the list lacks it. */
   hear({ appRef, channel, channelId }: Announcement): void {
     if (this.table.hasId(appRef, channel, channelId)) return;
-    // The announcement does not tell the id of the app; the list does.
+    // The announcement lacks the id of the app; the list has it.
     this.learn({ appId: appRef, appRef, channelId, channel });
     this.await(this.refresh());
   }
 
-  /** Gives the list to the engine again, because that may have lost it. */
+  /** Writes the list to the engine again, because the engine may have lost it. */
   shareAgain(): void {
     this.unshared = this.list;
     void this.share();
@@ -176,7 +171,7 @@ export class ChannelDirectory {
     });
   }
 
-  /** Reads a first list, of the ledger or else of the engine, which may be connecting still. */
+  /** Reads a first list from the ledger, else from the engine, which may still be connecting. */
   private async readFirst(): Promise<void> {
     const until = this.now() + WAIT_MS_MAX;
     for (;;) {
@@ -209,7 +204,7 @@ export class ChannelDirectory {
     }
   }
 
-  /** Does not let names that the engine has wait for a ledger that is silent. */
+  /** Reads the engine's names if the ledger is slow, so that they need not wait for it. */
   private async learnMeanwhile(list: Promise<unknown>): Promise<void> {
     const answer = list.then(
       () => true,
@@ -280,24 +275,23 @@ export class ChannelDirectory {
   }
 }
 
-/** Lets the process answer requests before it goes on. */
+/** Lets the process answer requests in between. */
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
 const CANNOT_TELL = failUntil('unavailable', RETRY_MS);
 
-// Look-up of channels by the names that requests use: the ref or the id of the app, and the channel's name.
+// Look-up of channels by the names in requests: the ref or the id of the app, and the channel's name.
 
 /** Kinds of refusal of a name that does not exist. */
 type UnknownName = 'unknownApp' | 'unknownChannel';
 
 class ChannelNameTable {
-  /** Channels by their names, by the ref and by the id of the app. */
+  /** Channels by name, under both the ref and the id of the app. */
   private readonly apps = new Map<string, Map<string, ChannelName>>();
   private count = 0;
 
-  /** Number of channels. */
   get size(): number {
     return this.count;
   }
@@ -323,7 +317,7 @@ class ChannelNameTable {
     return channels.get(channel) ?? UNKNOWN_CHANNEL;
   }
 
-  /** Returns whether the channel of this name is the one with this id; `app` is a ref or an id. */
+  /** Returns whether the channel of this name has this id; `app` is a ref or an id. */
   hasId(app: string, channel: string, channelId: string): boolean {
     return this.apps.get(app)?.get(channel)?.channelId === channelId;
   }
@@ -332,9 +326,8 @@ class ChannelNameTable {
 const UNKNOWN_APP = fail('unknownApp');
 const UNKNOWN_CHANNEL = fail('unknownChannel');
 
-// Poll that keeps the names of channels that this process knows at the ledger's list. Announcements tell new
-// channels within milliseconds; the poll finds those whose announcement did not arrive, and confirms that
-// names which are not in the list do not exist.
+// Polls the ledger's list of channel names. Announcements bring new channels within milliseconds; the poll
+// finds those whose announcement was lost, and confirms that names outside the list do not exist.
 
 /**
  * Milliseconds between polls: well below the time for which a poll confirms the list, so that one slow poll
@@ -352,13 +345,13 @@ export class ChannelDirectoryPoll {
     this.known = known;
   }
 
-  /** Reads the first list and polls from then on, until `stop`. */
+  /** Reads the first list and polls until `stop`. */
   start(engine: Pick<Engine, 'subscribe'>): void {
     engine.subscribe(
-      // `Catalogs` hears announcements and passes on what they tell about names.
+      // `Catalogs` subscribes to announcements and passes on their names.
       () => undefined,
       () => {
-        // The engine may have restarted empty, and announcements may have been missed.
+        // The engine may have restarted empty, and announcements may have been lost.
         this.known.shareAgain();
         void this.poll();
       },
@@ -381,7 +374,7 @@ export class ChannelDirectoryPoll {
 
   private schedule(): void {
     if (this.isStopped) return;
-    // Jitter, so that nodes started at the same time do not poll at the same time for ever.
+    // Jitter keeps nodes that started at the same time from polling at the same time for ever.
     const delay = POLL_INTERVAL_MS * (0.8 + Math.random() * 0.2);
     this.timer = setTimeout(() => void this.poll().then(() => this.schedule()), delay);
   }

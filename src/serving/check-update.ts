@@ -1,6 +1,6 @@
-// Decision of update checks, for the clients of every updater. With a loaded catalog it is made without
-// waiting (`now`). A channel that is not loaded, a release's first offer, and labels that are not in the
-// request take the asynchronous way (`later`).
+// Decides update checks for the clients of every updater. With a loaded catalog, `now` decides without
+// waiting. `later` is asynchronous, for a channel that is not loaded, a release's first offer, and labels
+// that the request does not have.
 
 import { type Failure, failUntil, isFailure, type Outcome } from '../contract/failure.ts';
 import { Unavailable } from '../contract/unavailable.ts';
@@ -28,9 +28,8 @@ export type CheckDevice = {
   readonly labels: Labels;
   /** `tagLabels` of `labels`. */
   readonly labelsTag: number;
-  /** Network that the device asks from. */
   readonly network: NetworkWords;
-  /** Slice that is asked for in place of one device, which then has no id. */
+  /** Slice to decide for instead of one device, which then has no id. */
   readonly slice?: number | undefined;
 };
 
@@ -46,7 +45,7 @@ export type CheckUpdateDependencies = {
 /** Maximum number of times that a first offer is decided again because the channel changed meanwhile. */
 const DECISIONS_MAX = 10;
 
-/** Time after which a device may ask again that could be offered nothing but a first offer. */
+/** Retry time in milliseconds for a device that could be offered nothing but a first offer. */
 const RETRY_MS = 1000;
 
 export class CheckUpdate {
@@ -56,7 +55,7 @@ export class CheckUpdate {
     this.dependencies = dependencies;
   }
 
-  /** Decides, when that is possible without waiting; undefined sends the caller to `later`. */
+  /** Decides if that needs no waiting; undefined sends the caller to `later`. */
   now<Item extends Candidate>(
     query: CheckQuery<Item>,
     device: CheckDevice,
@@ -71,18 +70,18 @@ export class CheckUpdate {
     if (this.mustWaitForLabels(prepared, device)) return undefined;
     const decision = prepared.decide(device);
     if (isFirstOffer(decision)) return undefined;
-    // Where a release asks for labels, those of the request are on record: else it would have to wait.
+    // If a release asks for labels, those of the request are stored already: otherwise the check had to wait.
     const { asksForLabels } = prepared.plan.catalog;
     const unstored = asksForLabels ? undefined : this.unstoredOf(prepared, device);
     return this.conclude(query, device, decision, unstored);
   }
 
-  /** Returns the refusal that is known without waiting: what was unknown a moment ago counts as unknown. */
+  /** Returns a refusal known without waiting: a name unknown a moment ago counts as unknown. */
   refused({ scope }: CheckQuery): Failure<NoCatalog> | undefined {
     return this.dependencies.catalogs.refused(scope.app, scope.channel);
   }
 
-  /** Decides, after waiting for what is missing. */
+  /** Waits for what is missing, then decides. */
   async later<Item extends Candidate>(
     query: CheckQuery<Item>,
     device: CheckDevice,
@@ -106,10 +105,9 @@ export class CheckUpdate {
   }
 
   /**
-   * Decides for a device with these labels, and records the offer when it is the release's first. A refusal
-   * when nothing is left for the device but releases whose first offer could not be recorded: it is not up to
-   * date, so that it must not be told so. Undefined when the channel was evicted, or depends on labels that
-   * were not looked up: the caller begins again.
+   * Decides for a device with these labels, and records the offer if it is the release's first. Refuses if
+   * only releases are left whose first offer could not be recorded, because the device is not up to date.
+   * Undefined if the channel was evicted, or depends on labels that were not read: the caller starts again.
    */
   async decide<Item extends Candidate>(
     query: CheckQuery<Item>,
@@ -137,21 +135,21 @@ export class CheckUpdate {
     }
   }
 
-  /** Whether labels are needed that are not in this process, or have to be stored first. */
+  /** Returns whether the decision needs labels that this process lacks or must store first. */
   private mustWaitForLabels(
     prepared: PreparedPlan,
     { id, labels, labelsTag }: CheckDevice,
   ): boolean {
     if (id === undefined) return false;
     if (labels.size === 0) return prepared.asksForLabels;
-    // Where labels decide nothing, they travel with the check-in, and nobody waits for a store.
+    // Labels that decide nothing travel with the check-in, and the request waits for no store.
     if (!prepared.plan.catalog.asksForLabels) return false;
     if (!hasKeys(labels, prepared.plan.labelKeys)) return true;
     const { appId } = prepared.plan.catalog.snapshot;
     return !this.dependencies.labels.areStored({ appId, deviceId: id }, labelsTag);
   }
 
-  /** Returns the labels to decide by: the request's, which are stored if new, over those stored before. */
+  /** Returns the labels to decide by: the request's, stored if they are new, over those stored before. */
   private async labelsFor(
     { version }: CheckQuery,
     prepared: PreparedPlan,
@@ -179,22 +177,22 @@ export class CheckUpdate {
       const checkIn = { ...prepared.undecided, ...who };
       return mergeLabels(await store.store(checkIn), labels);
     } catch (error) {
-      // Without a store, the request's labels are enough if they are all that counts; the check-in has them.
+      // Without a store, the request's labels suffice if they are all that counts; the check-in carries them.
       if (error instanceof Unavailable && hasKeys(labels, plan.labelKeys)) return labels;
       throw error;
     }
   }
 
   /**
-   * Returns whether the request's labels count on every node from now on, without a wait for the ledger: a
-   * check-in has brought them, or the one of this check will, and they are noted meanwhile.
+   * Returns whether the request's labels count on every node from now on without waiting for the ledger: a
+   * check-in has carried them, or this one will, and the engine has them meanwhile.
    */
   private async isOnItsWay(note: LabelNote, labelsTag: number): Promise<boolean> {
     const { labels } = this.dependencies;
     return labels.areStored(note, labelsTag) || labels.note(note, labelsTag);
   }
 
-  /** Returns the request's labels unless they are on record: the check-in carries them to it. */
+  /** Returns the request's labels unless they are stored: the check-in carries them to the ledger. */
   private unstoredOf(
     { plan }: PreparedPlan,
     { id, labels, labelsTag }: CheckDevice,
@@ -204,7 +202,7 @@ export class CheckUpdate {
     return this.dependencies.labels.areStored(device, labelsTag) ? undefined : labels;
   }
 
-  /** Records a first offer. When the catalog is stale, a newer one is loaded before this resolves. */
+  /** Records a first offer. If the catalog is stale, loads a newer one before it resolves. */
   private async recordOffer(
     catalog: Catalog,
     { release }: Candidate,
@@ -225,8 +223,8 @@ export class CheckUpdate {
   }
 
   /**
-   * Counts the check and queues its check-in, with the labels that are not on record yet. Labels that are
-   * would be written a second time, at a time that a report of other labels may have passed meanwhile.
+   * Counts the check and queues its check-in, with the labels that are not stored yet. Stored ones would be
+   * written again, with a time that a report of other labels may have passed meanwhile.
    */
   private conclude<Item extends Candidate>(
     { reported }: CheckQuery,
@@ -246,7 +244,7 @@ export class CheckUpdate {
   }
 }
 
-/** Whether the release was never offered: its first offer has to be recorded before it is made. */
+/** Returns whether the release was never offered: its first offer must be recorded first. */
 function isFirstOffer({ candidate }: PlanDecision): boolean {
   return candidate !== undefined && !candidate.release.offered;
 }

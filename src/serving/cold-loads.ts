@@ -1,12 +1,10 @@
-// Loads of channels that are not loaded: from the ledger, or else from where the last known state lies, which
-// is this node's disk and the engine.
+// Loads channels from the ledger, else from their last known state on this node's disk and in the engine.
 //
-// A ledger that does not answer must not hold up a channel whose state lies elsewhere. So a load waits less
-// than a second for it, and after a ledger that failed or was late the other places come first for a second;
-// then one load asks the ledger again. A read of the ledger that is late goes on, and what it reads is served
-// once it is there.
+// A ledger that does not answer must not delay a channel whose state is available elsewhere. A load therefore
+// waits less than a second for it. After a failure or a late answer, the other sources come first for a
+// second; then one load tries the ledger again. A late read goes on, and its result is served.
 //
-// Only names of channels that exist get here, so strangers cannot make them queue.
+// Only names of existing channels get here, so clients cannot fill the queue with invented ones.
 
 import { type Failure, failUntil, type Outcome } from '../contract/failure.ts';
 import { Unavailable } from '../contract/unavailable.ts';
@@ -29,31 +27,30 @@ import type { NoCatalog } from './channel-directory.ts';
 
 type Loaded = Outcome<CatalogSlot, NoCatalog>;
 
-/** Name of a channel, with the ref of its app. */
 type Named = { readonly appRef: string; readonly channel: string };
 
 type ColdSources = {
   /** Reads the channel from the ledger and serves it from then on. */
   readonly ledger: (name: Named) => Promise<Loaded>;
-  /** Serves the newest state that the disk and the engine have; undefined when they have none. */
+  /** Serves the newest state on disk and in the engine; undefined if there is none. */
   readonly elsewhere: (name: Named) => Promise<CatalogSlot | undefined>;
 };
 
 /**
- * Maximum number of concurrent reads of the ledger, far below its connections, because publishers need
- * connections too. The bound on those that wait is the number of channels that a node holds.
+ * Maximum number of concurrent reads of the ledger, far below its connections, which publishers need too. As
+ * many reads may wait as a node can hold channels.
  */
 const READS_RUNNING_MAX = 4;
 const READS_WAITING_MAX = 10_000;
-/** Longest wait for the ledger before the other places are looked at, in milliseconds. */
+/** Maximum wait for the ledger in milliseconds before the other sources are read. */
 const PATIENCE_MS = 800;
-/** Longest wait for the ledger when it alone has the channel, in milliseconds: that of one statement. */
+/** Maximum wait in milliseconds if only the ledger has the channel: the limit of one statement. */
 const WAIT_MS_MAX = 5000;
-/** Milliseconds for which the other places come first after the ledger failed or was late. */
+/** Milliseconds for which the other sources come first after the ledger failed or was late. */
 const AVOID_MS = 1000;
 const RETRY_MS = 1000;
 
-/** Answer of the ledger, empty when it is unavailable. */
+/** Answer of the ledger, empty if it is unavailable. */
 type LedgerAnswer = { readonly loaded?: Loaded };
 
 type LedgerRead = {
@@ -69,10 +66,10 @@ export class ColdLoads {
   private readonly gate = new ConcurrencyLimit(READS_RUNNING_MAX, READS_WAITING_MAX);
   private readonly loads = new Map<string, Promise<Loaded>>();
   private readonly reads = new Map<string, LedgerRead>();
-  /** What the ledger did last. */
+  /** Outcome of the ledger's latest read. */
   private ledger: 'answered' | 'late' | 'failed' = 'answered';
   private failedAt = Number.NEGATIVE_INFINITY;
-  /** Time until which the other places come first. */
+  /** Time until which the other sources come first. */
   private avoidUntil = 0;
 
   constructor(
@@ -87,7 +84,7 @@ export class ColdLoads {
     this.now = now;
   }
 
-  /** Loads a channel. Callers that ask for it at the same time share the load. */
+  /** Loads a channel. Concurrent callers share the load. */
   load(name: Named): Promise<Loaded> {
     const key = keyOf(name);
     const running = this.loads.get(key);
@@ -107,12 +104,12 @@ export class ColdLoads {
     if (found !== undefined) return found;
     if (this.ledger === 'failed') return unavailable();
     const read = this.readOf(name);
-    // The read keeps its place in the queue: a caller that comes again may find it done.
+    // The read stays in the queue: a caller that comes again may find it done.
     if (!read.hasBegun()) return unavailable();
     return (await withinTime(read.outcome, WAIT_MS_MAX - PATIENCE_MS))?.loaded ?? unavailable();
   }
 
-  /** Whether the ledger comes first. After a fault, one load at a time tries whether it does again. */
+  /** Returns whether the ledger comes first. After a fault, one load at a time tries it again. */
   private mayAskFirst(): boolean {
     if (this.ledger === 'answered') return true;
     if (this.now() < this.avoidUntil) return false;
@@ -120,7 +117,7 @@ export class ColdLoads {
     return true;
   }
 
-  /** Returns the read of the channel that runs or waits, or else begins one. */
+  /** Returns the running or waiting read of the channel, or begins one. */
   private readOf(name: Named): LedgerRead {
     const key = keyOf(name);
     const known = this.reads.get(key);
@@ -129,12 +126,12 @@ export class ColdLoads {
     let hasBegun = false;
     const run = async (): Promise<LedgerAnswer> => {
       hasBegun = true;
-      // Reads that waited behind one that failed would fail one after the other, each after a time limit.
+      // Reads that waited behind a failed one would also fail one by one, each after a time limit.
       return this.failedAt >= askedAt ? {} : this.ask(name);
     };
     const outcome = this.gate.pass(run).catch((error: unknown) => this.survive(error));
     void outcome.catch((error: unknown) => {
-      // Its callers may have gone.
+      // All callers may have stopped waiting.
       this.log.warn({ err: error, ...name }, 'a channel could not be loaded');
     });
     const read = { hasBegun: () => hasBegun, outcome };
@@ -179,8 +176,8 @@ function unavailable(): Failure<'unavailable'> {
   return failUntil('unavailable', RETRY_MS);
 }
 
-// Snapshots that the nodes share in the engine. An engine that is away has none, and takes none: the fault is
-// counted, and callers go on with the ledger.
+// Snapshots that nodes share in the engine. While the engine is unavailable, the fault is counted and callers
+// continue with the ledger.
 
 export class SharedSnapshots {
   private readonly engine: Pick<Engine, 'getSnapshot' | 'getSnapshotHead' | 'putSnapshot'>;
@@ -194,7 +191,7 @@ export class SharedSnapshots {
     this.metrics = metrics;
   }
 
-  /** Returns the shared snapshot of a channel, if there is one; `known` saves reading what it has. */
+  /** Returns the shared snapshot of a channel, if there is one; parts in `known` are not read again. */
   find(
     appRef: string,
     channel: string,
@@ -203,12 +200,12 @@ export class SharedSnapshots {
     return this.survive('engine-read', this.engine.getSnapshot(appRef, channel, known));
   }
 
-  /** Returns what the shared snapshot of a channel is, without its content, if there is one. */
+  /** Returns the head of a channel's shared snapshot, without its content, if there is one. */
   findHead(appRef: string, channel: string): Promise<SnapshotHead | undefined> {
     return this.survive('engine-read', this.engine.getSnapshotHead(appRef, channel));
   }
 
-  /** Shares a snapshot; returns the order of a newer one that was kept instead, if there is one. */
+  /** Shares a snapshot; returns the order of a newer one that the engine kept instead, if there is one. */
   put(snapshot: ServingSnapshot): Promise<ServingOrder | undefined> {
     return this.survive('engine-write', this.engine.putSnapshot(snapshot));
   }
@@ -227,16 +224,13 @@ export class SharedSnapshots {
   }
 }
 
-// Compiling of catalogs without stopping the process for long: a channel may have thousands of releases, and
-// requests of other channels wait meanwhile.
+// Compiles catalogs in short slices: a channel may have thousands of releases, and requests of other channels
+// must not wait for all of them.
 
-/** Number of releases after which the clock is read, which would take as long as a few of them. */
+/** Number of releases per reading of the clock, which takes as long as a few of them. */
 const CLOCK_EVERY = 32;
 
-/**
- * Compiles a snapshot. What `before` has of the same editions is used again: after a change of one release,
- * one is compiled.
- */
+/** Compiles a snapshot and reuses what `before` has of the same editions: usually all but one release. */
 export async function compileInSlices(
   snapshot: ServingSnapshot,
   before: Catalog | undefined,

@@ -1,6 +1,5 @@
-// Effect of a change on the fleet: what every device that was seen lately would be offered before the change
-// and after it, decided as its own client would be answered. Nothing is offered, recorded or counted. Devices
-// of a large fleet are sampled.
+// Effect of a change on the fleet: the decision before and after the change for every device seen lately, as
+// its own client would get it. Nothing is offered, recorded or counted. Large fleets are sampled.
 
 import type { MatchingDevices } from '../contract/console.ts';
 import type { Effect, RunnerEffect } from '../contract/dry-run.ts';
@@ -27,24 +26,24 @@ import { installableBy } from '../updater/installable-by.ts';
 import { compileInSlices } from './cold-loads.ts';
 import { type RecordedQuestion, recordedQuestion } from './explain-decision.ts';
 
-/** Change of what a channel serves, and those that follow it. */
+/** Change of a channel and of those that follow it. */
 type MeasuredChange = Pick<DryRunResult<unknown>, 'places'> & {
-  /** Returns the catalog of a channel at some revision, of which what is the same is used again. */
+  /** Returns a loaded catalog of a channel at any revision, whose unchanged parts are reused. */
   readonly held: (channel: string) => Catalog | undefined;
-  /** Id of the release that changes. */
+  /** Id of the changed release. */
   readonly releaseId: string;
 };
 
-/** Effect of a change, and what becomes of the devices that run the changed release. */
+/** Effect of a change, and on the devices that run the changed release. */
 type MeasuredEffect = { readonly effect: Effect; readonly runners: readonly RunnerEffect[] };
 
-/** Number of effects that may wait for the one that is measured. */
+/** Maximum number of waiting measurements. */
 const WAITING_MAX = 4;
 const RETRY_MS = 1000;
-/** Number of devices after which the clock is read, which would take as long as a few of them. */
+/** Number of devices per reading of the clock, which takes as long as a few of them. */
 const CLOCK_EVERY = 32;
 
-/** What devices with the same question have in common. */
+/** Values that devices with the same question share. */
 type Situation = {
   readonly question: RecordedQuestion;
   readonly before: Plan;
@@ -53,7 +52,7 @@ type Situation = {
   readonly runsIt: boolean;
 };
 
-/** Catalogs between which a change lies, and one of the changed release alone. */
+/** Catalogs before and after a change, and one of the changed release alone. */
 type Catalogs = { readonly before: Catalog; readonly after: Catalog; readonly alone: Catalog };
 
 export class MeasureEffect {
@@ -65,10 +64,7 @@ export class MeasureEffect {
     this.sample = new SharedSample(ledger);
   }
 
-  /**
-   * Measures the effect of a change that was not made. One is measured at a time; when too many wait, it is
-   * refused.
-   */
+  /** Measures the effect of a change that is not made. One runs at a time; refuses if too many wait. */
   async measure(change: MeasuredChange): Promise<Outcome<MeasuredEffect, 'unavailable'>> {
     if (this.pending > WAITING_MAX) return failUntil('unavailable', RETRY_MS);
     this.pending += 1;
@@ -125,7 +121,7 @@ async function decideAll(
   return { effect: tally.effectOn(total, !isWhole), runners: tally.runnersOn(total) };
 }
 
-/** Returns the snapshot of the changed release by itself, as a published one, with what is known of it. */
+/** Returns a snapshot of the changed release alone, as a published one, with its artifacts. */
 function aloneIn({ before, after }: DryRunPlace, releaseId: string): ServingSnapshot {
   const releases = [after, before]
     .flatMap((snapshot) => snapshot.releases.filter(({ id }) => id === releaseId))
@@ -136,7 +132,7 @@ function aloneIn({ before, after }: DryRunPlace, releaseId: string): ServingSnap
   return { ...after, releases };
 }
 
-/** Returns the keys of the labels on which an offer of one of the catalogs can depend. */
+/** Returns the label keys that an offer of one of the catalogs can depend on. */
 function labelKeysIn(...catalogs: readonly Catalog[]): readonly string[] {
   let keys: Set<string> | undefined;
   for (const { published } of catalogs) {
@@ -167,7 +163,7 @@ function situationOf(
   return situation;
 }
 
-/** Returns the version that a device is offered, null for none, and why. */
+/** Returns the offered version, null for none, and the reason. */
 function offerOf(
   plan: Plan,
   device: Device,
@@ -178,22 +174,21 @@ function offerOf(
     : { version: choice.release.source.version, reason: 'offered' };
 }
 
-// Sample of devices that calls which follow each other share: whoever tries several changes of a channel has
-// the devices read once.
+// Sample of devices that consecutive calls share: trying several changes of a channel reads the devices once.
 
-/** Time for which a sample is used. */
+/** Milliseconds for which a sample is used. */
 const SHARED_MS = 10_000;
 
 class SharedSample {
   private readonly ledger: Pick<Ledger, 'sampleDevices'>;
-  /** The last sample; one at a time is kept, because one may have some megabytes. */
+  /** The last sample; only one is kept, because one may take some megabytes. */
   private last: { readonly key: string; readonly sample: DeviceSample } | undefined;
 
   constructor(ledger: Pick<Ledger, 'sampleDevices'>) {
     this.ledger = ledger;
   }
 
-  /** Returns a sample of the scope that is at most ten seconds old. */
+  /** Returns a sample of the scope that is at most 10 seconds old. */
   async read(scope: SampleScope): Promise<DeviceSample> {
     const key = JSON.stringify([scope.appId, scope.channels, scope.labelKeys]);
     if (this.last?.key === key) return this.last.sample;
@@ -206,10 +201,10 @@ class SharedSample {
   }
 }
 
-// Number of devices of a channel that a targeting is meant for, while somebody writes it. Of a large fleet it
-// is an estimate from a sample.
+// Counts the devices of a channel that a targeting matches, while a person edits it. For a large fleet it is
+// an estimate from a sample.
 
-/** Number of devices after which the clock is read, which would take as long as a few of them. */
+/** Number of devices per reading of the clock, which takes as long as a few of them. */
 const COUNT_MATCHING_CLOCK_EVERY = 256;
 
 export class CountMatching {

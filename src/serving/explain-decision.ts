@@ -1,4 +1,4 @@
-// Explanation of the decision that a device would get now, if it asked as it did last, or as a caller tells.
+// Explains the decision that a device would get now, with its recorded question or as a caller describes it.
 // Nothing is offered, recorded or counted.
 
 import type {
@@ -37,7 +37,7 @@ type ExplainDependencies = {
   readonly firstOffers: Pick<FirstOffers, 'excludedIn'>;
 };
 
-/** What a caller tells of a device; it counts before what is on record. */
+/** Device as the caller describes it; overrides the record. */
 export type ToldDevice = {
   readonly deviceId?: string | undefined;
   readonly channel?: string | undefined;
@@ -71,8 +71,8 @@ export class ExplainDecision {
   }
 
   /**
-   * Explains the decision for a device on record to a person, on its own channel unless told otherwise. A
-   * release whose first offer this node could not record a moment ago counts as one that cannot be offered.
+   * Explains the decision for a recorded device to a person, by default on the device's channel. A release
+   * whose first offer this node just failed to record counts as excluded.
    */
   async explain(
     app: App,
@@ -104,8 +104,8 @@ export class ExplainDecision {
   }
 
   /**
-   * Explains to a program the decision for a device on record, or for one that the caller describes.
-   * `invalid` when neither the record nor the caller tells the channel or the platform.
+   * Explains to a program the decision for a recorded device, or for one that the caller describes. `invalid`
+   * if neither the record nor the caller gives the channel or the platform.
    */
   async explainTold(
     app: App,
@@ -159,7 +159,7 @@ function explanationOf(catalog: Catalog, channel: string, device: AskingDevice):
   const { labels, deviceId = null, platform, arch, version, bundle } = device;
   const listed = candidates.map((candidate) => listedOf(candidate, catalog, fields, labels));
   return {
-    // Nothing is excluded, so that no release is one whose first offer cannot be recorded.
+    // Nothing is excluded, so no first offer is unavailable.
     decision: { update: offer, reason: reason as ExplainedReason },
     device: {
       ...{ deviceId, channel, platform, arch, version, client, bundle },
@@ -169,7 +169,7 @@ function explanationOf(catalog: Catalog, channel: string, device: AskingDevice):
   };
 }
 
-/** Decides for a device, and says why. */
+/** Decides for a device, and explains it. */
 function answer(catalog: Catalog, device: AskingDevice, excluded: ReadonlySet<string>) {
   const { labels, deviceId } = device;
   const { fields, asked } = recordedQuestion(device);
@@ -177,7 +177,7 @@ function answer(catalog: Catalog, device: AskingDevice, excluded: ReadonlySet<st
   const plan = planUpdate(catalog, fields, installableBy(catalog, asked));
   const who = { hash: deviceId === undefined ? undefined : hashText(deviceId), labels };
   const { candidate } = decide(plan, who, excluded);
-  // What is kept with the candidate may be a document of another protocol.
+  // The candidate's cached documents may be of another protocol.
   const bytes = candidate && manifestOf(plan, { ...candidate, documents: [] });
   const offer: UpdateManifest | null = bytes === undefined ? null : JSON.parse(bytes.toString());
   const { client } = asked;
@@ -202,7 +202,7 @@ function listedOf(
   };
 }
 
-/** What an explanation for a program says of a release: the contract's words. */
+/** Verdicts in the contract's words, for programs. */
 const WORDS = {
   offered: 'offered',
   paused: 'not-published',
@@ -223,15 +223,15 @@ function shorten<Item>(items: readonly Item[], countMax: number): readonly Item[
   return items.length <= countMax ? items : [...items.slice(0, countMax - 1), ...items.slice(-1)];
 }
 
-// The question that a device on record asks, if it asks again as it did last.
+// The question that a recorded device asks if it repeats its last one.
 
-/** Clients that are offered the highest release that fits, and compare it with their own version. */
+/** Clients that get the highest release that fits, and compare it with their own version. */
 const TELLS_NO_VERSION: ReadonlySet<DeviceClient> = new Set(['e', 'sparkle']);
 
 /** Fields of the question, and the client that decides what can be installed. */
 export type RecordedQuestion = { readonly fields: RequestFields; readonly asked: RecordedClient };
 
-/** Returns the question. A device that is not known to have told its version asks as on `/e`. */
+/** Returns the question. A device without a known client and version asks as on `/e`. */
 export function recordedQuestion(
   device: Pick<DeviceRecord, 'version' | 'platform' | 'arch' | 'client' | 'bundle'>,
 ): RecordedQuestion {

@@ -1,10 +1,10 @@
-// Barrier in front of the first manifest of a release. The mark "offered" must be durable before that
-// manifest is sent, and ordered against serving control; the ledger's guarded call does both. Afterwards the
-// mark is in the catalog and costs nothing.
+// Barrier before the first manifest of a release. The mark "offered" must be durable before that manifest is
+// sent, and ordered against serving control; the ledger's guarded call does both. Afterwards the mark is in
+// the catalog and costs nothing.
 //
-// Parallel first checks share one call. A check must not wait for a ledger that is slow or away: it goes on
-// after a while without an answer, and no further call is made for a moment. An answer that comes later still
-// counts, so that a ledger which is only far away is asked once.
+// Parallel first checks share one call. A check must not wait for a slow or unavailable ledger: after 1.5 s
+// it continues without an answer, and no call is made for a second. A later answer still counts, so that a
+// distant ledger is asked only once.
 
 import { LRUCache } from 'lru-cache';
 import { LockedTooLong, Unavailable } from '../contract/unavailable.ts';
@@ -21,24 +21,24 @@ import type { Catalogs } from './catalogs.ts';
 
 const WAIT_MAX_MS = 1500;
 const RETRY_AFTER_FAULT_MS = 1000;
-/** Calls at a time where the settings name no number: half of the connections that a ledger has then. */
+/** Default maximum of concurrent calls: half of the ledger's default connections. */
 const CALLS_RUNNING_MAX = 5;
 const CALLS_WAITING_MAX = 2000;
 const AVOIDED_MAX = 10_000;
 const EVERY_CHANNEL = '*';
 const FAILED_MAX = 1000;
-/** Time for which a failure counts as the present state, unless a later attempt succeeds. */
+/** Milliseconds for which a failure excludes the release, unless a later attempt succeeds. */
 const FAILED_MS = 10_000;
 
 type FirstOfferDependencies = {
   readonly ledger: Pick<Ledger, 'recordFirstOffer'>;
-  /** First offers of other nodes, asked for when the ledger does not answer, and told of this node's. */
+  /** Shared first offers: read if the ledger does not answer, and updated with this node's. */
   readonly shared: Pick<SharedOffers, 'find' | 'tell'>;
   readonly metrics: Metrics;
   readonly log: RareLog;
-  /** Traces of first offers, where they are asked for. */
+  /** Traces of first offers, if tracing is on. */
   readonly tracing?: Tracing | undefined;
-  /** Maximum number of calls at a time; 5 by default. */
+  /** Maximum number of concurrent calls; 5 by default. */
   readonly callsMax?: number | undefined;
   /** Milliseconds that never go back; default: the process's monotonic clock. */
   readonly now?: (() => number) | undefined;
@@ -49,17 +49,14 @@ export class FirstOffers {
   private readonly now: () => number;
   private readonly gate: ConcurrencyLimit;
   /**
-   * Outcomes of calls that have not ended, by release and state. After the longest wait the outcome is
-   * `unavailable`, though the call goes on. Bounded by the number of releases in loaded catalogs.
+   * Outcomes of unfinished calls by release and state. After the maximum wait the outcome is `unavailable`,
+   * though the call goes on. Bounded by the number of releases in loaded catalogs.
    */
   private readonly attempts = new Map<string, Promise<FirstOfferOutcome>>();
-  /**
-   * Times until which the ledger is not asked, by channel, and under `EVERY_CHANNEL` for all; on a monotonic
-   * clock.
-   */
+  /** Times until which the ledger is not asked, by channel, with `EVERY_CHANNEL` for all; monotonic. */
   private readonly avoidUntil = new Map<string, number>();
 
-  /** Times at which first offers failed last, by release. */
+  /** Times of the latest failures by release. */
   private readonly failedAt = new LRUCache<string, number>({ max: FAILED_MAX });
 
   constructor(dependencies: FirstOfferDependencies) {
@@ -70,8 +67,8 @@ export class FirstOffers {
   }
 
   /**
-   * Records that a release of this catalog is about to be offered, or finds that another node has recorded
-   * it. Does not reject when a store is unavailable.
+   * Records that a release of this catalog is about to be offered, or finds that another node recorded it.
+   * Does not reject if a store is unavailable.
    */
   async record(catalog: Catalog, release: CompiledRelease): Promise<FirstOfferOutcome> {
     if (release.offered) return 'recorded';
@@ -114,7 +111,7 @@ export class FirstOffers {
     return attempt;
   }
 
-  /** Waits for the answer of a call, but not for ever. */
+  /** Waits for the answer of a call, for at most 1.5 s. */
   private async settle(
     call: Promise<boolean>,
     catalog: Catalog,
@@ -136,7 +133,7 @@ export class FirstOffers {
     }
   }
 
-  /** Takes note of an answer for which no check waits any more. */
+  /** Takes an answer that no check waits for any more. */
   private async awaitLate(
     call: Promise<boolean>,
     catalog: Catalog,
@@ -147,13 +144,13 @@ export class FirstOffers {
       this.dependencies.shared.tell(catalog, release);
       this.dependencies.metrics.firstOffers.add('late');
     } catch (error) {
-      // The next check asks again: a bug that lasts fails that check.
+      // The next check asks again, and a lasting bug fails that check.
       this.warn(catalog, release, error);
     }
   }
 
   private failed(catalog: Catalog, release: CompiledRelease, reason: unknown): 'unavailable' {
-    // A lock, or a call that takes long, may concern this channel alone.
+    // A lock or a slow call may concern this channel alone.
     const isAway = reason instanceof Unavailable && !(reason instanceof LockedTooLong);
     this.avoid(isAway ? EVERY_CHANNEL : catalog.snapshot.channelId);
     this.failedAt.set(release.source.id, this.now());
@@ -170,7 +167,7 @@ export class FirstOffers {
   }
 
   private avoid(channel: string): void {
-    // Few entries exist at a time; the bound is for a ledger that is slow for every channel.
+    // Few entries exist at a time; the bound covers a ledger that is slow for every channel.
     if (this.avoidUntil.size >= AVOIDED_MAX) this.avoidUntil.clear();
     this.avoidUntil.set(channel, this.now() + RETRY_AFTER_FAULT_MS);
   }
@@ -185,7 +182,7 @@ export class FirstOffers {
   }
 }
 
-/** Returns the span of a first offer, which all checks share that wait for it. */
+/** Returns the span of a first offer, which all waiting checks share. */
 function spanOf({ snapshot }: Catalog, { source }: CompiledRelease): NewSpan {
   const { appRef, channel } = snapshot;
   const attributes = {
@@ -203,13 +200,12 @@ function endWith(span: OpenSpan, attempt: Promise<FirstOfferOutcome>): void {
   );
 }
 
-// First offers that nodes tell each other of. A node that has recorded one puts the mark into the engine's
-// copy of the channel and announces it. A node that the ledger does not answer looks into that copy:
-// otherwise one device would be offered a release by the node that recorded its first offer, and an older
-// release by all others, for as long as the ledger is away.
+// First offers that nodes share. A node that recorded one writes the mark into the engine's copy of the
+// channel and announces it. A node without an answer of the ledger reads that copy: otherwise one node would
+// offer a release, and all others an older one, for as long as the ledger is unavailable.
 
 const CHANNELS_MAX = 10_000;
-/** Time for which a copy is not read again; what changes meanwhile is announced. */
+/** Milliseconds for which a copy is not read again; changes are announced meanwhile. */
 const REREAD_AFTER_MS = 5000;
 const SHARED_OFFERS_RETRY_AFTER_FAULT_MS = 1000;
 
@@ -217,7 +213,7 @@ type Look = { readonly done: Promise<void>; until: number };
 
 /**
  * Outcome of recording an offer. `stale`: the channel has changed since this catalog, so decide again from a
- * newer one. `unavailable`: it is not known to be recorded, so the release must not be offered.
+ * newer one. `unavailable`: it may not be recorded, so the release must not be offered.
  */
 type FirstOfferOutcome = 'recorded' | 'stale' | 'unavailable';
 
@@ -242,8 +238,8 @@ export class SharedOffers {
   }
 
   /**
-   * Takes note of a first offer that this node has recorded in the ledger: in this catalog and the one served
-   * now, and for the other nodes, for which nobody waits.
+   * Marks a first offer that this node recorded in the ledger: in this catalog, in the served one and,
+   * without waiting, for the other nodes.
    */
   tell(catalog: Catalog, release: CompiledRelease): void {
     const { channelId } = catalog.snapshot;
@@ -258,8 +254,8 @@ export class SharedOffers {
   }
 
   /**
-   * Finds out whether another node has recorded the release's first offer. `stale`: a newer catalog than this
-   * one is served now. Does not reject when the engine is unavailable.
+   * Finds out whether another node recorded the release's first offer. `stale`: a newer catalog is served
+   * now. Does not reject if the engine is unavailable.
    */
   async find(catalog: Catalog, release: CompiledRelease): Promise<FirstOfferOutcome> {
     const { channelId, appRef, channel } = catalog.snapshot;
@@ -279,7 +275,7 @@ export class SharedOffers {
     return look;
   }
 
-  /** Reads the engine's copy; `mayRepeatAfter` is told for how long it need not be read again. */
+  /** Reads the engine's copy; calls `mayRepeatAfter` with the time until the next read. */
   private async read(known: ServingSnapshot, mayRepeatAfter: (ms: number) => void): Promise<void> {
     const { channelId, appRef, channel } = known;
     try {
@@ -301,7 +297,7 @@ export class SharedOffers {
     catalogs.noteOffered(shared.channelId, shared, ids);
   }
 
-  /** Shares an offer; a node that hears of it and then reads the copy finds the mark in it. */
+  /** Writes the copy before the announcement, so that a node which then reads the copy finds the mark. */
   private async share(snapshot: ServingSnapshot, offeredReleaseId: string): Promise<void> {
     const { engine } = this.dependencies;
     const { appRef, channel, channelId, epoch, revision } = snapshot;

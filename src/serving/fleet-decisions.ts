@@ -1,5 +1,4 @@
-// Planning of an update wave: one decision per device, by the same code and with the same barrier as the
-// update check.
+// Plans an update wave: one decision per device, with the code and the barrier of the update check.
 
 import type { Caller } from '../access/api-keys.ts';
 import { type Failure, isFailure, type LostRight, type Outcome } from '../contract/failure.ts';
@@ -46,7 +45,7 @@ export type WaveRequest = {
 
 export type WaveDecision = {
   readonly deviceId: string;
-  /** Manifest as JSON bytes; undefined when the device is offered nothing. */
+  /** Manifest as JSON bytes; undefined if the device is offered nothing. */
   readonly update: Buffer | undefined;
 };
 
@@ -76,9 +75,9 @@ export class PlanWave {
   }
 
   /**
-   * Decides for every device of the request. Unless it is a dry run, the offers and the devices are durable
-   * when this resolves; a dry run writes nothing. The whole wave is refused when one of its devices can be
-   * offered nothing but a release whose first offer could not be recorded; first offers made before stay.
+   * Decides for every device of the request. The offers and devices are durable when this resolves; a dry run
+   * writes nothing. Refuses the whole wave if a device can be offered nothing but a release whose first offer
+   * could not be recorded; first offers recorded before stay.
    */
   async plan(
     caller: Caller,
@@ -86,8 +85,8 @@ export class PlanWave {
     nowMs: number,
   ): Promise<Outcome<Wave, NoCatalog | LostRight>> {
     const { ledger } = this.dependencies;
-    // Again, because the body came after the key was read: a dry run writes nothing that would read it, and
-    // the other kind offers before it records.
+    // Checked again, because the body arrived after the key was checked: a dry run writes nothing that would
+    // check it, and the other kind offers before it records.
     const lost = await ledger.findLostRight(caller.actor);
     if (lost !== undefined) return lost;
     const app = await ledger.findApp(caller.scope, request.app);
@@ -111,7 +110,7 @@ export class PlanWave {
     return { app: app.ref, channel: request.channel, decisions };
   }
 
-  /** Begins again when the channel changes meanwhile to ask for labels that were not looked up. */
+  /** Starts again if the channel changes meanwhile and needs labels that were not read. */
   private async decideUndisturbed(
     app: Named,
     slot: CatalogSlot,
@@ -134,7 +133,7 @@ export class PlanWave {
     const labelKeys = collectLabelKeys(slot, queries);
     const labels = labelKeys.length === 0 ? [] : await this.readLabels(app, request);
     const answers: PlanDecision<ArtifactCandidate>[] = [];
-    // Devices are decided in order, so that a device that is named twice gets its decisions in that order.
+    // Devices are decided in order, so that one named twice gets its decisions in that order.
     for (const [index, { deviceId }] of request.devices.entries()) {
       const device = { hash: hashText(deviceId), labels: labels[index] ?? NO_LABELS };
       const query = queries[index] as CheckQuery<ArtifactCandidate>;
@@ -203,9 +202,7 @@ function checkInsOf(
 const NO_LABELS: Labels = new Map();
 const ATTEMPTS_MAX = 5;
 
-/**
- * Returns the label keys that any candidate release targets: mostly none, in which case no labels are read.
- */
+/** Returns the label keys that any candidate release targets; usually none, so no labels are read. */
 function collectLabelKeys(
   slot: CatalogSlot,
   queries: readonly CheckQuery<ArtifactCandidate>[],

@@ -1,7 +1,6 @@
-// Guard in front of changes of channels: a ledger that is behind what this node, the engine or this node's
-// disk knows of a channel is recovered before it accepts a change of it. Otherwise the change would get a
-// revision that other nodes take for an old one, and a mark of an offered release that was lost would limit
-// nothing.
+// Guards changes of channels: a ledger that is behind what this node, the engine or this node's disk has of a
+// channel is recovered before it accepts a change of it. Otherwise other nodes would take the change's
+// revision for an old one, and a lost mark of an offered release would limit nothing.
 
 import { Unavailable } from '../contract/unavailable.ts';
 import type { Ledger } from '../store/ledger.ts';
@@ -9,8 +8,8 @@ import { FollowersNotAsked, type KnownStates, LedgerBehind } from '../store/ledg
 import type { Catalogs } from './catalogs.ts';
 
 /**
- * Number of times that a change is tried. The followers of the channel are known after the first and the
- * ledger is recovered after the second; the rest is for races.
+ * Maximum number of attempts. The first finds the channel's followers, the second recovers the ledger; the
+ * rest is for races.
  */
 const ATTEMPTS_MAX = 5;
 

@@ -1,12 +1,11 @@
-// Recognition of a ledger that went back: a standby without the last commits took over, or a backup was
-// restored. The ledger is the record all the same, so its state is served; but it gives revisions out again
-// that copies elsewhere already have. Copies of a channel are what this node serves, and what the engine and
-// this node's disk keep.
+// Recognises a ledger that was reset to an earlier state: a standby without the last commits took over, or a
+// backup was restored. The ledger still is the record, so its state is served; but it reuses revisions that
+// copies already have: in this node's memory, in the engine and on this node's disk.
 //
-// A copy was read from the ledger once. When the ledger is asked after the copy was read and answers an older
-// state, or lacks the mark of an offered release, it went back. Then the marks are written back first,
-// because they limit the next changes, and the ledger's epoch is raised: its states are newer than every copy
-// from then on, for every node.
+// A copy was once read from the ledger. If a later read of the ledger returns an older state, or lacks the
+// mark of an offered release, the ledger was reset. Then the marks are written back, because they limit the
+// next changes, and the epoch is raised, so that every node takes the ledger's states as newer than every
+// copy.
 
 import { Unavailable } from '../contract/unavailable.ts';
 import {
@@ -56,9 +55,9 @@ export class LedgerRecovery {
   }
 
   /**
-   * Reads a channel from the ledger, which is recovered first if it went back. `held` is what this node
-   * serves of it, taken before the call. The other copies are looked at when `held` is of another epoch,
-   * because this node's copy will take their place, or when `isThorough`.
+   * Reads a channel from the ledger, and first recovers the ledger if it was reset. `held` is what this node
+   * serves of it, taken before the call. The other copies are compared if `held` has another epoch, because
+   * this node's copy will replace them, or if `isThorough`.
    */
   async read(
     app: string,
@@ -75,14 +74,14 @@ export class LedgerRecovery {
   }
 
   /**
-   * Returns what the ledger has of a channel, given a snapshot that was read from it and copies that may have
-   * been read later. Reads the ledger again when it seems to be behind a copy, and recovers it when it is.
+   * Returns the ledger's state of a channel, given a snapshot that was read from it and copies that may be
+   * newer. Reads the ledger again if it seems to be behind a copy, and recovers it if it is.
    */
   async settle(snapshot: ServingSnapshot, copies: Copies): Promise<SnapshotLookup> {
     const suspects = copies.filter((copy) => isBehind(snapshot, copy));
     if (suspects.length === 0) return snapshot;
     const { ledger } = this.dependencies;
-    // A suspect may be of a change after the first read.
+    // A suspect may have a change made after the first read.
     const { appRef, channel } = snapshot;
     const present = await ledger.readSnapshot(appRef, channel, snapshot);
     if (typeof present === 'string') return present;
@@ -93,8 +92,8 @@ export class LedgerRecovery {
   }
 
   /**
-   * Writes marks of offered releases back that a held state has and a state of a later epoch lacks, as soon
-   * as the ledger is there. Returns the later state with the marks.
+   * Writes back marks of offered releases that a held state has and a state of a later epoch lacks, as soon
+   * as the ledger is available. Returns the later state with the marks.
    */
   async carryOffers(later: ServingSnapshot, held: ServingSnapshot): Promise<ServingSnapshot> {
     const missing = new Set(missingOffers(later, held));
@@ -107,7 +106,7 @@ export class LedgerRecovery {
     return { ...later, releases };
   }
 
-  /** Notes marks that the ledger may have lost, for the next `restoreRest`. */
+  /** Queues marks that the ledger may have lost for the next `restoreRest`. */
   restoreLater(
     { appRef, channel, channelId }: RememberedChannel,
     releaseIds: readonly string[],
@@ -117,12 +116,12 @@ export class LedgerRecovery {
     this.unrestored.set(channelId, { appRef, channel, releaseIds: all });
   }
 
-  /** Writes marks back that could not be written when they were found missing. */
+  /** Writes back marks that could not be written when they were found missing. */
   async restoreRest(): Promise<void> {
     for (const [channelId, marks] of this.unrestored) {
       try {
         await this.restore({ ...marks, channelId }, marks.releaseIds);
-        // More may have been noted meanwhile.
+        // More may have been queued meanwhile.
         if (this.unrestored.get(channelId) === marks) this.unrestored.delete(channelId);
       } catch (error) {
         if (!(error instanceof Unavailable)) throw error;
@@ -137,14 +136,14 @@ export class LedgerRecovery {
     if (isRaised) this.dependencies.report.raised(epoch, { held: orderOf(order), ...details });
   }
 
-  /** Returns what the engine and this node's disk keep of a channel; neither has to answer. */
+  /** Returns the copies of a channel in the engine and on this node's disk; a missing answer is no copy. */
   copiesOf(known: ServingSnapshot): Promise<Copies> {
     return this.findCopies(known.appRef, known.channel, known);
   }
 
   /**
-   * Returns what is known of a channel outside of the ledger, for a change of it. When this node holds the
-   * channel, the engine is asked whether it has more.
+   * Returns what is known of a channel outside the ledger, as input for a change of it. If this node holds
+   * the channel, it only asks the engine whether that has more.
    */
   async knownState(
     app: string,
@@ -196,26 +195,24 @@ export class LedgerRecovery {
   }
 }
 
-/** Whether a state of the ledger is older than a copy of the channel, or lacks a mark that the copy has. */
+/** Returns whether a state is older than a copy of the channel, or lacks a mark that the copy has. */
 function isBehind(present: ServingSnapshot, copy: ServingSnapshot): boolean {
-  // Another database has left the copy under the same name.
+  // Another database left the copy under the same name.
   if (copy.channelId !== present.channelId) return false;
   return isOlder(present, copy) || missingOffers(present, copy).length > 0;
 }
 
-/** Whether a state of the ledger is older than a copy, or another state of the same place. */
+/** Returns whether a state is older than a copy, or a different state of the same revision. */
 function isOlder(present: ServingSnapshot, copy: ServingSnapshot): boolean {
   const difference = compareServing(present, copy);
   if (difference !== 0) return difference < 0;
-  // Editions are random names of the states of releases, so that no two time lines share a new one.
+  // Editions are random, so two time lines never share a new one.
   const [mine, other] = [present.releases, copy.releases];
   if (mine.length !== other.length) return true;
   return mine.some(({ edition }, place) => edition !== other[place]?.edition);
 }
 
-/**
- * Returns the ids of releases that are offered in the copy, and are not in the present state, which has them.
- */
+/** Returns the ids of the present releases that are offered in the copy only. */
 function missingOffers(present: ServingSnapshot, copy: ServingSnapshot): readonly string[] {
   if (copy.channelId !== present.channelId) return [];
   const lacking = present.releases.filter(({ offered }) => !offered).map(({ id }) => id);
@@ -224,7 +221,7 @@ function missingOffers(present: ServingSnapshot, copy: ServingSnapshot): readonl
 
 /** Returns those of these releases, by id, that are offered in one of the copies. */
 function offeredAmong(copies: Copies, releaseIds: readonly string[]): readonly string[] {
-  // Mostly none, or a few: the releases of a channel that were never offered.
+  // Usually none or a few: the releases of a channel that were never offered.
   if (releaseIds.length === 0) return [];
   const wanted = new Set(releaseIds);
   const found = new Set<string>();
@@ -239,7 +236,7 @@ function hasMore(head: SnapshotHead, held: ServingSnapshot): boolean {
   return compareServing(head, held) > 0 || head.offered > countOffered(held);
 }
 
-/** Returns the newest state of the copies with the offers of all; undefined when there are none. */
+/** Returns the newest state of the copies with the offers of all; undefined if there are none. */
 function mergeCopies(copies: Copies): KnownState | undefined {
   const [first] = copies;
   if (first === undefined) return undefined;
@@ -253,55 +250,55 @@ function mergeCopies(copies: Copies): KnownState | undefined {
   };
 }
 
-// Comparison of channels that were read from the ledger alone with the copies in the engine and on this
-// node's disk. It begins once the channel is served, so that no answer waits for it. Until it has ended, the
-// copy on disk is left as it is.
+// Compares channels that were read from the ledger alone with the copies in the engine and on this node's
+// disk. It begins once the channel is served, so that no answer waits for it. Until it ends, the copy on disk
+// stays unchanged.
 
 type CopyComparisonDependencies = {
   readonly recovery: Pick<LedgerRecovery, 'copiesOf' | 'settle'>;
-  /** Returns what is served of a channel; undefined when it is not loaded. */
+  /** Returns what is served of a channel; undefined if it is not loaded. */
   readonly held: (channelId: string) => ServingSnapshot | undefined;
-  /** Serves what the ledger has; `isNew` is true when this was not served before the comparison. */
+  /** Serves the ledger's state; `isNew` is true if the comparison changed it. */
   readonly settled: (snapshot: ServingSnapshot, isNew: boolean) => Promise<void>;
   readonly log: RareLog;
   readonly metrics: Metrics;
 };
 
-/** Maximum number of comparisons at a time, and of those that wait: as many as a node has channels. */
+/** Maximum number of concurrent comparisons, and of waiting ones: as many as a node has channels. */
 const RUNNING_MAX = 4;
 const WAITING_MAX = 10_000;
 
 export class CopyComparison {
   private readonly dependencies: CopyComparisonDependencies;
   private readonly gate = new ConcurrencyLimit(RUNNING_MAX, WAITING_MAX);
-  /** Ids of the channels that were not compared yet; bounded by the channels that are loaded. */
+  /** Ids of channels to compare; bounded by the loaded channels. */
   private readonly due = new Set<string>();
 
   constructor(dependencies: CopyComparisonDependencies) {
     this.dependencies = dependencies;
   }
 
-  /** Whether a channel was not compared yet. */
+  /** Returns whether a channel is still to be compared. */
   isDue(channelId: string): boolean {
     return this.due.has(channelId);
   }
 
-  /** Marks a channel as one to be compared, before it is served. */
+  /** Marks a channel to be compared, before it is served. */
   add(channelId: string): void {
     this.due.add(channelId);
   }
 
-  /** Gives up on a channel that is not loaded any more. */
+  /** Removes a channel that is not loaded any more. */
   delete(channelId: string): void {
     this.due.delete(channelId);
   }
 
-  /** Compares the channels whose comparison failed because a store was away. */
+  /** Compares the channels whose comparison failed because a store was unavailable. */
   async retry(): Promise<void> {
     await Promise.all([...this.due].map((channelId) => this.begin(channelId)));
   }
 
-  /** Compares a channel that is due. Never rejects: while a store is away, it stays due. */
+  /** Compares a due channel. Never rejects: while a store is unavailable, the channel stays due. */
   async begin(channelId: string): Promise<void> {
     try {
       await this.gate.pass(() => this.compare(channelId));
@@ -319,19 +316,19 @@ export class CopyComparison {
     const copies = await recovery.copiesOf(held);
     const settled = await recovery.settle(held, copies);
     this.due.delete(channelId);
-    // The poll finds out about a channel that is gone.
+    // The poll detects a deleted channel.
     if (typeof settled !== 'string') await this.dependencies.settled(settled, settled !== held);
   }
 }
 
-// What this process remembers of the record: its name, and the channels of it that this process has loaded,
-// those on this node's disk, and those that the engine keeps for all nodes.
+// What this process knows of the record: its name, and its channels that this process loaded, that are on
+// this node's disk, or that the engine keeps for all nodes.
 
-/** Maximum number of channels that are listed from this node's disk: as many as it can have loaded. */
+/** Maximum number of channels listed from this node's disk: as many as it can load. */
 const ON_DISK_MAX = 10_000;
-/** Maximum number of loaded channels that are remembered. */
+/** Maximum number of loaded channels remembered. */
 const LOADED_MAX = 20_000;
-/** Longest wait for an engine that is just connecting, in milliseconds. */
+/** Maximum wait in milliseconds for an engine that is just connecting. */
 const CONNECTING_MS_MAX = 1000;
 const CONNECTING_RETRY_MS = 25;
 
@@ -343,7 +340,7 @@ export class RememberedChannels implements LedgerMemory {
   private readonly loaded = new Map<string, RememberedChannel>();
   private readonly gone = new Set<string>();
   private onDisk: Promise<readonly RememberedChannel[]> | undefined;
-  /** What the engine had when it was read last and had something. */
+  /** Last answer of the engine that was not empty. */
   private kept: { readonly record: string | undefined; readonly list: ChannelNameList } | undefined;
   private hasEngineAnswered = false;
   private highest = 0;
@@ -363,12 +360,12 @@ export class RememberedChannels implements LedgerMemory {
   async own(): Promise<RememberedRecord> {
     this.onDisk ??= this.diskSnapshots.list(ON_DISK_MAX);
     const record = this.record ?? (await this.diskSnapshots.readRecord());
-    // Before the record is known, channels may have been loaded from an engine of another one.
+    // Before the record is known, channels may have been loaded from the engine of another one.
     const loaded = record === undefined ? [] : [...this.loaded.values()];
     return { record, channels: this.present([...(await this.onDisk), ...loaded]) };
   }
 
-  /** At the start the engine may be connecting still, which is awaited when nothing else is known. */
+  /** At the start waits for a connecting engine, if nothing else is known. */
   async shared(): Promise<RememberedRecord | undefined> {
     const { record, channels } = await this.own();
     const mayWait = record === undefined && channels.length === 0;
@@ -385,12 +382,12 @@ export class RememberedChannels implements LedgerMemory {
     }
   }
 
-  /** Remembers the record, whose database was admitted for certain. */
+  /** Remembers the record after its database was admitted for certain. */
   admit(record: string): void {
     this.record = record;
   }
 
-  /** Remembers a channel that was loaded, from wherever. */
+  /** Remembers a loaded channel, whatever its source. */
   note(channel: RememberedChannel & { readonly epoch: number }): void {
     this.highest = Math.max(this.highest, channel.epoch);
     const { channelId, appRef, channel: name } = channel;
@@ -400,7 +397,7 @@ export class RememberedChannels implements LedgerMemory {
     this.loaded.set(channelId, { channelId, appRef, channel: name });
   }
 
-  /** Forgets channels that the ledger has lost; returns those that were not forgotten before. */
+  /** Forgets channels that the ledger lost; returns those not forgotten before. */
   forget(channels: readonly RememberedChannel[]): readonly RememberedChannel[] {
     const lost = channels.filter(({ channelId }) => !this.gone.has(channelId));
     for (const { channelId } of lost) {
@@ -410,7 +407,7 @@ export class RememberedChannels implements LedgerMemory {
     return lost;
   }
 
-  /** Reads the engine. What it had counts on when it was emptied, as by its restart. */
+  /** Reads the engine. Its last answer still counts after a restart emptied it. */
   private async readShared(): Promise<RememberedRecord> {
     const held = this.kept?.list;
     const { record, tag, list = held } = await this.engine.readShared(held?.tag);
@@ -424,7 +421,7 @@ export class RememberedChannels implements LedgerMemory {
     };
   }
 
-  /** Returns channels, each once, without those that the ledger has lost. */
+  /** Returns channels, each once, without those that the ledger lost. */
   private present(channels: readonly RememberedChannel[]): readonly RememberedChannel[] {
     const known = new Map(channels.map((channel) => [channel.channelId, channel]));
     for (const id of this.gone) known.delete(id);

@@ -1,5 +1,5 @@
-// Readiness of this node: it has loaded what it served last, and can decide when the ledger answers, and
-// without any store for the channels that it has loaded or keeps on disk.
+// Readiness of this node: it has loaded what it served last and can decide, either with the ledger or, for
+// channels that it has loaded or keeps on disk, without any store.
 
 import { isFailure } from '../contract/failure.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
@@ -24,8 +24,8 @@ export class Readiness {
   private isDraining = false;
 
   /**
-   * `ledgerName` is what an operator knows the ledger by. `isEngineShared` says that other nodes may have
-   * stored snapshots in the engine that this node needs.
+   * `ledgerName` is the operator's name of the ledger. `isEngineShared`: other nodes may have stored
+   * snapshots in the engine that this node needs.
    */
   constructor(
     ledger: ServingLedger,
@@ -50,7 +50,7 @@ export class Readiness {
     this.isDraining = true;
   }
 
-  /** Returns why the node cannot decide, or undefined when it can. */
+  /** Returns why the node cannot decide; undefined if it can. */
   async obstacle(): Promise<string | undefined> {
     if (this.isDraining) return 'draining';
     if (!this.warmUp.isOver)
@@ -65,8 +65,8 @@ export class Readiness {
   }
 }
 
-// What a node tells balancers and operators of itself: whether it can decide, which of its stores are lost,
-// and for how long nothing has confirmed that what it serves is still what the record has.
+// Health of a node for load balancers and operators: whether it can decide, which stores are unavailable, and
+// for how long nothing has confirmed that it serves the record's state.
 
 /** Health of one store, as the calls of this process show it. */
 type ObservedStore = {
@@ -75,26 +75,23 @@ type ObservedStore = {
   readonly silentMs: number;
 };
 
-/** Store that a node does without, since when (RFC 3339), and what that means. */
+/** Unavailable store, since when (RFC 3339), and the consequence. */
 type Degradation = {
   readonly store: StoreOutage['store'];
   readonly since: string;
   readonly message: string;
 };
 
-/**
- * Returns why a store is refused although it answers, because it is of another record; undefined when it is
- * not.
- */
+/** Returns why a store that answers is refused: it belongs to another record; undefined if it does not. */
 export type RefusalOf = (store: StoreOutage['store']) => string | undefined;
 
-/** Answer to the question whether a node is ready. `obstacle` says why it is not. */
+/** Whether a node is ready; `obstacle` says why it is not. */
 export type NodeState = {
   readonly obstacle: string | undefined;
   readonly degraded: readonly Degradation[];
 };
 
-/** The reasons of a node's own stores name their addresses, and are for the log alone. */
+/** The reasons of a node's own stores contain their URLs and go to the log only. */
 const MESSAGES: Readonly<Record<StoreOutage['store'], (reason: string) => string>> = {
   ledger: () => 'PostgreSQL does not answer: known channels are served, nothing can be changed',
   upstream: (reason) =>
@@ -108,9 +105,7 @@ export class NodeHealth {
   private readonly unconfirmedMsMax: number | undefined;
   private readonly refusalOf: RefusalOf;
 
-  /**
-   * `unconfirmedMsMax` is the time without a store after which the node is not ready; undefined for no limit.
-   */
+  /** `unconfirmedMsMax`: time without any store after which the node is not ready; undefined: no limit. */
   constructor(
     readiness: Pick<Readiness, 'obstacle'>,
     stores: readonly ObservedStore[],
@@ -131,7 +126,7 @@ export class NodeHealth {
     return Math.min(...this.stores.map(({ silentMs }) => silentMs));
   }
 
-  /** Returns whether the node is ready, and what it does without. Never rejects. */
+  /** Returns whether the node is ready, and which stores are unavailable. Never rejects. */
   async state(): Promise<NodeState> {
     const degraded = this.stores.flatMap(({ outage }) => {
       if (outage === undefined) return [];
@@ -139,7 +134,7 @@ export class NodeHealth {
       const message = this.refusalOf(outage.store) ?? MESSAGES[outage.store](outage.reason);
       return [{ store: outage.store, since, message }];
     });
-    // An edge has nothing else: what it serves is not what its service has.
+    // An edge has no other source: without the upstream's record it serves wrong states.
     const refusal = this.refusalOf('upstream');
     const obstacle = (await this.readiness.obstacle()) ?? refusal ?? this.unconfirmed();
     return { obstacle, degraded };
@@ -154,16 +149,16 @@ export class NodeHealth {
   }
 }
 
-// Loading of what this node served last, before it counts as ready: otherwise the devices that a balancer
-// sends to a node that has just started would all wait for cold channels at once.
+// Loads what this node served last before it counts as ready: otherwise the devices that a balancer sends to
+// a node that just started would all wait for cold channels at once.
 
-/** Longest time in milliseconds that loading keeps the node from being ready. */
+/** Maximum time in milliseconds that loading keeps the node from being ready. */
 const WARM_UP_MS_MAX = 30_000;
-/** Longest time in milliseconds for which a node that starts does not listen yet because it loads. */
+/** Maximum time in milliseconds that loading delays listening at the start. */
 const START_WAIT_MS_MAX = 500;
 /** Number of channels loaded at a time, as many as the ledger is read for. */
 const LOADS_RUNNING_MAX = 4;
-/** Milliseconds before channels are tried again that no store could give. */
+/** Milliseconds until channels that no store could provide are tried again. */
 const RETRY_MS = 500;
 
 export class WarmUp {
@@ -188,14 +183,14 @@ export class WarmUp {
     this.log = log;
   }
 
-  /** Whether everything is loaded that can be, or it took too long. */
+  /** Whether all that can be loaded is loaded, or loading took too long. */
   get isOver(): boolean {
     return this.isEnded;
   }
 
   /**
-   * Loads the channels that lie on this node's disk, until all are loaded, it takes too long, or `stop`.
-   * Resolves when that is over, or after a moment: a node that has little to load is ready when it listens.
+   * Loads the channels on this node's disk until all are loaded, it takes too long, or `stop`. Resolves then,
+   * or after half a second: a node with little to load is ready when it listens.
    */
   async start(): Promise<void> {
     this.giveUpTimer = setTimeout(() => this.giveUp(), WARM_UP_MS_MAX);
@@ -226,7 +221,7 @@ export class WarmUp {
     this.log.info({ channels: names.length, ms }, 'last known channels loaded');
   }
 
-  /** Loads channels, and returns those that could not be loaded now. */
+  /** Loads channels; returns those that could not be loaded now. */
   private async loadAll(names: readonly ChannelName[]): Promise<readonly ChannelName[]> {
     const left: ChannelName[] = [];
     const load = async (name: ChannelName) => {
@@ -237,13 +232,13 @@ export class WarmUp {
     return left;
   }
 
-  /** Loads a channel; returns false when no store could tell. A channel that is gone needs no loading. */
+  /** Loads a channel; returns false if no store answered. A deleted channel needs no loading. */
   private async isSettled({ appRef, channel }: ChannelName): Promise<boolean> {
     try {
       const slot = await this.catalogs.find(appRef, channel);
       return !isFailure(slot) || slot.failure !== 'unavailable';
     } catch {
-      // Logged where it happened. The next attempt, or a request, meets it again.
+      // Logged where it happened. The next attempt, or a request, repeats it.
       return false;
     }
   }

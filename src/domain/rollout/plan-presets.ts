@@ -1,5 +1,5 @@
-// Ready-made rollout plans: steps, holds and limits. docs/operating/rollout-plans.md has
-// the same table.
+// Ready-made rollout plans: steps, holds and limits. docs/operating/rollout-plans.md has the
+// same table.
 
 import type { PlanGuards, PlannedStep, PlanPresetName } from '../../contract/rollout-plan.ts';
 import { USUAL_GUARDS } from './judge-health.ts';
@@ -27,9 +27,9 @@ const CAUTION = { confirmMinutes: CONFIRM_MINUTES };
 
 /**
  * Presets by name, slowest first, tuned with `npm run bench -- rollouts` (docs/operating/rollout-plans.md).
- * A fifth of the
- * fleet has a release for three days or more before the next step: until Monday, a silent device looks like
- * one in an office at the weekend, and telling 3 % silent ones from chance takes a fifth of 20,000 devices.
+ * A fifth of the fleet has a release for three days or more before the next step: until Monday, a silent
+ * device looks like one in an office at the weekend, and telling 3 % silent ones from chance takes a fifth of
+ * 20,000 devices.
  * The later that step begins, the lower the limit of `silent`, because more of the other devices have left
  * the fleet since the release. Only the last hold is shorter than the times of `stuck` and `silent`.
  */
