@@ -1,4 +1,4 @@
-// What can become of a release that is steered: a state that it gets, or one of the other changes.
+// Changes of a release by serving control, as the audit log names them: a new status, or another change.
 
 export const AUDIT_DEEDS = [
   'published',

@@ -1,10 +1,10 @@
-// Answers of the console API about the devices of an app, one by one and counted.
+// Answers of the console API about the devices of an app: single devices and counts.
 
 import type { DeviceClient } from './device-client.ts';
 import type { Reason, Verdict } from './reason.ts';
 import type { ReleaseStatus, UpdateManifest } from './resource.ts';
 
-/** A device as the record has it. Times are RFC 3339 UTC with milliseconds. */
+/** A device as recorded. Times are RFC 3339 UTC with milliseconds. */
 export type DeviceRecord = {
   readonly deviceId: string;
   readonly version: string | null;
@@ -13,19 +13,19 @@ export type DeviceRecord = {
   readonly channel: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly source: 'pull' | 'push';
-  /** Way in which it asked last, and the kind of installation that it then told; null when not known. */
+  /** Client of its last check, and the kind of installation reported with it; null if unknown. */
   readonly client: DeviceClient | null;
   readonly bundle: string | null;
   readonly firstSeen: string;
   readonly lastSeen: string;
-  /** Version of the release last offered to it, and the time of the offer; null before the first one. */
+  /** Version of the release last offered to it, and the time of the offer; null before the first offer. */
   readonly lastOffered: { readonly version: string; readonly at: string } | null;
 };
 
 export type PurgedDevices = {
   /** Number of devices that were deleted, or would be. */
   readonly devices: number;
-  /** Device id after which the next call goes on; null when no devices are left to look at. */
+  /** Device id after which the next call continues; null at the end. */
   readonly next: string | null;
 };
 
@@ -35,7 +35,6 @@ export type DevicePage = {
   readonly next: string | null;
 };
 
-/** A device with its newest version changes, newest first. */
 export type DeviceDetail = DeviceRecord & { readonly history: readonly VersionChange[] };
 
 export type VersionChange = {
@@ -44,16 +43,14 @@ export type VersionChange = {
   readonly to: string;
 };
 
-/** The decision that an update check of the device would come to now, with its reasons. */
+/** The decision that an update check of the device would get now, with its reasons. */
 export type ExplainedDecision = {
   readonly device: DeviceRecord;
   readonly offer: UpdateManifest | null;
   readonly reason: Reason;
-  /** Releases that were considered, in their order; of many, the first ones and the last. */
+  /** Releases that were considered, in order; of many, the first ones and the last. */
   readonly candidates: readonly ExplainedCandidate[];
-  /** Number of releases that were considered. */
   readonly considered: number;
-  /** The release that the device runs. */
   readonly current: { readonly version: string | null; readonly status: ReleaseStatus | null };
 };
 
@@ -71,7 +68,7 @@ export type ExplainedCandidate = {
 export type FleetNow = {
   readonly cells: readonly FleetCell[];
   readonly total: number;
-  /** Devices seen in the last quarter of an hour. */
+  /** Devices seen in the last 15 minutes. */
   readonly now: number;
   /** Devices seen in the last day. */
   readonly day: number;
@@ -90,26 +87,26 @@ export type FleetCell = {
   readonly devices: number;
 };
 
-/** The adoption series, oldest first: in steps where the request names one, else by the hour. */
+/** The adoption series, oldest first: in the requested steps, by default hourly. */
 export type Adoption = { readonly points: readonly AdoptionStepPoint[] | readonly AdoptionPoint[] };
 
 /**
- * One point of the hourly series: devices seen in that hour, each counted once, where it last was. A
- * check-in that arrives after a later one of its device counts in no hour of its own.
+ * One point of the hourly series: devices seen in that hour, each counted once, at its last state. A check-in
+ * that arrives after a later one of its device is not counted.
  */
 export type AdoptionPoint = FleetCell & {
-  /** Begin of the hour, RFC 3339 UTC. */
+  /** Start of the hour, RFC 3339 UTC. */
   readonly hour: string;
 };
 
-/** Devices seen in an hour, a day or a month, each of them counted once, where it last was in it. */
+/** Devices seen in an hour, a day or a month, each counted once, at its last state in it. */
 export type AdoptionStepPoint = {
-  /** Begin of the step, RFC 3339 UTC. */
+  /** Start of the step, RFC 3339 UTC. */
   readonly at: string;
-  /** One of the 20 versions with the most devices; null for all others together, empty where unknown. */
+  /** One of the 20 versions with the most devices; null for all others together, empty if unknown. */
   readonly version: string | null;
   readonly devices: number;
-  /** Whether the step, from before days and months were counted, has the devices of its largest hour. */
+  /** Whether the step predates daily and monthly counts, and has the devices of its largest hour. */
   readonly isMinimum: boolean;
 };
 
@@ -119,7 +116,7 @@ export type LiveEvents = {
   readonly end: { readonly reason: LiveEndReason };
 };
 
-/** Why a live feed is ended: the session or the right to see the app is gone, or too many are open. */
+/** Why a live feed ends: the session or the right to see the app is gone, or too many are open. */
 export type LiveEndReason = 'signed-out' | 'no-access' | 'too-many';
 
 /** One second of an app's check-ins: their number, and a bounded sample of them. */
@@ -136,6 +133,5 @@ export type ActivitySample = {
   readonly version?: string | undefined;
   readonly platform: string;
   readonly source: 'pull' | 'push';
-  /** Whether an update was offered. */
   readonly isOffered: boolean;
 };

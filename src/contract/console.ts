@@ -1,5 +1,5 @@
-// Answers of the console API: the one description that the ledger's ports, the routes and the browser import.
-// A field that is renamed here, or anywhere on its way to the page, does not compile on the other side.
+// Answers of the console API, the one description that store, routes and browser import. A field that is
+// renamed in one place does not compile in the others.
 
 import type {
   Adoption,
@@ -121,10 +121,9 @@ export type ConsoleAnswer<Endpoint extends string> = Endpoint extends keyof Cons
   ? ConsoleAnswers[Endpoint]
   : never;
 
-/** Events that an endpoint below `/console/api/` sends, by its path: their data by their names. */
+/** Event data by event name for each endpoint below `/console/api/` that sends events. */
 export type ConsoleEvents = { readonly live: LiveEvents };
 
-/** An empty object. */
 export type NoContent = Readonly<Record<string, never>>;
 
 export type SessionState =
@@ -137,7 +136,7 @@ export type SessionState =
       /** Absent for the operator, whom the admin token identifies. */
       readonly account?: Account | undefined;
       readonly memberships: readonly Membership[];
-      /** Whether this account may create organizations; absent when it may not. */
+      /** Whether this account may create organizations; absent if not. */
       readonly mayCreateOrganizations?: true;
     };
 
@@ -148,10 +147,10 @@ export type OpenInvitation = {
   readonly email: string;
 };
 
-/** A link that sets a new password, as the holder of its token sees it. */
+/** A password reset link as the holder of its token sees it. */
 export type OpenReset = { readonly email: string };
 
-/** A new link that sets a password; it is shown this once. */
+/** A new password reset link; shown only once. */
 type IssuedReset = { readonly url: string; readonly expiresAt: string };
 
 export type MemberList = {
@@ -159,7 +158,7 @@ export type MemberList = {
   readonly invitations: readonly Invitation[];
 };
 
-/** A new invitation with its link, which is shown this once. */
+/** A new invitation with its link; shown only once. */
 export type IssuedInvitation = {
   readonly id: string;
   readonly url: string;
@@ -170,7 +169,7 @@ export type RevokedInvitation = { readonly id: string };
 
 type KeyList = { readonly keys: readonly ListedKey[] };
 
-/** A new key with its secret, which is shown this once. */
+/** A new key with its secret; shown only once. */
 export type IssuedKey = ApiKey & { readonly secret: string };
 
 export type RevokedKey = { readonly id: string; readonly revokedAt: string };
@@ -185,36 +184,35 @@ export type AppList = { readonly apps: readonly AppOverview[] };
 
 export type AppOverview = AppState & {
   readonly devices: number;
-  /** Devices seen in the last day; an estimate where there are many. */
+  /** Devices seen in the last day; an estimate for many. */
   readonly devicesDay: number;
   readonly channels: readonly ChannelOverview[];
 };
 
 export type ChannelOverview = {
   readonly name: string;
-  /** Number of releases. */
   readonly releases: number;
   /** Release with the highest version. */
   readonly newest: NewestRelease | null;
-  /** Version that devices get which no release in `rolling` reaches; null when there is none. */
+  /** Version of all devices that no release in `rolling` covers; null if there is none. */
   readonly serving: string | null;
-  /** Published releases above every release at 100 %, and not at 100 % themselves; highest version first. */
+  /** Published releases below 100 % that are above every release at 100 %; highest version first. */
   readonly rolling: readonly RollingRelease[];
 };
 
 export type NewestRelease = Pick<Release, 'version' | 'status' | 'rolloutPct' | 'createdAt'> & {
-  /** Whether it has any file that a device could install. */
+  /** Whether it has a file that a device could install. */
   readonly hasArtifacts: boolean;
-  /** Time at which it was rolled back, if it was; null where the audit does not tell. */
+  /** Time of its rollback, if any; null if the audit log does not have it. */
   readonly rolledBackAt: string | null;
 };
 export type RollingRelease = Pick<Release, 'version' | 'rolloutPct'>;
 
 export type ChannelDetail = Channel & {
   readonly devices: number;
-  /** Devices seen in the last day; an estimate where there are many. */
+  /** Devices seen in the last day; an estimate for many. */
   readonly devicesDay: number;
-  /** Address that leads people to a download for their platform. */
+  /** URL that redirects people to a download for their platform. */
   readonly downloadUrl: string;
 };
 
@@ -237,31 +235,28 @@ export type ReleaseHead = {
   readonly status: ReleaseStatus;
   readonly rolloutPct: number;
   readonly targets: Targeting | null;
-  /** Whether any device was offered it: from then on its serving only widens. */
+  /** Whether it was offered to any device: from then on its serving only widens. */
   readonly offered: boolean;
   readonly createdAt: string;
 };
 
 export type ListedRelease = ReleaseHead & {
-  /** Number of artifacts. */
   readonly artifacts: number;
   /** Number of devices on this channel that run it. */
   readonly devices: number;
-  /** Its plan that is not over yet; null when there is none. */
+  /** Its open plan; null if there is none. */
   readonly plan: ListedPlan | null;
 };
 
-/** Plan of a release in a list. */
 export type ListedPlan = {
   readonly status: PlanStatus;
-  /** What the signals say; null where a list has so many plans that they are not judged. */
+  /** Verdict of the signals; null in a list with too many plans to judge. */
   readonly verdict: Health['verdict'] | null;
 };
 
-/** Newest plan of a release, null when it never had one, and what check-ins tell of the release. */
+/** Newest plan of a release, null if it never had one, and the health from check-ins. */
 export type PlanAndHealth = { readonly plan: RolloutPlan | null; readonly health: Health };
 
-/** One page of a channel's releases, highest version first. */
 export type ChannelReleases = {
   readonly releases: readonly ListedRelease[];
   readonly total: number;
@@ -274,11 +269,11 @@ export type ChannelReleases = {
 export type ReleaseDetail = {
   readonly release: ReleaseHead & {
     readonly notes: string;
-    /** Way in which it came: through an API, or announced by a webhook. */
+    /** Whether it came through an API, or from a webhook. */
     readonly source: 'api' | 'webhook';
     readonly artifacts: readonly Artifact[];
   };
-  /** Higher version that every device is offered rather than this release; null when there is none. */
+  /** Higher version that every device is offered instead; null if there is none. */
   readonly supersededBy: string | null;
   /** Numbers of devices on the release's channel. */
   readonly devices: {
@@ -287,7 +282,7 @@ export type ReleaseDetail = {
     /** Devices whose last offer it was. */
     readonly offered: number;
     readonly offeredIsEstimate: boolean;
-    /** Time of the latest of those offers, RFC 3339; null when there is none. */
+    /** Time of the latest of those offers, RFC 3339; null if there is none. */
     readonly lastOfferedAt: string | null;
     /** Devices that run a lower version. */
     readonly below: number;
@@ -301,26 +296,26 @@ export type RenderedReleaseDetail = Omit<ReleaseDetail, 'release'> & {
   readonly release: ReleaseDetail['release'] & { readonly notesHtml: string };
 };
 
-/** Devices of a channel, seen in the last 30 days, that a targeting is meant for. */
+/** Devices of a channel seen in the last 30 days, and those that a targeting matches. */
 export type MatchingDevices = {
   readonly devices: number;
   readonly matching: number;
-  /** Whether the numbers were estimated from a sample. */
+  /** Whether the numbers are estimates from a sample. */
   readonly isEstimate: boolean;
   /** Ids of a few of them. */
   readonly examples: readonly string[];
 };
 
-/** Webhook of an app, and the address that its code host delivers to. */
+/** Webhook of an app with the URL that its code host delivers to. */
 export type AppWebhook = Webhook & { readonly url: string };
 
 /** An app's release webhooks with their last deliveries, newest first. */
 export type WebhookDetail = {
-  /** Whether any of them is on. What follows is the first one that is, else the first one that was. */
+  /** Whether any of them is enabled. The next fields are of the first enabled one, else of the first one. */
   readonly enabled: boolean;
-  /** Code host; null until a webhook is enabled for the first time, as `createdAt` is. */
+  /** Code host; like `createdAt` null until a webhook is enabled for the first time. */
   readonly provider: Webhook['provider'] | null;
-  /** Address that the provider delivers to. */
+  /** URL that the provider delivers to. */
   readonly url: string;
   readonly createdAt: string | null;
   /** One for each code host that was ever enabled. */
@@ -328,12 +323,12 @@ export type WebhookDetail = {
   readonly deliveries: readonly WebhookDelivery[];
 };
 
-/** The apps of an organization that have a webhook which is on, by ref. */
+/** The apps of an organization with an enabled webhook, by ref. */
 export type EnabledWebhooks = {
   readonly apps: readonly ({ readonly ref: string; readonly name: string } & WebhookDetail)[];
 };
 
-/** What a search in an organization found, each a bounded number, the best first. */
+/** Results of a search in an organization, a bounded number of each kind, the best first. */
 export type Found = {
   readonly apps: readonly { readonly ref: string; readonly name: string }[];
   readonly releases: readonly (Pick<Release, 'app' | 'channel' | 'version' | 'status'> & {
@@ -342,10 +337,10 @@ export type Found = {
   readonly devices: readonly { readonly app: string; readonly deviceId: string }[];
 };
 
-/** Address and secret of a webhook that was just enabled; the secret is shown this once. */
+/** URL and secret of a webhook that was just enabled; the secret is shown only once. */
 export type IssuedWebhookSecret = { readonly url: string; readonly secret: string };
 
-/** Whether the app still has a webhook that is on. */
+/** Whether the app still has an enabled webhook. */
 export type DisabledWebhook = { readonly enabled: boolean };
 
 /** Webhook secrets that a call has sealed again under the first key. */
@@ -353,6 +348,6 @@ export type ResealedSecrets = {
   readonly resealed: number;
   /** Secrets that no key opens. */
   readonly unreadable: number;
-  /** Webhook after which the next call goes on; null when there is nothing left to look at. */
+  /** Webhook after which the next call continues; null at the end. */
   readonly next: string | null;
 };

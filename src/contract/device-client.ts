@@ -1,7 +1,6 @@
-// The ways in which devices ask for updates. A record of a device keeps the last one, because clients differ
-// in what they can install.
+// Clients of devices. A device's record has the last one, because clients differ in what they can install.
 
-/** Way in which a device asks: the updater's protocol, or an orchestrator in the device's place (`push`). */
+/** The updater's protocol, or an orchestrator in the device's place (`push`). */
 export type DeviceClient = 'u' | 'tauri' | 'e' | 'squirrel' | 'velopack' | 'sparkle' | 'push';
 
 const CLIENTS: Readonly<Record<DeviceClient, true>> = {
@@ -14,7 +13,7 @@ const CLIENTS: Readonly<Record<DeviceClient, true>> = {
   push: true,
 };
 
-/** Whether a text is the name of a way to ask. */
+/** Returns whether a text is the name of a client. */
 export function isDeviceClient(text: unknown): text is DeviceClient {
   return typeof text === 'string' && Object.hasOwn(CLIENTS, text);
 }

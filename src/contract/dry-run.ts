@@ -1,20 +1,19 @@
-// Answer of a dry run of a change: what it would answer, what speaks against it, and what it would do to the
-// fleet (docs/contract.md 23 and 24).
+// Answer of a dry run of a change: the change's own answer, findings and the effect on the fleet
+// (docs/contract.md 23 and 24).
 
 import type { Reason } from './reason.ts';
 import type { Release, ServingState } from './resource.ts';
 import type { UnstoredPlan } from './rollout-plan.ts';
 
-/** Answer of a dry run; `release` is as the change itself would answer it. */
+/** `release` is what the change itself would answer. */
 export type DryRunAnswer<Release> = {
   readonly release: Release;
   readonly findings: readonly Finding[];
   readonly effect: Effect;
 };
 
-/** Dry run of a change of serving, with what becomes of the devices that run the release. */
+/** Dry run of a change of serving, with the effect on the devices that run the release. */
 export type ServingDryRunAnswer = DryRunAnswer<ServingState> & {
-  /** The most devices first. */
   readonly runners: readonly RunnerEffect[];
 };
 
@@ -28,37 +27,36 @@ export type PlanDryRunAnswer = {
 /** Devices of a platform that run a release, and what they are offered after a change of it. */
 export type RunnerEffect = {
   readonly platform: string;
-  /** Architecture; null for devices that tell none. */
+  /** Architecture; null for devices that report none. */
   readonly arch: string | null;
-  /** Version that they are offered; null where they stay on the release. */
+  /** Version that they are offered; null if they stay on the release. */
   readonly to: string | null;
-  /** Why they get what they get. */
   readonly reason: Reason;
   readonly devices: number;
 };
 
-/** Release as publishing it would answer: it has no id and no time of creation yet. */
+/** A release that is not published yet, so it has no id and no time of creation. */
 export type UnpublishedRelease = Omit<Release, 'id' | 'createdAt'>;
 
-/** What speaks against a release. */
+/** A problem of a release. */
 export type Finding = {
   /** Field of the release: `version`, `artifacts` for the whole list, or `artifacts.0.url`. */
   readonly path: string;
-  /** Devices that are offered it would fail where it is an error. */
+  /** With an error, devices that are offered the release would fail. */
   readonly severity: 'error' | 'warning';
   readonly message: string;
 };
 
-/** What a change does to the devices that were seen in the last 30 days. */
+/** Effect of a change on the devices seen in the last 30 days. */
 export type Effect = {
   readonly devices: number;
-  /** Whether the numbers are estimated from a sample. */
+  /** Whether the numbers are estimates from a sample. */
   readonly isEstimate: boolean;
   /** Devices that had no offer and get one. */
   readonly gain: number;
   /** Devices that had an offer and get none. */
   readonly lose: number;
-  /** Devices whose offer becomes another, the most frequent change first. */
+  /** Devices whose offer changes, the most frequent change first. */
   readonly moves: readonly EffectMove[];
   /** Parts of the fleet, the largest first. */
   readonly platforms: readonly PlatformEffect[];
@@ -73,10 +71,9 @@ export type EffectMove = {
   readonly devices: number;
 };
 
-/** Release of a dry run with its effect. */
 export type Reaching = { readonly release: { readonly version: string }; readonly effect: Effect };
 
-/** Returns how many devices a change offers the release that were offered another one or none. */
+/** Returns how many devices a change newly offers the release. */
 export function reachedBy({ release, effect }: Reaching): number {
   return effect.moves
     .filter(({ to }) => to === release.version)
@@ -85,7 +82,7 @@ export function reachedBy({ release, effect }: Reaching): number {
 
 export type PlatformEffect = {
   readonly platform: string;
-  /** Architecture; null for devices that tell none. */
+  /** Architecture; null for devices that report none. */
   readonly arch: string | null;
   readonly devices: number;
   readonly gain: number;

@@ -1,5 +1,5 @@
-// Answers that an edge gets from the service that it follows (docs/contract.md 29). Each is signed as a
-// whole, and says what it is, so that none can stand for another.
+// Answers of the service to an edge that follows it (docs/contract.md 29). Each is signed as a whole and has
+// a kind, so that none can replace another.
 
 export type EdgeAnswer =
   | EdgeIndexAnswer
@@ -14,8 +14,8 @@ export type EdgeAnswer =
   | EdgeRecordedAnswer;
 
 /**
- * Channel in an index: ids and names of its app and of itself, its revision, and the releases whose first
- * offer was announced in that revision, newest last.
+ * Channel in an index: ids and names of its app and itself, its revision, and the releases whose first offer
+ * was announced in that revision, newest last.
  */
 export type EdgeIndexEntry = readonly [
   appId: string,
@@ -29,17 +29,17 @@ export type EdgeIndexEntry = readonly [
 /** All channels that an edge may serve, at one moment. */
 export type EdgeIndexAnswer = {
   readonly kind: 'index';
-  /** Name of the record. An edge of an earlier version kept an index without. */
+  /** Name of the record. Edges of an earlier version kept an index without it. */
   readonly record?: string | null | undefined;
   readonly epoch: number;
-  /** Name of the time line that the epoch numbers: two copies of a record may come to the same epoch. */
+  /** Name of the time line that the epoch counts: two copies of a record may reach the same epoch. */
   readonly line?: string | null | undefined;
-  /** Time at which it was told, in milliseconds since 1970 by the ledger's clock. */
+  /** Time of the answer in milliseconds since 1970 by the ledger's clock. */
   readonly at: number;
-  /** Text that another index has only when it says the same. */
+  /** Two indexes have the same tag only if their content is the same. */
   readonly tag: string;
   readonly channels: readonly EdgeIndexEntry[];
-  /** Whether these are all. */
+  /** Whether `channels` has all. */
   readonly isComplete: boolean;
 };
 
@@ -48,37 +48,37 @@ export type EdgeSnapshotAnswer = {
   readonly kind: 'snapshot';
   /** Text of its index (`indexText`). */
   readonly index: string;
-  /** Texts of the releases that the edge did not have, by their editions: as many as fit. */
+  /** Texts of the releases that the edge does not have, by edition: as many as fit. */
   readonly releases: Readonly<Record<string, string>>;
 };
 
 /** Releases that did not fit into a snapshot. */
 export type EdgeReleasesAnswer = {
   readonly kind: 'releases';
-  /** Texts by their editions: as many of those that were asked for as fit. */
+  /** Texts by edition: as many of the requested ones as fit. */
   readonly releases: Readonly<Record<string, string>>;
 };
 
-/** Whether a first offer is on record. */
+/** Whether a first offer is recorded. */
 export type EdgeOfferAnswer = {
   readonly kind: 'offer';
   readonly releaseId: string;
   readonly isRecorded: boolean;
-  /** State in which the channel was, which is another one than the edge's where the offer was refused. */
+  /** State of the channel; differs from the edge's if the offer was refused. */
   readonly epoch: number;
   readonly revision: number;
 };
 
-/** What a service has made of an index that it seemed to be behind. */
+/** Answer to an index that the service seemed to be behind. */
 export type EdgeAheadAnswer = {
   readonly kind: 'ahead';
-  /** Present epoch, which is above that of the index if the service was behind it. */
+  /** Present epoch, above that of the index if the service was behind it. */
   readonly epoch: number;
 };
 
 type EdgeTimeAnswer = {
   readonly kind: 'time';
-  /** The ledger's time, in milliseconds since 1970. */
+  /** The ledger's time in milliseconds since 1970. */
   readonly at: number;
 };
 
@@ -90,11 +90,11 @@ export type EdgeLabels = readonly [
   labels: readonly (readonly [key: string, value: string])[],
 ];
 
-/** Labels of the devices that were asked for, in their order. */
+/** Labels of the requested devices, in their order. */
 export type EdgeLabelsAnswer = {
   readonly kind: 'labels';
   readonly labels: readonly EdgeLabels[];
-  /** Whether each of the devices is on record. */
+  /** Whether each of the devices is recorded. */
   readonly areRecorded: readonly boolean[];
 };
 
@@ -102,14 +102,14 @@ export type EdgeLabelsAnswer = {
 export type EdgeLabelChangesAnswer = {
   readonly kind: 'label-changes';
   readonly epoch: number;
-  /** Position of the newest change that there is. */
+  /** Position of the newest change. */
   readonly newest: number;
-  /** Position up to which these are all changes. */
+  /** Position up to which `changed` is complete. */
   readonly through: number;
   readonly changed: readonly (readonly [...EdgeLabels, position: number])[];
 };
 
-/** What became of check-ins that were handed over. */
+/** Answer to uploaded check-ins. */
 export type EdgeCheckInsAnswer = {
   readonly kind: 'check-ins';
   readonly accepted: number;
@@ -117,7 +117,7 @@ export type EdgeCheckInsAnswer = {
   readonly dropped: number;
 };
 
-/** What became of check-ins that somebody waited for: the merged labels, and the devices left out. */
+/** Answer to check-ins that a caller waits for: the merged labels, and the devices left out. */
 export type EdgeRecordedAnswer = {
   readonly kind: 'recorded';
   readonly labels: readonly EdgeLabels[];

@@ -8,17 +8,16 @@ export type ListedEdgeToken = {
   readonly org: string | null;
   /** Public beginning of the secret. */
   readonly prefix: string;
-  /** RFC 3339. */
   readonly createdAt: string;
-  /** Author, as the audit names them. */
+  /** Author, as in the audit log. */
   readonly createdBy: string;
   /** RFC 3339; null while it is valid. */
   readonly revokedAt: string | null;
 };
 
 /**
- * New token. `secret` is what the edge gets as `EDGE_TOKEN`, shown this once: what it authenticates with, a
- * dot, and the public key by which it knows what the service signed.
+ * New token. `secret`, shown only once, is the edge's `EDGE_TOKEN`: its credential, a dot, and the public key
+ * with which it verifies the service's signatures.
  */
 export type IssuedEdgeToken = ListedEdgeToken & { readonly secret: string };
 

@@ -1,21 +1,20 @@
-// Explanation of a decision for programs (docs/contract.md 4.20). The console has one of its own, in
-// sentences.
+// Explanation of a decision for programs (docs/contract.md 4.20). The console has its own, in sentences.
 
 import type { DeviceClient } from './device-client.ts';
 import type { NoOfferReason } from './reason.ts';
 import type { ReleaseStatus, TargetExpression, UpdateManifest } from './resource.ts';
 
-/** Why a device gets what it gets, if it asks as it did last, or as the caller told. */
+/** Decision for a device's recorded question, or for the caller's description. */
 export type Explanation = {
   readonly decision: { readonly update: UpdateManifest | null; readonly reason: ExplainedReason };
   readonly device: ExplainedDevice;
-  /** Releases that were looked at, highest version first, down to the one that is offered. */
+  /** Releases that were considered, highest version first, down to the offered one. */
   readonly candidates: readonly ListedCandidate[];
 };
 
 export type ExplainedReason = 'offered' | Exclude<NoOfferReason, 'first-offer-unavailable'>;
 
-/** Device as it was decided for: what is on record, with what the caller told over it. */
+/** Device of the decision: the record, overridden by the caller's description. */
 type ExplainedDevice = {
   readonly deviceId: string | null;
   readonly channel: string;

@@ -1,12 +1,12 @@
-// What the console tells of a release beside its health: where its signals come from, what devices said of
-// their failures, and how it spreads beside the release before it.
+// Details of a release beside its health: where its signals come from, why devices failed, and how it spreads
+// compared with the previous release.
 
 import type { Signal } from './rollout-plan.ts';
 
-/** Failure breakdown of a release: what fails, and where. Devices count that its health counts. */
+/** Failures of a release by place and reason, for the same devices as its health. */
 export type FailureBreakdown = {
   readonly signals: Readonly<Record<Signal, SignalBreakdown>>;
-  /** Number of devices that each of those that were looked at stands for; 1 when all were. */
+  /** Number of devices that each examined one stands for; 1 if all were examined. */
   readonly scale: number;
   /** Most frequent reasons of the newest 10,000 failures that the health counts, at most 20. */
   readonly reasons: readonly FailureReason[];
@@ -18,51 +18,51 @@ export type SignalShare = {
   readonly base: number;
 };
 
-/** Devices of one platform, or of one version before; the name is empty where it is not known. */
+/** Devices of one platform or of one previous version; the name is empty if unknown. */
 type NamedShare = SignalShare & { readonly name: string };
 
-/** Places of the devices: the five names with the most devices that show the signal, and all others. */
+/** The five names with the most devices that show the signal, and all others together. */
 export type SignalPlaces = {
   readonly named: readonly NamedShare[];
-  /** All other names together; null when there are none. */
+  /** Null if there are none. */
   readonly others: SignalShare | null;
 };
 
-/** Signal among the devices that were looked at. */
+/** Signal among the examined devices. */
 export type SignalBreakdown = SignalShare & {
   readonly platforms: SignalPlaces;
-  /** By the version that the devices had before; of those that never came to the release, the present one. */
+  /** By previous version; by present version for devices that never installed the release. */
   readonly versions: SignalPlaces;
 };
 
 /** Reason that devices gave for their failure; null for none. */
 export type FailureReason = {
-  /** Text as devices sent it: at most 256 characters, to be shown as it is. */
+  /** Text as devices sent it, at most 256 characters. */
   readonly reason: string | null;
   readonly devices: number;
-  /** When a device gave it last, RFC 3339. */
+  /** Time of the latest failure with this reason, RFC 3339. */
   readonly at: string;
 };
 
-/** Devices that had installed a release when it was so old. */
+/** Devices that had installed a release at an age. */
 export type AdoptionAtAge = {
   /** Whole hours since the release was published. */
   readonly hours: number;
   readonly devices: number;
 };
 
-/** How a release spread: at equal distances of age, the last one its present age, or the other's. */
+/** Adoption of a release at equally spaced ages, up to its own or the other's present age. */
 export type AdoptionCurve = {
   readonly version: string;
-  /** Empty when its installations were not counted, or are not kept any more. */
+  /** Empty if its installations were not counted, or were deleted since. */
   readonly ages: readonly AdoptionAtAge[];
 };
 
-/** How a release spreads, beside the one before it at the same age. */
+/** Adoption of a release, and of the previous one at the same ages. */
 export type ReleaseAdoption = {
   readonly release: AdoptionCurve;
-  /** Release that was published before it on the channel and not rolled back; null when there is none. */
+  /** Release that was published before it on the channel and not rolled back; null if there is none. */
   readonly before: AdoptionCurve | null;
-  /** Devices that the channel and its followers have now. */
+  /** Present devices of the channel and its followers. */
   readonly fleet: number;
 };

@@ -1,5 +1,5 @@
-// Every refusal the service can give, with its message. Refusals are values that operations return; `throw`
-// is left for bugs and for a store that cannot be reached. Their HTTP status: src/http/reply.ts.
+// Every refusal of the service with its message. Operations return refusals as values; they throw only for
+// bugs and for unavailable stores. src/http/reply.ts has the HTTP status of each.
 
 export const FAILURES = {
   invalid: 'Invalid request',
@@ -66,17 +66,17 @@ export const FAILURES = {
 
 export type FailureKind = keyof typeof FAILURES;
 
-/** Kinds of refusal of an operation on a release, which an app and a channel lead to. */
+/** Kinds of refusal of an operation on a release. */
 export type UnknownRelease = 'unknownApp' | 'unknownChannel' | 'unknownRelease';
 
-/** Kinds of refusal of a place that does not exist, or that the caller must not know of. */
+/** Kinds of refusal of a resource that does not exist, or that the caller must not know of. */
 export type UnknownPlace =
   | 'unknownApp'
   | 'unknownOrganization'
   | 'unknownKey'
   | 'unknownInvitation';
 
-/** Kinds of refusal of a write whose author had a right when the call began, and has none any more. */
+/** Kinds of refusal of a write whose author has lost the right since the call began. */
 export type LostRight =
   | 'unauthorized'
   | 'signedOut'
@@ -85,7 +85,6 @@ export type LostRight =
   | 'keyMayNot'
   | UnknownPlace;
 
-/** A refusal of one of these kinds. */
 export type Failure<Kind extends FailureKind = FailureKind> = {
   readonly failure: Kind;
   readonly message: string;
@@ -96,7 +95,7 @@ export type Failure<Kind extends FailureKind = FailureKind> = {
 /** Result of an operation: its value, or a refusal of one of these kinds. */
 export type Outcome<Value, Kind extends FailureKind> = Value | Failure<Kind>;
 
-/** Builds a refusal of the table; `message` replaces the table's where the case knows more. */
+/** Builds a refusal; `message` replaces the default message. */
 export function fail<Kind extends FailureKind>(failure: Kind, message?: string): Failure<Kind> {
   return { failure, message: message ?? FAILURES[failure] };
 }
@@ -106,7 +105,7 @@ export function invalidField(path: string, reason: string): Failure<'invalid'> {
   return fail('invalid', `${path}: ${reason}`);
 }
 
-/** Builds the refusal that tells the caller when to come back; whole seconds, at least 1. */
+/** Builds a refusal with the time of the next attempt; whole seconds, at least 1. */
 export function failUntil<Kind extends 'rateLimited' | 'tooManyFeeds' | 'unavailable'>(
   failure: Kind,
   waitMs: number,
@@ -114,7 +113,7 @@ export function failUntil<Kind extends 'rateLimited' | 'tooManyFeeds' | 'unavail
   return { ...fail(failure), retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) };
 }
 
-/** Tells a refusal from a value. */
+/** Returns whether an outcome is a refusal. */
 export function isFailure(outcome: unknown): outcome is Failure {
   return typeof outcome === 'object' && outcome !== null && 'failure' in outcome;
 }

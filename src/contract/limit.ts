@@ -1,12 +1,11 @@
-// Limits that docs/contract.md 8 fixes, and the bounds of the console API. The unit is the last part of a
-// name.
+// Limits of docs/contract.md 8, and the bounds of the console API. The unit is the last part of a name.
 
 export const LIMIT = {
   managementRequestsPerMinute: 300,
   deviceRequestsPerMinute: 120,
   /**
-   * Requests of a device per minute that a process allows before it must ask the other processes (through the
-   * engine).
+   * Requests of a device per minute that a process allows before it must ask the engine about the other
+   * processes' requests.
    */
   deviceAllowancePerMinute: 12,
   rateWindowMs: 60_000,
@@ -35,27 +34,24 @@ export const LIMIT = {
   systemVersionLengthMax: 32,
   buildVersionLengthMax: 64,
   channelReleasesMax: 10_000,
-  /** Maximum bytes of the notes and artifacts of all releases of a channel, of whatever status. */
+  /** Maximum bytes of the notes and artifacts of all releases of a channel, of any status. */
   channelContentBytesMax: 64 * 1024 * 1024,
   bodyBytesMax: 1024 * 1024,
-  /**
-   * Room for 500 devices with 16 labels of 128 + 256 characters of up to 4 bytes each, and the JSON around
-   * them.
-   */
+  /** Enough for 500 devices with 16 labels of 128 + 256 characters of up to 4 bytes each, with their JSON. */
   reportBodyBytesMax: 16 * 1024 * 1024,
   webhookBodyBytesMax: 25 * 1024 * 1024,
-  /** Time for a whole body. GitHub gives a delivery 10 s, its answer included. */
+  /** Time for a whole body. GitHub gives a delivery 10 s, including the answer. */
   bodyMsMax: 30_000,
   reportBodyMsMax: 60_000,
   /** Maximum number per app. */
   webhookDeliveriesKeptMax: 50,
-  /** Time for which deletions of releases of a code host, and what came too early, are remembered. */
+  /** Time for which deletions and early edits of a code host's releases are stored. */
   hostMemoryMs: 7 * 86_400_000,
   /** Maximum number of them per channel. */
   hostMemoriesMax: 100,
   /** Maximum length of the prefix of an app's tags, in UTF-16 code units. */
   tagPrefixLengthMax: 100,
-  /** Maximum number of targets for which a held release waits. */
+  /** Maximum number of targets that a held release waits for. */
   webhookTargetsMax: 50,
 
   planStepsMax: 20,
@@ -65,21 +61,21 @@ export const LIMIT = {
   planMinutesMax: 43_200,
   planConfirmMinutesMax: 1440,
   planStartAheadMsMax: 90 * 86_400_000,
-  /** Maximum of the devices that a guard asks for. */
+  /** Maximum of a guard's minimum of devices. */
   planDevicesMax: 100_000,
   failureReasonLengthMax: 256,
   failureBodyBytesMax: 4096,
 
-  /** Longest wait of an edge for a change of what it follows. */
+  /** Maximum wait of an edge for a change. */
   edgeWaitMsMax: 5000,
   /**
-   * Maximum bytes of the check-ins that an edge hands over at once: room for a batch of 2,000 with 16 labels
-   * each of 128 + 256 characters of up to 4 bytes.
+   * Maximum bytes of an edge's upload of check-ins: enough for 2,000 with 16 labels each of 128 + 256
+   * characters of up to 4 bytes.
    */
   edgeBodyBytesMax: 64 * 1024 * 1024,
-  /** Maximum bytes of the failures that an edge hands over at once: 500 of them, all as long as may be. */
+  /** Maximum bytes of an edge's upload of failures: enough for 500 of maximum size. */
   edgeFailuresBytesMax: 4 * 1024 * 1024,
-  /** Maximum number of devices, of check-ins and of changes in a call of an edge about labels. */
+  /** Maximum number of devices, check-ins and changes in an edge's call about labels. */
   edgeDevicesMax: 500,
 
   devicesPerCallMax: 500,
@@ -90,9 +86,9 @@ export const LIMIT = {
 
   /** Maximum number of moves, and of platforms, in the effect of a change. */
   effectRowsMax: 100,
-  /** Maximum number of devices that are named as examples of those that a targeting is meant for. */
+  /** Maximum number of example devices that a targeting matches. */
   matchingExamplesMax: 5,
-  /** Maximum number of devices that are named as examples of each kind of effect. */
+  /** Maximum number of example devices of each kind of effect. */
   effectExamplesMax: 10,
 
   refLengthMax: 64,
@@ -111,16 +107,16 @@ export const LIMIT = {
   invitationLifetimeMs: 7 * 86_400_000,
   /** Maximum number of open invitations per organization. */
   invitationsMax: 500,
-  /** Maximum numbers of live feeds that one process keeps open. */
+  /** Maximum number of live feeds that one process keeps open. */
   liveFeedsOfAccountMax: 10,
   liveFeedsOfOrganizationMax: 100,
   membersShownMax: 1000,
   organizationsShownMax: 1000,
   appsShownMax: 1000,
-  /** Maximum number of each kind that a search finds. */
+  /** Maximum number of results of each kind in a search. */
   foundMax: 10,
   searchLengthMax: 128,
-  /** Maximum number of an app's latest check-ins that a live feed begins with. */
+  /** Maximum number of an app's latest check-ins at the start of a live feed. */
   liveSamplesMax: 20,
   keysShownMax: 1000,
   releaseHistoryMax: 50,
@@ -130,7 +126,7 @@ export const LIMIT = {
   /** Maximum number of releases in an explanation for a program: of more, the first ones and the last. */
   candidatesListedMax: 1000,
   loginWindowMs: 15 * 60_000,
-  /** Maximum number of sign-in attempts for one account from one address in a window. */
+  /** Maximum number of sign-in attempts for one account from one IP address in a window. */
   loginsPerPairMax: 10,
   loginsPerAddressMax: 50,
   /** Maximum number of attempts in a window of a browser that signed in to the account before. */
@@ -139,7 +135,7 @@ export const LIMIT = {
   knownBrowserLifetimeMs: 400 * 86_400_000,
   passwordResetLifetimeMs: 3_600_000,
   /**
-   * Attempts for one account from all addresses, beyond which new addresses are slowed down: see
+   * Attempts for one account from all IP addresses, beyond which new ones are slowed down: see
    * `LoginThrottle`.
    */
   loginsPerAccountMax: 30,

@@ -1,5 +1,5 @@
-// The words for why a device is offered a release, or is not: of a whole decision and of single releases.
-// Decisions, metrics and the console share them, so that each of them answers for all reasons there are.
+// Reasons why a device is offered a release or not, for whole decisions and single releases. Decisions,
+// metrics and the console share them, so that each covers all reasons.
 
 /** Reason of a decision rule: why a device is not offered one release. */
 export type RuleReason = 'not-targeted' | 'outside-cohort';
@@ -17,7 +17,7 @@ export type NoOfferReason =
 /** Reason of the answer to an update check. */
 export type Reason = 'offered' | NoOfferReason;
 
-/** What an explanation says of one release. */
+/** Verdict on one release in an explanation. */
 export type Verdict =
   | 'offered'
   | 'no-artifact'

@@ -1,13 +1,11 @@
 // Grammar of app refs and channel names. A name is one path segment of a device URL and never needs escaping.
-// A text that does not match cannot exist, so no store is asked about it.
+// A text that does not match cannot exist, so no store is asked for it.
 
 import { LIMIT } from './limit.ts';
 
 const REF_GRAMMAR = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
-/**
- * Grammar of ids, which begin with their type. Refs must not match it, because `app` may be a ref or an id.
- */
+/** Grammar of ids. Refs must not match it, because `app` may be a ref or an id. */
 const APP_ID = /^app_[0-9a-z]{26}$/;
 
 /** Returns whether a text can be an app's ref or id, or a channel's name. */

@@ -1,4 +1,4 @@
-// Refusal of what an API key was not made for.
+// Refusal of a call that an API key has no right for.
 
 import { type Failure, fail } from './failure.ts';
 import type { KeyRight } from './resource.ts';
@@ -10,7 +10,7 @@ const PHRASES: Readonly<Record<KeyRight, string>> = {
   fleet: 'report or plan for devices',
 };
 
-/** Refusal of a key that lacks the right which its call needs; undefined when it lacks none. */
+/** Returns the refusal of a key without the needed right; undefined if it has the right. */
 export function refuseRight(lacking: KeyRight | undefined): Failure<'keyMayNot'> | undefined {
   return lacking && fail('keyMayNot', `This key may not ${PHRASES[lacking]}`);
 }

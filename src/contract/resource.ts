@@ -6,7 +6,7 @@ export const RELEASE_STATUSES = ['published', 'paused', 'rolled_back', 'deprecat
 export type ReleaseStatus = (typeof RELEASE_STATUSES)[number];
 
 export const UPDATE_MODES = ['optional', 'recommended'] as const;
-/** Update mode that a channel sets; `required` is never set, because it follows from the device's version. */
+/** Update mode that a channel sets; `required` follows from the device's version and is never set. */
 export type ChannelUpdateMode = (typeof UPDATE_MODES)[number];
 
 export const TARGET_OPERATORS = [
@@ -39,15 +39,15 @@ export type Artifact = {
   /** Size in bytes. */
   readonly size?: number;
   readonly signature?: string;
-  /** Format of the file, such as `deb`; where it is absent, the address tells it. */
+  /** Format of the file, such as `deb`; if absent, read from the URL. */
   readonly format?: string;
-  /** SHA-256, lower-case hex. */
+  /** Lower-case hex. */
   readonly sha256?: string;
-  /** SHA-1, lower-case hex. */
+  /** Lower-case hex. */
   readonly sha1?: string;
   /** Oldest version of the operating system that it runs on, as dotted numbers. */
   readonly minimumSystemVersion?: string;
-  /** Number of the build that the app itself compares (`CFBundleVersion`). */
+  /** Build number that the app itself compares (`CFBundleVersion`). */
   readonly buildVersion?: string;
 };
 
@@ -82,7 +82,7 @@ export type ServingState = {
   readonly targets: Targeting | null;
 };
 
-/** Release that was withdrawn: its version as it was published is free again. */
+/** Withdrawn release, whose version is free again. */
 export type WithdrawnRelease = {
   readonly app: string;
   readonly channel: string;
@@ -102,13 +102,13 @@ export type Channel = {
   readonly minimumSupportedVersion: string | null;
   readonly defaultRollout: number;
   readonly updateMode: ChannelUpdateMode;
-  /** Whether devices get no artifact without an address and a signature. */
+  /** Whether devices get only artifacts with a URL and a signature. */
   readonly requireSignature: boolean;
-  /** Channel of the same app whose releases its devices are offered as well; null when it follows none. */
+  /** Channel of the same app whose releases its devices are offered as well; null if it follows none. */
   readonly follows: string | null;
 };
 
-/** Channel of an app that is named beside it. */
+/** Channel in a list that names its app. */
 export type ListedChannel = Omit<Channel, 'app'>;
 
 export type UpdateManifest = {
@@ -146,27 +146,27 @@ export type Invitation = {
   readonly email: string;
   readonly role: Role;
   readonly expiresAt: string;
-  /** Actor, as the audit writes it. */
+  /** Actor, as in the audit log. */
   readonly createdBy: string;
 };
 
 /** API key with its history, for the console. */
 export type ListedKey = ApiKey & {
   readonly createdAt: string;
-  /** Actor that created the key, as the audit writes it; null for a key older than this field. */
+  /** Actor that created the key, as in the audit log; null for a key older than this field. */
   readonly createdBy: string | null;
   /** Refs of the apps that it may name; null for all of the organization. */
   readonly apps: readonly string[] | null;
   readonly may: readonly KeyRight[];
-  /** End of its validity; null when it has none. */
+  /** End of its validity; null if it has none. */
   readonly expiresAt: string | null;
   readonly lastUsedAt: string | null;
-  /** Address of the client that used it last. */
+  /** IP address of its last use. */
   readonly lastUsedFrom: string | null;
   readonly revokedAt: string | null;
 };
 
-/** Rights that a key may be made with; one that is not narrowed has all of them. */
+/** Rights of keys; one that is not narrowed has all of them. */
 export const KEY_RIGHTS = ['read', 'publish', 'control', 'fleet'] as const;
 
 export type KeyRight = (typeof KEY_RIGHTS)[number];
@@ -182,17 +182,17 @@ export type AuditEntry = {
   readonly subject: string;
   readonly before: unknown;
   readonly after: unknown;
-  /** Request that made the change (`X-Request-Id`); null where none is known. */
+  /** Request that made the change (`X-Request-Id`); null if unknown. */
   readonly requestId: string | null;
-  /** Reason that the author of the change gave; null when there is none. */
+  /** Reason that the author gave; null if none. */
   readonly reason: string | null;
 };
 
-/** How an app's releases come from a code host. */
+/** How an app receives releases from a code host. */
 export type WebhookSettings = {
-  /** What the tags of the app's releases begin with; null for none but those that are always understood. */
+  /** Prefix of the tags of the app's releases; null for only those that are always accepted. */
   readonly tagPrefix: string | null;
-  /** Whether releases land paused, and take files until they are first published. */
+  /** Whether new releases are paused, and take files until they are first published. */
   readonly hold: boolean;
   /** Targets (`linux`, `linux/x86_64`) with which a held release publishes itself; null for never. */
   readonly expect: readonly string[] | null;

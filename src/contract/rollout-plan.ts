@@ -4,59 +4,58 @@ export const PLAN_STATUSES = ['scheduled', 'running', 'held', 'completed', 'canc
 export type PlanStatus = (typeof PLAN_STATUSES)[number];
 
 export const PLAN_ACTIONS = ['hold', 'resume', 'advance', 'cancel'] as const;
-/** What a person or a key does with a plan. */
+/** Action of a person or a key on a plan. */
 export type PlanAction = (typeof PLAN_ACTIONS)[number];
 
 export const SIGNALS = ['failed', 'reverted', 'stuck', 'silent'] as const;
-/** Sign that a release does devices harm. */
+/** Sign that a release harms devices. */
 export type Signal = (typeof SIGNALS)[number];
 
 export const VERDICTS = ['too early', 'healthy', 'unhealthy'] as const;
 type Verdict = (typeof VERDICTS)[number];
 
 export const TRIP_EFFECTS = ['hold', 'pause'] as const;
-/** What a tripped guard does: it holds the plan, or pauses the release as well. */
+/** Effect of a tripped guard: it holds the plan, or also pauses the release. */
 export type TripEffect = (typeof TRIP_EFFECTS)[number];
 
 export const BLIND_EFFECTS = ['hold', 'advance'] as const;
 /**
- * What a plan does at the end of a hold while a guard with a limit has too few devices to judge: it waits and
- * is held in the end, or goes on.
+ * What a plan does at the end of a hold if a guard with a limit has too few devices to judge: it waits and is
+ * finally held, or continues.
  */
 export type BlindEffect = (typeof BLIND_EFFECTS)[number];
 
 export const PLAN_PRESET_NAMES = ['careful', 'normal', 'fast'] as const;
-/** Name of a ready-made plan, the slowest first. */
+/** Names of ready-made plans, the slowest first. */
 export type PlanPresetName = (typeof PLAN_PRESET_NAMES)[number];
 
 /** Days of the week, as JavaScript counts them from Sunday. */
 export const WEEK_DAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const;
 type WeekDay = (typeof WEEK_DAYS)[number];
 
-/** Hours of the week within which steps begin. */
+/** Hours of the week in which steps may begin. */
 export type RaiseHours = {
   /** Days on which the hours open. */
   readonly days: readonly WeekDay[];
   /** `HH:MM` by the clock of the time zone; `from` is within the hours, `to` is not. */
   readonly from: string;
   readonly to: string;
-  /** Name of the IANA database. */
+  /** Name in the IANA database. */
   readonly timeZone: string;
 };
 
-/** What a running plan waits for although its hold is over. */
+/** What a running plan waits for after its hold. */
 export type PlanWait = {
-  /** Signal whose guard keeps it; null while its hours are closed. */
+  /** Signal whose guard delays it; null while its hours are closed. */
   readonly guard: Signal | null;
   /** RFC 3339. */
   readonly since: string;
-  /** In words and figures. */
   readonly reason: string;
 };
 
-/** Limits of signals, in percent, and how the signals are taken; a signal without a limit trips nothing. */
+/** Limits of signals in percent, and how signals are measured; a signal without a limit never trips. */
 export type PlanGuards = {
-  /** Devices that the base of a signal must have before it trips. */
+  /** Minimum number of devices in the base of a signal before it trips. */
   readonly minimumDevices: number;
   readonly failedPercent?: number;
   readonly revertedPercent?: number;
@@ -64,11 +63,11 @@ export type PlanGuards = {
   readonly silentPercent?: number;
   readonly stuckAfterMinutes: number;
   readonly silentAfterMinutes: number;
-  /** Minutes before the release was published by which a device must have been known. */
+  /** Minutes before the release's publication since which a device must be known. */
   readonly knownForMinutes: number;
   /** Minutes between the two checks that must find a signal above its limit. */
   readonly confirmMinutes: number;
-  /** With `push`, only devices count that were reported with a key. */
+  /** With `push`, only devices reported with a key count. */
   readonly source?: 'push';
 };
 
@@ -79,8 +78,8 @@ export type PlannedStep = {
 };
 
 /**
- * Step with the times of its beginning and its end, RFC 3339. Of one that the rollout had reached without
- * it, they are those of that moment.
+ * Step with its start and end, RFC 3339; for a step that the rollout reached without it, the time when it was
+ * found reached.
  */
 export type PlanStep = PlannedStep & {
   readonly startedAt: string | null;
@@ -93,14 +92,14 @@ export type RolloutPlan = {
   readonly channel: string;
   readonly version: string;
   readonly status: PlanStatus;
-  /** Why it is in this status, in words; null where that needs none. */
+  /** Reason of the status, for people; null if it needs none. */
   readonly reason: string | null;
   readonly steps: readonly PlanStep[];
-  /** Index of the step that began, or was reached, last; null before the first. */
+  /** Index of the latest step that began or was reached; null before the first. */
   readonly step: number | null;
-  /** When the present wait ends, RFC 3339; null while it is open when. */
+  /** End of the present wait, RFC 3339; null if unknown. */
   readonly nextAt: string | null;
-  /** What it waits for after its hold; null while it waits for nothing but time. */
+  /** What it waits for after its hold; null while it waits for time only. */
   readonly waitingFor: PlanWait | null;
   readonly guards: PlanGuards | null;
   readonly onTrip: TripEffect;
@@ -108,17 +107,16 @@ export type RolloutPlan = {
   /** Minutes for which it waits for a guard that cannot judge, before it is held. */
   readonly patienceMinutes: number;
   readonly raiseBetween: RaiseHours | null;
-  /** Preset that its steps and guards are of; null when they are its own. */
+  /** Preset of its steps and guards; null if they are its own. */
   readonly preset: PlanPresetName | null;
   readonly createdAt: string;
-  /** Actor, as the audit writes it. */
+  /** Actor, as in the audit log. */
   readonly createdBy: string;
 };
 
 /** Plan that is not stored, as a dry run shows it. */
 export type UnstoredPlan = Omit<RolloutPlan, 'id' | 'createdAt' | 'createdBy'>;
 
-/** Ready-made plan. */
 export type NamedPreset = {
   readonly name: PlanPresetName;
   readonly steps: readonly PlannedStep[];
@@ -126,8 +124,8 @@ export type NamedPreset = {
 };
 
 /**
- * Rate of a signal, in percent with one decimal: the ends are those of its 95 % interval. That of silent ones
- * is the difference to the share of silent ones among the other devices, where that is known.
+ * Rate of a signal with the ends of its 95 % interval, in percent with one decimal. For `silent` it is the
+ * difference from the rate of the other devices, if that is known.
  */
 export type SignalRate = {
   /** Devices that could have shown it by now. */
@@ -135,13 +133,13 @@ export type SignalRate = {
   readonly percent: number;
   readonly low: number;
   readonly high: number;
-  /** Limit of the plan's guard; null when there is none. */
+  /** Limit of the plan's guard; null if there is none. */
   readonly limit: number | null;
   /** Whether the plan is held because of it. */
   readonly tripped: boolean;
 };
 
-/** What the check-ins of known devices tell of a release. */
+/** Health of a release, from the check-ins of known devices. */
 export type Health = {
   readonly offered: number;
   readonly installed: number;

@@ -1,9 +1,9 @@
-// Reader of addresses that name several hosts, as PostgreSQL's own library and Redis Sentinel know them:
+// Splits URLs with several hosts, as libpq and Redis Sentinel accept them:
 // `postgres://user:password@h1:5432,h2/name?option=value`.
 
 /**
- * Returns one address for each host, in their order: login, path and options are the same in all of them. An
- * address with one host is returned as it is. Nothing is checked: a part may be no valid address.
+ * Returns one URL per host, in order, each with the same login, path and options. A URL with one host is
+ * returned unchanged. The parts are not validated.
  */
 export function splitHosts(address: string): readonly string[] {
   const [, scheme, authority, rest] = /^([a-z][\w+.-]*:\/\/)([^/?#]*)(.*)$/is.exec(address) ?? [];

@@ -1,5 +1,5 @@
-// Texts that the service can keep: PostgreSQL stores no NUL, and half a surrogate pair is no character in
-// UTF-8. A name that cannot be stored does not exist, which is an answer rather than a fault of the database.
+// Texts that the service can store: PostgreSQL stores no NUL, and an unpaired surrogate has no UTF-8 form. A
+// name that cannot be stored does not exist, which is an answer and no fault of the database.
 
 const REPLACEMENT = '\ufffd';
 
@@ -8,18 +8,15 @@ export function storableText(text: string): string {
   return isStorable(text) ? text : text.toWellFormed().replaceAll('\u0000', REPLACEMENT);
 }
 
-/** Reason of the refusal of a text that cannot be stored. */
+/** Reason for refusing a text that cannot be stored. */
 export const NOT_STORABLE = 'Must not contain NUL or broken characters';
 
-/**
- * Returns whether all of these texts can be stored unchanged; one that cannot be stored equals no stored
- * text.
- */
+/** Returns whether all of these texts can be stored unchanged; one that cannot equals no stored text. */
 export function isStorable(...texts: readonly string[]): boolean {
   return texts.every((text) => text.isWellFormed() && !text.includes('\u0000'));
 }
 
-/** Reason of the refusal of a text with control characters. */
+/** Reason for refusing a text with control characters. */
 export const HAS_CONTROLS = 'Must not contain control characters';
 
 /** Returns whether a text has control characters other than `allowed` ones. */
@@ -31,13 +28,13 @@ export function hasControls(text: string, allowed = ''): boolean {
 const CONTROL = /\p{Cc}/gu;
 
 /**
- * Bidirectional control characters of Unicode (UAX #9, section 2): they are not seen, and make the text
- * around them look like another one.
+ * Bidirectional control characters of Unicode (UAX #9, section 2): they are invisible, and make the text
+ * around them look different.
  */
 const TURNING = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
 /**
- * Characters that a terminal obeys or that turn a text: control characters, of which escape sequences are
- * made, line breaks, and bidirectional control characters.
+ * Characters that a terminal obeys or that reorder a text: control characters, which form escape sequences,
+ * line breaks, and bidirectional control characters.
  */
 const STEERING = /[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
@@ -46,15 +43,12 @@ export function turnsText(text: string): boolean {
   return TURNING.test(text);
 }
 
-/** Replaces each character that steers where the text is shown by its escape in JSON, such as `\u202e`. */
+/** Replaces each character that affects how the text is displayed by its JSON escape, such as `\u202e`. */
 export function showSteering(text: string): string {
   return text.replace(STEERING, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/**
- * Returns whether a text has more than `max` characters (code points). Most texts are short enough by their
- * UTF-16 units.
- */
+/** Returns whether a text has more than `max` characters (code points). UTF-16 units usually decide. */
 export function isLongerThan(text: string, max: number): boolean {
   if (text.length <= max) return false;
   if (text.length > max * 2) return true;

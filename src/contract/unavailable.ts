@@ -1,7 +1,7 @@
-// The error that every port throws when its store cannot be reached or does not answer in time. It says
-// nothing about the data: the caller may try again, and `Retry-After` says when.
+// The error of every store that cannot be reached or does not answer in time. It says nothing about the data:
+// the caller may try again after `Retry-After`.
 
-/** Store by what it is to a node; an edge's ledger is the service that it follows. */
+/** Store by its role for a node; an edge's ledger is the service that it follows (`upstream`). */
 export type UnavailableStore = 'ledger' | 'engine' | 'upstream';
 
 export class Unavailable extends Error {
@@ -18,17 +18,17 @@ export class Unavailable extends Error {
   }
 }
 
-/** The error of a store that answers and is refused, because it belongs to another record than this node. */
+/** The error of a store that answers, but belongs to another record than this node. */
 export class OfAnotherRecord extends Unavailable {}
 
 /**
- * The error of a call that gave up waiting for a lock that another call holds. The store is there, so that
- * calls which need other locks may succeed.
+ * The error of a call that gave up waiting for a lock of another call. The store is available, and calls that
+ * need other locks may succeed.
  */
 export class LockedTooLong extends Unavailable {}
 
 /**
- * Returns an error with a message. A host with several addresses fails with an AggregateError, which has a
+ * Returns an error with a message. A host with several IP addresses fails with an AggregateError, which has a
  * code but no message; its first error has one.
  */
 function describable(error: unknown): unknown {

@@ -1,9 +1,8 @@
-// Code hosts whose release webhooks are understood, and what each one's header of the signature is called.
+// Code hosts whose release webhooks are supported, with the signature header of each.
 
-/** Code host that announces releases. */
 export type WebhookProvider = (typeof WEBHOOK_PROVIDERS)[number];
 
-/** Every code host that announces releases, in the order in which people are shown them. */
+/** In the order in which they are shown. */
 export const WEBHOOK_PROVIDERS = ['github', 'gitea', 'forgejo'] as const;
 
 /** Header with the signature of a delivery, as each code host's documentation spells it. */

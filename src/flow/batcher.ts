@@ -1,6 +1,6 @@
 // Combines single requests into batches: requests of the same turn of the event loop share a round trip.
-// While the maximum number of batches is in flight, further requests wait for the next one. So the slower the
-// answers, the larger the batches: a busy store gets fewer requests instead of more.
+// While the maximum number of batches is in flight, further requests wait for the next one, so slow answers
+// cause larger batches, and a busy store gets fewer requests instead of more.
 
 import { Unavailable } from '../contract/unavailable.ts';
 
@@ -11,12 +11,12 @@ type Waiting<Item, Answer> = {
 };
 
 export type BatcherOptions<Item, Answer> = {
-  /** Answers the items of a batch, in their order; a rejection rejects all of them. */
+  /** Answers the items of a batch, in order; a rejection rejects all of them. */
   readonly ask: (items: readonly Item[]) => Promise<readonly Answer[]>;
   readonly batchSizeMax: number;
   /** Maximum number of batches in flight. */
   readonly batchesMax: number;
-  /** Maximum number of items that wait or are in flight; one more is refused at once. */
+  /** Maximum number of waiting and in-flight items; more are refused at once. */
   readonly pendingMax: number;
 };
 
@@ -31,7 +31,7 @@ export class Batcher<Item, Answer> {
     this.options = options;
   }
 
-  /** Returns the answer to an item; rejects with `Unavailable` when too many are pending already. */
+  /** Returns the answer to an item; rejects with `Unavailable` if too many are pending. */
   ask(item: Item): Promise<Answer> {
     if (this.pending >= this.options.pendingMax) {
       return Promise.reject(new Unavailable('engine', 'too many requests wait for it'));

@@ -1,6 +1,6 @@
-// Limit of the number of tasks that run at a time. Other tasks wait for their turn in order of arrival, and
-// are refused when too many wait or when their turn comes too late. A limit of one is a queue for a resource
-// that serves one task at a time; a higher limit keeps requests of clients from using up a whole store.
+// Limits the number of tasks that run at a time. Other tasks wait in order of arrival; they are refused if
+// too many wait or if they wait too long. A limit of 1 is a queue for a resource that serves one task at a
+// time; a higher limit keeps requests of clients from using up a whole store.
 
 import { Unavailable } from '../contract/unavailable.ts';
 
@@ -18,7 +18,7 @@ export class ConcurrencyLimit {
   private waiters: Waiter[] = [];
   private onIdle: (() => void)[] = [];
 
-  /** `waitMsMax` is the longest wait after which a task still runs; without it, tasks wait for any time. */
+  /** `waitMsMax`: maximum wait in milliseconds. Default: no limit. */
   constructor(runningMax: number, waitingMax: number, waitMsMax = Number.POSITIVE_INFINITY) {
     this.runningMax = runningMax;
     this.waitingMax = waitingMax;
@@ -26,8 +26,8 @@ export class ConcurrencyLimit {
   }
 
   /**
-   * Runs the task when its turn comes. Rejects with `Unavailable`, without running it: at once when too many
-   * tasks wait already, or at its turn when that comes too late.
+   * Runs the task in its turn. Rejects with `Unavailable` without running it: at once if too many tasks wait,
+   * or in its turn if that comes too late.
    */
   async pass<Value>(task: () => Promise<Value>): Promise<Value> {
     if (this.running >= this.runningMax) await this.turn();
@@ -39,7 +39,7 @@ export class ConcurrencyLimit {
     }
   }
 
-  /** Rejects all waiting tasks with `Unavailable`; running tasks go on. */
+  /** Rejects all waiting tasks with `Unavailable`; running tasks continue. */
   rejectWaiting(cause: unknown): void {
     const { waiters } = this;
     this.waiters = [];
@@ -61,7 +61,7 @@ export class ConcurrencyLimit {
     });
   }
 
-  /** Starts the longest waiting task that is not too late, or else frees the turn. */
+  /** Starts the longest waiting task that is not too late, or frees the turn. */
   private passTurnOn(): void {
     for (let next = this.waiters.shift(); next !== undefined; next = this.waiters.shift()) {
       if (performance.now() - next.since <= this.waitMsMax) {

@@ -1,12 +1,12 @@
-// Call that many callers share, one call at a time. Callers that ask while a call runs share the next one, so
-// that no caller gets an answer from before it asked.
+// A call that many callers share, one at a time. Callers that ask during a call share the next one, so that
+// no answer is older than its question.
 
 export class SharedCall<Value> {
   private readonly make: () => Promise<Value>;
   private running: Promise<Value> | undefined;
   private next: Promise<Value> | undefined;
 
-  /** `make` makes a call; it never runs twice at a time. */
+  /** `make` never runs twice at a time. */
   constructor(make: () => Promise<Value>) {
     this.make = make;
   }

@@ -1,5 +1,4 @@
-// Call that is not made while an earlier one is unanswered, so that calls to a hanging process do not pile
-// up.
+// A call that is skipped while an earlier one is unanswered, so that calls to a hung process do not pile up.
 
 import { withinTime } from './within-time.ts';
 
@@ -12,8 +11,8 @@ export class SoleCall<Value> {
   }
 
   /**
-   * Makes a call and returns its answer; undefined when that takes longer than `waitMsMax`, or when an
-   * earlier call is still unanswered.
+   * Makes a call and returns its answer; undefined if that takes longer than `waitMsMax`, or if an earlier
+   * call is still unanswered.
    */
   async ask(waitMsMax: number): Promise<Value | undefined> {
     if (this.isUnanswered) return undefined;

@@ -1,19 +1,19 @@
-// Long work on the serving thread in slices: between two of them the process answers requests.
+// Runs long work on the serving thread in slices: between two of them the process answers requests.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** Milliseconds of work after which other work gets its turn. */
+/** Milliseconds of work per slice. */
 const SLICE_MS = 4;
 
 export class TimeSlice {
   private began = performance.now();
 
-  /** Whether the work should pause by `pause` before it goes on. */
+  /** Whether the work should call `pause`. */
   get isOver(): boolean {
     return performance.now() - this.began >= SLICE_MS;
   }
 
-  /** Lets everything that waits have its turn, and begins the next slice. */
+  /** Lets other work run, and begins the next slice. */
   async pause(): Promise<void> {
     await nextTurn();
     this.began = performance.now();

@@ -1,6 +1,6 @@
-// Wait for an answer, with a time limit.
+// A wait with a time limit.
 
-/** Returns the work's outcome, undefined when it takes longer than `waitMsMax`; the work then goes on. */
+/** Returns the outcome of the work; undefined after `waitMsMax`, while the work continues. */
 export async function withinTime<Value>(
   work: Promise<Value>,
   waitMsMax: number,

@@ -1,6 +1,4 @@
-// Counter with one label that is cheap enough to increment on every request.
-
-/** Counts by one label. Incrementing costs one addition to an array element. */
+/** Counter with one label. Incrementing costs one look-up and one addition: cheap on every request. */
 export class LabelledCount<Label extends string = string> {
   private readonly cells = new Map<Label, { count: number }>();
 
@@ -10,7 +8,7 @@ export class LabelledCount<Label extends string = string> {
     else known.count += amount;
   }
 
-  /** Counts by label, for the labels that were ever added to. */
+  /** Counts by label, for labels with at least one addition. */
   get counts(): ReadonlyMap<Label, number> {
     return new Map([...this.cells].map(([label, { count }]) => [label, count]));
   }

@@ -1,5 +1,5 @@
-// Log of the service as JSON lines on stdout. Callers log what happened and ids, never headers, bodies or
-// addresses of stores; the redaction below is the second line of defence, not the first.
+// Log of the service as JSON lines on stdout. Callers log events and ids, never headers, bodies or store
+// URLs; the redaction below is only a second line of defence.
 
 import { type Logger, pino } from 'pino';
 import type { LogLevel } from '../settings/settings.ts';
@@ -8,18 +8,16 @@ export type Log = Pick<Logger, 'trace' | 'debug' | 'info' | 'warn' | 'error' | '
 
 const SECRET_FIELDS = ['authorization', 'secret', 'token', 'password', 'adminTokens', 'secretKeys'];
 
-/**
- * Builds the logger. Every line carries the process id and `fields`, which identify the process of a node.
- */
+/** Builds the logger. Every line has the process id and `fields`, which identify the process of a node. */
 export function createLog(level: LogLevel, fields: Readonly<Record<string, unknown>> = {}): Log {
   return pino({
     level,
     base: { pid: process.pid, ...fields },
-    // A word is read without a table, and by every collector of logs.
+    // People and all log collectors can read a word without a table of levels.
     formatters: { level: (label) => ({ level: label }) },
     timestamp: pino.stdTimeFunctions.isoTime,
     redact: { paths: SECRET_FIELDS.flatMap((field) => [field, `*.${field}`]), censor: '[hidden]' },
-    // A driver's error can carry properties such as `connectionString`: only the explanatory ones are kept.
+    // A driver's error can have properties such as `connectionString`: only the explanatory ones are kept.
     serializers: { err: describeError },
   });
 }

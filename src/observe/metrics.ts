@@ -1,5 +1,5 @@
 // Counters, gauges and histograms for `/metrics`, in Prometheus text. The hot path only adds to plain
-// numbers, which prom-client reads at scrape time; histograms are for what waits for something anyway.
+// numbers, which prom-client reads at scrape time; histograms are for requests that wait anyway.
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Reason } from '../contract/reason.ts';
@@ -12,10 +12,10 @@ const MISNAMED = [
   'nodejs_active_requests_total',
   'nodejs_active_resources_total',
 ];
-/** Upper bounds of requests and of calls to stores, in seconds. */
+/** Upper bounds for requests and store calls, in seconds. */
 const REQUEST_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const CALL_SECONDS = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5];
-/** Upper bounds around the promise: within 1 s, and 5 s when an announcement is lost. */
+/** Upper bounds around the promise: within 1 s, and 5 s if an announcement is lost. */
 const PROPAGATION_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 export class Metrics {
@@ -39,7 +39,6 @@ export class Metrics {
     ['surface'],
     REQUEST_SECONDS,
   );
-  /** Durations of calls to stores. */
   readonly storeSeconds = this.histogram(
     'sluice_store_call_duration_seconds',
     'Time of calls to a store by operation, refused and failed ones included',
@@ -65,68 +64,62 @@ export class Metrics {
   );
   /** Check-ins by outcome: accepted by the engine, stored in the ledger, dropped at a bound. */
   readonly checkIns = this.tally('sluice_check_ins_total', 'Check-ins by outcome', 'outcome');
-  /** Connections of clients by whether they were accepted. */
   readonly connections = this.tally<'accepted' | 'refused'>(
     'sluice_connections_total',
     'Connections of clients by outcome',
     'outcome',
   );
-  /** Tries of accounts' passwords by outcome. */
   readonly signIns = this.tally('sluice_sign_ins_total', 'Sign-ins by outcome', 'outcome');
-  /** Webhook deliveries by outcome. */
   readonly deliveries = this.tally(
     'sluice_webhook_deliveries_total',
     'Webhook deliveries by outcome',
     'outcome',
   );
-  /** Actions of the device limit: requests refused, requests settled with the engine. */
+  /** Actions of the device limit: requests refused, requests decided by the engine. */
   readonly deviceLimit = this.tally(
     'sluice_device_limit_total',
     'Device requests refused, and settled with other processes',
     'outcome',
   );
-  /**
-   * Events of child processes: restarted after they ended, hung and killed, silent when asked for their
-   * metrics.
-   */
+  /** Events of child processes: restarted after an exit, killed when hung, silent when asked for metrics. */
   readonly processes = this.tally(
     'sluice_process_events_total',
     'Processes restarted, killed because they hung, and left out of these figures as they did not answer',
     'event',
   );
-  /** Faults of stores that the service survived, by the place that met them. */
+  /** Survived faults of stores by the code that met them. */
   readonly faults = this.tally(
     'sluice_store_faults_total',
     'Survived store faults by place',
     'place',
   );
 
-  /** What a ledger that went back has cost or what was written back to it, by event. */
+  /** Repairs of a ledger that was reset, by event. */
   readonly ledgerRewinds = this.tally(
     'sluice_ledger_rewinds_total',
     'What nodes did because the ledger had gone back',
     'event',
   );
 
-  /** Answers of the upstream that an edge refused, by the reason. */
+  /** Answers of the upstream that an edge refused, by reason. */
   readonly edgeRefusals = this.tally(
     'sluice_edge_refused_total',
     'Answers of the upstream that this edge has refused',
     'reason',
   );
 
-  /** Functions that return 1 while a store is there, else 0, by the store. */
+  /** Functions that return 1 while a store answers, else 0, by store. */
   readonly storeUp = this.gauges('sluice_store_up', 'Whether the store answers: 1, or 0', [
     'store',
   ]);
-  /** Functions that return a number of connections to PostgreSQL, by what they do. */
+  /** Functions that return a number of connections to PostgreSQL, by state. */
   readonly poolConnections = this.gauges(
     'sluice_database_connections',
     'Connections of this process to PostgreSQL by what they do',
     ['state'],
   );
 
-  /** `process` tells this process's series from those of the others of a node. */
+  /** `process` labels the series of this process among those of the node. */
   constructor(process = 'main', version = 'unknown') {
     this.registry.setDefaultLabels({ process });
     collectDefaultMetrics({ register: this.registry });
@@ -147,7 +140,7 @@ export class Metrics {
     });
   }
 
-  /** Registers a gauge of several values by a label, read at scrape time. */
+  /** Registers a gauge with one label, whose values are read at scrape time. */
   private gauges(
     name: string,
     help: string,

@@ -1,5 +1,5 @@
-// Traces by OpenTelemetry, sent by OTLP over HTTP. Imported only where traces are asked for: the libraries
-// take memory, and following a request through its promises costs every promise something.
+// Traces by OpenTelemetry, sent by OTLP over HTTP. Imported only if tracing is on: the libraries take memory,
+// and following a request slows down every promise.
 
 import {
   type Context,
@@ -17,7 +17,7 @@ import type { TracingSettings } from '../settings/tracing-settings.ts';
 import type { RareLog } from './rare-log.ts';
 import type { NewSpan, OpenSpan, SpanAttributes, Tracing } from './tracing.ts';
 
-/** Longest wait for the last spans at a stop. */
+/** Maximum wait for the last spans at a stop. */
 const STOP_MS_MAX = 1000;
 const KINDS = {
   server: SpanKind.SERVER,
@@ -27,14 +27,14 @@ const KINDS = {
 
 export type OtelOptions = {
   readonly protocol: NonNullable<TracingSettings>['protocol'];
-  /** Attributes of this process, beside those of the environment. */
+  /** Attributes of this process, in addition to those of the environment. */
   readonly resource: Readonly<Record<string, string>>;
   readonly log: RareLog;
 };
 
 /**
- * Starts to send traces. Spans wait in a queue of 2,048 (`OTEL_BSP_MAX_QUEUE_SIZE`); beyond it, and while
- * nobody takes them, they are dropped, and nothing waits for them.
+ * Starts to send traces. Spans wait in a queue of 2,048 (`OTEL_BSP_MAX_QUEUE_SIZE`); if it is full, or no
+ * collector takes them, they are dropped, and nothing waits for them.
  */
 export async function startOtelTracing({ protocol, resource, log }: OtelOptions): Promise<Tracing> {
   setGlobalErrorHandler((error) => {
@@ -87,7 +87,7 @@ function exporterFor(protocol: OtelOptions['protocol']) {
     : import('@opentelemetry/exporter-trace-otlp-proto');
 }
 
-/** Returns the attributes that there are. */
+/** Returns the defined attributes. */
 function present(attributes: SpanAttributes): Record<string, string | number> {
   const entries = Object.entries(attributes).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as Record<string, string | number>;

@@ -1,5 +1,5 @@
-// Log for events that can happen thousands of times a second while a store is unavailable: at most one line a
-// second per message, or one a minute per message and subject. A line carries the number of suppressed ones.
+// Log for events that can occur thousands of times a second while a store is unavailable: at most one line
+// per second and message, or per minute, message and subject. A line has the number of suppressed ones.
 
 import type { Log } from './log.ts';
 
@@ -26,7 +26,7 @@ export class RareLog {
 
   /**
    * Logs a warning about a subject, such as a release, unless the same message was logged about it within the
-   * last minute. There is a line for each subject, so the caller must not warn of many in a short time.
+   * last minute. Each subject gets a line, so callers must not warn of many in a short time.
    */
   warnAbout(subject: string, details: Readonly<Record<string, unknown>>, message: string): void {
     this.write(`${message} ${subject}`, SUBJECT_INTERVAL_MS, details, message);

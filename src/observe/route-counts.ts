@@ -1,6 +1,6 @@
-// Counts of requests by route and status. Counting costs a look-up by a small number and an addition.
+// Counts requests by route and status. Counting costs a look-up by a small number and an addition.
 
-/** Part of the service that a route belongs to, by who asks there. */
+/** Part of the service that a route belongs to, by its clients. */
 export type Surface =
   | 'device'
   | 'feed'
@@ -11,7 +11,7 @@ export type Surface =
   | 'health'
   | 'other';
 
-/** Labels of a route. All of them come from declarations, so there are few. */
+/** Labels of a route. All come from declarations, so there are few. */
 export type RouteLabels = {
   readonly surface: Surface;
   readonly method: string;
@@ -22,7 +22,7 @@ export type RouteLabels = {
 export class RouteCounts {
   private readonly routes = new Map<string, RouteCount>();
 
-  /** Returns the counts of a route, the same ones for the same labels. */
+  /** Returns the counts of a route, the same object for the same labels. */
   of(labels: RouteLabels): RouteCount {
     const key = `${labels.surface} ${labels.method} ${labels.route}`;
     const known = this.routes.get(key) ?? new RouteCount(labels);

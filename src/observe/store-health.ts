@@ -1,6 +1,6 @@
-// Health of a store as its calls show it: the store is lost when calls fail and none has succeeded for a
-// while, and back with the next success. The log has one line for each of the two, so that an operator reads
-// from it when an outage began, when it ended and how many calls it cost.
+// Health of a store, from its calls: the store is lost if calls fail and none has succeeded for 2 seconds,
+// and back with the next success. The log has one line for each, so that an operator sees when an outage
+// began and ended, and how many calls it cost.
 
 import type { Log } from './log.ts';
 
@@ -9,7 +9,7 @@ const LOST_AFTER_MS = 2000;
 
 export type StoreName = 'ledger' | 'engine' | 'upstream';
 
-/** Outage of a store that has not ended: when the last call before it succeeded, and why calls fail. */
+/** Present outage of a store: when the last call before it succeeded, and why calls fail. */
 export type StoreOutage = {
   readonly store: StoreName;
   /** Milliseconds since 1970. */
@@ -27,8 +27,8 @@ export class StoreHealth {
   private present: StoreOutage | undefined;
 
   /**
-   * `reasonOf` returns the reason of an outage by the error of a call. `now` is a monotonic clock in
-   * milliseconds. A store counts as there until a call has failed.
+   * `reasonOf` returns the reason of an outage from the error of a call. `now` is a monotonic clock in
+   * milliseconds. A store counts as available until a call fails.
    */
   constructor(
     store: StoreName,
@@ -43,7 +43,7 @@ export class StoreHealth {
     this.succeededAt = now();
   }
 
-  /** Outage that lasts; undefined while the store is there. */
+  /** Present outage; undefined while the store is available. */
   get outage(): StoreOutage | undefined {
     return this.present;
   }
@@ -53,7 +53,7 @@ export class StoreHealth {
     return this.now() - this.succeededAt;
   }
 
-  /** Notes that the store answered a call. */
+  /** Records that the store answered a call. */
   succeeded(): void {
     const { present, failedCount, silentMs, store } = this;
     this.succeededAt = this.now();
@@ -63,7 +63,7 @@ export class StoreHealth {
     this.log.warn({ store, afterMs: Math.round(silentMs), failedCalls: failedCount }, 'store back');
   }
 
-  /** Notes that a call failed because the store did not answer it. */
+  /** Records that a call failed because the store did not answer it. */
   failed(error: unknown): void {
     this.failedCount += 1;
     const { present, silentMs, store } = this;

@@ -1,16 +1,16 @@
-// Traces of requests, as the other rooms see them. The libraries that make and send them are loaded only
-// where traces are asked for (otel-tracing.ts).
+// Interface of request traces for the other rooms. The libraries that make and send them are loaded only if
+// tracing is on (otel-tracing.ts).
 
 export type Tracing = {
   /** Begins a span: in the trace that the headers name, if any are given, else below the present span. */
   begin(span: NewSpan): OpenSpan;
-  /** Whether a span is open for what runs now. */
+  /** Returns whether a span is open in the running code. */
   isTraced(): boolean;
-  /** Sends what is left, as far as that takes no longer than a moment, and ends. */
+  /** Sends the remaining spans, for at most a second, and ends. */
   stop(): Promise<void>;
 };
 
-/** Attributes of a span; those that are undefined are left out. */
+/** Attributes of a span; undefined ones are left out. */
 export type SpanAttributes = Readonly<Record<string, string | number | undefined>>;
 
 export type NewSpan = {
@@ -18,14 +18,13 @@ export type NewSpan = {
   /** Whether the span answers a caller, calls a store, or is a step in between. */
   readonly kind: 'server' | 'client' | 'internal';
   readonly attributes: SpanAttributes;
-  /** Returns a header of the caller by its lower-case name; '' when there is none. */
+  /** Returns a header of the caller by its lower-case name; '' if there is none. */
   readonly header?: (name: string) => string;
 };
 
-/** A span that has begun. */
 export type OpenSpan = {
   /** Runs work below the span. */
   run<Value>(work: () => Value): Value;
-  /** Ends the span; `error` says why it failed, if it did. */
+  /** Ends the span; `error` is the reason of a failure. */
   end(attributes: SpanAttributes, error?: string): void;
 };

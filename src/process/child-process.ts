@@ -1,23 +1,23 @@
 // Child process that its parent keeps running.
 //
 //   starting ──ready──▶ working ──ends by itself──▶ waiting (100 ms, doubling to 5 s) ──▶ starting …
-//       └── stop: told to end, killed when it does not; never started again ──▶ over
+//       └── stop: asked to end, killed if it does not; never restarted ──▶ over
 //
-// The child ends by itself whenever its parent is gone, because its end of the channel closes then.
+// The child ends by itself when its parent is gone, because its end of the channel closes then.
 
 import { type ChildProcess, type ForkOptions, fork } from 'node:child_process';
 import { type BackOff, backOffMs } from '../flow/back-off.ts';
 import { pause } from '../flow/pause.ts';
 
 const BACK_OFF: BackOff = { minMs: 100, maxMs: 5000 };
-/** Time of work after which the end of a child counts as a first failure: such a child was able to work. */
+/** Working time after which the end of a child counts as a first failure. */
 const SOUND_LIFE_MS = 30_000;
 
-/** End of a child that was not told to end. */
+/** End of a child that was not asked to end. */
 export type ChildEnd = {
   /** Signal or exit code, as text. */
   readonly how: string;
-  /** Reason why the child did not become ready; undefined when it did. */
+  /** Why the child did not become ready; undefined if it did. */
   readonly startError: Error | undefined;
   readonly restartInMs: number;
 };
@@ -26,9 +26,9 @@ type ChildServiceOptions<Down extends Calls, Up extends Calls> = {
   /** Name of the child in messages, such as `worker 2`. */
   readonly name: string;
   readonly program: ChildProgram;
-  /** Time after which a child that is not ready is killed; without it, a start may take any time. */
+  /** Time after which a child that is not ready is killed. Default: no limit. */
   readonly startMsMax?: number;
-  /** Time for which a stop lets the child finish what it has in flight before it is killed. */
+  /** Time in which a stopping child may finish its work before it is killed. */
   readonly stopMsMax: number;
   /** Answers the child's calls. */
   readonly answer: (call: Up['call']) => Promise<Up['answer']>;
@@ -37,7 +37,7 @@ type ChildServiceOptions<Down extends Calls, Up extends Calls> = {
   readonly onEnd: (end: ChildEnd) => void;
 };
 
-/** Service of a child process. `Down` are the calls to the child, `Up` those that it makes. */
+/** Service of a child process. `Down` are the calls to the child, `Up` those from it. */
 export class ChildService<Down extends Calls, Up extends Calls> {
   private readonly options: ChildServiceOptions<Down, Up>;
   private readonly stopping = new AbortController();
@@ -48,18 +48,14 @@ export class ChildService<Down extends Calls, Up extends Calls> {
     this.options = options;
   }
 
-  /**
-   * Present child, which may still be starting; undefined between the end of one child and the start of the
-   * next.
-   */
+  /** Present child, which may still be starting; undefined between one child and the next. */
   get child(): ForkedChild<Down, Up> | undefined {
     return this.current;
   }
 
   /**
-   * Starts the child, and starts it again whenever it ends, until `stop`. Resolves when it is ready for the
-   * first time, or when it was stopped before that; rejects, with the reason in one line, when the first
-   * child ends by itself before it is ready.
+   * Starts the child, and restarts it whenever it ends, until `stop`. Resolves when it is first ready, or was
+   * stopped before; rejects with a reason of one line if the first child ends by itself before it is ready.
    */
   async start(): Promise<void> {
     const child = this.launch();
@@ -67,17 +63,17 @@ export class ChildService<Down extends Calls, Up extends Calls> {
     try {
       await child.ready;
     } catch (error) {
-      // A child that is told to stop while it starts ends without being ready, and did nothing wrong.
+      // A child that is stopped while it starts ends without being ready, which is no error.
       if (!this.stopping.signal.aborted) throw error;
     }
   }
 
-  /** Keeps the child from being started again after its end. */
+  /** Prevents further restarts of the child. */
   startNoMore(): void {
     this.stopping.abort();
   }
 
-  /** Lets the child finish and waits for its end; false when it had to be killed. */
+  /** Lets the child finish and waits for its end; false if it had to be killed. */
   async stop(): Promise<boolean> {
     this.startNoMore();
     const isInTime = await this.current?.stop(this.options.stopMsMax);
@@ -105,7 +101,7 @@ export class ChildService<Down extends Calls, Up extends Calls> {
     }
   }
 
-  /** Waits for the end of a child, and kills it when its start takes too long. */
+  /** Waits for the end of a child; kills it if its start takes too long. */
   private async awaitEnd(child: ForkedChild<Down, Up>) {
     const { startMsMax, onReady } = this.options;
     const tooLate =
@@ -130,22 +126,19 @@ export class ChildService<Down extends Calls, Up extends Calls> {
   }
 }
 
-// One end of a channel on which two processes call each other. Answers are matched to calls by number.
+// One end of a channel on which two processes call each other. Numbers match answers to calls.
 
 type CallChannelOptions<In extends Calls> = {
-  /** Throws when a message cannot be copied to the other process. */
+  /** Throws if a message cannot be copied to the other process. */
   readonly send: (message: CallMessage | AnswerMessage) => void;
   /** Answers a call of the other end. */
   readonly answer: (call: In['call']) => Promise<In['answer']>;
 };
 
-/** End of a channel. `Out` are the calls that it makes, `In` those that it answers. */
+/** `Out` are the calls that this end makes, `In` those that it answers. */
 class CallChannel<Out extends Calls, In extends Calls> {
   private readonly options: CallChannelOptions<In>;
-  /**
-   * Resolvers of the unanswered calls, by call id. Callers bound their number, as they make few calls at a
-   * time.
-   */
+  /** Resolvers of the unanswered calls by id. They are few, because callers make few calls at a time. */
   private readonly pending = new Map<number, (answer: Out['answer'] | undefined) => void>();
   private lastId = 0;
   private isClosed = false;
@@ -155,8 +148,7 @@ class CallChannel<Out extends Calls, In extends Calls> {
   }
 
   /**
-   * Returns the other end's answer; undefined when that end closes first. Rejects if the call cannot be
-   * copied.
+   * Returns the other end's answer, or undefined if that end closes. Rejects if the call cannot be copied.
    */
   call(call: Out['call']): Promise<Out['answer'] | undefined> {
     if (this.isClosed) return Promise.resolve(undefined);
@@ -190,15 +182,13 @@ class CallChannel<Out extends Calls, In extends Calls> {
   }
 }
 
-// Types of the calls on a child process's channel, one for each direction.
-
 /** Calls in one direction, and their answers: plain values that can be copied to another process. */
 type Calls = { readonly call: unknown; readonly answer: unknown };
 
-/** Type of a direction in which no calls are made. */
+/** A direction without calls. */
 export type NoCalls = { readonly call: never; readonly answer: undefined };
 
-// One child process from its start to its end, as the process that forked it sees it.
+// One child process from its start to its end, as the parent sees it.
 //
 //   starting ──ready──▶ working ──▶ ended      A process that refuses to start, that is killed, or whose
 //       └──refused / killed / crashed──▲       parent is gone ends in every state.
@@ -210,16 +200,16 @@ type ChildProgram = {
   readonly options: Pick<ForkOptions, 'execArgv' | 'env' | 'stdio'>;
 };
 
-/** Child process. `Down` are the calls to the child, `Up` those that it makes. */
+/** `Down` are the calls to the child, `Up` those from it. */
 export class ForkedChild<Down extends Calls, Up extends Calls> {
-  /** Resolves when the child is ready to work; rejects, with the reason in one line, when it cannot start. */
+  /** Resolves when the child is ready to work; rejects with a reason of one line if it cannot start. */
   readonly ready: Promise<void>;
   /** Resolves when the process has ended, with its signal or exit code as text. */
   readonly ended: Promise<string>;
   private readonly process: ChildProcess;
   private readonly channel: CallChannel<Down, Up>;
 
-  /** `name` names the child in the reason why it did not start. */
+  /** `name` is the child's name in the reason why it did not start. */
   constructor(
     name: string,
     program: ChildProgram,
@@ -235,15 +225,12 @@ export class ForkedChild<Down extends Calls, Up extends Calls> {
     });
   }
 
-  /**
-   * Returns the child's answer; undefined when the child ends first. Rejects if the call cannot be copied to
-   * it.
-   */
+  /** Returns the child's answer; undefined if the child ends first. Rejects if the call cannot be copied. */
   call(call: Down['call']): Promise<Down['answer'] | undefined> {
     return this.channel.call(call);
   }
 
-  /** Lets the child finish its work, and resolves when it has ended; false when it had to be killed. */
+  /** Lets the child finish its work, and resolves when it has ended; false if it had to be killed. */
   async stop(waitMsMax: number): Promise<boolean> {
     let isInTime = true;
     const timer = setTimeout(() => {
@@ -289,13 +276,12 @@ export class ForkedChild<Down extends Calls, Up extends Calls> {
         reject(new Error(`${name} ended before it was ready (${how})`)),
       );
     });
-    // A caller may wait for `ended` only, which tells the same; the rejection must not count as unhandled
-    // then.
+    // A caller may wait for `ended` only; then this rejection must not count as unhandled.
     ready.catch(() => undefined);
     return ready;
   }
 
-  /** Sends a message. One to a process that is ending is lost; its end resolves the unanswered calls. */
+  /** Sends a message. One to an ending process is lost; its end resolves the unanswered calls. */
   private send(message: MessageToChild): void {
     if (!this.process.connected) return;
     this.process.send(message, (error) => {
@@ -305,7 +291,7 @@ export class ForkedChild<Down extends Calls, Up extends Calls> {
 }
 
 // Messages between a child process and its parent. Each end may call the other and answers its calls; the
-// child reports how its start went, and the parent asks it to stop.
+// child reports the result of its start, and the parent asks it to stop.
 
 type CallMessage = {
   readonly kind: 'call';
@@ -328,32 +314,30 @@ type MessageToChild =
 type MessageToParent =
   | CallMessage
   | AnswerMessage
-  /** Reports that the child is ready to work. */
+  /** The child is ready to work. */
   | { readonly kind: 'ready' }
-  /** Reports that the child cannot start and ends; the reason is one line. */
+  /** The child cannot start and ends; the reason is one line. */
   | { readonly kind: 'refused'; readonly reason: string };
 
-// End of the channel in the child process, to the process that started it.
-//
-// The child ends when its parent tells it to, or at once when the parent is gone. It ignores signals to the
-// process group (Ctrl-C, a service manager), because the parent decides when its children end, and in which
-// order.
+// The child's end of the channel to its parent. The child ends when its parent asks for it, or at once when
+// the parent is gone. It ignores signals to the process group (Ctrl-C, a service manager), because the parent
+// decides when and in which order its children end.
 
 type ChildWork<Down extends Calls> = {
-  /** Starts the work; rejects, with a reason of one line, when that is not possible. */
+  /** Starts the work; rejects with a reason of one line if it cannot. */
   readonly start: () => Promise<void>;
-  /** Finishes the work in flight; it may be called while `start` runs. The process ends after it. */
+  /** Finishes the work in flight; may be called while `start` runs. The process ends after it. */
   readonly stop: () => Promise<void>;
   /** Answers the parent's calls, also while `start` runs. */
   readonly answer: (call: Down['call']) => Promise<Down['answer']>;
 };
 
-/** Link to the parent. `Down` are the calls that the parent makes, `Up` those to it. */
+/** Link to the parent. `Down` are the calls from the parent, `Up` those to it. */
 export class ParentLink<Down extends Calls, Up extends Calls> {
   private readonly work: ChildWork<Down>;
   private readonly channel: CallChannel<Up, Down>;
 
-  /** Ends the process when it was not started by a parent, or when the parent is gone already. */
+  /** Ends the process if no parent started it, or if the parent is gone already. */
   constructor(work: ChildWork<Down>) {
     if (process.send === undefined) {
       process.stderr.write('sluice: this part of the service is started by the service itself\n');
@@ -370,10 +354,7 @@ export class ParentLink<Down extends Calls, Up extends Calls> {
     });
   }
 
-  /**
-   * Starts the work and reports to the parent that it has started. A failed start is reported and ends the
-   * process.
-   */
+  /** Starts the work and reports the result to the parent. A failed start ends the process. */
   async run(): Promise<void> {
     process.on('message', (message: MessageToChild) => {
       if (message.kind === 'stop') void this.stop();

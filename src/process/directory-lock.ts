@@ -1,11 +1,11 @@
 // Lock that lets only one process at a time open a directory: that of the embedded database, or of an edge.
-// Neither has a lock of its own, and two processes on the same files destroy each other's data.
+// Neither has its own lock, and two processes on the same files destroy each other's data.
 //
-// The lock is a file that is made with O_EXCL and names its holder: the process id, the start time of that
-// process (ids are used again), and the host and process-id namespace in which the id is valid (containers
-// may share a volume). If the holder is a process of this host that has ended, the lock is taken over at
-// once. A process of another host cannot be examined; so every holder touches its file once a second, and a
-// lock that has not been touched for a while is taken over. A holder that was only suspended meanwhile finds
+// The lock is a file that is created with O_EXCL and names its holder: the process id, the start time of that
+// process (ids are reused), and the host and process-id namespace in which the id is valid (containers may
+// share a volume). If the holder is a process of this host that has ended, another process takes the lock
+// over at once. A process of another host cannot be examined; so every holder touches its file once a second,
+// and a lock that is untouched for 6 seconds is taken over. A holder that was only suspended meanwhile finds
 // another holder in the file and gives up.
 
 import {
@@ -26,7 +26,7 @@ const RETRY_MS = 100;
 export type DirectoryLock = { release(): void };
 
 export type LockTimes = {
-  /** Longest wait for a holder that may be about to end. */
+  /** Maximum wait for a holder that may be about to end. */
   readonly patienceMs: number;
   /** Interval at which the holder touches the file. */
   readonly touchMs: number;
@@ -37,15 +37,15 @@ export type LockTimes = {
 const LOCK_TIMES: LockTimes = { patienceMs: 10_000, touchMs: 1000, silenceMs: 6000 };
 
 /**
- * Last observation of a lock that another process holds: the file's text and modification time, and the time
- * since when both are unchanged (`seenAt`, on this process's monotonic clock).
+ * Last observation of another process's lock: the file's text and modification time, and the time since which
+ * both are unchanged (`seenAt`, on this process's monotonic clock).
  */
 type LockState = { readonly text: string; readonly touchedAt: number; readonly seenAt: number };
 
 /**
- * Takes the lock of `directory`, which is a file beside it, and waits a while for a holder that is just
- * ending. Rejects with one sentence when the holder stays. Calls `onLost` when the file does not name this
- * process any more, because another one has taken the lock over.
+ * Takes the lock of `directory`, a file beside it, and waits a while for a holder that is just ending.
+ * Rejects with one sentence if the holder stays. Calls `onLost` if the file names another process, which has
+ * taken the lock over.
  */
 export async function lockDirectory(
   directory: string,
@@ -93,14 +93,13 @@ function tryCreate(path: string, text: string): boolean {
   }
 }
 
-/** Observes the lock's file; undefined when it was removed meanwhile. */
+/** Observes the lock's file; undefined if it was removed meanwhile. */
 function look(path: string, last: LockState | undefined): LockState | undefined {
   try {
     const touchedAt = statSync(path).mtimeMs;
     const text = readFileSync(path, 'utf8');
     if (last?.text === text && last.touchedAt === touchedAt) return last;
-    // This process's monotonic clock measures how long the file is unchanged: the holder's clock may be
-    // wrong.
+    // Uses this process's monotonic clock, because the holder's clock may be wrong.
     return { text, touchedAt, seenAt: performance.now() };
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined;
@@ -108,17 +107,17 @@ function look(path: string, last: LockState | undefined): LockState | undefined 
   }
 }
 
-/** Whether the lock may be taken over. */
+/** Returns whether the lock may be taken over. */
 function isStale({ text, seenAt }: LockState, { silenceMs }: LockTimes): boolean {
   const holder = readHolder(text);
   if (holder !== undefined && isOfThisHost(holder)) return !isHolderAlive(holder);
-  // The holder runs on another host, or the file is not written yet, or a crash cut it off.
+  // The holder runs on another host, or the file is not written yet or incomplete after a crash.
   return performance.now() - seenAt >= silenceMs;
 }
 
 /**
  * Removes a stale lock. Another process may have taken the lock over since it was observed, so the file is
- * moved aside first, and restored when its text is not the observed one.
+ * moved aside first, and restored if its text is not the observed one.
  */
 function removeStale(path: string, { text }: LockState): void {
   const aside = `${path}.${process.pid}`;
@@ -159,8 +158,8 @@ function hasCode(error: unknown, code: string): boolean {
 // Holder of a directory's lock, as the lock file names it, and the check whether that process still runs.
 
 /**
- * Process that holds a lock. `startedAt` tells two processes with the same id apart; `host` names the host
- * and process-id namespace in which the id is valid.
+ * `startedAt` tells two processes with the same id apart; `host` names the host and process-id namespace in
+ * which the id is valid.
  */
 type LockHolder = {
   readonly pid: number;
@@ -168,10 +167,7 @@ type LockHolder = {
   readonly host: string;
 };
 
-/**
- * States in /proc of a process that has ended while its parent has not waited for it. Such a process has no
- * files open any more.
- */
+/** States in /proc of an ended process that its parent has not waited for. It has no open files. */
 const ENDED_STATES = 'ZX';
 
 /** Describes this process as a holder. */
@@ -183,10 +179,7 @@ export function describeHolder(): LockHolder {
   };
 }
 
-/**
- * Parses the text of a lock file; undefined when it names no holder, because it is not written yet or a crash
- * cut it off.
- */
+/** Parses a lock file; undefined if it names no holder: not written yet, or incomplete after a crash. */
 export function readHolder(text: string): LockHolder | undefined {
   try {
     const value: unknown = JSON.parse(text);
@@ -196,12 +189,12 @@ export function readHolder(text: string): LockHolder | undefined {
   }
 }
 
-/** Whether the holder runs on this host, so that `isHolderAlive` can examine it. */
+/** Returns whether the holder runs on this host, so that `isHolderAlive` can examine it. */
 export function isOfThisHost(holder: LockHolder): boolean {
   return holder.host === describeHost();
 }
 
-/** Whether the holder's process still runs. Valid for a holder of this host only. */
+/** Returns whether the holder's process still runs. Valid for a holder of this host only. */
 export function isHolderAlive({ pid, startedAt }: LockHolder): boolean {
   try {
     process.kill(pid, 0);
@@ -214,7 +207,7 @@ export function isHolderAlive({ pid, startedAt }: LockHolder): boolean {
   return !found.isEnded && found.startedAt === startedAt;
 }
 
-/** Names the host and, where /proc exists, the process-id namespace. */
+/** Names the host and, if /proc exists, the process-id namespace. */
 function describeHost(): string {
   try {
     return `${hostname()} ${readlinkSync('/proc/self/ns/pid')}`;
@@ -224,14 +217,14 @@ function describeHost(): string {
 }
 
 /**
- * Reads start and state of a process from /proc; undefined where there is no /proc or no such process. The
- * start is the boot's id and the clock ticks since that boot.
+ * Reads start and state of a process from /proc; undefined without /proc or such a process. The start is the
+ * boot's id and the clock ticks since that boot.
  */
 function readProcess(pid: number): { startedAt: string; isEnded: boolean } | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const bootId = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-    // The second field is the program's name in brackets, and may itself hold blanks and brackets.
+    // The second field is the program's name in brackets, which may itself contain blanks and brackets.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     const [state = '', ticks = ''] = [fields[0], fields[19]];
     return { startedAt: `${bootId}/${ticks}`, isEnded: ENDED_STATES.includes(state) };

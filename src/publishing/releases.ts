@@ -124,9 +124,7 @@ export async function promoteRelease(
   return { release, isRepeated };
 }
 
-/**
- * Removes a release that was never offered and frees its version; resolves once this node serves without it.
- */
+/** Removes a release that was never offered and frees its version; resolves once this node dropped it. */
 export async function withdrawRelease(
   ledger: Ledger,
   propagate: PropagateChange,

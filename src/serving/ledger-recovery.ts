@@ -4,8 +4,7 @@
 //
 // A copy was once read from the ledger. If a later read of the ledger returns an older state, or lacks the
 // mark of an offered release, the ledger was reset. Then the marks are written back, because they limit the
-// next changes, and the epoch is raised, so that every node takes the ledger's states as newer than every
-// copy.
+// next changes, and the epoch is raised, so that for every node the ledger is newer than all copies.
 
 import { Unavailable } from '../contract/unavailable.ts';
 import {

@@ -1,4 +1,4 @@
-// Settings of an edge: those of a node, as far as an edge has what they are about.
+// Settings of an edge: those of a node without its stores.
 
 import {
   type Config,
@@ -19,12 +19,12 @@ const NOT_OF_EDGES = {
   redisUrl: 'REDIS_URL',
 } as const satisfies Partial<Record<keyof Config, string>>;
 
-/** Settings that name an upstream, with or without a token for it. */
+/** Settings with an upstream, with or without a token for it. */
 export type UpstreamConfig = Config & { readonly edge: EdgeSettings & { upstream: string } };
 
 /**
- * Reads the settings; `upstream` takes the place of EDGE_UPSTREAM where it is given. Throws a `ConfigError`
- * for one that is missing or wrong, or that asks for what an edge cannot do.
+ * Reads the settings; `upstream` overrides EDGE_UPSTREAM. Throws a `ConfigError` for a setting that is
+ * missing or wrong, or that an edge cannot fulfil.
  */
 export function readEdgeConfig(upstream?: string, environment?: NodeJS.ProcessEnv): EdgeConfig {
   const config = readUpstreamConfig(upstream, environment);
@@ -39,8 +39,8 @@ export function readEdgeConfig(upstream?: string, environment?: NodeJS.ProcessEn
 }
 
 /**
- * Reads the settings as `readEdgeConfig` does, but for the token, which may be missing. Returns undefined
- * where they name no upstream, so that they are not those of an edge.
+ * Reads the settings like `readEdgeConfig`, but the token may be missing. Returns undefined if they name no
+ * upstream, and so are not those of an edge.
  */
 export function readUpstreamConfig(
   upstream?: string,

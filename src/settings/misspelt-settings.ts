@@ -1,18 +1,18 @@
-// Finds variables of the environment that look like a setting and are none: a misspelt setting would be
-// ignored without a word, and the service would start with another database, or without its token.
+// Finds environment variables that look like a misspelt setting, which would be ignored silently: the service
+// would start with another database, or without its token.
 
-/** Variable of the environment, and the setting that its name is close to. */
+/** Environment variable, and the setting that its name is close to. */
 export type NearSetting = { readonly name: string; readonly setting: string };
 
-/** Maximum number of variables that are named. */
+/** Maximum number of variables that are listed. */
 const NAMED_MAX = 20;
 const PREFIX = 'SLUICE_';
 /** Variables of OpenTelemetry, which its libraries read. */
 const TRACING_PREFIX = 'OTEL_';
-/** Kubernetes sets `<SERVICE>_PORT` to such an address in every pod beside a service of that name. */
+/** Kubernetes sets `<SERVICE>_PORT` to such a URL in every pod beside a service of that name. */
 const KUBERNETES_PORT = /^tcp:\/\//;
 
-/** Names that other programs, or other versions of a habit, give to what a setting is. */
+/** Names of the settings in other programs. */
 const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
   HOST: ['LISTEN_HOST', 'LISTEN_ADDRESS', 'BIND_ADDRESS', 'BIND'],
   PORT: ['LISTEN_PORT', 'HTTP_PORT'],
@@ -35,7 +35,7 @@ const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * Returns the variables whose names are close to one of `settings`: the same letters in another spelling,
- * `SLUICE_` in front, another name of the same thing, or a letter or two that differ. Never their values.
+ * with `SLUICE_` in front, another common name, or one or two letters that differ. Never their values.
  */
 export function nearSettings(
   environment: Readonly<Record<string, string | undefined>>,
@@ -66,7 +66,7 @@ function lettersOf(name: string): string {
   return name.toUpperCase().replace(/[^A-Z0-9]/g, '');
 }
 
-/** Returns whether a letter of a long enough name differs, or two of a longer one; short names are words. */
+/** Returns whether one letter of 6 or more differs, or two of 9 or more; shorter names are words. */
 function isMisspelt(letters: string, setting: string): boolean {
   if (setting.length < 6) return false;
   const distanceMax = setting.length < 9 ? 1 : 2;
@@ -74,7 +74,7 @@ function isMisspelt(letters: string, setting: string): boolean {
   return editDistance(letters, setting) <= distanceMax;
 }
 
-/** Returns how many letters to add, remove, replace or swap with their neighbour make one text the other. */
+/** Counts the letters to add, remove, replace or swap with their neighbour to make the texts equal. */
 function editDistance(left: string, right: string): number {
   let before: number[] = [];
   let row = Array.from({ length: right.length + 1 }, (_, index) => index);

@@ -1,6 +1,6 @@
-// Settings of the service, read from the environment, which no other file reads. They are parsed once, frozen
-// and passed on as values; those in files of their own are read again when an operator asks for it. A wrong
-// setting stops the start with a line that names the variable.
+// Settings of the service from the environment, which no other file reads. They are parsed once, frozen and
+// passed on as values; those in files are read again when an operator asks for it. A wrong setting stops the
+// start with a line that names the variable.
 
 import { readFileSync, statSync } from 'node:fs';
 import { z } from 'zod';
@@ -13,14 +13,14 @@ import { readTracing, type TracingSettings } from './tracing-settings.ts';
 
 export const HTTP_SCHEMES = ['http:', 'https:'];
 const PORT_MAX = 65_535;
-/** Minimum length of a token or key that somebody has typed, where others can reach the service. */
+/** Minimum length of a secret if others can reach the service. */
 const SECRET_LENGTH_MIN = 32;
-/** Maximum number of values that a secret has at a time; trying a key costs each process time. */
+/** Maximum number of values of a secret at a time; trying a key costs each process time. */
 const SECRETS_MAX = 8;
 const REDIS_SCHEMES = ['redis:', 'rediss:'];
 const SENTINEL_SCHEMES = ['redis+sentinel:', 'rediss+sentinel:'];
 
-/** Text, or the fallback where it is unset or empty. */
+/** Text, or the fallback if it is unset or empty. */
 function text(fallback: string) {
   return z
     .string()
@@ -28,7 +28,7 @@ function text(fallback: string) {
     .transform((value) => value || fallback);
 }
 
-/** Text; undefined where it is unset or empty. */
+/** Text; undefined if it is unset or empty. */
 function optionalText() {
   return z
     .string()
@@ -36,7 +36,7 @@ function optionalText() {
     .transform((value) => value || undefined);
 }
 
-/** Parses the values of a secret, which commas separate: while it changes, the old one counts as well. */
+/** Parses the values of a secret, separated by commas: during a change, the old one counts as well. */
 function severalSecrets(
   value: string | undefined,
   { addIssue }: z.RefinementCtx,
@@ -45,7 +45,7 @@ function severalSecrets(
   const parts = value.split(',');
   if (parts.length === 1) return parts;
   const min = SECRET_LENGTH_MIN;
-  // A secret from before commas had a meaning must not become several that can be guessed.
+  // A secret that happens to contain commas must not become several that can be guessed.
   if (parts.some(({ length }) => length < min)) {
     addIssue(`commas separate several values, of which each must have at least ${min} characters`);
   } else if (parts.some((part) => part !== part.trim())) {
@@ -54,7 +54,6 @@ function severalSecrets(
   return parts;
 }
 
-/** One of these texts. */
 function oneOf<const Values extends readonly [string, ...string[]]>(
   values: Values,
   fallback: Values[number],
@@ -66,7 +65,6 @@ function oneOf<const Values extends readonly [string, ...string[]]>(
     .pipe(z.enum(values, { error: `must be one of ${values.join(', ')}` }));
 }
 
-/** Whole number within bounds. */
 function whole(fallback: number, min: number, max: number) {
   const reason = `must be a whole number from ${min} to ${max}`;
   return z
@@ -78,7 +76,7 @@ function whole(fallback: number, min: number, max: number) {
     .refine((value) => value >= min && value <= max, reason);
 }
 
-/** Base URL, without the slashes at its end. */
+/** Base URL without trailing slashes. */
 function baseUrl() {
   return optionalText()
     .refine(
@@ -99,7 +97,7 @@ function parseListenAddress(
   return host === undefined || port > PORT_MAX ? undefined : Object.freeze({ host, port });
 }
 
-/** Whether the value is an address of Redis, or of a cluster, whose later nodes may be `host:port`. */
+/** Returns whether the value is a URL of Redis, or of a cluster, whose later nodes may be `host:port`. */
 function isRedisAddress(value: string): boolean {
   if (splitHosts(value).every((address) => isUrl(address, SENTINEL_SCHEMES))) return true;
   const parts = value.split(',').map((part) => part.trim());
@@ -108,21 +106,19 @@ function isRedisAddress(value: string): boolean {
   return [first, ...urls].every((url) => isUrl(url, REDIS_SCHEMES));
 }
 
-/** Whether the value is a URL of one of these schemes. */
+/** Returns whether the value is a URL of one of these schemes. */
 export function isUrl(value: string, schemes: readonly string[]): boolean {
   return schemes.includes(parseUrl(value)?.protocol ?? '');
 }
 
-// Form of the addresses of PostgreSQL that a setting may have.
-
 const SCHEMES = ['postgres:', 'postgresql:'];
 
-/** Whether the value is an address of PostgreSQL; several hosts stand before the path. */
+/** Returns whether the value is a URL of PostgreSQL, possibly with several hosts. */
 function isDatabaseAddress(value: string): boolean {
   const addresses = splitHosts(value);
   return addresses.every((address) => {
     const url = parseUrl(address);
-    // An empty host is loopback or a socket; beside others it is a comma too many.
+    // An empty host is loopback or a socket; among several it is an extra comma.
     if (url === undefined || (addresses.length > 1 && url.hostname === '')) return false;
     const isList = ['host', 'port'].some((name) => url.searchParams.get(name)?.includes(','));
     return SCHEMES.includes(url.protocol) && !isList;
@@ -132,7 +128,7 @@ function isDatabaseAddress(value: string): boolean {
 /** Values of `target_session_attrs` that do not ask for a standby. */
 const WRITABLE_SESSIONS = ['read-write', 'primary', 'any'];
 
-/** Whether the address of PostgreSQL does not ask for a standby. */
+/** Returns whether the URL of PostgreSQL does not ask for a standby. */
 function takesWrites(address: string): boolean {
   const wanted = parseUrl(splitHosts(address)[0] ?? '')?.searchParams.get('target_session_attrs');
   return wanted === undefined || wanted === null || WRITABLE_SESSIONS.includes(wanted);
@@ -141,66 +137,64 @@ function takesWrites(address: string): boolean {
 export type Config = Readonly<{
   host: string;
   port: number;
-  /** Address of PostgreSQL; undefined for the embedded ledger in `dataDir`. */
+  /** URL of PostgreSQL; undefined for the embedded ledger in `dataDir`. */
   databaseUrl: string | undefined;
-  /** Address of Redis; undefined for the in-process engine. */
+  /** URL of Redis; undefined for the in-process engine. */
   redisUrl: string | undefined;
   /** First part of the names of all keys and pub/sub channels in Redis. */
   redisPrefix: string;
   /** Maximum number of connections to PostgreSQL of each process. */
   databasePool: number;
   dataDir: string;
-  /** Admin tokens that are accepted; empty when none is set. Clients send the first. */
+  /** Accepted admin tokens; empty if none is set. Clients send the first. */
   adminTokens: readonly string[];
-  /** Keys that open sealed secrets; empty when none is set. The first seals. */
+  /** Keys that open sealed secrets; empty if none is set. The first seals. */
   secretKeys: readonly string[];
-  /** Accounts that may create organizations: the operator's alone, or every one. */
+  /** Accounts that may create organizations: the operator only, or every one. */
   organizationsBy: (typeof ORGANIZATION_MAKERS)[number];
   /** Base URL of the service for its clients; undefined for the address that it listens on. */
   publicUrl: string | undefined;
   /** Own address of console, API, metrics and health; undefined for the port of the service. */
   adminListen: ListenAddress | undefined;
-  /** Base URL of the console; undefined for the address that a client asked, or `publicUrl`. */
+  /** Base URL of the console; undefined for the host of the request, or `publicUrl`. */
   adminUrl: string | undefined;
   /** Number of serving processes; above 1 only if both stores can be shared. */
   workers: number;
   deviceRetentionDays: number;
-  /** How much a device's `lastSeen` may be behind, in seconds. */
+  /** Maximum delay of a device's `lastSeen`, in seconds. */
   deviceFreshnessSeconds: number;
-  /** Number of version changes that are kept of each device. */
+  /** Number of version changes kept per device. */
   deviceHistory: number;
   adoptionRetentionDays: number;
   /** Number of proxies in front of the service whose forwarded addresses are trusted. */
   trustProxy: number;
-  /** Maximum number of new devices that checks record of a client's network in a minute; 0 is no bound. */
+  /** Maximum number of new devices per client network and minute that checks record; 0: no limit. */
   newDevicesPerAddressPerMinute: number;
-  /** Maximum number of new devices that checks record of an app in a minute; 0 is no bound. */
+  /** Maximum number of new devices per app and minute that checks record; 0: no limit. */
   newDevicesPerAppPerMinute: number;
   logLevel: LogLevel;
-  /** Whether every request is logged. */
   hasAccessLog: boolean;
-  /** How traces are sent; undefined when none are. */
+  /** How traces are sent; undefined if none are. */
   tracing: TracingSettings;
-  /** Milliseconds for which a stop leaves the port open, not ready, before it begins; 0 for none. */
+  /** Milliseconds for which a stopping node keeps its port open, not ready, before it stops. */
   drainMs: number;
   /** Milliseconds without an answer of any store until the node is not ready; undefined for no limit. */
   readyUnconfirmedMsMax: number | undefined;
-  /** Settings of an edge, which no other node uses. */
   edge: EdgeSettings;
-  /** What the files of settings contained, for the processes that this one starts. */
+  /** Contents of the files of settings, for child processes. */
   files: FileValues;
 }>;
 
 export type EdgeSettings = Readonly<{
   /** Base URL of the service that an edge follows. */
   upstream: string | undefined;
-  /** What `sluice edge-token create` has printed. */
+  /** Output of `sluice edge-token create`. */
   token: string | undefined;
   /** Maximum size of the journal of check-ins, in MiB. */
   journalMb: number;
 }>;
 
-/** Settings that may lie in a file, which `NAME_FILE` names. */
+/** Settings that may be in a file, which `NAME_FILE` names. */
 const FILE_SETTINGS = [
   'ADMIN_TOKEN',
   'SECRET_KEY',
@@ -208,7 +202,6 @@ const FILE_SETTINGS = [
   'REDIS_URL',
   'EDGE_TOKEN',
 ] as const;
-/** Values of the settings that lie in files. */
 export type FileValues = Readonly<Partial<Record<(typeof FILE_SETTINGS)[number], string>>>;
 
 const ORGANIZATION_MAKERS = ['operator', 'anyone'] as const;
@@ -241,7 +234,7 @@ const ENVIRONMENT = z.object({
   ),
   // At least one more than any kind of call may use at a time, so that none can take all connections.
   DATABASE_POOL: whole(10, 5, 200),
-  // Braces would choose the node of a cluster; a colon could make the names of two deployments the same.
+  // Braces would select the node of a cluster; a colon could make the names of two deployments equal.
   REDIS_PREFIX: text('sluice').refine(
     (value) => /^[\w.-]{1,64}$/.test(value),
     'must be 1 to 64 ASCII letters, digits, hyphens, underscores or dots',
@@ -276,7 +269,7 @@ const ENVIRONMENT = z.object({
   WORKERS: whole(1, 1, 64),
   DEVICE_RETENTION_DAYS: whole(180, 1, 36_500),
   DEVICE_FRESHNESS_SECONDS: whole(300, 10, 86_400),
-  // The database has room for 100: a change has the slot of its number modulo 100.
+  // The database has 100 slots: a change takes the slot of its number modulo 100.
   DEVICE_HISTORY: whole(10, 1, 100),
   ADOPTION_RETENTION_DAYS: whole(400, 1, 36_500),
   TRUST_PROXY: whole(0, 0, 16),
@@ -290,7 +283,7 @@ const ENVIRONMENT = z.object({
 
 /**
  * Reads the settings; throws a `ConfigError` for a wrong one. An empty variable counts as unset. `files`
- * stands for the contents of the files that the environment names, which are read unless it is given.
+ * replaces the contents of the files that the environment names.
  */
 export function readConfig(
   environment: NodeJS.ProcessEnv = process.env,
@@ -301,7 +294,7 @@ export function readConfig(
   return config;
 }
 
-/** Reads the settings as `readConfig` does, for as many processes as they say: an edge judges that itself. */
+/** Reads the settings like `readConfig`, for any number of processes: an edge checks that itself. */
 export function readAnyConfig(
   environment: NodeJS.ProcessEnv = process.env,
   files: FileValues = readFiles(environment),
@@ -328,7 +321,7 @@ function readFiles(environment: NodeJS.ProcessEnv): FileValues {
   return Object.freeze(values);
 }
 
-/** Returns the variables whose names are close to a setting's; they are not read. */
+/** Returns the variables whose names are close to a setting's, and that are not read. */
 export function readNearSettings(
   environment: NodeJS.ProcessEnv = process.env,
 ): readonly NearSetting[] {
@@ -388,8 +381,8 @@ function refuse(line: string): never {
 }
 
 /**
- * Refuses several processes that have no stores to share. The setting is refused, not ignored: an operator
- * who asks for four processes must not silently get one.
+ * Refuses several processes without stores to share. The setting is not ignored: an operator who asks for
+ * four processes must not silently get one.
  */
 function refuseLonelyWorkers({ workers, redisUrl, databaseUrl }: Config): void {
   if (workers === 1) return;
@@ -420,11 +413,11 @@ export function isLoopback(host: string): boolean {
 const CLIENT_VARIABLES = ['SLUICE_URL', 'SLUICE_KEY'];
 
 type ClientConfig = Readonly<{
-  /** Base of the management API, which is where devices ask. */
+  /** Base URL of the management API, the same as for devices. */
   managementUrl: string;
-  /** Base of the console API, which has an address of its own with ADMIN_LISTEN. */
+  /** Base URL of the console API, which ADMIN_LISTEN separates. */
   consoleUrl: string;
-  /** Whether `SLUICE_URL` gives the address; else it is that of a service on this machine. */
+  /** Whether `SLUICE_URL` gives the URLs; else they are those of a service on this machine. */
   isUrlGiven: boolean;
   adminToken: string | undefined;
   apiKey: string | undefined;
@@ -432,9 +425,9 @@ type ClientConfig = Readonly<{
   dataDir: string;
 }>;
 
-/** Reads what the command line needs; throws a `ConfigError` for a wrong setting. */
+/** Reads the settings of the command line; throws a `ConfigError` for a wrong one. */
 export function readClientConfig(environment: NodeJS.ProcessEnv = process.env): ClientConfig {
-  // The other files may be readable for the service's account alone.
+  // Only the service's account may be able to read the other files.
   const { ADMIN_TOKEN, ADMIN_TOKEN_FILE } = environment;
   const files = readFiles({ ADMIN_TOKEN, ADMIN_TOKEN_FILE });
   const config = readSettings(environment, files);
@@ -464,24 +457,23 @@ export function reachableHost(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 
-/** Returns the base URL of the console, if a setting names one: links and cookies depend on it. */
+/** Returns the base URL of the console if a setting names one: links and cookies depend on it. */
 export function consoleUrlOf({ adminUrl, adminListen, publicUrl }: Config): string | undefined {
   return adminUrl ?? (adminListen === undefined ? publicUrl : undefined);
 }
 
-/** Whether two addresses are known to collide. Others that do are found when they are listened on. */
+/** Returns whether two addresses are known to collide. Other collisions show when the service listens. */
 function isSameAddress(one: ListenAddress, other: ListenAddress): boolean {
   const isEveryInterface = [one, other].some(({ host }) => WILDCARDS.has(host));
   return one.port === other.port && one.port !== 0 && (one.host === other.host || isEveryInterface);
 }
 
-// Value of a setting that lies in a file of its own, as Docker and Kubernetes hand secrets to a service.
-
 const BYTES_MAX = 65_536;
 
 /**
- * Returns the file's text without the line ends after it. Throws, with a reason of one line that quotes
- * nothing of the file, when it is no file, is empty or too large, or cannot be read.
+ * Returns the text of a setting's file, as Docker and Kubernetes provide secrets, without trailing line ends.
+ * Throws with a reason of one line, which quotes nothing of the file, if it is no file, is empty or too
+ * large, or cannot be read.
  */
 function readSettingFile(path: string): string {
   const value = readText(path).replace(/[\r\n]+$/, '');

@@ -1,5 +1,5 @@
-// Files of the secrets that an embedded service generates for itself: the admin token, which the service and
-// the command line share, and the key that encrypts secrets at rest. Only the owner of a file can read it.
+// Files of the secrets that an embedded service generates: the admin token, which the service and the command
+// line share, and the key that encrypts secrets at rest. Only the owner of a file can read it.
 
 import { randomBytes } from 'node:crypto';
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,9 +14,8 @@ export function tokenFilePath(dataDir: string, name: TokenName): string {
 }
 
 /**
- * Returns the token of this data directory, and generates it (256 random bits, mode 0600) the first time.
- * Throws when there is a token that cannot be read, because a new one would lock out the holders of the
- * first.
+ * Returns the token of this data directory, generated (256 random bits, mode 0600) the first time. Throws if
+ * an existing token cannot be read, because a new one would lock out the holders of the first.
  */
 export function readOrCreateToken(dataDir: string, name: TokenName): string {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
@@ -26,7 +25,7 @@ export function readOrCreateToken(dataDir: string, name: TokenName): string {
   const draft = `${path}.${process.pid}`;
   writeFileSync(draft, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600 });
   try {
-    // A link appears with its whole content or not at all, so that no process ever reads half a token.
+    // A link appears with its whole content or not at all, so that no process reads half a token.
     linkSync(draft, path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
@@ -38,7 +37,7 @@ export function readOrCreateToken(dataDir: string, name: TokenName): string {
   return token;
 }
 
-/** Returns the generated token; undefined when there is none yet or it cannot be read. */
+/** Returns the generated token; undefined if there is none yet or it cannot be read. */
 export function readToken(dataDir: string, name: TokenName): string | undefined {
   try {
     return readFileSync(tokenFilePath(dataDir, name), 'utf8').trim() || undefined;

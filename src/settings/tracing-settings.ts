@@ -1,7 +1,7 @@
-// Settings of tracing: the standard variables of OpenTelemetry that decide whether traces are sent, and how.
-// All others (`OTEL_SERVICE_NAME`, `OTEL_TRACES_SAMPLER` and so on) are read by its libraries themselves.
+// Settings of tracing: the standard variables of OpenTelemetry that decide whether and how traces are sent.
+// Its libraries read all others (`OTEL_SERVICE_NAME`, `OTEL_TRACES_SAMPLER` and so on).
 
-/** How traces are sent; undefined when none are. */
+/** How traces are sent; undefined if none are. */
 export type TracingSettings = { readonly protocol: 'http/json' | 'http/protobuf' } | undefined;
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -9,7 +9,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const ENDPOINTS = ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT'];
 const PROTOCOLS = ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL'];
 
-/** Reads the settings. `refuse` is called with the line that says what is wrong with one. */
+/** Reads the settings; calls `refuse` with a line that explains a wrong one. */
 export function readTracing(
   environment: Environment,
   refuse: (line: string) => never,
