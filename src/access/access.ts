@@ -1,5 +1,5 @@
-// Access rights of callers of the console API. Roles are read from the ledger with every request, so a role
-// that was taken away is ineffective at once.
+// Access rights of callers of the console API. Every request reads roles from the ledger, so that the removal
+// of a role takes effect at once.
 
 import { type FailureKind, fail, isFailure, type Outcome } from '../contract/failure.ts';
 import { ROLES, type Role } from '../contract/resource.ts';
@@ -13,13 +13,10 @@ import type { Ledger } from '../store/ledger.ts';
 import type { Actor, NeededRole } from '../store/ledger-terms.ts';
 import { type Session, sessionActor } from './accounts.ts';
 
-/**
- * Caller of the console API: an account with a session, or the operator, who holds the admin token and may do
- * everything.
- */
+/** Caller of the console API: an account with a session, or the operator, who may do everything. */
 export type Visitor = {
   readonly session: Session | undefined;
-  /** Request by which the visitor calls. */
+  /** Id of the visitor's request. */
   readonly requestId?: string | undefined;
 };
 
@@ -30,7 +27,7 @@ export class Access {
     this.ledger = ledger;
   }
 
-  /** Returns the visitor's right. Where the visitor is no member, the target is refused as unknown. */
+  /** Returns the visitor's right. For a visitor who is no member, the target is unknown. */
   async to(
     visitor: Visitor,
     target: AccessTarget,
@@ -39,7 +36,7 @@ export class Access {
     return atLeast(role, await this.ledger.findAccessRight(visitor.session?.account.id, target));
   }
 
-  /** Returns the visitor's right to an app, given by ref or id, by the rule of `to`. */
+  /** Returns the visitor's right to an app, given by ref or id, like `to`. */
   async toApp(
     visitor: Visitor,
     app: string,
@@ -59,7 +56,7 @@ function atLeast<Found extends AccessRight, Kind extends FailureKind>(
 
 export const OPERATOR: Visitor = { session: undefined };
 
-/** Returns the actor of a visitor's change; `needs` is the role that the change needs, if it needs one. */
+/** Returns the actor of a visitor's change; `needs` is the role that the change needs, if any. */
 export function actorOf({ session, requestId }: Visitor, needs: NeededRole | undefined): Actor {
   const actor = session === undefined ? OPERATOR_ACTOR : sessionActor(session, needs);
   return { ...actor, requestId };

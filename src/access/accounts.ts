@@ -1,5 +1,5 @@
-// Accounts and sessions: creates the first account, signs people in and out, changes passwords, and makes
-// and checks session tokens. `Access` decides what an account may do.
+// Accounts and sessions: creates the first account, signs people in and out, changes passwords, and makes and
+// checks session tokens. `Access` decides what an account may do.
 
 import { randomBytes } from 'node:crypto';
 import {
@@ -20,11 +20,11 @@ import { equalSecrets, hashSecret } from './api-keys.ts';
 import type { Passwords } from './passwords.ts';
 import type { Client, KnownBrowsers, LoginThrottle, SignInGate } from './sign-in-limits.ts';
 
-/** New session; its token is not readable anywhere else. */
+/** New session; its token cannot be read anywhere else. */
 export type SignedIn = {
   readonly account: Account;
   readonly token: string;
-  /** Cookie by which the browser is known from then on. */
+  /** Cookie that identifies the browser from then on. */
   readonly browser: string;
 };
 
@@ -47,7 +47,7 @@ type AccountsDependencies = {
   readonly now: () => number;
 };
 
-/** Maximum number of concurrent session look-ups, because every invented token costs one. */
+/** Maximum number of concurrent session look-ups, because every forged token costs one. */
 const LOOKUPS_RUNNING_MAX = 4;
 const LOOKUPS_WAITING_MAX = 1000;
 
@@ -64,16 +64,16 @@ export class Accounts {
     return !(await this.dependencies.ledger.hasAccounts());
   }
 
-  /** Returns whether a token is an admin token; always false when none is configured. */
+  /** Returns whether a token is an admin token; always false if none is configured. */
   isAdminToken(presented: string): boolean {
-    // Compares with all of them, so that the time does not tell which one it is.
+    // Compares with all of them, so that the time does not reveal which one matches.
     const matches = this.dependencies
       .adminTokens()
       .filter((token) => equalSecrets(presented, token));
     return matches.length > 0;
   }
 
-  /** Finds the session of a token, unless it is expired or was unused for too long. */
+  /** Finds the session of a token, unless it expired or was unused for too long. */
   async find(token: string | undefined): Promise<Session | undefined> {
     const hash = tokenHash(token);
     const found = hash === undefined ? undefined : await this.lookUp(hash);
@@ -92,7 +92,7 @@ export class Accounts {
     return this.dependencies.ledger.listMemberships(accountId);
   }
 
-  /** Creates the first account, for the holder of the admin token, and signs it in. */
+  /** Creates the first account for the holder of the admin token, and signs it in. */
   async setUp(
     request: SetUpRequest,
     address: string,
@@ -110,9 +110,7 @@ export class Accounts {
     return isFailure(account) ? account : this.begin({ ...account, passwordHash }, address);
   }
 
-  /**
-   * Begins a new session; the one that was presented ends. `wrongLogin` does not tell what was wrong.
-   */
+  /** Begins a new session and ends the presented one. `wrongLogin` does not reveal what was wrong. */
   async signIn(
     { email, password }: Credentials,
     client: Client,
@@ -136,8 +134,8 @@ export class Accounts {
   }
 
   /**
-   * Replaces the password if `current` is right; all other sessions of the account end. Returns the cookie by
-   * which the browser is known from then on: those that were issued before are not good any more.
+   * Replaces the password if `current` is right; ends all other sessions of the account. Returns the
+   * browser's new cookie, because the change invalidates those issued before.
    */
   async changePassword(
     session: Session,
@@ -158,7 +156,7 @@ export class Accounts {
     return { browser: await browsers.issue(account.email, changed) };
   }
 
-  /** Opens a session for an account whose password was right a moment ago, unless it has changed since. */
+  /** Opens a session for an account whose password was just verified, unless it has changed since. */
   async begin(
     { id, email, name, passwordHash }: Account & { readonly passwordHash: string },
     address: string,
@@ -187,16 +185,15 @@ export class Accounts {
   }
 }
 
-// Session of an account, and the actor of what it changes.
+// Session of an account, and the actor of its changes.
 
-/** Session that was found by its token. */
 export type Session = {
   readonly account: Account;
   readonly tokenHash: string;
   readonly passwordHash: string;
 };
 
-/** Returns the actor of a change that a session makes; `needs` is the role that it needs, if it needs one. */
+/** Returns the actor of a session's change; `needs` is the role that the change needs, if any. */
 export function sessionActor(
   { account, tokenHash }: Session,
   needs?: NeededRole,
@@ -204,7 +201,7 @@ export function sessionActor(
   return { kind: 'account', email: account.email, accountId: account.id, tokenHash, needs };
 }
 
-// Tokens of sessions and invitations: 256 random bits, of which the ledger keeps only the hash.
+// Tokens of sessions and invitations: 256 random bits, of which the ledger stores only the hash.
 
 type SessionToken = { readonly token: string; readonly hash: string };
 
@@ -215,10 +212,7 @@ export function createSessionToken(): SessionToken {
   return { token, hash: hashSecret(token) };
 }
 
-/**
- * Returns the hash by which a token is looked up, or undefined when the text does not have the form of a
- * token.
- */
+/** Returns the hash that identifies a token; undefined if the text does not have the form of a token. */
 export function tokenHash(token: string | undefined): string | undefined {
   return token !== undefined && FORM.test(token) ? hashSecret(token) : undefined;
 }

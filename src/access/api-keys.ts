@@ -1,6 +1,5 @@
-// Authenticates management calls by API key, limits their rate, and notes when and from where a key is
-// used. The ledger is read for every call: management calls are few, and a revoked key must not stay valid
-// in a cache.
+// Authenticates management calls by API key, limits their rate, and records when and from where a key is
+// used. Every call reads the ledger: management calls are few, and a cache would keep a revoked key valid.
 
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -18,15 +17,12 @@ import type { Actor, KeyActor, TenantScope } from '../store/ledger-terms.ts';
 
 export type Caller = Principal & {
   readonly keyId: string;
-  /** Rights that the key was made with. */
+  /** Rights of the key. */
   readonly may: readonly KeyRight[];
   readonly actor: KeyActor;
 };
 
-/**
- * Maximum number of concurrent key look-ups, so that callers with invented keys cannot take all database
- * connections.
- */
+/** Maximum number of concurrent key look-ups, so that forged keys cannot take all database connections. */
 const LOOKUPS_RUNNING_MAX = 3;
 const LOOKUPS_WAITING_MAX = 1000;
 
@@ -42,15 +38,15 @@ export class AuthenticateKey {
   private readonly noteUse: (keyId: string, address: string) => void;
   private readonly gate = new ConcurrencyLimit(LOOKUPS_RUNNING_MAX, LOOKUPS_WAITING_MAX);
 
-  /** `noteUse` is called for every key that was accepted, with the address of the client. */
+  /** `noteUse` is called for every accepted key, with the client's IP address. */
   constructor(ledger: Pick<Ledger, 'findKey'>, noteUse: (keyId: string, address: string) => void) {
     this.ledger = ledger;
     this.noteUse = noteUse;
   }
 
   /**
-   * Returns the caller that a secret belongs to; a missing, an invalid, a revoked one and one that is over
-   * look the same. `address` is the client's; the audit names the request.
+   * Returns the caller of a secret. A missing, invalid, revoked or expired one gets the same refusal.
+   * `address` is the client's; the audit log has the request's id.
    */
   async authenticate(
     secret: string | undefined,
@@ -74,9 +70,8 @@ export class AuthenticateKey {
   }
 }
 
-// When and from where API keys were last used: noted during authentication and written a little later, off
-// the request's path. Uses of a key from one address are written once a minute, another address within a
-// second, and the last use always.
+// Last uses of API keys: noted during authentication and written a little later, off the request's path. Uses
+// from one IP address are written once a minute, from another within a second, and the last always.
 
 const INTERVAL_MS = 1000;
 const QUIET_MS = 60_000;
@@ -88,11 +83,11 @@ type Use = { readonly at: number; readonly from: string };
 export class KeyUses {
   private readonly ledger: Pick<Ledger, 'recordKeyUses'>;
   private readonly log: RareLog;
-  /** Use of each key that was written last, or is about to be. */
+  /** Latest use of each key that was written, or is about to be. */
   private readonly noted = new LRUCache<string, Use>({ max: KEYS_MAX });
-  /** Uses to be written next. */
+  /** Uses to write next. */
   private pending = new Map<string, Use>();
-  /** Later uses from the noted address, to be written when the minute is over. */
+  /** Later uses from the same address, to write when the minute is over. */
   private readonly later = new Map<string, Use>();
   private writing: Promise<void> | undefined;
   private timer: NodeJS.Timeout | undefined;
@@ -102,7 +97,7 @@ export class KeyUses {
     this.log = log;
   }
 
-  /** Notes that a key was used just now, from this address. */
+  /** Records that a key was used just now from this IP address. */
   note(keyId: string, from: string): void {
     const use = { at: Date.now(), from };
     const noted = this.noted.get(keyId);
@@ -128,7 +123,7 @@ export class KeyUses {
     await this.write(Number.POSITIVE_INFINITY);
   }
 
-  /** Writes what is pending, and later uses of keys whose noted use is not after `quietSince`. */
+  /** Writes the pending uses, and later uses of keys whose noted use is not after `quietSince`. */
   private async write(quietSince: number): Promise<void> {
     for (const [keyId, use] of this.later) {
       if ((this.noted.get(keyId)?.at ?? 0) > quietSince) continue;
@@ -154,16 +149,13 @@ export class KeyUses {
   }
 }
 
-// The management rate limit: 300 requests a minute per key, counted in the engine over all nodes. When the
-// engine does not answer, this node counts alone: the limit protects the service, and a lost engine must
-// neither lock publishers out nor lift the limit.
+// The management rate limit: 300 requests a minute per key, counted in the engine over all nodes. If the
+// engine does not answer, this node counts alone: a lost engine must neither lock publishers out nor lift the
+// limit that protects the service.
 
 type Counter = Pick<Engine, 'countRequest'>;
 
-/**
- * Counts a request of a key and returns whether it is within the limit. `alone` counts without the other
- * nodes.
- */
+/** Counts a request of a key; returns whether it is within the limit. `alone` counts without other nodes. */
 export async function limitManagement(
   engine: Counter,
   alone: Counter,
@@ -179,23 +171,23 @@ export async function limitManagement(
   });
 }
 
-// Secrets that programs authenticate with: `<word>_<12 hex>_<43 base64url>`. They carry 256 random bits, so a
-// plain SHA-256 of one is safe to store: it cannot be guessed, so a slow hash would add nothing.
+// Secrets of programs: `<word>_<12 hex>_<43 base64url>`. They have 256 random bits and cannot be guessed, so
+// a plain SHA-256 is safe to store, and a slow hash would add nothing.
 
 type BearerSecret = {
   /** Complete secret, shown once. */
   readonly secret: string;
-  /** Public part of the secret: it makes a leaked one recognisable, and what it is of is looked up by it. */
+  /** Public part of the secret, which makes a leaked one recognisable and is the key of the look-up. */
   readonly prefix: string;
   /** Lower-case hex SHA-256 of the whole secret. */
   readonly hash: string;
 };
 
-/** What secrets are of, which they begin with. */
+/** First part of a secret, which shows its purpose. */
 type SecretWord = 'sluice' | 'sluice-edge';
 
 const REST = /^_[0-9a-f]{12}_[A-Za-z0-9_-]{43}$/;
-/** Length of the part of the prefix that follows the word. */
+/** Length of the prefix after the word. */
 const PREFIX_REST_LENGTH = 13;
 
 /** Creates a secret. */
@@ -205,7 +197,7 @@ export function createBearerSecret(word: SecretWord): BearerSecret {
   return { secret, prefix, hash: hashSecret(secret) };
 }
 
-/** Returns the public part of a presented secret, or undefined when it does not have the form of one. */
+/** Returns the public part of a presented secret; undefined if it does not have the form of one. */
 export function prefixOfSecret(word: SecretWord, secret: string): string | undefined {
   const isOne = secret.startsWith(word) && REST.test(secret.slice(word.length));
   return isOne ? secret.slice(0, word.length + PREFIX_REST_LENGTH) : undefined;

@@ -28,7 +28,7 @@ export type MembersDependencies = {
   readonly now: () => number;
 };
 
-/** Maximum number of concurrent look-ups of invitations, because every invented token costs one. */
+/** Maximum number of concurrent look-ups of invitations, because every forged token costs one. */
 const LOOKUPS_RUNNING_MAX = 2;
 const LOOKUPS_WAITING_MAX = 1000;
 
@@ -47,7 +47,7 @@ export class Members {
     return { members, invitations: await ledger.listInvitations(organizationId, isoTime(now())) };
   }
 
-  /** Changes a member's role; undefined ends the membership. The last owner must stay one. */
+  /** Changes a member's role; undefined ends the membership. The last owner must remain owner. */
   change(
     organizationId: string,
     accountId: string,
@@ -65,7 +65,7 @@ export class Members {
     return this.dependencies.ledger.renameOrganization(organizationId, name, actor);
   }
 
-  /** Invites an e-mail address. The token is contained in this answer only. */
+  /** Invites an email address. Only this answer has the token. */
   async invite(
     organizationId: string,
     email: string,
@@ -98,10 +98,7 @@ export class Members {
     return this.dependencies.ledger.revokeInvitation(id, isoTime(this.dependencies.now()), actor);
   }
 
-  /**
-   * Returns what the holder of a token is invited to, while the invitation can be used. Only tokens that are
-   * none count as tries of an address.
-   */
+  /** Returns the invitation of a token while it can be used. Only invalid tokens count as tries. */
   async readInvitation(
     token: string,
     address: string,
@@ -119,9 +116,9 @@ export class Members {
   }
 
   /**
-   * Accepts an invitation, with a new account or, when the e-mail address has one, with that account's
-   * password, and signs in. Refused as `invalid` when the password is wrong, unless the account is a member
-   * nowhere: then it gets this name and password.
+   * Accepts an invitation and signs in: with a new account or, if the email address has one, with its
+   * password. A wrong password is refused as `invalid`, unless the account has no membership: then it gets
+   * this name and password.
    */
   async accept(
     request: { readonly token: string; readonly name: string; readonly password: string },
@@ -137,7 +134,7 @@ export class Members {
     return accounts.begin({ ...account, passwordHash: joining.passwordHash }, client.address);
   }
 
-  /** Returns as what the holder of an invitation joins; only an account's password joins as that account. */
+  /** Returns the account that joins; only an account's password joins as that account. */
   private async join(
     { email, hash }: { readonly email: string; readonly hash: string },
     { name, password }: { readonly name: string; readonly password: string },

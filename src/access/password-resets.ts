@@ -1,5 +1,5 @@
-// Links by which an account gets a new password: made by the operator for somebody who has forgotten the old
-// one, valid once and for an hour.
+// Links that set a new password of an account: created by the operator for a person who forgot the old one,
+// valid once and for an hour.
 
 import { fail, isFailure, type LostRight, type Outcome } from '../contract/failure.ts';
 import { isoTime } from '../contract/iso-time.ts';
@@ -19,7 +19,7 @@ export type PasswordResetsDependencies = {
   readonly now: () => number;
 };
 
-/** Maximum number of concurrent look-ups, because every invented token costs one. */
+/** Maximum number of concurrent look-ups, because every forged token costs one. */
 const LOOKUPS_RUNNING_MAX = 2;
 const LOOKUPS_WAITING_MAX = 1000;
 
@@ -31,7 +31,7 @@ export class PasswordResets {
     this.dependencies = dependencies;
   }
 
-  /** Makes a link for the account of an e-mail address. The token is contained in this answer only. */
+  /** Creates a link for the account of an email address. Only this answer has the token. */
   async create(
     email: string,
     actor: Actor,
@@ -49,8 +49,8 @@ export class PasswordResets {
   }
 
   /**
-   * Returns the e-mail address of the account that a link is for, while it can be used. Only tokens that are
-   * none count as tries of an address: whoever holds a link gets in, whatever others do.
+   * Returns the email address of a link's account while the link can be used. Only invalid tokens count as
+   * tries of an IP address, so that others cannot lock out the holder of a link.
    */
   async read(
     token: string,

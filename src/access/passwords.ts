@@ -14,7 +14,7 @@ const HASHES_WAITING_MAX = 100;
 export class Passwords {
   private readonly hasher: PasswordHasher;
   private readonly gate = new ConcurrencyLimit(HASHES_RUNNING_MAX, HASHES_WAITING_MAX);
-  /** Limit for callers who are known, so that strangers who try passwords all the time cannot fill it. */
+  /** Limit for known callers, so that strangers who keep trying passwords cannot fill it. */
   private readonly knownGate = new ConcurrencyLimit(HASHES_KNOWN_MAX, HASHES_WAITING_MAX);
   private decoy: Promise<string> | undefined;
 
@@ -23,16 +23,16 @@ export class Passwords {
   }
 
   /**
-   * Hashes a password. Rejects with `Unavailable` when too many calls wait already. Callers who are
-   * `isKnown`, by a session, a token or a browser of theirs, do not wait for strangers.
+   * Hashes a password. Rejects with `Unavailable` if too many calls wait. Callers who are `isKnown` by their
+   * session, token or browser do not wait for strangers.
    */
   hash(password: string, isKnown = false): Promise<string> {
     return this.gateOf(isKnown).pass(() => this.hasher.hash(password));
   }
 
   /**
-   * Verifies a password. Without a hash (unknown e-mail address) it returns false after the time a wrong
-   * password takes. `isKnown` as for `hash`.
+   * Verifies a password. Without a hash (unknown email address) it returns false after the same time as for a
+   * wrong password. `isKnown` as for `hash`.
    */
   async verify(hash: string | undefined, password: string, isKnown = false): Promise<boolean> {
     const decoy = await this.decoyHash();
@@ -46,10 +46,7 @@ export class Passwords {
     return isKnown ? this.knownGate : this.gate;
   }
 
-  /**
-   * Returns the hash that stands in for an unknown account's. Created on the first call, whether the account
-   * is known or not.
-   */
+  /** Returns the hash that replaces an unknown account's; created on the first call in any case. */
   private decoyHash(): Promise<string> {
     this.decoy ??= this.hash(randomBytes(32).toString('base64url')).catch((error: unknown) => {
       this.decoy = undefined;
@@ -59,15 +56,14 @@ export class Passwords {
   }
 }
 
-// Passwords kept with Argon2id (RFC 9106), off the serving thread.
-//
-// `@node-rs/argon2` ships a prebuilt binary for each platform as an ordinary package: installing it compiles
-// nothing and runs no script. It reads the hashes that every other Argon2 library writes.
+// Passwords hashed with Argon2id (RFC 9106), off the main thread. `@node-rs/argon2` ships a prebuilt binary
+// for each platform as an ordinary package: installing it compiles nothing and runs no script. It reads the
+// hashes of every other Argon2 library.
 
-/** The package declares its variants as a `const enum`, which leaves no value behind to import. */
+/** The package declares its variants as a `const enum`, which cannot be imported as a value. */
 const ARGON2ID = 2 satisfies Algorithm.Argon2id;
 
-/** OWASP's second choice of equal strength (19 MiB and 2 passes), with one pass more. */
+/** OWASP's second choice of equal strength (19 MiB and 2 passes), with one more pass. */
 const PARAMETERS = {
   algorithm: ARGON2ID,
   memoryCost: 19 * 1024,

@@ -1,6 +1,5 @@
-// Limits sign-in attempts over all nodes: ten for one account and fifty for all accounts from one address
-// in a quarter of an hour. Browsers that have signed in before stay admitted while an attack with many
-// addresses goes on.
+// Limits sign-in attempts over all nodes: in 15 minutes, 10 for one account and 50 for all accounts from one
+// IP address. Browsers that signed in before stay admitted during an attack from many addresses.
 
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -28,14 +27,14 @@ const KNOWN_PAIRS_MAX = 10_000;
 
 export class LoginThrottle {
   private readonly dependencies: ThrottleDependencies;
-  /** Pairs of account and address that signed in since this node started. */
+  /** Pairs of account and IP address that signed in since this node started. */
   private readonly known = new LRUCache<string, true>({ max: KNOWN_PAIRS_MAX });
 
   constructor(dependencies: ThrottleDependencies) {
     this.dependencies = dependencies;
   }
 
-  /** Counts an attempt before it is made, and returns the refusal above a limit. */
+  /** Counts an attempt before it is made; returns the refusal above a limit. */
   async admit(email: string, address: string): Promise<Failure<'rateLimited'> | undefined> {
     const account = digest(email);
     const pair = pairKey(account, address);
@@ -51,7 +50,7 @@ export class LoginThrottle {
     return this.count(`login-address:${address}`, LIMIT.loginsPerAddressMax, LIMIT.loginWindowMs);
   }
 
-  /** Counts an attempt of a known browser or an open session; `id` is its own. */
+  /** Counts an attempt of a known browser or an open session, identified by `id`. */
   admitKnown(id: string): Promise<Failure<'rateLimited'> | undefined> {
     return this.count(`login-known:${id}`, LIMIT.loginsPerBrowserMax, LIMIT.loginWindowMs);
   }
@@ -61,7 +60,7 @@ export class LoginThrottle {
     await this.ask((counter) => counter.forgetRequests(`login-known:${id}`));
   }
 
-  /** Clears the attempts of an address for an account after a success. */
+  /** Clears the attempts of an IP address for an account after a success. */
   async succeed(email: string, address: string): Promise<void> {
     const pair = pairKey(digest(email), address);
     this.known.set(pair, true);
@@ -87,7 +86,7 @@ export class LoginThrottle {
   }
 
   /**
-   * Counts in the engine, or on this node alone when the engine is unavailable: that must neither lock users
+   * Counts in the engine, or on this node alone if the engine is unavailable, which must neither lock users
    * out nor lift the limits.
    */
   private async ask<Value>(question: (counter: Counter) => Promise<Value>): Promise<Value> {
@@ -102,9 +101,7 @@ export class LoginThrottle {
   }
 }
 
-/**
- * Hash of an e-mail address, so that the engine does not store addresses, which may contain any character.
- */
+/** Hashes an email address, so that the engine stores none. */
 function digest(email: string): string {
   return createHash('sha256').update(email).digest('hex').slice(0, 32);
 }
@@ -113,20 +110,20 @@ function pairKey(account: string, address: string): string {
   return `${account}/${address}`;
 }
 
-// Gate in front of every check of an account's password: tells known browsers from strangers, and counts the
-// try in the budget that it belongs to.
+// Gate before every check of an account's password: distinguishes known browsers from strangers, and counts
+// each try in its budget.
 
 /** Client that tries a password. */
 export type Client = {
-  /** Address by which it is limited. */
+  /** IP address that limits apply to. */
   readonly address: string;
   /** Cookie of a known browser, genuine or not; undefined without one. */
   readonly browser: string | undefined;
-  /** Hash of an invitation to the account that the client holds: its tries count on their own. */
+  /** Hash of the client's invitation to the account: its tries count separately. */
   readonly voucher?: string;
 };
 
-/** Result of a try: the account, with the password that was given or another one. */
+/** Result of a try: the account, and whether the password was right. */
 type Tried = { readonly account: StoredAccount | undefined; readonly isRight: boolean };
 
 type SignInGateDependencies = {
@@ -150,10 +147,7 @@ export class SignInGate {
     this.dependencies = dependencies;
   }
 
-  /**
-   * Tries a password for an e-mail address. Takes as long for an address without an account as for one with a
-   * wrong password.
-   */
+  /** Tries a password. An email address without an account takes as long as a wrong password. */
   async try(
     email: string,
     password: string,
@@ -177,7 +171,7 @@ export class SignInGate {
     return { account, isRight };
   }
 
-  /** Returns the id of the browser if it signed in to the account with its present password. */
+  /** Returns the browser's id if it signed in to the account with its present password. */
   private async recognise(email: string, client: Client): Promise<string | undefined> {
     const browser = await this.dependencies.browsers.recognise(client.browser, email);
     if (browser === undefined) return undefined;
@@ -190,12 +184,12 @@ export class SignInGate {
   }
 }
 
-// Cookies of browsers that have signed in to an account before (OWASP: device cookies). Tries of such a
-// browser count in a budget of its own, so that strangers who try the account's password, from however many
-// addresses, cannot keep its owner out. The cookie is signed with a key from the ledger: it holds on every
-// node, and after a restart. It opens nothing by itself; the password is asked for as ever.
+// Cookies of browsers that signed in to an account before (OWASP: device cookies). Tries of such a browser
+// count in its own budget, so that strangers who try the account's password, from however many IP addresses,
+// cannot lock its owner out. A key from the ledger signs the cookie, so it is valid on every node and after a
+// restart. It opens nothing by itself; the password is still required.
 
-/** Browser that has signed in to the account before, with the password of this number. */
+/** Browser that signed in to the account before, with the password of this number. */
 type KnownBrowser = { readonly id: string; readonly passwordNumber: number };
 
 const KEY_NAME = 'known-browser';
@@ -211,7 +205,7 @@ export class KnownBrowsers {
     this.ledger = ledger;
   }
 
-  /** Returns the cookie of a browser that has just signed in; each has an id of its own. */
+  /** Returns the cookie of a browser that just signed in, with a new id. */
   async issue(email: string, passwordNumber: number): Promise<string> {
     const id = randomBytes(ID_BYTES).toString('base64url');
     const signature = sign(await this.readKey(), email, passwordNumber, id);
@@ -219,8 +213,8 @@ export class KnownBrowsers {
   }
 
   /**
-   * Returns the browser of a cookie that was issued for this account; undefined for any other text. Whether
-   * the account still has the password of that number is for the caller to compare.
+   * Returns the browser of a cookie issued for this account; undefined for any other text. The caller must
+   * compare the account's present password number.
    */
   async recognise(cookie: string | undefined, email: string): Promise<KnownBrowser | undefined> {
     const [, number = '', id = '', signature = ''] = FORM.exec(cookie ?? '') ?? [];
@@ -232,7 +226,7 @@ export class KnownBrowsers {
     return isRight ? { id, passwordNumber } : undefined;
   }
 
-  /** Reads the key once; a read that failed is repeated by the next call. */
+  /** Reads the key once; the next call repeats a failed read. */
   private readKey(): Promise<string> {
     const draft = randomBytes(KEY_BYTES).toString('base64url');
     this.key ??= this.ledger.readSigningKey(KEY_NAME, draft).catch((error: unknown) => {
@@ -249,11 +243,10 @@ function sign(key: string, email: string, passwordNumber: number, id: string): B
     .digest();
 }
 
-// Failed sign-ins of accounts on their way to the audit: noted when they happen and written a little later,
-// off the request's path, so that the answer takes no longer for an address that has an account than for one
-// that has none. Failures of one account are written together, and the ledger tells the audit of them at most
-// once an hour: whoever tries passwords cannot fill the database. Failures of addresses without an account
-// are counted in the metrics only.
+// Failed sign-ins on their way to the audit log: noted when they happen and written a little later, so that
+// the answer takes equally long with and without an account. Failures of one account are written together,
+// and at most once an hour in the audit log, so that nobody can fill the database by trying passwords.
+// Failures without an account only count in the metrics.
 
 const DELAY_MS = 1000;
 const ACCOUNTS_MAX = 1000;
@@ -261,7 +254,7 @@ const ACCOUNTS_MAX = 1000;
 export class FailedSignIns {
   private readonly ledger: Pick<Ledger, 'recordFailedSignIns'>;
   private readonly log: RareLog;
-  /** Failures that are not written yet, by the account's id. */
+  /** Failures that are not written yet, by account id. */
   private pending = new Map<string, FailedSignIn>();
   private isScheduled = false;
 
@@ -270,7 +263,7 @@ export class FailedSignIns {
     this.log = log;
   }
 
-  /** Notes that somebody at this address has tried a wrong password. */
+  /** Records a wrong password from this IP address. */
   note(account: FailedSignIn['account'], address: string): void {
     const known = this.pending.get(account.id);
     if (known === undefined && this.pending.size >= ACCOUNTS_MAX) return;
@@ -280,7 +273,7 @@ export class FailedSignIns {
     this.schedule();
   }
 
-  /** Writes once, a little later. A process that stops before loses a second's failures. */
+  /** Schedules one write. A process that stops earlier loses a second's failures. */
   private schedule(): void {
     if (this.isScheduled) return;
     this.isScheduled = true;

@@ -1,7 +1,6 @@
-// What an edge knows of all channels of its upstream: the newest index that it has accepted. An index is of
-// one record, and only moves forward: by epochs, then by the revisions of the channels. One that is older
-// came from a service that is behind: it has not heard of everything yet, its ledger went back, or it is
-// another copy.
+// An edge's state of its upstream's channels: the newest index that it accepted. An index belongs to one
+// record, and only moves forward: by epochs, then by the channels' revisions. An older index comes from a
+// service that is behind: it lacks announcements, its ledger was reset, or it is another copy.
 
 import { mkdir, open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -16,7 +15,7 @@ import {
 import type { DiskSnapshots } from '../store/disk-snapshots.ts';
 import type { Announcement, ChannelName } from '../store/engine.ts';
 
-/** Why an index is not accepted: it is of another record, or older than what is known. */
+/** Why an index is refused: it is of another record, or older than the known one. */
 export type IndexRefusal = 'foreign' | 'replayed';
 
 export class FollowedState {
@@ -24,7 +23,7 @@ export class FollowedState {
   private byId = new Map<string, EdgeIndexEntry>();
   private byName = new Map<string, EdgeIndexEntry>();
   private apps = new Set<string>();
-  /** States of channels that are known to be newer than the index; bounded by the channels that it has. */
+  /** States of channels that are newer than the index; bounded by its channels. */
   private readonly seen = new Map<string, ServingOrder>();
 
   /** Tag of the index; undefined before the first. */
@@ -37,7 +36,7 @@ export class FollowedState {
     return this.index?.epoch ?? 0;
   }
 
-  /** Name of the record; undefined before an index has told it. */
+  /** Name of the record; undefined before an index has it. */
   get record(): string | undefined {
     return this.index?.record ?? undefined;
   }
@@ -52,7 +51,7 @@ export class FollowedState {
     return [...this.byId.values()].map(nameOf);
   }
 
-  /** Returns why an index is not accepted; undefined when it is. */
+  /** Returns why an index is refused; undefined if it is accepted. */
   refusalOf(index: EdgeIndexAnswer): IndexRefusal | undefined {
     const held = this.index;
     if (held === undefined) return undefined;
@@ -63,11 +62,11 @@ export class FollowedState {
     return isIndexAhead(held, present) ? 'replayed' : undefined;
   }
 
-  /** Takes an index over that is not refused; returns what is new in it, as nodes announce it. */
+  /** Adopts an accepted index; returns its changes as announcements. */
   adopt(index: EdgeIndexAnswer): readonly Announcement[] {
     const before = this.byId;
     const formerEpoch = this.index?.epoch;
-    // A node of an earlier version does not tell it, while a service is updated node by node.
+    // During an update of the service, a node of an earlier version does not send it.
     this.index = { ...index, record: index.record ?? this.record };
     this.byId = new Map(index.channels.map((entry) => [entry[CHANNEL_ID], entry]));
     this.byName = new Map();
@@ -80,7 +79,7 @@ export class FollowedState {
     for (const channelId of this.seen.keys()) {
       if (!this.byId.has(channelId)) this.seen.delete(channelId);
     }
-    // Of the first index everything is new, and nothing is loaded yet.
+    // All of the first index is new, but nothing is loaded yet.
     if (formerEpoch === undefined) return [];
     return index.channels.flatMap((entry) => {
       const known = formerEpoch === index.epoch ? before.get(entry[CHANNEL_ID]) : undefined;
@@ -88,7 +87,7 @@ export class FollowedState {
     });
   }
 
-  /** Finds a channel by the ref or id of its app, or says what does not exist. */
+  /** Finds a channel by the ref or id of its app, or returns what does not exist. */
   find(app: string, channel: string): ChannelName | 'unknown-app' | 'unknown-channel' {
     const entry = this.byName.get(`${app}/${channel}`);
     if (entry !== undefined) return nameOf(entry);
@@ -114,7 +113,7 @@ export class FollowedState {
     return revisions;
   }
 
-  /** Returns the newest state of a channel that is known: nothing older is accepted. */
+  /** Returns the newest known state of a channel: nothing older is accepted. */
   newestOf(channelId: string): ServingOrder {
     const revision = this.byId.get(channelId)?.[REVISION] ?? 0;
     const order = { epoch: this.epoch, revision };
@@ -122,10 +121,7 @@ export class FollowedState {
     return seen !== undefined && compareServing(seen, order) > 0 ? seen : order;
   }
 
-  /**
-   * Takes note of a state of a channel that the upstream has shown. Not of another epoch: that of the
-   * record is what the index says.
-   */
+  /** Records a state of a channel from the upstream, but not of another epoch: the index has the record's. */
   see(channelId: string, order: ServingOrder): void {
     if (order.epoch !== this.epoch) return;
     if (!this.byId.has(channelId) || compareServing(order, this.newestOf(channelId)) <= 0) return;
@@ -139,7 +135,7 @@ function nameOf([appId, appRef, channelId, channel]: EdgeIndexEntry): ChannelNam
   return { appId, appRef, channelId, channel };
 }
 
-/** Returns what an entry tells that the one before it did not. */
+/** Returns the changes of an entry since the one before. */
 function announcementOf(
   entry: EdgeIndexEntry,
   known: EdgeIndexEntry | undefined,
@@ -155,7 +151,7 @@ function announcementOf(
   return isSame ? offers : [state, ...offers];
 }
 
-/** Whether a parsed value is an index as far as its parts have the right types. */
+/** Returns whether the parts of a parsed value have the types of an index. */
 export function isIndex(index: Readonly<Partial<EdgeIndexAnswer>>): index is EdgeIndexAnswer {
   const { record, line, epoch, at, tag, channels, isComplete } = index;
   return (
@@ -179,8 +175,8 @@ function isEntry(entry: unknown): boolean {
   );
 }
 
-// The newest accepted index of an edge on its disk, with what proves it: an edge that starts knows from it
-// which names there are, and accepts nothing that is older, also after a restart.
+// The newest accepted index on an edge's disk, with its proof: a restarted edge knows the channels' names
+// from it, and still accepts nothing older.
 
 export type KeptIndex = { readonly bytes: Buffer; readonly proof: string };
 
@@ -193,13 +189,13 @@ export class FollowedFile {
   private next: KeptIndex | undefined;
   private writing: Promise<void> | undefined;
 
-  /** `onFault` is told what the disk refuses; the index of a moment later is written all the same. */
+  /** `onFault` gets write errors; the next index is written all the same. */
   constructor(path: string, onFault: (error: unknown) => void) {
     this.path = path;
     this.onFault = onFault;
   }
 
-  /** Reads the file; undefined when there is none. Rejects when it cannot be read. */
+  /** Reads the file; undefined if there is none. Rejects if it cannot be read. */
   async read(): Promise<KeptIndex | undefined> {
     let content: Buffer;
     try {
@@ -221,7 +217,7 @@ export class FollowedFile {
     });
   }
 
-  /** Waits until what was scheduled is written, or refused. */
+  /** Waits until scheduled writes have ended. */
   async flush(): Promise<void> {
     while (this.writing !== undefined) await this.writing;
   }
@@ -248,11 +244,11 @@ export class FollowedFile {
   }
 }
 
-// The snapshots on an edge's disk, as far as the index that it follows vouches for them. They are not signed
-// themselves: the index is, by the key of the token, and names each channel by an id that no other service
-// has. So what a directory brought along from another service is never served.
+// The snapshots on an edge's disk that the followed index confirms. They are not signed; the index is, by the
+// key of the token, and it names each channel by an id that no other service has. So a snapshot that a
+// directory has from another service is never served.
 
-/** Maximum number of channels that are looked through for one that the index names. */
+/** Maximum number of channels searched for one in the index. */
 const LISTED_MAX = 10_000;
 
 export class ProvenDiskSnapshots implements DiskSnapshots {
@@ -296,7 +292,7 @@ export class ProvenDiskSnapshots implements DiskSnapshots {
     await this.files.flush();
   }
 
-  /** Whether the index has this channel of this app, and not just one of the same name. */
+  /** Returns whether the index has this channel of this app, not just one of the same name. */
   private isNamed({ appRef, channel, channelId }: ChannelName): boolean {
     const named = this.state.find(appRef, channel);
     return typeof named === 'object' && named.channelId === channelId;

@@ -1,6 +1,5 @@
-// Follows the index of the upstream: a request waits there for the next change, for two seconds at most, so
-// that a connection which is silently cut is noticed soon. What is new is announced in this process as other
-// nodes' changes are in theirs.
+// Follows the index of the upstream: a request waits there for the next change, for at most 2 seconds, so
+// that a silently cut connection is noticed soon. Changes are announced like those of other nodes.
 
 import type { EdgeIndexAnswer } from '../contract/edge-answer.ts';
 import { Unavailable } from '../contract/unavailable.ts';
@@ -16,19 +15,19 @@ import {
 } from './followed-state.ts';
 import { RefusedAnswer, RefusedByUpstream, type UpstreamClient } from './upstream-client.ts';
 
-/** Milliseconds for which a request waits at the upstream. */
+/** Milliseconds that a request waits at the upstream. */
 const WAIT_MS = 2000;
-/** Longest time for a whole request, beyond its wait. */
+/** Maximum time of a request beyond its wait. */
 const ANSWER_MS_MAX = 2000;
-/** Milliseconds after contact with the upstream for which what is known counts as its present state. */
+/** Milliseconds after contact with the upstream for which the known state counts as its present one. */
 const FRESH_MS = 5000;
-/** Longest time for an upstream to look into what it seems to be behind of. */
+/** Maximum time for an upstream to examine an index that it seems to be behind. */
 const AHEAD_MS_MAX = 5000;
-/** Delays after failures: short, because a change has to be there within two seconds of a return. */
+/** Delays after failures: short, because a change must arrive within 2 seconds after the upstream returns. */
 const BACK_OFF: BackOff = { minMs: 100, maxMs: 800 };
 /**
- * Least time between two requests. An upstream that stops lets nobody wait, and of several processes each may
- * know of other first offers, so that each answers at once what the one before it has told.
+ * Minimum time between two requests. A stopping upstream answers at once, and so do several processes that
+ * know different first offers in turn.
  */
 const QUIET_MS_MIN = 250;
 
@@ -36,11 +35,11 @@ export type FollowerDependencies = {
   readonly client: Pick<UpstreamClient, 'call' | 'refuse' | 'isProven'>;
   readonly state: FollowedState;
   readonly file: Pick<FollowedFile, 'read' | 'keep' | 'flush'>;
-  /** Tells what is new, in the order in which it came. */
+  /** Announces changes in the order in which they came. */
   readonly announce: (announcements: readonly Announcement[]) => void;
   /** Called after each failure with its reason, and with undefined once the upstream answers. */
   readonly onContact: (failure: unknown) => void;
-  /** Called when what lies on disk cannot be used. */
+  /** Called if the file on disk cannot be used. */
   readonly onDamaged: (error: unknown) => void;
 };
 
@@ -50,7 +49,7 @@ export class Follower {
   private running: Promise<void> | undefined;
   /** Monotonic time of the latest answer; undefined before the first. */
   private contactAt: number | undefined;
-  /** Accepted index with its proof, to be shown to an upstream that is behind it. */
+  /** Accepted index with its proof, to show to an upstream that is behind it. */
   private held: KeptIndex | undefined;
   private latestRefusal: IndexRefusal | undefined;
   private onFirst: (() => void) | undefined;
@@ -63,26 +62,23 @@ export class Follower {
     this.dependencies = dependencies;
   }
 
-  /** Whether the upstream has confirmed a moment ago what is known of it. */
+  /** Whether the upstream confirmed the known state within the last 5 seconds. */
   get isFresh(): boolean {
     return this.contactAt !== undefined && performance.now() - this.contactAt < FRESH_MS;
   }
 
-  /**
-   * Why what answers as the upstream is refused, once that lasts; undefined while it is followed, or
-   * silent.
-   */
+  /** Why the upstream's index is refused, once that lasts; undefined while it is followed, or silent. */
   get refusal(): IndexRefusal | undefined {
     return this.isFresh ? undefined : this.latestRefusal;
   }
 
-  /** Reads what lies on disk, then follows until `stop`. */
+  /** Reads the index on disk, then follows until `stop`. */
   async start(): Promise<void> {
     await this.recall();
     this.running ??= this.run();
   }
 
-  /** Stops soon; the client ends the request in flight when it is closed. */
+  /** Stops soon; closing the client ends the request in flight. */
   async stop(): Promise<void> {
     this.stopping.abort();
     await this.running;
@@ -130,7 +126,7 @@ export class Follower {
     }
   }
 
-  /** Asks for an index that is not the known one, and takes it over. */
+  /** Asks for an index other than the known one, and adopts it. */
   private async ask(): Promise<void> {
     const { client, state, file, announce } = this.dependencies;
     const path = `index?wait=${this.contactAt === undefined ? 0 : WAIT_MS}`;
@@ -146,15 +142,15 @@ export class Follower {
     const refusal = state.refusalOf(answer);
     if (refusal === 'replayed') await this.showHeld();
     if (refusal !== undefined) return client.refuse(refusal, { path }, REFUSED[refusal]);
-    // Before anybody serves it: after a restart nothing older is accepted.
+    // Before it is served: after a restart, nothing older is accepted.
     this.held = { bytes, proof };
     file.keep(this.held);
     announce(state.adopt(answer));
   }
 
   /**
-   * Shows the upstream what it seems to be behind of, with the proof that it came from there. If its ledger
-   * is behind, it raises its epoch above it, and what it tells next is newer.
+   * Shows the held index, with its proof, to an upstream that seems to be behind it. If the upstream's ledger
+   * is behind, the upstream raises its epoch, and its next index is newer.
    */
   private async showHeld(): Promise<void> {
     if (this.held === undefined) return;
@@ -165,7 +161,7 @@ export class Follower {
       await this.dependencies.client.call('ahead', call);
     } catch (error) {
       if (!isFailedCall(error)) throw error;
-      // The index is refused all the same, and it is shown again with the next one.
+      // The index is refused all the same, and shown again with the next one.
       this.dependencies.onContact(error);
     }
   }
@@ -180,7 +176,7 @@ const REFUSED: Readonly<Record<IndexRefusal, string>> = {
   replayed: 'its index is older than the known one',
 };
 
-/** Returns why an index was refused, where that is why a question failed. */
+/** Returns why an index was refused, if that is why a call failed. */
 function refusalIn(error: unknown): IndexRefusal | undefined {
   const cause = error instanceof Unavailable ? error.cause : undefined;
   if (!(cause instanceof RefusedAnswer)) return undefined;

@@ -1,11 +1,10 @@
-// Journal of check-ins as files that are only appended to. An append is written and synced at once, or with
-// others 50 ms after the last sync began: a kill loses what was not synced, and that was not accepted either.
+// Journal of check-ins in append-only files. An append is written and synced at once, or with others 50 ms
+// after the last sync began: a kill loses only what was not synced, and so not accepted.
 //
-//   000001.log  000002.log  000003.log      segments, removed once all of them is acknowledged
+//   000001.log  000002.log  000003.log      segments, removed once fully acknowledged
 //        ▲ acknowledged          ▲ appended
 //
-// The place up to which all is acknowledged lies in a file of its own. It is not synced: an older one only
-// delivers some batches again.
+// A separate file has the acknowledged position. It is not synced: an older one only repeats some batches.
 
 import { type FileHandle, mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,7 +14,7 @@ import { pause } from '../flow/pause.ts';
 import type { CheckInJournal } from '../store/check-in-queue.ts';
 import { FILE_MODE, FOLDER_MODE, replaceFile } from '../store/disk/channel-files.ts';
 
-/** Minimum time in milliseconds from the begin of a sync to that of the next one. */
+/** Minimum time in milliseconds between the starts of two syncs. */
 const SYNC_INTERVAL_MS = 50;
 /** Size above which a segment gets no more records. */
 const SEGMENT_BYTES_MAX = 8 * 1024 * 1024;
@@ -24,13 +23,13 @@ const PLACE_FILE = 'acknowledged';
 
 type JournalOptions = {
   readonly directory: string;
-  /** Maximum number of bytes that are not acknowledged. */
+  /** Maximum number of unacknowledged bytes. */
   readonly bytesMax: number;
-  /** Told of what was damaged when the journal was opened, and of what the disk refuses. */
+  /** Gets damage found when the journal is opened, and errors of the disk. */
   readonly onFault: (path: string, error: unknown) => void;
 };
 
-/** Bytes of records that a segment has, whole ones only, and how many of them are not acknowledged. */
+/** Bytes of a segment's whole records, and the number of those that are not acknowledged. */
 type Segment = { readonly number: number; size: number; left: number };
 type Place = { readonly segment: number; readonly offset: number };
 type Pending = {
@@ -38,7 +37,7 @@ type Pending = {
   readonly resolve: (outcome: 'accepted') => void;
   readonly reject: (error: unknown) => void;
 };
-/** What was read and not acknowledged: the ends of its records. */
+/** End and size of a record that was read and not acknowledged. */
 type ReadRecord = { readonly end: Place; readonly bytes: number };
 
 export class CheckInJournalFiles implements CheckInJournal {
@@ -54,7 +53,7 @@ export class CheckInJournalFiles implements CheckInJournal {
   private syncing: Promise<void> = Promise.resolve();
   private readOnes: readonly ReadRecord[] = [];
   private waiting: (() => void) | undefined;
-  /** Time of the oldest record that is not acknowledged, as far as it was read. */
+  /** Time of the oldest unacknowledged record, as far as it was read. */
   private oldestAt: number | undefined;
   private recordCount = 0;
   private unacknowledged = 0;
@@ -64,7 +63,7 @@ export class CheckInJournalFiles implements CheckInJournal {
     this.options = options;
   }
 
-  /** Opens a journal with what it holds. Rejects when the directory cannot be used. */
+  /** Opens a journal with its records. Rejects if the directory cannot be used. */
   static async open(options: JournalOptions): Promise<CheckInJournalFiles> {
     const journal = new CheckInJournalFiles(options);
     await mkdir(options.directory, { recursive: true, mode: FOLDER_MODE });
@@ -91,7 +90,7 @@ export class CheckInJournalFiles implements CheckInJournal {
     this.pendingBytes += record.length;
     return new Promise((resolve, reject) => {
       this.pending.push({ record, resolve, reject });
-      // The sync that the first one waits for takes all that come until it begins.
+      // The sync for the first one takes all that come until it begins.
       if (this.pending.length === 1) this.schedule();
     });
   }
@@ -159,7 +158,7 @@ export class CheckInJournalFiles implements CheckInJournal {
     this.file = undefined;
   }
 
-  /** Finds what the directory holds. */
+  /** Reads the present records of the directory. */
   private async recall(): Promise<void> {
     const { directory } = this.options;
     this.place = (await this.readPlace()) ?? this.place;
@@ -238,7 +237,7 @@ export class CheckInJournalFiles implements CheckInJournal {
       this.waiting = undefined;
     } catch (error) {
       this.fault(this.options.directory, error);
-      // What was written of the group is behind the end of the segment, and is never read.
+      // Bytes written of the group are beyond the end of the segment, and never read.
       await this.leaveSegment();
       await this.removeEmpty();
       for (const { reject } of group) reject(new Unavailable('engine', error));
@@ -264,7 +263,7 @@ export class CheckInJournalFiles implements CheckInJournal {
     await file?.close().catch((error: unknown) => this.fault(this.options.directory, error));
   }
 
-  /** Removes the file of a segment that has no record: a disk that is full would get one with each try. */
+  /** Removes the file of a segment without records: a full disk would get one with each try. */
   private async removeEmpty(): Promise<void> {
     const last = this.segments.at(-1);
     if (last === undefined || last.size > 0) return;
@@ -277,8 +276,8 @@ export class CheckInJournalFiles implements CheckInJournal {
   }
 
   /**
-   * Gives up records of a segment that were damaged after they were written. Its last whole record ended at
-   * `end` when it had `size` bytes; nothing is appended to it any more if that was not its end.
+   * Gives up damaged records of a segment. Its last whole record ended at `end` when it had `size` bytes; if
+   * that was not its end, nothing more is appended to it.
    */
   private giveUp(segment: Segment, lost: number, size: number, end: number): Promise<void> {
     this.syncing = this.syncing.then(async () => {
@@ -295,8 +294,8 @@ export class CheckInJournalFiles implements CheckInJournal {
   }
 
   /**
-   * Removes the segments of which nothing is left, then notes the place. A disk that is full has room for the
-   * note only after that, and an older one only delivers some batches again.
+   * Removes acknowledged segments, then writes the position: a full disk has space for it only after that,
+   * and an older position only sends some batches again.
    */
   private async removeDone(): Promise<void> {
     const { segment, offset } = this.place;
@@ -318,17 +317,17 @@ export class CheckInJournalFiles implements CheckInJournal {
   }
 }
 
-// Files of a journal. A record is its length and checksum, 32 bits each, the time of its making in
-// milliseconds since 1970 as a 64-bit float, and its content; numbers are little-endian. The checksum is over
-// the time and the content, so that a record which a kill has cut off is recognised.
+// Files of a journal. A record is its length and checksum, 32 bits each, its time in milliseconds since 1970
+// as a 64-bit float, and its content; numbers are little-endian. The checksum covers the time and the
+// content, so that a record cut off by a kill is recognised.
 
 const HEAD_BYTES = 16;
 const CHECKSUM_AT = 4;
 const TIME_AT = 8;
 const CHUNK_BYTES = 1024 * 1024;
-/** Last byte of a time of these decades. */
+/** Last byte of a time in these decades. */
 const YEARS = 0x42;
-/** Maximum number of bytes whose checksums are computed in search of a record: 50 ms. */
+/** Maximum number of bytes that a search for a record checks: 50 ms. */
 const SEARCH_BYTES_MAX = 64 * 1024 * 1024;
 
 type JournalRecord = {
@@ -336,7 +335,7 @@ type JournalRecord = {
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly begin: number;
-  /** Offset behind the record. */
+  /** Offset after the record. */
   readonly end: number;
 };
 
@@ -350,10 +349,7 @@ function writeRecord(content: Buffer, at: number): Buffer {
   return record;
 }
 
-/**
- * Reads the records of a file from an offset on, up to another. What is not as it was written is passed over,
- * up to the next record that is.
- */
+/** Reads the records of a file between two offsets. Skips damaged bytes up to the next intact record. */
 async function* readRecords(path: string, from: number, to: number): AsyncGenerator<JournalRecord> {
   const file = await open(path, 'r');
   try {
@@ -397,7 +393,7 @@ async function readChunk(
   return buffer.subarray(0, bytesRead);
 }
 
-/** Returns the record at the beginning of these bytes; undefined when they do not hold all of it. */
+/** Returns the record at the beginning of these bytes; undefined if they do not hold all of it. */
 function recordIn(held: Buffer, at: number): JournalRecord | undefined {
   if (held.length < HEAD_BYTES) return undefined;
   const length = HEAD_BYTES + held.readUInt32LE(0);
@@ -415,8 +411,8 @@ function isIntact(held: Buffer, from: number, to: number): boolean {
 }
 
 /**
- * Whether the first record of these bytes is not the one that was written: its checksum says so, or it would
- * be longer than what is left of the file.
+ * Returns whether the first record of these bytes is damaged: its checksum is wrong, or it would be longer
+ * than the rest of the file.
  */
 function isDamaged(held: Buffer, leftBytes: number): boolean {
   if (held.length < HEAD_BYTES) return false;
@@ -425,9 +421,8 @@ function isDamaged(held: Buffer, leftBytes: number): boolean {
 }
 
 /**
- * Returns the offset of the first record that is intact behind a damaged one, which these bytes begin with;
- * undefined when none is found. Where the damaged one says itself where it ends, its content, which may look
- * like records, is not looked through.
+ * Returns the offset of the first intact record after the damaged one that these bytes begin with; undefined
+ * if none is found. If the damaged one's length is right, skips its content, which may look like records.
  */
 function findRecord(held: Buffer): number | undefined {
   const end = HEAD_BYTES + held.readUInt32LE(0);
@@ -446,7 +441,7 @@ function findRecord(held: Buffer): number | undefined {
   }
 }
 
-/** Whether a time with this second-last byte is one of the years 2004 to 2109. */
+/** Returns whether a time with this second-last byte is in the years 2004 to 2109. */
 function isLikely(byte: number): boolean {
   return byte >= 0x70 && byte < 0x90;
 }

@@ -1,5 +1,5 @@
-// Uploads to its upstream what an edge has in a journal, in its order. What the upstream has not confirmed
-// is uploaded again, which does no harm.
+// Uploads the journal of an edge to its upstream, in order. Unconfirmed batches are uploaded again, which
+// does no harm.
 
 import { Unavailable } from '../contract/unavailable.ts';
 import { type BackOff, backOffMs } from '../flow/back-off.ts';
@@ -8,35 +8,34 @@ import type { CheckInJournal } from '../store/check-in-queue.ts';
 import type { PlanLedger, ReportedFailure } from '../store/fleet-ledger.ts';
 import { RefusedByUpstream, type UpstreamClient } from './upstream-client.ts';
 
-/** Bytes of one call, about: some fifteen thousand check-ins. Proxies take up to 1 MiB by default. */
+/** Approximate bytes of one call: some 15,000 check-ins. Proxies accept up to 1 MiB by default. */
 const CALL_BYTES_MAX = 1000 * 1024;
 const WAIT_MS = 500;
 /**
- * Milliseconds between two calls, unless there is more than one takes: a call costs as much as many checks,
- * whatever it carries.
+ * Milliseconds between two calls, unless more is left than one takes: a call costs as much as many checks,
+ * whatever its size.
  */
 const REST_MS = 500;
 const BACK_OFF: BackOff = { minMs: 100, maxMs: 1000 };
-/** Statuses by which the upstream says that it will never take what it was given. */
+/** Statuses with which the upstream permanently refuses a batch. */
 const NEVER: ReadonlySet<number> = new Set([400, 413]);
 
-/** Number of things that the upstream has taken over, and of those that it has dropped. */
+/** Numbers of records that the upstream accepted, and dropped. */
 type Uploaded = { readonly accepted: number; readonly dropped: number };
 
 type JournalSenderDependencies = {
   readonly journal: Pick<CheckInJournal, 'read' | 'acknowledge' | 'appended'>;
   /**
-   * Uploads batches in one call, as many as they are. Rejects with `Unavailable`, or `RefusedByUpstream`,
-   * when they were not all taken.
+   * Uploads all batches in one call. Rejects with `Unavailable` or `RefusedByUpstream` if not all were taken.
    */
   readonly send: (batches: readonly Buffer[]) => Promise<Uploaded>;
-  /** Bytes of one call, about: a batch that is larger goes alone. Default: 1,000 KiB. */
+  /** Approximate bytes of one call: a larger batch goes alone. Default: 1,000 KiB. */
   readonly callBytesMax?: number;
-  /** Told what became of a call. */
+  /** Called with the result of a call. */
   readonly onUploaded: (taken: Uploaded) => void;
-  /** Told of a batch that the upstream can never take, which is dropped. */
+  /** Called for a batch that the upstream can never take, which is dropped. */
   readonly onRefused: (error: Error) => void;
-  /** Told of each failure; what was not uploaded waits. */
+  /** Called for each failure; batches that were not uploaded wait. */
   readonly onFault: (error: unknown) => void;
 };
 
@@ -47,7 +46,7 @@ export class JournalSender {
   private running: Promise<void> | undefined;
   /**
    * Whether the latest call failed, so that its batches are tried one by one: the upstream may refuse one of
-   * them, and a proxy before it bodies of this size.
+   * them, or a proxy bodies of this size.
    */
   private isOneByOne = false;
 
@@ -61,7 +60,7 @@ export class JournalSender {
     this.running ??= this.run();
   }
 
-  /** Stops soon; the client ends the call in flight when it is closed. */
+  /** Stops soon; closing the client ends the call in flight. */
   async stop(): Promise<void> {
     this.stopping.abort();
     await this.running;
@@ -85,7 +84,7 @@ export class JournalSender {
     }
   }
 
-  /** Uploads the oldest batches; returns how many bytes they were. */
+  /** Uploads the oldest batches; returns their number of bytes. */
   private async upload(): Promise<number> {
     const { journal, send, onUploaded, onRefused } = this.dependencies;
     const read = await journal.read(this.isOneByOne ? 1 : this.callBytesMax);
@@ -106,12 +105,10 @@ export class JournalSender {
   }
 }
 
-// Call by which an edge uploads what its devices have said.
-
-/** Longest time of a call: an upstream whose queue is in its process records before it answers. */
+/** Maximum time of a call: an upstream with an in-process queue records before it answers. */
 const CALL_MS_MAX = 15_000;
 
-/** Returns the call that uploads batches to an endpoint, whose body is made of them by `join`. */
+/** Returns the call that uploads batches to an endpoint; `join` makes the body. */
 export function uploadCall(
   client: Pick<UpstreamClient, 'call'>,
   path: 'check-ins' | 'failures',
@@ -125,11 +122,9 @@ export function uploadCall(
   };
 }
 
-// Failures that devices report to an edge, on their way through its journal.
-
 /**
- * Returns what takes failures into a journal: they are safe when it resolves. Rejects with `Unavailable` when
- * the journal is full, or the disk does not take them.
+ * Writes failures that devices report to an edge into its journal, where they are safe once it resolves.
+ * Rejects with `Unavailable` if the journal is full, or the disk fails.
  */
 export function journalFailures(
   journal: Pick<CheckInJournal, 'append'>,
@@ -147,15 +142,15 @@ export function joinFailures(batches: readonly Buffer[]): object {
   return { failures: batches.flatMap((each) => JSON.parse(each.toString('utf8')) as unknown[]) };
 }
 
-// Estimate of how far the check-ins of an edge are on record at its upstream. The upstream confirms that it
-// has taken a check-in over; it records it within seconds, and nobody tells the edge when.
+// Estimates up to when the upstream has recorded an edge's check-ins. The upstream confirms that it accepted
+// a check-in; it records it within seconds, without telling the edge.
 
-/** Time in which an upstream records what it has taken over, and the edge hears of it; mostly less. */
+/** Time in which an upstream records accepted check-ins, and the edge gets their effect; usually less. */
 const RECORDING_MS = 4000;
-/** Longest time from a check to its place in the journal, while that takes what it is given. */
+/** Maximum time from a check to the journal, while the journal accepts check-ins. */
 const BUFFERED_MS = 300;
 const TICK_MS = 500;
-/** More marks than ticks in the time of a recording, should timers come late or too often. */
+/** More than the ticks in `RECORDING_MS`, in case timers are late or too frequent. */
 const MARKS_MAX = 64;
 
 /** Moment, and the time before which all check-ins had been uploaded by then. */
@@ -183,15 +178,15 @@ export class RecordedMark {
     this.timer = undefined;
   }
 
-  /** Takes note of how far the journal is uploaded now. */
+  /** Records up to when the journal is uploaded now. */
   tick(): void {
     const at = this.now();
     this.marks.push({ at, uploadedBefore: at - this.journal.ageMs - BUFFERED_MS });
-    // The newest mark that is old enough stays in front.
+    // The newest mark that is old enough stays first.
     while (this.marks.length > MARKS_MAX || this.isOldEnough(this.marks[1])) this.marks.shift();
   }
 
-  /** Time of the clock before which the check-ins of this edge are on record, as far as it can know. */
+  /** Time before which this edge's check-ins are recorded, as far as it can know. */
   get before(): number {
     const [first] = this.marks;
     if (first === undefined || !this.isOldEnough(first)) return Number.NEGATIVE_INFINITY;

@@ -1,5 +1,5 @@
-// Calls of an edge to the service that it follows. Every answer must be signed for its call with the key that
-// the edge's token carries; one that is not is refused, whatever it says, as if nobody had answered.
+// Calls of an edge to the service that it follows. Every answer must be signed for its call with the key in
+// the edge's token; any other answer is refused, whatever it contains, as if there were none.
 
 import { createPublicKey, type KeyObject, randomBytes, verify } from 'node:crypto';
 import {
@@ -20,10 +20,10 @@ import {
 import { Unavailable } from '../contract/unavailable.ts';
 
 /**
- * Why something that came from the address of the upstream was refused. `unsigned`: without a signature.
- * `tampered`: changed on its way, an answer to another call, or signed by another service. `replayed`:
- * older than what is known. `foreign`: of a service with another record. `malformed`: signed, and not what
- * was asked for. `revoked`: the upstream refuses the token.
+ * Why an answer of the upstream was refused. `unsigned`: without a signature. `tampered`: changed in transit,
+ * an answer to another call, or signed by another service. `replayed`: older than the known state. `foreign`:
+ * of a service with another record. `malformed`: signed, but not what was requested. `revoked`: the upstream
+ * refuses the token.
  */
 export type UpstreamRefusal =
   | 'unsigned'
@@ -37,16 +37,16 @@ export type UpstreamCall = {
   readonly method: 'GET' | 'POST';
   /** Path below `/edge/v1/`. */
   readonly path: string;
-  /** Value that becomes JSON, or bytes. */
+  /** Bytes, or a value to send as JSON. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Longest time for the whole call. */
+  /** Maximum time of the whole call. */
   readonly timeoutMs: number;
 };
 
 /**
- * Answer of the kind that was asked for, with the bytes and what proves them: the nonce of the call and the
- * signatures, with a space between them.
+ * Answer of the requested kind, with its bytes and their proof: the nonce of the call and the signatures,
+ * separated by a space.
  */
 export type ProvenAnswer<Kind extends EdgeAnswer['kind']> = {
   readonly answer: Extract<EdgeAnswer, { kind: Kind }>;
@@ -55,23 +55,22 @@ export type ProvenAnswer<Kind extends EdgeAnswer['kind']> = {
 };
 
 type UpstreamClientOptions = {
-  /** Base URL of the upstream, without a slash at its end. */
+  /** Base URL of the upstream, without a trailing slash. */
   readonly url: string;
   readonly credential: EdgeCredential;
-  /** Returns the name of the record that is followed; undefined while it is not known. */
+  /** Returns the name of the followed record; undefined while it is unknown. */
   readonly record: () => string | undefined;
   readonly onRefused: (refusal: UpstreamRefusal, path: string) => void;
 };
 
 /** Maximum number of signatures that are tried: as many as SECRET_KEY may have values. */
 const SIGNATURES_MAX = 8;
-/** Maximum size of an answer: the content of the largest channel, and what its JSON adds. */
+/** Maximum size of an answer: the content of the largest channel, with its JSON. */
 const ANSWER_BYTES_MAX = 192 * 1024 * 1024;
-/** Maximum number of connections. */
 const SOCKETS_MAX = 16;
 const NONCE_BYTES = 16;
 const OK = 200;
-/** Status by which a service says that it is not of the record that an edge has named. */
+/** Status of a service that is of another record than the edge named. */
 const OTHER_RECORD = 409;
 
 export class UpstreamClient {
@@ -79,7 +78,7 @@ export class UpstreamClient {
   private credential: EdgeCredential;
   private readonly agent: HttpAgent;
   private readonly request: typeof requestHttp;
-  /** Requests that are not answered yet; bounded by what callers ask at a time. */
+  /** Unanswered requests; bounded by their callers. */
   private readonly running = new Set<ClientRequest>();
   private isClosed = false;
 
@@ -105,9 +104,9 @@ export class UpstreamClient {
   }
 
   /**
-   * Makes a call and returns its proven answer; undefined for 304. Rejects with `Unavailable` when the
-   * upstream does not answer in time, cannot, or its answer is refused; with `RefusedByUpstream` when it says
-   * that the call is wrong.
+   * Makes a call and returns its proven answer; undefined for 304. Rejects with `Unavailable` if the upstream
+   * does not answer in time, cannot, or its answer is refused; with `RefusedByUpstream` if it answers that
+   * the call is wrong.
    */
   async call<Kind extends EdgeAnswer['kind']>(
     kind: Kind,
@@ -135,7 +134,7 @@ export class UpstreamClient {
     return { answer, bytes, proof };
   }
 
-  /** Whether one of the signatures of an answer is of the upstream's key. */
+  /** Returns whether the upstream's key made one of the signatures of an answer. */
   isProven(bytes: Buffer, proof: string, status = OK): boolean {
     const [nonce = '', signatures = ''] = proof.split(' ');
     const signed = Buffer.concat([Buffer.from(signedHead(nonce, status)), bytes]);
@@ -146,7 +145,7 @@ export class UpstreamClient {
       .some((each) => verify(null, signed, publicKey, Buffer.from(each, 'base64url')));
   }
 
-  /** Notes and throws the refusal of an answer. */
+  /** Reports and throws the refusal of an answer. */
   refuse(refusal: UpstreamRefusal, { path }: Pick<UpstreamCall, 'path'>, reason: string): never {
     this.options.onRefused(refusal, path.split('?')[0] ?? path);
     throw new Unavailable('upstream', new RefusedAnswer(refusal, reason));
@@ -194,7 +193,7 @@ export class RefusedAnswer extends Error {
   }
 }
 
-/** Refusal of a call by the upstream that a repetition would meet again. */
+/** Refusal of a call by the upstream, which a repetition would get again. */
 export class RefusedByUpstream extends Error {
   readonly status: number;
 
@@ -233,7 +232,7 @@ async function readAnswer(response: IncomingMessage): Promise<RawAnswer> {
   };
 }
 
-/** Parses an answer of a kind. What it holds beyond that is trusted, because it is signed. */
+/** Parses an answer of a kind. The rest of its content is trusted, because it is signed. */
 function parseAnswer<Kind extends EdgeAnswer['kind']>(
   bytes: Buffer,
   kind: Kind,
@@ -246,15 +245,13 @@ function parseAnswer<Kind extends EdgeAnswer['kind']>(
   }
 }
 
-// Token of an edge as the setting has it, in its two parts.
-
-/** Token as `EDGE_TOKEN` has it: what the edge shows, and the key of the service's signatures. */
+/** Parts of `EDGE_TOKEN`: what the edge shows, and the key of the service's signatures. */
 type EdgeCredential = { readonly secret: string; readonly publicKey: KeyObject };
 
-/** Beginning of an Ed25519 public key in SPKI (RFC 8410), before its 32 bytes. */
+/** Head of an Ed25519 public key in SPKI (RFC 8410), before its 32 bytes. */
 const SPKI_HEAD = Buffer.from('302a300506032b6570032100', 'hex');
 
-/** Reads a token of the form `SECRET.KEY`; undefined when it has another form. */
+/** Reads a token of the form `SECRET.KEY`; undefined if it has another form. */
 export function readCredential(token: string): EdgeCredential | undefined {
   const [secret = '', key = '', ...rest] = token.split('.');
   if (rest.length > 0 || !/^sluice-edge_[\w-]+$/.test(secret)) return undefined;
@@ -264,12 +261,12 @@ export function readCredential(token: string): EdgeCredential | undefined {
   return { secret, publicKey: createPublicKey({ key: spki, format: 'der', type: 'spki' }) };
 }
 
-// Why the upstream does not answer, in words that anybody may read: `/readyz` tells them, so they name no
-// address and quote nothing of what was answered. The log and `sluice doctor` have the whole error.
+// Why the upstream does not answer, in words that anybody may read: `/readyz` shows them, so they contain no
+// URL and quote nothing of an answer. The log and `sluice doctor` have the whole error.
 
 const UNKNOWN_CERTIFICATE = 'its certificate is of an authority that this machine does not know';
 
-/** What errors of Node.js mean, by their code. */
+/** Meaning of the error codes of Node.js. */
 const WORDS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens at its address',
   ECONNRESET: 'it ended the connection',
@@ -290,10 +287,10 @@ const WORDS: Readonly<Record<string, string>> = {
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN_CERTIFICATE,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNKNOWN_CERTIFICATE,
 };
-/** Form of the codes of errors, none of which has room for an address. */
+/** Form of error codes, which is too strict for a URL. */
 const CODE = /^[A-Z][A-Z0-9_]{2,63}$/;
 
-/** Returns why a call to the upstream failed, without addresses and without what was answered. */
+/** Returns why a call to the upstream failed, without URLs and without parts of the answer. */
 export function describeFailure(error: unknown): string {
   const cause = error instanceof Unavailable ? error.cause : error;
   if (cause instanceof RefusedByUpstream) return `it answers ${cause.status}: is it a service?`;

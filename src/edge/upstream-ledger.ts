@@ -1,6 +1,6 @@
-// The ledger of an edge: what serving needs of it, asked of the upstream. Names and revisions are those of
-// the followed index, so that only snapshots, first offers and labels cost a call. `ServingLedger` states the
-// obligations; here a ledger that is away is an upstream that is.
+// The ledger of an edge, which calls the upstream. Names and revisions come from the followed index, so only
+// snapshots, first offers and labels cost a call. `ServingLedger` states the obligations; here an unavailable
+// ledger is an unavailable upstream.
 
 import type {
   EdgeLabelChangesAnswer,
@@ -38,26 +38,26 @@ type UpstreamLedgerDependencies = {
   readonly client: Pick<UpstreamClient, 'call' | 'refuse' | 'close'>;
   readonly state: FollowedState;
   readonly follower: Pick<Follower, 'isFresh'>;
-  /** Returns why the upstream could not be followed the last time; undefined when it could. */
+  /** Returns why the upstream could not be followed the last time; undefined if it could. */
   readonly lastFailure: () => unknown;
 };
 
-/** Longest times of calls in milliseconds. A snapshot may be large, and the way to the upstream long. */
+/** Maximum times of calls in milliseconds. A snapshot may be large, and the upstream distant. */
 const SNAPSHOT_MS_MAX = 20_000;
 const OFFER_MS_MAX = 5000;
 const CALL_MS_MAX = 5000;
-/** Maximum number of marks of a channel that are told to the upstream at a time. */
+/** Maximum number of a channel's marks that are sent to the upstream at a time. */
 const MARKS_MAX = 100;
 const NOTHING_LEFT_OUT: RecordedChecks = { labels: [], unadmitted: [], left: [] };
 
 export class UpstreamLedger implements ServingLedger {
   private readonly dependencies: UpstreamLedgerDependencies;
   private readonly labelChanges: LabelChangeReader;
-  /** Whether labels of devices were asked of the upstream, and are kept here. */
+  /** Whether labels of devices were read from the upstream, and are kept here. */
   keepsLabels = false;
-  /** Whether anything is known here of labels: before that, no change of them is of interest. */
+  /** Whether any labels are known here: before that, their changes are of no interest. */
   private knowsLabels = false;
-  /** Tag of the names in an index, by the tag of that: names change less often than revisions. */
+  /** List of names with its own tag, by the tag of its index: names change less often than revisions. */
   private named: { readonly indexTag: string; readonly list: ChannelNameList } | undefined;
 
   constructor(dependencies: UpstreamLedgerDependencies) {
@@ -65,7 +65,7 @@ export class UpstreamLedger implements ServingLedger {
     this.labelChanges = new LabelChangeReader((after) => this.callLabelChanges(after));
   }
 
-  /** Takes note of labels that devices of this edge have sent: their changes elsewhere matter from now on. */
+  /** Records that devices of this edge sent labels, whose changes elsewhere matter from now on. */
   noteLabels(): void {
     this.knowsLabels = true;
   }
@@ -117,7 +117,7 @@ export class UpstreamLedger implements ServingLedger {
     if (snapshot.channelId !== found.channelId) {
       client.refuse('malformed', call, 'its snapshot is of another channel');
     }
-    // That of the record is what the index says: a call may have led to another copy of it.
+    // The index has the record's epoch: a call may have reached another copy of it.
     if (snapshot.epoch > state.epoch) {
       throw new Unavailable('upstream', new Error('it is in a later epoch than its index'));
     }
@@ -146,7 +146,7 @@ export class UpstreamLedger implements ServingLedger {
     if (answer.releaseId !== releaseId) {
       client.refuse('malformed', call, 'its answer is about another release');
     }
-    // The state that it has instead is to be read next, whatever the index says by then.
+    // The state that it has instead must be read next, whatever the index then says.
     if (!answer.isRecorded) state.see(channelId, answer);
     return answer.isRecorded;
   }
@@ -180,7 +180,7 @@ export class UpstreamLedger implements ServingLedger {
     return { epoch: this.dependencies.state.epoch, newest: 0, changed: [] };
   }
 
-  /** Not for an edge: check-ins that nobody waits for are uploaded from its journal. */
+  /** Not for an edge: it uploads check-ins that no device waits for from its journal. */
   recordCheckIns(): Promise<never> {
     throw new Error('an edge hands its check-ins over from its journal');
   }
@@ -211,13 +211,13 @@ export class UpstreamLedger implements ServingLedger {
     this.demandFresh();
   }
 
-  /** Returns the epoch of the upstream, which alone can tell whether its ledger went back. */
+  /** Returns the epoch of the upstream, which alone can tell whether its ledger was reset. */
   async raiseEpoch(): Promise<RaisedEpoch> {
     this.demandFresh();
     return { epoch: this.dependencies.state.epoch, isRaised: false };
   }
 
-  /** Tells the upstream of first offers that it does not know of, as if they were made now. */
+  /** Sends first offers that the upstream does not know, as if they were made now. */
   async restoreOffers(channelId: string, releaseIds: readonly string[]): Promise<number> {
     const order = this.dependencies.state.newestOf(channelId);
     let restored = 0;
@@ -252,7 +252,7 @@ export class UpstreamLedger implements ServingLedger {
     throw new Unavailable('upstream', new Error('it does not name the channel'));
   }
 
-  /** Puts a snapshot together; asks for the releases that did not fit into the answer. */
+  /** Assembles a snapshot; asks for the releases that did not fit into the answer. */
   private async assemble(
     { index: text, releases }: EdgeSnapshotAnswer,
     known: ServingSnapshot | undefined,
@@ -277,7 +277,7 @@ export class UpstreamLedger implements ServingLedger {
     throw new Unavailable('upstream', new Error('the channel changed while it was read'));
   }
 
-  /** Asks for texts that are missing, until all are there or the upstream has no more of them. */
+  /** Asks for missing texts until all are there or the upstream has no more. */
   private async complete(
     texts: Map<string, string>,
     editions: readonly string[],
@@ -303,7 +303,7 @@ export class UpstreamLedger implements ServingLedger {
     return this.ask('label-changes', { method: 'GET', path, timeoutMs: CALL_MS_MAX });
   }
 
-  /** Makes a call; one that the upstream refuses as wrong is one that it cannot answer. */
+  /** Makes a call; one that the upstream refuses as wrong counts as unanswered. */
   private async ask<Kind extends Parameters<UpstreamClient['call']>[0]>(
     kind: Kind,
     call: UpstreamCall,
@@ -323,7 +323,7 @@ function storedLabels([appId, deviceId, revision, labels]: EdgeLabels): StoredLa
   return { appId, deviceId, revision, labels: new Map(labels) };
 }
 
-/** Returns a text that another list of names does not have: names never change, so the ids are enough. */
+/** Returns a text that identifies the list: names never change, so the ids suffice. */
 function namesTag(channels: readonly ChannelName[]): string {
   return channels
     .map(({ channelId }) => channelId)
@@ -331,20 +331,19 @@ function namesTag(channels: readonly ChannelName[]): string {
     .join(' ');
 }
 
-// Reads changes of labels from the upstream, which leaves out those of other organizations: so a page may be
-// empty although there are more changes behind it. What was passed over is remembered, so that it is passed
-// over once.
+// Reads changes of labels from the upstream, which leaves out those of other organizations: a page may be
+// empty although more changes follow. Positions of empty pages are remembered, to skip them only once.
 
-/** Maximum number of pages that a read passes over; the next one goes on behind them. */
+/** Maximum number of pages that a read skips; the next read continues after them. */
 const PAGES_MAX = 40;
-/** Maximum number of positions behind which changes were passed over. */
+/** Maximum number of remembered positions. */
 const PASSED_MAX = 16;
 
 type Changed = LabelChanges['changed'][number];
 
 export class LabelChangeReader {
   private readonly ask: (after: number | undefined) => Promise<EdgeLabelChangesAnswer>;
-  /** Positions up to which there is nothing behind others, in one epoch. */
+  /** Positions, each with one up to which no changes follow it, in one epoch. */
   private readonly passed = new Map<number, number>();
   private epoch: number | undefined;
 
@@ -352,7 +351,7 @@ export class LabelChangeReader {
     this.ask = ask;
   }
 
-  /** Reads at most `limit` changes after a position; undefined reads none, only the newest position. */
+  /** Reads at most `limit` changes after a position; undefined reads only the newest position. */
   async read(after: number | undefined, limit: number): Promise<LabelChanges> {
     if (after === undefined) {
       const { epoch, newest } = await this.ask(undefined);

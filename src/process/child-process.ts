@@ -147,9 +147,7 @@ class CallChannel<Out extends Calls, In extends Calls> {
     this.options = options;
   }
 
-  /**
-   * Returns the other end's answer, or undefined if that end closes. Rejects if the call cannot be copied.
-   */
+  /** Returns the other end's answer; undefined if that end closes. Rejects if a call cannot be copied. */
   call(call: Out['call']): Promise<Out['answer'] | undefined> {
     if (this.isClosed) return Promise.resolve(undefined);
     const id = ++this.lastId;

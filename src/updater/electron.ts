@@ -1,11 +1,10 @@
 // Update files of electron-updater's generic provider, such as `latest.yml`: their names, the artifacts that
-// they list, and the text of a file.
+// they list, and their text. Names follow electron-updater's `getChannelFilename` and
+// `getDefaultChannelName`, the layout electron-builder and builder-util-runtime's `UpdateInfo`.
 //
-// A file is named by electron-updater's `getChannelFilename` and `getDefaultChannelName`; it is laid out as
-// electron-builder writes it and builder-util-runtime's `UpdateInfo` describes it. The client compares
-// versions itself. Among the listed artifacts it chooses by extension and by whether the address contains
-// `process.arch`, and takes the first where none does: so what it cannot install must not be listed, and the
-// order decides for addresses that name no arch.
+// The client compares versions itself. Among the listed artifacts it selects by extension and by whether the
+// URL contains `process.arch`, else it takes the first. So a file must not list what the client cannot
+// install, and the order decides among URLs without an arch.
 
 import { dump } from 'js-yaml';
 import { fail, type Outcome } from '../contract/failure.ts';
@@ -25,8 +24,8 @@ import { kernelVersion } from './system-version.ts';
 import type { Question, Updater } from './updater.ts';
 
 /**
- * Protocol of update files. When nothing is offered the answer is a refusal, because clients take an empty
- * answer for a broken one.
+ * Protocol of update files. Without an offer the answer is a refusal, because clients take an empty answer
+ * for a broken one.
  */
 export const ELECTRON: Updater<ElectronCandidate, 'file'> = {
   path: '/e/:appRef/:channel/:file',
@@ -34,7 +33,7 @@ export const ELECTRON: Updater<ElectronCandidate, 'file'> = {
   ask: ({ channel, file }) => questionOf(channel, file, undefined),
 };
 
-/** Protocol for clients that tell their arch in the address: what is for another arch does not count. */
+/** Protocol for clients with their arch in the URL, which get no artifact for another arch. */
 export const ELECTRON_FOR_ARCH: Updater<ElectronCandidate, 'arch' | 'file'> = {
   path: '/e/:appRef/:channel/:arch/:file',
   ...protocol(),
@@ -43,8 +42,8 @@ export const ELECTRON_FOR_ARCH: Updater<ElectronCandidate, 'arch' | 'file'> = {
 };
 
 /**
- * Returns the releases that clients of a machine can take, highest first, each with the artifact that its
- * update file lists first.
+ * Returns the releases for the clients of a machine, highest first, each with the artifact that its update
+ * file lists first.
  */
 export function electronCandidates(
   catalog: Catalog,
@@ -61,7 +60,7 @@ export function electronCandidates(
 
 function protocol(): Omit<Updater<ElectronCandidate, never>, 'path' | 'ask'> {
   return {
-    // Every electron-updater sends this header on its own.
+    // Every electron-updater sends this header.
     deviceHeaders: ['x-user-staging-id'],
     mediaType: 'text/yaml; charset=utf-8',
     isConditional: true,
@@ -92,17 +91,17 @@ function questionOf(
   };
 }
 
-/** Update files, by the machines that they are for. Linux has one per arch, other platforms one for all. */
+/** Update files by machine. Linux has one per arch, other platforms one for all. */
 type ElectronFile = 'windows' | 'mac' | 'linux' | 'linux-arm64' | 'linux-arm' | 'linux-ia32';
 
 type FileFacts = {
   /** End of the file's name, between the channel's name and the extension. */
   readonly suffix: string;
-  /** Folded platform. */
+  /** Folded. */
   readonly platform: string;
-  /** Folded arch; `NO_ARCH` where the file is for every arch. */
+  /** Folded; `NO_ARCH` if the file is for every arch. */
   readonly arch: string;
-  /** Whether the name tells the arch. */
+  /** Whether the name contains the arch. */
   readonly isForArch?: true;
 };
 
@@ -116,14 +115,14 @@ const FILES: Readonly<Record<ElectronFile, FileFacts>> = {
   'linux-ia32': { suffix: '-linux-ia32', platform: 'linux', arch: 'i686', isForArch: true },
 };
 
-/** Published release with the artifacts that an update file lists of it, at least one. */
+/** Published release with at least one artifact that an update file lists. */
 type ElectronCandidate = Candidate & {
   readonly artifacts: readonly ElectronArtifact[];
-  /** Bytes of the file, once they were written. They save writing it for every check; `offer` sets them. */
+  /** Bytes of the file once written, so that a check need not write it. Set by `offer`. */
   bytes: Buffer | undefined;
 };
 
-/** Artifact with an address and at least one checksum. */
+/** Artifact with a URL and at least one checksum. */
 type ElectronArtifact = Artifact & { readonly url: string } & (
     | { readonly sha512: string }
     | { readonly sha256: string }
@@ -133,9 +132,9 @@ const DEFAULT_CHANNEL = 'latest';
 const FILE_KEYS = Object.keys(FILES) as ElectronFile[];
 
 /**
- * Returns the file that a name asks for on a channel; undefined when it asks for none. Instead of `latest`
- * the name may begin with that of the channel, because builds whose version is a prerelease ask for it so.
- * Names with `latest` mean the same on every channel, also on one called `latest-mac`.
+ * Returns the file that a name asks for on a channel; undefined if it asks for none. The name begins with
+ * `latest` or the channel's name, which builds with a prerelease version ask for. Names with `latest` mean
+ * the same on every channel, even on one called `latest-mac`.
  */
 function fileNamed(name: string, channel: string): ElectronFile | undefined {
   return fileBeginningWith(DEFAULT_CHANNEL, name) ?? fileBeginningWith(channel, name);
@@ -146,9 +145,9 @@ function fileBeginningWith(beginning: string, name: string): ElectronFile | unde
 }
 
 /**
- * Returns the releases that the clients of a file can take. A version with a fourth part is left out:
- * electron-updater reads SemVer, and would fail on it. All arches that no artifact names share one list, so
- * that clients cannot multiply them.
+ * Returns the releases for the clients of a file, without versions with a fourth part, on which
+ * electron-updater fails because it reads SemVer. All arches that no artifact names share one list, so that
+ * clients cannot multiply the lists.
  */
 function candidatesOf(
   catalog: Catalog,
@@ -172,8 +171,8 @@ const INSTALLABLE: Readonly<Record<string, ReadonlySet<string>>> = {
 };
 
 /**
- * Form of an ending, as that of `app.msi` and `app.exe.sha512`: what has one, and not one that the updater
- * installs, is never listed. Behind the last dot of `app-1.2.0` stands none.
+ * Form of a file ending, as in `app.msi` and `app.exe.sha512`: a file with an ending that the updater does
+ * not install is never listed. `app-1.2.0` has none.
  */
 const ENDING = /^[a-z]/;
 
@@ -183,9 +182,9 @@ const UNUSABLE = -1;
 const UNNAMED = '*';
 
 /**
- * Returns the artifacts that a file lists, best first; empty when its clients could use none. A single
- * missing checksum makes electron-updater refuse the whole file, so that artifacts without one are left out.
- * Artifacts whose address has no ending are taken for installable when no others are.
+ * Returns the artifacts that a file lists, best first; empty if its clients could use none. A single missing
+ * checksum makes electron-updater refuse the whole file, so artifacts without one are left out. Artifacts
+ * without a file ending count as installable if there are no others.
  */
 function listArtifacts(
   artifacts: readonly Artifact[],
@@ -213,10 +212,9 @@ function isVerifiable(artifact: Artifact): artifact is ElectronArtifact {
 }
 
 /**
- * Returns the position of an artifact's arch in the file; `UNUSABLE` when the file is for another arch. In a
- * file for one arch: that arch, then what runs on several, as an update check prefers them. In a file for
- * all: what runs on every arch first, then x64, then other arches, then arm64, because a client that finds
- * its arch in no address takes the first.
+ * Returns the rank of an artifact's arch in the file; `UNUSABLE` if the file is for another arch. In a file
+ * for one arch: that arch, then artifacts for several, as update checks prefer them. In a file for all: every
+ * arch, then x64, then others, then arm64, because a client that finds its arch in no URL takes the first.
  */
 function archRank(artifact: Artifact, wanted: string): number {
   const arch = foldedArch(artifact);
@@ -227,17 +225,16 @@ function archRank(artifact: Artifact, wanted: string): number {
 }
 
 /**
- * Returns 0 for an artifact that calls itself an installer, otherwise 1. Portable builds are `.exe` files,
- * too, and must not come before an installer.
+ * Returns 0 for an artifact named as an installer, otherwise 1: portable builds are `.exe` files too, and
+ * must not come before an installer.
  */
 function setupRank({ url }: ElectronArtifact): number {
   return SETUP.test(fileNameOf(url)) ? 0 : 1;
 }
 
 /**
- * Writes the file that offers a candidate. Strings are quoted, since an unquoted date becomes a Date and
- * `1.10` a number. There is never a `stagingPercentage`, because the decision has already found that the
- * device is in the cohort.
+ * Writes the file that offers a candidate. Strings are quoted, because an unquoted date becomes a Date and
+ * `1.10` a number. There is no `stagingPercentage`, because the decision has applied the rollout.
  */
 function writeFile({ release, artifacts }: ElectronCandidate): string {
   const [first] = artifacts;
@@ -257,7 +254,7 @@ function writeFile({ release, artifacts }: ElectronCandidate): string {
   );
 }
 
-/** Returns the oldest system that the artifacts run on, as clients compare it; undefined when none tells. */
+/** Returns the minimum system version of the artifacts as clients compare it; undefined if none has one. */
 function oldestSystemOf(artifacts: readonly ElectronArtifact[]): string | undefined {
   for (const { platform, minimumSystemVersion } of artifacts) {
     if (minimumSystemVersion === undefined) continue;
@@ -283,9 +280,9 @@ const PROCESS_ARCHES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Returns the address to list for one of these artifacts: the publisher's, unless a client would then take
- * the file of another arch. Clients look for their own name of the arch in the address. Where the publisher
- * wrote another name (`aarch64`), a fragment adds theirs, which they match and do not send.
+ * Returns the URL to list for an artifact: the publisher's, unless a client would then take the file of
+ * another arch. Clients look for their own name of the arch in the URL. If the publisher used another name
+ * (`aarch64`), a fragment adds theirs, which they match and do not send.
  */
 function listedUrl(artifacts: readonly ElectronArtifact[], artifact: ElectronArtifact): string {
   const { url } = artifact;
@@ -295,9 +292,8 @@ function listedUrl(artifacts: readonly ElectronArtifact[], artifact: ElectronArt
 }
 
 /**
- * Returns whether an address must name its arch. Clients that find their arch in no address take the first
- * artifact, so that the arch of the first needs no name; but an x64 Mac must recognise an arm64 build even
- * when it comes first.
+ * Returns whether a URL must contain its arch. Clients that find their arch in no URL take the first
+ * artifact, so the first needs no name; but an x64 Mac must recognise an arm64 build even in first position.
  */
 function needsHint([first]: readonly ElectronArtifact[], artifact: ElectronArtifact): boolean {
   const arch = foldedArch(artifact);
@@ -309,10 +305,7 @@ function foldedArch({ platform, arch }: Artifact): string {
   return foldArch(arch, foldPlatform(platform));
 }
 
-/**
- * Returns the checksum to list, SHA-512 where there is one: with `sha2`, clients download a file whole, and
- * again after a restart.
- */
+/** Returns the checksum to list: SHA-512 if present, as with `sha2` clients repeat downloads at a restart. */
 function checksumOf({ sha512 = '', sha256 }: ElectronArtifact) {
   return sha512 === '' ? { sha2: sha256 } : { sha512: base64Of(sha512) };
 }
@@ -320,8 +313,8 @@ function checksumOf({ sha512 = '', sha256 }: ElectronArtifact) {
 const HEX_SHA512 = /^[0-9a-f]{128}$/i;
 
 /**
- * Returns a SHA-512 checksum in base64, the form in which updaters compare it: one in hex would make them
- * download the same file again at every start.
+ * Returns a SHA-512 checksum in base64, as updaters compare it: one in hex would make them download the same
+ * file again at every start.
  */
 function base64Of(sha512: string): string {
   return HEX_SHA512.test(sha512) ? Buffer.from(sha512, 'hex').toString('base64') : sha512;

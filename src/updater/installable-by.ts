@@ -1,4 +1,4 @@
-// What a device on record could install: the candidates of the protocol by which it asked last.
+// Candidates that a recorded device can install, by the protocol of its last check.
 
 import type { DeviceClient } from '../contract/device-client.ts';
 import { ANY_KIND } from '../domain/decision/artifact-format.ts';
@@ -11,15 +11,15 @@ import { squirrelCandidates } from './squirrel-mac.ts';
 import { squirrelWindowsCandidates } from './squirrel-windows.ts';
 import { velopackCandidates } from './velopack.ts';
 
-/** How a device asked last. */
+/** Client and machine of a device's last check. */
 export type RecordedClient = {
   readonly client: DeviceClient;
-  /** Kind that it was installed from; null when it told none. */
+  /** Kind that it was installed from; null if it reported none. */
   readonly bundle: string | null;
   readonly machine: Machine;
 };
 
-/** Returns the releases that a device can take, highest first, each with the artifact that it would get. */
+/** Returns the releases that a device can take, highest first, each with its artifact for the device. */
 export function installableBy(
   catalog: Catalog,
   { client, bundle, machine }: RecordedClient,

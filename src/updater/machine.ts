@@ -16,14 +16,14 @@ import {
 import { foldArch, NO_ARCH, UNIVERSAL } from '../domain/decision/fold-arch.ts';
 import type { Question } from './updater.ts';
 
-/** Platform and arch, both folded. */
+/** Both folded. */
 export type Machine = { readonly platform: string; readonly arch: string };
 
 const SEPARATOR = '-';
-/** Arch of the artifacts that clients without one get where nothing runs on every arch. */
+/** Arch for clients that report none, if no artifact runs on every arch. */
 const COMMON_ARCH = 'x86_64';
 
-/** Reads `{platform}-{arch}`; 400 when it has not that form, or a part is too long. */
+/** Reads `{platform}-{arch}`; 400 if it has another form, or a part is too long. */
 function readMachine(text: string): Machine | Failure<'invalid'> {
   const end = text.indexOf(SEPARATOR);
   const [platform, arch] = [text.slice(0, end), text.slice(end + SEPARATOR.length)];
@@ -40,8 +40,8 @@ function readMachine(text: string): Machine | Failure<'invalid'> {
 }
 
 /**
- * Returns the question of a machine's clients, under the name that the updater gives its plans; 400 when the
- * machine cannot be read. `candidates` makes the list of what they can take.
+ * Returns the question of a machine's clients, under the updater's name for its plans; 400 if the machine
+ * cannot be read. `candidates` lists what they can take.
  */
 export function machineQuestion(
   name: string,
@@ -57,16 +57,15 @@ export function machineQuestion(
     bundle,
     platform,
     arch,
-    // Platform and arch may contain any character: the length keeps the keys of two pairs apart.
+    // Platform and arch may contain any character: the length separates them.
     planKey: `${name} ${platform.length} ${platform}${arch}`,
     candidates: (catalog) => candidates(catalog, machine),
   };
 }
 
 /**
- * Returns the releases with an artifact for a machine that fits, highest first. `name` is a name of the
- * updater's own. Clients that tell no arch get what is universal, else what names no arch, else what is for
- * the most common one.
+ * Returns the releases with an artifact that `fits` a machine, highest first. `name` is the updater's own.
+ * Clients without an arch get a universal artifact, else one without an arch, else the most common arch.
  */
 export function candidatesOfMachine(
   catalog: Catalog,

@@ -1,8 +1,7 @@
-// Update checks of the contract (`/u/…`), which Tauri's updater makes as well: the device tells its platform,
-// arch and version, and gets the manifest of the release that it should install, or 204. docs/contract.md 2.5
-// lists the manifest's fields. Tauri's updater accepts them as they are: there is neither `name` nor
-// `platforms`, and `pub_date` is in RFC 3339. An empty url or signature would break its check; none can be
-// published.
+// Update checks of the contract (`/u/…`), which Tauri's updater also makes: the device sends its platform,
+// arch and version, and gets the manifest of the release to install, or 204. docs/contract.md 2.5 lists the
+// manifest's fields. Tauri's updater accepts them: there is neither `name` nor `platforms`, and `pub_date` is
+// in RFC 3339. An empty url or signature would break it; none can be published.
 
 import { isFailure } from '../contract/failure.ts';
 import type { Artifact, ChannelUpdateMode, UpdateManifest } from '../contract/resource.ts';
@@ -24,7 +23,6 @@ import type { SnapshotRelease } from '../domain/decision/serving-snapshot.ts';
 import { isSemVer } from '../domain/decision/version.ts';
 import type { Question, Updater } from './updater.ts';
 
-/** Protocol of update checks. */
 export const MANIFEST: Updater<ArtifactCandidate, 'platform' | 'arch'> = {
   path: '/u/:appRef/:channel/:platform/:arch/:version',
   deviceHeaders: [],
@@ -39,7 +37,7 @@ export const MANIFEST: Updater<ArtifactCandidate, 'platform' | 'arch'> = {
     const folded = foldPlatform(platform);
     return manifestQuestion(folded, foldArch(arch, folded), {
       kind,
-      // Tauri's updater takes an answer without a signature for a broken one, and fails.
+      // Tauri's updater fails on an answer without a signature.
       mustBeSigned: hasAgent,
     });
   },
@@ -49,7 +47,7 @@ export const MANIFEST: Updater<ArtifactCandidate, 'platform' | 'arch'> = {
   nothing: 'no-content',
 };
 
-/** Returns the question of devices with this platform and arch, both folded, which can install this. */
+/** Returns the question of devices with this platform and arch, both folded. */
 export function manifestQuestion(
   platform: string,
   arch: string,
@@ -60,8 +58,7 @@ export function manifestQuestion(
     ...(kind === ANY_KIND ? {} : { bundle: kind }),
     platform,
     arch,
-    // Platform and arch may contain any character: the length keeps the keys of two pairs apart. A kind has
-    // no space.
+    // Platform and arch may contain any character: the length separates them. A kind contains no space.
     planKey: `manifest ${mustBeSigned ? '!' : ''}${kind} ${platform.length} ${platform}${arch}`,
     candidates: (catalog) => {
       const installable = { kind, mustBeSigned: mustBeSigned || catalog.snapshot.requireSignature };
@@ -72,8 +69,8 @@ export function manifestQuestion(
 }
 
 /**
- * Form of candidates for Tauri's updater, which reads SemVer alone: `2.1` and `2026.01.05` get their
- * canonical versions, and what has a fourth number is no candidate.
+ * Form of candidates for Tauri's updater, which reads only SemVer: `2.1` and `2026.01.05` get their canonical
+ * versions, and a version with a fourth number is no candidate.
  */
 const FOR_TAURI: CandidateForm = {
   name: 'tauri ',
@@ -84,8 +81,8 @@ const FOR_TAURI: CandidateForm = {
 };
 
 /**
- * Returns the manifest that offers a candidate on the terms of a plan. It is written once for each
- * combination of terms, and kept with the candidate.
+ * Returns the manifest that offers a candidate on the terms of a plan. Writes it once per combination of
+ * terms, and keeps it with the candidate.
  */
 export function manifestOf(
   plan: Pick<Plan, 'catalog' | 'isRequired' | 'allowDowngrade'>,
@@ -113,9 +110,7 @@ export type ManifestTerms = {
   readonly allowDowngrade: boolean;
 };
 
-/**
- * Writes the manifest for devices that take this artifact, as JSON. Sending a Buffer costs no re-encoding.
- */
+/** Writes the manifest for devices that take this artifact, as JSON. A Buffer is sent without re-encoding. */
 export function manifestBytes(
   release: SnapshotRelease,
   artifact: Artifact,

@@ -1,10 +1,8 @@
 // Appcasts of Sparkle and WinSparkle (`appcast.xml`): an RSS feed with the release that a device should
-// install, or with none.
-//
-// Written from Sparkle's documentation of publishing and its SUAppcastItem, and WinSparkle's appcast parser.
-// The clients tell neither a version nor a machine, and compare versions themselves, so that an app with a
-// build for each arch names its arch in the address of its feed. Notes are shown in a web view, as HTML. They
-// are rendered beside the serving thread, so that the first check of a release waits for its appcast.
+// install, or with none. Written from Sparkle's publishing documentation and its SUAppcastItem, and
+// WinSparkle's appcast parser. The clients send neither a version nor a machine, and compare versions
+// themselves, so an app with a build for each arch has its arch in the URL of its feed. A web view shows the
+// notes as HTML, which is rendered off the main thread: the first check of a release waits for it.
 
 import { fail, type Outcome } from '../contract/failure.ts';
 import type { Artifact } from '../contract/resource.ts';
@@ -19,43 +17,39 @@ import type { SnapshotRelease } from '../domain/decision/serving-snapshot.ts';
 import { candidatesOfMachine, type Machine } from './machine.ts';
 import type { Question, Updater } from './updater.ts';
 
-/** What an appcast tells. */
 export type Appcast = {
   /** Ref of the app. */
   readonly app: string;
   readonly channel: string;
-  /** Name under which clients ask for it. */
+  /** File name that clients request. */
   readonly file: AppcastFile;
-  /** Release that it offers; undefined in an appcast without items. */
+  /** Offered release; undefined in an appcast without items. */
   readonly item: AppcastItem | undefined;
 };
 
 export type AppcastItem = {
-  /** Canonical version, which people are shown. */
+  /** Canonical version, shown to people. */
   readonly version: string;
   readonly release: Pick<SnapshotRelease, 'notes' | 'createdAt'>;
   readonly artifact: Artifact;
 };
 
-/**
- * Written appcasts, each kept with the object that it is of. `describe` is called only for one that has to be
- * written.
- */
+/** Appcasts, each cached with its object. `describe` is called only for one that must be written. */
 export type AppcastDocuments = {
-  /** Returns what to wait for before a document is asked for; undefined when it needs no waiting. */
+  /** Returns what to await before `document`; undefined if nothing. */
   ready(of: object, describe: () => Appcast): Promise<void> | undefined;
   document(of: object, describe: () => Appcast): Buffer;
 };
 
 type AppcastFile = 'appcast.xml' | 'appcast-windows.xml';
 
-/** Platform of each appcast, folded, and the formats that its clients install. */
+/** Folded platform of each appcast, and the formats that its clients install. */
 const FILES: Readonly<
   Record<AppcastFile, { platform: string; installs: (format: string) => boolean }>
 > = {
   'appcast.xml': {
     platform: 'darwin',
-    // An `app.tar.gz` is made for Tauri's updater.
+    // `app.tar.gz` is for Tauri's updater.
     installs: (format) => ['zip', 'dmg', 'pkg'].includes(format) || format.startsWith('tar.'),
   },
   'appcast-windows.xml': {

@@ -1,10 +1,8 @@
 // Update checks of Squirrel.Mac, Electron's own updater on macOS, and of the package update-electron-app: the
-// device tells its machine and version, and gets a JSON object with an address, or 204.
-//
-// Written from Squirrel.Mac's SQRLUpdater and its README, and Electron's documentation of `autoUpdater`. The
-// client compares no versions: whatever a 200 names is installed, so that 204 is the only way to say "up to
-// date". It can unpack a zip archive and nothing else. On Windows, Electron installs MSIX packages by the
-// same answer.
+// device sends its machine and version, and gets a JSON object with a URL, or 204. Written from
+// Squirrel.Mac's SQRLUpdater and its README, and Electron's documentation of `autoUpdater`. The client
+// compares no versions and installs whatever a 200 names, so only 204 means "up to date". It unpacks zip
+// archives only. On Windows, Electron installs MSIX packages from the same answer.
 
 import {
   type ArtifactCandidate,
@@ -16,7 +14,7 @@ import type { Updater } from './updater.ts';
 
 type SquirrelUpdater = Updater<ArtifactCandidate, 'platform'>;
 
-/** Protocol of Squirrel.Mac. Other platforms get 204: no client there reads the answer. */
+/** Protocol of Squirrel.Mac. Other platforms get 204, because they have no such client. */
 export const SQUIRREL_MAC: SquirrelUpdater = squirrelUpdater(
   '/squirrel/:appRef/:channel/:platform/:version',
   'zip',
@@ -28,13 +26,12 @@ export const SQUIRREL_MSIX: SquirrelUpdater = squirrelUpdater(
   'msix',
 );
 
-/** Format that a client installs. */
 type Installed = 'zip' | 'msix';
 
-/** Platform of the clients that install a format, folded. */
+/** Folded platform of the clients that install a format. */
 const PLATFORMS: Readonly<Record<Installed, string>> = { zip: 'darwin', msix: 'windows' };
 
-/** Returns the releases that the clients of a machine which install this format can take, highest first. */
+/** Returns the releases for a machine's clients that install this format, highest first. */
 export function squirrelCandidates(
   catalog: Catalog,
   { platform, arch }: Machine,
@@ -65,7 +62,7 @@ function squirrelUpdater(path: SquirrelUpdater['path'], installed: Installed): S
   };
 }
 
-/** Returns the document that offers a candidate; it is written once, and kept with the candidate. */
+/** Returns the document that offers a candidate; written once, and kept with the candidate. */
 function offerOf({ release, artifact, documents }: ArtifactCandidate): Buffer {
   const known = documents[0];
   if (known !== undefined) return known;

@@ -1,9 +1,7 @@
-// The file `RELEASES` of Squirrel.Windows: one line for each package that a client may install.
-//
-// Written from Squirrel.Windows' ReleaseEntry.ParseReleaseEntry: `SHA1 NAME SIZE`, where the name may be an
-// address, and the version is read from the end of it. The client compares versions itself, and takes an
-// empty file for a broken one where it can: so a device that is offered nothing gets the line of its own
-// version, if the channel has it.
+// The file `RELEASES` of Squirrel.Windows: one line for each package that a client may install. Written from
+// Squirrel.Windows' ReleaseEntry.ParseReleaseEntry: `SHA1 NAME SIZE`, where the name may be a URL that ends
+// in the version. The client compares versions itself, and takes an empty file for a broken one: so a device
+// without an offer gets the line of its own version, if the channel has it.
 
 import type { Artifact } from '../contract/resource.ts';
 import { type IndexedArtifact, selectArtifact } from '../domain/decision/artifact.ts';
@@ -19,7 +17,6 @@ import type { Updater } from './updater.ts';
 const NAME = 'squirrel nupkg';
 const EMPTY = Buffer.alloc(0);
 
-/** Protocol of Squirrel.Windows. */
 export const SQUIRREL_WINDOWS: Updater<ArtifactCandidate, 'platform'> = {
   path: '/squirrel/:appRef/:channel/:platform/:version/RELEASES',
   deviceHeaders: [],
@@ -41,14 +38,12 @@ export function squirrelWindowsCandidates(
   return candidatesWhere(catalog, NAME, platform, arch, isListable);
 }
 
-/** Whether a line can be written of an artifact. */
+/** Returns whether an artifact has all that a line needs. */
 function isListable({ artifact: { url, sha1, size }, format }: IndexedArtifact): boolean {
   return format === 'nupkg' && url !== undefined && sha1 !== undefined && size !== undefined;
 }
 
-/**
- * Returns the line of the version that a device runs, unless it was rolled back; empty when there is none.
- */
+/** Returns the line of the device's version, unless it was rolled back; empty if there is none. */
 function ownLine({ catalog, fields }: Plan<ArtifactCandidate>): Buffer {
   const own = catalog.byCanonical.get(fields.version?.canonical ?? '');
   if (own === undefined || own.source.status === 'rolled_back') return EMPTY;

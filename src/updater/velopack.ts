@@ -1,10 +1,7 @@
 // Feeds of Velopack (`releases.win.json`): a list with the package that a device should install, or an empty
-// one.
-//
-// Written from Velopack's documentation of its HTTP source and VelopackAssetFeed. The client compares
-// versions itself and picks the highest full package; it sends its own version, its machine and an id for
-// staged rollouts, from some versions on. It reads Semantic Versioning only: versions with four parts are
-// passed over.
+// one. Written from Velopack's documentation of its HTTP source and VelopackAssetFeed. The client compares
+// versions itself and picks the highest full package; newer clients send their version, machine and an id for
+// staged rollouts. It reads only SemVer: versions with four parts are left out.
 
 import { type Failure, fail, invalidField, isFailure, type Outcome } from '../contract/failure.ts';
 import type { Artifact } from '../contract/resource.ts';
@@ -21,10 +18,9 @@ import { isSemVer, parseVersion, type Version } from '../domain/decision/version
 import { candidatesOfMachine, type Machine } from './machine.ts';
 import type { AskingClient, Question, Updater } from './updater.ts';
 
-/** Candidate under the name that its client gives the package. */
+/** Candidate with the client's name of the package. */
 type VelopackCandidate = ArtifactCandidate & { readonly packageId: string | undefined };
 
-/** Protocol of Velopack. */
 export const VELOPACK: Updater<VelopackCandidate, 'name'> = {
   path: '/velopack/:appRef/:channel/releases.:name.json',
   deviceHeaders: [],
@@ -42,7 +38,7 @@ export const VELOPACK: Updater<VelopackCandidate, 'name'> = {
 
 const EMPTY_FEED = Buffer.from(JSON.stringify({ Assets: [] }), 'utf8');
 const MAC = 'darwin';
-/** Names of feeds that tell a platform by themselves, with or without an arch behind it. */
+/** Names of feeds that contain a platform, with or without an arch after it. */
 const NAMED_MACHINE = /^(win|osx|linux)(?:-(x64|arm64|x86))?$/;
 /** Runtime identifier of .NET: `win-x64`, `win10-x64`, `osx.13-arm64`, `linux-musl-x64`. */
 const RUNTIME = /^([a-z]+)[\d.]*(?:-musl)?(?:-([a-z0-9_]+))?$/i;
@@ -68,7 +64,7 @@ function questionOf(
     ...(version === undefined ? {} : { version }),
     planKey: `velopack ${JSON.stringify([platform, arch, packageId])}`,
     candidates: (catalog) =>
-      // Not kept: clients choose the id. What is kept is the list that they have in common.
+      // Not kept, because clients choose the id; the list that they share is kept.
       velopackCandidates(catalog, machine).map((candidate) => ({
         ...candidate,
         packageId,
@@ -78,8 +74,8 @@ function questionOf(
 }
 
 /**
- * Returns the machine of a feed: by the runtime identifier or the system that the client tells, else by the
- * feed's name. Without an arch, `NO_ARCH` on macOS, where what runs on both is preferred.
+ * Returns the machine of a feed: from the client's runtime identifier or system, else from the feed's name.
+ * Without an arch, it is `NO_ARCH` on macOS, where universal artifacts are preferred.
  */
 function machineOf(
   name: string,
@@ -124,7 +120,7 @@ export function velopackCandidates(
   return list.filter(({ release }) => isSemVer(release.version));
 }
 
-/** Whether a feed can list an artifact: the client wants its size and a checksum. */
+/** Returns whether a feed can list an artifact: the client needs its size and a checksum. */
 function isPackage({ artifact, format }: IndexedArtifact): boolean {
   const { url, size, sha1, sha256 } = artifact;
   const hasSum = sha1 !== undefined || sha256 !== undefined;
@@ -146,7 +142,7 @@ function feedOf(catalog: Catalog, { release, artifact, packageId }: VelopackCand
   return Buffer.from(JSON.stringify({ Assets: [asset] }), 'utf8');
 }
 
-/** Returns the name under which a client asks for a package: the last part of its address, decoded. */
+/** Returns the file name of a package that a client requests: the decoded last part of its URL. */
 export function packageNameOf({ url = '' }: Artifact): string {
   return decodedFileName(url);
 }

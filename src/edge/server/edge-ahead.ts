@@ -1,7 +1,7 @@
-// Indexes that edges hold and this service seems to be behind of. What an edge holds was told by the
-// service once, as its signature proves: it is a copy of the ledger as those of nodes are. If the ledger is
-// behind it, because it went back, or because the edge followed another copy of the record meanwhile, its
-// epoch is raised, and its states are newer than the edge's from then on.
+// Examines indexes of edges that this service seems to be behind. The service once sent such an index, as its
+// signature proves, so it is a copy of the ledger like those of nodes. If the ledger is behind it, because it
+// was reset or because the edge meanwhile followed another copy of the record, its epoch is raised, and its
+// states are newer than the edge's from then on.
 
 import type { EdgeAheadAnswer, EdgeIndexAnswer } from '../../contract/edge-answer.ts';
 import { fail, invalidField, type Outcome } from '../../contract/failure.ts';
@@ -13,15 +13,15 @@ import type { EdgeSigner } from './edge-tokens.ts';
 
 export type EdgeAheadDependencies = {
   readonly index: Pick<EdgeIndex, 'readPresent'>;
-  /** Undefined without a SECRET_KEY, in which case no edge can follow. */
+  /** Undefined without a SECRET_KEY; then no edge can follow. */
   readonly signer: Pick<EdgeSigner, 'isSigned'> | undefined;
   readonly ledger: Pick<Ledger, 'raiseEpoch'>;
   readonly report: Pick<LedgerReport, 'raised'>;
 };
 
-/** Index as an edge keeps it. */
+/** Index as an edge stores it. */
 export type ShownIndex = {
-  /** Nonce of the edge's call and the signatures of the answer, with a space between them. */
+  /** Nonce of the edge's call and the signatures of the answer, separated by a space. */
   readonly proof: string;
   /** Text of the answer. */
   readonly index: string;
@@ -37,8 +37,8 @@ export class EdgeAhead {
   }
 
   /**
-   * Raises the epoch above a shown index if the ledger, read now, is behind it; `tokenId` is whose edge
-   * shows it. Rejects with `Unavailable` when the ledger does not answer.
+   * Raises the epoch above a shown index if the ledger, read now, is behind it; `tokenId` identifies the
+   * edge. Rejects with `Unavailable` if the ledger does not answer.
    */
   async settle(
     tokenId: string,
@@ -49,7 +49,7 @@ export class EdgeAhead {
     if (signer?.isSigned(nonce, OK, Buffer.from(text), signatures) !== true) {
       return invalidField('proof', 'This service has not signed the index');
     }
-    // Whatever else it holds is trusted, because it is signed.
+    // The rest of its content is trusted, because it is signed.
     const held = JSON.parse(text) as EdgeIndexAnswer;
     if (held.kind !== 'index') return invalidField('index', 'Not an index');
     const present = await index.readPresent();

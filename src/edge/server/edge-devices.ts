@@ -1,5 +1,5 @@
-// What devices of edges have said and what is on record of them. An edge hands its check-ins over as it
-// received them; they go the way of this node's own. Apps that an edge may not serve do not exist for it.
+// Check-ins, failures and labels of edges' devices. An edge uploads its check-ins as it received them; they
+// take the path of this node's own. Apps that an edge may not serve do not exist for it.
 
 import { LRUCache } from 'lru-cache';
 import type {
@@ -31,20 +31,20 @@ export type EdgeDevicesDependencies = {
     'readLabels' | 'readLabelChanges' | 'recordFailures' | 'findReleaseApps'
   >;
   readonly queue: Pick<CheckInQueue, 'streams' | 'appendCheckIns' | 'ageOfCheckIns'>;
-  /** Whether the queue ends with this process: then check-ins are taken over once they are recorded. */
+  /** Whether the queue ends with this process: then check-ins are accepted once they are recorded. */
   readonly isQueueInProcess: boolean;
   readonly admission: Pick<Admission, 'record'>;
   readonly labels: Pick<DeviceLabels, 'remember'>;
-  /** Returns those of these apps, by id, that an edge of this scope may serve. */
+  /** Returns those of these app ids that an edge of this scope may serve. */
   readonly servedOf: (scope: EdgeScope, appIds: Iterable<string>) => Promise<ReadonlySet<string>>;
 };
 
 /** Maximum number of check-ins in a batch for the queue. */
 const BATCH_SIZE_MAX = 2000;
-/** Longest wait, in milliseconds, for check-ins to be recorded. */
+/** Maximum wait in milliseconds until check-ins are recorded. */
 const RECORDED_WAIT_MS_MAX = 8000;
 const RECORDED_POLL_MS = 50;
-/** Maximum number of releases whose app is remembered; it never changes. */
+/** Maximum number of releases whose app, which never changes, is cached. */
 const RELEASES_MAX = 10_000;
 
 export class EdgeDevices {
@@ -55,7 +55,7 @@ export class EdgeDevices {
     this.dependencies = dependencies;
   }
 
-  /** Reads the labels on record of devices, in their order; an unknown device has none, at revision 0. */
+  /** Reads the recorded labels of devices, in order; an unknown device has none, at revision 0. */
   async readLabels(scope: EdgeScope, devices: readonly DeviceName[]): Promise<EdgeLabelsAnswer> {
     const served = await this.servedAmong(scope, devices);
     const read = await this.dependencies.ledger.readLabels(devices);
@@ -68,7 +68,7 @@ export class EdgeDevices {
     return { kind: 'labels', labels: own.map(labelsOf), areRecorded };
   }
 
-  /** Reads changes of labels after a position; undefined reads none, only the newest position. */
+  /** Reads changes of labels after a position; undefined reads only the newest position. */
   async readLabelChanges(
     scope: EdgeScope,
     after: number | undefined,
@@ -89,9 +89,8 @@ export class EdgeDevices {
   }
 
   /**
-   * Takes check-ins over. When it resolves, they are as safe as those that this node received itself, or on
-   * record where its queue is not. Rejects with `Unavailable` when they were not, or not all, taken: to hand
-   * them over again does no harm.
+   * Accepts check-ins. When it resolves, they are as safe as this node's own, or recorded if its queue is in
+   * process. Rejects with `Unavailable` if not all were accepted; uploading them again does no harm.
    */
   async take(scope: EdgeScope, checkIns: readonly CheckIn[]): Promise<EdgeCheckInsAnswer> {
     const { queue, isQueueInProcess } = this.dependencies;
@@ -107,7 +106,7 @@ export class EdgeDevices {
     return { kind: 'check-ins', accepted: good.length, dropped: checkIns.length - good.length };
   }
 
-  /** Records check-ins of distinct devices that wait for it, because of their labels. */
+  /** Records check-ins of distinct devices whose edge waits for it, because of their labels. */
   async record(scope: EdgeScope, checkIns: readonly CheckIn[]): Promise<EdgeRecordedAnswer> {
     const { admission, labels } = this.dependencies;
     const good = await this.goodOf(scope, checkIns);
@@ -122,7 +121,7 @@ export class EdgeDevices {
     };
   }
 
-  /** Records failures that devices have reported. */
+  /** Records failures that devices reported. */
   async reportFailures(
     scope: EdgeScope,
     failures: readonly ReportedFailure[],
@@ -134,8 +133,8 @@ export class EdgeDevices {
   }
 
   /**
-   * Returns the check-ins that an edge of this scope may upload, without the offers of others' releases:
-   * they would count among the signals of those.
+   * Returns the check-ins that an edge of this scope may upload, without offers of other apps' releases,
+   * which would count in the signals of those.
    */
   private async goodOf(
     scope: EdgeScope,
@@ -164,12 +163,12 @@ export class EdgeDevices {
     return this.dependencies.servedOf(scope, new Set(named.map(({ appId }) => appId)));
   }
 
-  /** Waits until what was appended before `appendedAt` is recorded. */
+  /** Waits until check-ins appended before `appendedAt` are recorded. */
   private async recorded(appendedAt: number): Promise<void> {
     const { queue } = this.dependencies;
     const deadline = performance.now() + RECORDED_WAIT_MS_MAX;
     while (performance.now() < deadline) {
-      // Asked for first: the age is of a moment after it.
+      // Measured first, because the age is of a later moment.
       const sinceMs = performance.now() - appendedAt;
       if ((await queue.ageOfCheckIns()) < sinceMs) return;
       await pause(RECORDED_POLL_MS);
@@ -182,7 +181,7 @@ function labelsOf({ appId, deviceId, revision, labels }: StoredLabels): EdgeLabe
   return [appId, deviceId, revision, [...labels]];
 }
 
-/** Whether the ledger can take a check-in: an edge of another version may let more through. */
+/** Returns whether the ledger can take a check-in: an edge of another version may accept more. */
 function isRecordable({ deviceId, version, at, labels = new Map() }: CheckIn): boolean {
   return (
     deviceId !== '' &&
@@ -196,7 +195,7 @@ function isRecordable({ deviceId, version, at, labels = new Map() }: CheckIn): b
 
 type StreamBatch = { readonly pack: CheckInPack; readonly stream: number };
 
-/** Packs check-ins for the streams of their devices, in their order. */
+/** Packs check-ins for the streams of their devices, in order. */
 function packByStream(checkIns: readonly CheckIn[], streams: number): readonly StreamBatch[] {
   const packers = Array.from({ length: streams }, () => new CheckInPacker());
   const batches: StreamBatch[] = [];

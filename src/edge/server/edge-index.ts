@@ -1,6 +1,6 @@
-// What edges follow: all channels with their present revisions, and the first offers of late. It is followed
-// as nodes follow it, by announcements and by a poll, which runs only while edges ask. An edge that has the
-// present index waits here for the next one.
+// The index for edges: all channels with their present revisions, and recent first offers. It is kept up to
+// date by announcements and by a poll, which runs only while edges ask. An edge with the present index waits
+// here for the next one.
 
 import { createHash } from 'node:crypto';
 import type { EdgeIndexAnswer, EdgeIndexEntry } from '../../contract/edge-answer.ts';
@@ -20,13 +20,13 @@ import type { Announcement, Engine } from '../../store/engine.ts';
 
 /** Maximum number of channels in an index, about 100 bytes each. */
 const CHANNELS_MAX = 100_000;
-/** Milliseconds for which what was read of the ledger counts: below the two seconds of a change. */
+/** Milliseconds for which a read of the ledger counts as present: less than the 2 seconds of a change. */
 const FRESH_MS = 1500;
-/** Maximum number of edges that wait at a time. */
+/** Maximum number of waiting edges. */
 const EDGES_WAITING_MAX = 2000;
-/** Maximum number of first offers that are told of a channel. */
+/** Maximum number of first offers per channel in an index. */
 const OFFERED_MAX = 16;
-/** Maximum number of scopes whose index is kept: each is made anew when anything has changed. */
+/** Maximum number of scopes whose index is cached; any change makes a new one. */
 const SCOPES_MAX = 1000;
 const TAG_LENGTH = 22;
 const NOTHING_READ = { epoch: 0, record: null, line: null, isComplete: true };
@@ -39,17 +39,16 @@ export type EdgeIndexDependencies = {
   readonly log: RareLog;
 };
 
-/** Channel as it is followed. */
+/** Channel in the index. */
 type Followed = ChannelState & {
   readonly offered: readonly string[];
-  /** Monotonic time at which its state was heard last; 0 when it was only read. */
+  /** Monotonic time of its latest announcement; 0 if it was only read. */
   readonly heardAt: number;
 };
 
-/** States without the channels. */
 type Present = Omit<ChannelStates, 'channels'>;
 
-/** Index without the time at which it is told. */
+/** Index without the time of its answer. */
 type MadeIndex = Omit<EdgeIndexAnswer, 'at'>;
 
 export class EdgeIndex {
@@ -58,9 +57,9 @@ export class EdgeIndex {
   private channels = new Map<string, Followed>();
   private organizations = new Map<string, string>();
   private present: Present = NOTHING_READ;
-  /** Monotonic time at which the latest read that succeeded began; undefined before the first. */
+  /** Monotonic start of the latest successful read; undefined before the first. */
   private readAt: number | undefined;
-  /** Indexes of the present state by their scopes. */
+  /** Indexes of the present state by scope. */
   private readonly made = new Map<EdgeScope, MadeIndex>();
   private readonly waiting = new Set<() => void>();
   private timer: NodeJS.Timeout | undefined;
@@ -70,7 +69,7 @@ export class EdgeIndex {
     this.dependencies = dependencies;
   }
 
-  /** Hears of changes until the engine closes. */
+  /** Subscribes to changes until the engine closes. */
   start(engine: Pick<Engine, 'subscribe'>): void {
     engine.subscribe(
       (announcement) => this.hear(announcement),
@@ -88,37 +87,33 @@ export class EdgeIndex {
   }
 
   /**
-   * Returns the name of the record; null where it has none yet. Rejects with `Unavailable` when the ledger
-   * has never answered.
+   * Returns the name of the record; null if it has none yet. Rejects with `Unavailable` if the ledger has
+   * never answered.
    */
   async record(): Promise<string | null> {
     if (this.readAt === undefined) await this.freshen();
     return this.present.record;
   }
 
-  /**
-   * Returns what the ledger has now, read after the call began. Rejects with `Unavailable` when it does not
-   * answer.
-   */
+  /** Returns the ledger's state, read after the call began. Rejects with `Unavailable` without one. */
   async readPresent(): Promise<PresentStates> {
     await this.reading.ask();
     const { channels } = this;
     return { ...this.present, revisionOf: (channelId) => channels.get(channelId)?.revision };
   }
 
-  /** Takes note of the epoch of a channel that is served here: edges are told of a new one at once. */
+  /** Reads the ledger if a channel served here has a later epoch, so that edges get that at once. */
   noteEpoch(epoch: number): void {
     if (this.readAt !== undefined && epoch > this.present.epoch) void this.refresh();
   }
 
-  /** Number of edges that wait. */
   get waitingCount(): number {
     return this.waiting.size;
   }
 
   /**
-   * Returns the index of a scope once its tag is not `heldTag`, or undefined when it still is after `waitMs`.
-   * Rejects with `Unavailable` when the ledger has never answered, or too many edges wait.
+   * Returns the index of a scope once its tag differs from `heldTag`, or undefined after `waitMs`. Rejects
+   * with `Unavailable` if the ledger has never answered, or too many edges wait.
    */
   async next(
     scope: EdgeScope,
@@ -129,7 +124,7 @@ export class EdgeIndex {
     const deadline = performance.now() + waitMs;
     for (;;) {
       const index = this.indexOf(scope);
-      // Dated when it is told: an edge refuses one that is older than what another process has told it.
+      // Dated at the answer: an edge refuses an index that is older than one from another process.
       if (index.tag !== heldTag) return { ...index, at: Math.floor(this.dependencies.now()) };
       const leftMs = deadline - performance.now();
       if (leftMs <= 0 || this.isStopped) return undefined;
@@ -138,8 +133,8 @@ export class EdgeIndex {
   }
 
   /**
-   * Whether an edge of this scope may know of an app, given by its id. Rejects with `Unavailable` when that
-   * is not known: an app that is new would else count as one that does not exist.
+   * Returns whether an edge of this scope may know an app, given by id. Rejects with `Unavailable` if that is
+   * unknown: a new app would else count as one that does not exist.
    */
   async mayServe(scope: EdgeScope, appId: string): Promise<boolean> {
     if (!this.organizations.has(appId)) await this.freshen();
@@ -149,7 +144,7 @@ export class EdgeIndex {
     return false;
   }
 
-  /** Returns those of these apps, by id, that an edge of this scope may know of. */
+  /** Returns those of these app ids that an edge of this scope may know. */
   async servedOf(scope: EdgeScope, appIds: Iterable<string>): Promise<ReadonlySet<string>> {
     const served = new Set<string>();
     for (const appId of new Set(appIds)) {
@@ -176,7 +171,7 @@ export class EdgeIndex {
 
   private hear(announcement: Announcement): void {
     const { channelId, epoch, revision, offeredReleaseId } = announcement;
-    // Nobody follows yet: the first read finds it.
+    // No edge follows yet: the first read finds it.
     if (this.readAt === undefined) return;
     const known = this.channels.get(channelId);
     if (known === undefined || epoch > this.present.epoch) {
@@ -200,7 +195,7 @@ export class EdgeIndex {
     return this.readAt !== undefined && performance.now() - this.readAt < FRESH_MS;
   }
 
-  /** Reads the ledger unless it was just read. A ledger that is away leaves what is known. */
+  /** Reads the ledger unless it was just read. If it is unavailable, the known state stays. */
   private async freshen(): Promise<void> {
     if (this.isFresh) return;
     await this.refresh();
@@ -247,7 +242,7 @@ export class EdgeIndex {
     for (const wake of this.waiting) wake();
   }
 
-  /** Resolves when something has changed, or after `ms`. */
+  /** Resolves after a change, or after `ms`. */
   private change(ms: number): Promise<void> {
     if (this.waiting.size >= EDGES_WAITING_MAX) {
       return Promise.reject(new Unavailable('ledger', 'too many edges wait'));
@@ -264,7 +259,7 @@ export class EdgeIndex {
     });
   }
 
-  /** Reads the ledger now and then, as long as somebody waits. */
+  /** Reads the ledger regularly while an edge waits. */
   private poll(): void {
     this.timer ??= setTimeout(() => {
       this.timer = undefined;
@@ -282,7 +277,7 @@ function isSamePresent(one: Present, other: Present): boolean {
   );
 }
 
-/** Returns what is known of a channel that was read: what was heard meanwhile is newer than the read. */
+/** Returns the state of a channel after a read: an announcement during the read is newer. */
 function keptOf(state: ChannelState, known: Followed | undefined, beganAt: number): Followed {
   if (known === undefined) return { ...state, offered: [], heardAt: 0 };
   const isSame = known.revision === state.revision && known.appRef === state.appRef;

@@ -1,5 +1,5 @@
 // Snapshots and first offers for edges: an edge gets a channel as this node serves it, in parts, and may
-// offer a release only once this has put the first offer on record.
+// offer a release only after this has recorded the first offer.
 
 import type {
   EdgeOfferAnswer,
@@ -29,12 +29,12 @@ export type EdgeSnapshotsDependencies = {
 };
 
 /**
- * Length of the texts of an answer, so that writing, signing and reading it stops no process for long. An
- * edge asks for the rest.
+ * Maximum length of the texts in an answer, so that writing, signing and reading it blocks no process for
+ * long. An edge asks for the rest.
  */
 const TEXTS_LENGTH_MAX = 1024 * 1024;
 
-/** Channel that an edge asks about, given by ref or id of the app, with the least state that it expects. */
+/** Channel that an edge asks for, by ref or id of the app, with the minimum state that it expects. */
 export type WantedChannel = {
   readonly app: string;
   readonly channel: string;
@@ -50,7 +50,7 @@ export class EdgeSnapshots {
 
   /**
    * Returns the present snapshot of a channel, without the releases of these editions, and without those that
-   * do not fit. It may be older than the expected state when no store has that.
+   * do not fit. It is older than the expected state if no store has that.
    */
   async read(
     scope: EdgeScope,
@@ -65,7 +65,7 @@ export class EdgeSnapshots {
     return { kind: 'snapshot', index, releases: textsOf(missing) };
   }
 
-  /** Returns the texts of releases of a channel by these editions, as far as they are there and fit. */
+  /** Returns the texts of a channel's releases with these editions, as far as they exist and fit. */
   async readReleases(
     scope: EdgeScope,
     wanted: WantedChannel,
@@ -79,8 +79,8 @@ export class EdgeSnapshots {
   }
 
   /**
-   * Puts the first offer of a release on record, which an edge is about to make from a state of the channel.
-   * Not where the channel is in another state, or no device can be offered the release in this one.
+   * Records the first offer of a release that an edge is about to make from a state of the channel. Refuses
+   * if the channel has another state, or if no device can be offered the release in it.
    */
   async offer(
     scope: EdgeScope,
@@ -100,7 +100,7 @@ export class EdgeSnapshots {
     const outcome = await this.dependencies.firstOffers.record(catalog, release);
     if (outcome === 'unavailable') throw new Unavailable('ledger', 'the offer was not recorded');
     if (outcome === 'recorded') return { ...answer, ...order, isRecorded: true };
-    // The channel has changed: the answer names the state from which the edge is to decide again.
+    // The channel has changed: the answer has the state from which the edge must decide again.
     const next = { epoch: order.epoch, revision: order.revision + 1 };
     const present = await this.find(scope, { ...wanted, atLeast: next });
     if (isFailure(present)) return present;
@@ -121,18 +121,18 @@ export class EdgeSnapshots {
       await catalogs.catchUp(before.snapshot.channelId, atLeast);
     }
     if (slot.catalog === undefined) return fail('unavailable');
-    // An edge takes a channel only in the epoch that the index has.
+    // An edge takes a channel only in the index's epoch.
     index.noteEpoch(slot.catalog.snapshot.epoch);
     return slot.catalog;
   }
 }
 
-/** An edge of one organization is not told that an app exists: it may be another's. */
+/** Hides from an edge of one organization that an app exists: it may belong to another. */
 function toldTo(scope: EdgeScope, refusal: Failure<NoCatalog>): Failure<NoCatalog> {
   return scope !== null && refusal.failure === 'unknownChannel' ? fail('unknownApp') : refusal;
 }
 
-/** Returns the texts of releases by their editions: as many as fit, and one at least. */
+/** Returns the texts of releases by edition: as many as fit, and at least one. */
 function textsOf(releases: readonly SnapshotRelease[]): Readonly<Record<string, string>> {
   const texts: Record<string, string> = {};
   let length = 0;

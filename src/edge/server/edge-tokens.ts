@@ -1,4 +1,4 @@
-// Administration of the tokens of edges, which is the operator's: edges are a part of how the service is run.
+// Administration of the tokens of edges by the operator, who runs the edges.
 
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -26,13 +26,13 @@ export class EdgeTokens {
   private readonly ledger: TokenLedger;
   private readonly signer: EdgeSigner | undefined;
 
-  /** Without a signer, because there is no SECRET_KEY, no token can be created. */
+  /** Without a signer (no SECRET_KEY), no token can be created. */
   constructor(ledger: TokenLedger, signer: EdgeSigner | undefined) {
     this.ledger = ledger;
     this.signer = signer;
   }
 
-  /** Creates a token. Its secret, with the key of the service's signatures, is in this answer only. */
+  /** Creates a token. Only this answer has its secret, with the key of the service's signatures. */
   async create(
     name: string,
     organizationId: EdgeScope,
@@ -48,12 +48,12 @@ export class EdgeTokens {
     return { ...token, secret: `${secret}.${this.signer.publicKey}` };
   }
 
-  /** Lists the newest tokens, revoked ones included. */
+  /** Lists the newest tokens, including revoked ones. */
   list(): Promise<readonly ListedEdgeToken[]> {
     return this.ledger.listEdgeTokens();
   }
 
-  /** Revokes a token: its edges are refused within five seconds. */
+  /** Revokes a token: its edges are refused within 5 seconds. */
   revoke(
     id: string,
     actor: Actor,
@@ -62,11 +62,11 @@ export class EdgeTokens {
   }
 }
 
-// Authentication of edges by their tokens. An edge asks once or twice a second, so that what the ledger says
-// of a token counts for a few seconds. While the ledger is away, it counts for longer: what edges follow is
-// served from memory then, and they should not lose it because a token cannot be looked up.
+// Authenticates edges by their tokens. An edge calls once or twice a second, so a read of a token counts for
+// 4 seconds. While the ledger is unavailable, it counts for an hour: the index is served from memory then,
+// and edges should not lose it because a token cannot be looked up.
 
-/** Edge that has shown a valid token. */
+/** Edge with a valid token. */
 export type Edge = {
   /** Id of its token, which several edges may share. */
   readonly tokenId: string;
@@ -74,12 +74,12 @@ export type Edge = {
   readonly scope: EdgeScope;
 };
 
-/** Milliseconds for which a token counts as it was read: the longest time that a revoked one is accepted. */
+/** Milliseconds for which a read of a token counts: the maximum time that a revoked one is accepted. */
 const FRESH_MS = 4000;
 /** Milliseconds for which it counts while the ledger does not answer. */
 const KEPT_MS = 3_600_000;
 const TOKENS_MAX = 10_000;
-/** Maximum number of look-ups at a time, and of those that wait: invented tokens take no more connections. */
+/** Maximum number of concurrent and waiting look-ups: forged tokens take no more connections. */
 const LOOKUPS_RUNNING_MAX = 2;
 const LOOKUPS_WAITING_MAX = 1000;
 
@@ -101,8 +101,8 @@ export class AuthenticateEdge {
   }
 
   /**
-   * Returns the edge that a secret belongs to; a missing, an invalid and a revoked one look the same. Rejects
-   * with `Unavailable` when the ledger does not answer and the token was not seen for an hour.
+   * Returns the edge of a secret; a missing, invalid or revoked one gets the same refusal. Rejects with
+   * `Unavailable` if the ledger does not answer and the token was not read within an hour.
    */
   async authenticate(secret: string | undefined): Promise<Outcome<Edge, 'edgeUnauthorized'>> {
     const prefix = secret === undefined ? undefined : prefixOfSecret('sluice-edge', secret);
@@ -130,33 +130,33 @@ export class AuthenticateEdge {
   }
 }
 
-// Signing of what edges follow, so that an edge serves nothing that did not come from the service which made
-// its token, whoever stands between them. Ed25519, with keys derived from SECRET_KEY: all nodes sign alike,
-// and no key has to be kept. While an operator changes SECRET_KEY there are several, and all sign: edges know
-// the one that was first when their token was made.
+// Signs answers to edges, so that an edge serves only what comes from the service that made its token,
+// whoever is between them. Ed25519 with keys derived from SECRET_KEY: all nodes sign alike, and no key has to
+// be stored. During a change of SECRET_KEY there are several, and all sign: edges know the one that was first
+// when their token was made.
 
 /** Maximum number of signatures that are tried: as many as SECRET_KEY may have values. */
 const SIGNATURES_MAX = 8;
-/** What the keys are derived for. */
+/** Purpose of the derived keys. */
 const PURPOSE = 'sluice edge signature v1';
-/** Beginning of an Ed25519 private key in PKCS #8 (RFC 8410), before its 32 bytes. */
+/** Head of an Ed25519 private key in PKCS #8 (RFC 8410), before its 32 bytes. */
 const PKCS8_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex');
 /** Length of the head of a public key in SPKI (RFC 8410), before its 32 bytes. */
 const SPKI_HEAD_BYTES = 12;
 
-/** Source of keys: the box of secrets, which returns the same array until they are others. */
+/** Source of keys: the box of secrets, which returns the same array until they change. */
 type KeySource = { deriveKeys(purpose: string): readonly Buffer[] };
 
 type SigningKey = {
   readonly privateKey: KeyObject;
   readonly key: KeyObject;
-  /** Public key, 32 bytes in base64url. */
+  /** 32 bytes in base64url. */
   readonly publicKey: string;
 };
 
 export class EdgeSigner {
   private readonly source: KeySource;
-  /** What the keys are made of; another array when the setting has changed. */
+  /** Source of the keys; another array after a change of the setting. */
   private seeds: readonly Buffer[] | undefined;
   private keys: readonly SigningKey[] = [];
 
@@ -172,8 +172,8 @@ export class EdgeSigner {
   }
 
   /**
-   * Returns the signatures of an answer to the call with this nonce, as the header has them: one for each
-   * key, the first one first.
+   * Returns the signatures of an answer to the call with this nonce, in the form of the header: one for each
+   * key, in order.
    */
   sign(nonce: string, status: number, body: Buffer): string {
     const signed = Buffer.concat([Buffer.from(signedHead(nonce, status)), body]);
@@ -182,7 +182,7 @@ export class EdgeSigner {
       .join(',');
   }
 
-  /** Returns whether an answer has a signature of one of the keys, as the header had them. */
+  /** Returns whether one of the keys signed an answer; `signatures` has the form of the header. */
   isSigned(nonce: string, status: number, body: Buffer, signatures: string): boolean {
     const signed = Buffer.concat([Buffer.from(signedHead(nonce, status)), body]);
     return signatures
