@@ -1,6 +1,6 @@
 // An edge's state of its upstream's channels: the newest index that it accepted. An index belongs to one
 // record, and only moves forward: by epochs, then by the channels' revisions. An older index comes from a
-// service that is behind: it lacks announcements, its ledger was reset, or it is another copy.
+// service that is behind: it lacks announcements, its ledger went back, or it is another copy.
 
 import { mkdir, open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';

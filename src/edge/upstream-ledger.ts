@@ -211,7 +211,7 @@ export class UpstreamLedger implements ServingLedger {
     this.demandFresh();
   }
 
-  /** Returns the epoch of the upstream, which alone can tell whether its ledger was reset. */
+  /** Returns the epoch of the upstream, which alone can tell whether its ledger went back. */
   async raiseEpoch(): Promise<RaisedEpoch> {
     this.demandFresh();
     return { epoch: this.dependencies.state.epoch, isRaised: false };

@@ -94,7 +94,7 @@ export class Metrics {
     'place',
   );
 
-  /** Repairs of a ledger that was reset, by event. */
+  /** Repairs of a ledger that went back, by event. */
   readonly ledgerRewinds = this.tally(
     'sluice_ledger_rewinds_total',
     'What nodes did because the ledger had gone back',

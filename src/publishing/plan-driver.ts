@@ -21,7 +21,7 @@ const DRIVEN_AT_A_TIME_MAX = 2;
 const BUFFERED_MS_MAX = 250;
 
 export type PlanDriverDependencies = {
-  /** Ledger that is recovered before a change if it was reset. */
+  /** Ledger that is recovered before a change if it went back. */
   readonly ledger: Pick<PlanLedger, 'countPlanTime' | 'listPlansToDrive' | 'drivePlan'>;
   readonly queue: Pick<CheckInQueue, 'ageOfCheckIns'>;
   readonly propagate: PropagateChange;

@@ -125,7 +125,7 @@ export class CatalogRefresher {
         const order = held.get(id);
         return order === undefined ? [] : [{ id, order, present: { epoch, revision } }];
       });
-      // The held states were read before this query, so a ledger that is behind them was reset.
+      // The held states were read before this query, so a ledger that is behind them went back.
       const ahead = states.filter(({ order, present }) => compareServing(order, present) > 0);
       const behind = states.filter(({ order, present }) => compareServing(order, present) < 0);
       const lost = [...held].filter(([id]) => !revisions.has(id));

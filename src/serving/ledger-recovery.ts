@@ -1,9 +1,9 @@
-// Recognises a ledger that was reset to an earlier state: a standby without the last commits took over, or a
+// Recognises a ledger that went back to an earlier state: a standby without the last commits took over, or a
 // backup was restored. The ledger still is the record, so its state is served; but it reuses revisions that
 // copies already have: in this node's memory, in the engine and on this node's disk.
 //
 // A copy was once read from the ledger. If a later read of the ledger returns an older state, or lacks the
-// mark of an offered release, the ledger was reset. Then the marks are written back, because they limit the
+// mark of an offered release, the ledger went back. Then the marks are written back, because they limit the
 // next changes, and the epoch is raised, so that for every node the ledger is newer than all copies.
 
 import { Unavailable } from '../contract/unavailable.ts';
@@ -54,7 +54,7 @@ export class LedgerRecovery {
   }
 
   /**
-   * Reads a channel from the ledger, and first recovers the ledger if it was reset. `held` is what this node
+   * Reads a channel from the ledger, and first recovers the ledger if it went back. `held` is what this node
    * serves of it, taken before the call. The other copies are compared if `held` has another epoch, because
    * this node's copy will replace them, or if `isThorough`.
    */

@@ -58,13 +58,13 @@ export function countOffered(snapshot: ServingSnapshot): number {
   return count;
 }
 
-// Order of the states of a channel. Revisions order them while the ledger only moves forward. A ledger reset
-// to an earlier state (failover to a standby that lacks the last commits, a restored backup) reuses
+// Order of the states of a channel. Revisions order them while the ledger only moves forward. A ledger that
+// went back (failover to a standby that lacks the last commits, a restored backup) reuses
 // revisions; its epoch is raised then, and counts before the revision.
 
 /** Position of a channel's state among all its states. */
 export type ServingOrder = {
-  /** Number of the ledger's time line, from 0; raised when the ledger is found reset to an earlier state. */
+  /** Number of the ledger's time line, from 0; raised when the ledger has gone back to an earlier state. */
   readonly epoch: number;
   /** Grows with every change to what the channel serves, within an epoch. */
   readonly revision: number;
