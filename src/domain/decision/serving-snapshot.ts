@@ -59,8 +59,8 @@ export function countOffered(snapshot: ServingSnapshot): number {
 }
 
 // Order of the states of a channel. Revisions order them while the ledger only moves forward. A ledger that
-// went back (failover to a standby that lacks the last commits, a restored backup) reuses
-// revisions; its epoch is raised then, and counts before the revision.
+// went back (failover to a standby that lacks the last commits, a restored backup) reuses revisions; its
+// epoch is raised then, and counts before the revision.
 
 /** Position of a channel's state among all its states. */
 export type ServingOrder = {
