@@ -14,7 +14,7 @@ import type { UpdateManifest } from '../contract/resource.ts';
 import { foldPlatform } from '../domain/decision/artifact.ts';
 import type { Catalog } from '../domain/decision/catalog.ts';
 import { hashText } from '../domain/decision/cohort.ts';
-import { decide } from '../domain/decision/decide.ts';
+import { decide, NOTHING_EXCLUDED } from '../domain/decision/decide.ts';
 import { explain, type JudgedCandidate } from '../domain/decision/explain.ts';
 import { foldArch } from '../domain/decision/fold-arch.ts';
 import { planUpdate } from '../domain/decision/plan.ts';
@@ -152,7 +152,6 @@ export class ExplainDecision {
 }
 
 const NO_LABELS: Labels = new Map();
-const NOTHING_EXCLUDED: ReadonlySet<string> = new Set();
 
 function explanationOf(catalog: Catalog, channel: string, device: AskingDevice): Explanation {
   const { reason, candidates, offer, fields, client } = answer(catalog, device, NOTHING_EXCLUDED);

@@ -14,7 +14,8 @@ export type Decision<Item extends Candidate = Candidate> =
 /** Short form of a decision: the offered candidate, or the reason why none is offered. */
 export type Choice<Item extends Candidate = Candidate> = Item | NoOfferReason;
 
-const NOTHING_EXCLUDED: ReadonlySet<string> = new Set();
+/** Value of `excluded` while every first offer can be recorded. */
+export const NOTHING_EXCLUDED: ReadonlySet<string> = new Set();
 
 const FIRST_OFFER_UNAVAILABLE: Obstacle<'first-offer-unavailable'> = {
   reason: 'first-offer-unavailable',

@@ -8,7 +8,7 @@ import type { ReleaseStatus } from '../../contract/resource.ts';
 import { selectArtifact } from './artifact.ts';
 import type { CompiledRelease } from './catalog.ts';
 import { cohortBucket, cohortThreshold, hashText } from './cohort.ts';
-import { decide, obstacleTo } from './decide.ts';
+import { decide, NOTHING_EXCLUDED, obstacleTo } from './decide.ts';
 import { NO_ARCH } from './fold-arch.ts';
 import type { Plan } from './plan.ts';
 import type { Device } from './rule/decision-rule.ts';
@@ -26,8 +26,6 @@ export type Explanation = {
 };
 
 type Judgement = Pick<ExplainedCandidate, 'verdict' | 'detail'>;
-
-const NOTHING_EXCLUDED: ReadonlySet<string> = new Set();
 
 const OUT_OF_SERVICE: Readonly<Record<Exclude<ReleaseStatus, 'published'>, Judgement>> = {
   paused: { verdict: 'paused', detail: 'It is paused.' },

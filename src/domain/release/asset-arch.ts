@@ -2,7 +2,7 @@
 // kept as the publisher's own name of one: if it were ignored, every device could get the file.
 
 import { knownArch, UNIVERSAL } from '../decision/fold-arch.ts';
-import type { AssetWord } from './asset-words.ts';
+import { type AssetWord, wordSet } from './asset-words.ts';
 import { isOrdinaryWord } from './ordinary-word.ts';
 
 export type AssetArch = {
@@ -42,11 +42,11 @@ export function isOddWord({ text, isNumber, platform }: AssetWord): boolean {
 }
 
 /** Words that name an architecture only if no other word does. */
-const WEAK = setOf(
+const WEAK = wordSet(
   'arm amd intel silicon apple m1 m2 m3 m4 m5 fat 64 32 64bit 64bits 32bit 32bits',
 );
 /** Weak words that count only directly after a platform: elsewhere they are part of product names. */
-const BEHIND_PLATFORM = setOf('apple m1 m2 m3 m4 m5 fat');
+const BEHIND_PLATFORM = wordSet('apple m1 m2 m3 m4 m5 fat');
 const BITS = /^(?:64|32)$/;
 /** Words of platforms and toolchains that imply an architecture if nothing else names one. */
 const HINTS: ReadonlyMap<string, string> = new Map([
@@ -126,7 +126,7 @@ const PROCESSOR = new RegExp(
 );
 const WORD = /^[a-z][a-z0-9]{2,15}$/;
 /** Words between the architecture and the system in a target triple. */
-const VENDOR = setOf('unknown pc apple none');
+const VENDOR = wordSet('unknown pc apple none');
 const ABI = /^(?:(?:gnu|musl|glibc|uclibc|msvc)\w*|static)$/;
 /** Endings that imply the platform; such names end in the architecture, after the version. */
 const PACKAGE =
@@ -166,8 +166,4 @@ function beforePlatform(words: readonly AssetWord[]): number {
 function behindVersion(words: readonly AssetWord[]): number {
   const isTold = words.some(({ platform }) => platform !== undefined);
   return !isTold && words.at(-2)?.isNumber === true ? words.length - 1 : -1;
-}
-
-function setOf(list: string): ReadonlySet<string> {
-  return new Set(list.split(' '));
 }

@@ -1,6 +1,8 @@
 // Endings of file names: which files devices install, and which belong to other files. An artifact must have
 // a known ending: new endings of checksums and signatures appear often, new ways to install rarely.
 
+import { wordEntries, wordSet } from './asset-words.ts';
+
 /** A name without its endings, and the endings, outermost first. */
 export type AssetEndings = { readonly stem: string; readonly endings: readonly string[] };
 
@@ -33,24 +35,24 @@ export function endsWholeFile(part: string): boolean {
 
 /** Platforms per installer ending: the first one, unless the name has another of them. */
 export const INSTALLERS: ReadonlyMap<string, readonly string[]> = new Map([
-  ...entries('exe msi msix msixbundle appx appxbundle nsis', ['windows']),
-  ...entries('dmg mpkg', ['darwin']),
+  ...wordEntries('exe msi msix msixbundle appx appxbundle nsis', ['windows']),
+  ...wordEntries('dmg mpkg', ['darwin']),
   // `app` may be part of a product's name: GitHub replaces the space before it with a dot.
-  ...entries('app', ['darwin', 'ios', 'linux', 'windows']),
-  ...entries('deb rpm appimage snap flatpak pacman run ipk eopkg', ['linux']),
-  ...entries('pkg', ['darwin', 'freebsd', 'netbsd']),
-  ...entries('apk', ['android', 'linux']),
-  ...entries('aab apks xapk', ['android']),
-  ...entries('ipa', ['ios']),
+  ...wordEntries('app', ['darwin', 'ios', 'linux', 'windows']),
+  ...wordEntries('deb rpm appimage snap flatpak pacman run ipk eopkg', ['linux']),
+  ...wordEntries('pkg', ['darwin', 'freebsd', 'netbsd']),
+  ...wordEntries('apk', ['android', 'linux']),
+  ...wordEntries('aab apks xapk', ['android']),
+  ...wordEntries('ipa', ['ios']),
 ]);
 
-const ARCHIVES = setOf(`
+const ARCHIVES = wordSet(`
   zip tar gz tgz xz txz bz2 tbz tbz2 zst zstd tzst lz lz4 lzma br 7z rar z`);
 
 /** Programs whose platform only the rest of the name can show. */
-const PROGRAMS = setOf('jar sh bin nupkg');
+const PROGRAMS = wordSet('jar sh bin nupkg');
 
-const METADATA = setOf(`
+const METADATA = wordSet(`
   sha sha1 sha2 sha3 sha224 sha256 sha384 sha512 sha1sum sha256sum sha384sum sha512sum md5 md5sum blake2
   blake2b blake2s blake3 b2 b3 b2sum b3sum crc crc32 sfv sum sums hash hashes digest dgst checksum checksums
   sig sigs signature minisig sign asc gpg pgp p7b p7c p7m p7s tsr tsq ots pem crt cer cert der pub key
@@ -61,17 +63,9 @@ const METADATA = setOf(`
   whl gem crate vsix crx xpi conda egg aar asar`);
 
 /** Endings of complete files; anything after them marks a file that belongs to them. */
-const WHOLE_FILES = setOf(`
+const WHOLE_FILES = wordSet(`
   zip tar gz tgz xz txz bz2 tbz2 zst 7z rar exe msi msix msixbundle dmg deb rpm appimage flatpak apk nupkg`);
 
 function isKnown(ending: string): boolean {
   return [ARCHIVES, METADATA, INSTALLERS, PROGRAMS].some((endings) => endings.has(ending));
-}
-
-function setOf(list: string): ReadonlySet<string> {
-  return new Set(list.trim().split(/\s+/));
-}
-
-function entries<Value>(list: string, value: Value): [string, Value][] {
-  return list.split(' ').map((name) => [name, value]);
 }

@@ -33,16 +33,16 @@ const COMPOUND_WORDS_MAX = 3;
 const COMPOUND_LENGTH_MAX = 16;
 
 const PLATFORMS: ReadonlyMap<string, string> = new Map([
-  ...entries(
+  ...wordEntries(
     `windows win winnt winxp ${WIN32} w32 w64 woa woa64 uwp msvc msys msys2 cygwin`,
     'windows',
   ),
-  ...entries('mingw mingw32 mingw64 ucrt ucrt64 clang64', 'windows'),
-  ...entries('darwin macos mac osx macosx apple', 'darwin'),
-  ...entries('linux lin ubuntu debian fedora rhel centos alpine opensuse archlinux', 'linux'),
-  ...entries('musl manylinux musllinux', 'linux'),
-  ...entries('android androideabi', 'android'),
-  ...entries('ios iphoneos ipados', 'ios'),
+  ...wordEntries('mingw mingw32 mingw64 ucrt ucrt64 clang64', 'windows'),
+  ...wordEntries('darwin macos mac osx macosx apple', 'darwin'),
+  ...wordEntries('linux lin ubuntu debian fedora rhel centos alpine opensuse archlinux', 'linux'),
+  ...wordEntries('musl manylinux musllinux', 'linux'),
+  ...wordEntries('android androideabi', 'android'),
+  ...wordEntries('ios iphoneos ipados', 'ios'),
   ...['freebsd', 'openbsd', 'netbsd', 'dragonfly', 'solaris', 'illumos', 'aix'].map(
     (name): [string, string] => [name, name],
   ),
@@ -110,6 +110,12 @@ function wordOf({ text, isVersion }: Piece): AssetWord {
   return { text, isVersion, isNumber, platform: PLATFORMS.get(text) };
 }
 
-function entries<Value>(list: string, value: Value): [string, Value][] {
+/** Returns an entry with this value for each word of a list with blanks. */
+export function wordEntries<Value>(list: string, value: Value): [string, Value][] {
   return list.split(' ').map((name) => [name, value]);
+}
+
+/** Returns the words of a list with blanks or line ends. */
+export function wordSet(list: string): ReadonlySet<string> {
+  return new Set(list.trim().split(/\s+/));
 }

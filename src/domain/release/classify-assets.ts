@@ -131,9 +131,8 @@ function listedBeside(
 ): string | undefined {
   if (platform !== 'linux' || !LISTED_ON_LINUX.test(ending)) return undefined;
   const unnamed = [...listed].filter((arch) => !named.has(arch));
-  return unnamed.includes(X64) || unnamed.length === 1
-    ? (unnamed.find(isX64) ?? unnamed[0])
-    : undefined;
+  if (unnamed.includes(X64)) return X64;
+  return unnamed.length === 1 ? unnamed[0] : undefined;
 }
 
 function archesOfUpdateFiles(names: readonly string[]): ReadonlySet<string> {
@@ -175,8 +174,4 @@ function productWords({ words, platform }: File): readonly string[] {
     .filter((word) => !word.isNumber && word.platform === undefined && !isArchWord(word, platform))
     .map(({ text }) => text)
     .filter((text) => !INSTALLER_WORDS.has(text));
-}
-
-function isX64(arch: string): boolean {
-  return arch === X64;
 }

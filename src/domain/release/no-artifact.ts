@@ -3,7 +3,7 @@
 
 import { knownArch } from '../decision/fold-arch.ts';
 import { endsWholeFile, isMetadataEnding } from './asset-endings.ts';
-import { type AssetWord, assetWords } from './asset-words.ts';
+import { type AssetWord, assetWords, wordSet } from './asset-words.ts';
 
 export type NoArtifact =
   /** A checksum, a signature, symbols, sources, or another file that accompanies an installable one. */
@@ -30,7 +30,7 @@ export function whyNoArtifact(
 }
 
 /** Words of files that are never installed, at any position. */
-const ANYWHERE = setOf(`
+const ANYWHERE = wordSet(`
   sha1sums sha256sums sha384sums sha512sums md5sums b2sums shasums sha1sum sha256sum sha512sum md5sum checksum
   checksums dbgsym dsym dsyms debuginfo debugsource pdb pdbs symbols debugsymbols buildinfo`);
 
@@ -38,25 +38,25 @@ const ANYWHERE = setOf(`
  * Words of files without a program after the product's name: `tool-1.0.0-src`. Within the product's name they
  * are part of it: `terraform-docs`, `git-delta`.
  */
-const BEHIND_PRODUCT = setOf(`
+const BEHIND_PRODUCT = wordSet(`
   sha1 sha256 sha384 sha512 md5 sbom spdx cyclonedx provenance attestation attestations intoto sigstore
   signature signatures sig src source sources vendor vendored doc docs man manpages completion completions
   license licenses manifest header headers include includes delta deltas bottle docker oci dockerimage`);
 
 /** Words of debug builds, after the product's name or at its end. */
-const DEBUG = setOf('debug dbg');
+const DEBUG = wordSet('debug dbg');
 
 /** Last words of the names of packages that other programs are built with. */
-const DEVELOPMENT = setOf('dev devel');
-const PACKAGE = setOf('deb rpm apk');
+const DEVELOPMENT = wordSet('dev devel');
+const PACKAGE = wordSet('deb rpm apk');
 
 /** First words of files that accompany programs and have no ending either. */
-const BESIDE_PROGRAMS = setOf(
+const BESIDE_PROGRAMS = wordSet(
   'license licence copying readme changelog changes notice authors version',
 );
 
 /** Endings of files that hold other files: a file with another ending is a program, whatever its name. */
-const HOLDS_FILES = setOf(`
+const HOLDS_FILES = wordSet(`
   zip tar gz tgz xz txz bz2 tbz tbz2 zst zstd tzst lz lz4 lzma br 7z rar z deb rpm apk ipk`);
 
 /** cargo-dist's updater, a file beside the program that it updates: `tool-x86_64-apple-darwin-update`. */
@@ -110,8 +110,4 @@ function whyNoProgram(stem: string): NoArtifact | undefined {
   if (isNumber) return /\d/.test(parts.join('')) ? undefined : 'unknown-ending';
   const isTold = assetWords(last).some((word) => word.platform !== undefined || isArch(word));
   return isTold ? undefined : 'unknown-ending';
-}
-
-function setOf(list: string): ReadonlySet<string> {
-  return new Set(list.trim().split(/\s+/));
 }
