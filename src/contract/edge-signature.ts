@@ -2,6 +2,8 @@
 
 /** Header with the signatures of an answer, separated by commas: Ed25519, in base64url. */
 export const EDGE_SIGNATURE_HEADER = 'sluice-signature';
+/** Maximum number of signatures of an answer that are tried: as many as SECRET_KEY may have values. */
+export const SIGNATURES_MAX = 8;
 
 /** Header with a nonce that makes each call of an edge unique. */
 export const EDGE_NONCE_HEADER = 'sluice-nonce';

@@ -15,6 +15,7 @@ import {
   EDGE_RECORD_HEADER,
   EDGE_SIGNATURE_HEADER,
   PUBLIC_KEY_LENGTH,
+  SIGNATURES_MAX,
   signedHead,
 } from '../contract/edge-signature.ts';
 import { Unavailable } from '../contract/unavailable.ts';
@@ -63,8 +64,6 @@ type UpstreamClientOptions = {
   readonly onRefused: (refusal: UpstreamRefusal, path: string) => void;
 };
 
-/** Maximum number of signatures that are tried: as many as SECRET_KEY may have values. */
-const SIGNATURES_MAX = 8;
 /** Maximum size of an answer: the content of the largest channel, with its JSON. */
 const ANSWER_BYTES_MAX = 192 * 1024 * 1024;
 const SOCKETS_MAX = 16;

@@ -8,7 +8,7 @@ import {
   hashSecret,
   prefixOfSecret,
 } from '../../access/api-keys.ts';
-import { signedHead } from '../../contract/edge-signature.ts';
+import { SIGNATURES_MAX, signedHead } from '../../contract/edge-signature.ts';
 import type {
   IssuedEdgeToken,
   ListedEdgeToken,
@@ -135,8 +135,6 @@ export class AuthenticateEdge {
 // be stored. During a change of SECRET_KEY there are several, and all sign: edges know the one that was first
 // when their token was made.
 
-/** Maximum number of signatures that are tried: as many as SECRET_KEY may have values. */
-const SIGNATURES_MAX = 8;
 /** Purpose of the derived keys. */
 const PURPOSE = 'sluice edge signature v1';
 /** Head of an Ed25519 private key in PKCS #8 (RFC 8410), before its 32 bytes. */
