@@ -28,6 +28,7 @@ import type {
   RememberedRecord,
 } from '../store/ledger-identity.ts';
 import type { KnownState } from '../store/ledger-terms.ts';
+import { ChannelDirectory } from './channel-directory.ts';
 import type { SharedSnapshots } from './cold-loads.ts';
 
 type LedgerRecoveryDependencies = {
@@ -323,8 +324,6 @@ export class CopyComparison {
 // What this process knows of the record: its name, and its channels that this process loaded, that are on
 // this node's disk, or that the engine keeps for all nodes.
 
-/** Maximum number of channels listed from this node's disk: as many as it can load. */
-const ON_DISK_MAX = 10_000;
 /** Maximum number of loaded channels remembered. */
 const LOADED_MAX = 20_000;
 /** Maximum wait in milliseconds for an engine that is just connecting. */
@@ -357,7 +356,7 @@ export class RememberedChannels implements LedgerMemory {
   }
 
   async own(): Promise<RememberedRecord> {
-    this.onDisk ??= this.diskSnapshots.list(ON_DISK_MAX);
+    this.onDisk ??= this.diskSnapshots.list(ChannelDirectory.ON_DISK_MAX);
     const record = this.record ?? (await this.diskSnapshots.readRecord());
     // Before the record is known, channels may have been loaded from the engine of another one.
     const loaded = record === undefined ? [] : [...this.loaded.values()];
