@@ -1,5 +1,5 @@
-// Assembly of the admin process, which serves the console, its API, metrics and health on an address of their
-// own, so that they answer while a serving process hangs.
+// The admin process: serves the console, its API, metrics and health on a separate address, so that they
+// answer while a serving process hangs.
 
 import { DeviceLabels } from '../fleet/device-labels.ts';
 import { ClockWatch, LedgerClock } from '../fleet/ledger-clock.ts';
@@ -33,11 +33,11 @@ import { watchStores } from './watch-stores.ts';
 
 export type AdminOptions = {
   readonly metrics: Metrics;
-  /** Source of the text that `/metrics` answers. */
+  /** Reads the text of `/metrics`. */
   readonly readMetrics: ReadMetrics;
-  /** Source of the answer of `/readyz`: whether the serving processes of the node can decide. */
+  /** Reads whether a serving process of the node can decide, for `/readyz`. */
   readonly readiness: ReadinessProbe;
-  /** Tells the serving processes of the node of changes. */
+  /** Sends changes to the serving processes of the node. */
   readonly tellNode: TellNode;
   /** Port to listen on, at the host of ADMIN_LISTEN. */
   readonly port: number;
@@ -45,13 +45,13 @@ export type AdminOptions = {
   readonly servicePort: number;
 };
 
-/** Maximum time in milliseconds for which a stop waits for requests in flight. */
+/** Longest wait of a stop for requests in flight, in milliseconds. */
 const IN_FLIGHT_WAIT_MS_MAX = 3000;
 
 /** First offers of a process that offers nothing. */
 const NO_OFFERS = { excludedIn: () => new Set<string>() };
 
-/** Starts the process; rejects when the address cannot be listened on, or a store refuses its setting. */
+/** Starts the process; rejects when it cannot listen on the address, or a store refuses its setting. */
 export async function composeAdmin(
   config: Config,
   log: Log,

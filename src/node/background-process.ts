@@ -1,5 +1,5 @@
-// Assembly of the background work, which no request waits for: recording check-ins in the ledger and sweeping
-// old rows. It runs in the serving process, or in a process of its own so that it does not slow serving.
+// The background work, which no request waits for: it records check-ins in the ledger and sweeps old rows. It
+// runs in the serving process, or in its own process, where it does not slow serving.
 
 import { CheckInDrain, QueueLength, StreamShare } from '../fleet/check-in-drain.ts';
 import { DeviceLabels } from '../fleet/device-labels.ts';
@@ -27,19 +27,18 @@ import { watchStores } from './watch-stores.ts';
 
 export type Background = {
   start(): void;
-  /** Stops soon. An engine that ends with this process is first drained into the ledger. */
+  /**
+   * Stops within seconds. First drains a memory engine into the ledger, because it ends with this process.
+   */
   stop(): Promise<void>;
 };
 
-/**
- * Milliseconds that the last drain may take: below the 10 s of a stop, with time left for the stores to
- * close.
- */
+/** Longest last drain, in milliseconds: a stop may take 10 s, and the stores still have to close. */
 const DRAIN_WAIT_MS_MAX = 1500;
-/** Drains of a process, each with a connection to PostgreSQL: as many as a small machine has cores. */
+/** Drains per process, each with a PostgreSQL connection: as many as a small machine has cores. */
 export const DRAINS = 2;
 
-/** Starts the background work of a process that does nothing else, with stores of its own. */
+/** Starts a process that does only background work, with its own stores. */
 export async function composeBackground(
   config: Config,
   log: Log,
@@ -76,11 +75,11 @@ export async function composeBackground(
 }
 
 type BackgroundParts = Pick<Fleet, 'labels' | 'clock'> & {
-  /** What plans change releases with, as callers do. */
+  /** Ledger and propagation with which plans change releases, as callers do. */
   readonly changes: { readonly ledger: Ledger; readonly propagate: PropagateChange };
 };
 
-/** Builds the background work for the process that runs it. */
+/** Assembles the background work for the process that runs it. */
 export function assembleBackground(
   config: Config,
   log: Log,

@@ -1,5 +1,5 @@
-// Assembles the console: accounts, pages, API and metrics. They are served on the port of the service, or
-// on an address of their own (ADMIN_LISTEN).
+// Assembles the console: accounts, pages, API and metrics. The service serves them on its own port, or on the
+// address ADMIN_LISTEN.
 
 import { fileURLToPath } from 'node:url';
 import { Accounts } from '../access/accounts.ts';
@@ -33,7 +33,7 @@ import type { Ledger } from '../store/ledger.ts';
 import type { LedgerCopies } from '../store/ledger-identity.ts';
 import type { Secrets } from './secrets.ts';
 
-/** Folder into which the build writes the console. */
+/** Folder with the built console. */
 const CONSOLE_FOLDER = fileURLToPath(new URL('../console', import.meta.url));
 
 type ConsoleOptions = {
@@ -52,11 +52,11 @@ type ConsoleOptions = {
   readonly dryRun: DryRun;
   readonly explainer: ExplainDecision;
   readonly notes: NotesRenderer;
-  /** Source of the text that `/metrics` answers. */
+  /** Reads the text of `/metrics`. */
   readonly readMetrics: ReadMetrics;
 };
 
-/** Builds the routes that people, operators and monitoring use. */
+/** Assembles the routes for people, operators and monitoring. */
 export function assembleConsole({
   config,
   secrets,
@@ -99,9 +99,7 @@ export function assembleConsole({
   ];
 }
 
-// Assembly of the operations on accounts and on memberships of organizations.
-
-/** Builds the account and member operations that the console's routes call. */
+/** Assembles the operations on accounts and members for the console's routes. */
 function assembleAccounts(
   config: Config,
   secrets: Secrets,

@@ -1,5 +1,5 @@
-// Assembly of what answers devices: catalogs, decisions, limits, and the routes of updaters, downloads and
-// feeds. It needs the serving part of a ledger and nothing for publishers and people.
+// Assembles the part that answers devices: catalogs, decisions, limits, and the routes of updaters, downloads
+// and feeds. It needs only the serving part of a ledger.
 
 import { LimitDevices } from '../fleet/device-limit.ts';
 import { DeviceGate } from '../http/device/device-gate.ts';
@@ -50,9 +50,9 @@ export type DeviceSide = {
   readonly firstOffers: FirstOffers;
   readonly check: CheckUpdate;
   readonly gate: DeviceGate;
-  /** Routes that are served without the router. */
+  /** Routes that the server calls without the router. */
   readonly updaters: readonly UpdaterRoute[];
-  /** Routes of the router, those that stand in for `updaters` among them. */
+  /** Routes of the router, with a placeholder for each of `updaters`. */
   readonly routes: readonly Route[];
 };
 
@@ -68,7 +68,7 @@ export type DeviceSideOptions = {
   readonly tracing: Tracing | undefined;
 };
 
-/** Builds what answers devices; nothing runs yet. */
+/** Assembles the part that answers devices; starts nothing. */
 export function assembleDeviceSide(options: DeviceSideOptions): DeviceSide {
   const { config, log, rareLog, metrics, stores, fleet, tracing } = options;
   const { ledger, engine, diskSnapshots } = stores;
@@ -97,7 +97,7 @@ export function assembleDeviceSide(options: DeviceSideOptions): DeviceSide {
   const firstOffers = new FirstOffers({
     ledger,
     shared: new SharedOffers({ engine, catalogs, metrics, log: rareLog }),
-    // Half of the connections, so that slow calls leave some to publishers.
+    // Half of the connections, so that slow calls leave some for publishers.
     callsMax: Math.floor(config.databasePool / 2),
     tracing,
     metrics,
@@ -120,7 +120,7 @@ export function assembleDeviceSide(options: DeviceSideOptions): DeviceSide {
   };
 }
 
-/** Lists the updaters that are served, and the decisions for caches, whose clients ask for slices. */
+/** Lists the routes of updaters, and the decisions for caches, whose clients ask for slices. */
 function assembleUpdaters(
   dependencies: DeviceRouteDependencies,
   appcasts: RenderedAppcasts,
@@ -138,10 +138,7 @@ function assembleUpdaters(
   ];
 }
 
-/**
- * Builds the gate that every device request passes. Without Redis there is no other process to share the
- * limit with.
- */
+/** Assembles the gate that every device request passes. Only with Redis do processes share the limit. */
 function assembleGate(config: Config, metrics: Metrics, engine: Engine): DeviceGate {
   const isShared = config.redisUrl !== undefined;
   const limit = new LimitDevices({ engine, isShared, metrics });
@@ -150,7 +147,7 @@ function assembleGate(config: Config, metrics: Metrics, engine: Engine): DeviceG
     'Devices that call too often to be counted in passing',
     () => limit.windows.busyCount,
   );
-  // Without a bound by network, nobody asks which network a device is in.
+  // Without a limit per network, the network of a device is not needed.
   const readsNetworks = config.newDevicesPerAddressPerMinute > 0;
   return new DeviceGate(limit, config.trustProxy, readsNetworks);
 }

@@ -1,5 +1,5 @@
-// Examination of a set-up for `sluice doctor`, and the migration of the schema for `sluice migrate`:
-// settings, stores, the data directory, and the upstream of an edge.
+// Examines a set-up for `sluice doctor` (settings, stores, data directory, the upstream of an edge), and
+// migrates the schema for `sluice migrate`.
 
 import { accessSync, constants, readdirSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
@@ -27,12 +27,12 @@ import { makeDataDirectory } from './data-directory.ts';
 import { fromSetting } from './stores.ts';
 
 const NAME = 'data-dir';
-/** Bits of a mode that let anybody but the owner in. */
+/** Mode bits that give access to other accounts. */
 const OTHERS = 0o077;
-/** Maximum number of files and folders that are looked at: some seconds' worth. */
+/** Maximum number of files and folders to look at, which takes some seconds. */
 const ENTRIES_MAX = 200_000;
 
-/** Examines the directory. Never throws, and makes nothing. */
+/** Examines the directory. Never throws, and creates nothing. */
 export function examineDataDirectory(path: string): Check {
   const directory = resolve(path);
   try {
@@ -40,7 +40,7 @@ export function examineDataDirectory(path: string): Check {
     const stats = statSync(directory);
     if (!stats.isDirectory()) return faulty(NAME, `${directory} is no directory`);
     accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK);
-    // Windows has neither accounts by number nor such modes.
+    // Windows has neither numeric accounts nor such modes.
     if (process.getuid === undefined) return sound(NAME, directory);
     return ownershipCheck(directory, stats.uid, stats.mode);
   } catch (error) {
@@ -60,14 +60,14 @@ function ownershipCheck(directory: string, owner: number, mode: number): Check {
     : sound(NAME, `${directory} lets other accounts in; the next start ends that`);
 }
 
-/** Returns something below a directory that is of another account; undefined where nothing is. */
+/** Returns a path below a directory that belongs to another account; undefined if there is none. */
 function findForeign(directory: string, owner: number): string | undefined {
   const folders = [directory];
   let count = 0;
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
     for (const entry of readdirSync(folder, { withFileTypes: true })) {
       const path = join(folder, entry.name);
-      // A service that runs removes files meanwhile. A link counts as what it leads to.
+      // A running service may remove files meanwhile. A link counts as its target.
       const stats = statSync(path, { throwIfNoEntry: false });
       if (stats !== undefined && stats.uid !== owner) return path;
       if (entry.isDirectory()) folders.push(path);
@@ -77,7 +77,7 @@ function findForeign(directory: string, owner: number): string | undefined {
   return undefined;
 }
 
-/** Looks for the nearest directory that is there, in which the first start makes the others. */
+/** Checks the nearest existing parent directory, in which the first start creates the others. */
 function missingCheck(directory: string): Check {
   const above = nearestAbove(directory);
   if (!statSync(above).isDirectory()) return faulty(NAME, `${above} is no directory`);
@@ -86,8 +86,8 @@ function missingCheck(directory: string): Check {
 }
 
 /**
- * Returns the nearest of what is above a directory that is there. Nothing is below a file: of that `statSync`
- * throws with Node 20, and finds nothing with Node 22.
+ * Returns the nearest existing parent of a directory. Below a file, `statSync` throws with Node 20 and finds
+ * nothing with Node 22.
  */
 function nearestAbove(directory: string): string {
   const above = dirname(directory);
@@ -103,12 +103,9 @@ function isThere(path: string): boolean {
   }
 }
 
-// The command `sluice doctor`: examines the settings, the data directory and the stores that they name, with
-// short time limits, and changes nothing.
-
 /**
- * Examines what the environment names; `upstream` takes the place of EDGE_UPSTREAM, as at the start of an
- * edge. Never rejects for what it finds.
+ * Examines what the environment configures, with short time limits, and changes nothing. `upstream` overrides
+ * EDGE_UPSTREAM, as at the start of an edge. Rejects for none of its findings.
  */
 export async function diagnose(
   upstream?: string,
@@ -154,7 +151,7 @@ async function examineEngine({ redisUrl, redisPrefix }: Config): Promise<readonl
   return tried('redis', 'REDIS_URL', () => examineRedis({ url: redisUrl, prefix: redisPrefix }));
 }
 
-/** Turns the error of an address that cannot be used at all, which quotes nothing of it, into a check. */
+/** Turns the error of an unusable address, which does not quote the address, into a check. */
 async function tried(
   name: string,
   variable: string,
@@ -168,17 +165,14 @@ async function tried(
   }
 }
 
-/** Returns how many processes of a node have connections to PostgreSQL. */
+/** Returns the number of a node's processes with connections to PostgreSQL. */
 function processesOf({ workers, redisUrl, adminListen }: Config): number {
   if (redisUrl === undefined) return 1;
   return workers + 1 + (adminListen === undefined ? 0 : 1);
 }
 
-// Examination of an edge for `sluice doctor`: whether its token has the right form, and whether the upstream
-// takes it, signs with the key that it carries, and has about the same time.
-
 const CALL_MS_MAX = 5000;
-/** Difference of the clocks above which check-ins of an edge that starts alone are dated wrongly. */
+/** Clock difference from which an edge that starts without its upstream dates check-ins wrongly. */
 const CLOCK_MS_MAX = 2000;
 
 const REFUSALS: Readonly<Record<UpstreamRefusal, string>> = {
@@ -191,7 +185,10 @@ const REFUSALS: Readonly<Record<UpstreamRefusal, string>> = {
   foreign: 'it is of another record than this edge has followed',
 };
 
-/** Examines the settings of an edge; never rejects. */
+/**
+ * Examines the settings of an edge: the form of its token, and whether the upstream accepts it, signs with
+ * its key, and has about the same time. Never rejects.
+ */
 async function examineEdge({
   upstream: url,
   token,
@@ -232,10 +229,8 @@ function clockCheck(aheadMs: number): Check {
     : faulty('clock', `is ${seconds} s ahead of that of the upstream: put it right`);
 }
 
-// Examination of the settings for `sluice doctor`: what the service would start with, and nobody should run.
-
 const SECRET_LENGTH_MIN = 32;
-/** Number of different characters below which a secret was typed, not drawn. */
+/** Number of distinct characters below which a secret was typed, not generated. */
 const SECRET_CHARACTERS_MIN = 8;
 
 /** Examines secrets and proxies. No message quotes a secret. */
@@ -270,13 +265,13 @@ function secretCheck(
   );
   const count = values.length === 1 ? '' : ` (${values.length} values)`;
   if (!isWeak) return sound(name, `long enough${count}`);
-  // A short one on loopback is refused by nobody, although a proxy may stand in front.
+  // The start accepts a short secret on loopback, although a proxy may stand in front.
   return isPublic(config)
     ? faulty(name, `can be guessed${count}: make one with openssl rand -hex 32`)
     : sound(name, `can be guessed${count}, but only this machine reaches the service`);
 }
 
-/** Whether something leads here from other machines: the service itself, or a proxy in front of it. */
+/** Returns whether other machines can reach the service, directly or through a proxy. */
 function isPublic({ host, adminListen, publicUrl, adminUrl, trustProxy }: Config): boolean {
   if (trustProxy > 0) return true;
   const hosts = [host, adminListen?.host, hostOf(publicUrl), hostOf(adminUrl)];
@@ -292,7 +287,7 @@ function proxyCheck({ publicUrl, trustProxy }: Config): Check {
   if (trustProxy > 0) {
     return sound(name, `TRUST_PROXY=${trustProxy}: as many proxies set X-Forwarded-For`);
   }
-  // The service speaks no TLS, so something in front of it does.
+  // The service has no TLS, so a proxy in front of it does.
   return publicUrl?.startsWith('https:')
     ? faulty(
         name,
@@ -302,11 +297,9 @@ function proxyCheck({ publicUrl, trustProxy }: Config): Check {
     : sound(name, 'none is trusted: clients have the addresses that they connect from');
 }
 
-// The command `sluice migrate`: brings the ledger that the settings name up to date.
-
 /**
  * Migrates the ledger. Rejects with a `ConfigError`, in one line that names the setting, when the database
- * cannot be reached, is newer than this program, or is not the one whose channels are remembered.
+ * cannot be reached, is newer than this program, or is not the record.
  */
 export async function migrateSchema(config: Config): Promise<SchemaChange> {
   const { databaseUrl, dataDir } = config;

@@ -1,5 +1,5 @@
-// Assembles an edge: a node without stores, which follows a service and decides as it does. What answers
-// devices is the same as on every node.
+// The process of an edge: a node without stores, which follows a service and decides as it does. It answers
+// devices with the same parts as every node.
 
 import { join } from 'node:path';
 import { Unavailable } from '../contract/unavailable.ts';
@@ -52,29 +52,29 @@ import { version } from './version.ts';
 import { watchStore } from './watch-stores.ts';
 
 type Edge = {
-  /** Base URL of the edge, as printed at the start and written into feeds. */
+  /** Base URL of the edge, for the log and for feeds. */
   readonly address: string;
   readonly port: number;
   /** Port of the admin address; undefined without ADMIN_LISTEN. */
   readonly adminPort: number | undefined;
-  /** Makes the edge not ready, and each reply its connection's last; it goes on accepting. */
+  /** Makes the edge not ready, and each reply its connection's last; it still accepts connections. */
   drain(): void;
-  /** Takes over a changed token. */
+  /** Uses a changed token. */
   reload(config: Config): Promise<void>;
-  /** Stops accepting, finishes the requests in flight and closes what it serves with. */
+  /** Stops accepting, finishes the requests in flight and closes everything. */
   stop(): Promise<void>;
 };
 
 const IN_FLIGHT_WAIT_MS_MAX = 6500;
 /**
- * Milliseconds between two comparisons of the clock: each is a call, which costs the upstream as much as one
- * that follows. A stopwatch is off by less than a millisecond in that time.
+ * Milliseconds between two comparisons of clocks, each of which costs the upstream as much as a following
+ * call. A stopwatch drifts by less than a millisecond in that time.
  */
 const CLOCK_INTERVAL_MS = 15_000;
-/** Longest wait of a start for the upstream; the edge then starts with what it has on disk. */
+/** Longest wait of a start for the upstream; then the edge starts with the snapshots on its disk. */
 const UPSTREAM_WAIT_MS_MAX = 1000;
 
-/** Starts an edge; rejects when the port is taken or its directory cannot be used. */
+/** Starts an edge; rejects when the port is taken or the directory cannot be used. */
 export async function composeEdge(config: EdgeConfig, log: Log): Promise<Edge> {
   const metrics = new Metrics('main', version());
   const tracing = await openTracing(config, log, undefined);
@@ -89,9 +89,9 @@ export async function composeEdge(config: EdgeConfig, log: Log): Promise<Edge> {
   const work = assembleWork(stores, fleet, metrics, log);
   await stores.follower.start();
   await withinTime(stores.follower.first, UPSTREAM_WAIT_MS_MAX);
-  // Before the first check, whose check-in gets the ledger's time.
+  // Before the first check, because its check-in gets the ledger's time.
   await work.clockWatch.start();
-  // Before the first request: announcements that arrive while a channel loads must not be missed.
+  // Before the first request: an announcement that arrives while a channel loads must not be missed.
   devices.refresher.start(stores.engine);
   devices.knownPoll.start(stores.engine);
   await devices.warmUp.start();
@@ -101,7 +101,7 @@ export async function composeEdge(config: EdgeConfig, log: Log): Promise<Edge> {
   fleet.start();
   stores.recorded.start();
   work.labelFeed.start();
-  // Not before the upstream has shown whose it is: what devices have said is for their own record.
+  // Once the upstream has shown its record: check-ins and failures belong to that record.
   void stores.follower.first.then(() => {
     work.checkInSender.start();
     work.failureSender.start();
@@ -132,7 +132,7 @@ export async function composeEdge(config: EdgeConfig, log: Log): Promise<Edge> {
   };
 }
 
-/** Work of an edge beside answering. */
+/** Work of an edge besides answering. */
 type Work = {
   readonly clockWatch: ClockWatch;
   readonly labelFeed: LabelRefresher;
@@ -153,7 +153,7 @@ function assembleWork(
     ageMs: () => journal.ageMs,
   });
   const feed = new LabelFeed({ ledger, engine, log });
-  // Changes are followed once labels are kept here that they may be about.
+  // Follows changes once this edge has labels that they may concern.
   const follow = async () => (ledger.keepsLabels ? feed.feed() : undefined);
   const onFault = (error: unknown) => {
     metrics.faults.add('hand-over');
@@ -178,7 +178,7 @@ function assembleWork(
   const failureSender = new JournalSender({
     journal: failureJournal,
     send: uploadCall(client, 'failures', joinFailures),
-    // A batch for a call: its endpoint bounds the failures in one.
+    // One batch per call, because the endpoint limits the failures of a call.
     callBytesMax: 1,
     onUploaded: () => undefined,
     onRefused: (error) =>
@@ -196,7 +196,7 @@ function assembleWork(
   };
 }
 
-/** Routes of the port of the service, and of the admin address where there is one. */
+/** Routes of the service's port, and of the admin address if there is one. */
 type Routes = { readonly main: readonly Route[]; readonly admin: readonly Route[] | undefined };
 
 function assembleRoutes(
@@ -244,7 +244,7 @@ async function stopServing(devices: DeviceSide, fleet: Fleet, work: Work): Promi
   work.clockWatch.stop();
   work.labelFeed.stop();
   await Promise.all([devices.refresher.stop(), devices.knownPoll.stop(), devices.warmUp.stop()]);
-  // Buffered check-ins go into the journal, from which they are uploaded after the next start.
+  // Buffered check-ins go into the journal, and to the upstream after the next start.
   await fleet.stop();
   fleet.labels.stop();
   await devices.notes.stop();
@@ -266,17 +266,15 @@ async function closeStores(stores: EdgeStores, work: Work): Promise<void> {
   stores.lock.release();
 }
 
-// Opening of what an edge has in place of stores: its upstream, the hot state in the process, and its disk.
-
 type EdgeStores = ServingStores & {
   readonly ledger: UpstreamLedger;
   readonly journal: CheckInJournal;
-  /** Failures that devices have reported, on their way to the upstream. */
+  /** Failures reported by devices, on their way to the upstream. */
   readonly failureJournal: CheckInJournal;
   readonly client: UpstreamClient;
   readonly follower: Follower;
   readonly recorded: RecordedMark;
-  /** Lock of the directory, to be released when all of the rest is closed. */
+  /** Lock of the directory; released after everything else is closed. */
   readonly lock: DirectoryLock;
   readonly healths: readonly StoreHealth[];
 };
@@ -291,16 +289,16 @@ type EdgeStoresOptions = {
 const BYTES_PER_MB = 1024 * 1024;
 /** Journals, each in a directory of its name. */
 const JOURNALS = ['check-ins', 'failures'] as const;
-/** Size of the journal of failures: some hundred thousand of them. */
+/** Size of the journal of failures, enough for some hundred thousand. */
 const FAILURES_MB = 64;
 
-/** Why an edge does not follow what answers as its upstream. */
+/** Why the edge does not follow what answers at its upstream's address. */
 const REFUSED: Readonly<Record<IndexRefusal, string>> = {
   foreign: 'what answers as the upstream is of another record, and is not followed',
   replayed: 'what answers as the upstream is behind what this edge knows, and is not followed',
 };
 
-/** Opens what an edge serves with; rejects with a `ConfigError` where its directory cannot be used. */
+/** Opens the stores of an edge; rejects with a `ConfigError` when its directory cannot be used. */
 async function openEdgeStores(options: EdgeStoresOptions): Promise<EdgeStores> {
   const { config, log, metrics } = options;
   const directory = edgeDirectory(config);
@@ -338,7 +336,7 @@ async function openEdgeStores(options: EdgeStoresOptions): Promise<EdgeStores> {
   };
 }
 
-/** Makes the directory of an edge, takes its lock, and opens the journals in it. */
+/** Creates and locks the directory of an edge, and opens its journals. */
 async function openDirectory(
   { config, log, metrics }: EdgeStoresOptions,
   directory: string,
@@ -371,19 +369,19 @@ async function openDirectory(
 }
 
 /**
- * Ends the process, which is an error that reaches the top: another edge would write the same files, and both
- * would take the other's check-ins for uploaded.
+ * Ends the process by an uncaught error: another edge would write the same files, and each would lose
+ * check-ins of the other.
  */
 function onLockLost(): void {
   throw new Error('another process has taken over the lock of DATA_DIR');
 }
 
-/** Returns the directory of an edge: its files do not mix with those of a node in the same DATA_DIR. */
+/** Returns the directory of an edge, apart from the files of a node in the same DATA_DIR. */
 function edgeDirectory({ dataDir }: Pick<EdgeConfig, 'dataDir'>): string {
   return join(dataDir, 'edge');
 }
 
-/** Reads a token as the settings have it; throws a `ConfigError` for one of another form. */
+/** Parses the token of the settings; throws a `ConfigError` if it is malformed. */
 function credentialOf(token: string) {
   const credential = readCredential(token);
   if (credential !== undefined) return credential;
@@ -429,8 +427,8 @@ function openUpstream(
 }
 
 /**
- * Returns an engine in this process whose check-ins go into the journal instead of its queue. `onLabels` is
- * called for those that carry labels.
+ * Returns an engine in this process that appends check-ins to the journal instead of a queue. Calls
+ * `onLabels` for check-ins with labels.
  */
 function engineWith(hotState: Engine, journal: CheckInJournal, onLabels: () => void): Engine {
   return {

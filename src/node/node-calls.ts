@@ -1,5 +1,5 @@
-// Calls between the processes of a node: what each asks the supervisor (the port, readiness, metrics,
-// changes), and the background process.
+// Calls between the processes of a node: the port, readiness, metrics, settings and changes. Also starts the
+// background process.
 
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
@@ -18,9 +18,9 @@ import {
   SupervisedProcess,
 } from './supervised-process.ts';
 
-/** Longest wait for a process to tell whether it can decide. */
+/** Longest wait for a process to say whether it can decide. */
 const READINESS_MS_MAX = 1000;
-/** Longest wait for a process to serve what it was told; one that takes longer finds it by its poll. */
+/** Longest wait for a process to serve a change; a slower one also finds the change by polling. */
 const NOTIFICATION_MS_MAX = 1000;
 const NONE_READY: ProcessReadiness = { obstacle: 'no serving process answers', degraded: [] };
 
@@ -34,12 +34,12 @@ export class NodeCalls {
     this.nodeMetrics = nodeMetrics;
   }
 
-  /** Adds processes that serve devices. */
+  /** Adds serving processes. */
   include(...serving: readonly SupervisedProcess[]): void {
     this.serving.push(...serving);
   }
 
-  /** Answers a call. Never rejects. */
+  /** Answers a call of a process. Never rejects. */
   async answer(call: CallsToSupervisor['call']): Promise<CallsToSupervisor['answer']> {
     if (call === 'sum') return this.nodeMetrics.text();
     if (call === 'readiness') return this.readReadiness();
@@ -48,7 +48,7 @@ export class NodeCalls {
     return undefined;
   }
 
-  /** Returns as soon as one process is ready; the node then is, whatever the others do. */
+  /** Returns as soon as one process is ready, because the node then is, too. */
   private async readReadiness(): Promise<ProcessReadiness> {
     const asked = this.serving.map(async (each) => {
       const answer = (await each.readReadiness(READINESS_MS_MAX)) ?? NONE_READY;
@@ -60,13 +60,13 @@ export class NodeCalls {
     } catch (error) {
       const reasons = error instanceof AggregateError ? error.errors : [];
       const told = reasons.flatMap((each) => (each instanceof NotReady ? [each.answer] : []));
-      // What a process says of itself tells more than its silence.
+      // The answer of a process says more than the silence of another.
       return told.find((answer) => answer !== NONE_READY) ?? NONE_READY;
     }
   }
 }
 
-/** Rejection of a process that cannot decide. */
+/** Rejection for a process that cannot decide. */
 class NotReady extends Error {
   readonly answer: ProcessReadiness;
 
@@ -76,17 +76,12 @@ class NotReady extends Error {
   }
 }
 
-// Starts the background process of the service.
-
-/**
- * Longest stop. The process has no work that it must finish: another one takes over check-ins that it took
- * and did not record.
- */
+/** Longest stop. The process may leave work: another one takes over the check-ins that it did not record. */
 const STOP_MS_MAX = 2000;
 
 /**
- * Starts the process and returns at once, because the service can serve without it. A start that fails is
- * logged and tried again.
+ * Starts the background process and returns at once, because the service can serve without it. A failed start
+ * is logged and retried.
  */
 export function startBackgroundProcess(
   log: Log,
@@ -110,13 +105,10 @@ export function startBackgroundProcess(
   return background;
 }
 
-// Check that a port is free, before several processes of the service share it. Without the check, a second
-// service that shares the port would silently get half of the traffic.
-
 /**
- * Returns the port, or a free one for 0. Rejects when the port is in use or the host is no address of this
- * machine. The port is held only during the check; afterwards, the first process that listens on it keeps
- * other services from it.
+ * Checks that a port is free, because a second service would silently share it and get half of the traffic.
+ * Returns the port, or a free one for 0; rejects when it is in use or the host is not this machine's. The
+ * port is held only during the check; afterwards the first process that listens keeps other services from it.
  */
 export async function claimPort(host: string, port: number): Promise<number> {
   const server = createServer();
@@ -133,14 +125,14 @@ export async function claimPort(host: string, port: number): Promise<number> {
   return claimed;
 }
 
-// What a process asks of the process that started it, for the node as a whole. Every question has a limit of
-// time and of number, so that a supervisor that hangs holds up nothing.
+// Calls of a process to the supervisor, with limits of time and number, so that a hung supervisor blocks
+// nothing.
 
 /** Longest wait for an answer: twice the time that the supervisor gives the processes that it asks. */
 const SUM_MS_MAX = 1000;
 const NODE_LINK_READINESS_MS_MAX = 2000;
 const NODE_LINK_NOTIFICATION_MS_MAX = 2000;
-/** Maximum number of notifications without an answer. */
+/** Maximum number of unanswered notifications. */
 const UNANSWERED_MAX = 100;
 const NO_ANSWER: ProcessReadiness = { obstacle: 'the supervisor does not answer', degraded: [] };
 
@@ -163,7 +155,7 @@ export class NodeLink {
     };
   }
 
-  /** Reads the metrics of all processes of the node, as text; undefined when they do not come in time. */
+  /** Reads the metrics of all processes of the node as text; undefined if they are late. */
   async metrics(): Promise<string | undefined> {
     const answer = await this.summing.ask();
     return typeof answer === 'string' ? answer : undefined;
@@ -175,13 +167,13 @@ export class NodeLink {
     return typeof answer === 'object' && 'obstacle' in answer ? answer : NO_ANSWER;
   }
 
-  /** Reads the settings that every process of the node uses now, for a process that starts. */
+  /** Reads the present settings of the node, for a process that starts. */
   async settings(): Promise<unknown> {
     const answer = await this.link.call('settings');
     return typeof answer === 'object' && 'settings' in answer ? answer.settings : undefined;
   }
 
-  /** Tells the serving processes of a change; resolves when they count there, or after a limit of time. */
+  /** Sends a change to the serving processes; resolves when they serve it, or after a time limit. */
   async tell(notification: unknown): Promise<void> {
     if (this.unanswered >= UNANSWERED_MAX) return;
     this.unanswered += 1;
@@ -196,9 +188,9 @@ export class NodeLink {
   }
 }
 
-// Metrics of a node of several processes: the metrics of each are read and joined when they are scraped.
+// Metrics of a node with several processes: read from each process and joined at each scrape.
 
-/** Longest wait for the metrics of a process; one that takes longer is left out, and counted. */
+/** Longest wait for the metrics of a process; a slower one is left out and counted as silent. */
 const ANSWER_MS_MAX = 500;
 
 export class NodeMetrics {
@@ -207,7 +199,7 @@ export class NodeMetrics {
   private readonly processes: SupervisedProcess[] = [];
   private readonly collecting = new SharedCall(() => this.collect());
 
-  /** `own` are the metrics of this process, which starts the others. */
+  /** `own` are the metrics of this process, the parent of the others. */
   constructor(own: Metrics, log: Log) {
     this.own = own;
     this.log = log;
@@ -216,12 +208,12 @@ export class NodeMetrics {
     });
   }
 
-  /** Adds processes whose metrics count from now on. */
+  /** Adds processes to the metrics. */
   include(...processes: readonly SupervisedProcess[]): void {
     this.processes.push(...processes);
   }
 
-  /** Returns Prometheus text; undefined when the metrics cannot be joined. Never rejects. */
+  /** Returns Prometheus text; undefined if the metrics cannot be joined. Never rejects. */
   text(): Promise<string | undefined> {
     return this.collecting.ask();
   }
@@ -243,11 +235,10 @@ export class NodeMetrics {
   }
 }
 
-// Settings that change while a node runs. The process that an operator signals reads them, and every other
-// process gets them from it, also one that starts later: so all use the same ones, whatever lies in the
-// files.
+// Settings that change while a node runs. The process that gets the operator's signal reads the files; every
+// other process gets the settings from it, even one that starts later, so that all use the same ones.
 
-/** Longest wait for a process to use what it was told. */
+/** Longest wait for a process to use new settings. */
 const SETTINGS_MS_MAX = 5000;
 
 export class NodeSettings {
@@ -258,17 +249,17 @@ export class NodeSettings {
     this.held = { settings };
   }
 
-  /** Settings that every process of the node uses now. */
+  /** Present settings of the node. */
   get present(): Settings {
     return this.held;
   }
 
-  /** Adds processes that are told of changes. */
+  /** Adds processes that get changes of the settings. */
   include(...processes: readonly Pick<SupervisedProcess, 'tell'>[]): void {
     this.processes.push(...processes);
   }
 
-  /** Replaces the settings; resolves when every process uses them, or after a limit of time. */
+  /** Replaces the settings; resolves when every process uses them, or after a time limit. */
   async replace(settings: unknown): Promise<void> {
     const held = { settings };
     this.held = held;

@@ -1,5 +1,4 @@
-// Assembles what observes and limits requests: access log, tracing, metrics, and the number of connections
-// that a process may have open.
+// Assembles the access log, tracing, and the limit on client connections of a process.
 
 import { readFileSync } from 'node:fs';
 import {
@@ -16,18 +15,18 @@ import type { Tracing } from '../observe/tracing.ts';
 import type { Config } from '../settings/settings.ts';
 
 /**
- * File descriptors kept for everything else: 10 connections to PostgreSQL, up to some 20 to Redis, files of
- * snapshots, pipes to other processes, and those of Node.js. A process at work has about 60 of them.
+ * File descriptors reserved for everything else: 10 PostgreSQL connections, some 20 to Redis, snapshot files,
+ * pipes, and those of Node.js. A busy process has about 60 of them.
  */
 const RESERVED = 128;
 
-/** Line of the limit, with the number that counts (soft) and the one that the process may raise it to. */
+/** Line of the limit; it captures the soft one, which applies. */
 const OPEN_FILES = /^Max open files +(\S+)/m;
 
 /**
- * Returns the maximum number of client connections: the limit of descriptors less the reserve, or half of a
- * limit that is lower than twice the reserve. Undefined where the system has no limit, or does not tell it as
- * Linux does. `limits` is the content of /proc/self/limits.
+ * Returns the maximum number of client connections: the descriptor limit less the reserve, but at least half
+ * of it. Undefined if there is no limit or the system is not Linux. `limits` is the content of
+ * /proc/self/limits.
  */
 export function clientConnectionsMax(limits = readLimits()): number | undefined {
   const descriptors = Number(OPEN_FILES.exec(limits)?.[1]);
@@ -43,9 +42,7 @@ function readLimits(): string {
   }
 }
 
-// Watching of requests as the settings ask for it.
-
-/** Builds the watcher of the requests to a process; undefined when nobody asks for one. */
+/** Assembles the watcher of a process's requests; undefined if the settings ask for none. */
 export function requestWatcher(
   { hasAccessLog, trustProxy }: Config,
   log: Log,
@@ -57,9 +54,7 @@ export function requestWatcher(
   return watchTogether(watchers);
 }
 
-// Tracing as the settings ask for it.
-
-/** Starts tracing for a serving process; undefined, and nothing is loaded, unless traces are asked for. */
+/** Starts tracing for a serving process; loads nothing and returns undefined unless configured. */
 export async function openTracing(
   { tracing }: Config,
   log: Log,
@@ -72,11 +67,8 @@ export async function openTracing(
   return startOtelTracing({ ...tracing, resource, log: new RareLog(log) });
 }
 
-// Assembly of the bound on the connections of clients.
-
 /**
- * Builds the bound for all addresses that a process listens on, so that file descriptors are left for the
- * stores.
+ * Assembles the connection limit of all addresses of a process; it leaves file descriptors for the stores.
  */
 export function assembleConnectionLimit(metrics: Metrics, log: Log): ConnectionLimit {
   const { connections } = metrics;

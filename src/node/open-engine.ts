@@ -1,4 +1,4 @@
-// Opening of the engine that the settings ask for: Redis, or hot state in the process.
+// Opens the configured engine: Redis, or hot state in the process.
 
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -23,13 +23,13 @@ export type OpenEngineOptions = {
 type OpenedEngine = {
   readonly engine: Engine;
   readonly useRedis: (url: string) => Promise<void>;
-  /** Refuses an engine of another record than this; undefined while it is not known. */
+  /** Refuses an engine of any other record; undefined while this node does not know its own. */
   readonly belongTo: RedisEngine['belongTo'];
-  /** Whether it is refused, because it is of another record. */
+  /** Returns whether the engine is refused because it belongs to another record. */
   readonly isForeign: () => boolean;
 };
 
-/** Opens the engine; throws when its address cannot be understood. */
+/** Opens the engine; throws for an invalid address. */
 export function openEngine({ config, log, metrics }: OpenEngineOptions): OpenedEngine {
   if (config.redisUrl === undefined) {
     const engine = createMemoryEngine();

@@ -1,4 +1,4 @@
-// Run of a process that serves: what is there before its start, and what signals do to it.
+// Runs a serving process until a signal stops it: log, settings, start, reload and stop.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exitOnBug } from '../observe/exit-on-bug.ts';
@@ -8,13 +8,13 @@ import { type Config, ConfigError, readConfig, readNearSettings } from '../setti
 import { composeEdge } from './edge-process.ts';
 import type { RunningService } from './start-service.ts';
 
-/** What runs, as far as signals are about it. */
+/** Service as far as signals need it. */
 type Running = Parameters<ReturnType<typeof stopOnSignal>>[0] &
   Parameters<ReturnType<typeof reloadOnSignal>>[0];
 
 /**
- * Starts what serves; signals stop it and make it read its settings again. Ends the process, with the reason
- * in one line, when it cannot start.
+ * Starts a service; signals stop it or reload its settings. If it cannot start, ends the process with the
+ * reason in one line.
  */
 export async function runUntilSignal<Settings extends Config, Service extends Running>(
   config: Settings,
@@ -36,9 +36,7 @@ export async function runUntilSignal<Settings extends Config, Service extends Ru
   return { service, log };
 }
 
-// Warning of variables that an operator may have meant as settings.
-
-/** Names the variables that look like a misspelt setting: nothing else would tell that they are not read. */
+/** Warns of environment variables that look like misspelt settings, because nothing reads them. */
 function tellNearSettings(log: Log): void {
   const names = Object.fromEntries(readNearSettings().map(({ name, setting }) => [name, setting]));
   if (Object.keys(names).length > 0) {
@@ -46,12 +44,10 @@ function tellNearSettings(log: Log): void {
   }
 }
 
-// Reading of the settings' files while the service runs, whenever an operator sends SIGHUP.
-
 /**
- * Listens for SIGHUP, which ends no process from now on. Returns a function to call once there is a service:
- * it gets what the files contain then, also for a signal that came before. What cannot be used changes
- * nothing, and is logged.
+ * Listens for SIGHUP, which would otherwise end the process, to reload the settings' files. Returns a
+ * function to call with the started service; it also handles an earlier signal. Settings that cannot be used
+ * are logged and change nothing.
  */
 function reloadOnSignal(
   log: Log,
@@ -68,7 +64,7 @@ function reloadOnSignal(
   };
 }
 
-/** Reads settings for a service, one time after another: signals that come meanwhile share the next one. */
+/** Reloads a service's settings one time after another; signals during a reload share the next one. */
 class Reloading {
   private readonly service: Pick<RunningService, 'reload'>;
   private readonly log: Log;
@@ -116,21 +112,18 @@ function namesOfChanges({ files: before }: Config, { files: after }: Config): re
   return [...names].filter((name) => before[name] !== after[name]);
 }
 
-// Stop of a service on a signal of the operator or the service manager.
-
-/** Longest stop, after which the process exits whatever hangs: SIGTERM promises an end within 10 s. */
+/** Longest stop; after it the process exits, because SIGTERM promises an end within 10 s. */
 const STOP_MS_MAX = 9000;
-/** Time within which signals count as one: npm passes on what the service manager sent to both. */
+/** Time within which signals count as one: npm forwards the signal that the service manager sent to both. */
 const ONE_SIGNAL_MS = 1000;
 
-/** Service as far as a signal is about it. */
 type Stoppable = { drain(): void | Promise<void>; stop(): Promise<void> };
 
 /**
- * Listens for signals already before the start, because the first process of a container would lose a SIGTERM
- * without a listener. Returns a function to call once there is a service to stop; until then a signal ends
- * the process at once. With DRAIN_SECONDS the service goes on for so long, not ready; a later signal ends
- * that.
+ * Listens for SIGTERM and SIGINT even before the start, because the first process of a container ignores
+ * signals without a listener. Returns a function to call with the started service; until then a signal ends
+ * the process at once. With DRAIN_SECONDS the service first stays up, not ready, for that long or until
+ * another signal.
  */
 function stopOnSignal(
   { drainMs }: Pick<Config, 'drainMs'>,
@@ -174,11 +167,9 @@ function stopOnSignal(
   };
 }
 
-// Entry point of an edge (`sluice edge`): reads the settings, starts it and stops it on a signal.
-
 /**
- * Starts an edge that runs until a signal stops it; `upstream` takes the place of EDGE_UPSTREAM. Rejects with
- * a `ConfigError` when a setting is wrong, and ends the process when one cannot be used.
+ * Runs an edge (`sluice edge`) until a signal stops it; `upstream` overrides EDGE_UPSTREAM. Rejects with a
+ * `ConfigError` for a wrong setting; ends the process if the edge cannot start.
  */
 export async function runEdge(upstream: string | undefined): Promise<void> {
   const config = readEdgeConfig(upstream);

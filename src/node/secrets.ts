@@ -1,5 +1,4 @@
-// Secrets of the service as they are now: those of the settings, which an operator may change while it runs,
-// or those that it generates where no setting provides them.
+// Present secrets of the service: from the settings, which an operator may change at run time, or generated.
 
 import { EdgeSigner } from '../edge/server/edge-tokens.ts';
 import { SecretBox } from '../publishing/secret-box.ts';
@@ -7,9 +6,9 @@ import type { Config } from '../settings/settings.ts';
 import { readOrCreateToken, type TokenName } from '../settings/token-file.ts';
 
 export class Secrets {
-  /** Box for webhook secrets; undefined without a secret key, in which case webhooks cannot be enabled. */
+  /** Box for webhook secrets; undefined without a secret key, and then webhooks cannot be enabled. */
   readonly box: SecretBox | undefined;
-  /** Signer of what edges follow; undefined without a secret key, in which case there can be none. */
+  /** Signer of answers to edges; undefined without a secret key, and then there can be no edges. */
   readonly signer: EdgeSigner | undefined;
   private tokens: readonly string[];
 
@@ -20,19 +19,19 @@ export class Secrets {
     this.signer = this.box && new EdgeSigner(this.box);
   }
 
-  /** Admin tokens that are accepted; empty when there is none. */
+  /** Accepted admin tokens; may be empty. */
   get adminTokens(): readonly string[] {
     return this.tokens;
   }
 
-  /** Takes over the secrets of changed settings; resolves when they count. */
+  /** Uses the secrets of changed settings; resolves when they apply. */
   async use(config: Config): Promise<void> {
     this.tokens = orGenerated(config, config.adminTokens, 'admin-token');
     await this.box?.use(orGenerated(config, config.secretKeys, 'secret-key'));
   }
 }
 
-/** Returns the configured values, or with an embedded ledger one generated into the data directory. */
+/** Returns the configured values; with an embedded ledger and none configured, one generated in DATA_DIR. */
 function orGenerated(
   { databaseUrl, dataDir }: Config,
   values: readonly string[],

@@ -1,4 +1,4 @@
-// Assembles everything that answers requests, from the routes down to the operations.
+// The serving process: assembles everything that answers requests, from the routes down to the operations.
 
 import { fileURLToPath } from 'node:url';
 import { AuthenticateKey, KeyUses } from '../access/api-keys.ts';
@@ -68,19 +68,19 @@ const REFERENCE_FOLDER = fileURLToPath(new URL('../reference', import.meta.url))
 type Serving = {
   /** Handlers of the service's port. */
   readonly handlers: Pick<ServerOptions, 'direct' | 'router'>;
-  /** Handler of the admin address, when this process serves one. */
+  /** Handler of the admin address, if this process serves one. */
   readonly adminRouter: RequestHandler | undefined;
   /** Serves changes that another process of the node has made. */
   follow(changes: readonly ChannelRevision[]): Promise<void>;
-  /** Says whether this process can decide, and what it does without. */
+  /** Returns whether this process can decide, and which stores it lacks. */
   state(): Promise<NodeState>;
-  /** Makes this process not ready for good, and each reply its connection's last. */
+  /** Makes this process not ready, and each reply its connection's last. */
   drain(): void;
-  /** What the plans of releases are driven with. */
+  /** Ledger and propagation with which rollout plans change releases. */
   readonly changes: { readonly ledger: Ledger; readonly propagate: PropagateChange };
-  /** Begins to follow what other nodes change. */
+  /** Starts to follow changes of other nodes. */
   start(): void;
-  /** Makes this process not ready for good, and ends the waits of edges. */
+  /** Makes this process not ready, and ends the waits of edges. */
   close(): void;
   readonly refresher: CatalogRefresher;
   readonly knownPoll: ChannelDirectoryPoll;
@@ -98,21 +98,20 @@ type ServingOptions = {
   readonly metrics: Metrics;
   readonly stores: WatchedStores;
   readonly fleet: Fleet;
-  /** Source of the text that `/metrics` answers. */
+  /** Reads the text of `/metrics`. */
   readonly readMetrics: ReadMetrics;
   /**
-   * Returns the base URL of the service. Called by requests only, because it is known only once the port is
-   * open.
+   * Returns the base URL of the service; only requests call it, because it is unknown until the port is open.
    */
   readonly address: () => string;
   /** Number of this serving process; undefined for a single process. */
   readonly worker: number | undefined;
-  /** Tells the other processes of the node of changes; undefined where there are none that serve. */
+  /** Sends changes to the other serving processes of the node; undefined if there are none. */
   readonly tellNode: TellNode | undefined;
   readonly tracing: Tracing | undefined;
 };
 
-/** Builds everything that answers requests; nothing runs yet. */
+/** Assembles everything that answers requests; starts nothing. */
 function assembleServing(options: ServingOptions): Serving {
   const rareLog = new RareLog(options.log);
   const devices = assembleDeviceSide({ ...options, rareLog });
@@ -130,7 +129,7 @@ function assembleServing(options: ServingOptions): Serving {
   return {
     ...assembleHandlers(options, parts),
     start() {
-      // Before the first request: announcements that arrive while a channel loads must not be missed.
+      // Before the first request: an announcement that arrives while a channel loads must not be missed.
       refresher.start(options.stores.engine);
       knownPoll.start(options.stores.engine);
       followed.index.start(options.stores.engine);
@@ -153,7 +152,7 @@ function assembleServing(options: ServingOptions): Serving {
 type Parts = DeviceSide & {
   readonly edgeRoutes: readonly Route[];
   readonly rareLog: RareLog;
-  /** Ledger for the calls of clients: it is recovered before a change when it went back. */
+  /** Ledger for clients' calls; it is recovered before a change if it went back. */
   readonly guarded: Ledger;
   readonly propagate: PropagateChange;
   readonly keyUses: KeyUses;
@@ -195,7 +194,7 @@ function assembleHandlers(
     ...referenceRoutes({ version: version(), folder: REFERENCE_FOLDER }),
   ];
   const isConsoleApart = config.adminListen !== undefined;
-  // Where ADMIN_LISTEN is reached is nobody's business but the operators', unless they say it in ADMIN_URL.
+  // Without ADMIN_URL the service does not reveal the admin address.
   const wayToConsole = config.adminUrl === undefined ? [] : [rootRoute(config.adminUrl)];
   const isConsoleElsewhere = isConsoleApart && worker !== undefined;
   const forPeople = isConsoleElsewhere
@@ -226,24 +225,21 @@ function assembleHandlers(
   };
 }
 
-// Assembly of a serving process: builds its parts, starts them in order of their dependencies and stops them
-// in reverse.
-
 export type Service = {
-  /** Base URL of the service, as printed at the start and written into feeds. */
+  /** Base URL of the service, for the log and for feeds. */
   readonly address: string;
   readonly port: number;
-  /** Port of the admin address, when this process serves it. */
+  /** Port of the admin address, if this process serves it. */
   readonly adminPort: number | undefined;
-  /** Says whether this process can decide, and what it does without. */
+  /** Returns whether this process can decide, and which stores it lacks. */
   state(): Promise<NodeState>;
   /** Serves changes that another process of the node has made. */
   follow(changes: readonly ChannelRevision[]): Promise<void>;
-  /** Makes this process not ready for good, and each reply its connection's last; it goes on accepting. */
+  /** Makes this process not ready, and each reply its connection's last; it still accepts connections. */
   drain(): void;
-  /** Takes over the settings that may change while the service runs; never rejects. */
+  /** Uses the settings that may change at run time. Never rejects. */
   reload(config: Config): Promise<void>;
-  /** Stops accepting new connections; open ones are still served. */
+  /** Stops accepting connections; open ones are still served. */
   close(): void;
   /** Stops accepting, finishes the requests in flight and closes the stores. */
   stop(): Promise<void>;
@@ -251,21 +247,19 @@ export type Service = {
 
 export type ServiceOptions = {
   readonly metrics: Metrics;
-  /** Source of the text that `/metrics` answers. */
+  /** Reads the text of `/metrics`. */
   readonly readMetrics: ReadMetrics;
-  /** Whether this process also runs the background work, instead of a process of its own. */
+  /** Whether this process also runs the background work. */
   readonly hasBackground: boolean;
   /** Number of this serving process and the port shared with the others; undefined for a single process. */
   readonly worker?: { readonly number: number; readonly port: number } | undefined;
-  /** Tells the other processes of the node of changes; undefined where there are none that serve. */
+  /** Sends changes to the other serving processes of the node; undefined if there are none. */
   readonly tellNode?: TellNode | undefined;
 };
 
 const IN_FLIGHT_WAIT_MS_MAX = 6500;
 
-/**
- * Starts the process; rejects when the port is taken, the data directory is in use or the schema is newer.
- */
+/** Starts the process; rejects when the port or the data directory is in use, or the schema is newer. */
 export async function composeService(
   config: Config,
   log: Log,
@@ -288,7 +282,7 @@ export async function composeService(
     : undefined;
   const { clock } = fleet;
   const clockWatch = new ClockWatch({ clock, metrics, log, isTelling: hasBackground });
-  // Before the first check, whose check-in gets the ledger's time.
+  // Before the first check, because its check-in gets the ledger's time.
   await clockWatch.start();
   serving.start();
   await serving.warmUp.start();
@@ -332,7 +326,7 @@ export async function composeService(
         serving.knownPoll.stop(),
         serving.warmUp.stop(),
       ]);
-      // Buffered check-ins go to the engine first, so that the drain finds them there.
+      // Buffered check-ins go to the engine first, where the drain finds them.
       await fleet.stop();
       await background?.stop();
       fleet.labels.stop();
@@ -346,7 +340,7 @@ export async function composeService(
   };
 }
 
-/** Listens on the admin address for a process that serves it beside the port of the service. */
+/** Listens on the admin address, if this process serves it. */
 async function startAdminServer(
   { adminListen }: Config,
   router: RequestHandler | undefined,
@@ -357,8 +351,6 @@ async function startAdminServer(
     startServer({ ...adminListen, isPortShared: false, connectionLimit, direct: {}, router }),
   );
 }
-
-// Assembly of what edges ask a node that they follow.
 
 type FollowedOptions = {
   readonly config: Config;
@@ -372,7 +364,7 @@ type FollowedOptions = {
   readonly firstOffers: FirstOffers;
 };
 
-/** Builds the routes for edges, and the index that they follow, which has to be started. */
+/** Assembles the routes for edges, and the index that they follow, which the caller starts. */
 function assembleFollowed({
   config,
   secrets,

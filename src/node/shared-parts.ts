@@ -1,5 +1,5 @@
-// Parts that every process that serves devices has: catalogs, labels, check-ins on their way to the
-// engine, and live activity.
+// Parts that several kinds of processes share: labels, check-ins on their way to the engine, live activity,
+// catalogs, and the admission of new devices.
 
 import { Admission, RecordedDevices } from '../fleet/admission.ts';
 import { CheckIns } from '../fleet/check-in-buffer.ts';
@@ -31,10 +31,10 @@ export type Fleet = {
   stop(): Promise<void>;
 };
 
-/** Maximum time in milliseconds that a check-in is buffered before its batch is sent. */
+/** Longest time that a check-in is buffered before its batch is sent, in milliseconds. */
 const CHECK_IN_INTERVAL_MS = 50;
 
-/** Builds the serving side of the fleet. */
+/** Assembles the fleet's part of a serving process. */
 export function assembleFleet(
   config: Config,
   { ledger, engine }: Pick<ServingStores, 'ledger' | 'engine'>,
@@ -66,8 +66,6 @@ export function assembleFleet(
   };
 }
 
-// Assembly of the catalogs of a process: where they are kept, and what keeps them up to date.
-
 type CatalogParts = {
   readonly known: ChannelDirectory;
   readonly knownPoll: ChannelDirectoryPoll;
@@ -75,7 +73,7 @@ type CatalogParts = {
   readonly refresher: CatalogRefresher;
 };
 
-/** Builds the catalogs; nothing runs yet. `clock` tells the ledger's time. */
+/** Assembles the catalogs of a process; starts nothing. `clock` is the ledger's. */
 export function assembleCatalogs(
   log: Log,
   metrics: Metrics,
@@ -99,9 +97,7 @@ export function assembleCatalogs(
   };
 }
 
-// Assembly of the bounds under which checks bring new devices to the record.
-
-/** Builds the admission of new devices; `recorded` is for processes that record or note those of checks. */
+/** Assembles the limits on new devices; `recorded` is for processes that record check-ins. */
 export function assembleAdmission(
   config: Config,
   ledger: ServingLedger,
@@ -120,7 +116,7 @@ export function assembleAdmission(
   });
 }
 
-/** Builds the memory of devices that are on record; it forgets those that the ledger has deleted. */
+/** Creates a cache of recorded devices, which forgets those that the ledger has deleted. */
 export function rememberRecorded(engine: Pick<Engine, 'onLabels'>): RecordedDevices {
   const recorded = new RecordedDevices();
   engine.onLabels(
@@ -133,15 +129,13 @@ export function rememberRecorded(engine: Pick<Engine, 'onLabels'>): RecordedDevi
   return recorded;
 }
 
-// Figures of check-ins that wait, in the queue of a node or in the journal of an edge.
-
 type Waiting = {
   readonly entries: () => number;
   readonly bytes: () => number;
   readonly ageMs: () => number;
 };
 
-/** Registers the figures, which are read when they are asked for. */
+/** Registers the metrics of waiting check-ins, in the queue of a node or in the journal of an edge. */
 export function watchQueue(metrics: Metrics, { entries, bytes, ageMs }: Waiting): void {
   metrics.gauge(
     'sluice_check_in_queue_entries',

@@ -1,9 +1,9 @@
-// Starts the service with as many processes as its settings ask for:
+// Starts the service with the processes that its settings need:
 //
 //   embedded ledger, or in-process engine:      one process, which does everything
 //   DATABASE_URL and REDIS_URL:                 one serving process, and a background process
 //   the same, and WORKERS above 1:              a supervisor, WORKERS serving processes, a background process
-//   the same, and ADMIN_LISTEN:                 a supervisor as well, and an admin process
+//   the same, and ADMIN_LISTEN:                 also a supervisor, and an admin process
 
 import type { Log } from '../observe/log.ts';
 import { Metrics } from '../observe/metrics.ts';
@@ -26,24 +26,23 @@ import { SupervisedProcess, Watchdog } from './supervised-process.ts';
 import { version } from './version.ts';
 
 export type RunningService = {
-  /** Base URL of the service, as printed at the start and written into feeds. */
+  /** Base URL of the service, for the log and for feeds. */
   readonly address: string;
   readonly port: number;
   /** Port of the admin address; undefined without ADMIN_LISTEN. */
   readonly adminPort: number | undefined;
-  /** Makes the service not ready, and each reply its connection's last; it goes on accepting. */
+  /** Makes the service not ready, and each reply its connection's last; it still accepts connections. */
   drain(): void | Promise<void>;
   /**
-   * Takes over the settings that may change while the service runs: secrets, and the addresses of the stores.
-   * Resolves when every process uses them. Rejects with a `ConfigError`, and changes nothing, for an address
-   * that cannot be used.
+   * Uses the settings that may change at run time: secrets, and addresses of the stores. Resolves when every
+   * process uses them. Rejects with a `ConfigError`, and changes nothing, for an unusable address.
    */
   reload(config: Config): Promise<void>;
-  /** Finishes the requests in flight and ends all processes that were started. */
+  /** Finishes the requests in flight and ends all started processes. */
   stop(): Promise<void>;
 };
 
-/** Starts the service; rejects, with one line that names the setting at fault, when it cannot run. */
+/** Starts the service; rejects with one line that names the setting at fault. */
 export async function startService(config: Config, log: Log): Promise<RunningService> {
   const service = await startProcesses(config, log);
   return {
@@ -93,35 +92,32 @@ async function serveBesideBackground(config: Config, log: Log): Promise<RunningS
   };
 }
 
-// Supervisor of a service of several processes: it starts the serving processes on one port, the background
-// process and, with ADMIN_LISTEN, the admin process, restarts those that end or hang, and stops all of them
-// together. It serves no requests itself.
+// Supervisor of several processes: starts the serving processes on one port, the background process and, with
+// ADMIN_LISTEN, the admin process; restarts those that end or hang; stops all of them. Serves no requests
+// itself.
 
 type Supervisor = {
-  /** Base URL of the service. */
   readonly address: string;
   readonly port: number;
   /** Port of the admin address; undefined without ADMIN_LISTEN. */
   readonly adminPort: number | undefined;
-  /** Makes all serving processes not ready, and each reply its connection's last; they go on accepting. */
+  /** Makes all serving processes not ready, and each reply its connection's last; they still accept. */
   drain(): Promise<void>;
-  /** Makes all processes use the settings that may change while the service runs. */
+  /** Makes all processes use the settings that may change at run time. */
   reload(config: Config): Promise<void>;
   /** Stops all processes; resolves when they have ended. */
   stop(): Promise<void>;
 };
 
-/** Longest wait for a worker to drain or to close its port; one that is busy for longer does so later. */
+/** Longest wait for a worker to drain or to close its port; a busy one does so later. */
 const CLOSE_MS_MAX = 500;
-/**
- * Longest stop of a worker or of the admin process: above their own bounds for a stop, below that of main.ts.
- */
+/** Longest stop of a worker or the admin process: above their own limits, below that of main.ts. */
 const STOP_MS_MAX = 8000;
 
 /**
  * Starts `config.workers` serving processes, the admin process and the background process; resolves when all
- * but the last are ready. Rejects when a port is taken, or when one of them ends at its first start before it
- * is ready.
+ * but the last are ready. Rejects when a port is taken, or when a process ends before it was ready for the
+ * first time.
  */
 async function startSupervisor(config: Config, log: Log): Promise<Supervisor> {
   const port = await claim('HOST, PORT', config);
@@ -155,12 +151,11 @@ async function startSupervisor(config: Config, log: Log): Promise<Supervisor> {
     reload: ({ files }) => settings.replace(files),
     async stop() {
       watchdog.stop();
-      // All workers close the port before any ends its connections: a client whose connection one worker ends
-      // would connect to another, and lose its request if that one closes the port before it accepts the
-      // connection.
+      // All workers close the port before any ends its connections. Otherwise a client whose connection one
+      // worker ends could connect to another, which closes the port before it accepts that connection.
       await Promise.all(workers.map((worker) => worker.close(CLOSE_MS_MAX)));
       await Promise.all([...workers, ...admins].map((each) => each.stop()));
-      // The background process stops last, so that it can still record what the workers handed on.
+      // The background process stops last, to record what the workers sent.
       await background.stop();
     },
   };

@@ -1,4 +1,4 @@
-// Opens the ledger, the engine and the disk as the settings ask for them, and reports their faults.
+// Opens the configured ledger, engine and disk, and reports their faults in the log and the metrics.
 
 import { copyFileSync, existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -29,15 +29,12 @@ export type Stores = {
   readonly engine: Engine;
   /** Snapshots on this node's disk. */
   readonly diskSnapshots: DiskSnapshots;
-  /** Channels that live on outside of the ledger. */
+  /** Channels that are remembered outside the ledger. */
   readonly memory: RememberedChannels;
   readonly report: LedgerReport;
   readonly refusalOf: RefusalOf;
   readonly copies: LedgerCopies;
-  /**
-   * Makes new connections go to the addresses of changed settings; resolves when they do. What runs on the
-   * others ends there.
-   */
+  /** Makes new connections go to the addresses of changed settings; old connections finish their calls. */
   use(config: Config): Promise<void>;
 };
 
@@ -55,13 +52,13 @@ export type StoresOptions = {
   readonly metrics: Metrics;
   readonly tracing?: Tracing | undefined;
   /**
-   * Process that opens them: the number of one of several serving processes, undefined for a single one, or
-   * one that serves no devices, which reads the snapshots on disk and writes none.
+   * Process that opens them: the number of one of several serving processes, undefined for a single one; or a
+   * process that serves no devices, which reads the snapshots on disk and writes none.
    */
   readonly holder: number | 'admin' | 'background' | undefined;
 };
 
-/** What a node does without a store that is of another record. */
+/** Effect of refusing a store that belongs to another record. */
 const FOREIGN = {
   ledger: 'the database is not the record: known channels are served, nothing can be changed',
   engine:
@@ -75,7 +72,7 @@ export async function openStores(options: StoresOptions): Promise<Stores> {
   const isServing = typeof holder !== 'string';
   await fromSetting('DATA_DIR', () => makeDataDirectory(config.dataDir));
   const diskSnapshots = openDiskSnapshots(options);
-  // Before the ledger, because what the engine remembers tells whether the database is the right one.
+  // Before the ledger, because the engine's memory helps to recognise the record's database.
   const hotState = await fromSetting('REDIS_URL', () => openEngine(options));
   const { engine } = hotState;
   const memory = new RememberedChannels(diskSnapshots, engine);
@@ -87,7 +84,7 @@ export async function openStores(options: StoresOptions): Promise<Stores> {
     });
   const forget = (channels: readonly RememberedChannel[]) => {
     const lost = memory.forget(channels);
-    // The engine's copies are out of reach, because no node knows the names of these channels any more.
+    // The engine's copies cannot be removed, because no node knows these channels any more.
     for (const { appRef, channel } of lost) diskSnapshots.forget(appRef, channel);
     return lost;
   };
@@ -100,7 +97,7 @@ export async function openStores(options: StoresOptions): Promise<Stores> {
       memory.admit(record);
       diskSnapshots.keepRecord(record);
     },
-    // What was taken for the record is not: what this node remembers counts again.
+    // Goes back to the record that this node remembers.
     onForeign: () => void memory.own().then(({ record }) => expectRecord(record)),
   });
   try {
@@ -114,7 +111,7 @@ export async function openStores(options: StoresOptions): Promise<Stores> {
       openLedger({ databaseUrl, connectionsMax, keeping, dataDir, memory, report }),
     );
     ledger = opened;
-    // After the ledger, because a new embedded database has files with the modes of its template.
+    // After the ledger, because a new embedded database has the modes of its template.
     closeDataDirectory(config, log);
     if (opened.poolLoad() !== undefined) watchPool(metrics, () => opened.poolLoad());
     const use = async ({ databaseUrl, redisUrl }: Config): Promise<void> => {
@@ -133,7 +130,7 @@ export async function openStores(options: StoresOptions): Promise<Stores> {
   }
 }
 
-/** Turns an error that only using a setting reveals into a `ConfigError` that names the variable. */
+/** Turns the error of using a setting into a `ConfigError` that names the variable. */
 export async function fromSetting<Value>(
   variable: string,
   use: () => Value | Promise<Value>,
@@ -171,7 +168,7 @@ function openDiskSnapshots({ config, log, metrics, holder }: StoresOptions): Dis
   return isServing ? files : readOnly(files);
 }
 
-/** Returns the files for a process that has no folder of its own to write to. */
+/** Returns the snapshots for a process that must not write any. */
 function readOnly(files: DiskSnapshots): DiskSnapshots {
   return {
     keep: () => undefined,
@@ -186,8 +183,8 @@ function readOnly(files: DiskSnapshots): DiskSnapshots {
 }
 
 /**
- * Rejects with a `ConfigError` for an address of a store that no connection can be made from, and for one
- * that cannot take the place of the `present` one while a process runs.
+ * Rejects with a `ConfigError` for an invalid store address, and for one that cannot replace the `present`
+ * one at run time.
  */
 export async function refuseBadAddresses(
   { databaseUrl, redisUrl }: Config,
@@ -205,24 +202,24 @@ export async function refuseBadAddresses(
   }
 }
 
-// What the ledger tells about its database, in the log and in the figures. What lasts is told once a minute.
+// Reports problems of the ledger's database; a problem that lasts is logged once a minute.
 
 /** What an operator can do about a database that is not the record. */
 const FOREIGN_REMEDY =
   'Mount or name the right database: it is used as soon as it is there. To start anew with this ' +
   'one, stop all nodes, remove the keys of Sluice from Redis and the folder "snapshots" from ' +
   'DATA_DIR, and start them.';
-/** Maximum number of channels that a line names. */
+/** Maximum number of channels in a log line. */
 const NAMES_MAX = 20;
 
 type LedgerReportOptions = {
-  /** Whether this process serves devices: those that do tell of lost channels, which they had. */
+  /** Whether this process serves devices; only such processes report lost channels. */
   readonly isServing: boolean;
   /** Forgets lost channels; returns those that were not lost before. */
   readonly onLost: (channels: readonly RememberedChannel[]) => readonly RememberedChannel[];
-  /** Called when a database is admitted as the record of a name, for certain or not. */
+  /** Called when a database is admitted as the record of this name, for certain or not. */
   readonly onAdmitted: (record: string, isSettled: boolean) => void;
-  /** Called when the database turns out not to be the record. */
+  /** Called when the database is not the record. */
   readonly onForeign: () => void;
 };
 
@@ -301,9 +298,7 @@ export class LoggedLedgerReport implements LedgerReport {
   }
 }
 
-// What the disk refuses, or has lost, of what is served while no store answers.
-
-/** Returns a listener that counts faults of the disk, and logs them now and then. */
+/** Returns a listener that counts faults of the disk, and logs them at most once a minute. */
 export function tellDiskFaults(metrics: Metrics, log: Log): (fault: DiskFault) => void {
   const rareLog = new RareLog(log);
   return ({ doing, path, error }) => {
@@ -316,19 +311,19 @@ export function tellDiskFaults(metrics: Metrics, log: Log): (fault: DiskFault) =
   };
 }
 
-// Copies of the embedded ledger for `sluice backup`. One at a time lies in the data directory: whoever takes
-// a backup packs and removes it.
+// Copies of the embedded ledger for `sluice backup`: one at a time, in the data directory. The client of the
+// backup packs and removes it.
 
-/** Milliseconds after which a copy that nobody has removed was broken off. */
+/** Age in milliseconds from which a copy counts as abandoned. */
 const ABANDONED_MS = 10 * 60_000;
-/** What belongs to the database: its marker, and the secrets without which it is of little use. */
+/** Files that belong to a copy of the database: its marker, and the secrets that it needs. */
 const BESIDE = ['ledger.used', 'admin-token', 'secret-key'];
 
 export class EmbeddedCopies implements LedgerCopies {
   private readonly dataDir: string;
   private readonly copyLedger: ((directory: string) => Promise<void>) | undefined;
 
-  /** Without `copyLedger`, which copies the files of the database, the ledger is not embedded. */
+  /** `copyLedger` copies the files of the database; undefined if the ledger is not embedded. */
   constructor(dataDir: string, copyLedger: ((directory: string) => Promise<void>) | undefined) {
     this.dataDir = resolve(dataDir);
     this.copyLedger = copyLedger;
@@ -358,9 +353,7 @@ export class EmbeddedCopies implements LedgerCopies {
   }
 }
 
-// Change of the settings of a process while it runs: its secrets, and the addresses of its stores.
-
-/** Returns a function that makes a process use other settings. It never rejects; a failure is logged. */
+/** Returns a function that makes a process use changed settings. It logs a failure and never rejects. */
 export function reloadable(
   log: Log,
   secrets: Pick<Secrets, 'use'> | undefined,

@@ -1,6 +1,6 @@
-// Entry point of the processes that the service starts for itself: `--worker NUMBER PORT` serves beside other
-// workers on one port, `--admin PORT SERVICE_PORT` serves people and monitoring, `--background` does the work
-// that no request waits for. It is not meant to be started by hand.
+// Entry point of the service's own processes: `--worker NUMBER PORT` serves beside other workers on one port,
+// `--admin PORT SERVICE_PORT` serves the console and monitoring, `--background` does the background work. Do
+// not start it by hand.
 
 import { constants, setPriority } from 'node:os';
 import { exitOnBug } from '../observe/exit-on-bug.ts';
@@ -29,13 +29,13 @@ const STARTING = { obstacle: 'starting', degraded: [] };
 const processName = part === '--worker' ? `worker-${first}` : part.replace(/^--/, '');
 const metrics = new Metrics(processName, version());
 let running: Running | undefined;
-/** Settings that the process was told last; undefined until then. */
+/** Settings of the latest reload; undefined before the first. */
 let told: Config | undefined;
 
 await link.run();
 
 async function start(): Promise<void> {
-  // The parent's, not those of the files, which may have changed since it has read them.
+  // The parent's settings, because the files may have changed since it read them.
   const config = readFrom(await node.settings());
   const identity = part === '--worker' ? { worker: first } : { part: processName };
   const log = createLog(config.logLevel, identity);
@@ -85,14 +85,12 @@ async function startAdmin(
   });
 }
 
-/**
- * Starts the background work. The modules that serve requests are not loaded, as they would only take memory.
- */
+/** Starts the background work, without loading the modules that serve requests, which take memory. */
 async function startBackground(config: Config, log: Log): Promise<Running> {
   try {
     setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
   } catch (error) {
-    // The process works all the same, but serving processes may have to wait for it.
+    // The process still works, but may delay serving processes.
     log.warn({ err: error }, 'the priority of the background work could not be lowered');
   }
   const { composeBackground } = await import('./background-process.ts');
@@ -108,7 +106,7 @@ async function answer(call: CallsToProcess['call']): Promise<CallsToProcess['ans
     told = readFrom(call.settings);
     await running?.reload(told);
   }
-  // Only changes of channels are told.
+  // Notifications are changes of channels.
   if (typeof call === 'object' && 'notification' in call)
     await running?.follow?.(call.notification as Changes);
   return undefined;

@@ -1,5 +1,5 @@
-// A process of the service that its parent keeps running: calls, metrics, log lines, stop, and the
-// watchdog that ends it when it hangs.
+// A child process that its parent keeps running: calls, metrics, log lines, stop, and the watchdog that kills
+// it when it hangs.
 
 import { fileURLToPath } from 'node:url';
 import { SoleCall } from '../flow/sole-call.ts';
@@ -10,35 +10,35 @@ import type { Metrics } from '../observe/metrics.ts';
 import type { StoreName } from '../observe/store-health.ts';
 import { ChildService, type ForkedChild } from '../process/child-process.ts';
 
-/** Maximum number of notifications on their way to a process. */
+/** Maximum number of unanswered notifications to a process. */
 const UNANSWERED_MAX = 100;
 
 type SupervisedProcessOptions = {
   /** Name for the log, such as `worker 2`. */
   readonly name: string;
-  /** Arguments that tell subprocess.ts what the process is to do. */
+  /** Arguments of subprocess.ts. */
   readonly args: readonly string[];
-  /** Time for which a stop lets the process finish its work before it is killed. */
+  /** Time that a stop gives the process to finish its work. */
   readonly stopMsMax: number;
   readonly log: Log;
   readonly metrics: Pick<Metrics, 'processes'>;
-  /** Answers the process's calls. */
+  /** Answers calls of the process. */
   readonly answer: (call: CallsToSupervisor['call']) => Promise<CallsToSupervisor['answer']>;
 };
 
 export class SupervisedProcess {
   private readonly options: SupervisedProcessOptions;
   private readonly service: ChildService<CallsToProcess, CallsToSupervisor>;
-  /** Whether the process that runs now is being killed because it did not answer. */
+  /** Whether the present process is being killed because it did not answer. */
   private isHung = false;
   private isDraining = false;
-  /** The last process that said it is ready. */
+  /** The latest process that has reported ready. */
   private readyChild: ForkedChild<CallsToProcess, CallsToSupervisor> | undefined;
   private readonly askingMetrics = new SoleCall(async () => this.service.child?.call('metrics'));
   private readonly askingReadiness = new SoleCall(async () =>
     this.service.child?.call('readiness'),
   );
-  /** Number of notifications that the process has not taken note of. */
+  /** Number of unanswered notifications. */
   private unanswered = 0;
 
   constructor(options: SupervisedProcessOptions) {
@@ -49,8 +49,7 @@ export class SupervisedProcess {
       program: {
         modulePath: modulePath(),
         args,
-        // Only one process can listen on a debugger's port; other flags, such as those of the heap, are
-        // passed on.
+        // Only one process can listen on a debugger's port; other flags, such as the heap's, are passed on.
         options: { execArgv: process.execArgv.filter((flag) => !flag.startsWith('--inspect')) },
       },
       stopMsMax,
@@ -68,12 +67,12 @@ export class SupervisedProcess {
     });
   }
 
-  /** The process that runs now; undefined between the end of one and the start of the next. */
+  /** The present process; undefined between the end of one and the start of the next. */
   get child(): ForkedChild<CallsToProcess, CallsToSupervisor> | undefined {
     return this.service.child;
   }
 
-  /** Whether the process that runs now has said that it is ready. */
+  /** Whether the present process has reported ready. */
   get isReady(): boolean {
     return this.child !== undefined && this.child === this.readyChild;
   }
@@ -83,32 +82,26 @@ export class SupervisedProcess {
     return this.service.child !== undefined;
   }
 
-  /** Starts the process and keeps it running until `stop`; resolves or rejects as its first start does. */
+  /** Starts the process and keeps it running until `stop`; settles with its first start. */
   start(): Promise<void> {
     return this.service.start();
   }
 
-  /**
-   * Reads the process's metrics; undefined when they do not come in time, or when an earlier call is still
-   * unanswered.
-   */
+  /** Reads the process's metrics; undefined if they are late, or if an earlier call is unanswered. */
   async readMetrics(waitMsMax: number): Promise<ProcessMetrics | undefined> {
     const answer = await this.askingMetrics.ask(waitMsMax);
     return Array.isArray(answer) ? answer : undefined;
   }
 
-  /**
-   * Reads whether the process can decide; undefined when it does not say so in time, or when an earlier call
-   * is still unanswered.
-   */
+  /** Reads whether the process can decide; undefined if it is late, or if an earlier call is unanswered. */
   async readReadiness(waitMsMax: number): Promise<ProcessReadiness | undefined> {
     const answer = await this.askingReadiness.ask(waitMsMax);
     return Array.isArray(answer) ? undefined : answer;
   }
 
   /**
-   * Tells the process a notification or settings; resolves when they count there, or after `waitMsMax`. A
-   * process that has many unanswered ones hangs, and is told no more.
+   * Sends a notification or settings; resolves when they apply, or after `waitMsMax`. A process with
+   * `UNANSWERED_MAX` unanswered ones hangs and gets no more.
    */
   async tell(notification: NodeNotification | Settings, waitMsMax: number): Promise<void> {
     if (this.unanswered >= UNANSWERED_MAX) return;
@@ -119,7 +112,7 @@ export class SupervisedProcess {
     await withinTime(told, waitMsMax);
   }
 
-  /** Kills the process because it did not answer for `silentMs`; it is started again. */
+  /** Kills the process, which did not answer for `silentMs`; it is restarted. */
   killHung(silentMs: number): void {
     const { name, log, metrics } = this.options;
     this.isHung = true;
@@ -128,41 +121,35 @@ export class SupervisedProcess {
     this.service.child?.kill();
   }
 
-  /**
-   * Makes the process not ready, and whatever is started in its place; resolves when it is, or after
-   * `waitMsMax`.
-   */
+  /** Makes this process and its successors not ready; resolves when it is, or after `waitMsMax`. */
   async drain(waitMsMax: number): Promise<void> {
     this.isDraining = true;
     await withinTime(Promise.resolve(this.service.child?.call('drain')), waitMsMax);
   }
 
-  /** Makes the process stop accepting connections; resolves when it has stopped, or after `waitMsMax`. */
+  /** Makes the process stop accepting connections; resolves when it has, or after `waitMsMax`. */
   async close(waitMsMax: number): Promise<void> {
     this.service.startNoMore();
     await withinTime(Promise.resolve(this.service.child?.call('close')), waitMsMax);
   }
 
-  /** Lets the process finish its work, kills it when that takes too long, and waits for its end. */
+  /** Lets the process finish its work, kills it if that takes too long, and waits for its end. */
   async stop(): Promise<void> {
     const { name, log } = this.options;
     if (!(await this.service.stop())) log.warn({ process: name }, 'a process did not stop in time');
   }
 }
 
-/** Returns the path of subprocess.ts, or of its built file, in the folder above this one. */
+/** Returns the path of subprocess.ts or of its built file, beside this file. */
 function modulePath(): string {
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   return fileURLToPath(new URL(`./subprocess.${extension}`, import.meta.url));
 }
 
-// Calls between a process of the service and the process that started it.
-
 /**
- * Calls to a process: `metrics` is answered with its metrics, `readiness` with whether it can decide; `drain`
- * makes it not ready, and `close` makes it stop accepting connections, and both are answered without a value
- * once that is so; `ping` is answered without a value at once, unless the process hangs; notifications and
- * settings are answered without a value once they count.
+ * Calls to a process: `metrics` reads its metrics and `readiness` whether it can decide; `drain` makes it not
+ * ready; `close` makes it stop accepting connections; `ping` is answered at once, unless the process hangs;
+ * notifications and settings are answered once they apply.
  */
 export type CallsToProcess = {
   readonly call: 'metrics' | 'readiness' | 'drain' | 'close' | 'ping' | NodeNotification | Settings;
@@ -170,20 +157,16 @@ export type CallsToProcess = {
 };
 
 /**
- * Calls to the process that started the others: `sum` reads the sum of the metrics of all processes, as text,
- * undefined when they could not be added up; `readiness` reads whether any serving process can decide;
- * `settings` reads those that every process of the node uses now; notifications are passed on to the serving
- * processes, and are answered without a value once they count or a limit of time has passed.
+ * Calls to the parent process: `sum` reads the joined metrics of all processes as text, undefined if that
+ * failed; `readiness` reads whether any serving process can decide; `settings` reads the node's present
+ * settings; notifications go to the serving processes and are answered once they apply or after a time limit.
  */
 export type CallsToSupervisor = {
   readonly call: 'sum' | 'readiness' | 'settings' | NodeNotification;
   readonly answer: string | ProcessReadiness | Settings | undefined;
 };
 
-/**
- * Readiness of serving processes: why they cannot decide, undefined when they can, and the stores that they
- * do without, since when, and what that means.
- */
+/** Readiness: why a process cannot decide, undefined if it can, and the stores that it lacks. */
 export type ProcessReadiness = {
   readonly obstacle: string | undefined;
   readonly degraded: readonly {
@@ -193,34 +176,32 @@ export type ProcessReadiness = {
   }[];
 };
 
-/** Settings that change while a node runs; what they mean is known to its processes. */
+/** Settings that change at run time; only the processes know their content. */
 export type Settings = { readonly settings: unknown };
 
-/** Notification by one process of the node to the serving ones; what it means is known to those processes. */
+/** Notification from one process to the serving ones; only they know its content. */
 type NodeNotification = { readonly notification: unknown };
 
-// Watchdog over the child processes of a node: a process that runs but does not answer any more is killed, so
-// that it is started again.
+// Watchdog: kills a child process that runs but does not answer, so that it is restarted.
 //
-// Silence is counted in ticks of this process, not in time. When the whole machine stands still (a suspended
-// laptop, a paused container), or when this process comes late itself, no ticks pass for the children either,
-// and none is killed for a silence that was not its own.
+// It counts silence in ticks of this process, not in time. When the whole machine pauses (a suspended laptop,
+// a paused container), or this process is late itself, no ticks pass, and no child is killed for that.
 
 type WatchedProcess = {
-  /** The process that runs now; undefined between the end of one and the start of the next. */
+  /** The present process; undefined between the end of one and the start of the next. */
   readonly child: { call(call: 'ping'): Promise<unknown> } | undefined;
-  /** Whether the process that runs now has started: it has said so, whether or not it was asked since. */
+  /** Whether the present process has reported ready. */
   readonly isReady: boolean;
-  /** Kills the process that runs now, because it did not answer for `silentMs`. */
+  /** Kills the present process, which did not answer for `silentMs`. */
   killHung(silentMs: number): void;
 };
 
 type WatchdogOptions = {
-  /** Time between two questions to a process. */
+  /** Time between two pings of a process. */
   readonly tickMs: number;
-  /** Silence after which a process counts as hung. Long work that blocks a process takes less than this. */
+  /** Silence after which a process counts as hung; longer than any work that blocks a process. */
   readonly silenceMsMax: number;
-  /** Silence of one that has not said yet that it is ready: on a busy machine, modules load slowly. */
+  /** Silence allowed before a process has reported ready, because a busy machine loads modules slowly. */
   readonly startSilenceMsMax: number;
 };
 
@@ -230,17 +211,16 @@ export const WATCHDOG_LIMITS: WatchdogOptions = {
   startSilenceMsMax: 60_000,
 };
 
-/** Silence of one child. */
 type Watch = {
   readonly child: WatchedProcess['child'];
   hasAnswered: boolean;
   isAsked: boolean;
-  /** Number of ticks since the question that is unanswered. */
+  /** Number of ticks since the unanswered ping. */
   silentTicks: number;
   isKilled: boolean;
 };
 
-/** Asks every process for a sign of life, and kills those that stay silent. */
+/** Pings every process, and kills those that stay silent. */
 export class Watchdog {
   private readonly options: WatchdogOptions;
   private readonly watches = new Map<WatchedProcess, Watch>();
@@ -252,7 +232,7 @@ export class Watchdog {
     this.timer = setInterval(() => this.tick(), options.tickMs);
   }
 
-  /** Ends the watch: processes that stop may be silent. */
+  /** Ends the watch, because stopping processes may be silent. */
   stop(): void {
     clearInterval(this.timer);
   }
@@ -270,7 +250,7 @@ export class Watchdog {
 
   private ask(watch: Watch): void {
     watch.isAsked = true;
-    // The end of a child answers the call as well; the next child then has a watch of its own.
+    // The end of a child also answers the call; the next child has its own watch.
     void watch.child?.call('ping').then(() => {
       watch.hasAnswered = true;
       watch.isAsked = false;

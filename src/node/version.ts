@@ -1,4 +1,4 @@
-// Version of this program, as package.json has it: that file lies above src/ and dist/ alike.
+// Version of this program, from the package.json above src/ and dist/.
 
 import { readFileSync } from 'node:fs';
 

@@ -1,30 +1,29 @@
-// Watch over the stores: every call through its port tells whether the store is there, and while there are no
-// calls a probe asks it.
+// Watches the stores: every call shows whether the store answers, and a probe asks a store without calls.
 
 import { LockedTooLong, Unavailable } from '../contract/unavailable.ts';
 import { StoreHealth, type StoreName } from '../observe/store-health.ts';
 import type { Tracing } from '../observe/tracing.ts';
 import { openStores, type Stores, type StoresOptions } from './stores.ts';
 
-/** Milliseconds between probes of a store to which there were no calls. */
+/** Milliseconds between probes of a store without calls. */
 const PROBE_INTERVAL_MS = 1000;
-/** Calls that wait for something to happen, whose duration tells nothing of the store. */
+/** Calls that wait for an event, so that their duration says nothing about the store. */
 const WAITING: ReadonlySet<string> = new Set(['takeCheckIns']);
 
-/** Port that can be probed and closed: the ledger or the engine. */
+/** Interface that can be probed and closed: the ledger or the engine. */
 type StorePort = {
   isReachable(): Promise<boolean>;
-  /** Returns why it is not reachable, where the port knows. */
+  /** Returns why it is not reachable, if known. */
   lastFailure?(): Error;
   close(): Promise<void>;
 };
 
-/** What watching needs; `reasonOf` returns the reason of an outage by the error of a call. */
+/** Options; `reasonOf` returns the reason of an outage from the error of a call. */
 type WatchOptions = Pick<StoresOptions, 'metrics' | 'log' | 'tracing'> & {
   readonly reasonOf?: (error: unknown) => string;
 };
 
-/** Stores of a process, and what the log and the figures say of each that can be lost. */
+/** Stores of a process, and the health of each that can fail. */
 export type WatchedStores = Stores & { readonly healths: readonly StoreHealth[] };
 
 /** Opens the stores of a process and watches them; rejects as `openStores` does. */
@@ -32,9 +31,7 @@ export async function watchStores(options: StoresOptions): Promise<WatchedStores
   return watchOpened(options, await openStores(options));
 }
 
-/**
- * Watches the stores of a process. An engine inside the process cannot be lost, so only its gauge is there.
- */
+/** Watches the stores of a process. A memory engine cannot fail, so it only has its gauge. */
 function watchOpened(options: StoresOptions, stores: Stores): WatchedStores {
   const { config, metrics } = options;
   const watchedLedger = watchStore('ledger', stores.ledger, options);
@@ -52,8 +49,8 @@ function watchOpened(options: StoresOptions, stores: Stores): WatchedStores {
 }
 
 /**
- * Returns a port that passes every call on and notes how it ended. It watches until it is closed; calls that
- * fail afterwards are no outage. The gauge `sluice_store_up` of the store is 1 while the store is there.
+ * Returns a port that forwards every call and records how it ended, until it is closed. The gauge
+ * `sluice_store_up` of the store is 1 while the store answers.
  */
 export function watchStore<Port extends StorePort>(
   store: StoreName,
@@ -84,16 +81,16 @@ export function watchStore<Port extends StorePort>(
 
 type CallNotes = {
   readonly health: StoreHealth;
-  /** Called with the name and the duration of each call, however it ended. */
+  /** Called with the name and the duration of each call. */
   readonly observe: (operation: string, seconds: number) => void;
   readonly onClose: () => void;
-  /** Makes a call in a span of its own; undefined when nothing is traced. */
+  /** Makes a call in its own span; undefined without tracing. */
   readonly traced?: TracedCall;
 };
 
 type TracedCall = (operation: string, call: () => unknown) => unknown;
 
-/** Returns a function that makes calls in spans, where a request is traced that they belong to. */
+/** Returns a function that makes calls in spans, if they belong to a traced request. */
 function tracedCalls(tracing: Tracing, store: StoreName): TracedCall {
   return (operation, call) => {
     if (!tracing.isTraced()) return call();
@@ -122,7 +119,7 @@ function noteCalls<Port extends StorePort>(
       health.succeeded();
       return value;
     } catch (error) {
-      // A call that waited in vain for a lock was answered by the store.
+      // The store answered a call that waited too long for a lock.
       const isOutage = error instanceof Unavailable && !(error instanceof LockedTooLong);
       if (isOutage && !isClosed) health.failed(error);
       throw error;
@@ -137,7 +134,7 @@ function noteCalls<Port extends StorePort>(
   };
   const wrappers = new Map<PropertyKey, unknown>([
     ['close', close],
-    // The probe judges its answer, which never rejects.
+    // The probe judges the answer of this call, which never rejects.
     ['isReachable', () => port.isReachable()],
   ]);
   return new Proxy(port, {
