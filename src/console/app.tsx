@@ -1,4 +1,4 @@
-// Root of the console: theme, routes, session, and the page for each route.
+// Root of the console: theme, session, routes and their pages.
 
 import { useState } from 'preact/hooks';
 import { LocationProvider, Route, Router, useLocation } from 'preact-iso';
@@ -23,10 +23,9 @@ import { InvitationPage, PasswordResetPage } from './session/link-page.tsx';
 import { SessionGate } from './session/session-gate.tsx';
 import { useSession } from './session/use-session.ts';
 
-/** Pages that a token opens, with or without a session. */
+/** Pages that a one-time link opens, with or without a session. */
 const BY_TOKEN = /^\/console\/(invitation|password-reset)\/([^/]+)$/;
 
-/** Root component of the console. */
 export function App() {
   return (
     <ThemeContext.Provider value={useThemeState()}>
@@ -37,7 +36,7 @@ export function App() {
   );
 }
 
-/** Routes of the console. Links that work once open without a session; every other page requires one. */
+/** Routes of the console. One-time links open without a session; every other page requires one. */
 function Entrance() {
   const { path } = useLocation();
   const [, page, token] = BY_TOKEN.exec(path) ?? [];
@@ -58,7 +57,7 @@ function Pages() {
   const { membership } = useSession();
   if (membership === undefined) return <NewcomerPage />;
   return (
-    // Keyed by organization, so that no state of the previous organization stays on the page.
+    // Keyed by organization, so that no state of another organization stays.
     <Router key={membership.organization.id}>
       <Route path="/console" component={ToApps} />
       <Route path="/console/sign-in" component={ToApps} />
@@ -124,9 +123,7 @@ function ReleaseRoute({ params }: Segments<'app' | 'channel' | 'version'>) {
   );
 }
 
-// Page for an account without an organization: creates one, where accounts may do so.
-
-/** Form for a new organization, which the account will own; else who can help. */
+/** Page for an account without an organization: a form for a new one, or whom to ask. */
 function NewcomerPage() {
   useTitle('Welcome');
   const { refresh, mayCreateOrganizations } = useSession();

@@ -1,11 +1,11 @@
-// Client of the console API: calls, the errors that they end in, and whether the service can be reached. The
-// session is a cookie that scripts cannot read.
+// Client of the console API: calls and their errors, and whether the service answers. The session is a cookie
+// that scripts cannot read.
 
 import type { ConsoleAnswer, ConsoleAnswers } from '../../contract/console.ts';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
-/** A path that the service answers to this method, with or without a query. */
+/** Path that the service answers for this method, with or without a query. */
 export type PathOf<M extends Method> = WithQuery<
   keyof ConsoleAnswers extends infer Endpoint
     ? Endpoint extends `${M} ${infer Path}`
@@ -14,7 +14,7 @@ export type PathOf<M extends Method> = WithQuery<
     : never
 >;
 
-/** The service's answer to a request, as the contract names it. */
+/** Answer of the service to a request, as the contract names it. */
 export type AnswerTo<M extends Method, Path extends string> = Path extends `${infer Bare}?${string}`
   ? ConsoleAnswer<`${M} ${Bare}`>
   : ConsoleAnswer<`${M} ${Path}`>;
@@ -22,21 +22,20 @@ export type AnswerTo<M extends Method, Path extends string> = Path extends `${in
 type WithQuery<Path extends string> = Path | `${Path}?${string}`;
 
 const BASE = '/console/api/';
-/** Longest wait for an answer: a connection that hangs must not look as if all were well. */
+/** Longest wait for the answer to a read, after which the page shows that the connection hangs. */
 const READ_MS_MAX = 10_000;
-/** Longest wait for the answer to a write, which may have to wait for others. */
+/** Longest wait for the answer to a write, which may wait for other writes. */
 const WRITE_MS_MAX = 30_000;
 
-/** Listener for answers that show that the session ended or its role changed; set once. */
+/** Called when the session has ended (true) or its role no longer suffices (false). */
 let onRefused: (isSignedOut: boolean) => void = () => undefined;
-/** Number of sessions that were opened: a refusal of what was asked before one was says nothing about it. */
+/** Number of opened sessions; a refusal of a request from before the latest one says nothing about it. */
 let sessionCount = 0;
-/** Calls that need no session, and open one; with a wrong password they are also a 401. */
+/** Calls that open a session without having one; for these a 401 is a wrong password. */
 const OPENS_SESSION = /^(?:session|setup|invitation|password-reset)$/;
 
 /**
- * Sends a request and returns the answer's JSON. Rejects with an `ApiError` for refusals, faults and lost
- * connections.
+ * Sends a request and returns the answer's JSON. Rejects with an `ApiError` for refusals, faults and outages.
  */
 export async function call<M extends Method, Path extends PathOf<M>>(
   method: M,
@@ -46,7 +45,7 @@ export async function call<M extends Method, Path extends PathOf<M>>(
   return JSON.parse(await callForText(method, path, body)) as AnswerTo<M, Path>;
 }
 
-/** Sends a request and returns the answer as text: two equal texts are equal answers. */
+/** Sends a request and returns the answer's text; equal texts are equal answers. */
 export async function callForText(method: Method, path: string, body?: unknown): Promise<string> {
   const opensSession = method === 'POST' && OPENS_SESSION.test(path);
   const session = sessionCount;
@@ -59,7 +58,7 @@ export async function callForText(method: Method, path: string, body?: unknown):
   throw new ApiError(response.status, readError(text) ?? `The service answered ${response.status}`);
 }
 
-/** Reads an answer's text, for which the wait for the answer goes on. */
+/** Reads the answer's text, within the time limit of the request. */
 async function textOf(response: Response, method: Method): Promise<string> {
   try {
     return await response.text();
@@ -68,7 +67,7 @@ async function textOf(response: Response, method: Method): Promise<string> {
   }
 }
 
-/** Returns the status of a read, without its answer; 0 when the service cannot be reached. */
+/** Returns the status of a read without its answer; 0 if the service cannot be reached. */
 export async function statusOf(path: string): Promise<number> {
   try {
     const { status } = await fetch(BASE + path, { method: 'HEAD', credentials: 'same-origin' });
@@ -78,17 +77,17 @@ export async function statusOf(path: string): Promise<number> {
   }
 }
 
-/** Returns which session is the present one, for `noteSignedOut`. */
+/** Returns the number of the present session, for `noteSignedOut`. */
 export function presentSession(): number {
   return sessionCount;
 }
 
-/** Says that a session is over, as a refusal with 401 does; another one may have been opened meanwhile. */
+/** Reports that a session has ended; has no effect if another one was opened since. */
 export function noteSignedOut(session: number): void {
   if (session === sessionCount) onRefused(true);
 }
 
-/** Sets the listener that is called when the session is over or its role no longer suffices. */
+/** Sets the listener for an ended session, or a role that no longer suffices. */
 export function whenRefused(listener: (isSignedOut: boolean) => void): void {
   onRefused = listener;
 }
@@ -118,7 +117,7 @@ async function reach(method: Method, path: string, body: unknown): Promise<Respo
   }
 }
 
-/** Notes that the service cannot be reached, and returns the error that says so. */
+/** Records an outage, and returns its error. */
 function noteOutage(reason: string): ApiError {
   connection.note(reason);
   return new ApiError(0, reason, true);
@@ -133,11 +132,11 @@ function readError(text: string): string | undefined {
   }
 }
 
-/** Error for a refusal or fault of the service, with the message that the service sent. */
+/** Error for a refusal or fault of the service, with the service's message. */
 export class ApiError extends Error {
-  /** HTTP status of the answer; 0 when there was none. */
+  /** HTTP status of the answer; 0 without an answer. */
   readonly status: number;
-  /** Whether it is only that the service cannot be reached: it is over as soon as the service answers. */
+  /** Whether the service could not be reached; the error is obsolete once the service answers. */
   readonly isOutage: boolean;
 
   constructor(status: number, message: string, isOutage = false) {
@@ -146,15 +145,15 @@ export class ApiError extends Error {
     this.isOutage = isOutage;
   }
 
-  /** Returns the message to display: a refusal (`field: reason`) as it is, for a fault what to do. */
+  /** Returns the message to display: a refusal (`field: reason`) unchanged, a fault with what to do. */
   get advice(): string {
     if (this.status === 429) return `${this.message}. Wait a moment, then try again.`;
     return this.message;
   }
 }
 
-// Whether the service can be reached: noticed with every request, so that one notice says it for the whole
-// page, and what failed for want of a connection is put right once there is one.
+// Connection to the service, observed with every request: the page shows one notice for an outage, and
+// repeats failed reads when it ends.
 
 type Listener = () => void;
 
@@ -165,20 +164,20 @@ export const connection = {
   /** Returns the sentence for the present outage; undefined while the service answers. */
   outage: (): string | undefined => outage,
 
-  /** Notes that the service answered, or why it did not. */
+  /** Records that the service answered (undefined), or why it did not. */
   note(reason: string | undefined): void {
     if (outage === reason) return;
     outage = reason;
     for (const listener of listeners) listener();
   },
 
-  /** Calls the listener when an outage begins, changes or ends, until the returned function is called. */
+  /** Calls the listener when an outage begins, changes or ends. Returns a function that stops this. */
   onChange(listener: Listener): () => void {
     listeners.add(listener);
     return () => void listeners.delete(listener);
   },
 
-  /** Calls the listener when an outage ends, until the returned function is called. */
+  /** Calls the listener when an outage ends. Returns a function that stops this. */
   onRecovery(listener: Listener): () => void {
     return connection.onChange(() => {
       if (outage === undefined) listener();
@@ -186,7 +185,7 @@ export const connection = {
   },
 };
 
-/** Name of a release: the ref of its app, its channel, and its version as it was published. */
+/** Name of a release: its app's ref, its channel, and its version as published. */
 export type ReleaseName = {
   readonly app: string;
   readonly channel: string;

@@ -1,5 +1,5 @@
-// Conversion of adoption for charts and tables: one row of numbers per version, all over the same times; and
-// two releases side by side at the same ages.
+// Converts adoption for charts and tables: one row of numbers per version over the same times, and two
+// releases at the same ages.
 
 import type { Adoption, AdoptionStepPoint } from '../../contract/console-fleet.ts';
 import type { AdoptionCurve, ReleaseAdoption } from '../../contract/failure-breakdown.ts';
@@ -9,30 +9,30 @@ import { byVersion } from '../../domain/decision/by-version.ts';
 export type AdoptionSeries = {
   /** Times of the columns in seconds since 1970, ascending. */
   readonly times: readonly number[];
-  /** Times of which no more is known than that there were at least so many devices. */
+  /** Times whose numbers are minimums. */
   readonly minimums: ReadonlySet<number>;
-  /** Rows by version, newest first; the sum of all other versions, if there is one, is last. */
+  /** Rows by version, newest first; the sum of all other versions, if any, is last. */
   readonly versions: readonly {
     readonly name: string;
     readonly devices: readonly number[];
   }[];
 };
 
-/** Time range for each step length: as many bars as can be told apart. */
+/** Time range for each step length, with as many bars as can be distinguished. */
 export const STEP_SPAN_MS: Readonly<Record<AdoptionStep, number>> = {
   hour: 48 * 3_600_000,
   day: 30 * 86_400_000,
   month: 365 * 86_400_000,
 };
 
-/** Maximum number of versions with a row of their own, because more colors cannot be told apart. */
+/** Maximum number of versions with a row, because more colors cannot be distinguished. */
 const VERSIONS_MAX = 8;
 const OTHERS = 'Others';
 const UNKNOWN = 'Unknown';
 
 /**
- * Sorts the points of an answer in steps into rows; beyond the versions with most devices the rest is one
- * row. An answer by the hour, which a request without a step gets, has no such points.
+ * Sorts the points of an answer into rows: the versions with most devices, and one row for all others.
+ * Ignores the points of a request without a step.
  */
 export function adoptionSeries(answer: Adoption['points']): AdoptionSeries {
   const points = answer.filter((point) => 'at' in point);
@@ -54,10 +54,7 @@ export function adoptionSeries(answer: Adoption['points']): AdoptionSeries {
   return { times, minimums, versions: inOrder(versions) };
 }
 
-/**
- * Stacks the rows: each value becomes the sum of itself and the values of the rows before it. A hidden row
- * has no values, and the others close up.
- */
+/** Stacks the rows: each value becomes the sum of it and the rows before. Hidden rows have no values. */
 export function stackedRows(
   { times, versions }: AdoptionSeries,
   hidden: ReadonlySet<string>,
@@ -72,7 +69,7 @@ export function stackedRows(
   });
 }
 
-/** Tells whether a row is a version, and not the sum of others. */
+/** Returns whether a row is a version, not a sum of others. */
 export function isVersion(name: string): boolean {
   return name !== OTHERS && name !== UNKNOWN;
 }
@@ -87,7 +84,7 @@ function mainVersions(points: readonly AdoptionStepPoint[]): ReadonlySet<string>
   return new Set(most.slice(0, VERSIONS_MAX).map(([version]) => version));
 }
 
-/** Returns the rows, newest version first, with those that are no version after them. */
+/** Returns the rows, newest version first, then those that are not a version. */
 function inOrder<Row extends { readonly name: string }>(rows: readonly Row[]): readonly Row[] {
   const last = [UNKNOWN, OTHERS].flatMap((name) => rows.filter((row) => row.name === name));
   const versions = rows.filter((row) => !last.includes(row));
@@ -98,27 +95,27 @@ function seriesNameOf(version: string): string {
   return version === '' ? UNKNOWN : version;
 }
 
-/** Shares in percent at ages in hours; null where a release has no figures. */
+/** Percentages at ages in hours; null where a release has no numbers. */
 export type AgeSeries = {
   readonly hours: readonly number[];
   readonly release: readonly (number | null)[];
   readonly before: readonly (number | null)[];
 };
 
-/** Devices that had installed each release at an age; null where a release has no figures. */
+/** Devices that had installed each release at an age; null where a release has no numbers. */
 export type AgeRow = {
   readonly label: string;
   readonly release: number | null;
   readonly before: number | null;
 };
 
-/** Ages in hours at which the table compares, beside the present one. */
+/** Ages in hours in the table, besides the present one. */
 const TABLE_HOURS = [1, 6, 24, 72, 168, 336, 720];
 /** Maximum number of rows before the present one, so that the table stays as small as the chart. */
 const AGE_ROWS_MAX = 4;
 const DAY_HOURS = 24;
 
-/** Turns counts into shares of the devices that the channel has now, both at the same ages. */
+/** Turns counts into percentages of the channel's present devices, at the same ages. */
 export function ageSeries({ release, before, fleet }: ReleaseAdoption): AgeSeries {
   const longest = release.ages.length > 0 ? release : before;
   const hours = (longest?.ages ?? []).map((each) => each.hours);
@@ -134,7 +131,7 @@ export function ageSeries({ release, before, fleet }: ReleaseAdoption): AgeSerie
   };
 }
 
-/** Returns the figures at a few ages, the present one last. */
+/** Returns the numbers at a few ages, the present one last. */
 export function ageRows({ release, before }: ReleaseAdoption): readonly AgeRow[] {
   const present = release.ages.at(-1)?.hours ?? before?.ages.at(-1)?.hours ?? 0;
   const rowOf = (label: string, hours: number): AgeRow => ({
@@ -152,7 +149,7 @@ export function ageRows({ release, before }: ReleaseAdoption): readonly AgeRow[]
   ];
 }
 
-/** Formats an age in the unit that people reckon in: `6 h`, `3 d`, `1 d 6 h`. */
+/** Formats an age in hours and days: `6 h`, `3 d`, `1 d 6 h`. */
 export function ageText(hours: number): string {
   const days = Math.floor(hours / DAY_HOURS);
   const rest = hours % DAY_HOURS;
@@ -160,7 +157,7 @@ export function ageText(hours: number): string {
   return rest === 0 ? `${days} d` : `${days} d ${rest} h`;
 }
 
-/** Devices at the newest age that is not above the one asked for. */
+/** Returns the devices at the newest age that is not above `hours`. */
 function devicesAt({ ages }: AdoptionCurve, hours: number): number | null {
   if (ages.length === 0) return null;
   return ages.findLast((each) => each.hours <= hours)?.devices ?? 0;

@@ -1,4 +1,4 @@
-// Artifact that is being entered in a form.
+// Artifact that a person enters in a form.
 
 import type { Artifact } from '../../contract/resource.ts';
 
@@ -16,21 +16,18 @@ export const NEW_ARTIFACT: ArtifactDraft = {
   signature: '',
 };
 
-/** Returns the artifact of a form row, or undefined for an empty row. */
+/** Returns the artifact of a form row; undefined for an empty row. */
 export function artifactOf(draft: ArtifactDraft): Artifact | undefined {
   const filled = Object.entries(draft)
     .map(([name, value]) => [name, value.trim()] as const)
     .filter(([, value]) => value !== '');
   if (filled.length === 0) return undefined;
   const fields = filled.map(([name, value]) => [name, name === 'size' ? Number(value) : value]);
-  // A row without a platform is sent as it is, so that the service's error message is displayed.
+  // A row without a platform is sent unchanged, so that the page shows the service's error.
   return Object.fromEntries(fields) as Artifact;
 }
 
-/**
- * Returns the row of a release's artifact for the release after it: what the next file will have as well. Its
- * size, checksum and signature are of the old file.
- */
+/** Returns the row for the next release: the same target and URL, without size, checksum and signature. */
 export function nextArtifact({
   platform,
   arch = '',
@@ -40,7 +37,7 @@ export function nextArtifact({
   return { ...NEW_ARTIFACT, platform, arch, format, url };
 }
 
-/** Returns rows whose addresses name another version where they named this one; neither is empty. */
+/** Returns rows whose URLs contain version `to` instead of `from`; neither may be empty. */
 export function withVersion(
   artifacts: readonly ArtifactDraft[],
   from: string,

@@ -1,6 +1,5 @@
-// The audit as a log that is filtered, compared and saved: its filters with the query that they make, the
-// differences between the two states of a change with the words for their fields, and its table for other
-// programs.
+// The audit as a log: its filters and their query, the differences of a change with words for the fields, and
+// the CSV table.
 
 import type { AuditDeed } from '../../contract/audit-deed.ts';
 import {
@@ -12,7 +11,7 @@ import { auditSentence } from './audit-sentence.ts';
 import { expressionText } from './targeting.ts';
 
 type Deed = {
-  /** Text by which a choice of the page is told from the others. */
+  /** Text that identifies the choice. */
   readonly value: string;
   readonly label: string;
   readonly action: string | undefined;
@@ -20,15 +19,14 @@ type Deed = {
 };
 
 /**
- * Returns the filter for the service. The days `from` and `to` are whole days in the reader's zone; what is
- * no day filters nothing.
+ * Returns the service's filter. `from` and `to` are whole days in the reader's zone; other texts are ignored.
  */
 export function auditFilter(query: Record<string, string>) {
   const { actor, action, did, subject, from, to } = query;
   return { actor, action, did, subject, since: startOf(from, 0), until: startOf(to, 1) };
 }
 
-/** What can have been done, as the entries say it. */
+/** Choices of the filter "What was done". */
 export const DEED_WORDS: readonly Deed[] = [
   deed('Anything'),
   deed('Published a release', 'release.publish'),
@@ -54,7 +52,7 @@ export const DEED_WORDS: readonly Deed[] = [
   deed('Changed the organization', 'organization'),
 ];
 
-/** Returns the choice that a query of the page stands for; of another action, anything. */
+/** Returns the choice for a query of the page; '' (anything) for an unknown action. */
 export function deedOf({ action = '', did = '' }: Record<string, string>): string {
   const value = keyOf(action, did);
   return DEED_WORDS.some((each) => each.value === value) ? value : '';
@@ -76,24 +74,23 @@ function keyOf(action: string, did: string): string {
 }
 
 export type Difference = {
-  /** Path of the value, such as `targets › matchLabels › ring`; empty when the state is a single value. */
+  /** Path of the value, such as `targets › matchLabels › ring`; empty if the state is a single value. */
   readonly path: string;
-  /** Value before the change; undefined when it is new. */
+  /** Value before the change; undefined if it is new. */
   readonly before: string | undefined;
-  /** Value after the change; undefined when it was removed. */
+  /** Value after the change; undefined if it was removed. */
   readonly after: string | undefined;
 };
 
-/** Maximum depth of nested values, above that of any audited state; deeper values are displayed as JSON. */
+/** Maximum depth of nested values, above that of any audited state; deeper values are shown as JSON. */
 const DEPTH_MAX = 4;
-/** Maximum length of a displayed value; longer ones are cut, because the beginning identifies them. */
+/** Maximum length of a shown value; the beginning of a longer one identifies it. */
 const TEXT_LENGTH_MAX = 600;
-/** Maximum number of differences listed; further ones are only counted. */
+/** Maximum number of listed differences; further ones are counted. */
 const DIFFERENCES_MAX = 60;
 
 /**
- * The values that differ, in the order of the fields. A list is one value: its order means nothing to the
- * reader. Null on one side means that there was, or is, nothing.
+ * Returns the values that differ, in the order of the fields. A list counts as one value; null as no value.
  */
 export function auditDifference(before: unknown, after: unknown): readonly Difference[] {
   const found: Difference[] = [];
@@ -138,7 +135,7 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Formats targeting conditions in the words of the release page. */
+/** Returns whether a value is a targeting condition. */
 function isExpression(value: unknown): value is TargetExpression {
   return (
     isRecord(value) &&
@@ -175,7 +172,7 @@ const FIELD_WORDS: Readonly<Record<string, string>> = {
   matchExpressions: 'conditions',
 };
 
-/** Returns the words for a path of fields such as `targets › matchLabels › ring`. */
+/** Returns the words for a path such as `targets › matchLabels › ring`. */
 export function fieldText(path: string): string {
   if (path === '') return 'value';
   return path
@@ -184,7 +181,7 @@ export function fieldText(path: string): string {
     .join(' › ');
 }
 
-// Audit entries as a table for other programs: comma-separated values (RFC 4180).
+// The audit as CSV (RFC 4180).
 
 const CSV_COLUMNS = [
   'at',
@@ -197,10 +194,10 @@ const CSV_COLUMNS = [
   'after',
   'request',
 ];
-/** Beginnings of a text that a spreadsheet would compute instead of showing it. */
+/** Beginnings of a text that a spreadsheet would evaluate. */
 const FORMULA = /^[=+\-@\t\r]/;
 
-/** Returns the entries, one a line, below a line with the names of the columns. */
+/** Returns one line per entry, below a line with the column names. */
 export function auditCsv(entries: readonly AuditEntry[]): string {
   const rows = entries.map((entry) => [
     entry.at,
@@ -220,7 +217,7 @@ function stateText(state: unknown): string {
   return state === null || state === undefined ? '' : JSON.stringify(state);
 }
 
-/** Quotes a cell. One that looks like a formula gets an apostrophe, after which it is shown as text. */
+/** Quotes a cell. An apostrophe before a formula makes a spreadsheet show it as text. */
 function cell(text: string): string {
   const shown = FORMULA.test(text) ? `'${text}` : text;
   return `"${shown.replaceAll('"', '""')}"`;

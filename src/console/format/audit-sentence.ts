@@ -1,19 +1,19 @@
-// Sentences for audit entries: what was done, in the words of the page, without the names of fields.
+// Sentences for audit entries, in the words of the page.
 
 import type { AuditEntry, ReleaseStatus, Targeting } from '../../contract/resource.ts';
 import { isTargeted } from '../../domain/decision/is-targeted.ts';
 import { consolePath } from './console-path.ts';
 
 export type AuditSentence = {
-  /** Sentence without a full stop, such as `Raised the rollout from 25 % to 50 %`. */
+  /** Sentence without a full stop, such as `Raised the roll-out from 25 % to 50 %`. */
   readonly text: string;
-  /** Whether it says all that changed, so that the values need not be listed. */
+  /** Whether it says everything that changed, so that the values need no list. */
   readonly isWhole: boolean;
 };
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Returns what an entry says. */
+/** Returns the sentence of an entry. */
 export function auditSentence({ action, before, after }: AuditEntry): AuditSentence {
   const [was, is] = [fieldsOf(before), fieldsOf(after)];
   switch (action) {
@@ -44,7 +44,7 @@ export function auditSentence({ action, before, after }: AuditEntry): AuditSente
   }
 }
 
-/** Returns the page that a subject is about; undefined when it has none, or has none any more. */
+/** Returns the page of an entry's subject; undefined if there is none, or no longer. */
 export function auditLink({ action, subject, after }: AuditEntry): string | undefined {
   const [, app, channel, version] = SUBJECT.exec(subject) ?? [];
   if (app === undefined || channel === undefined) return undefined;
@@ -56,7 +56,7 @@ export function auditLink({ action, subject, after }: AuditEntry): string | unde
     : consolePath.release(app, channel, version);
 }
 
-/** Refs and names of channels have no slash, and no `@`. */
+/** Refs and channel names contain neither a slash nor an `@`. */
 const SUBJECT = /^([^/]+)\/([^/@]+)(?:@(.+))?$/;
 
 const STATUS_VERBS: Readonly<Record<ReleaseStatus, string>> = {
@@ -117,7 +117,7 @@ const PLAN_DEEDS: Readonly<Record<string, string>> = {
   'plan.cancel': 'Cancelled its plan',
 };
 
-/** Reasons that say no more than the action itself. */
+/** Reasons that only repeat the action. */
 const BARE_WHYS: ReadonlySet<unknown> = new Set(['Held', 'Cancelled']);
 
 function planSteered(action: string, { why }: Fields): string {
@@ -125,7 +125,7 @@ function planSteered(action: string, { why }: Fields): string {
   return typeof why !== 'string' || BARE_WHYS.has(why) ? deed : `${deed}: ${why}`;
 }
 
-/** What a channel's settings are called where they are changed. */
+/** Words for a channel's settings. */
 const SETTINGS: Readonly<Record<string, (value: unknown) => string>> = {
   minimumSupportedVersion: (value) =>
     value === null ? 'removed the minimum version' : `set the minimum version to ${value}`,
@@ -162,7 +162,7 @@ function fieldsOf(state: unknown): Fields {
   return typeof state === 'object' && state !== null ? (state as Fields) : {};
 }
 
-/** Returns the targeting of a state; null where it has no condition. */
+/** Returns the targeting of a state; null if it has no condition. */
 function targetsOf({ targets }: Fields): Targeting | null {
   const given = isEmpty(targets) ? null : (targets as Targeting);
   return isTargeted(given) ? given : null;
@@ -208,7 +208,7 @@ const ACTIONS: Readonly<Record<string, string>> = {
   'webhook.update': 'Changed webhook',
 };
 
-/** Returns the text for an action; an unknown action is displayed by its name. */
+/** Returns the text for an action; an unknown one is shown by its name. */
 function actionText(action: string): string {
   return Object.hasOwn(ACTIONS, action) ? (ACTIONS[action] ?? action) : action;
 }

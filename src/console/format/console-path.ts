@@ -1,11 +1,9 @@
-// URL paths of the console, written and read in one place, and query strings. A name becomes one path
-// segment. A name that would mean something else there gets a `~` in front, which no channel's name begins
-// with.
+// URL paths and query strings of the console. A name becomes one path segment; a name that would have another
+// meaning there gets a leading `~`, which no channel name has.
 
-/** Path segments below an app that are pages, and the ones that browsers normalise away. */
+/** Segments below an app that are pages, and those that browsers normalise away. */
 const RESERVED: ReadonlySet<string> = new Set(['fleet', 'devices', '.', '..']);
 
-/** URL paths of the pages. */
 export const consolePath = {
   apps: '/console/apps',
   audit: '/console/audit',
@@ -26,12 +24,12 @@ export function pathSegment(text: string): string {
   return encodeURIComponent(isTaken ? `~${text}` : text);
 }
 
-/** Returns the text of a segment that the router has already percent-decoded. */
+/** Returns the text of a segment that the router has percent-decoded. */
 export function readSegment(segment: string): string {
   return segment.startsWith('~') ? segment.slice(1) : segment;
 }
 
-/** Returns whether every segment of a path can be decoded; the router throws on one that cannot. */
+/** Returns whether every segment of a path can be decoded; the router throws otherwise. */
 export function isReadablePath(path: string): boolean {
   try {
     decodeURIComponent(path);
@@ -43,7 +41,7 @@ export function isReadablePath(path: string): boolean {
 
 export type QueryValue = string | number | boolean | null | undefined;
 
-/** Builds `?a=1&b=x` without parameters that are null, undefined or empty; returns '' when none is left. */
+/** Builds `?a=1&b=x` without null, undefined or empty parameters; '' if none is left. */
 export function queryText(fields: Readonly<Record<string, QueryValue>>): '' | `?${string}` {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(fields)) {

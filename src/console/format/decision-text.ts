@@ -1,5 +1,5 @@
-// Sentences for decisions: why a device gets what it gets, in one sentence for a ticket, for a device that
-// the reader describes, and for devices that stay on a release that they would be taken from.
+// Sentences for decisions: why a device gets what it gets, for a ticket, for a device that the reader
+// describes, and for devices that stay on a release that is rolled back.
 
 import type { ExplainedDecision } from '../../contract/console-fleet.ts';
 import type { Explanation, ListedCandidate } from '../../contract/explanation.ts';
@@ -16,7 +16,7 @@ const SENTENCES: Readonly<Record<Exclude<Reason, 'offered'>, string>> = {
     'The newest release was never offered yet, and that cannot be recorded right now.',
 };
 
-/** Returns why the offered release is the one, or what kept the newest release from the device. */
+/** Returns why this release is offered, or what kept the newest release from the device. */
 export function reasonText({ offer, reason, current }: ExplainedDecision): string {
   if (offer?.allowDowngrade === true) {
     return (
@@ -25,29 +25,27 @@ export function reasonText({ offer, reason, current }: ExplainedDecision): strin
     );
   }
   if (offer !== null || reason === 'offered') return 'The newest release that it can have.';
-  // A page that was loaded before the service was upgraded may receive a reason that it has no text for.
+  // A page loaded before an upgrade of the service may receive an unknown reason.
   return Object.hasOwn(SENTENCES, reason) ? SENTENCES[reason] : reason;
 }
 
-// Places of devices in a rollout, as shares of the fleet.
+// Buckets of devices in a rollout, as percentages of the fleet.
 
-/** Number of buckets, as `COHORT_BUCKETS` of the domain, whose hash no browser has the parts for. */
+/** Number of buckets, like the domain's `COHORT_BUCKETS`, whose file needs a hash that browsers lack. */
 const BUCKETS = 10_000;
 const BUCKETS_PER_PERCENT = BUCKETS / 100;
 
 export const cohortPlace = {
   buckets: BUCKETS,
 
-  /** Formats a bucket, or a threshold, as a share of the fleet: `67.25 %`. */
+  /** Formats a bucket or a threshold: `67.25 %`. */
   text: (bucket: number): string => `${bucket / BUCKETS_PER_PERCENT} %`,
 
-  /** Returns the lowest whole percentage of a rollout that reaches a bucket. */
+  /** Returns the lowest whole percentage of a rollout that includes a bucket. */
   reachedAt: (bucket: number): number => Math.floor(bucket / BUCKETS_PER_PERCENT) + 1,
 };
 
-// A decision in one sentence, for a ticket or a message to the person at the device.
-
-/** Returns what the device runs, what it would get now, and when the next release reaches it. */
+/** Returns one sentence for a ticket: what the device runs, what it gets now, and when the next release. */
 export function ticketText(decision: ExplainedDecision): string {
   const { device, offer, current, candidates } = decision;
   const machine = [device.platform, device.arch].filter(Boolean).join(' ');
@@ -76,7 +74,7 @@ const TOLD_TEXTS: Readonly<Record<string, string>> = {
     'Its release was rolled back, and there is no older one to send it down to.',
 };
 
-/** Returns why a device would get what it would get. */
+/** Returns why a described device would get what it would get. */
 export function toldText({ reason, update }: Explanation['decision']): string {
   if (update?.allowDowngrade === true) {
     return 'Its release was rolled back, so it is sent down to the newest release below.';
@@ -84,7 +82,7 @@ export function toldText({ reason, update }: Explanation['decision']): string {
   return TOLD_TEXTS[reason] ?? reason;
 }
 
-/** Returns what was found about a release for the device, with its place where that is the reason. */
+/** Returns the verdict about a release for the device, with its bucket if that is the reason. */
 export function verdictText({ verdict, bucket, threshold, status }: ListedCandidate): string {
   if (verdict === 'not-published') return status.replaceAll('_', ' ');
   if (verdict !== 'outside-cohort' || bucket === null) return verdict.replaceAll('-', ' ');
@@ -92,7 +90,7 @@ export function verdictText({ verdict, bucket, threshold, status }: ListedCandid
   return `not yet its turn: it stands at ${place}, the roll-out at ${reach}`;
 }
 
-/** Returns why devices are offered nothing, to stand after "they stay on it:". */
+/** Returns why devices are offered nothing; it follows "they stay on it:". */
 export function stayText(reason: Reason): string {
   return STAY_TEXTS[reason] ?? 'they are offered nothing else';
 }

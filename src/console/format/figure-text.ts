@@ -1,5 +1,5 @@
-// Formatting of numbers and times in the console's language: how long ago for recent times, the date for
-// older ones, always in the reader's zone.
+// Formats numbers and times in the console's language and the reader's zone: recent times relative, older
+// ones as dates.
 
 const WHOLE = new Intl.NumberFormat('en');
 const SHARE = new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 1 });
@@ -11,8 +11,8 @@ export function numberText(value: number): string {
 }
 
 /**
- * Formats the share of `part` in `whole`: `12.3%`. Never rounds to 0 or 100 %: a few devices of many
- * are `<0.1%`, all but a few are `>99.9%`. Of nothing there is no share: `–`.
+ * Formats `part` of `whole` as a percentage: `12.3%`. Never rounds to 0 or 100 %, but shows `<0.1%` or
+ * `>99.9%`; `–` if `whole` is 0.
  */
 export function shareText(part: number, whole: number): string {
   if (whole <= 0) return '–';
@@ -44,7 +44,7 @@ const MINUTE_UNITS = [
   [60, 'hour'],
 ] as const;
 
-/** Formats minutes in the largest unit that leaves no rest: `2 days`, `36 hours`, `90 minutes`. */
+/** Formats minutes in the largest unit without a remainder: `2 days`, `36 hours`, `90 minutes`. */
 export function minutesText(minutes: number): string {
   const [size, unit] = MINUTE_UNITS.find(([each]) => minutes >= each && minutes % each === 0) ?? [
     1,
@@ -69,14 +69,15 @@ const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 const DAY = new Intl.DateTimeFormat('en', { dateStyle: 'medium' });
 const EXACT = new Intl.DateTimeFormat('en', { dateStyle: 'full', timeStyle: 'long' });
 
-/** Formats a time relative to now: `just now`, `3 minutes ago`, `in 2 days`; beyond a week, the date. */
+/** Formats a time relative to now: `just now`, `3 minutes ago`, `in 2 days`; beyond a week the date. */
 export function timeText(at: Date, nowMs: number): string {
   const difference = at.getTime() - nowMs;
   const distance = Math.abs(difference);
   if (distance < MINUTE_MS) return 'just now';
   if (distance >= WEEK_MS) return DAY.format(at);
   const [stepMs, unit] = TIME_STEPS.find(([ms]) => distance >= ms) ?? [MINUTE_MS, 'minute'];
-  // Rounded, so that what begins at seven days says seven: past times count whole steps only.
+  // A future time is rounded, so that one just below seven days is "in 7 days"; a past one counts whole
+  // steps.
   const steps = difference > 0 ? Math.round(difference / stepMs) : Math.trunc(difference / stepMs);
   return RELATIVE.format(steps, unit);
 }
@@ -92,8 +93,8 @@ const AT = new Intl.DateTimeFormat('en', MOMENT);
 const AT_IN_YEAR = new Intl.DateTimeFormat('en', { ...MOMENT, year: 'numeric' });
 
 /**
- * Formats date and time with the reader's zone, and how long ago it is where that is not a date again:
- * `Nov 23, 2:02 PM GMT+1 · 3 hours ago`. The year is there when it is another one.
+ * Formats date and time with the reader's zone, and how long ago it is within a week:
+ * `Nov 23, 2:02 PM GMT+1 · 3 hours ago`. Shows the year if it is not the present one.
  */
 export function zonedTimeText(at: Date, nowMs: number): string {
   const isThisYear = at.getFullYear() === new Date(nowMs).getFullYear();

@@ -1,5 +1,5 @@
-// Reads what somebody pastes into the form of a new release: a release or its artifacts as JSON, as the
-// management API takes them, or the addresses of its files, one a line.
+// Reads text pasted into the form of a new release: a release or its artifacts as JSON, as the management API
+// takes them, or the addresses of its files, one per line.
 
 import type { Targeting } from '../../contract/resource.ts';
 import { classifyAssets } from '../../domain/release/classify-assets.ts';
@@ -7,17 +7,17 @@ import { type ArtifactDraft, NEW_ARTIFACT } from './artifact-draft.ts';
 
 export type PastedRelease = {
   readonly artifacts: readonly ArtifactDraft[];
-  /** Fields that the text has, as the form has them. */
+  /** Fields found in the text, as the form has them. */
   readonly fields: Readonly<Partial<Record<'version' | 'notes' | 'rollout', string>>>;
   readonly targets?: Targeting | null;
 };
 
 const FIELDS = ['version', 'notes', 'rollout'] as const;
-/** Fields of the management API that this form has no place for: the page itself says them. */
+/** Fields of the management API that the page itself sets. */
 const SAID_BY_PAGE: ReadonlySet<string> = new Set(['app', 'channel', 'status']);
 const FILES_MAX = 100;
 
-/** Returns what the text says, or a sentence that tells why it says nothing. */
+/** Returns the release in the text, or a sentence that says why there is none. */
 export function readPasted(text: string): PastedRelease | string {
   const trimmed = text.trim();
   if (trimmed === '') return 'Nothing was pasted.';
@@ -32,7 +32,7 @@ function readAddresses(text: string): PastedRelease | string {
   return { artifacts: artifactsAt(lines), fields: {} };
 }
 
-/** Rows of addresses; the names of their files tell what they are for, as far as they do. */
+/** Returns rows of addresses, with platform and architecture from the file names where possible. */
 function artifactsAt(urls: readonly string[]): readonly ArtifactDraft[] {
   const targets = classifyAssets(urls.map((url) => new URL(url).pathname.split('/').at(-1) ?? ''));
   return urls.map((url, index) => {
@@ -68,7 +68,7 @@ function readJson(text: string): PastedRelease | string {
   };
 }
 
-/** The service checks the values: a row shows whatever was pasted. */
+/** Returns a row with the pasted values unchanged; the service checks them. */
 function draftOf(artifact: Record<string, unknown>): ArtifactDraft {
   const names = Object.keys(NEW_ARTIFACT) as (keyof ArtifactDraft)[];
   const values = names.map((name) => [name, artifact[name] ?? '']);

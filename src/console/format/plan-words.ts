@@ -1,4 +1,4 @@
-// Words for rollout plans: where one stands, what comes next, and what its signals mean.
+// Words for rollout plans: their state, their next step, and their signals.
 
 import {
   type PlanAction,
@@ -13,13 +13,13 @@ import {
 import { minutesText } from './figure-text.ts';
 
 type ActionWords = {
-  /** Verb, as the button says it. */
+  /** Verb on the button. */
   readonly verb: string;
-  /** What becomes of the release, as the dialog says it before anything is done. */
+  /** Effect on the release, for the dialog. */
   readonly consequence: string;
 };
 
-/** Words for what is done to a plan. */
+/** Words for the actions on a plan. */
 export const PLAN_WORDS: Readonly<Record<PlanAction, ActionWords>> = {
   hold: {
     verb: 'Hold plan',
@@ -42,7 +42,7 @@ export const PLAN_WORDS: Readonly<Record<PlanAction, ActionWords>> = {
   },
 };
 
-/** What each signal counts, in the words of the page. */
+/** What each signal counts. */
 export const SIGNAL_WORDS: Readonly<Record<Signal, string>> = {
   failed: 'could not install it, and said so',
   reverted: 'were on it, and went back',
@@ -58,14 +58,14 @@ const ACTIONS: Readonly<Record<PlanStatus, readonly PlanAction[]>> = {
   cancelled: [],
 };
 
-/** Returns what can be done to a plan in this status, the most likely first. */
+/** Returns the possible actions on a plan in this status, the most likely first. */
 export function planActions(status: PlanStatus): readonly PlanAction[] {
   return ACTIONS[status];
 }
 
 export type StepPlace = 'done' | 'passed' | 'now' | 'next' | 'later';
 
-/** Returns where a step of a plan stands: `next` is the one that a plan under way begins next. */
+/** Returns the state of a step; `next` is the step that an open plan begins next. */
 export function stepPlace({ status, steps }: RolloutPlan, step: PlanStep): StepPlace {
   if (step.endedAt !== null) return step.startedAt === null ? 'passed' : 'done';
   if (step.startedAt !== null) return 'now';
@@ -73,13 +73,13 @@ export function stepPlace({ status, steps }: RolloutPlan, step: PlanStep): StepP
   return !isOver && step === nextStep(steps) ? 'next' : 'later';
 }
 
-/** Returns the step that has not begun and was not passed over; undefined when none is left. */
+/** Returns the first step that has neither begun nor been skipped; undefined if none is left. */
 export function nextStep(steps: readonly PlanStep[]): PlanStep | undefined {
   return steps.find(({ startedAt, endedAt }) => startedAt === null && endedAt === null);
 }
 
 /**
- * Says what a plan does after somebody has raised the release to `percent`: steps up to there count as
+ * Says what a plan does after a person has raised the release to `percent`: steps up to there count as
  * reached, and the last of them keeps its hold.
  */
 export function afterRaiseText(
@@ -99,7 +99,7 @@ export function holdText({ holdMinutes }: Pick<PlanStep, 'holdMinutes'>): string
   return holdMinutes === 0 ? 'no wait' : `then ${minutesText(holdMinutes)}`;
 }
 
-/** Says in one line how a plan of these steps goes: `2% for 1 day, 10% for 2 days, 100% for 1 day`. */
+/** Returns one line for the steps of a plan: `2% for 1 day, 10% for 2 days, 100% for 1 day`. */
 export function stepsText(steps: readonly Pick<PlanStep, 'rollout' | 'holdMinutes'>[]): string {
   return steps
     .map(({ rollout, holdMinutes }) =>
@@ -108,7 +108,7 @@ export function stepsText(steps: readonly Pick<PlanStep, 'rollout' | 'holdMinute
     .join(', ');
 }
 
-/** Says the limits of guards: `failed 2%, stuck 3%`. */
+/** Returns the limits of guards: `failed 2%, stuck 3%`. */
 export function limitsText(guards: PlanGuards): string {
   const limits = SIGNALS.flatMap((signal) => {
     const limit = guards[`${signal}Percent`];
@@ -117,7 +117,7 @@ export function limitsText(guards: PlanGuards): string {
   return limits.length === 0 ? 'none' : limits.join(', ');
 }
 
-/** Formats a rate with the ends of its interval: `3% (1.4 to 6.4%)`. */
+/** Formats a rate with its interval: `3% (1.4 to 6.4%)`. */
 export function rateText({ percent, low, high }: SignalRate): string {
   return `${percent}% (${low} to ${high}%)`;
 }

@@ -1,5 +1,5 @@
-// What channels serve: their order, the share of devices that a release is offered to, and sentences for
-// obstacles to a change of that. The rules are the domain's, which the service applies to the same change.
+// Served state of channels: their order, the percentage that a release is offered to, and sentences for
+// obstacles to a change. The rules are the domain's, which the service applies too.
 
 import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
@@ -13,24 +13,21 @@ import {
 const STABLE = 'stable';
 const NATURAL = new Intl.Collator('en', { numeric: true });
 
-/** Compares two channels: `stable` first, then by name, in which `channel-9` comes before `channel-19`. */
+/** Compares two channels: `stable` first, then by name; `channel-9` comes before `channel-19`. */
 export function channelOrder(one: string, other: string): number {
   if (one === other) return 0;
   if (one === STABLE) return -1;
   return other === STABLE ? 1 : NATURAL.compare(one, other);
 }
 
-/** Returns the names of an app's channels in this order. */
+/** Returns the names of an app's channels in that order. */
 export function channelNames(app: {
   readonly channels: readonly { readonly name: string }[];
 }): readonly string[] {
   return app.channels.map(({ name }) => name).toSorted(channelOrder);
 }
 
-/**
- * Returns the percentage of the devices that a release is meant for which are offered it now: none of one
- * that is not published, whatever its rollout was.
- */
+/** Returns the percentage of targeted devices that are offered a release now; 0 unless it is published. */
 export function servedShare(release: {
   readonly status: ReleaseStatus;
   readonly rolloutPct: number;
@@ -40,7 +37,7 @@ export function servedShare(release: {
 
 export const servingObstacle = { toRollout, toTargets };
 
-/** Returns why the rollout cannot be set to this share, or undefined when it can. */
+/** Returns why the rollout cannot be set to this percentage; undefined if it can. */
 function toRollout(release: Serving, percent: number): string | undefined {
   if (!Number.isInteger(percent) || percent < 0 || percent > LIMIT.rolloutPctMax) {
     return `A whole number from 0 to ${LIMIT.rolloutPctMax}.`;
@@ -57,7 +54,7 @@ function toRollout(release: Serving, percent: number): string | undefined {
   return undefined;
 }
 
-/** Returns why targeting cannot change to this, or undefined when it can. */
+/** Returns why the targeting cannot change to this; undefined if it can. */
 function toTargets(release: Serving, targets: Targeting | null): string | undefined {
   const obstacle = obstacleToTargets(release, targets);
   return obstacle && TARGETS_TEXTS[obstacle];

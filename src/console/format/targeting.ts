@@ -1,5 +1,5 @@
-// Targeting of a release, as text and while it is edited: rows that may be incomplete, in the order in which
-// they were added.
+// Targeting of a release, as text and as rows while a person edits it; rows may be incomplete and keep their
+// order.
 
 import {
   TARGET_OPERATORS,
@@ -17,7 +17,6 @@ export type TargetingDraft = {
 const VERSION_OPERATORS: ReadonlySet<TargetOperator> = new Set(['VersionGte', 'VersionLt']);
 const PRESENCE_OPERATORS: ReadonlySet<TargetOperator> = new Set(['Exists', 'DoesNotExist']);
 
-/** Converts a targeting object to rows. */
 export function targetingDraft(targets: Targeting | null): TargetingDraft {
   return {
     labels: Object.entries(targets?.matchLabels ?? {}).map(([key, values]) => ({ key, values })),
@@ -25,11 +24,11 @@ export function targetingDraft(targets: Targeting | null): TargetingDraft {
   };
 }
 
-/** Converts rows to a targeting object; null, which targets every device, when there are none. */
+/** Converts rows to a targeting object; null, which targets every device, if there are none. */
 export function targetingOf({ labels, expressions }: TargetingDraft): Targeting | null {
   if (labels.length === 0 && expressions.length === 0) return null;
   return {
-    // Built from entries, because `__proto__` is a valid label key.
+    // From entries, because `__proto__` is a valid label key.
     matchLabels: Object.fromEntries(labels.map(({ key, values }) => [key, values])),
     matchExpressions: expressions.map(({ key, operator, values }) => ({
       key,
@@ -39,7 +38,7 @@ export function targetingOf({ labels, expressions }: TargetingDraft): Targeting 
   };
 }
 
-/** Returns what is missing in incomplete rows, or undefined when all rows are complete. */
+/** Returns what incomplete rows lack; undefined if all rows are complete. */
 export function draftObstacle({ labels, expressions }: TargetingDraft): string | undefined {
   const keys = labels.map(({ key }) => key);
   if (keys.some((key) => key === '')) return 'A label needs a name.';
@@ -58,19 +57,18 @@ export function draftObstacle({ labels, expressions }: TargetingDraft): string |
   return many === undefined ? undefined : 'A version is compared with exactly one other.';
 }
 
-/** Returns whether an operator takes values. */
 export function takesValues(operator: TargetOperator): boolean {
   return !PRESENCE_OPERATORS.has(operator);
 }
 
-/** Returns the operators that are valid for a field. */
+/** Returns the valid operators for a field. */
 export function operatorsFor(key: string): readonly TargetOperator[] {
   return TARGET_OPERATORS.filter(
     (operator) => key === '$version' || !VERSION_OPERATORS.has(operator),
   );
 }
 
-/** Reserved fields, which every device has independently of its labels. */
+/** Reserved fields, which every device has. */
 export const FIELD_KEYS: readonly string[] = ['$version', '$platform', '$arch'];
 
 const FIELD_NAMES: Readonly<Record<string, string>> = {
@@ -79,10 +77,7 @@ const FIELD_NAMES: Readonly<Record<string, string>> = {
   $arch: 'architecture',
 };
 
-/**
- * Returns one clause per condition, all of which must hold; an empty list when the release targets every
- * device.
- */
+/** Returns one clause per condition, all of which must hold; empty for every device. */
 export function targetingText(targets: Targeting | null): readonly string[] {
   if (targets === null) return [];
   const labels = Object.entries(targets.matchLabels).map(
@@ -91,7 +86,6 @@ export function targetingText(targets: Targeting | null): readonly string[] {
   return [...labels, ...targets.matchExpressions.map(expressionText)];
 }
 
-/** Returns one expression as a clause. */
 export function expressionText({ key, operator, values }: TargetExpression): string {
   const field = fieldText(key);
   switch (operator) {
@@ -116,7 +110,7 @@ function fieldText(key: string): string {
   return Object.hasOwn(FIELD_NAMES, key) ? (FIELD_NAMES[key] ?? key) : key;
 }
 
-/** Wraps a value in direction isolates, so that a right-to-left value does not reorder the text around it. */
+/** Lists values in direction isolates, so that right-to-left values do not reorder the text around them. */
 function listText(values: readonly string[], joint: 'or' | 'nor'): string {
   const shown = values.map((value) => (value === '' ? '(empty)' : `\u2068${value}\u2069`));
   if (shown.length <= 1) return shown.join('');

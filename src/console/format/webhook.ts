@@ -1,9 +1,9 @@
-// Webhooks in words, and their settings while they are edited, and as the service takes them.
+// Webhooks in words, and their settings in a form.
 
 import type { WebhookSettings } from '../../contract/resource.ts';
 import type { WebhookProvider } from '../../contract/webhook-provider.ts';
 
-/** Settings while they are edited: the targets stay while another way of holding is chosen. */
+/** Settings in a form; `expect` keeps its values while another landing is chosen. */
 export type WebhookDraft = {
   readonly tagPrefix: string;
   readonly landing: Landing;
@@ -12,7 +12,6 @@ export type WebhookDraft = {
 
 type Landing = 'offered' | 'by-hand' | 'expecting';
 
-/** Returns settings as they are edited. */
 export function webhookDraft({ tagPrefix, hold, expect }: WebhookSettings): WebhookDraft {
   const held = expect === null ? 'by-hand' : 'expecting';
   return {
@@ -22,7 +21,7 @@ export function webhookDraft({ tagPrefix, hold, expect }: WebhookSettings): Webh
   };
 }
 
-/** Returns edited settings as the service takes them. */
+/** Returns a draft as the service takes it. */
 export function settingsOf({ tagPrefix, landing, expect }: WebhookDraft): WebhookSettings {
   return {
     tagPrefix: tagPrefix.trim() === '' ? null : tagPrefix.trim(),
@@ -31,13 +30,13 @@ export function settingsOf({ tagPrefix, landing, expect }: WebhookDraft): Webhoo
   };
 }
 
-/** Returns why a draft cannot be saved yet; undefined when it can. */
+/** Returns why a draft cannot be saved yet; undefined if it can. */
 export function webhookObstacle({ landing, expect }: WebhookDraft): string | undefined {
   const isOpen = landing === 'expecting' && expect.length === 0;
   return isOpen ? 'Say for which platforms there must be files' : undefined;
 }
 
-/** Returns how releases come, in a sentence or two. */
+/** Returns a sentence or two about how releases arrive. */
 export function webhookText({ tagPrefix, hold, expect }: WebhookSettings): string {
   const tags = tagPrefix === null ? '' : `Tags begin with ${tagPrefix}. `;
   if (!hold) return `${tags}Releases are offered at once.`;
@@ -45,7 +44,7 @@ export function webhookText({ tagPrefix, hold, expect }: WebhookSettings): strin
   return `${tags}Releases are held until there are files for ${expect.join(', ')}.`;
 }
 
-/** Names of the code hosts, as they spell them. */
+/** Names of the code hosts. */
 export const PROVIDER_NAMES: Readonly<Record<WebhookProvider, string>> = {
   github: 'GitHub',
   gitea: 'Gitea',

@@ -1,20 +1,20 @@
-// What a person has filled in and not sent yet, or was shown this once: it must not be lost by the way.
+// Protection of unsaved input, and of secrets that are shown once, when the reader leaves the page.
 
 import { useLayoutEffect } from 'preact/hooks';
 
 type Keeper = { readonly here: string; readonly onBack: () => void };
 
-/** What keeps the page at present, the latest last. */
+/** What protects the page at present, the latest last. */
 const keepers: Keeper[] = [];
 
-/** Returns whether anything on the page would be lost with it. */
+/** Returns whether leaving the page would lose something. */
 export function hasUnsaved(): boolean {
   return keepers.length > 0;
 }
 
 /**
- * Lets the page be kept when somebody goes back. It is called before the router listens too: the browser
- * calls the listeners in their order, and the router would show the other page.
+ * Installs the protection against going back. Call it before the router installs its listener, because
+ * browsers call listeners in order, and the router would show the other page.
  */
 export function guardHistory(): void {
   window.addEventListener('popstate', (event) => {
@@ -27,11 +27,11 @@ export function guardHistory(): void {
 }
 
 /**
- * Keeps the page while `isNeeded`: the browser asks before it is left by a reload or a closed tab, and going
- * back calls `onBack` instead of leaving.
+ * Protects the page while `isNeeded`: the browser asks before a reload or a closed tab, and going back calls
+ * `onBack` instead.
  */
 export function useUnsaved(isNeeded: boolean, onBack: () => void): void {
-  // Before the next event: whoever goes back at once has filled in something all the same.
+  // A layout effect, so that it is active before the next event.
   useLayoutEffect(() => {
     if (!isNeeded) return undefined;
     const keeper = { here: location.href, onBack };

@@ -1,12 +1,12 @@
-// State of what is sent while somebody fills in something: an action that a button or form starts, at most
-// one run at a time, and a question about what is being made up.
+// State of requests from a form: an action with at most one run at a time, and a question about the present
+// input.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, connection } from '../api/call.ts';
 
 export type Action = {
   readonly isBusy: boolean;
-  /** Message of the last run's error, to display. */
+  /** Message of the last run's error. */
   readonly error: string | undefined;
   /** Runs the work unless a run is in progress; resolves with whether it succeeded. */
   run(work: () => Promise<unknown>): Promise<boolean>;
@@ -14,7 +14,7 @@ export type Action = {
   clear(): void;
 };
 
-/** Provides the state of one button's or one form's action. */
+/** Provides the state of one button's or form's action. */
 export function useAction(): Action {
   const [isBusy, setBusy] = useState(false);
   const [fault, setFault] = useState<ApiError>();
@@ -26,7 +26,7 @@ export function useAction(): Action {
     },
     [],
   );
-  // What could not be sent is no longer true of a service that answers again.
+  // Clears the error of an outage once the service answers again.
   useEffect(() => {
     if (fault?.isOutage !== true) return undefined;
     return connection.onRecovery(() => setFault(undefined));
@@ -51,26 +51,24 @@ export function useAction(): Action {
   return { isBusy, error: fault?.advice, run, clear: () => setFault(undefined) };
 }
 
-// An answer to what is being made up in a form, asked once it has stayed the same for a moment.
-
 export type Asked<Answer> = {
   readonly said: Answer | undefined;
-  /** Why nothing can be said; nothing is kept from being done by it. */
+  /** Why there is no answer; it blocks nothing. */
   readonly error: string | undefined;
-  /** Whether the service refuses what is made up, so that sending it would be refused in the same way. */
+  /** Whether the service refuses the input, so that it would also refuse the change itself. */
   readonly isRefused?: boolean;
 };
 
-/** Time for which a question must stay as it is before it is asked. */
+/** Milliseconds without a change of the input before it is sent. */
 const QUIET_MS = 250;
-/** Answers that say what is wrong with the question, and not with the service or the number of questions. */
+/** Statuses that blame the question, not the service or the number of questions. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 403, 404, 409, 422]);
 const NOTHING = { said: undefined, error: undefined };
 
 /**
- * Asks a question, given as the text of its body; undefined asks nothing. It is asked again when `turn`
- * changes. Both are undefined until there is an answer. What is said to one question is never shown for
- * another. `ask` is always the same function.
+ * Asks the service about input, given as JSON, once it has not changed for `QUIET_MS`; undefined asks
+ * nothing. Asks again when `turn` changes. Returns only the answer to the present input. `ask` must be a
+ * stable function.
  */
 export function useAsked<Answer>(
   text: string | undefined,

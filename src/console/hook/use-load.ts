@@ -1,18 +1,18 @@
-// Loading from the console API. Data stays on the page while newer data loads, so that nothing jumps.
-// Data that was loaded a moment ago is shown at once when its page is opened again.
+// Loads data from the console API. The page keeps showing data while newer data loads, and shows recently
+// loaded data at once when it is opened again.
 
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { type AnswerTo, ApiError, callForText, connection, type PathOf } from '../api/call.ts';
 
 export type Loaded<Value> = {
-  /** Newest data that was loaded, also while newer data loads or failed to load. */
+  /** Newest loaded data, kept while newer data loads or fails to load. */
   readonly data: Value | undefined;
   readonly error: ApiError | undefined;
-  /** Whether `data` still belongs to a previous path. */
+  /** Whether `data` still belongs to another path. */
   readonly isLoading: boolean;
-  /** Returns when `data` was last known to be true, in milliseconds since 1970. */
+  /** Returns when `data` was last confirmed, in milliseconds since 1970. */
   at(): number | undefined;
-  /** Time between two polls in milliseconds; 0 when it is not polled. */
+  /** Milliseconds between two polls; 0 without polling. */
   readonly everyMs: number;
   /** Loads again at once. */
   reload(): Promise<void>;
@@ -28,9 +28,9 @@ const REMEMBERED_MAX = 40;
 const remembered = new Map<string, string>();
 
 /**
- * Loads the answer to a GET of `path`; null loads nothing. With `everyMs` it is polled while the page
- * can be seen. Data of another path stays until the new is there: give a component that shows something else
- * another key.
+ * Loads the answer to a GET of `path`; null loads nothing. With `everyMs`, polls while the page is visible.
+ * Data of the previous path stays until the new data arrives; a component for something else needs another
+ * key.
  */
 export function useLoad<Path extends PathOf<'GET'>>(
   path: Path | null,
@@ -82,7 +82,7 @@ export function forgetLoaded(): void {
   remembered.clear();
 }
 
-/** Reads again what an outage has kept from being read, once the service answers another request. */
+/** Loads again after an outage, once the service answers another request. */
 function useRecovery(load: () => Promise<void>, isOut: boolean): void {
   useEffect(() => {
     if (!isOut) return undefined;
@@ -90,7 +90,7 @@ function useRecovery(load: () => Promise<void>, isOut: boolean): void {
   }, [load, isOut]);
 }
 
-/** Polls one request at a time; a page that becomes visible again is refreshed at once. */
+/** Polls one request at a time; refreshes at once when the page becomes visible again. */
 function useRepetition(load: () => Promise<void>, everyMs: number): void {
   useEffect(() => {
     if (everyMs === 0) return undefined;

@@ -1,5 +1,5 @@
-// Adoption in charts: number of devices per version, by hour, day or month, and how a release spreads beside
-// the one before it at the same age. The code that draws them is loaded when it is needed.
+// Adoption charts: devices per version by hour, day or month, and a release beside the one before it at the
+// same age. The drawing code is loaded on first use.
 
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
@@ -28,7 +28,7 @@ import { useNow } from '../part/time.tsx';
 const STEPS: readonly AdoptionStep[] = ['hour', 'day', 'month'];
 const REFRESH_MS = 10_000;
 
-/** Card with the adoption chart of one channel or of all; the step is the query parameter `step`. */
+/** Card with the adoption chart of one channel or of all; `step` is a query parameter. */
 export function AdoptionCard({ app, channel }: { app: string; channel: string | undefined }) {
   const { query } = useLocation();
   const step = STEPS.find((known) => known === query.step) ?? 'hour';
@@ -103,7 +103,8 @@ function AdoptionChart({ points, step }: Adoption & { step: AdoptionStep }) {
 }
 
 /**
- * Rounds to whole hours, so that the request path, and with it the cached answer, stays the same for a while.
+ * Returns the start of the range in whole hours, so that the request path, and its cached answer, stay the
+ * same.
  */
 function sinceOf(step: AdoptionStep, nowMs: number): string {
   const hour = 3_600_000;
@@ -131,7 +132,7 @@ const FORMATS: Readonly<Record<AdoptionStep, Intl.DateTimeFormat>> = {
 /** Legend with the numbers of the time at `index`. */
 function AdoptionLegend(props: {
   series: AdoptionSeries;
-  /** Color of each version, in their order. */
+  /** Color of each version, in order. */
   colors: readonly string[];
   hidden: ReadonlySet<string>;
   step: AdoptionStep;
@@ -171,7 +172,7 @@ function AdoptionLegend(props: {
   );
 }
 
-// Colors of versions in a chart: distinguishable with common color blindness, on light and dark.
+// Colors of versions, distinguishable with common color blindness, on light and dark.
 
 const PALETTE: readonly string[] = [
   '#4c6ef5',
@@ -186,8 +187,8 @@ const PALETTE: readonly string[] = [
 const OTHER = '#868e96';
 
 /**
- * Returns a color for each name, in their order. A version keeps its color as newer ones come: it takes the
- * place in the palette that its own text gives it, or the next one that no older version of the chart has.
+ * Returns a color for each name, in order. A version keeps its color when newer ones come: it takes the
+ * palette index from a hash of its text, or the next index that no older version has.
  */
 function versionColors(names: readonly string[]): readonly string[] {
   const taken = new Map<string, number>();
@@ -205,7 +206,7 @@ function freePlace(wanted: number, taken: ReadonlySet<number>): number {
   return PALETTE.length;
 }
 
-/** FNV-1a of the text, as a place in the palette. */
+/** Returns the FNV-1a hash of the text as an index of the palette. */
 function placeOf(name: string): number {
   let hash = 2166136261;
   for (const character of name) {
@@ -214,7 +215,7 @@ function placeOf(name: string): number {
   return hash % PALETTE.length;
 }
 
-/** Card with both curves, and their figures as a table. */
+/** Card with both curves and their numbers as a table. */
 export function AgeCard({ adoption }: { adoption: ReleaseAdoption }) {
   const { release, before } = adoption;
   const hasBefore = before !== null && before.ages.length > 0;
@@ -281,12 +282,12 @@ function columnsOf({ release, before, fleet }: ReleaseAdoption): readonly Column
   ];
 }
 
-/** Draws into an element, and returns the function that removes the drawing. */
+/** Draws into an element; returns the function that removes the drawing. */
 type Draw = (place: HTMLElement) => () => void;
 
 /**
- * Chart that `load` gives the code of. It is drawn again when `load` is another function, and when the theme
- * changes, because its colors differ. `label` says where the same numbers are as text.
+ * Chart whose code `load` returns. Draws again when `load` or the theme changes. `label` says where the same
+ * numbers are as text.
  */
 function Plot(props: { label: string; load: () => Promise<Draw>; isLow?: boolean }) {
   const { label, load, isLow = false } = props;
@@ -316,7 +317,7 @@ function Plot(props: { label: string; load: () => Promise<Draw>; isLow?: boolean
   );
 }
 
-/** After an upgrade of the service, the file of the chart's code has another name. */
+/** Notice for a failed load: after an upgrade of the service the chart's file has another name. */
 function ReloadNotice() {
   return (
     <Notice tone="warn">

@@ -1,5 +1,5 @@
-// Layout of every page of one app: loads the app and shows its name, a tab per channel, one for its fleet,
-// and what owners change of it.
+// Layout of every page of an app: its name, a tab per channel and one for the fleet, and the owners'
+// settings.
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -20,10 +20,7 @@ import { NotFoundPage, Redirect } from './not-found-page.tsx';
 
 const REFRESH_MS = 15_000;
 
-/**
- * Layout of an app's page. `channel` is the page's channel, if any; an unknown channel shows the not-found
- * page.
- */
+/** Layout of an app's page. An unknown `channel` shows the not-found page. */
 export function AppPlace(props: {
   appRef: string;
   channel?: string;
@@ -48,10 +45,7 @@ export function AppPlace(props: {
   );
 }
 
-/**
- * Switches to the organization that the app belongs to, when the reader is a member; else shows the not-found
- * page.
- */
+/** Selects the organization of the app if the reader is a member; else shows the not-found page. */
 function Elsewhere({ appRef }: { appRef: string }) {
   const { memberships, membership, choose } = useSession();
   const [isNowhere, setNowhere] = useState(false);
@@ -89,7 +83,7 @@ function findApp({ apps }: AppList, appRef: string): AppOverview | undefined {
   return apps.find(({ ref, id }) => ref === appRef || id === appRef);
 }
 
-/** Redirects to the app's first channel or fleet. */
+/** Redirects to the app's first channel or its fleet. */
 export function AppIndex({ app }: { app: AppOverview }) {
   const main = app.channels.find(({ name }) => name === 'stable') ?? app.channels[0];
   const to =
@@ -97,7 +91,7 @@ export function AppIndex({ app }: { app: AppOverview }) {
   return <Redirect to={to} />;
 }
 
-/** Tabs of an app. `channel` is the open tab's; undefined opens the fleet's tab. */
+/** Tabs of an app; `channel` is that of the open tab, undefined for the fleet's. */
 function AppTabs(props: {
   app: AppOverview;
   channel: string | undefined;
@@ -166,10 +160,10 @@ function NewChannel(props: {
   );
 }
 
-/** Number of channels above which not all have a tab. */
+/** Maximum number of tabs for channels. */
 const TABS_MAX = 6;
 
-/** Tabs; `channel` is the open one's, undefined is the fleet's. `children` stand at their end. */
+/** Tabs, with `children` at their end; `channel` is that of the open tab, undefined for the fleet's. */
 function ChannelTabs(props: {
   app: AppOverview;
   channel: string | undefined;
@@ -180,7 +174,7 @@ function ChannelTabs(props: {
   const names = channelNames(app);
   const shown = tabsOf(names, channel);
   const tabs = useRef<HTMLElement>(null);
-  // On a narrow screen the open one is in sight.
+  // Scrolls the open tab into view on a narrow screen.
   useEffect(() => {
     const open = tabs.current?.querySelector('[aria-current]');
     open?.scrollIntoView({ block: 'nearest', inline: 'center' });
@@ -213,7 +207,7 @@ function ChannelTabs(props: {
   );
 }
 
-/** Returns the channels with a tab: all of a few; else the first ones and the open one. */
+/** Returns the channels with a tab: the first ones and the open one. */
 function tabsOf(names: readonly string[], open: string | undefined): readonly string[] {
   if (names.length <= TABS_MAX) return names;
   const first = names.slice(0, TABS_MAX - 1);
@@ -245,7 +239,7 @@ function ChannelMenu(props: { app: string; names: readonly string[]; onClose: ()
 
 type EditAppProps = { app: AppOverview; onChange: () => Promise<void> };
 
-/** Button for owners, and its dialog. */
+/** Button for owners, with its dialog. */
 function EditApp(props: EditAppProps) {
   const mayChange = useMay('owner');
   const [isOpen, setOpen] = useState(false);

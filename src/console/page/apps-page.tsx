@@ -1,5 +1,5 @@
-// Apps of an organization: the newest release per channel, rollouts in progress, and devices seen; and the
-// dialog that creates an app.
+// Apps of an organization: newest release per channel, rollouts in progress and devices seen; and the dialog
+// for a new app.
 
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
@@ -22,7 +22,7 @@ import { useMay, useOrganization } from '../session/use-session.ts';
 
 const REFRESH_MS = 5000;
 
-/** Page with the list of apps, or the first step when there is none. */
+/** Page with the list of apps, or the first step if there is none. */
 export function AppsPage() {
   useTitle('Apps');
   const organization = useOrganization();
@@ -62,7 +62,7 @@ export function AppsPage() {
   );
 }
 
-/** Number of apps above which they can be narrowed down by their name. */
+/** Number of apps above which the page has a filter by name. */
 const FILTER_FROM = 8;
 
 function AppCards({ apps }: { apps: readonly AppOverview[] }) {
@@ -102,10 +102,9 @@ function AppCards({ apps }: { apps: readonly AppOverview[] }) {
   );
 }
 
-/** Number of channels above which not all are shown; the others are behind a link to the app. */
+/** Maximum number of channels in a card; a link to the app leads to the others. */
 const CHANNELS_MAX = 6;
 
-/** Card of an app; of many channels it shows the first ones, and those whose newest release is not served. */
 function AppCard({ app }: { app: AppOverview }) {
   const shown = channelsShown(app.channels);
   return (
@@ -139,7 +138,10 @@ function AppCard({ app }: { app: AppOverview }) {
   );
 }
 
-/** Returns the channels in their order; of many, first those where something is under way or was stopped. */
+/**
+ * Returns the channels to show: if there are many, first those with a rollout, or with an unserved newest
+ * release.
+ */
 function channelsShown(channels: readonly ChannelOverview[]): readonly ChannelOverview[] {
   const ordered = channels.toSorted((one, other) => channelOrder(one.name, other.name));
   if (ordered.length <= CHANNELS_MAX) return ordered;
@@ -172,7 +174,7 @@ function ChannelRow({ app, channel }: { app: AppOverview; channel: ChannelOvervi
   );
 }
 
-/** What devices of the channel get, and what became of the newest release when that is another one. */
+/** What the channel's devices get, and the state of the newest release if that is another one. */
 function ChannelState({ app, channel }: { app: string; channel: ChannelOverview }) {
   const { newest, serving } = channel;
   if (newest === null) return <span class="muted">Nothing published yet</span>;
@@ -204,7 +206,7 @@ function ChannelState({ app, channel }: { app: string; channel: ChannelOverview 
   );
 }
 
-/** Dialog for a new app; opens the app after it was created. */
+/** Dialog for a new app; opens the app after creating it. */
 function NewAppDialog(props: { organizationId: string; onClose: () => void }) {
   const { organizationId, onClose } = props;
   const { route } = useLocation();
@@ -244,7 +246,7 @@ function NewAppDialog(props: { organizationId: string; onClose: () => void }) {
   );
 }
 
-/** Suggests a ref: the characters of the name that a ref may contain. */
+/** Suggests a ref: the characters of the name that a ref may have. */
 function refFrom(name: string): string {
   return name
     .normalize('NFKD')

@@ -1,5 +1,4 @@
-// Audit of an organization: all changes with their actor and time, and the button that saves them, as they
-// are filtered, as a file.
+// Audit of an organization: all changes with actor and time, and a button that saves the filtered entries.
 
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
@@ -102,10 +101,10 @@ function Pager({ query, next }: { query: Record<string, string>; next: string | 
   );
 }
 
-/** Maximum number of entries in one file; the rest is saved with another range of days. */
+/** Maximum number of entries per file; another range of days saves the rest. */
 const ENTRIES_MAX = 10_000;
 
-/** Button for the newest entries that fit the filter. */
+/** Button that saves the newest entries of the filter as CSV. */
 function AuditDownload({ filter }: { filter: Readonly<Record<string, QueryValue>> }) {
   const action = useAction();
   const [isCut, setCut] = useState(false);

@@ -1,5 +1,5 @@
-// Page of a channel: its releases by version with their rollout, the first steps while no device has asked,
-// and the channel's policy with its dialog.
+// Page of a channel: its releases by version with their rollout, first steps while the app has no devices,
+// and the dialog for the channel's policy.
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
@@ -26,7 +26,7 @@ import { isFiltered, ReleaseList } from './release-list.tsx';
 
 const REFRESH_MS = 4000;
 
-/** Page of a channel; the page of its list is a query parameter. */
+/** Page of a channel; the page of the list is a query parameter. */
 export function ChannelPage({ app, channel }: { app: AppOverview; channel: string }) {
   useTitle(channel, app.name);
   const { query } = useLocation();
@@ -143,8 +143,7 @@ function ChannelLead({ details }: { details: ChannelDetail }) {
 const STEPS_REFRESH_MS = 5000;
 
 /**
- * Checklist for an app that no device has asked about; nothing for others, or for an archived one, which
- * takes no release. `base` is the service's URL.
+ * Checklist for an app without devices; nothing for others and archived ones. `base` is the service's URL.
  */
 function FirstSteps(props: { app: AppOverview; channel: string; base: string }) {
   const { app, channel, base } = props;
@@ -195,10 +194,10 @@ const SIGNATURES = [
   { value: 'required', label: 'Required' },
 ] as const;
 
-/** No channel has an empty name. */
+/** Option for no channel; no channel has an empty name. */
 const NOBODY = '';
 
-/** Sends only changed fields, because another person may have changed others meanwhile. */
+/** Dialog for the policy; sends only changed fields, because another person may have changed others. */
 function ChannelDialog(props: {
   details: ChannelDetail;
   /** Names of the app's other channels. */
@@ -276,7 +275,7 @@ function ChannelDialog(props: {
   );
 }
 
-/** Field for the version; a new one says how many devices would be told that their update is required. */
+/** Field for the version, with the number of devices whose update would be required. */
 function MinimumField(props: {
   details: Pick<ChannelDetail, 'app' | 'name' | 'minimumSupportedVersion'>;
   value: string;

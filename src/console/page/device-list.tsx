@@ -1,4 +1,4 @@
-// List of an app's devices, filtered by the query, so that a filtered list can be shared.
+// List of an app's devices; its filters are in the query, so that a link keeps them.
 
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
@@ -20,7 +20,7 @@ const REFRESH_MS = 5000;
 const PLACE = 'devices';
 const PAGE_SIZE = 25;
 
-/** Filters and one page of the matching devices. */
+/** Filters and one page of matching devices. */
 export function DeviceList({ app }: { app: AppOverview }) {
   const { query, url } = useLocation();
   const { version, below, channel, platform, label, offered, moved, seen, after } = query;
@@ -39,7 +39,7 @@ export function DeviceList({ app }: { app: AppOverview }) {
   );
   const place = useRef<HTMLDivElement>(null);
   const isLoaded = devices.data !== undefined;
-  // After filtering or paging, the list is scrolled into view; on a page that opens with it, once it is read.
+  // Scrolls to the list after filtering or paging, and once it is loaded on a page that opens with it.
   useEffect(() => {
     if (url.endsWith(`#${PLACE}`)) place.current?.scrollIntoView();
   }, [url, isLoaded]);
@@ -166,7 +166,7 @@ const SEEN_MS: Readonly<Record<string, number>> = {
   week: 7 * 86_400_000,
 };
 
-/** Form of filters: text is applied with Enter or the button, a choice at once. */
+/** Filters: text applies with Enter or the button, a choice at once. */
 function DeviceFilters({ app, query }: { app: AppOverview; query: Record<string, string> }) {
   const { route } = useLocation();
   const { draft, field } = useDraft(query);
@@ -216,12 +216,12 @@ function DeviceFilters({ app, query }: { app: AppOverview; query: Record<string,
   );
 }
 
-/** Reads the signal of a query; undefined for none, and for a text that is none. */
+/** Returns the signal of a query; undefined if there is none or it is unknown. */
 function readSignal(text: string | undefined): Signal | undefined {
   return SIGNALS.find((signal) => signal === text);
 }
 
-/** Returns the start of the selected time range, rounded to the minute; undefined for any time. */
+/** Returns the start of the selected time range, in whole minutes; undefined for any time. */
 function seenSince(seen: string | undefined): string | undefined {
   const spanMs = seen !== undefined && Object.hasOwn(SEEN_MS, seen) ? SEEN_MS[seen] : undefined;
   if (spanMs === undefined) return undefined;
@@ -234,7 +234,7 @@ function labelOptions(labels: LabelCounts | undefined): readonly string[] {
   );
 }
 
-/** List of labels as `key=value`; renders nothing when there are none. */
+/** List of labels as `key=value`; a dash if there are none. */
 export function LabelList({ labels }: { labels: Readonly<Record<string, string>> }) {
   const entries = Object.entries(labels);
   if (entries.length === 0) return <span class="muted">–</span>;

@@ -1,5 +1,5 @@
-// Page of a device: its state, its version history, and the decision it would get now, with its reasons:
-// every candidate release, highest version first.
+// Page of a device: its state, its version history, and its present decision with a verdict for every
+// candidate release.
 
 import type { AppOverview } from '../../contract/console.ts';
 import type {
@@ -136,7 +136,7 @@ function HistoryCard({ history }: Pick<DeviceDetail, 'history'>) {
 
 const DECISION_REFRESH_MS = 4000;
 
-/** Card with the decision for a device. Loading it writes nothing and records no offer. */
+/** Card with the decision for a device. Loading it records no offer. */
 function DecisionCard(props: { app: string; deviceId: string; channel: string }) {
   const { app, deviceId, channel } = props;
   const decision = useLoad(`decision${queryText({ app, deviceId, channel })}`, DECISION_REFRESH_MS);
@@ -218,7 +218,7 @@ const LOOKS: Readonly<Record<Verdict, VerdictLook>> = {
   'rolled-back': { label: 'Rolled back', tone: 'bad' },
 };
 
-/** Returns label and tone of a verdict, also of one that this page does not know yet. */
+/** Returns label and tone of a verdict, even of one that this page does not know. */
 function lookOf(verdict: Verdict): VerdictLook {
   if (Object.hasOwn(LOOKS, verdict)) return LOOKS[verdict];
   return { label: verdict.replaceAll('-', ' '), tone: 'quiet' };
@@ -227,7 +227,7 @@ function lookOf(verdict: Verdict): VerdictLook {
 function CandidateRow({ candidate, href }: { candidate: ExplainedCandidate; href: string }) {
   const { version, verdict, detail, bucket, threshold } = candidate;
   const { label, tone, showsCohort = false } = lookOf(verdict);
-  // The bucket explains nothing for a release that is rolled out to all devices.
+  // The bucket explains nothing if the release is rolled out to all devices.
   const isPartial = threshold !== cohortPlace.buckets && showsCohort;
   return (
     <li class={verdict === 'offered' ? 'chosen' : ''}>
@@ -243,7 +243,7 @@ function CandidateRow({ candidate, href }: { candidate: ExplainedCandidate; href
   );
 }
 
-/** Bar with the rollout and the device's bucket: the device is in when the bar reaches its mark. */
+/** Bar with the rollout and the device's bucket; the device is included when the bar reaches its mark. */
 function Cohort({ bucket, threshold }: { bucket: number; threshold: number }) {
   const place = `${(bucket / cohortPlace.buckets) * 100}%`;
   const reached = `${(threshold / cohortPlace.buckets) * 100}%`;
@@ -270,9 +270,9 @@ const CLIENT_TEXTS: Readonly<Record<DeviceClient, string>> = {
   push: 'through an orchestrator',
 };
 
-/** Returns how a device asks; null is a device of which that is not known. */
+/** Returns how a device sends check-ins; null if that is unknown. */
 function clientText(client: DeviceClient | null): string {
   if (client === null) return 'in an unknown way';
-  // A page that was loaded before the service was upgraded may receive a client that it has no text for.
+  // A page loaded before an upgrade of the service may receive an unknown client.
   return Object.hasOwn(CLIENT_TEXTS, client) ? CLIENT_TEXTS[client] : client;
 }

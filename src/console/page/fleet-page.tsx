@@ -86,7 +86,7 @@ export function FleetPage({ app }: { app: AppOverview }) {
   );
 }
 
-/** Choice of the channel that the whole page is about, kept in the query. */
+/** Choice of the page's channel, kept in the query. */
 function ChannelSwitch({ app, channel }: { app: AppOverview; channel: string | undefined }) {
   const { query, route } = useLocation();
   const names = channelNames(app);
@@ -128,7 +128,7 @@ function NowCard({ app, cells }: { app: string; cells: readonly FleetCell[] }) {
   );
 }
 
-/** Bars by version; one that runs on several channels is one bar for each. */
+/** Bars by version, and by channel if there are several. */
 function VersionBars({ app, cells }: { app: string; cells: readonly FleetCell[] }) {
   const hasSeveral = new Set(cells.map(({ channel }) => channel)).size > 1;
   return (
@@ -208,7 +208,7 @@ function FindDevice({ app }: { app: string }) {
   );
 }
 
-/** Marks a number as an estimate. */
+/** Formats a number, marked if it is an estimate. */
 function seenText(devices: number, isEstimate: boolean): string {
   return isEstimate ? `≈ ${numberText(devices)}` : numberText(devices);
 }
@@ -217,7 +217,7 @@ function total(cells: readonly FleetCell[]): number {
   return cells.reduce((sum, { devices }) => sum + devices, 0);
 }
 
-/** Adds up counts by the text that `keyOf` returns and sorts the sums, largest first. */
+/** Sums counts by the text that `keyOf` returns, largest first. */
 function sumBy<Item extends { readonly devices: number }>(
   items: readonly Item[],
   keyOf: (item: Item) => string,

@@ -1,5 +1,5 @@
-// What check-ins tell of a release: each signal with its interval, against the limit of the plan's guard;
-// and its failure breakdown, by platform and by the version before, with the reasons that devices gave.
+// Health of a release: each signal with its interval against the limit of the plan's guard; and its failure
+// breakdown by platform and by previous version, with the reasons that devices sent.
 
 import type { PlanAndHealth } from '../../contract/console.ts';
 import type {
@@ -24,7 +24,7 @@ import { Time } from '../part/time.tsx';
 export function HealthCard(props: {
   name: ReleaseName;
   planned: PlanAndHealth;
-  /** Undefined while it is not known. */
+  /** Undefined until it is loaded. */
   breakdown: FailureBreakdown | undefined;
 }) {
   const { name, planned, breakdown } = props;
@@ -77,7 +77,7 @@ export function HealthCard(props: {
   );
 }
 
-/** Number of devices that leads to them. */
+/** Number of devices, as a link to their list. */
 function DevicesLink(props: { name: ReleaseName; signal: Signal; count: number }) {
   const { name, signal, count } = props;
   if (count === 0) return <>0</>;
@@ -113,10 +113,10 @@ function RateView({ rate }: { rate: SignalRate }) {
   );
 }
 
-/** Smallest percent at the end of the scale, so that a tiny rate does not look like a large one. */
+/** Minimum percentage at the end of the scale, so that a tiny rate does not look large. */
 const SCALE_PERCENT_MIN = 5;
 
-/** Bar from the lower to the upper end of the interval; the text beside it says the same. */
+/** Bar of the interval; the text beside it says the same. */
 function IntervalBar({ rate }: { rate: SignalRate }) {
   const { low, high, limit } = rate;
   const scale = Math.min(100, Math.max(SCALE_PERCENT_MIN, high * 1.2, (limit ?? 0) * 2));
@@ -134,8 +134,8 @@ function IntervalBar({ rate }: { rate: SignalRate }) {
 }
 
 /**
- * Tells whether a rate says something. What the base of stuck and of silent is comes with the breakdown;
- * before that is known, a rate whose interval is empty says nothing.
+ * Returns whether a rate has data. The base of stuck and silent is in the breakdown; until that is loaded, a
+ * rate with an empty interval has none.
  */
 function hasSignalData(
   signal: Signal,
@@ -148,7 +148,7 @@ function hasSignalData(
   return base === undefined ? health.rates[signal].high > 0 : base > 0;
 }
 
-/** Card with the failure breakdown of a release; nothing where there is none. */
+/** Card with the failure breakdown of a release; nothing without failures. */
 export function FailureBreakdownCard({ breakdown }: { breakdown: FailureBreakdown }) {
   const { signals, scale, reasons } = breakdown;
   const shown = SIGNALS.filter((signal) => signals[signal].devices > 0).sort(
@@ -183,7 +183,7 @@ function SignalView({ signal, breakdown }: { signal: Signal; breakdown: SignalBr
   );
 }
 
-/** Devices by platform or version; a line where all are in one place, as there is nothing to compare. */
+/** Devices by platform or version; one line if all have the same. */
 function Places(props: {
   signal: Signal;
   by: 'platform' | 'version before';
@@ -237,7 +237,7 @@ function shareLine({ devices, base }: SignalShare): string {
   return `${numberText(devices)} of ${numberText(base)} · ${shareText(devices, base)}`;
 }
 
-/** Reasons as devices sent them: rendered as text, whatever they hold. */
+/** Reasons as devices sent them, shown as text. */
 function Reasons({ reasons }: { reasons: readonly FailureReason[] }) {
   return (
     <section class="trouble" aria-label="Why devices failed">

@@ -1,4 +1,4 @@
-// API keys of an organization, for builds and orchestrators, and the dialog that creates one.
+// API keys of an organization, for builds and orchestrators, and the dialog for a new one.
 
 import { useState } from 'preact/hooks';
 import { KEY_RIGHTS, type KeyRight, type ListedKey } from '../../contract/resource.ts';
@@ -133,7 +133,7 @@ const COLUMNS: readonly Column<ListedKey>[] = [
   },
 ];
 
-/** What a key is narrowed to: apps, and rights. */
+/** Apps and rights of a key. */
 function KeyLimits({ listed }: { listed: ListedKey }) {
   const { apps, may } = listed;
   const rights = may.length === KEY_RIGHTS.length ? 'everything' : may.map(rightLabel).join(', ');
@@ -145,7 +145,7 @@ function KeyLimits({ listed }: { listed: ListedKey }) {
   );
 }
 
-/** Whether a key still works, and since or until when. */
+/** Whether a key is valid, and since or until when. */
 function KeyState({ revokedAt, expiresAt }: Pick<ListedKey, 'revokedAt' | 'expiresAt'>) {
   const now = useNow();
   if (revokedAt !== null) {
@@ -194,7 +194,7 @@ type End = (typeof END_OPTIONS)[number]['value'];
 
 const DAY_MS = 86_400_000;
 
-/** What a key is made with, as the service takes it. */
+/** New key as the service takes it. */
 type KeyDraft = {
   readonly name: string;
   readonly apps: readonly string[] | undefined;
@@ -217,7 +217,7 @@ function draftOf(
   };
 }
 
-/** Dialog for a new key; `apps` are suggested, `onMint` creates it and resolves with its secret. */
+/** Dialog for a new key; `apps` are suggestions, `onMint` creates the key and resolves with its secret. */
 function MintKeyDialog(props: {
   apps: readonly string[];
   onMint: (draft: KeyDraft) => Promise<string>;
@@ -279,7 +279,7 @@ function MintKeyDialog(props: {
   );
 }
 
-/** What keys may do, in words. */
+/** Words for the rights of keys. */
 const RIGHT_OPTIONS: readonly Option<KeyRight>[] = [
   { value: 'publish', label: 'publish, promote and withdraw' },
   { value: 'control', label: 'change how releases are served' },
@@ -287,7 +287,6 @@ const RIGHT_OPTIONS: readonly Option<KeyRight>[] = [
   { value: 'read', label: 'read' },
 ];
 
-/** Name of a right. */
 function rightLabel(right: KeyRight): string {
   return RIGHT_OPTIONS.find(({ value }) => value === right)?.label ?? right;
 }

@@ -1,5 +1,4 @@
-// Live activity: check-ins as they arrive. The number of samples kept is bounded, and the page is updated
-// twice a second at most.
+// Live activity: check-ins as they arrive, with a limited number of samples and at most two updates a second.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type {
@@ -17,14 +16,14 @@ import { Name } from '../part/name.tsx';
 
 const CLOCK = new Intl.DateTimeFormat('en', { timeStyle: 'medium' });
 
-/** Explanations of feeds that the service has refused or ended. */
+/** Sentences for a feed that the service has refused or ended. */
 const ENDINGS: Readonly<Partial<Record<Live['state'], string>>> = {
   'too-many':
     'Too many live feeds are open. Close other pages of the console; this one then goes on.',
   'no-access': 'You may no longer see this app.',
 };
 
-/** Card with the live activity; it can be paused to read a row. */
+/** Card with the live activity; the reader can hold it to read a row. */
 export function LiveCard({ app }: { app: string }) {
   const [isPaused, setPaused] = useState(false);
   const live = useLive(app, isPaused);
@@ -95,7 +94,7 @@ type LiveRow = ActivitySample & { readonly id: number };
 type Live = {
   /** `too-many` and `no-access`: the service has refused or ended the feed. */
   readonly state: 'connecting' | 'open' | 'lost' | 'too-many' | 'no-access';
-  /** Check-ins per second, averaged over the last few seconds. */
+  /** Check-ins per second, averaged over four seconds. */
   readonly rate: number;
   /** Samples of check-ins, newest first. */
   readonly rows: readonly LiveRow[];
@@ -106,7 +105,7 @@ const RENDER_MS = 500;
 const RETRY_MS = 5000;
 const RATE_WINDOW_MS = 4000;
 
-/** Receives events while the component is mounted; their display can be paused. */
+/** Receives events while the component is mounted; `isPaused` holds the display. */
 function useLive(app: string, isPaused: boolean): Live {
   const [live, setLive] = useState<Live>({ state: 'connecting', rate: 0, rows: [] });
   const feed = useRef<Feed>();
@@ -132,7 +131,7 @@ function merged(before: Live, news: Live): Live {
   return { ...news, rows: [...news.rows, ...before.rows].slice(0, ROWS_MAX) };
 }
 
-/** Reasons for which the service refuses a feed, by the status. */
+/** Reason for which the service refuses a feed, by status. */
 const REFUSALS: Readonly<Record<number, LiveEndReason>> = {
   401: 'signed-out',
   403: 'no-access',
@@ -140,7 +139,7 @@ const REFUSALS: Readonly<Record<number, LiveEndReason>> = {
   429: 'too-many',
 };
 
-/** Event stream, and the events received since they were last read. */
+/** Event stream, and the events received since the last read. */
 class Feed {
   private readonly path: string;
   private source: EventSource | undefined;
@@ -182,11 +181,11 @@ class Feed {
     });
     source.addEventListener('error', () => {
       this.state = 'lost';
-      // The browser reconnects by itself, unless the service refused the stream.
+      // The browser reconnects itself, unless the service refused the stream.
       if (source.readyState === EventSource.CLOSED) void this.explain();
     });
     source.addEventListener('end', ({ data }: MessageEvent<string>) => {
-      // The browser would connect again by itself.
+      // Closed, because the browser would reconnect.
       source.close();
       this.end((JSON.parse(data) as LiveEvents['end']).reason);
     });
@@ -195,16 +194,16 @@ class Feed {
     });
   }
 
-  /** Finds out why the service refused the feed, which the browser does not tell. */
+  /** Requests the status of the refusal, which the browser does not reveal. */
   private async explain(): Promise<void> {
     const status = await statusOf(this.path);
     this.end(REFUSALS[status]);
   }
 
-  /** Ends the present stream; another one is opened later, unless that is in vain. */
+  /** Ends the present stream; opens another one later, unless access is refused. */
   private end(reason: LiveEndReason | undefined): void {
     if (this.isClosed) return;
-    // The page stays while somebody signs in again over it.
+    // The page stays while the reader signs in again over it.
     if (reason === 'signed-out') noteSignedOut(this.session);
     this.state = reason === undefined || reason === 'signed-out' ? 'lost' : reason;
     if (reason === 'no-access') return;

@@ -1,4 +1,4 @@
-// Members of the organization with their roles, open invitations, and the dialog that creates one.
+// Members of the organization with their roles, open invitations, and the dialog for a new one.
 
 import { useState } from 'preact/hooks';
 import type { IssuedInvitation } from '../../contract/console.ts';
@@ -30,7 +30,7 @@ export function MemberSettings() {
   const [removed, setRemoved] = useState<Member>();
   const change = async (method: 'PATCH' | 'DELETE', member: Member, role?: Role) => {
     await call(method, 'members', { org, account: member.account.id, ...(role && { role }) });
-    // The reader's own role has changed.
+    // The reader's own role may have changed.
     if (member.account.id === account.id) await refresh();
     else await members.reload();
   };
@@ -187,7 +187,7 @@ function Invitations(props: {
   );
 }
 
-/** Dialog for an invitation; `onInvited` is called after it was created. */
+/** Dialog for an invitation; calls `onInvited` after creating it. */
 function InviteDialog(props: { org: string; onInvited: () => Promise<void>; onClose: () => void }) {
   const { org, onInvited, onClose } = props;
   const [email, setEmail] = useState('');
@@ -229,7 +229,6 @@ function InviteDialog(props: { org: string; onInvited: () => Promise<void>; onCl
   );
 }
 
-/** Options of the role select. */
 const ROLE_OPTIONS: readonly { readonly value: Role; readonly label: string }[] = [
   { value: 'viewer', label: 'Viewer: sees everything' },
   { value: 'publisher', label: 'Publisher: publishes and steers' },

@@ -1,4 +1,4 @@
-// Page of a device id that is not on record: what such a device would get, if it asked as the reader says.
+// Page of a device id that is not on record: what a described device would get.
 
 import { useState } from 'preact/hooks';
 import type { AppOverview } from '../../contract/console.ts';
@@ -17,7 +17,7 @@ import { PageHead } from '../part/page-head.tsx';
 
 type Told = Readonly<Record<'channel' | 'platform' | 'arch' | 'version', string>>;
 
-/** Page with a form for the device, and the decision for it. Nothing is recorded. */
+/** Page with a form for the device, and the decision for it. Records nothing. */
 export function NeverSeenPage({ app, deviceId }: { app: AppOverview; deviceId: string }) {
   const [first] = channelNames(app);
   const [told, setTold] = useState<Told>({

@@ -1,4 +1,4 @@
-// Addresses without a page of their own: an unknown one, and one that leads to another.
+// Page for an unknown address, and redirection to another one.
 
 import { useEffect } from 'preact/hooks';
 import { useLocation } from 'preact-iso';

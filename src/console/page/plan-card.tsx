@@ -1,5 +1,4 @@
-// Rollout plan of a release: where it stands, what comes next and when, and the dialogs of what can be done
-// about it.
+// Rollout plan of a release: its state, its next step, and the dialogs of its actions.
 
 import { useState } from 'preact/hooks';
 import type { PlanAndHealth, RenderedReleaseDetail } from '../../contract/console.ts';
@@ -47,7 +46,7 @@ type Props = {
   onDone: () => Promise<void>;
 };
 
-/** Card with the plan of a release; publishers also get what steers it. */
+/** Card with the plan of a release; publishers also get its actions. */
 export function PlanCard(props: Props) {
   const { plan } = props.found;
   return (
@@ -141,14 +140,14 @@ function guardsText({ guards, onTrip }: RolloutPlan): string {
 
 type Question = PlanAction | 'plan';
 
-/** Buttons of a plan; none for viewers. Each asks first. */
+/** Buttons of a plan, each with a dialog; none for viewers. */
 function PlanControls({ name, release, found, onDone }: Props) {
   const mayPlan = useMay('publisher');
   const [asking, setAsking] = useState<Question>();
   const close = () => setAsking(undefined);
   const actions = found.plan === null ? [] : planActions(found.plan.status);
   const isPlannable = release.status === 'published' || release.status === 'paused';
-  // A dialog stays when the right ends meanwhile: the service says so to what is sent.
+  // A dialog stays open if the right ends meanwhile; the service then refuses the request.
   if ((!mayPlan || (actions.length === 0 && !isPlannable)) && asking === undefined) return null;
   return (
     <div class="form-actions plan-controls">
@@ -187,7 +186,7 @@ function PlanControls({ name, release, found, onDone }: Props) {
   );
 }
 
-/** Effect of raising the rollout to this share; nothing for viewers, who cannot ask. */
+/** Effect of raising the rollout to this percentage; nothing for viewers, who may not ask. */
 function NextStepEffect(props: {
   name: ReleaseName;
   release: Pick<RenderedReleaseDetail['release'], 'rolloutPct'>;
@@ -195,19 +194,19 @@ function NextStepEffect(props: {
 }) {
   const { name, release, rollout } = props;
   const isAsking = useMay('publisher') && rollout > release.rolloutPct;
-  // Asked again whenever the rollout has changed.
+  // Asks again when the rollout changes.
   const dryRun = useServingDryRun(isAsking ? { ...name, rollout } : undefined, release.rolloutPct);
   return isAsking ? <ServingEffect dryRun={dryRun} /> : null;
 }
 
-// Dialog that holds, resumes, advances or cancels a plan, with a reason. One that begins a step shows what
-// the step does, and asks where it reaches many devices.
-
-/** Dialog of one act; `onDone` loads the plan again. */
+/**
+ * Dialog that holds, resumes, advances or cancels a plan, with a reason. For a step it shows the effect, and
+ * asks for confirmation if it reaches many devices. `onDone` loads the plan again.
+ */
 function SteerPlanDialog(props: {
   name: ReleaseName;
   action: PlanAction;
-  /** Step that the plan begins next; undefined where it only has to be completed. */
+  /** Next step; undefined if the plan only has to be completed. */
   next: PlanStep | undefined;
   onDone: () => Promise<void>;
   onClose: () => void;
@@ -242,9 +241,6 @@ function SteerPlanDialog(props: {
   );
 }
 
-// Dialog that plans the rollout of a release: a preset, and three further choices. It says first what the
-// plan does at once, and which of its steps no guard can judge.
-
 const PRESETS = PLAN_PRESET_NAMES.map((value) => ({
   value,
   label: value.charAt(0).toUpperCase() + value.slice(1),
@@ -260,7 +256,10 @@ const SOURCES = [
   { value: 'push', label: 'Only those that are reported with a key' },
 ] as const;
 
-/** Dialog of a new plan; `onDone` loads it. */
+/**
+ * Dialog for a new plan: a preset and three more choices. It shows the immediate effect, and which steps no
+ * guard can judge. `onDone` loads the plan.
+ */
 function PlanDialog(props: {
   name: ReleaseName;
   onDone: () => Promise<void>;

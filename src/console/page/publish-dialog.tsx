@@ -1,5 +1,5 @@
-// Dialog that publishes a release, once it was shown what speaks against it and what it would do; and the
-// button that publishes the release after one that exists.
+// Dialog that publishes a release after a review of its findings and its effect, and the button for the next
+// release after an existing one.
 
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
@@ -31,10 +31,7 @@ type Fields = {
   readonly notes: string;
 };
 
-/**
- * Dialog for a new release; opens the release after publishing. It is reviewed first: whatever is changed
- * then has to be reviewed again.
- */
+/** Dialog for a new release; opens the release after publishing. Every change needs another review. */
 export function PublishDialog(props: {
   app: AppOverview;
   channel: string;
@@ -54,7 +51,7 @@ export function PublishDialog(props: {
       : from.artifacts.map(nextArtifact),
   );
   const [draft, setDraft] = useState(targetingDraft(from?.targets ?? null));
-  // Version that the addresses name: it is replaced as soon as the new one is entered.
+  // Version in the URLs, which the entered version replaces.
   const [named, setNamed] = useState(from?.version ?? '');
   const rename = () => {
     const version = fields.version.trim();
@@ -112,7 +109,7 @@ export function PublishDialog(props: {
   );
 }
 
-/** Dry run of a release; what it said is forgotten as soon as the release is another one. */
+/** Dry run of a release; its result is dropped when the release changes. */
 function useReview(release: object) {
   const text = JSON.stringify(release);
   const [last, setLast] = useState<{ of: string; said: DryRunAnswer<UnpublishedRelease> }>();
@@ -125,7 +122,7 @@ function useReview(release: object) {
 function HeadFields(props: {
   fields: Fields;
   onChange: (fields: Fields) => void;
-  /** Called once the version was entered. */
+  /** Called after a version was entered. */
   onVersion: () => void;
 }) {
   const { fields, onChange, onVersion } = props;
@@ -150,7 +147,7 @@ function HeadFields(props: {
   );
 }
 
-/** Button for publishers, and its dialog. */
+/** Button for publishers, with its dialog. */
 export function PublishNext(props: {
   app: AppOverview;
   channel: string;
@@ -160,7 +157,7 @@ export function PublishNext(props: {
   const mayPublish = useMay('publisher') && app.archivedAt === null;
   const [isOpen, setOpen] = useState(false);
   const details = useLoad(isOpen ? `channel${queryText({ app: app.ref, channel })}` : null);
-  // The dialog stays when the right ends meanwhile: the service says so to what is sent.
+  // The dialog stays open if the right ends meanwhile; the service then refuses the request.
   if (!mayPublish && !isOpen) return null;
   return (
     <>
@@ -183,7 +180,7 @@ export function PublishNext(props: {
 const PLATFORMS = ['darwin', 'windows', 'linux'];
 const ARCHES = ['universal', 'aarch64', 'x86_64', 'x86'];
 
-/** Rows for artifacts; there is always at least one, and empty rows are ignored. */
+/** Rows for artifacts, at least one; empty rows are ignored. */
 function ArtifactRows(props: {
   artifacts: readonly ArtifactDraft[];
   onChange: (artifacts: readonly ArtifactDraft[]) => void;
@@ -215,7 +212,7 @@ function ArtifactRows(props: {
 
 function ArtifactRow(props: {
   number: number;
-  /** Path of the artifact in what is sent; undefined for an empty row, which is not. */
+  /** Path of the artifact in the request; undefined for an empty row, which is not sent. */
   path: string | undefined;
   artifact: ArtifactDraft;
   onChange: (artifact: ArtifactDraft) => void;
@@ -263,7 +260,7 @@ function pathOf(artifacts: readonly ArtifactDraft[], index: number): string | un
   return `artifacts.${isSent.slice(0, index).filter(Boolean).length}`;
 }
 
-/** Text area and the button that takes over what was pasted; its code is loaded when it is used. */
+/** Text area and button for pasted releases; the code is loaded on first use. */
 function PasteRelease({ onPasted }: { onPasted: (pasted: PastedRelease) => void }) {
   const [text, setText] = useState('');
   const [fault, setFault] = useState<string>();

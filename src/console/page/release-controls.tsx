@@ -1,4 +1,4 @@
-// Buttons that pause, resume, promote, withdraw, roll back or deprecate a release, and the dialogs to
+// Buttons that pause, resume, promote, withdraw, roll back or deprecate a release, with the dialogs to
 // promote and to withdraw it.
 
 import { useState } from 'preact/hooks';
@@ -21,22 +21,22 @@ type Question = 'pause' | 'resume' | 'promote' | 'withdraw' | 'rollback' | 'depr
 
 type Props = {
   name: ReleaseName;
-  /** Names of the app's other channels, to which the release can be promoted. */
+  /** Names of the app's other channels, as targets of a promotion. */
   others: readonly string[];
   details: RenderedReleaseDetail;
   onDone: () => Promise<void>;
 };
 
 /**
- * Buttons of a release; none for viewers, and none for a release that was rolled back. Each asks first: a
- * second click at the same place never undoes the first one.
+ * Buttons of a release; none for viewers and rolled-back releases. Each opens a dialog, so that a second
+ * click at the same position never undoes the first.
  */
 export function ReleaseControls(props: Props) {
   const { others, details } = props;
   const { status, offered } = details.release;
   const maySteer = useMay('publisher');
   const [asking, setAsking] = useState<Question>();
-  // A dialog stays when the right ends meanwhile: the service says so to what is sent.
+  // A dialog stays open if the right ends meanwhile; the service then refuses the request.
   if ((!maySteer || status === 'rolled_back') && asking === undefined) return null;
   const button = (question: Question, label: string, tone = 'plain') => (
     <button type="button" class={`button ${tone}`} onClick={() => setAsking(question)}>
@@ -114,8 +114,8 @@ function Answer({
 }
 
 /**
- * Dialog for a promotion to one of `others`; opens the new release afterwards. It shows the findings, the
- * state of the source among them, and which devices would be offered the release.
+ * Dialog for a promotion to one of `others`; opens the new release afterwards. Shows the findings, which
+ * include the state of the source, and the devices that would be offered the release.
  */
 function PromoteDialog(props: {
   name: ReleaseName;

@@ -14,12 +14,12 @@ import { FilterForm, useDraft } from '../part/form.tsx';
 import { TargetingView } from '../part/targeting-editor.tsx';
 import { Time } from '../part/time.tsx';
 
-/** List of releases; `publish` is the button shown in an empty list to members who may publish. */
+/** List of releases; an empty one shows the button `publish`. */
 export function ReleaseList(props: {
   app: AppOverview;
   channel: string;
   page: ChannelReleases;
-  /** Query of the page, which filters the list. */
+  /** Query of the page, with the filters. */
   query: Record<string, string>;
   publish: ComponentChildren;
 }) {
@@ -59,7 +59,7 @@ export function ReleaseList(props: {
   );
 }
 
-/** Tells whether the query of the page leaves out releases. */
+/** Returns whether the query filters the list. */
 export function isFiltered({ version = '', status = '' }: Record<string, string>): boolean {
   return version !== '' || status !== '';
 }

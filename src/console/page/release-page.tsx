@@ -1,4 +1,4 @@
-// Page of a release: its rollout, its devices, its artifacts, and its serving controls.
+// Page of a release: its rollout, devices, artifacts and serving controls.
 
 import type { AppOverview, RenderedReleaseDetail } from '../../contract/console.ts';
 import type { Artifact } from '../../contract/resource.ts';
@@ -57,7 +57,7 @@ function ReleaseView(props: {
     await Promise.all([loaded.reload(), planned.reload()]);
   };
   const { release } = details;
-  // An archived app takes no promotion.
+  // An archived app accepts no promotion.
   const targets = app.archivedAt === null ? app.channels : [];
   const others = targets.map((each) => each.name).filter((each) => each !== name.channel);
   return (
@@ -194,7 +194,7 @@ function NotesCard({ html }: { html: string }) {
       {html.trim() === '' ? (
         <p class="muted">No notes were published.</p>
       ) : (
-        // Rendered and sanitised by the service: the only HTML that the console inserts.
+        // The service renders and sanitises it; the console inserts no other HTML.
         <div class="prose" dir="auto" dangerouslySetInnerHTML={{ __html: html }} />
       )}
     </Card>
@@ -266,7 +266,7 @@ function ArtifactCard({ artifacts }: { artifacts: readonly Artifact[] }) {
   );
 }
 
-/** Link for an http(s) URL; any other value is displayed as text. */
+/** Link for an http(s) URL; shows any other value as text. */
 function Address({ url }: { url: string | undefined }) {
   if (url === undefined) return <span class="muted">–</span>;
   if (!WEB_ADDRESS.test(url)) return <Name text={url} isCode />;
@@ -277,14 +277,14 @@ function Address({ url }: { url: string | undefined }) {
   );
 }
 
-/** Card with the way down of a rolled-back release: how many devices are still on it, and where they go. */
+/** Card of a rolled-back release: how many devices still run it, and which release they get. */
 function WayDownCard(props: { name: ReleaseName; devices: RenderedReleaseDetail['devices'] }) {
   const { name, devices } = props;
-  // Only those who may steer can ask what would become of the devices.
+  // Viewers may not ask for a dry run.
   const maySteer = useMay('publisher');
   const isAsking = maySteer && devices.on > 0;
   const dryRun = useServingDryRun(
-    // The number is asked with it, so that it is asked again whenever a device has left.
+    // Asks again when the number of devices changes.
     isAsking ? { ...name, status: 'rolled_back' } : undefined,
     devices.on,
   );

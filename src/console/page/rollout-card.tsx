@@ -1,5 +1,5 @@
-// Whom a release is offered to: its rollout with the control that raises it, its targeting with the editor
-// that broadens it, and the dialog of every act that steers it.
+// Rollout of a release with the control that raises it, its targeting with the editor that broadens it, and
+// the dialog of serving control.
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
@@ -25,14 +25,14 @@ const STEPS = [1, 5, 10, 25, 50, 100] as const;
 type RolloutProps = {
   name: ReleaseName;
   release: RenderedReleaseDetail['release'];
-  /** Higher version that every device is offered rather than the release; null when there is none. */
+  /** Higher version that every device is offered instead; null if there is none. */
   supersededBy: string | null;
-  /** Newest plan of the release; null when it has none. */
+  /** Newest plan of the release; null if it has none. */
   plan: RolloutPlan | null;
   onDone: () => Promise<void>;
 };
 
-/** Card with the rollout bar; publishers also get steps, an exact share and the obstacle to a change. */
+/** Card with the rollout bar; publishers also get steps, an exact percentage and the obstacle to a change. */
 export function RolloutCard(props: RolloutProps) {
   const { release, supersededBy } = props;
   return (
@@ -50,15 +50,15 @@ export function RolloutCard(props: RolloutProps) {
   );
 }
 
-/** Asks before a chosen share is applied, because an offer to a device cannot be taken back. */
+/** Form with a dialog before the change, because an offer to a device cannot be taken back. */
 function RolloutForm({ name, release, plan, onDone }: RolloutProps) {
   const maySteer = useMay('publisher');
   const [wanted, setWanted] = useState<string>();
-  /** Share that the open dialog is about. */
+  /** Percentage of the open dialog. */
   const [asked, setAsked] = useState<number>();
   const { status, rolloutPct, offered } = release;
   const isFixed = status === 'rolled_back' || (rolloutPct === 100 && offered);
-  // A dialog stays when the right ends meanwhile: the service says so to what is sent.
+  // A dialog stays open if the right ends meanwhile; the service then refuses the request.
   if ((!maySteer || isFixed) && asked === undefined) return null;
   const percent = wanted === undefined || wanted.trim() === '' ? Number.NaN : Number(wanted);
   const obstacle =
@@ -192,7 +192,7 @@ function TargetingDialog({
   onClose,
 }: TargetingProps & { onClose: () => void }) {
   const labels = useLoad(`labels${queryText({ app: name.app })}`);
-  // Taken when the dialog opened, so that a refresh does not change the rows while they are edited.
+  // Kept from when the dialog opened, so that a refresh does not change the rows during editing.
   const [base] = useState(release);
   const [draft, setDraft] = useState(() => targetingDraft(release.targets));
   const targets = targetingOf(draft);
@@ -238,21 +238,21 @@ function TargetingDialog({
   );
 }
 
-// Dialog of every act that steers a release: what it would do, a reason, and a confirmation where it reaches
-// many devices at once.
-
-/** Dialog for a change of status or rollout; `onDone` loads the release again. */
+/**
+ * Dialog for a change of status or rollout: its effect, a reason, and a confirmation if it reaches many
+ * devices. `onDone` loads the release again.
+ */
 export function SteerDialog(props: {
   name: ReleaseName;
-  /** State that the reader was shown, for which the change is meant. */
+  /** State that the page shows, which the change is based on. */
   release: Pick<RenderedReleaseDetail['release'], 'status' | 'rolloutPct'>;
   change: { readonly status?: ReleaseStatus; readonly rollout?: number };
-  /** Label of the button, and title of the dialog: `Pause 1.4.0`. */
+  /** Button label and dialog title: `Pause 1.4.0`. */
   verb: string;
   tone?: 'primary' | 'danger';
-  /** Whether it takes the release from devices that run it. */
+  /** Whether the change takes the release from devices that run it. */
   isAboutRunners?: boolean;
-  /** Whether the version has to be typed, because nothing takes the act back. */
+  /** Whether the reader has to type the version, because the change cannot be undone. */
   isTyped?: boolean;
   onDone: () => Promise<void>;
   onClose: () => void;
@@ -260,12 +260,12 @@ export function SteerDialog(props: {
 }) {
   const { name, release, change, verb, tone = 'primary', isTyped = false, onDone, onClose } = props;
   const { status, rolloutPct } = release;
-  // Asked again when somebody else moves the rollout.
+  // Asks again when another person moves the rollout.
   const dryRun = useServingDryRun({ ...name, ...change }, rolloutPct);
   const [reason, setReason] = useState('');
   const [typed, setTyped] = useState('');
-  // Taken when the dialog opened: what others change meanwhile is said first, and counts as seen from then
-  // on.
+  // Kept from when the dialog opened. The service refuses a change based on an older state once; after that
+  // refusal the present state counts as seen.
   const [opened] = useState({ status, rolloutPct });
   const [isTold, setTold] = useState(false);
   const seen = isTold ? { status, rolloutPct } : opened;

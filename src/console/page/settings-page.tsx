@@ -1,5 +1,5 @@
-// Settings of the organization and of the account, each section with a path of its own; those of the
-// organization's name and of the account are here.
+// Settings of the organization and the account, with a path per section; the organization's name and the
+// account are in this file.
 
 import { useState } from 'preact/hooks';
 import { call } from '../api/call.ts';
@@ -26,7 +26,7 @@ const SECTIONS = [
   { name: 'account', label: 'Your account', View: AccountSettings },
 ] as const;
 
-/** Settings page; `params.section` is the section in the path, the keys by default. */
+/** Settings page; `params.section` is the section in the path, by default the keys. */
 export function SettingsPage({ params }: { params: { readonly section?: string } }) {
   const section = SECTIONS.find(({ name }) => name === (params.section ?? 'keys'));
   useTitle(section?.label, 'Settings');
@@ -51,7 +51,7 @@ export function SettingsPage({ params }: { params: { readonly section?: string }
   );
 }
 
-/** Section for the organization: owners rename it, and accounts that may do so create another one. */
+/** Section for the organization: owners rename it; accounts with the right create another one. */
 function OrganizationSettings() {
   const organization = useOrganization();
   const { refresh, mayCreateOrganizations } = useSession();
@@ -105,7 +105,7 @@ function NewOrganization() {
   );
 }
 
-/** Settings that belong to the account rather than to an organization. */
+/** Settings of the account, which apply in every organization. */
 function AccountSettings() {
   const { account, refresh } = useSession();
   const signOutEverywhere = async () => {

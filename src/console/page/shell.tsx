@@ -1,5 +1,4 @@
-// Frame of every page: navigation, search, organization and account, and the notice that the service cannot
-// be reached.
+// Frame of every page: navigation, search, organization, account, and the notice of an outage.
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
@@ -25,7 +24,6 @@ const PLACES = [
   { label: 'Settings', path: consolePath.settings(), below: '/console/settings' },
 ] as const;
 
-/** Header with the page below it. */
 export function Shell({ children }: { children: ComponentChildren }) {
   const { path } = useLocation();
   const { refresh, membership } = useSession();
@@ -95,7 +93,7 @@ function OrganizationSwitch() {
   );
 }
 
-/** Disclosure that opens on click or Enter and closes when it loses the focus. */
+/** Account menu; opens on click or Enter and closes when it loses the focus. */
 function AccountMenu() {
   const { account, membership, refresh } = useSession();
   const action = useAction();
@@ -147,9 +145,7 @@ function initialOf(name: string): string {
   return first.toLocaleUpperCase();
 }
 
-// Search over the organization's apps, releases and devices, opened by its button or the key `/`.
-
-/** Button that opens the search; `/` does the same wherever nothing is being typed. */
+/** Button that opens the search; the key `/` does the same unless the reader is typing. */
 function Search() {
   const [isOpen, setOpen] = useState(false);
   useEffect(() => {
@@ -260,7 +256,7 @@ function hitsOf({ apps, releases, devices }: Found) {
   ];
 }
 
-/** Notice while an outage lasts; `onRetry` asks the service anything. */
+/** Notice during an outage; `onRetry` sends any request. */
 function ConnectionNotice({ onRetry }: { onRetry: () => void }) {
   const [outage, setOutage] = useState(connection.outage);
   useEffect(() => connection.onChange(() => setOutage(connection.outage())), []);

@@ -1,5 +1,4 @@
-// Dialog that enables a webhook of a code host, and shows its address and secret once; and the fields of a
-// webhook's settings.
+// Dialog that enables a webhook and shows its address and secret once, and the fields of its settings.
 
 import { useState } from 'preact/hooks';
 import type { IssuedWebhookSecret } from '../../contract/console.ts';
@@ -22,7 +21,7 @@ import { Notice } from '../part/notice.tsx';
 
 const NEW_WEBHOOK = webhookDraft({ tagPrefix: null, hold: false, expect: null });
 
-/** Dialog for a webhook of one of `providers`, which have none that is on. */
+/** Dialog for a webhook of one of `providers`, for which none is enabled. */
 export function EnableWebhookDialog(props: {
   app: string;
   providers: readonly WebhookProvider[];
@@ -96,13 +95,13 @@ const LANDINGS = [
   { value: 'expecting', label: 'Hold them until their files are there' },
 ] as const;
 
-/** Targets that are suggested; any other may be typed. */
+/** Suggested targets; the reader may type any other. */
 const TARGETS = [
   ...['darwin', 'darwin/aarch64', 'darwin/x86_64', 'linux', 'linux/aarch64', 'linux/x86_64'],
   ...['windows', 'windows/aarch64', 'windows/x86_64'],
 ];
 
-/** Fields for a draft. */
+/** Fields of a webhook's settings. */
 export function WebhookFields(props: {
   draft: WebhookDraft;
   onChange: (draft: WebhookDraft) => void;

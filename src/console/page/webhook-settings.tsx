@@ -1,5 +1,4 @@
-// Webhooks by app: releases that are published when the code host announces them. Those that are on, what
-// they delivered last, and what owners may change.
+// Webhooks by app: enabled ones, their last deliveries, and the owners' actions.
 
 import { useState } from 'preact/hooks';
 import type { AppWebhook, EnabledWebhooks, IssuedWebhookSecret } from '../../contract/console.ts';
@@ -29,7 +28,7 @@ import { EnableWebhookDialog, IssuedWebhookDialog, WebhookFields } from './webho
 
 const REFRESH_MS = 10_000;
 
-/** Section with one card per app that has a webhook, and a choice of the app that gets its first one. */
+/** Section with a card per app with an enabled webhook, and a choice of the app that gets its first one. */
 export function WebhookSettings() {
   const { id: org } = useOrganization();
   const mayChange = useMay('owner');
@@ -54,7 +53,7 @@ export function WebhookSettings() {
   );
 }
 
-/** Choice of an app without a webhook; choosing one opens the dialog that enables it. */
+/** Choice of an app without a webhook; opens the dialog that enables one. */
 function FirstWebhook(props: { found: EnabledWebhooks; onEnabled: () => Promise<void> }) {
   const { found, onEnabled } = props;
   const { id: org } = useOrganization();
@@ -100,12 +99,12 @@ function FirstWebhook(props: { found: EnabledWebhooks; onEnabled: () => Promise<
 
 type AppWebhooks = EnabledWebhooks['apps'][number];
 
-/** Card of an app's webhooks: owners enable and change them, all members see their deliveries. */
+/** Card of an app's webhooks: owners enable and change them, all members see deliveries. */
 function WebhookCard(props: { app: AppWebhooks; onChanged: () => Promise<void> }) {
   const { app, onChanged } = props;
   const mayChange = useMay('owner');
   const [isEnabling, setEnabling] = useState(false);
-  // Chosen when the dialog opens: one that was just enabled still has its secret to show.
+  // Kept from when the dialog opened, because a webhook that was just enabled still shows its secret.
   const [free, setFree] = useState<readonly WebhookProvider[]>([]);
   const on = app.webhooks.filter(({ enabled }) => enabled);
   const begin = () => {

@@ -1,4 +1,4 @@
-// One audit entry: what was done, by whom and when, and the values that the sentence does not say.
+// One audit entry: its sentence, actor and time, and the values that the sentence leaves out.
 
 import type { AuditEntry } from '../../contract/resource.ts';
 import { auditDifference, type Difference, fieldText } from '../format/audit-log.ts';
@@ -6,13 +6,13 @@ import { auditLink, auditSentence } from '../format/audit-sentence.ts';
 import { Actor, Name } from './name.tsx';
 import { Time } from './time.tsx';
 
-/** Audit entry; `hasSubject` is false on pages about a single subject. */
+/** Audit entry; `hasSubject` is false on the page of the subject. */
 export function AuditEntryView(props: { entry: AuditEntry; hasSubject?: boolean }) {
   const { entry, hasSubject = true } = props;
   const { text, isWhole } = auditSentence(entry);
   const link = auditLink(entry);
   const differences = isWhole ? [] : auditDifference(entry.before, entry.after);
-  // Something new or removed has nothing to compare with: its values are listed in one line.
+  // New or removed objects have nothing to compare: their values fit in one line.
   const isBrief = !differences.some(
     ({ before, after }) => before !== undefined && after !== undefined,
   );

@@ -1,4 +1,4 @@
-// Badges: for a role or outcome, for the status of a release, and for its rollout plan.
+// Badges for outcomes, for the status of a release, and for its rollout plan.
 
 import type { ComponentChildren } from 'preact';
 import type { ReleaseStatus } from '../../contract/resource.ts';
@@ -6,7 +6,6 @@ import type { Health, PlanStatus } from '../../contract/rollout-plan.ts';
 
 export type Tone = 'good' | 'warn' | 'bad' | 'live' | 'quiet';
 
-/** Badge in the color of its tone. */
 export function Badge({ tone = 'quiet', children }: { tone?: Tone; children: ComponentChildren }) {
   return <span class={`badge ${tone}`}>{children}</span>;
 }
@@ -18,15 +17,12 @@ const RELEASE_STATUS: Readonly<Record<ReleaseStatus, readonly [label: string, to
   deprecated: ['Deprecated', 'quiet'],
 };
 
-/**
- * Badge of a release; a published one below 100 % is labelled as rolling out, one that no device is offered
- * because of a higher version as superseded, and one without a file as such, because nobody can install it.
- */
+/** Badge of a release: its status, or that it is rolling out, superseded, or without artifacts. */
 export function StatusBadge(props: {
   status: ReleaseStatus;
   rolloutPct?: number;
   artifacts?: number;
-  /** Whether every device is offered a higher version rather than this one. */
+  /** Whether every device is offered a higher version instead. */
   isSuperseded?: boolean;
 }) {
   const { status, rolloutPct = 100, artifacts = 1, isSuperseded = false } = props;

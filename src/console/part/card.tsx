@@ -1,10 +1,9 @@
-// What a page is laid out with: cards with a heading, tiles with a number, bars for shares, and placeholders
-// for empty lists.
+// Layout of pages: cards, tiles with a number, bars, and placeholders for empty lists.
 
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
 
-/** Card with a heading; `aside`, such as a button or a number, is placed beside it. */
+/** Card with a heading; `aside` stands beside it. */
 export function Card(props: {
   title: string;
   aside?: ComponentChildren;
@@ -24,7 +23,7 @@ export function Card(props: {
   );
 }
 
-/** Tile with a number; `note` puts it in relation. */
+/** Tile with a number; `note` explains it. */
 export function FigureTile(props: {
   label: string;
   value: ComponentChildren;
@@ -41,7 +40,7 @@ export function FigureTile(props: {
   );
 }
 
-/** Bar for a share; `percent` is 0 to 100, `label` names it for screen readers. */
+/** Bar for a percentage from 0 to 100; `label` names it for screen readers. */
 export function ShareBar(props: {
   percent: number;
   label: string;
@@ -62,7 +61,7 @@ export function ShareBar(props: {
   );
 }
 
-/** Placeholder whose `children` describe or offer the next step. */
+/** Placeholder of an empty list; `children` offer the next step. */
 export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
   return (
     <div class="empty">

@@ -1,5 +1,5 @@
-// Charts: adoption over time as bars stacked by version, and two releases at the same age as lines of the
-// share of devices that had installed each. This code is loaded on first use.
+// Charts, loaded on first use: adoption over time as bars stacked by version, and two releases at the same
+// age as lines.
 
 import uPlot from 'uplot';
 import type { AdoptionStep } from '../../contract/resource.ts';
@@ -16,7 +16,7 @@ export type PlotOptions = {
   readonly hidden: ReadonlySet<string>;
   readonly step: AdoptionStep;
   readonly colors: readonly string[];
-  /** Called with the index of the time under the pointer, or undefined when the pointer left. */
+  /** Called with the index of the time under the pointer; undefined when the pointer has left. */
   readonly onHover: (index: number | undefined) => void;
 };
 
@@ -26,10 +26,10 @@ const BAR_WIDTH_MAX_PX = 64;
 const BARS_AXIS_WIDTH_PX = 56;
 const COUNT = new Intl.NumberFormat('en', { notation: 'compact' });
 
-/** Draws into the element in its full width, until the returned function is called. */
+/** Draws the chart into the element; returns a function that removes it. */
 export function adoptionPlot(place: HTMLElement, options: PlotOptions): () => void {
   const { series, hidden } = options;
-  // Drawn from the top of the stack down: each bar starts at zero, and the next one covers its lower part.
+  // From the top of the stack down: each bar starts at zero, and the next one covers its lower part.
   const rows = stackedRows(series, hidden).reverse();
   return fittedPlot(place, settings(place, options), [[...series.times], ...rows]);
 }
@@ -57,7 +57,7 @@ function settings(
       x: { time: true, range: () => paddedRange(series.times, step) },
       y: { range: (_plot, _min, max) => [0, Math.max(4, (max ?? 0) * 1.08)] },
     },
-    // Days and months are in UTC, hours in the reader's time zone.
+    // Days and months are in UTC, hours in the reader's zone.
     ...(step === 'hour'
       ? {}
       : { tzDate: (seconds: number) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC') }),
@@ -88,7 +88,7 @@ const MONTH = new Intl.DateTimeFormat('en', {
   timeZone: 'UTC',
 });
 
-/** Formats an hourly tick as the time of day, or as the date where a day begins. */
+/** Formats an hourly tick as the time of day, or as the date at midnight. */
 function tickText(at: Date, step: AdoptionStep): string {
   if (step === 'month') return MONTH.format(at);
   if (step === 'day') return DAY.format(at);
@@ -101,7 +101,7 @@ const STEP_SECONDS: Readonly<Record<AdoptionStep, number>> = {
   month: 30 * 86_400,
 };
 
-/** Range of the time axis: half a bar more at both ends, and at least a few bars wide. */
+/** Returns the range of the time axis: half a bar of padding, and at least a few bars wide. */
 function paddedRange(times: readonly number[], step: AdoptionStep): [number, number] {
   const seconds = STEP_SECONDS[step];
   const [min = 0] = times;
@@ -112,10 +112,10 @@ function paddedRange(times: readonly number[], step: AdoptionStep): [number, num
 
 const LINES_HEIGHT_PX = 200;
 const LINES_AXIS_WIDTH_PX = 48;
-/** Distances of ticks that are whole days, or parts of one that people reckon in. */
+/** Distances between ticks, in hours: whole days or common parts of one. */
 const TICK_HOURS = [1, 2, 3, 6, 12, 24, 48, 72, 168, 336, 720];
 
-/** Draws into the element in its full width, until the returned function is called. */
+/** Draws the chart into the element; returns a function that removes it. */
 export function agePlot(place: HTMLElement, { hours, release, before }: AgeSeries): () => void {
   const axis = axisLook(place);
   const lines = [
@@ -143,9 +143,7 @@ export function agePlot(place: HTMLElement, { hours, release, before }: AgeSerie
   return fittedPlot(place, options, [[...hours], [...release], [...before]]);
 }
 
-// Look of a chart's axes. A canvas needs resolved colors instead of the page's CSS variables.
-
-/** Returns the look of an axis in the colors that the place has now. */
+/** Returns the look of an axis with resolved colors, because a canvas ignores CSS variables. */
 function axisLook(place: HTMLElement): uPlot.Axis {
   const text = resolvedColor(place, '--muted');
   const line = resolvedColor(place, '--line');
@@ -157,7 +155,7 @@ function axisLook(place: HTMLElement): uPlot.Axis {
   };
 }
 
-/** Returns the color of a CSS variable, such as `--muted`, at a place of the page. */
+/** Returns the present color of a CSS variable, such as `--muted`, at an element. */
 function resolvedColor(place: HTMLElement, property: string): string {
   const probe = document.createElement('span');
   probe.style.color = `var(${property})`;
@@ -169,7 +167,7 @@ function resolvedColor(place: HTMLElement, property: string): string {
 
 const WIDTH_MIN_PX = 200;
 
-/** Draws into the element, until the returned function is called. */
+/** Draws in the element's full width; returns a function that removes the chart. */
 function fittedPlot(
   place: HTMLElement,
   options: Omit<uPlot.Options, 'width'>,

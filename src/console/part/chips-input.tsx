@@ -2,7 +2,7 @@
 
 import { useId, useState } from 'preact/hooks';
 
-/** Input of several values; `locked` ones cannot be removed, `options` are suggested. */
+/** Input of several values; `locked` ones cannot be removed, `options` are suggestions. */
 export function ChipsInput(props: {
   label: string;
   values: readonly string[];
@@ -73,7 +73,7 @@ function ValueInput(props: {
         }}
         onKeyDown={(event) => {
           if (event.key !== 'Enter' && event.key !== ',') return;
-          // Must not submit the form, because the values are not complete yet.
+          // Must not submit the form, because more values may follow.
           event.preventDefault();
           add(text);
         }}
@@ -88,10 +88,7 @@ function ValueInput(props: {
   );
 }
 
-/**
- * Returns whether an option was picked, as opposed to typed: typed text may be the beginning of another
- * (`beta`, `beta-2`).
- */
+/** Returns whether an option was picked, not typed: typed text may begin another value (`beta`, `beta-2`). */
 function isPicked(event: Event): boolean {
   return !(event instanceof InputEvent) || event.inputType === 'insertReplacementText';
 }

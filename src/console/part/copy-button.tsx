@@ -1,4 +1,4 @@
-// Button that copies a text to the clipboard, and the secret that has one beside it.
+// Button that copies a text to the clipboard, and a secret with such a button.
 
 import { useEffect, useState } from 'preact/hooks';
 
@@ -17,7 +17,7 @@ export function CopyButton({ text, what }: { text: string; what: string }) {
       await navigator.clipboard.writeText(text);
       setOutcome('copied');
     } catch {
-      // The clipboard needs https and permission; without them the text can be selected by hand.
+      // The clipboard needs https and permission; otherwise the reader can select the text.
       setOutcome('refused');
     }
   };

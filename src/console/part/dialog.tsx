@@ -1,5 +1,4 @@
-// Modal dialog on the browser's own element, also as a confirmation and for a text that is shown once. The
-// focus stays inside and returns afterwards. Escape closes it, unless something would be lost by that.
+// Modal dialog on the browser's own element, for forms, confirmations, and texts that are shown once.
 
 import type { ComponentChildren } from 'preact';
 import { useCallback, useEffect, useId, useRef, useState } from 'preact/hooks';
@@ -9,15 +8,15 @@ import { DismissContext, Form } from './form.tsx';
 import { Notice } from './notice.tsx';
 
 /**
- * Dialog that is open while it is rendered; `onClose` is called when the reader dismisses it. Once something
- * was filled in, the reader is asked first. `keeps` names what is shown this once: such a dialog is closed by
- * its own button alone.
+ * Dialog that is open while it is rendered; calls `onClose` when the reader dismisses it, after a question if
+ * there is input. `keeps` names a text that is shown once: only the dialog's own button then closes it
+ * without a question.
  */
 export function Dialog(props: {
   title: string;
   isWide?: boolean;
   keeps?: string;
-  /** Whether what is filled in is worth nothing, as the words of a search. */
+  /** Whether its input may be lost, such as a search text. */
   isDisposable?: boolean;
   onClose: () => void;
   children: ComponentChildren;
@@ -30,9 +29,9 @@ export function Dialog(props: {
   useEffect(() => {
     const shown = dialog.current;
     shown?.showModal();
-    // Without this, the browser would focus the close button.
+    // Otherwise the browser would focus the close button.
     shown?.querySelector<HTMLElement>('[data-first]')?.focus();
-    // Closed before it is removed, because closing returns the focus to where it was.
+    // Closed before its removal, because closing returns the focus.
     return () => shown?.close();
   }, []);
   const ask = useCallback(() => setLeaving(true), []);
@@ -122,7 +121,10 @@ export function ConfirmDialog(props: {
   );
 }
 
-/** `children` say what to do with the text; `what` names it on the button that copies it. */
+/**
+ * Dialog with a text that is shown once; `children` say what to do with it, `what` names it on the copy
+ * button.
+ */
 export function SecretDialog(props: {
   title: string;
   label: string;

@@ -1,6 +1,5 @@
-// What a change would do before it is made: the findings and the effect of a dry run, the effect on what
-// devices are offered, as the service itself would decide, and the question before many devices get an offer
-// at once.
+// Effect of a change before it is made: the findings and effect of a dry run by the service, and the
+// confirmation of an offer to many devices.
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -18,15 +17,15 @@ import { countText, numberText } from '../format/figure-text.ts';
 import { type Asked, useAsked } from '../hook/use-action.ts';
 import { Badge } from './badge.tsx';
 
-/** Maximum number of rows that are shown of each list; the first ones are the most frequent. */
+/** Maximum number of shown rows per list, the most frequent first. */
 const LISTED_MAX = 5;
 
 type ReleaseDryRunAnswer = DryRunAnswer<{ readonly version: string }>;
 
-/** Findings and effect of a change that was not made yet. */
+/** Findings and effect of a change. */
 export function DryRunView(props: {
   dryRun: ReleaseDryRunAnswer;
-  /** Whether it appears below a long form, with the button that it is about, and is scrolled to. */
+  /** Whether to scroll to it, because it appears below a long form. */
   isScrolledTo?: boolean;
 }) {
   const { dryRun, isScrolledTo = false } = props;
@@ -98,13 +97,10 @@ function EffectView({ dryRun }: { dryRun: ReleaseDryRunAnswer }) {
   );
 }
 
-/** Maximum number of rows of the way that devices go; the rest is summed up. */
+/** Maximum number of rows for devices that leave a release; the rest is summed. */
 const RUNNER_ROWS_MAX = 8;
 
-/**
- * Effect of a change that was not made yet. `isAboutRunners` tells where the devices go that run the release,
- * for changes that take it from them.
- */
+/** Effect of a change; `isAboutRunners` shows which release the devices that run this one get. */
 export function ServingEffect(props: { dryRun: ServingDryRun; isAboutRunners?: boolean }) {
   const { dryRun, isAboutRunners = false } = props;
   const { said, error } = dryRun;
@@ -188,7 +184,7 @@ function Ways({ said: { release, effect, runners } }: { said: ServingDryRunAnswe
 
 type ServingDryRun = Asked<ServingDryRunAnswer>;
 
-/** Does a dry run of a change; undefined asks nothing. It is asked again when `turn` changes. */
+/** Does a dry run of a change; undefined asks nothing. Asks again when `turn` changes. */
 export function useServingDryRun(change: object | undefined, turn = 0): ServingDryRun {
   return useAsked(change && JSON.stringify(change), askDryRun, turn);
 }
@@ -197,21 +193,21 @@ function askDryRun(change: object): Promise<ServingDryRunAnswer> {
   return call('POST', 'releases/rehearse-serving', change);
 }
 
-// The question before many devices are offered a release at once: an offer cannot be taken back.
+// Confirmation of an offer to many devices, because an offer cannot be taken back.
 
-/** Number of devices above which an act that offers a release is confirmed. */
+/** Number of devices above which an offer needs a confirmation. */
 const MANY_DEVICES = 1000;
 
 export type ConfirmedReach = {
-  /** Why the act cannot be sent yet; undefined when it can. */
+  /** Why the change cannot be sent yet; undefined if it can. */
   readonly obstacle: string | undefined;
-  /** Box to tick; null where nothing is asked. */
+  /** Checkbox to confirm; null if none is needed. */
   readonly question: ComponentChildren;
 };
 
 /**
- * Asks for a confirmation when the act of the dry run reaches more than half of the devices or more than
- * 1,000, or when its effect is not known. The confirmation is for that number: another one is asked again.
+ * Asks for confirmation if a change reaches more than half of the devices or more than 1,000, or if its
+ * effect is unknown. Another number needs another confirmation.
  */
 export function useConfirmedReach(dryRun: Asked<Reaching>): ConfirmedReach {
   const [sureOf, setSureOf] = useState<string>();

@@ -1,12 +1,12 @@
-// Controls of a form, each with its label, its hint and why its value was refused: text in one line or
-// several, one or some of a few values, and the reason of a change.
+// Controls of a form, each with its label, hint and refusal: text, one or some of a few values, and the
+// reason of a change.
 
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useEffect, useId, useRef } from 'preact/hooks';
 import { LIMIT } from '../../contract/limit.ts';
 
 type TextFieldProps = {
-  /** Path of the field in what is sent, so that its refusal is shown here. */
+  /** Path of the field in the request, where its refusal is shown. */
   name?: string | undefined;
   label: string;
   value: string;
@@ -77,7 +77,7 @@ const ROWS = 6;
 
 /** Text area that grows with its text in browsers that support it. */
 export function TextArea(props: {
-  /** Path of the field in what is sent, so that its refusal is shown here. */
+  /** Path of the field in the request, where its refusal is shown. */
   name?: string;
   label: string;
   hint?: string;
@@ -107,7 +107,6 @@ export function TextArea(props: {
 
 export type Option<Value extends string> = { readonly value: Value; readonly label: string };
 
-/** Select with a label. */
 export function Choice<Value extends string>(props: {
   label: string;
   value: Value;
@@ -126,7 +125,7 @@ export function Choice<Value extends string>(props: {
           aria-describedby={hintId}
           onChange={(event) => {
             const chosen = event.currentTarget.value as Value;
-            // Always shows the actual value, because a chosen one may be refused.
+            // Shows the actual value until the chosen one is accepted.
             event.currentTarget.value = value;
             onChoose(chosen);
           }}
@@ -180,7 +179,7 @@ export function CheckGroup<Value extends string>(props: {
   );
 }
 
-/** Field for a reason, which may be left empty. */
+/** Field for an optional reason. */
 export function ReasonField(props: {
   value: string;
   onInput: (value: string) => void;
@@ -197,10 +196,7 @@ export function ReasonField(props: {
   );
 }
 
-/**
- * `children` make the control, given its id and the ids of what describes it: the hint, and why its value was
- * refused.
- */
+/** Label around a control; `children` get its id and the ids of its hint and its refusal. */
 function LabelledControl(props: {
   label: string;
   hint?: ComponentChildren;
@@ -233,8 +229,6 @@ function LabelledControl(props: {
   );
 }
 
-// Refusal of one field of a form, which is shown at that field.
-
 export type FieldError = {
   /** Path of the field as the service names it, such as `artifacts.0.url`. */
   readonly path: string;
@@ -243,25 +237,25 @@ export type FieldError = {
 
 type Fields = {
   readonly error: FieldError | undefined;
-  /** Names of the fields that the form has at present. */
+  /** Names of the form's present fields. */
   readonly names: Set<string>;
 };
 
 /** Provides the refusal to the fields of a form. */
 export const FieldErrorContext = createContext<Fields | undefined>(undefined);
 
-/** Reads `path: reason`, as the service refuses a field; undefined for every other message. */
+/** Parses a refusal of a field (`path: reason`); undefined for any other message. */
 export function readFieldError(message: string | undefined): FieldError | undefined {
   const [, path, reason] = /^([A-Za-z]\w*(?:\.\w+)*): (.+)$/s.exec(message ?? '') ?? [];
   return path === undefined || reason === undefined ? undefined : { path, reason };
 }
 
-/** Tells whether a refusal is about the field, or about a part of its value. */
+/** Returns whether a refusal concerns the field or a part of its value. */
 export function isAt(name: string | undefined, { path }: FieldError): boolean {
   return name !== undefined && (path === name || path.startsWith(`${name}.`));
 }
 
-/** Returns why this field was refused, and a reference to its control, which is then focused. */
+/** Returns why this field was refused, and a reference to its control, which a refusal focuses. */
 function useFieldError<Control extends HTMLElement>(name: string | undefined) {
   const fields = useContext(FieldErrorContext);
   const control = useRef<Control>(null);

@@ -1,5 +1,4 @@
-// Forms that the page submits itself: one with its button, progress and error, and a row of filters above a
-// list, applied with Enter or its button.
+// Forms that the page submits itself: one with button, progress and error, and filters above a list.
 
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks';
@@ -9,16 +8,16 @@ import { FieldErrorContext, isAt, readFieldError } from './field.tsx';
 import { Notice } from './notice.tsx';
 
 /**
- * Form that is submitted with Enter or its button. `onSend` rejects with an `ApiError`, which is shown at the
- * field that it names, else below the fields, until something is changed; `obstacle` says why nothing can be
- * sent yet. In a dialog, *Cancel* asks before what was entered is lost, as Escape does.
+ * Form that Enter or its button submits. Shows the `ApiError` of `onSend` at the field that it names, else
+ * below the fields, until the input changes; `obstacle` says why it cannot be sent yet. In a dialog, *Cancel*
+ * asks before input is lost, as Escape does.
  */
 export function Form(props: {
   label?: string;
   send: string;
   onSend: () => Promise<unknown>;
   tone?: 'primary' | 'danger' | 'plain';
-  /** Whether only the button submits, for long forms whose result cannot be undone. */
+  /** Whether Enter does not submit, for long forms whose result cannot be undone. */
   isDeliberate?: boolean;
   obstacle?: string | undefined;
   action?: Action;
@@ -83,10 +82,10 @@ export function Form(props: {
   );
 }
 
-/** Closes the dialog around a form, once the reader has confirmed to lose what was entered. */
+/** Closes the dialog around a form; asks first if input would be lost. */
 export const DismissContext = createContext<(() => void) | undefined>(undefined);
 
-/** Form of filters; `onApply` takes over what was entered. */
+/** Form of filters, applied with Enter or its button. */
 export function FilterForm(props: {
   label: string;
   onApply: () => void;
@@ -110,9 +109,9 @@ export function FilterForm(props: {
   );
 }
 
-// What a person has entered into filters and not applied yet.
-
-/** Draft of a query, which begins as the applied one, and the properties of a field that edits it. */
+/**
+ * Returns a draft of a query, which begins as the applied one, and the properties of a field that edits it.
+ */
 export function useDraft(query: Record<string, string>) {
   const [draft, setDraft] = useState(query);
   useEffect(() => setDraft(query), [query]);

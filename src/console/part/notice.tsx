@@ -1,10 +1,9 @@
-// Messages beside what caused them, and the display of loaded data: a progress bar before the first data,
-// then the data with the latest error.
+// Messages, and the display of loaded data: a skeleton first, then the data with the latest error.
 
 import type { ComponentChildren } from 'preact';
 import type { Loaded } from '../hook/use-load.ts';
 
-/** Message; screen readers announce an error at once, anything else politely. */
+/** Message; screen readers announce an error at once, others politely. */
 export function Notice(props: {
   tone: 'good' | 'warn' | 'bad' | 'quiet';
   children: ComponentChildren;
@@ -17,10 +16,7 @@ export function Notice(props: {
   );
 }
 
-/**
- * Renders data as soon as there is any; an error is shown beside older data. That the service cannot be
- * reached, or that nobody is signed in any more, is said once for the whole page.
- */
+/** Renders loaded data, with an error beside it. The page itself reports outages and an ended session. */
 export function LoadedView<Value>(props: {
   of: Loaded<Value>;
   children: (value: Value) => ComponentChildren;

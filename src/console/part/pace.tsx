@@ -1,5 +1,4 @@
-// How fast a new release goes out: to a share of the devices at once, step by step by a plan, or not yet;
-// and the fields that say so.
+// Pace of a new release: at once to a percentage of the devices, by a plan, or paused; and the fields for it.
 
 import { PLAN_PRESET_NAMES, type PlanPresetName } from '../../contract/rollout-plan.ts';
 import { PLAN_PRESETS } from '../../domain/rollout/plan-presets.ts';
@@ -8,18 +7,18 @@ import { Choice, Field } from './field.tsx';
 
 export type PaceDraft = {
   readonly kind: 'share' | 'paused' | PlanPresetName;
-  /** Share in percent as it was entered; empty for the default of the channel. */
+  /** Entered percentage; empty for the channel's default. */
   readonly rollout: string;
 };
 
-/** Options of the choice, the quickest first. */
+/** Options, the fastest first. */
 const PACES: readonly { readonly value: PaceDraft['kind']; readonly label: string }[] = [
   { value: 'share', label: 'Now, to a share of the devices' },
   ...PLAN_PRESET_NAMES.map((value) => ({ value, label: `By a plan: ${value}` })),
   { value: 'paused', label: 'Not yet: publish it paused' },
 ];
 
-/** Returns the part of a publish or promotion that says how fast it goes out. */
+/** Returns the pace as part of a request to publish or promote. */
 export function paceBody({ kind, rollout }: PaceDraft): Readonly<Record<string, unknown>> {
   const share = rollout.trim() === '' ? {} : { rollout: Number(rollout) };
   if (kind === 'share') return share;
@@ -27,7 +26,7 @@ export function paceBody({ kind, rollout }: PaceDraft): Readonly<Record<string, 
   return { plan: { preset: kind } };
 }
 
-/** Returns a sentence that says what the choice does. */
+/** Returns a sentence about the effect of the choice. */
 function paceHint({ kind }: PaceDraft): string {
   if (kind === 'share') return 'An offer to a device cannot be taken back.';
   if (kind === 'paused') return 'No device is offered it until it is resumed.';
@@ -35,11 +34,11 @@ function paceHint({ kind }: PaceDraft): string {
   return `${stepsText(steps)}. Limits: ${limitsText(guards)}.`;
 }
 
-/** Choice of the pace, with the share where it has one. */
+/** Choice of the pace, with the percentage if it has one. */
 export function PaceFields(props: {
   pace: PaceDraft;
   onChange: (pace: PaceDraft) => void;
-  /** Share that is taken where none is entered; undefined when one is required. */
+  /** Placeholder for an optional percentage; undefined if one is required. */
   placeholder?: string;
 }) {
   const { pace, onChange, placeholder } = props;

@@ -1,4 +1,4 @@
-// Head of a page: its title in the window, its heading with its actions, and the logo.
+// Head of a page: window title, heading with actions, and the logo.
 
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
@@ -20,9 +20,7 @@ export function PageHead(props: {
   );
 }
 
-// Window title of a page, by which tabs and bookmarks can be told apart.
-
-/** Sets the title: `1.2.0 · stable · Notes · Sluice`, from its first parts. */
+/** Sets the window title from its first parts: `1.2.0 · stable · Notes · Sluice`. */
 export function useTitle(...parts: readonly (string | undefined)[]): void {
   const title = [...parts.filter((part) => part !== undefined), 'Sluice'].join(' · ');
   useEffect(() => {

@@ -1,5 +1,5 @@
-// Targeting of a release in words, and its editor: labels and expressions in rows. Labels of the fleet are
-// suggested, and parts that can no longer change are read-only.
+// Targeting of a release in words, and its editor, which suggests labels of the fleet and locks parts that
+// can no longer change.
 
 import { useId } from 'preact/hooks';
 import type { LabelCounts, MatchingDevices as Matching } from '../../contract/console.ts';
@@ -21,8 +21,8 @@ import { Name } from './name.tsx';
 import { Notice } from './notice.tsx';
 
 /**
- * Targeting editor. `offered` is the targeting with which the release was already offered: from then on a
- * label may only gain values or go, and conditions stay as they are.
+ * Targeting editor. `offered` is the targeting of an offered release: a label may then only gain values or be
+ * removed, and conditions are fixed.
  */
 export function TargetingEditor(props: {
   draft: TargetingDraft;
@@ -126,7 +126,7 @@ function ExpressionRows(props: {
   );
 }
 
-/** Row of a label; `locked` values must stay, undefined while everything may change. */
+/** Row of a label; `locked` values must stay, undefined if everything may change. */
 function LabelTargetRow(props: {
   row: LabelRow;
   labels: LabelCounts | undefined;
@@ -284,9 +284,7 @@ export function TargetingView({ targets }: { targets: Targeting | null }) {
   );
 }
 
-// How many devices a targeting is meant for, while it is written.
-
-/** Sentence with the number of devices and a few of them; nothing for a targeting of every device. */
+/** Number of devices that match a targeting, with a few of them; nothing for a targeting of every device. */
 export function MatchingDevices(props: {
   app: string;
   channel: string;

@@ -1,5 +1,4 @@
-// Light or dark theme: the system's, unless the reader chose one by the switch. The choice is stored in this
-// browser.
+// Light or dark theme: the system's, or the reader's choice, which this browser stores.
 
 import { createContext } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
@@ -7,26 +6,24 @@ import { useContext, useEffect, useState } from 'preact/hooks';
 type ThemeChoice = 'system' | 'light' | 'dark';
 export type Theme = {
   readonly choice: ThemeChoice;
-  /** Theme that is displayed. */
+  /** Theme that is shown. */
   readonly shown: 'light' | 'dark';
   choose(choice: ThemeChoice): void;
 };
 
 const STORED = 'sluice-theme';
 
-/** Returns the theme of the page. */
 export function useTheme(): Theme {
   return useContext(ThemeContext);
 }
 
-/** Provides the theme to all components below. */
 export const ThemeContext = createContext<Theme>({
   choice: 'system',
   shown: 'light',
   choose: () => undefined,
 });
 
-/** Creates the theme's state, for the component that provides it to all others. */
+/** Creates the theme's state, for the component that provides it. */
 export function useThemeState(): Theme {
   const [choice, setChoice] = useState(storedChoice);
   const [isSystemDark, setSystemDark] = useState(() => darkQuery().matches);

@@ -1,14 +1,10 @@
-// Times: relative as text, exact in the tooltip, by one clock for the whole page; and the time at which the
-// figures of a page were true.
+// Times: relative as text, exact in the tooltip, by one clock for the page; and the age of a page's data.
 
 import { useEffect, useState } from 'preact/hooks';
 import { exactTimeText, timeText, zonedTimeText } from '../format/figure-text.ts';
 import type { Loaded } from '../hook/use-load.ts';
 
-/**
- * Displays `at` (RFC 3339); `never`, or nothing, when there is no time. `isZoned` also says the time of day
- * and its zone, where it matters when something happened.
- */
+/** Shows `at` (RFC 3339), or `never` if there is no time; `isZoned` adds the time of day and its zone. */
 export function Time(props: { at: string | null | undefined; never?: string; isZoned?: boolean }) {
   const { at, never = '–', isZoned = false } = props;
   const now = useNow();
@@ -44,14 +40,14 @@ export function useNow(): number {
   return now;
 }
 
-// Time at which the figures of a page were true, which turns amber when they are not renewed.
-
 const TICK_MS = 1000;
-/** Polls that may be missed before the figures count as old. */
+/** Number of missed polls before data counts as old. */
 const MISSED_MAX = 2;
 const CLOCK = new Intl.DateTimeFormat('en', { timeStyle: 'medium' });
 
-/** Time of what is polled; nothing before the first answer. */
+/**
+ * Time at which polled data was last confirmed, highlighted when it is old; nothing before the first answer.
+ */
 export function AsOf({ of }: { of: Pick<Loaded<unknown>, 'at' | 'everyMs'> }) {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {

@@ -1,5 +1,5 @@
-// Page that shows the OpenAPI document to people, by Swagger UI. It asks the service for the document and
-// nothing else: calls are not tried from here, because a key does not belong into a page.
+// Page of the OpenAPI document, shown by Swagger UI. It makes no API calls, because a key does not belong in
+// a page.
 
 import SwaggerUI from 'swagger-ui-dist/swagger-ui-es-bundle.js';
 import 'swagger-ui-dist/swagger-ui.css';

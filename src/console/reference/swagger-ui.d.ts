@@ -1,7 +1,7 @@
-// Types of the part of Swagger UI that the page uses; the package has none.
+// Types of the used part of Swagger UI; the package has none.
 
 declare module 'swagger-ui-dist/swagger-ui-es-bundle.js' {
-  /** Shows a document below an element. Options: https://swagger.io/docs/open-source-tools/swagger-ui. */
+  /** Shows a document in an element. Options: https://swagger.io/docs/open-source-tools/swagger-ui. */
   function SwaggerUI(options: {
     readonly url: string;
     readonly dom_id: string;

@@ -73,7 +73,7 @@ function Acceptance({ token, offer }: { token: string; offer: OpenInvitation }) 
   );
 }
 
-/** Page of one link, with or without a session. */
+/** Page of one password link, with or without a session. */
 export function PasswordResetPage({ token }: { token: string }) {
   const { data, error } = useLoad(`password-reset${queryText({ token })}`);
   if (error !== undefined) {

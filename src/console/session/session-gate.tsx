@@ -18,8 +18,8 @@ const REFRESH_MS = 60_000;
 const SIGNED_OUT: SessionState = { state: 'signedOut' };
 
 /**
- * Renders `children` once there is a session. When it ends while something is filled in, one signs in over
- * the page, which nobody sees meanwhile; else the page is gone with the session.
+ * Renders `children` during a session. If it ends with unsaved input, the reader signs in over the hidden
+ * page; otherwise the page is left.
  */
 export function SessionGate({ children }: { children: ComponentChildren }) {
   const [session, setSession] = useState<SessionState>();
@@ -32,7 +32,7 @@ export function SessionGate({ children }: { children: ComponentChildren }) {
     const mine = turn.current;
     try {
       const found = known ?? (await call('GET', 'session'));
-      // What is known since is newer than this answer.
+      // A later call has newer data than this answer.
       if (mine !== turn.current) return;
       const isOver = found.state !== 'signedIn' && hasUnsaved();
       setExpired(isOver);
@@ -49,7 +49,7 @@ export function SessionGate({ children }: { children: ComponentChildren }) {
       void refresh(isSignedOut ? SIGNED_OUT : undefined);
     });
     void refresh();
-    // Roles may have changed meanwhile.
+    // Roles may have changed.
     const timer = setInterval(() => {
       if (document.visibilityState === 'visible') void refresh();
     }, REFRESH_MS);
@@ -70,7 +70,7 @@ export function SessionGate({ children }: { children: ComponentChildren }) {
     };
     return (
       <SessionContext.Provider value={signedIn}>
-        {/* What one person has filled in is not another's. */}
+        {/* One person's input must not reach another. */}
         <Fragment key={signedIn.account.id}>{children}</Fragment>
         {isExpired && <SignInDialog onSignedIn={refresh} onLeave={leave} />}
       </SessionContext.Provider>
@@ -112,7 +112,7 @@ function readSignedIn(
   return { account, memberships, membership, mayCreateOrganizations, refresh, choose };
 }
 
-/** Page shown at every path without a session; the path's page follows after signing in. */
+/** Page for every path without a session; the path's own page follows after signing in. */
 function SignInPage(props: { onSignedIn: (session: SessionState) => Promise<void> }) {
   return (
     <SignedOutLayout title="Sign in" lead="Use the email and password of your Sluice account.">
@@ -125,7 +125,7 @@ function SignInPage(props: { onSignedIn: (session: SessionState) => Promise<void
   );
 }
 
-/** Dialog that hides the page until somebody has signed in; `onLeave` gives up what was filled in. */
+/** Dialog that hides the page until the reader has signed in; `onLeave` drops the input. */
 function SignInDialog(props: {
   onSignedIn: (session: SessionState) => Promise<void>;
   onLeave: () => void;
@@ -133,7 +133,7 @@ function SignInDialog(props: {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const shown = dialog.current;
-    // Lies over the dialog that is open, because it is shown after it.
+    // Shown last, so that it covers other open dialogs.
     shown?.showModal();
     return () => shown?.close();
   }, []);
@@ -155,7 +155,6 @@ function SignInDialog(props: {
   );
 }
 
-/** Form that opens a session. */
 function SignInForm(props: {
   onSignedIn: (session: SessionState) => Promise<void>;
   onCancel?: () => void;
@@ -191,11 +190,9 @@ function SignInForm(props: {
   );
 }
 
-// First run: the holder of the admin token creates the first account and its organization.
-
 const EMPTY_SETUP = { token: '', organization: '', name: '', email: '', password: '' };
 
-/** Page shown at every path until there is an account. */
+/** First run: the holder of the admin token creates the first account and its organization. */
 function SetupPage({ onSignedIn }: { onSignedIn: (session: SessionState) => Promise<void> }) {
   const [fields, setFields] = useState(EMPTY_SETUP);
   const set = (name: keyof typeof EMPTY_SETUP) => (value: string) =>

@@ -1,4 +1,4 @@
-// Layout of the pages without a session, and the hint beside every field for a new password.
+// Layout of the pages without a session, and the hint for new passwords.
 
 import type { ComponentChildren } from 'preact';
 import { LIMIT } from '../../contract/limit.ts';
@@ -23,7 +23,7 @@ export function SignedOutLayout(props: {
   );
 }
 
-/** Hint with the minimum length that the service demands. */
+/** Hint with the minimum length of passwords. */
 export const PASSWORD_HINT = [
   `At least ${LIMIT.passwordLengthMin} characters;`,
   'a few words that only you would put together are best.',

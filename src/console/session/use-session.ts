@@ -8,36 +8,34 @@ import type { Account, Membership, Role } from '../../contract/resource.ts';
 export type SignedIn = {
   readonly account: Account;
   readonly memberships: readonly Membership[];
-  /** Membership in the selected organization; undefined for an account without one. */
+  /** Membership in the selected organization; undefined without any. */
   readonly membership: Membership | undefined;
   /** Whether the account may create organizations. */
   readonly mayCreateOrganizations: boolean;
   /** Selects another organization. */
   choose(organizationId: string): void;
-  /** Replaces the session by the given one, or loads it from the service. */
+  /** Uses the given session, or loads it from the service. */
   refresh(session?: SessionState): Promise<void>;
 };
 
-/** Returns the session; only for components below `SessionGate`. */
+/** Returns the session; only below `SessionGate`. */
 export function useSession(): SignedIn {
   const session = useContext(SessionContext);
   if (session === undefined) throw new Error('used outside of a session');
   return session;
 }
 
-/** Provides the session to all components below. */
 export const SessionContext = createContext<SignedIn | undefined>(undefined);
 
 /**
- * Returns whether the reader's role includes this role, to hide controls; the service checks the right
- * itself.
+ * Returns whether the reader's role includes this one, to hide controls; the service checks rights itself.
  */
 export function useMay(role: Exclude<Role, 'viewer'>): boolean {
   const own = useSession().membership?.role;
   return own === 'owner' || own === role;
 }
 
-/** Returns the selected organization; pages that call it are not shown to accounts without one. */
+/** Returns the selected organization; only on pages for accounts with one. */
 export function useOrganization(): Membership['organization'] {
   const membership = useSession().membership;
   if (membership === undefined) throw new Error('used outside of an organization');
