@@ -1,6 +1,6 @@
-// The part of the ledger that keeps accounts, their sessions, memberships and invitations. The obligations of
-// `ledger.ts` hold here too. Times are RFC 3339; the caller's clock decides what has expired. Tokens are
-// passed as hashes (lower-case hex SHA-256), passwords as the hasher encoded them.
+// The part of the ledger with accounts, sessions, memberships and invitations. The obligations of `ledger.ts`
+// hold here too. Times are RFC 3339, and the caller passes the present time that expiry is compared with.
+// Tokens are passed as lower-case hex SHA-256 hashes, passwords as the hasher encoded them.
 
 import type { OpenInvitation, RevokedInvitation } from '../contract/console.ts';
 import type { LostRight, Outcome } from '../contract/failure.ts';
@@ -23,14 +23,14 @@ export type NewAccount = {
 
 export type StoredAccount = Account & {
   readonly passwordHash: string;
-  /** Number of the present password, from 1; every new password has the next one. */
+  /** Number of the present password, counted from 1. */
   readonly passwordNumber: number;
 };
 
 /**
- * Account that accepts an invitation: a new one, one whose password was right, or one that gets this name and
- * password. The last is only for accounts that are a member nowhere, which have nothing to take: whoever made
- * such an account does not keep its address from the person who is invited.
+ * Account that accepts an invitation: `new` creates it, `known` has shown its password, `claimed` gets this
+ * name and password. Only an account without memberships can be claimed, so that whoever created it cannot
+ * keep its address from the invited person.
  */
 export type Joining = NewAccount & { readonly as: 'new' | 'known' | 'claimed' };
 
@@ -41,7 +41,7 @@ export type NewPasswordReset = {
   readonly expiresAt: string;
 };
 
-/** Failed sign-ins of an account, and the address of the last one. */
+/** Failed sign-ins of an account, and the address of the client of the last one. */
 export type FailedSignIn = {
   readonly account: { readonly id: string; readonly email: string };
   readonly failures: number;
@@ -56,7 +56,7 @@ export type NewSession = {
   readonly address: string;
 };
 
-/** Role of an account in the organization that a target belongs to. */
+/** Role of an account in the organization of an access target. */
 export type AccessRight = { readonly organizationId: string; readonly role: Role };
 
 /** Role of an account in the organization of an app, and the app itself. */
@@ -70,7 +70,7 @@ export type AccessTarget = {
   readonly id: string;
 };
 
-/** Kinds of refusal of a target that does not exist, or that the account must not know of. */
+/** Refusals of a target that does not exist, or that the account may not see. */
 export type UnknownTarget = 'unknownOrganization' | 'unknownKey' | 'unknownInvitation';
 
 export type NewInvitation = {
@@ -86,8 +86,8 @@ export interface AccountLedger {
   hasAccounts(): Promise<boolean>;
 
   /**
-   * Creates the first account of all, as owner of a new organization of this name and of every organization
-   * there is. Of several calls at once one succeeds; the others, and every later one, are `alreadySetUp`.
+   * Creates the first account, as owner of a new organization with this name and of every existing one. Of
+   * several concurrent calls one succeeds; the others, and every later call, get `alreadySetUp`.
    */
   createFirstAccount(
     account: NewAccount,
@@ -97,24 +97,24 @@ export interface AccountLedger {
   findAccount(email: string): Promise<StoredAccount | undefined>;
 
   /**
-   * Opens a session if the account's password hash is still this one, and ends the account's oldest sessions
-   * beyond the bound. Tells the audit, with the failures that it was not told of. Returns the number of the
-   * password; `wrongLogin` when the hash has changed.
+   * Opens a session if the account still has this password hash, and ends the account's oldest sessions
+   * beyond the limit. Writes an audit entry, with the failed sign-ins not yet in the audit. Returns the
+   * password's number, or `wrongLogin` when the hash has changed.
    */
   openSession(
     account: { readonly id: string; readonly email: string; readonly passwordHash: string },
     session: NewSession,
   ): Promise<Outcome<number, 'wrongLogin'>>;
 
-  /** Counts failed sign-ins; tells the audit of them at once, but not twice within an hour. */
+  /** Counts failed sign-ins; writes an audit entry at most once an hour for each account. */
   recordFailedSignIns(failed: FailedSignIn): Promise<void>;
 
-  /** Returns the signing key of this name that all nodes share; stores `draft` when there is none yet. */
+  /** Returns the signing key of this name, which all nodes share; stores `draft` if there is none yet. */
   readSigningKey(name: string, draft: string): Promise<string>;
 
   /**
-   * Finds the account of a session that is not expired at `now` and was used since `idleSince`. Records the
-   * use of the session once a minute.
+   * Finds the account of a session that is not expired at `now` and was used since `idleSince`. Stores the
+   * time of use at most once a minute.
    */
   findSession(
     tokenHash: string,
@@ -122,16 +122,14 @@ export interface AccountLedger {
     idleSince: string,
   ): Promise<StoredAccount | undefined>;
 
-  /** Ends a session; an unknown one is no error. */
+  /** Ends a session; does nothing for an unknown one. */
   endSession(tokenHash: string): Promise<void>;
 
-  /** Ends all sessions of an account. */
   endSessions(accountId: string): Promise<void>;
 
   /**
-   * Replaces the actor's password hash if it is still `before`, and ends all sessions except the actor's and
-   * a link that was made for the account. Returns the number of the password, undefined when the hash has
-   * changed.
+   * Replaces the actor's password hash if it is still `before`, ends the account's other sessions and deletes
+   * its password reset link. Returns the new password's number; undefined when the hash has changed.
    */
   changePassword(
     before: string,
@@ -139,34 +137,31 @@ export interface AccountLedger {
     actor: Extract<Actor, { kind: 'account' }>,
   ): Promise<Outcome<number | undefined, LostRight>>;
 
-  /** Makes a link by which an account gets a new password; an earlier one of the account ends. */
+  /** Stores a link with which an account can set a new password; replaces the account's earlier link. */
   createPasswordReset(
     reset: NewPasswordReset,
     actor: Actor,
   ): Promise<Outcome<{ readonly email: string }, 'unknownAccount' | LostRight>>;
 
-  /** Finds the account that a link is for; undefined when it cannot be used at `now`. */
+  /** Finds the account of a reset link; undefined when the link is unknown or expired at `now`. */
   findPasswordReset(
     tokenHash: string,
     now: string,
   ): Promise<{ readonly email: string } | undefined>;
 
-  /** Uses a link: the account has this password, and no session. Of several concurrent calls one succeeds. */
+  /** Uses up a link: sets the password and ends all sessions. Of concurrent calls one succeeds. */
   usePasswordReset(
     tokenHash: string,
     passwordHash: string,
     now: string,
   ): Promise<Outcome<StoredAccount, 'unknownReset'>>;
 
-  /**
-   * Lists an account's memberships by organization name; undefined is the operator, who owns every
-   * organization.
-   */
+  /** Lists an account's memberships by organization name; undefined is the operator, who owns all of them. */
   listMemberships(accountId: string | undefined): Promise<readonly Membership[]>;
 
   /**
-   * Reads the account's role at the target as it is now; undefined stands for the operator, who is owner of
-   * every organization. A target in an organization that the account is no member of is unknown.
+   * Reads the account's present role at the target; undefined is the operator, who owns every organization.
+   * A target in an organization that the account does not belong to is unknown.
    */
   findAccessRight(
     accountId: string | undefined,
@@ -183,7 +178,7 @@ export interface AccountLedger {
   listMembers(organizationId: string): Promise<readonly Member[]>;
 
   /**
-   * Changes a member's role, or ends the membership when `role` is undefined. The last owner must stay one.
+   * Changes a member's role; ends the membership when `role` is undefined. The last owner must stay owner.
    */
   changeMember(
     organizationId: string,
@@ -192,19 +187,19 @@ export interface AccountLedger {
     actor: Actor,
   ): Promise<Outcome<Member, 'unknownMember' | 'lastOwner' | LostRight>>;
 
-  /** Lists the invitations that can be used at `now`, newest first. */
+  /** Lists the invitations that are open at `now`, newest first. */
   listInvitations(organizationId: string, now: string): Promise<readonly Invitation[]>;
 
   /**
-   * Creates an invitation; an open one for the same e-mail address ends. Refused when the email's account is
-   * a member already, or when too many invitations are open.
+   * Creates an invitation and ends an open one for the same e-mail address. Refused when the address belongs
+   * to a member already, or when too many invitations are open.
    */
   createInvitation(
     invitation: NewInvitation,
     actor: Actor,
   ): Promise<Outcome<Invitation, 'alreadyMember' | 'tooManyInvitations' | LostRight>>;
 
-  /** Ends an invitation. One that was used or revoked stays as it is. */
+  /** Ends an invitation. A used or revoked one stays as it is. */
   revokeInvitation(
     id: string,
     now: string,
@@ -214,10 +209,9 @@ export interface AccountLedger {
   findInvitation(tokenHash: string, now: string): Promise<OpenInvitation | undefined>;
 
   /**
-   * Uses the invitation for the account of its e-mail address: a new one, the existing one if its password
-   * hash is `account.passwordHash`, or a claimed one. A member keeps the higher role. Of several
-   * concurrent calls one succeeds. The refusal is `unknownInvitation` also when it can no longer be used, or
-   * when the account has changed meanwhile.
+   * Uses the invitation for the account of its e-mail address (see `Joining`). A member keeps the higher of
+   * both roles. Of several concurrent calls one succeeds. Returns `unknownInvitation` also when the
+   * invitation is no longer open, or when the account has changed in the meantime.
    */
   acceptInvitation(
     tokenHash: string,
@@ -231,9 +225,6 @@ export interface AccountLedger {
     actor: Actor,
   ): Promise<Outcome<Organization, LostRight>>;
 }
-
-// The hash of passwords: slow and salted. Each call costs memory and time by design, so callers limit the
-// number of concurrent calls.
 
 export interface PasswordHasher {
   /** Hashes a password; the result contains its parameters and salt. */

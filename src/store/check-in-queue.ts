@@ -1,4 +1,4 @@
-// The part of the engine that queues check-ins between the nodes that received them and the ledger. Every
+// The part of the engine that queues check-ins on their way from the receiving nodes to the ledger. Every
 // method rejects with `Unavailable` when the engine does not answer.
 
 import type { CheckIn } from '../domain/fleet/check-in.ts';
@@ -12,28 +12,27 @@ export interface CheckInQueue {
   readonly streams: number;
 
   /**
-   * Appends a batch to a stream, the first unless another is named. Once accepted, it is delivered to a
-   * consumer at least once, whichever process dies. Returns `full` when the queue is at its bound, a number
-   * of bytes, and nothing of the batch was accepted. After a rejection it is unknown whether the batch was
-   * accepted; appending it again is harmless. The batch must not change before the answer; the queue keeps a
-   * copy.
+   * Appends a batch to a stream (default: the first). An accepted batch is delivered to a consumer at least
+   * once, even if processes die. Returns `full`, and stores nothing, when the queue is at its limit in bytes.
+   * After a rejection the batch may or may not be in the queue; appending it again is harmless. The caller
+   * must not change the batch before the answer; the queue keeps a copy.
    */
   appendCheckIns(checkIns: CheckInPack, stream?: number): Promise<'accepted' | 'full'>;
 
   /**
-   * Tells that a taker lives; it is forgotten when it has not told so for three seconds. Returns the names of
-   * all that live, itself included, in an order that all of them find.
+   * Registers a consumer as alive for three seconds. Returns the names of all live consumers, itself
+   * included, in an order that is the same for all of them.
    */
   shareCheckIns(taker: string): Promise<readonly string[]>;
 
-  /** Tells that a taker takes no more. */
+  /** Removes a consumer from the live ones. */
   leaveCheckIns(taker: string): Promise<void>;
 
   /**
-   * Takes up to `batchesMax` batches of the streams (all unless some are named), the oldest of each first:
-   * ones that were never taken, and ones that a consumer left unacknowledged for longer than `abandonedMs`.
-   * Waits up to `waitMs` for the first. `taker` names the consumer, uniquely among all nodes; consumers of
-   * one stream share the work.
+   * Takes up to `batchesMax` batches of the given streams (default: all), the oldest of each first: batches
+   * that were never taken, and batches that a consumer left unacknowledged for longer than `abandonedMs`.
+   * Waits up to `waitMs` for the first. `taker` is the consumer's name, unique among all nodes; consumers of
+   * one stream share its batches.
    */
   takeCheckIns(
     taker: string,
@@ -43,58 +42,56 @@ export interface CheckInQueue {
     streams?: readonly number[],
   ): Promise<readonly CheckInBatch[]>;
 
-  /** Deletes batches whose check-ins are recorded in the ledger. */
+  /** Deletes batches, once the ledger has recorded their check-ins. */
   acknowledgeCheckIns(ids: readonly string[]): Promise<void>;
 
   /** Returns the number of batches in the queue, taken ones included. */
   countCheckIns(): Promise<number>;
 
   /**
-   * Returns the age in milliseconds of the oldest batch in the queue, taken ones included; 0 when it is
-   * empty. What was appended before that is acknowledged.
+   * Returns the age in milliseconds of the oldest unacknowledged batch; 0 when there is none. Every batch
+   * older than that is acknowledged.
    */
   ageOfCheckIns(): Promise<number>;
 
   /**
-   * Returns the bytes that count against the queue's bound: at least those of the batches in it. Batches
-   * acknowledged before an older one may count until that is.
+   * Returns the bytes that count against the queue's limit. An acknowledged batch may still count until all
+   * older ones are acknowledged.
    */
   weighCheckIns(): Promise<number>;
 }
 
-// Check-ins of an edge on their way to its upstream: batches as bytes, in the order in which they came, which
-// survive the process. What was not acknowledged is delivered again after a restart; nothing is lost by that,
-// because recording a check-in twice changes nothing.
+// Check-ins of an edge on their way to its upstream: a queue of batches on disk, in order of arrival. After a
+// restart, the edge sends unacknowledged batches again; recording a check-in twice changes nothing.
 
 export interface CheckInJournal {
   /**
-   * Appends a batch. Once it resolves with `accepted`, the batch is on disk. `full` when the journal is at
-   * its bound, and nothing of the batch was accepted. Rejects with `Unavailable` when the disk does not take
-   * it.
+   * Appends a batch; `accepted` means that it is on disk. Returns `full`, and stores nothing, when the
+   * journal is at its limit. Rejects with `Unavailable` when the disk refuses the write.
    */
   append(batch: Buffer): Promise<'accepted' | 'full'>;
 
   /**
-   * Reads the oldest batches that are not acknowledged: at least one, if there is one, and no more than about
-   * `bytesMax` bytes. The same ones until they are acknowledged.
+   * Reads the oldest unacknowledged batches: at least one if there is one, and about `bytesMax` bytes at
+   * most. Returns the same batches until they are acknowledged.
    */
   read(bytesMax: number): Promise<readonly Buffer[]>;
 
-  /** Removes as many batches, the oldest, which were read before. */
+  /** Removes the `count` oldest batches. */
   acknowledge(count: number): Promise<void>;
 
-  /** Resolves once there may be a batch to read, or after `ms`. */
+  /** Resolves when there may be a batch to read, or after `ms`. */
   appended(ms: number, signal: AbortSignal): Promise<void>;
 
-  /** Number of batches that are not acknowledged. */
+  /** Number of unacknowledged batches. */
   readonly count: number;
 
-  /** Bytes on disk that are not acknowledged. */
+  /** Bytes of the unacknowledged batches on disk. */
   readonly bytes: number;
 
-  /** Milliseconds since the oldest batch that is not acknowledged was appended; 0 when there is none. */
+  /** Age in milliseconds of the oldest unacknowledged batch; 0 when there is none. */
   readonly ageMs: number;
 
-  /** Waits for what is being appended, and closes the files. */
+  /** Finishes the pending appends, then closes the files. */
   close(): Promise<void>;
 }

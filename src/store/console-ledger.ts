@@ -1,6 +1,6 @@
-// The parts of the ledger that the console and edges use: keys, apps, channels and releases with the
-// numbers of their devices, webhooks, and tokens of edges. The obligations of `ledger.ts` hold here too.
-// No method scans all devices.
+// The parts of the ledger for the console and for edges: keys, apps, channels and releases with device
+// counts, webhooks, and edge tokens. The obligations of `ledger.ts` hold here too. No method scans all
+// devices.
 
 import type { AuditDeed } from '../contract/audit-deed.ts';
 import type {
@@ -33,14 +33,14 @@ import type { Actor, Changed, KnownStates, NewArtifact, ReleaseName } from './le
 export type KeyUse = { readonly id: string; readonly at: string; readonly from: string };
 
 export type AuditFilter = {
-  /** Text that the actor must contain, ignoring case; `subject` filters likewise. */
+  /** Text that the actor must contain, ignoring case. `subject` works the same way. */
   readonly actor?: string | undefined;
   readonly subject?: string | undefined;
-  /** Action, or the part before its dot, which selects all actions that begin with it. */
+  /** Action, or the part before its dot, which matches all actions of that group. */
   readonly action?: string | undefined;
-  /** What a steered release went through: a state that it got, or one of the other changes. */
+  /** Effect of a serving-control change: a status that the release got, or another kind of change. */
   readonly did?: AuditDeed | undefined;
-  /** Times (RFC 3339): entries from `since` on, and before `until`. */
+  /** Times (RFC 3339): entries at or after `since`, and before `until`. */
   readonly since?: string | undefined;
   readonly until?: string | undefined;
   /** Cursor: `next` of the previous page. */
@@ -48,17 +48,16 @@ export type AuditFilter = {
   readonly limit: number;
 };
 
-/** Releases of a channel to list. */
 export type ReleaseFilter = {
   /** Counts from 1. */
   readonly page: number;
   readonly perPage: number;
-  /** Text that the version must begin with. */
+  /** Prefix of the version. */
   readonly version?: string | undefined;
   readonly status?: ReleaseStatus | undefined;
 };
 
-/** Numbers of devices seen since the requested times, in the same order. */
+/** Numbers of devices seen since each requested time, in the order of the request. */
 export type SeenCounts = {
   readonly total: number;
   readonly seen: readonly number[];
@@ -67,22 +66,21 @@ export type SeenCounts = {
 };
 
 export interface ConsoleLedger {
-  /** Lists the API keys of an organization, newest first. */
+  /** Lists the organization's API keys, newest first. */
   listKeys(organizationId: string): Promise<readonly ListedKey[]>;
 
-  /** Records when keys were last used; the latest time is kept. */
+  /** Records when keys were last used; keeps the latest time of each. */
   recordKeyUses(uses: readonly KeyUse[]): Promise<void>;
 
-  /** Lists an organization's apps by ref, with channels by name. `seenSince` is RFC 3339. */
+  /** Lists an organization's apps by ref, with channels by name and the devices seen since `seenSince`. */
   listAppOverviews(organizationId: string, seenSince: string): Promise<readonly AppOverview[]>;
 
-  /** Reads the channel's policy. */
   readChannel(
     app: { readonly id: string; readonly ref: string },
     name: string,
   ): Promise<Outcome<Channel, 'unknownChannel'>>;
 
-  /** Counts the devices of the app, or of one of its channels, seen since each of these times (RFC 3339). */
+  /** Counts the devices of an app, or of one of its channels, seen since each of these times (RFC 3339). */
   countSeen(
     appId: string,
     channel: string | undefined,
@@ -99,20 +97,20 @@ export interface ConsoleLedger {
     wanted: ReleaseFilter,
   ): Promise<Outcome<Omit<ChannelReleases, 'page' | 'pageCount'>, 'unknownChannel'>>;
 
-  /** Reads a release with the numbers of its devices and its history. */
+  /** Reads a release with its device counts and its history. */
   readReleaseDetail(
     app: { readonly id: string; readonly ref: string },
     channel: string,
     canonicalVersion: string,
   ): Promise<Outcome<ReleaseDetail, 'unknownChannel' | 'unknownRelease'>>;
 
-  /** Counts the labels of the app's devices, the most frequent first. */
+  /** Counts the labels of the app's devices, the most frequent label first. */
   countLabels(appId: string): Promise<LabelCounts>;
 
   /**
-   * Reads the adoption series of one channel or of all, oldest first; of days and months from the one of
-   * `since` on. For a fleet with thousands of versions not every hour is read, but hours at equal distances,
-   * and only the newest of many days or months.
+   * Reads the adoption series of one channel or of all, oldest first. A series of days or months begins with
+   * the one that contains `since`. For a fleet with thousands of versions it has hours at equal distances, or
+   * only the newest days or months.
    */
   readAdoptionSteps(
     appId: string,
@@ -124,65 +122,63 @@ export interface ConsoleLedger {
   ): Promise<readonly AdoptionStepPoint[]>;
 }
 
-// The part of the ledger that keeps release webhooks: the integration of each app and its last deliveries.
-// The obligations of `ledger.ts` hold here too.
+// Release webhooks: the integration of each app with a code host, and its last deliveries.
 
-/** Enabled webhook of an app. */
 export type EnabledWebhook = {
   readonly appId: string;
   readonly provider: WebhookProvider;
   readonly appRef: string;
   readonly organizationId: string;
-  /** Sealed secret as it was given to `enableWebhook`. */
+  /** Sealed secret as given to `enableWebhook`. */
   readonly sealedSecret: string;
-  /** Time at which the webhook got this secret; only for comparison with itself. */
+  /** Time at which the webhook got this secret, as text; compare it for equality only. */
   readonly enabledAt: string;
 } & WebhookSettings;
 
-/** Sealed secret of an enabled webhook. */
 export type SealedSecret = WebhookName & Pick<EnabledWebhook, 'sealedSecret'>;
 
-/** App and code host, of which each pair has one webhook at most. */
+/** App and code host; each pair has at most one webhook. */
 export type WebhookName = Pick<EnabledWebhook, 'appId' | 'provider'>;
 
-/** Place in the order of app and code host; any text, because a caller says where it goes on. */
+/** Cursor in the order of app and code host; any text, because callers send it. */
 export type SecretPlace = { readonly appId: string; readonly provider: string };
 
-/** Settings that change; undefined leaves one as it is. */
+/** Webhook settings to change; an undefined one stays as it is. */
 export type WebhookChange = {
   readonly [Name in keyof WebhookSettings]?: WebhookSettings[Name] | undefined;
 };
 
-/** Sealed secret of a webhook, and the same one sealed anew. */
+/** Sealed secret of a webhook, and the same secret sealed again. */
 export type ResealedSecret = WebhookName & {
   readonly from: string;
   readonly to: string;
 };
 
-/** What an event of a code host announces for a channel. */
+/** Release that a code host's event announces for a channel. */
 export type NewAnnouncement = Announcement<NewArtifact> & {
   readonly name: ReleaseName;
   readonly version: string;
   readonly notes: string;
-  /** Tells how a new release is held; undefined for one that is not. */
+  /** Returns how a new release is held; undefined for one that is not held. */
   readonly holdOf: (artifacts: readonly NewArtifact[]) => ReleaseHold | undefined;
 };
 
-/** What an announcement has done. */
+/** Effect of an announcement. */
 export type Announced =
   | { readonly outcome: 'created'; readonly release: Release }
   | {
       readonly outcome: 'changed';
       readonly release: Release;
-      /** What it was before. */
       readonly before: { readonly status: ReleaseStatus; readonly artifacts: number };
-      /** Whether a release that was made anew on the code host took the place of the one before it. */
+      /** Whether a release that was created again on the code host replaced the one before it. */
       readonly isMadeAnew: boolean;
-      /** Whether its code host has called it back, and it stays so. */
+      /** Whether its code host has retracted it, and it stays retracted. */
       readonly isRetracted: boolean;
     }
   | { readonly outcome: 'left'; readonly release: Release; readonly left: LeftAlone | undefined }
-  /** Nothing is here: its release was deleted or called back, or it is an edit, which is remembered. */
+  /**
+   * No release: it was deleted or retracted (`over`), or the ledger kept an edit for later (`remembered`).
+   */
   | { readonly outcome: 'over' | 'remembered' };
 
 export type AnnouncementObstacle =
@@ -192,12 +188,10 @@ export type AnnouncementObstacle =
   | 'appArchived'
   | 'channelFull';
 
-/** Event that retracts a release. */
 export type NewRetraction = Retraction & { readonly reason: string };
 
 export type NewDelivery = Omit<WebhookDelivery, 'id' | 'at' | 'provider'>;
 
-/** An app with all its webhooks and its last deliveries. */
 export type AppWebhooks = {
   readonly id: string;
   readonly ref: string;
@@ -208,8 +202,8 @@ export type AppWebhooks = {
 
 export interface WebhookLedger {
   /**
-   * Enables the app's webhook of a code host with this secret; an enabled webhook gets the new secret.
-   * Settings that are not given stay as they were when it was on before.
+   * Enables the app's webhook of a code host with this secret; a webhook that is already enabled gets the new
+   * secret. Settings that are not given stay as they were when it was last enabled.
    */
   enableWebhook(
     appId: string,
@@ -217,7 +211,9 @@ export interface WebhookLedger {
     actor: Actor,
   ): Promise<Outcome<Webhook, 'invalid' | LostRight>>;
 
-  /** Changes the settings of a webhook that is on. The secret stays, and deliveries on their way count. */
+  /**
+   * Changes the settings of an enabled webhook. Its secret stays, so pending deliveries are still accepted.
+   */
   updateWebhook(
     name: WebhookName,
     change: WebhookChange,
@@ -225,8 +221,8 @@ export interface WebhookLedger {
   ): Promise<Outcome<Webhook, 'invalid' | 'unknownWebhook' | LostRight>>;
 
   /**
-   * Disables the app's webhook of a code host, or all of them, and deletes the secrets; returns the app's
-   * webhooks. One that is missing or disabled is left as it is.
+   * Disables the app's webhook of one code host, or of all, and deletes the secrets. Returns the app's
+   * webhooks; does nothing for a missing or disabled one.
    */
   disableWebhooks(
     appId: string,
@@ -237,36 +233,36 @@ export interface WebhookLedger {
   /** Finds the enabled webhook of an app by the app's ref or id, in any organization. */
   findEnabledWebhook(app: string, provider: WebhookProvider): Promise<EnabledWebhook | undefined>;
 
-  /** Lists the sealed secrets of the enabled webhooks by app and code host, from the one after `after`. */
+  /** Lists the sealed secrets of enabled webhooks by app and code host, beginning after `after`. */
   listSealedSecrets(
     after: SecretPlace | undefined,
     countMax: number,
   ): Promise<readonly SealedSecret[]>;
 
   /**
-   * Replaces those sealed secrets that are still `from`, and returns how many. The webhooks stay what they
-   * are, `enabledAt` included: deliveries that are on their way count.
+   * Replaces the sealed secrets that are still `from`; returns how many. `enabledAt` does not change, so
+   * pending deliveries are still accepted.
    */
   replaceSealedSecrets(changes: readonly ResealedSecret[]): Promise<number>;
 
-  /** Reads the app's webhooks, enabled or not, with their last deliveries, newest first. */
+  /** Reads the app's webhooks, enabled or not, and its last deliveries, newest first. */
   readWebhooks(appId: string): Promise<{
     readonly webhooks: readonly Webhook[];
     readonly deliveries: readonly WebhookDelivery[];
   }>;
 
-  /** Reads the same of all apps of an organization that have a webhook which is on, by ref. */
+  /** Reads the webhooks and deliveries of each app of an organization with an enabled webhook, by ref. */
   readEnabledWebhooks(organizationId: string): Promise<readonly AppWebhooks[]>;
 
-  /** Records a delivery to the actor's app and deletes the app's oldest ones beyond the bound. */
+  /** Records a delivery to the actor's app; deletes the app's oldest deliveries beyond the limit. */
   recordDelivery(
     delivery: NewDelivery,
     actor: Extract<Actor, { kind: 'integration' }>,
   ): Promise<Failure<LostRight> | undefined>;
 
   /**
-   * Takes what an event announces: creates the release, or completes the one that stands and was never
-   * offered (`takeFirst` and `takeNext`). `changed` is empty when nothing that is served changes.
+   * Handles an announcement: creates the release, or completes one that was never offered (`takeFirst` and
+   * `takeNext`). `changed` is empty when no channel serves a new state.
    */
   announceRelease(
     organizationId: string,
@@ -276,9 +272,9 @@ export interface WebhookLedger {
   ): Promise<Outcome<Changed<Announced>, AnnouncementObstacle | LostRight>>;
 
   /**
-   * Pauses the release that its code host has retracted (`judgeRetraction`), and remembers the event, so that
-   * an announcement which arrives after it does nothing. The value says what became of the release;
-   * undefined when there is none.
+   * Pauses the release that its code host has retracted (`judgeRetraction`), and stores the event, so that an
+   * announcement that arrives later has no effect. The value is the outcome for the release; undefined when
+   * there is no release.
    */
   retractRelease(
     organizationId: string,
@@ -291,10 +287,9 @@ export interface WebhookLedger {
   >;
 }
 
-// The part of the ledger that a service needs to be followed by edges: their tokens, and the states of all
-// channels. The obligations of `ledger.ts` hold here too.
+// What a service needs so that edges can follow it: their tokens, and the states of all channels.
 
-/** Organization whose apps a token is for; null for all. */
+/** Organization whose apps a token may read; null for all organizations. */
 export type EdgeScope = string | null;
 
 export type NewEdgeToken = {
@@ -304,7 +299,7 @@ export type NewEdgeToken = {
   readonly secretHash: string;
 };
 
-/** Token for authentication. `secretHash` is the lower-case hex SHA-256 of the whole secret. */
+/** Edge token for authentication. `secretHash` is the lower-case hex SHA-256 of the whole secret. */
 export type StoredEdgeToken = {
   readonly id: string;
   readonly organizationId: EdgeScope;
@@ -312,7 +307,7 @@ export type StoredEdgeToken = {
   readonly isRevoked: boolean;
 };
 
-/** Channel with the organization that it belongs to and its present revision. */
+/** Channel with its organization and its present revision. */
 export type ChannelState = ChannelName & {
   readonly organizationId: string;
   readonly revision: number;
@@ -321,29 +316,26 @@ export type ChannelState = ChannelName & {
 /** States of channels at one moment. */
 export type ChannelStates = {
   readonly epoch: number;
-  /** Name of the record; null before a node has used the database. */
+  /** Name of the record; null before the first node has used the database. */
   readonly record: string | null;
-  /** Name of the time line that the epoch numbers; null where none was noted. */
+  /** Name of the time line that the epoch belongs to; null when none is stored. */
   readonly line: string | null;
   readonly channels: readonly ChannelState[];
-  /** Whether these are all; false when there are more than were asked for. */
+  /** False when there are more channels than were asked for. */
   readonly isComplete: boolean;
 };
 
 export interface EdgeLedger {
-  /**
-   * Stores a new token. The audit of its organization names it, or that of every organization when it is for
-   * all.
-   */
+  /** Stores a new token. The audit entry goes to its organization, or to every one if it is for all. */
   createEdgeToken(
     token: NewEdgeToken,
     actor: Actor,
   ): Promise<Outcome<ListedEdgeToken, 'unknownOrganization' | LostRight>>;
 
-  /** Lists the newest tokens, revoked ones included; at most as many as are shown. */
+  /** Lists the newest tokens, revoked ones included, up to the number that the console shows. */
   listEdgeTokens(): Promise<readonly ListedEdgeToken[]>;
 
-  /** Revokes a token. Revoking it again returns the time of the first revocation. */
+  /** Revokes a token. A repeated call returns the time of the first revocation. */
   revokeEdgeToken(
     id: string,
     actor: Actor,
@@ -352,7 +344,7 @@ export interface EdgeLedger {
   /** Finds the token with this public prefix, revoked or not. */
   findEdgeToken(prefix: string): Promise<StoredEdgeToken | undefined>;
 
-  /** Returns the id of the app of each of these releases, by their ids, without those that there are not. */
+  /** Returns the app id of each of these releases, by release id; unknown releases are left out. */
   findReleaseApps(releaseIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
 
   /** Reads the states of at most `countMax` channels of all organizations, in one consistent read. */

@@ -1,37 +1,31 @@
-// The last known snapshots of this node on its own disk, from which it serves after a restart while neither
-// the ledger nor the engine answers. They are never used while a store answers.
+// The last known snapshots on this node's own disk. After a restart, the node serves from them while neither
+// the ledger nor the engine answers; it never uses them while a store answers.
 
 import type { ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
 import type { ChannelName } from './engine.ts';
 
 export interface DiskSnapshots {
-  /**
-   * Schedules writing a snapshot. Never throws and never waits; a newer snapshot replaces one not written
-   * yet.
-   */
+  /** Schedules writing a snapshot; it replaces an older one that still waits. Never throws or waits. */
   keep(snapshot: ServingSnapshot): void;
 
-  /** Reads a channel's snapshot; undefined when there is none that can be read. */
+  /** Reads a channel's snapshot; undefined when there is none, or none that can be read. */
   find(appRef: string, channel: string): Promise<ServingSnapshot | undefined>;
 
-  /**
-   * Returns the name of the record that the snapshots are of; undefined where none was noted. Never
-   * rejects.
-   */
+  /** Returns the name of the record that the snapshots belong to; undefined if unknown. Never rejects. */
   readRecord(): Promise<string | undefined>;
 
-  /** Notes the name of the record that the snapshots are of. Never throws and never waits. */
+  /** Schedules writing the name of the record that the snapshots belong to. Never throws or waits. */
   keepRecord(record: string): void;
 
-  /** Removes what is kept of a channel, because the ledger lost it. Never throws and never waits. */
+  /** Removes a channel's snapshot, because the ledger lost the channel. Never throws or waits. */
   forget(appRef: string, channel: string): void;
 
-  /** Lists at most `countMax` channels of which a snapshot can be read. Never rejects. */
+  /** Lists at most `countMax` channels that have a readable snapshot. Never rejects. */
   list(countMax: number): Promise<readonly ChannelName[]>;
 
-  /** Returns whether any snapshot is on disk. Never rejects. */
+  /** Returns whether a readable snapshot is on disk. Never rejects. */
   hasAny(): Promise<boolean>;
 
-  /** Waits until all scheduled snapshots are on disk, or the disk has refused them once more. */
+  /** Waits until all scheduled snapshots are on disk, or one last attempt to write them has failed. */
   flush(): Promise<void>;
 }

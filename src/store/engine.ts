@@ -1,7 +1,6 @@
-// The engine: hot state that the serving nodes share. All of it may be lost without breaking a promise,
-// because none of it is a record: snapshots can be read again from the ledger, announcements are only a hint
-// (the catalog refresher finds missed changes), and rate windows start anew. Only accepted check-ins must
-// survive as long as the engine does: see `CheckInQueue`.
+// The engine: hot state that the serving nodes share. Losing it breaks no promise: nodes read snapshots again
+// from the ledger, announcements are only hints (the catalog refresher finds missed changes), and rate
+// windows start anew. Only accepted check-ins must survive as long as the engine does: see `CheckInQueue`.
 //
 // Every method rejects with `Unavailable` when the engine cannot be reached or does not answer within its
 // time limit (below a second), and never waits for a reconnection. Implementations: memory, redis.
@@ -12,23 +11,18 @@ import type { DeviceDebt } from '../domain/fleet/shared-window.ts';
 import type { CheckInQueue } from './check-in-queue.ts';
 import type { LabelCache, LabelNoteStore } from './label-store.ts';
 
-/**
- * Message that a channel serves a new state, or that a release of it was offered for the first time.
- * `appRef` and `channel` name the channel.
- */
+/** Message that the named channel serves a new state, or that its release was offered for the first time. */
 export type Announcement = ServingOrder & {
   readonly appRef: string;
   readonly channel: string;
   readonly channelId: string;
-  /** Id of the release whose first offer the ledger has recorded; absent in the message of a change. */
+  /** Id of the release that was offered for the first time; absent when the channel's state changed. */
   readonly offeredReleaseId?: string;
-  /**
-   * Moment of the commit in milliseconds since 1970, by the ledger's clock: tells how late notifications are.
-   */
+  /** Time of the commit in milliseconds since 1970, by the ledger's clock; receivers measure the delay. */
   readonly committedAt?: number;
 };
 
-/** Place of a stored snapshot, its channel's id and the number of its releases that were offered. */
+/** Order of a stored snapshot, the id of its channel, and the number of its offered releases. */
 export type SnapshotHead = ServingOrder & { readonly channelId: string; readonly offered: number };
 
 export interface Engine
@@ -37,24 +31,24 @@ export interface Engine
     ActivityStream,
     DeviceRates,
     ChannelNameStore {
-  /** Notes of labels; undefined where notes would end with the process that makes them. */
+  /** Labels that the ledger has not recorded yet; undefined where they would end with this process. */
   readonly labelNotes: LabelNoteStore | undefined;
 
   /**
-   * Stores a snapshot for the other nodes, unless the stored one is as new or newer (`compareSnapshots`). The
-   * check is atomic, so the stored snapshot only moves forward, whatever the order of writers. A snapshot
-   * that another database left under the same name (its channel id differs) is replaced. Returns undefined
-   * when it was stored, else the order of the snapshot that was kept.
+   * Stores a snapshot for the other nodes, unless the stored one is as new or newer (`compareSnapshots`).
+   * Check and write are atomic, so the stored snapshot never goes back. A snapshot that another database left
+   * under the same name (its channel id differs) is replaced. Returns undefined when it was stored, else the
+   * order of the stored snapshot.
    */
   putSnapshot(snapshot: ServingSnapshot): Promise<ServingOrder | undefined>;
 
-  /** Reads what the stored snapshot of a channel is, without its content; undefined when there is none. */
+  /** Reads the head of a channel's stored snapshot; undefined when there is none. */
   getSnapshotHead(appRef: string, channel: string): Promise<SnapshotHead | undefined>;
 
   /**
-   * Reads the stored snapshot of a channel; undefined when the engine has none, or not all of it. `known` is
-   * a snapshot that the caller has, of the same channel as a rule: releases with the same edition need not be
-   * read again.
+   * Reads a channel's stored snapshot; undefined when the engine has none, or not all of its releases.
+   * `known` is a snapshot that the caller holds, usually of the same channel: its editions are not read
+   * again.
    */
   getSnapshot(
     appRef: string,
@@ -62,27 +56,22 @@ export interface Engine
     known?: ServingSnapshot,
   ): Promise<ServingSnapshot | undefined>;
 
-  /**
-   * Sends an announcement to every subscribed node, this one included, at most once; a disconnected node
-   * misses it.
-   */
+  /** Sends an announcement to every connected node, this one included, at most once. */
   announce(announcement: Announcement): Promise<void>;
 
   /**
-   * Receives announcements until the engine closes. `onResumed` is called whenever the subscription resumes
-   * after a time in which announcements may have been missed, but not for its first start. Listeners must not
-   * throw.
+   * Calls `listener` for announcements until the engine closes. Calls `onResumed` whenever the subscription
+   * resumes after an interruption, in which announcements may be lost, but not when it first starts.
+   * Listeners must not throw.
    */
   subscribe(listener: (announcement: Announcement) => void, onResumed: () => void): void;
 
   /**
-   * Counts a request for `key` in a sliding window: at most `limit` allowed requests in any `windowMs`. A
-   * refused request does not count. Atomic over all nodes. After `waitMs` a request is allowed, unless
-   * another request came first; after `leaveMs` the window has room for one more than `remaining`.
+   * Counts a request for `key` in a sliding window, which allows at most `limit` requests in any `windowMs`,
+   * over all nodes. A refused request does not count. `waitMs` and `leaveMs`: see `CountedRequest`.
    */
   countRequest(key: string, limit: number, windowMs: number): Promise<CountedRequest>;
 
-  /** Empties the window of `key`. */
   forgetRequests(key: string): Promise<void>;
 
   /** Returns whether the engine answers now. Never rejects. */
@@ -92,10 +81,10 @@ export interface Engine
   close(): Promise<void>;
 }
 
-// The part of the engine that carries live activity: the check-ins of the present second, for console pages
-// that watch an app. It is lossy by design: activity that no node receives is gone.
+// Live activity: the check-ins of the present second, for console pages that watch an app. Activity is lost
+// if no node receives it.
 
-/** Check-ins of one app on one node in one interval: their number, and a bounded sample. */
+/** Check-ins of one app on one node in one interval: their number, and a sample of limited size. */
 export type Activity = LiveActivity & { readonly appId: string };
 
 export interface ActivityStream {
@@ -106,10 +95,10 @@ export interface ActivityStream {
   onActivity(listener: (activities: readonly Activity[]) => void): void;
 }
 
-// Names of all channels: what a node must know to tell a channel that it has not loaded from a name that
-// nobody created, without asking a store about each request.
+// Names of all channels. With them a node can tell a channel that it has not loaded from a name that does not
+// exist, without asking a store for each request.
 
-/** Every name of a channel by which a request may call it. */
+/** Names and ids by which a request may name a channel. */
 export type ChannelName = {
   readonly appId: string;
   readonly appRef: string;
@@ -118,67 +107,63 @@ export type ChannelName = {
 };
 
 export type ChannelNameList = {
-  /** Text that differs from the tag of every other set of channels. */
+  /** Text that differs between any two sets of channels. */
   readonly tag: string;
   readonly channels: readonly ChannelName[];
-  /** Whether these are all; false when there are more than were asked for. */
+  /** False when there are more channels than were asked for. */
   readonly isComplete: boolean;
 };
 
 /**
- * Names of all channels as the ledger had them last, for a node that starts while the ledger is away. Methods
- * reject with `Unavailable`, as those of the whole engine.
+ * Names of all channels as last read from the ledger, for a node that starts while the ledger is unreachable.
+ * Methods reject with `Unavailable`, as those of the whole engine.
  */
 export interface ChannelNameStore {
-  /** Stores the list in place of the stored one, unless that has the same tag. */
+  /** Replaces the stored list, unless it has the same tag. */
   putChannelNames(list: ChannelNameList): Promise<void>;
 
-  /** Reads the stored list; undefined when there is none, or when its tag is `heldTag`. */
+  /** Reads the stored list; undefined when there is none, or when the caller has it (`heldTag`). */
   getChannelNames(heldTag: string | undefined): Promise<ChannelNameList | undefined>;
 
   /**
-   * Reads the name of the record that all of the store belongs to, and the list unless its tag is `heldTag`:
-   * also while the store is refused because it belongs to another record than this node's.
+   * Reads the name of the record that the store belongs to, and the list unless its tag is `heldTag`. Answers
+   * also while this node refuses the store because it belongs to another record.
    */
   readShared(heldTag: string | undefined): Promise<SharedRecord>;
 }
 
-/** What a store tells of the record that it belongs to. */
 export type SharedRecord = {
-  /** Undefined before a node of that record has named it. */
+  /** Undefined until a node with that record has stored its name. */
   readonly record: string | undefined;
   /** Tag of the list; undefined when there is none. */
   readonly tag: string | undefined;
-  /** Undefined when there is none, or the caller holds it. */
+  /** Undefined when there is none, or when the caller has it. */
   readonly list: ChannelNameList | undefined;
 };
 
-// The part of the engine in which several processes share the rate limit of busy devices. Its method rejects
-// with `Unavailable` when the engine does not answer.
+// The rate limit of busy devices, which several processes share.
 
 export interface DeviceRates {
   /**
-   * Handles each debt, in order: records the owed requests, unless they were reported before, then decides
-   * the request by the rule of `settleDebt` with the device limit and the rate window. Atomic per device, in
-   * one round trip. The engine's clock is used, so that processes whose clocks differ share one window. A
-   * device's state expires one window after its last request.
+   * Handles each debt in order: records the owed requests that are not recorded yet, then decides the request
+   * by the rule of `settleDebt`, with the device limit and the rate window. Atomic per device, one round
+   * trip. Uses the engine's clock, so that processes whose clocks differ share one window. A device's state
+   * expires one window after its last request.
    */
   settleDevices(debts: readonly DeviceDebt[]): Promise<readonly RateDecision[]>;
 }
 
-// Answer of a rate window.
-
-/** Answer of a rate window to a request: whether it is allowed, and else when one would be. */
+/** Decision of a rate window about one request. */
 export type RateDecision = {
   readonly isAllowed: boolean;
-  /** Milliseconds until a request would be allowed; 0 when this one was. */
+  /** Milliseconds until a request would be allowed, if no other one comes first; 0 when this one was. */
   readonly waitMs: number;
 };
 
-/** Answer that also says how full the window is. */
+/** Decision that also says how full the window is. */
 export type CountedRequest = RateDecision & {
   /** Number of requests that would be allowed now, after this one. */
   readonly remaining: number;
-  /** Milliseconds until the window has room for one more; `waitMs` when this request was not allowed. */
+  /** Milliseconds until the window has room for one more; equals `waitMs` for a refused request. */
   readonly leaveMs: number;
 };

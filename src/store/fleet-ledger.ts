@@ -1,6 +1,5 @@
-// The parts of the ledger that record the fleet and drive rollout plans: devices, their labels, the
-// versions they ran, the counts of all these, and plans with their signals. The obligations of `ledger.ts`
-// hold here too.
+// The parts of the ledger that record the fleet and drive rollout plans: devices, their labels, versions and
+// counts, and plans with their signals. The obligations of `ledger.ts` hold here too.
 
 import type {
   AdoptionPoint,
@@ -34,33 +33,32 @@ import type {
 
 export type DeviceFilter = {
   readonly version?: string | undefined;
-  /** Version that the device's must be lower than. */
+  /** Upper bound of the version, exclusive. */
   readonly below?: string | undefined;
   readonly channel?: string | undefined;
   readonly platform?: string | undefined;
-  /** Label that the device must have, with its value. */
+  /** Label key and value that the device must have. */
   readonly label?: { readonly key: string; readonly value: string } | undefined;
   /** Earliest time at which the device was last seen, RFC 3339. */
   readonly seenSince?: string | undefined;
-  /** Canonical version of the release that was offered to it last. */
+  /** Canonical version of the release that was last offered to the device. */
   readonly offered?: string | undefined;
-  /** Whether it runs the version that was offered to it last. */
+  /** Whether the device runs the version that was last offered to it. */
   readonly moved?: 'yes' | 'no' | undefined;
-  /** Device id after which the page begins; undefined for the first page. */
+  /** Cursor: the last device id of the previous page; undefined for the first page. */
   readonly after?: string | undefined;
   readonly limit: number;
 };
 
-/** Devices to sample. */
 export type SampleScope = {
   readonly appId: string;
   /** Names of channels. */
   readonly channels: readonly string[];
-  /** Keys of the labels that are wanted. */
+  /** Keys of the labels to read. */
   readonly labelKeys: readonly string[];
 };
 
-/** What a decision for a device depends on. */
+/** Fields of a device on which a decision depends. */
 export type SampledDevice = Pick<
   DeviceRecord,
   'deviceId' | 'channel' | 'version' | 'platform' | 'arch' | 'client' | 'bundle'
@@ -68,71 +66,72 @@ export type SampledDevice = Pick<
 
 export type DeviceSample = {
   readonly devices: readonly SampledDevice[];
-  /** Number of devices that they stand for: an estimate, unless they are all. */
+  /** Number of devices that the sample stands for; an estimate unless `isWhole`. */
   readonly total: number;
   readonly isWhole: boolean;
 };
 
-/** Labels of a device as the ledger has them. */
 export type RecordedLabels = StoredLabels & {
-  /** Whether the ledger knows the device. */
+  /** Whether the device is on record. */
   readonly isRecorded: boolean;
 };
 
 /** Changes of labels after a position, oldest first. */
 export type LabelChanges = Pick<LabelPosition, 'epoch'> & {
-  /** Position of the newest change that there is; 0 when there is none. */
+  /** Position of the newest change in the ledger; 0 when there is none. */
   readonly newest: number;
-  /** Devices with their present labels, each at the position of its latest change. */
+  /** Devices with their present labels, each with the position of its latest change. */
   readonly changed: readonly (StoredLabels & Pick<LabelPosition, 'position'>)[];
 };
 
-/** Numbers of new devices that checks may bring to the record in one minute; 0 is no bound. */
+/** Limits on new devices per minute that checks may add to the record; 0 is no limit. */
 export type AdmissionBounds = {
-  /** Bound for each network of clients (`readNetwork`), and ten times that for each /48 of IPv6. */
+  /** Limit for each network of clients (`readNetwork`); ten times that applies to each /48 of IPv6. */
   readonly perNetwork: number;
   readonly perApp: number;
 };
 
-/** Whether check-ins waited in a queue, or a caller waits for them. */
+/** `queued`: check-ins that waited in a queue. `awaited`: a caller waits until they are recorded. */
 export type CheckKind = 'queued' | 'awaited';
 
-/** Check of a new device that was not recorded, with the bound that was met. */
+/** Check of a new device that was not recorded, with the limit that rejected it. */
 export type UnadmittedCheck = DeviceName & {
-  /** Network that the device asked from; undefined for an unknown one. */
+  /** Network of the client; undefined if unknown. */
   readonly network: string | undefined;
   readonly bound: 'network' | 'wide network' | 'app';
 };
 
 export type RecordedChecks = {
-  /** Merged labels of the devices whose check-in carried labels and was recorded. */
+  /** Merged labels of the recorded devices whose check-in carried labels. */
   readonly labels: readonly StoredLabels[];
   readonly unadmitted: readonly UnadmittedCheck[];
-  /** For a caller with a name: devices whose check-in said nothing new, and changed nothing. */
+  /**
+   * Devices whose check-in changed nothing or came late; only for a caller that gives its name as `writer`.
+   */
   readonly left: readonly LeftDevice[];
 };
 
 /**
- * Device that was left as it is on record, or was seen later than the check-in says; `seenAt` in milliseconds
- * since 1970 is its last-seen time there.
+ * Device whose check-in changed nothing, or came after a later one. `seenAt` is its last-seen time in the
+ * ledger, in milliseconds since 1970.
  */
 export type LeftDevice = DeviceName & { readonly seenAt: number };
 
 /**
- * State of a part of the devices: who recorded it last, and how often that has changed. Whoever records a
- * part alone, under a name, finds the same number of turns again.
+ * Last writer of one part of the devices. `turns` counts the changes of writer: while it stays the same, only
+ * that writer has recorded the part under a name.
  */
 export type DeviceWriter = {
   /** Number of the part (`devicePart`). */
   readonly part: number;
-  /** Name that was given with the check-ins; empty for a caller without one. */
+  /** Name given as `writer`; empty for a caller without a name. */
   readonly writer: string;
   readonly turns: number;
-  /** Number of devices of the part that were recorded for callers that waited, so far. */
+  /** Number of devices of the part that were recorded for waiting callers so far. */
   readonly awaited: number;
 };
 
-/** Devices of an app to delete: those first seen after a time that run a version, or any. */
+/** Devices of an app to delete: those first seen after a time that run the version, if one is given. */
 export type DevicePurge = {
   readonly app: { readonly id: string; readonly ref: string; readonly organizationId: string };
   /** RFC 3339. */
@@ -141,55 +140,51 @@ export type DevicePurge = {
   readonly version: string | undefined;
 };
 
-/** Place that a purge has reached. */
+/** Progress of a purge. */
 export type PurgePlace = {
-  /** Device id after which it goes on; undefined at its beginning and at its end. */
+  /** Device id to continue after; undefined at the beginning and at the end. */
   readonly after: string | undefined;
-  /** Its entry in the audit; undefined before its first deletion. */
+  /** Id of the purge's audit entry; undefined before the first deletion. */
   readonly auditEntryId: string | undefined;
-  /** Number of devices that it has deleted. */
+  /** Number of devices deleted so far. */
   readonly devices: number;
 };
 
 export type PurgedDevices = {
-  /** Ids of the devices that were deleted. */
   readonly purged: readonly string[];
   readonly place: PurgePlace;
 };
 
 export interface FleetLedger {
-  /** Reads the ledger's clock, in milliseconds since 1970. It orders everything that is recorded. */
+  /** Reads the ledger's clock, in milliseconds since 1970; all records are ordered by it. */
   readTime(): Promise<number>;
 
   /**
-   * Records check-ins that waited in a queue, in one statement, together with the counts. The newest check-in
-   * of a device wins, so batches may be repeated and arrive in any order. A time in the future counts as the
-   * ledger's present, in a check-in as in what is stored. A row is not rewritten when only its `lastSeen` is
-   * less than the freshness of devices newer within the same hour. Check-ins of unknown apps are dropped.
-   * Returns the merged labels of the devices whose check-in carried labels. Durable when it resolves.
+   * Records queued check-ins and updates the counts in one statement. The newest check-in of a device wins,
+   * so batches may be repeated and arrive in any order. A future time, in a check-in or in a row, counts as
+   * the ledger's present. A check-in that only moves `lastSeen`, within the hour and by less than the
+   * freshness of devices, does not rewrite the row. Check-ins of unknown apps are dropped. Returns the merged
+   * labels of the devices whose check-in carried labels. Durable when it resolves.
    */
   recordCheckIns(checkIns: readonly CheckIn[]): Promise<readonly StoredLabels[]>;
 
   /**
-   * Records check-ins for callers that wait for them, otherwise like `recordCheckIns`. They are newer than
-   * everything that is recorded, and their time is the ledger's present: `at` is not looked at, except to
-   * order check-ins of one device.
+   * Records check-ins for waiting callers, otherwise like `recordCheckIns`. They count as newer than every
+   * row, at the ledger's present time; `at` only orders check-ins of one device.
    */
   recordAwaited(checkIns: readonly CheckIn[]): Promise<readonly StoredLabels[]>;
 
-  /** Records check-ins, as `recordAwaited` does, that an actor sent on behalf of the devices. */
+  /** Records check-ins as `recordAwaited` does; an actor sent them on behalf of the devices. */
   recordReport(
     checkIns: readonly CheckIn[],
     actor: Actor,
   ): Promise<Outcome<readonly StoredLabels[], LostRight>>;
 
   /**
-   * Records check-ins of devices that asked themselves, like `recordCheckIns` (`queued`) or `recordAwaited`
-   * (`awaited`), except those of devices that are not on record when their minute has had as many new ones as
-   * the bounds allow. The minute is that of the check-in's time, at most an hour ago. New devices are
-   * recorded and counted in one transaction: check-ins that are repeated count once. `isRecorded` tells
-   * devices that the caller knows to be on record, to save looking for them. A caller that remembers what it
-   * recorded gives its name as `writer`.
+   * Records checks like `recordCheckIns` (`queued`) or `recordAwaited` (`awaited`), but rejects new devices
+   * beyond `bounds` in their minute, which is that of the check-in's time, at most an hour ago. New devices
+   * are recorded and counted in one transaction, so repeated check-ins count once. Devices for which
+   * `isRecorded` is true are not looked up. A caller that caches what it recorded gives its name as `writer`.
    */
   recordChecks(
     checkIns: readonly CheckIn[],
@@ -200,15 +195,14 @@ export interface FleetLedger {
   ): Promise<RecordedChecks>;
 
   /**
-   * Reads who recorded these parts of the devices last. Waits for whoever records them just now: what is
-   * recorded after the answer, for callers that wait, is of a later time than it.
+   * Reads the last writer of each of these parts, after waiting for transactions that record them now: what
+   * is recorded for waiting callers after the answer has a later time than it.
    */
   readWriters(parts: readonly number[]): Promise<readonly DeviceWriter[]>;
 
   /**
-   * Reads which devices of these parts were recorded for callers that waited, after the number of them in
-   * `since`, one for each part. Returns undefined when there are more than `limit`. Those of the last two
-   * hours are known.
+   * Reads which devices of these parts were recorded for waiting callers, after the number in `since` of each
+   * part. Returns undefined when there are more than `limit`. Goes back two hours.
    */
   readAwaited(
     parts: readonly number[],
@@ -216,15 +210,12 @@ export interface FleetLedger {
     limit: number,
   ): Promise<readonly DeviceName[] | undefined>;
 
-  /**
-   * Forgets at most `rowsMax` counts of new devices in minutes that no check-in counts in any more. Returns
-   * how many it forgot.
-   */
+  /** Deletes at most `rowsMax` counts of new devices in minutes that are over; returns how many. */
   forgetAdmissions(rowsMax: number): Promise<number>;
 
   /**
-   * Deletes devices with their versions and their part in the counts, among the next thousand by their id,
-   * and tells how far it came. A purge has one entry in the audit, which tells what it has deleted so far.
+   * Looks at the next 1,000 devices by id, and deletes those of the purge with their versions and their part
+   * in the counts. A purge has one audit entry, which holds the number deleted so far.
    */
   purgeDevices(
     purge: DevicePurge,
@@ -232,33 +223,32 @@ export interface FleetLedger {
     actor: Actor,
   ): Promise<Outcome<PurgedDevices, LostRight>>;
 
-  /** Counts the devices that `purgeDevices` would delete in one call, and tells how far it looked. */
+  /** Counts the devices that one call of `purgeDevices` would delete, with the cursor that it would reach. */
   countPurgeable(
     purge: DevicePurge,
     after: string | undefined,
   ): Promise<Pick<PurgePlace, 'after' | 'devices'>>;
 
-  /** Reads the labels of these devices, in their order; an unknown device has none, at revision 0. */
+  /** Reads the labels of these devices, in order; an unknown device has none, at revision 0. */
   readLabels(devices: readonly DeviceName[]): Promise<readonly RecordedLabels[]>;
 
   /**
-   * Reads at most `limit` changes of labels after a position of the present epoch; undefined reads none, only
-   * the newest position. Changes have the order of their commits: after a reader has seen one, none comes
-   * before it.
+   * Reads at most `limit` label changes after a position of the present epoch; undefined reads only the
+   * newest position. Positions follow the order of commits: once a reader has seen one, no lower one appears.
    */
   readLabelChanges(after: number | undefined, limit: number): Promise<LabelChanges>;
 
   /**
-   * Reads the devices that were seen in the last 30 days on these channels: all while they are at most
-   * 20,000, else about as many of them, chosen by chance, each device as likely as any other, and the same
-   * ones each time. Fewer where most devices of the channels have not been seen for so long.
+   * Samples the devices seen on these channels in the last 30 days: all of up to 20,000, else about 20,000 at
+   * random, each device as likely as any other, and the same ones each time. Returns fewer if most devices of
+   * the channels were seen longer ago.
    */
   sampleDevices(scope: SampleScope): Promise<DeviceSample>;
 
   /** Reads a page of the app's devices, by device id. `app` is a ref or an id. */
   listDevices(app: string, filter: DeviceFilter): Promise<Outcome<DevicePage, 'unknownApp'>>;
 
-  /** Reads one device with its version changes, newest first, at most as many as are to be kept. */
+  /** Reads one device with its version changes, newest first, up to the number that the ledger keeps. */
   readDevice(
     app: string,
     deviceId: string,
@@ -275,7 +265,7 @@ export interface FleetLedger {
 
   /**
    * Deletes devices not seen since `devicesBefore` and adoption hours before `hoursBefore` (RFC 3339), at
-   * most `rowsMax` of each, and updates the counts. Returns the number of deleted rows of each.
+   * most `rowsMax` of each, and updates the counts. Returns how many of each it deleted.
    */
   sweepFleet(
     devicesBefore: string,
@@ -284,50 +274,49 @@ export interface FleetLedger {
   ): Promise<{ readonly devices: number; readonly hours: number }>;
 
   /**
-   * Deletes at most `rowsMax` version changes that are older than those which are to be kept of each device,
-   * and looks at ten times as many, where the call before it ended. Returns how many it deleted.
+   * Deletes at most `rowsMax` version changes beyond the number that the ledger keeps per device, among ten
+   * times as many, beginning where the previous call ended. Returns how many it deleted.
    */
   trimHistories(rowsMax: number): Promise<number>;
 }
 
-// The part of the ledger that keeps rollout plans and what check-ins tell of a release. `Ledger` states the
-// obligations of all methods.
+// Rollout plans, and the signals of a release that check-ins carry.
 
-/** Open plan that may have something to do. */
+/** Open plan with a step or a check of its guards that is due. */
 export type PlanToDrive = ReleaseName & { readonly id: string };
 
-/** Plan that is not made, and what it would find. */
+/** Result of a dry run of a plan. */
 export type DryRunDefinition = {
   readonly version: string;
   readonly plan: UnstoredPlan;
-  /** Devices of the channel and its followers by which its guards could judge, about. */
+  /** Estimated number of devices, on the channel and its followers, by which the guards could judge. */
   readonly known: number;
-  /** Rollout from which it would begin. */
+  /** Rollout at which the plan would begin. */
   readonly rolloutPct: number;
 };
 
-/** Device that could not install a release. */
+/** Failed installation of a release on a device. */
 export type ReportedFailure = {
   readonly appId: string;
-  /** Channel that the device asks. */
+  /** Channel that the device follows. */
   readonly channel: string;
   readonly deviceId: string;
-  /** Version that it runs; undefined where that is not known. */
+  /** Version that the device runs; undefined if unknown. */
   readonly runs: string | undefined;
-  /** Canonical version that it could not install. */
+  /** Canonical version that the device could not install. */
   readonly canonicalVersion: string;
   readonly reason: string | undefined;
-  /** Address of the client, of an IPv6 one its /64; undefined for a report with a key. */
+  /** Address of the client, or the /64 of an IPv6 address; undefined for a report with an API key. */
   readonly network: string | undefined;
 };
 
-/** Filter of the devices that show a signal; `after` is `next` of the page before. */
+/** Filter of the devices that show a signal. */
 export type SignalDeviceFilter = Omit<DeviceFilter, 'channel'>;
 
 export interface PlanLedger {
   /**
-   * Makes a plan of a release that has no open one. A release that was never published is set to 0 % in the
-   * same transaction.
+   * Creates a plan for a release that has no open one. A release that was never published is set to 0 % in
+   * the same transaction.
    */
   createPlan(
     scope: TenantScope,
@@ -338,9 +327,7 @@ export interface PlanLedger {
     known?: KnownStates,
   ): Promise<Outcome<Changed<RolloutPlan>, UnknownRelease | 'planRefused' | LostRight>>;
 
-  /**
-   * Does what `createPlan` does, with its refusals, and takes it back; tells what its first raise changes.
-   */
+  /** Does a dry run of `createPlan`, with its refusals; returns what the first raise would change. */
   dryRunPlan(
     scope: TenantScope,
     name: ReleaseName,
@@ -350,7 +337,7 @@ export interface PlanLedger {
     known?: KnownStates,
   ): Promise<Outcome<DryRunResult<DryRunDefinition>, UnknownRelease | 'planRefused' | LostRight>>;
 
-  /** Does what somebody asks of the newest plan of a release. */
+  /** Applies an operator's action to the newest plan of a release. */
   steerPlan(
     scope: TenantScope,
     name: ReleaseName,
@@ -368,8 +355,8 @@ export interface PlanLedger {
   >;
 
   /**
-   * Reads the health of a release by the guards of its newest plan, or as usual. `knownForMinutes` replaces
-   * the time for which devices must have been known.
+   * Reads the health of a release by the guards of its newest plan, or the default guards. `knownForMinutes`
+   * replaces the minimum time for which devices must have been on record.
    */
   readHealth(
     scope: TenantScope,
@@ -378,8 +365,8 @@ export interface PlanLedger {
   ): Promise<Outcome<Health, UnknownRelease>>;
 
   /**
-   * Reads how the failures of a release break down: its signals by platform and by the version before, and
-   * why devices failed. Devices count that its health counts.
+   * Reads the failures of a release: its signals by platform and by previous version, and the reasons of
+   * failed installations. Counts the same devices as its health.
    */
   readFailureBreakdown(
     scope: TenantScope,
@@ -387,8 +374,8 @@ export interface PlanLedger {
   ): Promise<Outcome<FailureBreakdown, UnknownRelease>>;
 
   /**
-   * Reads how a release spreads, and how the one before it did at the same age; null for one that was never
-   * published. Devices count that were known for as long before their release as the health of this one asks.
+   * Reads the adoption of a release, and of the one before it at the same age; null for one that was never
+   * published. Counts devices that were on record for as long before the release as its health requires.
    */
   readReleaseAdoption(
     scope: TenantScope,
@@ -396,8 +383,8 @@ export interface PlanLedger {
   ): Promise<Outcome<ReleaseAdoption | null, UnknownRelease>>;
 
   /**
-   * Reads a page of the devices that show a signal of a release, of those that its health counts, in an order
-   * that stays. A page of few devices among many may have fewer than asked for, or none, and still a next.
+   * Reads a page of the devices that show a signal of a release, among those that its health counts, in a
+   * stable order. A page may have fewer devices than asked for, or none, and still a `next`.
    */
   listSignalDevices(
     scope: TenantScope,
@@ -406,20 +393,19 @@ export interface PlanLedger {
     filter: SignalDeviceFilter,
   ): Promise<Outcome<DevicePage, UnknownRelease>>;
 
-  /** Moves the time on in which the waits of plans are counted, and returns it. */
+  /** Advances the clock that counts the waits of plans, and returns it. */
   countPlanTime(): Promise<PlanTime>;
 
   /**
-   * Gives out at most `countMax` plans that have something to do now: those with a step that is due, then
-   * those whose guards were not checked for `checkMs`, longest first. They are given to nobody else for some
-   * seconds, unless they are driven before.
+   * Returns at most `countMax` plans to drive now: plans with a due step first, then plans whose guards were
+   * not checked for `checkMs`, longest first. Other callers get none of them for some seconds, unless they
+   * are driven before.
    */
   listPlansToDrive(checkMs: number, countMax: number): Promise<readonly PlanToDrive[]>;
 
   /**
-   * Drives a plan, in one transaction with what it does to its release. Whoever drives it at the same time
-   * waits, and finds it done. `seenUpToMs` is the counted time of which all check-ins are recorded; undefined
-   * when that is not known.
+   * Drives a plan and changes its release in one transaction. Concurrent callers wait, and find it done.
+   * `seenUpToMs` is the plan time up to which all check-ins are recorded; undefined if unknown.
    */
   drivePlan(
     plan: PlanToDrive,
@@ -428,12 +414,12 @@ export interface PlanLedger {
   ): Promise<Outcome<Changed<RolloutPlan>, UnknownRelease | 'unknownPlan'>>;
 
   /**
-   * Records failures of devices that were on record before the release was published, each once for a
-   * release; others are passed over, as are versions that neither the channel has nor the one it follows.
+   * Records failed installations, once per device and release. Skips devices that were not on record before
+   * the release was published, and versions that neither the channel nor the one it follows has.
    */
   recordFailures(failures: readonly ReportedFailure[]): Promise<void>;
 
-  /** Records the failures of a report with a key, for an actor that may still report. */
+  /** Records the failures of a report with an API key, if the actor may still report. */
   recordReportedFailures(
     failures: readonly ReportedFailure[],
     actor: Actor,

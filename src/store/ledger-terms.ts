@@ -1,5 +1,5 @@
-// Terms that all parts of the ledger share: who makes a change and by what right, what a change changed,
-// and what a dry run answers.
+// Terms that all parts of the ledger share: the author of a change, what a change moved, and the result of a
+// dry run.
 
 import type { UnknownPlace } from '../contract/failure.ts';
 import type { Artifact, KeyRight, Role } from '../contract/resource.ts';
@@ -8,10 +8,8 @@ import type { ServingOrder, ServingSnapshot } from '../domain/decision/serving-s
 
 /**
  * Author of a change, with the credential that admitted the call. A transaction that writes for an actor
- * reads that credential again and holds it until the commit: what was revoked meanwhile writes nothing. The
- * audit keeps `admin-token`, `key:` with the key's id and name, `account:` and the email,
- * `plan:` and the plan's id, `integration:github`, or
- * `unknown`.
+ * reads that credential again and holds it until the commit, so that a revoked one writes nothing. The audit
+ * names the actor as `actorText` spells it.
  */
 export type Actor = (
   | OperatorActor
@@ -24,23 +22,23 @@ export type Actor = (
 ) &
   ByRequest;
 
-/** Request by which an actor makes a change; undefined where none is named. */
+/** Id of the HTTP request that makes a change; undefined where there is none. */
 type ByRequest = { readonly requestId?: string | undefined };
 
-/** The operator, whose admin token is a setting and does not change while the process runs. */
+/** The operator. The admin token is a setting, which does not change while the process runs. */
 type OperatorActor = { readonly kind: 'admin-token' };
 
-/** An API key; it acts while it is neither revoked nor over. */
+/** An API key; it may act until it is revoked or expires. */
 export type KeyActor = ByRequest & {
   readonly kind: 'key';
   readonly id: string;
   readonly name: string;
   readonly organizationId: string;
-  /** Right that the call needs and the key was not made with; rights of a key never change. */
+  /** Right that the call needs and that the key lacks; the rights of a key never change. */
   readonly lacks?: KeyRight | undefined;
 };
 
-/** A person with a session; acts while the session is open and the role suffices. */
+/** A person with a session; may act while the session is open and the role suffices. */
 type AccountActor = {
   readonly kind: 'account';
   readonly email: string;
@@ -50,23 +48,23 @@ type AccountActor = {
   readonly needs: NeededRole | undefined;
 };
 
-/** Role that a change needs at least, and where. */
+/** Minimum role for a change, and its organization. */
 export type NeededRole = {
   readonly organizationId: string;
   readonly role: Role;
-  /** Refusal of accounts that are no member of the organization: what the call named does not exist. */
+  /** Refusal of accounts outside the organization: the target of the call does not exist for them. */
   readonly unknown: UnknownPlace;
 };
 
 /**
- * A person without a session whose token or password was right; the change itself uses the token up or
- * compares the password, and finds it when either has changed.
+ * A person without a session who has shown a token or a password. The change itself uses up the token or
+ * compares the password, and so notices if either has changed.
  */
 type TokenActor = { readonly kind: 'token'; readonly email: string };
 
 /**
- * A code host that delivers to an app's webhook; acts while the webhook has the secret that the delivery was
- * signed with. What an integration publishes may get its artifacts later: see `announceRelease`.
+ * A code host that delivers to an app's webhook; may act while the webhook has the secret that signed the
+ * delivery.
  */
 type IntegrationActor = {
   readonly kind: 'integration';
@@ -76,40 +74,33 @@ type IntegrationActor = {
   readonly enabledAt: string;
 };
 
-/** A rollout plan, which acts while it runs; its transaction reads whether it does. */
+/** A rollout plan; it may act while it runs, and its transaction checks that itself. */
 type PlanActor = { readonly kind: 'plan'; readonly id: string };
 
-/** Somebody unknown, of whom only failures are recorded. */
+/** A client that did not sign in; only its failed sign-ins are recorded. */
 type StrangerActor = { readonly kind: 'stranger' };
 
-// Result of a change in the ledger that may have moved what channels serve.
-
-/** Value that a change has left, with the channels whose served state it has moved. */
+/** Result of a change, with the channels that serve a new state. */
 export type Changed<Value> = {
   readonly value: Value;
   readonly changed: readonly ChannelRevision[];
 };
 
-/** Channel whose served state a change has moved, and the place of the new state, for propagation. */
+/** Channel that serves a new state, and the order of that state; input of propagation. */
 export type ChannelRevision = ServingOrder & {
   readonly appRef: string;
   readonly channel: string;
   readonly channelId: string;
 };
 
-// Apps that a caller may name.
-
 /**
- * Apps that a caller may name: all of an organization, which is its id, or some of them. Every other app is
- * unknown to it.
+ * Apps that a caller may name: all of an organization (its id), or some of them. Others are unknown to it.
  */
 export type TenantScope = string | NarrowScope;
 
 type NarrowScope = { readonly organizationId: string; readonly appIds: readonly string[] };
 
-/**
- * Returns the organization of a scope and the ids of its apps, null for all of them: values of a statement.
- */
+/** Returns a scope as parameters of a statement; `appIds` is null for all apps of the organization. */
 export function scopeValues(
   scope: TenantScope,
 ): [organizationId: string, appIds: readonly string[] | null] {
@@ -117,65 +108,57 @@ export function scopeValues(
   return [scope.organizationId, scope.appIds];
 }
 
-// Names a release in the ledger.
-
-/** Name of a release: its app (ref or id), its channel, and its version in canonical form. */
+/** Name of a release; `app` is a ref or an id. */
 export type ReleaseName = {
   readonly app: string;
   readonly channel: string;
   readonly canonicalVersion: string;
 };
 
-// A publishing call that its caller may repeat without publishing twice.
-
-/** Identity of a call that carries an idempotency key. */
+/** Identity of a publishing call that carries an idempotency key, so that a repetition publishes nothing. */
 export type RepeatableCall = {
-  /** Id of the API key, to which the idempotency key belongs. */
+  /** Id of the API key that the idempotency key belongs to. */
   readonly keyId: string;
   readonly idempotencyKey: string;
-  /** Text that is the same for the same call with the same bytes as body, and for no other. */
+  /** Text that is equal for the same call with the same body bytes, and for no other call. */
   readonly request: string;
 };
 
-// An artifact on its way into the ledger.
-
-/** Artifact as its publisher, or a code-hosting service, tells of it. */
+/** Artifact as a publisher or a code host describes it. */
 export type NewArtifact = Artifact & {
   /**
-   * SHA-256 in lower-case hex that a code-hosting service told. Updaters use it as the artifact's `sha256`;
-   * it is not listed, because no publisher gave it.
+   * SHA-256 in lower-case hex from the code host. Updaters use it as the artifact's `sha256`; lists leave it
+   * out, because no publisher gave it.
    */
   readonly digest?: string;
 };
 
-// What owners change of an app.
-
-/** Change of an app; undefined leaves it as it is. */
+/** Change of an app; an undefined field stays as it is. */
 export type AppChange = {
   readonly name?: string | undefined;
   readonly archived?: boolean | undefined;
 };
 
-// What is known of a channel outside of the ledger when a change of it begins. A ledger that is behind it
-// went back: it must not accept the change before it is known to be on a new time line.
+// States of channels that are known outside the ledger when a change begins. If the ledger is behind one of
+// them, it went back, and must get a higher epoch before it accepts the change.
 
-/** Newest known state of a channel, with its releases that are known to be offered. */
+/** Newest known state of a channel. */
 export type KnownState = ServingOrder & {
   readonly channelId: string;
   readonly channel: string;
-  /** Returns those of these releases, by id, that are known to be offered. */
+  /** Returns those of these release ids that are known to be offered. */
   offeredAmong(releaseIds: readonly string[]): readonly string[];
 };
 
 /**
- * What is known of the channels that a change moves, by their names: of the changed one, and of those that
- * follow it. Undefined stands for one that was asked about, and of which nothing is known.
+ * Known states of the channels that a change moves, by name: the changed channel and its followers.
+ * Undefined means that the caller looked and found nothing.
  */
 export type KnownStates = ReadonlyMap<string, KnownState | undefined>;
 
 /**
- * Error of a change that found followers of the channel about which nobody was asked. Nothing was changed.
- * The caller asks about these channels as well, and makes the change again.
+ * Error of a change whose `KnownStates` lack followers of the channel. Nothing was changed. The caller looks
+ * these channels up as well and repeats the change.
  */
 export class FollowersNotAsked extends Error {
   readonly channels: readonly string[];
@@ -188,11 +171,11 @@ export class FollowersNotAsked extends Error {
 }
 
 /**
- * Error of a change that found the ledger behind what was known before. Nothing was changed. The caller
- * raises the epoch of the ledger and makes the change again.
+ * Error of a change that found the ledger behind a known state. Nothing was changed. The caller raises the
+ * ledger's epoch and repeats the change.
  */
 export class LedgerBehind extends Error {
-  /** Name of the channel of which more is known. */
+  /** Name of the channel whose known state is newer. */
   readonly channel: string;
 
   constructor({ channelId, channel, epoch, revision }: KnownState) {
@@ -202,21 +185,19 @@ export class LedgerBehind extends Error {
   }
 }
 
-// What the ledger tells of a change that it takes back again.
-
-/** What a change would answer, and what it would change. */
+/** Answer of a change that was rolled back, and what it would have changed. */
 export type DryRunResult<Value> = {
   readonly value: Value;
-  /** The channel of the change, and those that follow it. */
+  /** The channel of the change and its followers. */
   readonly places: readonly [DryRunPlace, ...DryRunPlace[]];
-  /** Names of the app's other channels that have this version published, by name. */
+  /** Names of the app's other channels on which this version is published, sorted. */
   readonly alsoOn: readonly string[];
-  /** Warnings about the health of the release, or about the source of a promotion; mostly none. */
+  /** Warnings about the release's health or the source of a promotion; mostly empty. */
   readonly concerns: readonly { readonly path: string; readonly message: string }[];
 };
 
-/** What a channel serves before a change, and what it would serve after it. */
+/** State that a channel serves before a change, and after it. */
 export type DryRunPlace = { readonly before: ServingSnapshot; readonly after: ServingSnapshot };
 
-/** Returns the snapshot of a channel that a caller has, which saves reading it. */
+/** Returns the caller's snapshot of a channel, which saves reading it. */
 export type HeldSnapshot = (channel: string) => ServingSnapshot | undefined;

@@ -1,11 +1,11 @@
-// The ledger: the system of record. One SQL implementation, reached through a pg pool or through PGlite.
+// The ledger: the system of record. One SQL implementation, on PostgreSQL through a `pg` pool or on PGlite.
 //
-// Methods return refusals as values and reject with `Unavailable` when the database cannot be reached or does
-// not answer in time, or is not the record; after a rejected write it is unknown whether it happened. A write
-// that resolved is durable. Every change to what a channel serves increments the channel's revision and is
-// audited in the same transaction. A write for an actor reads the actor's right in its own transaction and
-// holds it until the commit; where the right has ended, the write is refused (`LostRight`) and nothing is
-// stored. Tenant checks are part of the queries: an app beyond the caller's scope is an unknown app.
+// Methods return refusals as values. They reject with `Unavailable` when the database cannot be reached, does
+// not answer in time, or is not the record; a rejected write may or may not have happened. A write that
+// resolved is durable. Every change of what a channel serves increments the channel's revision and writes an
+// audit entry, in the same transaction. A write for an actor reads the actor's right in its own transaction
+// and holds it until the commit; if the right has ended, nothing is stored and the write is refused
+// (`LostRight`). Tenant checks are part of the queries: an app outside the caller's scope is an unknown app.
 
 import type { AuditPage, RevokedKey } from '../contract/console.ts';
 import type {
@@ -63,16 +63,13 @@ export type NewRelease = {
   readonly rolloutPct: number | undefined;
   readonly targets: Targeting | null;
   readonly artifacts: readonly NewArtifact[];
-  /** Plan that it begins under, at 0 %; undefined for none. */
+  /** Rollout plan to begin with, at 0 %; undefined for none. */
   readonly plan?: PlanDefinition | undefined;
-  /**
-   * How a code host's release is held until it is published: see `ReleaseHold`; undefined for one that is
-   * not.
-   */
+  /** How a code host's release is held until it publishes itself; undefined for one that is not held. */
   readonly hold?: ReleaseHold | undefined;
 };
 
-/** Kinds of refusal of a release that may otherwise be published on its channel. */
+/** Refusals of a release by a channel that exists. */
 export type PublishObstacle =
   | 'versionExists'
   | 'versionWithdrawn'
@@ -80,7 +77,7 @@ export type PublishObstacle =
   | 'channelFull'
   | 'idempotencyKeyUsed';
 
-/** Release of one channel that another is to have, with how it is served there. */
+/** Release of one channel to publish on another, and how to serve it there. */
 export type NewPromotion = Pick<
   NewRelease,
   'app' | 'canonicalVersion' | 'status' | 'rolloutPct' | 'targets' | 'plan'
@@ -90,7 +87,9 @@ export type NewPromotion = Pick<
   readonly reason: string | undefined;
 };
 
-/** Release as it was published first, also when the same call was made before. */
+/**
+ * Release as it was first published. `isRepeated`: an earlier call with the same idempotency key did that.
+ */
 export type Published = Changed<Release> & { readonly isRepeated: boolean };
 
 export type ReleaseFilter = {
@@ -104,7 +103,7 @@ export type ReleaseFilter = {
   readonly perPage: number;
 };
 
-/** Release with how it is served, as the organization that has it sees it. */
+/** Release and its serving state, as its organization sees it. */
 export type OwnedRelease = {
   readonly release: Release;
   readonly targets: Targeting | null;
@@ -118,12 +117,12 @@ export type OwnedRelease = {
 export type ReleasePage = { readonly releases: readonly Release[]; readonly total: number };
 
 export type ChannelChange = {
-  /** Minimum supported version; null clears it, undefined leaves it. */
+  /** Minimum supported version; null clears it, undefined leaves it as it is. */
   readonly minimumSupportedVersion?: string | null | undefined;
   readonly defaultRollout?: number | undefined;
   readonly updateMode?: ChannelUpdateMode | undefined;
   readonly requireSignature?: boolean | undefined;
-  /** Name of a channel of the app; null ends the following, undefined leaves it. */
+  /** Name of the channel to follow, of the same app; null stops following, undefined changes nothing. */
   readonly follows?: string | null | undefined;
 };
 
@@ -134,11 +133,11 @@ export type StoredKey = {
   readonly organizationId: string;
   readonly secretHash: string;
   readonly revokedAt: string | null;
-  /** Whether its end has come, by the ledger's clock. */
+  /** Whether it has expired, by the ledger's clock. */
   readonly isOver: boolean;
-  /** Ids of the apps that it may name; null for all of the organization. */
+  /** Ids of the apps that it may name; null for all apps of the organization. */
   readonly appIds: readonly string[] | null;
-  /** Rights that it was made with; null for all. */
+  /** Rights that it was created with; null for all. */
   readonly may: readonly KeyRight[] | null;
 };
 
@@ -149,16 +148,16 @@ export type NewKey = KeyLimits & {
   readonly secretHash: string;
 };
 
-/** What a key is narrowed to when it is made; undefined is no narrowing. */
+/** Limits of a new key; undefined is no limit. */
 export type KeyLimits = {
   /** Refs or ids of the only apps that it may name. */
   readonly apps?: readonly string[] | undefined;
   readonly may?: readonly KeyRight[] | undefined;
-  /** End of its validity, RFC 3339. */
+  /** Expiry, RFC 3339. */
   readonly expiresAt?: string | undefined;
 };
 
-/** What the ledger is at: its epoch, and revisions by channel id; channels that do not exist are left out. */
+/** Present epoch, and present revisions by channel id; unknown channels are left out. */
 export type PresentRevisions = {
   readonly epoch: number;
   readonly revisions: ReadonlyMap<string, number>;
@@ -200,8 +199,8 @@ export interface Ledger
   ): Promise<Outcome<Changed<Channel>, 'channelExists' | 'appArchived' | LostRight>>;
 
   /**
-   * Changes a channel's policy. A change that changes nothing is neither audited nor a revision. A channel
-   * that is to be followed must be of the same app, and must not follow this one itself, also through others.
+   * Changes a channel's policy. A change without effect writes no audit entry and no revision. A followed
+   * channel must belong to the same app and must not follow this one, directly or through others.
    */
   updateChannel(
     app: string,
@@ -211,10 +210,9 @@ export interface Ledger
     known?: KnownStates,
   ): Promise<Outcome<Changed<Channel>, 'unknownChannel' | 'followsInCircle' | LostRight>>;
 
-  /** Stores a new key. */
   createKey(key: NewKey, actor: Actor): Promise<Outcome<ApiKey, 'invalid' | LostRight>>;
 
-  /** Revokes a key. Revoking it again returns the time of the first revocation. */
+  /** Revokes a key. A repeated call returns the time of the first revocation. */
   revokeKey(id: string, actor: Actor): Promise<Outcome<RevokedKey, LostRight>>;
 
   /**
@@ -232,13 +230,12 @@ export interface Ledger
     filter: AuditFilter,
   ): Promise<Outcome<AuditPage, 'unknownOrganization'>>;
 
-  /** Finds the app with this ref or id. */
   findApp(
     scope: TenantScope,
     app: string,
   ): Promise<Outcome<{ readonly id: string; readonly ref: string }, 'unknownApp'>>;
 
-  /** Finds the app with this ref or id, whatever its organization. */
+  /** Finds the app with this ref or id, in any organization. */
   findAnyApp(
     app: string,
   ): Promise<Outcome<{ readonly id: string; readonly ref: string }, 'unknownApp'>>;
@@ -246,10 +243,11 @@ export interface Ledger
   /** Lists apps by ref, each with its channels by name. */
   listApps(scope: TenantScope): Promise<readonly App[]>;
 
-  /** Reads a page of releases, newest first by createdAt, then by id. Unknown filters give an empty page. */
+  /**
+   * Reads a page of releases, newest first by createdAt, then by id; empty for unknown names in the filter.
+   */
   listReleases(scope: TenantScope, filter: ReleaseFilter): Promise<ReleasePage>;
 
-  /** Reads one release by its id. */
   readOwnedRelease(
     scope: TenantScope,
     id: string,
@@ -262,9 +260,9 @@ export interface Ledger
   ): Promise<Outcome<readonly ListedChannel[], 'unknownApp'>>;
 
   /**
-   * Publishes a release, unless the channel has one of this canonical version, or is full (§8), or a code
-   * host announces what was withdrawn. A call that was made before changes nothing and returns what it has
-   * published: see `RepeatableCall`.
+   * Publishes a release. Refuses a version that the channel has, a full channel (§8), and a code host's
+   * announcement of a withdrawn version. A repeated call (`RepeatableCall`) changes nothing and returns what
+   * the first one published.
    */
   publishRelease(
     scope: TenantScope,
@@ -275,9 +273,9 @@ export interface Ledger
   ): Promise<Outcome<Published, 'unknownChannel' | PublishObstacle | LostRight>>;
 
   /**
-   * Publishes what one channel has on another: the same version, notes and artifacts. Refuses a source that
-   * is rolled back or deprecated, one that is paused or unhealthy unless the promotion says how it is rolled
-   * out, and what `publishRelease` refuses.
+   * Publishes a release of one channel on another, with the same version, notes and artifacts. Refuses a
+   * source that is rolled back or deprecated, a paused or unhealthy one unless the promotion says how to roll
+   * it out, and whatever `publishRelease` refuses.
    */
   promoteRelease(
     scope: TenantScope,
@@ -287,13 +285,13 @@ export interface Ledger
     known?: KnownStates,
   ): Promise<Outcome<Published, UnknownRelease | PublishObstacle | 'notPromotable' | LostRight>>;
 
-  /** Deletes at most `rowsMax` idempotency keys that are over; returns how many it deleted. */
+  /** Deletes at most `rowsMax` expired idempotency keys; returns how many. */
   forgetIdempotencyKeys(rowsMax: number): Promise<number>;
 
   /**
-   * Changes how a release is served. Locks the channel, hands the present state to `transition` (pure) and
-   * stores what it returns; ordered against `recordFirstOffer` by that lock. When the transition refuses,
-   * nothing is stored. A transition that changes nothing is neither audited nor a revision.
+   * Changes how a release is served. Locks the channel, passes the present state to `transition` (pure) and
+   * stores its result; the lock orders it against `recordFirstOffer`. If the transition refuses, nothing is
+   * stored. A transition without effect writes no audit entry and no revision.
    */
   controlServing<Kind extends FailureKind>(
     scope: TenantScope,
@@ -304,10 +302,7 @@ export interface Ledger
     known?: KnownStates,
   ): Promise<Outcome<Changed<ServingState>, UnknownRelease | Kind | LostRight>>;
 
-  /**
-   * Does what `publishRelease` does, with its refusals, and takes it back. `held` gives snapshots that the
-   * caller has.
-   */
+  /** Does a dry run of `publishRelease`, with its refusals. `held` returns snapshots that the caller has. */
   dryRunPublish(
     scope: TenantScope,
     release: NewRelease,
@@ -318,7 +313,7 @@ export interface Ledger
     Outcome<DryRunResult<Release>, 'unknownApp' | 'unknownChannel' | PublishObstacle | LostRight>
   >;
 
-  /** Does what `promoteRelease` does, with its refusals, and takes it back, as `dryRunPublish` does. */
+  /** Does a dry run of `promoteRelease`, with its refusals. */
   dryRunPromotion(
     scope: TenantScope,
     promotion: NewPromotion,
@@ -329,7 +324,7 @@ export interface Ledger
     Outcome<DryRunResult<Release>, UnknownRelease | PublishObstacle | 'notPromotable' | LostRight>
   >;
 
-  /** Does what `controlServing` does, with its refusals, and takes it back, as `dryRunPublish` does. */
+  /** Does a dry run of `controlServing`, with its refusals. */
   dryRunServing<Kind extends FailureKind>(
     scope: TenantScope,
     name: ReleaseName,
@@ -340,9 +335,9 @@ export interface Ledger
   ): Promise<Outcome<DryRunResult<ServingState>, UnknownRelease | Kind | LostRight>>;
 
   /**
-   * Removes a release that no device was offered, that none on record runs and that is not rolled back: its
-   * version is free again. Ordered against `recordFirstOffer` as `controlServing` is. A version that a code
-   * host brought is not accepted from it again before somebody else has published it.
+   * Removes a release that was never offered, that no recorded device runs, and that is not rolled back; its
+   * version is free again. Ordered against `recordFirstOffer` as `controlServing` is. A code host cannot
+   * announce a version that it brought again until another actor has published it.
    */
   withdrawRelease(
     scope: TenantScope,
@@ -353,47 +348,46 @@ export interface Ledger
   ): Promise<Outcome<Changed<WithdrawnRelease>, UnknownRelease | WithdrawalObstacle | LostRight>>;
 
   /**
-   * Records durably that a release is about to be offered, if the channel is still in the state from which
-   * the decision was made. Returns false when it is not: the caller must decide again from a newer catalog.
-   * Idempotent; does not change the revision. Rejects with `LockedTooLong` when the channel stays locked for
-   * about a second. A caller that stalls during the call keeps no lock from others.
+   * Records durably that a release is about to be offered, if the channel is still in the state of the
+   * decision. Returns false when it is not: the caller must decide again from a newer catalog. Idempotent;
+   * does not change the revision. Rejects with `LockedTooLong` when the channel stays locked for about a
+   * second. A caller that stalls during the call holds no lock.
    */
   recordFirstOffer(channelId: string, releaseId: string, order: ServingOrder): Promise<boolean>;
 
   /**
    * Reads the serving state of a channel at one revision. `app` is a ref or an id. `known` is a snapshot that
-   * the caller has, of the same channel as a rule: releases with the same edition are not read again, and
-   * those that are the same throughout are the same objects in the result.
+   * the caller has, usually of the same channel: its editions are not read again, and releases that did not
+   * change at all are the same objects in the result.
    */
   readSnapshot(app: string, channel: string, known?: ServingSnapshot): Promise<SnapshotLookup>;
 
   /**
    * Lists at most `countMax` channels of all organizations; undefined when their tag is `heldTag`, which is
-   * cheap to find out. A channel that is created meanwhile may be missing; then the next call lists again.
+   * cheap to check. A channel created during the call may be missing; then the next call lists again.
    */
   listChannelNames(
     heldTag: string | undefined,
     countMax: number,
   ): Promise<ChannelNameList | undefined>;
 
-  /** Reads the ledger's epoch and the present revisions of these channels, in one consistent read. */
+  /** Reads the epoch and the present revisions of these channels, in one consistent read. */
   readRevisions(channelIds: readonly string[]): Promise<PresentRevisions>;
 
   /**
-   * Examines whether the database is the record, for a caller that asked about channels of which it has none.
-   * Rejects with `Unavailable` when it knows none of the channels that are remembered outside of it.
+   * Checks that the database is the record, for a caller whose channels it does not have. Rejects with
+   * `Unavailable` when it has none of the channels that are remembered outside the ledger.
    */
   confirm(): Promise<void>;
 
   /**
-   * Raises the epoch above `above`, unless it is already, because the ledger was found to have gone back. Of
-   * several nodes at once one raises it.
+   * Raises the epoch above `above`, unless it is higher already. Of several concurrent calls one raises it.
    */
   raiseEpoch(above: number): Promise<RaisedEpoch>;
 
   /**
    * Marks releases of a channel as offered, as far as the ledger has them, because it went back and lost the
-   * marks. Returns the number of marks that were missing. Does not change the revision.
+   * marks. Returns the number of missing marks. Does not change the revision.
    */
   restoreOffers(channelId: string, releaseIds: readonly string[]): Promise<number>;
 
@@ -404,29 +398,25 @@ export interface Ledger
   close(): Promise<void>;
 }
 
-// The part of the ledger that answering devices needs: what channels serve, first offers, labels, and the
-// record of check-ins. Everything else is for publishers and people.
-
-/** Ledger as far as serving needs it. */
+/** The part of the ledger that answers devices: served states, first offers, labels and check-ins. */
 export type ServingLedger = Pick<
   Ledger,
-  // What channels serve.
+  // Served states.
   | 'listChannelNames'
   | 'readRevisions'
   | 'readSnapshot'
   | 'recordFirstOffer'
-  // What is done when the record went back.
+  // Recovery when the ledger went back.
   | 'confirm'
   | 'raiseEpoch'
   | 'restoreOffers'
-  // Devices: their time, their labels and their check-ins.
+  // Devices: time, labels and check-ins.
   | 'readTime'
   | 'readLabels'
   | 'readLabelChanges'
   | 'recordCheckIns'
   | 'recordAwaited'
   | 'recordChecks'
-  // The store itself.
   | 'isReachable'
   | 'close'
 >;

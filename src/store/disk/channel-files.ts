@@ -1,6 +1,6 @@
-// Files of one channel in one folder: the index of its snapshot, and beside it a folder with a file for each
-// release. A release is written once; those that no index names any more are removed. Every file is sealed,
-// so that damage shows.
+// Files of one channel's snapshot: an index, and a folder beside it with one file per release edition. An
+// edition is written once and removed when no index names it any more. Every file is sealed, so that damage
+// is detected.
 
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
@@ -21,38 +21,33 @@ import {
   writeIndex,
 } from '../snapshot/snapshot-index.ts';
 
-/** What a process wrote to a folder last. */
+/** What this process last wrote to a folder. */
 export type WrittenFolder = {
   readonly editions: readonly string[];
-  /** Time of the last change of the folder, which is another one once anybody adds or removes a file. */
+  /** Modification time of the folder; it changes when any process adds or removes a file. */
   readonly changedAtMs: number;
 };
 
-/** Index as it was read from the disk. */
 export type StoredIndex = { readonly index: SnapshotIndex; readonly writtenAtMs: number };
 
 /**
- * Version of the file format. Raise it when the shape of an index or a release changes; files of another
- * format are ignored.
+ * Version of the file format. Raise it when an index or a release changes shape; other formats are ignored.
  */
 const FORMAT = 3;
-/** Maximum number of files that are open at a time. */
+/** Maximum number of files open at a time. */
 const OPEN_MAX = 32;
 
 export class ChannelFiles {
   private readonly indexPath: string;
   private readonly folder: string;
 
-  /** `indexPath` ends on `.json`. Nothing is read or written yet. */
+  /** `indexPath` ends in `.json`. */
   constructor(indexPath: string) {
     this.indexPath = indexPath;
     this.folder = `${indexPath.slice(0, -'.json'.length)}.releases`;
   }
 
-  /**
-   * Reads the index; undefined when there is none in this format. Rejects with a `FileFault` when it is
-   * damaged or cannot be read.
-   */
+  /** Reads the index; undefined if none has this format. Rejects with a `FileFault` if it is unusable. */
   async readIndex(): Promise<StoredIndex | undefined> {
     const text = await readText(this.indexPath);
     const content = text === undefined ? undefined : unseal(this.indexPath, text);
@@ -62,10 +57,7 @@ export class ChannelFiles {
     return { index, writtenAtMs: await timeOfWriting(this.indexPath) };
   }
 
-  /**
-   * Reads the snapshot of an index; undefined when a release is not there. Rejects with a `FileFault` when
-   * one is damaged or cannot be read.
-   */
+  /** Reads the index's snapshot; undefined if a release is missing. Rejects with a `FileFault` if damaged. */
   async readSnapshot(index: SnapshotIndex): Promise<ServingSnapshot | undefined> {
     try {
       return await assembleSnapshot(index, undefined, (editions) => this.readReleases(editions));
@@ -77,10 +69,10 @@ export class ChannelFiles {
   }
 
   /**
-   * Writes a snapshot: the releases that are not there yet, then the index; then it removes releases that the
-   * index does not name. `last` is what this process wrote last, and the call returns what it wrote; only one
-   * process may write to a folder. Without it, or when somebody else has changed the folder, the folder is
-   * looked at, and files at the `damaged` paths are written again.
+   * Writes a snapshot: first the missing releases, then the index; then removes the releases that the index
+   * does not name. Only one process may write to a folder. `last` is the result of this process's previous
+   * write; without it, or when the folder has changed since, the folder is listed and the files at the
+   * `damaged` paths are rewritten.
    */
   async write(
     snapshot: ServingSnapshot,
@@ -109,13 +101,13 @@ export class ChannelFiles {
     return { editions, changedAtMs: await timeOfWriting(this.folder) };
   }
 
-  /** Lists the files of releases by name, and makes their folder if need be. */
+  /** Lists the names of release files; creates their folder if needed. */
   private async list(): Promise<ReadonlySet<string>> {
     await mkdir(this.folder, { recursive: true, mode: FOLDER_MODE });
     return new Set(await readdir(this.folder));
   }
 
-  /** Removes those of the files that are of no release of the snapshot. */
+  /** Removes the files that belong to no release of the snapshot. */
   private async removeOthers(
     { releases }: ServingSnapshot,
     names: ReadonlySet<string>,
@@ -160,7 +152,7 @@ export class ChannelFiles {
   }
 }
 
-/** Error with the path of the file that cannot be used. */
+/** Error of an unusable file, with its path. */
 export class FileFault extends Error {
   readonly path: string;
 
@@ -171,12 +163,14 @@ export class FileFault extends Error {
   }
 }
 
-/** Returns a file's name with its format: what an older version wrote is not there, and is removed. */
+/**
+ * Returns the file name with its format, so that files of an older version are not found, and get removed.
+ */
 function fileOf(edition: string): string {
   return `${edition}.${FORMAT}.json`;
 }
 
-/** Reads a file; undefined when there is none. */
+/** Reads a file; undefined if it does not exist. */
 async function readText(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
@@ -186,7 +180,6 @@ async function readText(path: string): Promise<string | undefined> {
   }
 }
 
-/** Returns the content of a file; undefined when it has another format. */
 function unseal(path: string, text: string): string | undefined {
   try {
     return openSealedFile(FORMAT, text);
@@ -195,7 +188,7 @@ function unseal(path: string, text: string): string | undefined {
   }
 }
 
-/** Returns milliseconds since the epoch; 0 when the file is gone. */
+/** Returns the modification time in milliseconds since 1970; 0 if the file does not exist. */
 async function timeOfWriting(path: string): Promise<number> {
   return stat(path).then(
     ({ mtimeMs }) => mtimeMs,
@@ -211,18 +204,15 @@ async function writeSealed(path: string, content: string): Promise<void> {
   }
 }
 
-// Form of the files that a node keeps on its disk: a line with the format and the checksum of what follows,
-// then the content. A file that was cut off, damaged or changed by hand is recognised and not believed.
+// Sealed files: a line with the format and the checksum of the content, then the content. So a node detects
+// files that were truncated, damaged or edited.
 
-/** Returns the text of a file with this content. */
+/** Returns the text of a sealed file. */
 export function sealFile(format: number, content: string): string {
   return `${JSON.stringify({ format, sha256: checksumOf(content) })}\n${content}`;
 }
 
-/**
- * Returns the content of a file; undefined when the file has another format. Throws when the file is damaged:
- * its first line is no head, or its content is not the one that was written.
- */
+/** Returns the content of a sealed file; undefined if it has another format. Throws when it is damaged. */
 function openSealedFile(format: number, text: string): string | undefined {
   const end = text.indexOf('\n');
   const head = readHead(end === -1 ? text : text.slice(0, end));
@@ -248,11 +238,9 @@ function checksumOf(content: string): string {
   return createHash('sha256').update(content).digest('hex');
 }
 
-// Files that are replaced as a whole, and whom they are for.
-
 /**
- * Writes a file beside the one that it replaces, and renames it: a reader finds the old one or the new one.
- * Only one process writes to a folder, so a draft that a crash left behind is overwritten.
+ * Replaces a file by writing a draft beside it and renaming that: a reader finds the old file or the new one.
+ * Only one process writes to a folder, so a draft left by a crash is overwritten.
  */
 export async function replaceFile(path: string, content: string): Promise<void> {
   const draft = `${path}.draft`;
@@ -260,8 +248,8 @@ export async function replaceFile(path: string, content: string): Promise<void> 
   await rename(draft, path);
 }
 
-/** Mode of every folder: its owner may use it, and nobody else. */
+/** Mode of every folder: only its owner may use it. */
 export const FOLDER_MODE = 0o700;
 
-/** Mode of every file, likewise. */
+/** Mode of every file: only its owner may read or write it. */
 export const FILE_MODE = 0o600;

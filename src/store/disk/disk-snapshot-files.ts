@@ -1,13 +1,12 @@
-// Last known snapshots as files: for each channel an index, and a file for each release. Writes run one after
-// another, and a channel that changes while its write waits is written once, so a burst of changes costs
-// little. Removals wait their turn among the writes, so that none takes away what was written after it.
+// Last known snapshots as files: one index per channel and one file per release. Writes run one after
+// another; a channel that changes while its write waits is written once, so bursts are cheap. Removals queue
+// among the writes, so that none deletes a newer file.
 //
-// Beside the snapshots stands the name of the record that they are of. Where it is not there yet, nothing
-// is written before somebody tells it, because until then a snapshot may have come from an engine of
-// another record.
+// A file beside the snapshots names their record. Without it, nothing is written until the record is known,
+// because a snapshot may have come from an engine of another record.
 //
-// Several serving processes on one data directory each write files of their own, so that none replaces a
-// newer snapshot by an older one. All of them read the files of all: the newest one counts.
+// Several serving processes may share one data directory. Each writes to its own folder, so that none
+// replaces a newer snapshot by an older one; each reads all folders and uses the newest snapshot.
 
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
@@ -27,32 +26,29 @@ import {
 
 const WAITING_MAX = 10_000;
 const RETRY_MS = 2000;
-/** Maximum number of unusable files that are remembered. */
+/** Maximum number of unusable index paths that are remembered. */
 const UNUSABLE_MAX = 20_000;
-/** Maximum number of channels whose last written snapshots are remembered. */
+/** Maximum number of channels whose last write is remembered. */
 const WRITTEN_MAX = 10_000;
-/** Maximum number of attempts to read a snapshot that another process replaces meanwhile. */
+/** Maximum number of attempts to read a snapshot that another process keeps replacing. */
 const READS_MAX = 3;
 
-/** Stands for the removal of a channel's files, which waits its turn as a write does. */
+/** Stands in the queue for the removal of a channel's files. */
 const FORGOTTEN = Symbol('forgotten');
 
-/** Name of the folder of one of several serving processes, beside the files of a single process. */
+/** Folder name of one of several serving processes. */
 const WORKER_FOLDER = /^worker-\d{1,2}$/;
 
-/** Name of the file with the name of the record. */
 const RECORD_FILE = 'record';
 const RECORD_NAME = /^rec_[0-9a-z]{26}$/;
 
-/** Fault of the disk, or a file that is damaged. */
 export type DiskFault = {
   readonly doing: 'read' | 'write';
-  /** Path of the file or folder. */
   readonly path: string;
   readonly error: unknown;
 };
 
-/** Index of a channel with the files that it is from. */
+/** Index with the files that it was read from. */
 type Kept = StoredIndex & { readonly files: ChannelFiles; readonly path: string };
 
 export class DiskSnapshotFiles implements DiskSnapshots {
@@ -61,26 +57,26 @@ export class DiskSnapshotFiles implements DiskSnapshots {
   private readonly directory: string;
   private readonly onFault: (fault: DiskFault) => void;
   private readonly waiting = new Map<string, ServingSnapshot | typeof FORGOTTEN>();
-  /** Whether nothing is written until the record is known. */
+  /** Whether writes wait until the record is known. */
   private isHeld: boolean;
   private record: string | undefined;
-  /** Name of the record that the disk does not have yet. */
+  /** Name of the record, until it is on disk. */
   private unwritten: string | undefined;
   private writing: Promise<void> | undefined;
   private retrying: NodeJS.Timeout | undefined;
-  /** Times of writing of indexes that lead to no usable snapshot, by path: each is read and reported once. */
+  /** Modification times of indexes without a usable snapshot, by path, so that each is reported once. */
   private readonly unusable = new Map<string, number>();
-  /** Channels by the names of their files, which are made from the names of the channels. */
+  /** Channels by index file name, which is a hash of their names. */
   private readonly listed = new Map<string, ChannelName>();
-  /** Paths of files that were found damaged, and are written again although they are there. */
+  /** Paths of damaged files, which the next write replaces. */
   private readonly damaged = new Set<string>();
-  /** What was written last, by path of the index; another map once damage was found. */
+  /** Last write by index path; replaced by an empty map when damage is found. */
   private written = new Map<string, WrittenFolder>();
 
   /**
-   * Writes to `snapshots/` below `dataDir`, or to a folder in it when `worker` numbers one of several
-   * serving processes. Disk faults are reported to `onFault`, never thrown. With `isHeld`, nothing is
-   * written until the record is known, of which the snapshots are.
+   * Writes to `snapshots/` below `dataDir`, or to a folder in it when `worker` numbers one of several serving
+   * processes. Reports disk faults to `onFault` and never throws them. With `isHeld`, writes nothing until
+   * the record is known.
    */
   constructor(
     dataDir: string,
@@ -143,7 +139,7 @@ export class DiskSnapshotFiles implements DiskSnapshots {
     const directories = [this.root, ...(await this.workerFolders())];
     const names = (await Promise.all(directories.map(namesIn))).flat();
     const listed: ChannelName[] = [];
-    // One file after the other, because each may be large.
+    // One file at a time, because each may be large.
     for (const name of new Set(names.filter((each) => each.endsWith('.json')))) {
       if (listed.length >= countMax) break;
       const channel =
@@ -172,7 +168,7 @@ export class DiskSnapshotFiles implements DiskSnapshots {
   async flush(): Promise<void> {
     while (this.writing !== undefined) await this.writing;
     if (this.retrying === undefined) return;
-    // Last attempt to write the snapshots that a disk fault left waiting.
+    // One last attempt to write what a disk fault left waiting.
     clearTimeout(this.retrying);
     this.retrying = undefined;
     this.writing = this.writeAll();
@@ -184,7 +180,7 @@ export class DiskSnapshotFiles implements DiskSnapshots {
     return names.filter((name) => WORKER_FOLDER.test(name)).map((name) => join(this.root, name));
   }
 
-  /** Returns the channel of these files, all of one name; undefined when none holds a usable index. */
+  /** Returns the channel of these index files, which share a name; undefined when none is usable. */
   private async channelIn(paths: readonly string[]): Promise<ChannelName | undefined> {
     for (const path of paths) {
       const kept = await this.unlessUnusable(path, () => this.readIndex(path));
@@ -195,7 +191,7 @@ export class DiskSnapshotFiles implements DiskSnapshots {
     return undefined;
   }
 
-  /** Returns what `read` makes of a file, unless it made nothing of it when it was read last. */
+  /** Returns the result of `read`; undefined without a call if the unchanged file gave none before. */
   private async unlessUnusable<Value>(
     path: string,
     read: () => Promise<Value | undefined>,
@@ -212,7 +208,7 @@ export class DiskSnapshotFiles implements DiskSnapshots {
     return undefined;
   }
 
-  /** Reads the newest whole snapshot of the indexes at these paths, which are of one channel as a rule. */
+  /** Reads the newest complete snapshot of these indexes, which usually belong to one channel. */
   private async readNewest(paths: readonly string[]): Promise<ServingSnapshot | undefined> {
     for (let reads = 1; ; reads++) {
       const kept = await Promise.all(paths.map((path) => this.readIndex(path)));
@@ -221,7 +217,7 @@ export class DiskSnapshotFiles implements DiskSnapshots {
       for (const { files, index, path } of newestFirst) {
         const snapshot = await this.withFaults(() => files.readSnapshot(index));
         if (typeof snapshot === 'object') return snapshot;
-        // Releases that are not there were removed after a newer index was written.
+        // Another process wrote a newer index and removed these releases.
         if (snapshot === undefined) isIncomplete = true;
         if (snapshot === undefined && reads === READS_MAX) {
           this.report('read', path, new Error('releases of the index are not there'));
@@ -237,7 +233,7 @@ export class DiskSnapshotFiles implements DiskSnapshots {
     return typeof stored === 'object' ? { ...stored, files, path } : undefined;
   }
 
-  /** Returns what `read` returns; 'damaged', after a report, when a file cannot be used. */
+  /** Returns the result of `read`; reports an unusable file and returns 'damaged'. */
   private async withFaults<Value>(read: () => Promise<Value>): Promise<Value | 'damaged'> {
     try {
       return await read();
@@ -245,7 +241,7 @@ export class DiskSnapshotFiles implements DiskSnapshots {
       if (!(error instanceof FileFault)) throw error;
       if (this.damaged.size >= UNUSABLE_MAX) this.damaged.clear();
       this.damaged.add(error.path);
-      // A write that is in progress notes what it wrote in the old map.
+      // A write in progress puts its result into the old map.
       this.written = new Map();
       this.report('read', error.path, error.cause);
       return 'damaged';
@@ -259,7 +255,7 @@ export class DiskSnapshotFiles implements DiskSnapshots {
   /** Removes the files of a channel from the folders of all processes. */
   private async remove(name: string): Promise<void> {
     for (const directory of [this.root, ...(await this.workerFolders())]) {
-      // A channel of the same name that is there again by now is kept.
+      // A channel of this name has come back meanwhile.
       if (this.waiting.has(name)) return;
       const path = join(directory, name);
       this.written.delete(path);
@@ -267,7 +263,7 @@ export class DiskSnapshotFiles implements DiskSnapshots {
     }
   }
 
-  /** Lets what waits be written, of this record. */
+  /** Allows writes, of snapshots of this record. */
   private release(record: string): void {
     this.record = record;
     this.isHeld = false;
@@ -297,7 +293,7 @@ export class DiskSnapshotFiles implements DiskSnapshots {
     }
   }
 
-  /** Schedules another attempt: a full disk may have room again. */
+  /** Schedules another attempt, because a full disk may get space again. */
   private retry(): void {
     this.retrying ??= setTimeout(() => {
       this.retrying = undefined;
@@ -311,7 +307,6 @@ export class DiskSnapshotFiles implements DiskSnapshots {
     return next;
   }
 
-  /** Writes the name of the record before any snapshot of it. */
   private async writeRecord(): Promise<void> {
     const { unwritten } = this;
     if (unwritten === undefined) return;
@@ -323,7 +318,7 @@ export class DiskSnapshotFiles implements DiskSnapshots {
     const path = join(this.directory, name);
     const { written } = this;
     const last = written.get(path);
-    // Taken out first: after a fault nobody knows what is there.
+    // Removed first: after a fault the content of the folder is unknown.
     written.delete(path);
     const now = await new ChannelFiles(path).write(snapshot, last, this.damaged);
     if (written.size >= WRITTEN_MAX) written.clear();
@@ -331,10 +326,7 @@ export class DiskSnapshotFiles implements DiskSnapshots {
   }
 }
 
-/**
- * Orders the newer of two indexes first: by their order for the same channel, by time of writing for two
- * channels that shared a name.
- */
+/** Orders the newer index first: by snapshot order for one channel, by write time if two shared a name. */
 function newerFirst(a: Kept, b: Kept): number {
   return a.index.head.channelId === b.index.head.channelId
     ? compareIndexes(b.index, a.index)
@@ -349,9 +341,7 @@ async function namesIn(directory: string): Promise<string[]> {
   }
 }
 
-/**
- * File name of a channel. Hashed, so that names which differ only by case are two files on every file system.
- */
+/** Returns a channel's file name: a hash, because some file systems ignore the case of names. */
 function fileName(appRef: string, channel: string): string {
   return `${createHash('sha256').update(`${appRef}/${channel}`).digest('hex').slice(0, 40)}.json`;
 }

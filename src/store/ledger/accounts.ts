@@ -1,4 +1,4 @@
-// SQL of accounts: sessions, passwords, resets, and failed sign-ins.
+// SQL of accounts: sessions, passwords, password resets, and failed sign-ins.
 
 import { fail, type LostRight, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
@@ -18,10 +18,10 @@ import { newId } from './columns.ts';
 import type { Database, Sql } from './database.ts';
 
 /**
- * Locks the account's row and compares the password hash there, so that no session with an old password opens
- * after a password change, which ends such sessions. Deletes the account's expired sessions, and its oldest
- * ones beyond the bound, and tells the audit, in the same transaction. Returns the number of the
- * password; `wrongLogin` when its hash differs.
+ * Locks the account's row and compares the password hash, so that no session with the old password opens
+ * after a password change. In the same transaction, deletes the account's expired sessions and its oldest
+ * ones beyond the limit, and writes an audit entry. Returns the password's number, or `wrongLogin` if the
+ * hash differs.
  */
 export function openSession(
   database: Database,
@@ -58,7 +58,7 @@ export function openSession(
 
 type Opening = { readonly id: string; readonly email: string; readonly passwordHash: string };
 
-/** Returns how many failed sign-ins of the account the audit was not told of; it is told now. */
+/** Resets the count of failed sign-ins that are not in the audit yet; returns it. */
 async function tellFailures(sql: ActorSql, accountId: string): Promise<number> {
   const [told] = await sql.query<{ failures: number }>(
     `UPDATE failed_sign_ins SET failures = 0
@@ -69,12 +69,9 @@ async function tellFailures(sql: ActorSql, accountId: string): Promise<number> {
   return told?.failures ?? 0;
 }
 
-// Statement that finds the account of a session.
-
 /**
- * Returns the account of a session that is neither expired at `now` nor unused since `idleSince`. Stores the
- * time of use at most once a minute. If the session ends between the read and that write, the write changes
- * no row.
+ * Returns the account of a session that is not expired at `now` and was used since `idleSince`. Stores the
+ * time of use at most once a minute; that write changes no row if the session has ended meanwhile.
  */
 export async function findSession(
   sql: Sql,
@@ -102,11 +99,9 @@ export async function findSession(
   return account;
 }
 
-// Statements that end sessions.
-
 /**
- * Ends all sessions of an account. It locks the account's row first, as every transaction does that ends
- * several sessions: two of them could otherwise wait for each other.
+ * Ends all sessions of an account. Locks the account's row first, as every transaction does that ends several
+ * sessions, so that two of them cannot deadlock.
  */
 export function endSessions(database: Database, accountId: string): Promise<void> {
   return database.transaction(async (sql) => {
@@ -115,10 +110,7 @@ export function endSessions(database: Database, accountId: string): Promise<void
   });
 }
 
-/**
- * Ends all sessions of an account except the one with this token hash; undefined ends all of them. Call it
- * under the lock on the account's row.
- */
+/** Ends an account's sessions except the one with this token hash, under the lock on the account's row. */
 async function deleteSessions(
   sql: Sql,
   accountId: string,
@@ -130,14 +122,11 @@ async function deleteSessions(
   );
 }
 
-/** Ends the session with this token hash, if there is one. */
 export async function endSession(sql: Sql, tokenHash: string): Promise<void> {
   await sql.query('DELETE FROM sessions WHERE token_hash = $1', [tokenHash]);
 }
 
-// Statements that read accounts for signing in and for the set-up.
-
-/** Reads an account by its email, which is in lower case. */
+/** Reads an account by its email in lower case. */
 export async function findAccount(sql: Sql, email: string): Promise<StoredAccount | undefined> {
   if (!isStorable(email)) return undefined;
   const rows = await sql.query<StoredAccount>(
@@ -148,20 +137,13 @@ export async function findAccount(sql: Sql, email: string): Promise<StoredAccoun
   return rows[0];
 }
 
-/**
- * Tells whether the service has an account yet. Once it has one it always does: accounts are never removed.
- */
+/** Returns whether the service has an account. Accounts are never removed. */
 export async function hasAccounts(sql: Sql): Promise<boolean> {
   const rows = await sql.query('SELECT FROM accounts LIMIT 1');
   return rows.length > 0;
 }
 
-// Statement that inserts an account.
-
-/**
- * Returns the new account, undefined when the email has one already. Waits for a transaction that is just
- * inserting the same email.
- */
+/** Returns the new account; undefined if the email has one. Waits for a transaction that inserts it too. */
 export async function insertAccount(sql: Sql, account: NewAccount): Promise<Account | undefined> {
   const { email, name, passwordHash } = account;
   const id = newId('acc');
@@ -173,18 +155,13 @@ export async function insertAccount(sql: Sql, account: NewAccount): Promise<Acco
   return rows.length === 0 ? undefined : { id, email, name };
 }
 
-// Statement that adds an entry about an account to the audit.
-
 type AccountAction =
   | 'account.sign-in'
   | 'account.fail-sign-in'
   | 'account.reset-password'
   | 'account.set-password';
 
-/**
- * Adds the entry to the audit of every organization that the account is a member of: the audit belongs to
- * organizations, and an account is in several. Runs in the transaction of what it tells.
- */
+/** Adds the entry to the audit of each organization of the account, in the transaction of the event. */
 async function insertAccountAudit(
   sql: ActorSql,
   account: { readonly id: string; readonly email: string },
@@ -207,12 +184,9 @@ async function insertAccountAudit(
   );
 }
 
-// Transaction that replaces an account's password.
-
 /**
  * Stores the password hash `after` and ends the account's other sessions in one transaction; undefined when
- * the stored hash is not `before`. The lock on the account's row orders the change against `openSession` with
- * the old password.
+ * the stored hash is not `before`. The lock on the account's row orders the change against `openSession`.
  */
 export function changePassword(
   database: Database,
@@ -235,12 +209,10 @@ export function changePassword(
   });
 }
 
-// Statements that replace an account's password.
-
 /**
  * Stores the password hash under the next number, ends all sessions except the one with `keptTokenHash`, and
- * ends a link that would set another password. Returns the password's number. Call it under the lock on the
- * account's row, which it takes again.
+ * deletes the account's reset link. Returns the password's number. Call it under the lock on the account's
+ * row.
  */
 export async function storePassword(
   sql: Sql,
@@ -259,10 +231,10 @@ export async function storePassword(
   return stored.passwordNumber;
 }
 
-// Transaction that makes a link by which an account gets a new password. Only the hash of its token is
-// stored, and the audit has not even that.
-
-/** Stores the link and the audit entry in one transaction; an earlier link of the account ends. */
+/**
+ * Stores a reset link and its audit entry in one transaction, in place of the account's earlier link. The
+ * ledger stores only the token's hash; the audit gets neither.
+ */
 export function createPasswordReset(
   database: Database,
   { email, tokenHash, at, expiresAt }: NewPasswordReset,
@@ -283,9 +255,7 @@ export function createPasswordReset(
   });
 }
 
-// Statement that reads a link by which an account gets a new password.
-
-/** Returns the email of the account that a link is for; undefined when the link cannot be used at `now`. */
+/** Returns the email of a reset link's account; undefined if the link is unknown or expired at `now`. */
 export async function findPasswordReset(
   sql: Sql,
   tokenHash: string,
@@ -299,11 +269,9 @@ export async function findPasswordReset(
   return rows[0];
 }
 
-// Transaction that uses a link by which an account gets a new password.
-
 /**
- * Stores the password and ends every session of the account in one transaction. The link is deleted first: of
- * several that use it at once, one finds it.
+ * Stores the password and ends every session of the account in one transaction. Deletes the link first, so
+ * that only one of several concurrent calls finds it.
  */
 export async function usePasswordReset(
   database: Database,
@@ -329,14 +297,13 @@ export async function usePasswordReset(
   });
 }
 
-// Transaction that counts failed sign-ins of an account and tells the audit of them, at most once an hour.
-
-/** Number of failures since the last entry; null while another entry is not due. */
+/** Failures since the last audit entry; null while the next entry is not due. */
 type Due = { readonly failures: number | null };
 
 /**
- * The row's lock orders failures that several nodes record at once: one of them tells. The entry names the
- * address of the last failure. What is left to tell is in the entry of the next sign-in.
+ * Counts failed sign-ins of an account, and writes an audit entry at most once an hour, with the address of
+ * the last failure. The row's lock orders nodes, so that one of them writes the entry. The entry of the next
+ * sign-in has the failures that are left.
  */
 export async function recordFailedSignIns(
   database: Database,
@@ -367,9 +334,7 @@ export async function recordFailedSignIns(
   });
 }
 
-// Statements that read a key which all nodes sign with, and store it the first time.
-
-/** Returns the key of this name. Of several nodes that store a draft at once, all return the same one. */
+/** Returns the signing key of this name; stores `draft` if there is none. All nodes get the same one. */
 export async function readSigningKey(sql: Sql, name: string, draft: string): Promise<string> {
   const read = () =>
     sql.query<{ secret: string }>('SELECT secret FROM signing_keys WHERE name = $1', [name]);

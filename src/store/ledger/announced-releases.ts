@@ -1,5 +1,5 @@
-// SQL of releases that a code host announces, changes or takes back, and of what it said of releases that
-// are not there.
+// SQL of releases that a code host announces, changes or retracts, and of events about releases that the
+// ledger does not have.
 
 import { isFailure, type LostRight, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
@@ -44,8 +44,8 @@ type Step = FirstStep<NewArtifact> | NextStep<NewArtifact>;
 type StepOf<Name extends Step['step']> = Extract<Step, { readonly step: Name }>;
 
 /**
- * Reads what stands and what is remembered, and stores what becomes of it, the new revision and the audit
- * entry in one transaction under the channel's lock, for which first offers and all other events wait.
+ * Reads the present release and the remembered events, and stores the result, the new revision and the audit
+ * entry in one transaction under the channel's lock, which first offers and other events wait for.
  */
 export function announceRelease(
   database: Database,
@@ -152,7 +152,7 @@ async function change(
   return { value: { outcome: 'changed', release, before, isMadeAnew, isRetracted }, changed };
 }
 
-/** Stores the status; a held release that publishes itself is at 0 % under a plan that waits for it. */
+/** Stores the status. A held release that publishes itself starts at 0 % if a plan waits for it. */
 async function storeServing(
   sql: ActorSql,
   channel: LockedChannel,
@@ -173,8 +173,7 @@ async function storeServing(
   );
 }
 
-// Statements about what is remembered of releases of a code host: see `HostMemory`. Call them under the lock
-// of the channel.
+// Remembered events about releases of a code host (`HostMemory`). Call these under the channel's lock.
 
 const MEMORY = `SELECT ${columns<HostMemory<NewArtifact>>({
   deletedAt: msOf('deleted_at'),
@@ -194,7 +193,7 @@ const STORE = `
     (noted_at, deleted_at, host_published_at, called_back_at, files) = (excluded.noted_at,
       excluded.deleted_at, excluded.host_published_at, excluded.called_back_at, excluded.files)`;
 
-/** Deletes the oldest ones beyond the bound, and those that are too old to be read. */
+/** Deletes a channel's oldest rows beyond the limit, and those that are too old to be read. */
 const FORGET = `
   DELETE FROM host_memories WHERE channel_id = $1 AND (
     noted_at <= clock_timestamp() - make_interval(secs => ${LIMIT.hostMemoryMs / 1000})
@@ -204,14 +203,14 @@ const FORGET = `
     )
   )`;
 
-/** Release of a code host, under the version of its tag, on a channel. */
+/** Release of a code host, by the version of its tag, on a channel. */
 type HostPlace = {
   readonly channelId: string;
   readonly canonicalVersion: string;
   readonly host: HostRelease;
 };
 
-/** Returns what the channel remembers of the release of an event; undefined for nothing. */
+/** Returns the remembered event about a release; undefined if there is none. */
 async function readHostMemory(
   sql: Sql,
   place: HostPlace,
@@ -220,7 +219,7 @@ async function readHostMemory(
   return rows[0];
 }
 
-/** Stores it in place of what was remembered before, and forgets the oldest beyond the bound. */
+/** Replaces the remembered event, and deletes the channel's oldest ones beyond the limit. */
 async function storeHostMemory(
   sql: Sql,
   place: HostPlace,
@@ -239,19 +238,16 @@ function keyOf({ channelId, canonicalVersion, host }: HostPlace): (string | numb
   return [channelId, host.provider, host.id, canonicalVersion];
 }
 
-/** Returns a time in milliseconds as a parameter. */
+/** Returns a time in milliseconds as a parameter of a statement. */
 function timeOf(ms: number | null): string | null {
   return ms === null ? null : new Date(ms).toISOString();
 }
 
-// Transaction that pauses a release that its code host has retracted.
-
 type RetractReleaseAnswer = Changed<RetractionOutcome | undefined>;
 
 /**
- * Remembers the event and stores the status, the new revision and the audit entry in one transaction under
- * the channel's lock. A release that is held is kept from publishing itself, also where its status stays what
- * it was.
+ * Remembers the event, and stores the status, the new revision and the audit entry in one transaction under
+ * the channel's lock. A held release can no longer publish itself, even if its status does not change.
  */
 export function retractRelease(
   database: Database,
@@ -305,7 +301,7 @@ async function rememberRetractedRelease(
   if (memory !== undefined) await storeHostMemory(sql, place, memory);
 }
 
-/** Stores that the code host keeps a release back, unless somebody else does already. */
+/** Stores that the code host has retracted the release, unless a person has stopped it already. */
 async function keepBack(
   sql: Sql,
   { id, hold, host, isRetracted }: AnnouncedRelease,
@@ -320,9 +316,6 @@ async function keepBack(
   );
 }
 
-// Statements about the release that an event of a code host concerns, under the lock of its channel.
-
-/** Release of a channel, as an event finds it. */
 type AnnouncedRelease = StandingRelease<NewArtifact> & {
   readonly id: string;
   readonly version: string;
@@ -349,7 +342,7 @@ const RELEASE = `SELECT ${columns<AnnouncedRelease>({
   artifacts: ALL_ARTIFACTS_JSON,
 })} FROM releases WHERE channel_id = $1 AND canonical_version = $2 FOR UPDATE`;
 
-/** Returns the release that stands under a version; undefined for none. */
+/** Returns the release of this version and locks it; undefined if there is none. */
 async function announcedRelease(
   sql: Sql,
   channelId: string,
@@ -359,7 +352,7 @@ async function announcedRelease(
   return rows[0];
 }
 
-/** Stores what is known of the code host's release. */
+/** Stores what the code host's events say about its release. */
 async function storeHost(sql: Sql, id: string, host: KnownHostRelease): Promise<void> {
   await sql.query(
     `UPDATE releases SET announced_by = $2, host_id = $3, host_tag = $4, announced_at = $5,

@@ -1,4 +1,4 @@
-// SQL of apps: creating, changing, listing, searching, and their overviews in the console.
+// SQL of apps: creation, changes, lists, search, and overviews for the console.
 
 import type {
   AppOverview,
@@ -39,13 +39,10 @@ type ListedRelease = [
   isTargeted: boolean,
 ];
 
-/** Maximum number of partly rolled-out releases that a channel shows. */
+/** Maximum number of partially rolled-out releases per channel. */
 const ROLLING_MAX = 10;
 
-/**
- * Reads the channels and releases as text, because one string crosses to the embedded database's client far
- * quicker than thousands of objects.
- */
+/** Selects channels and releases as text, which the embedded database transfers far faster than objects. */
 const APPS = `
   SELECT apps.id, apps.ref, apps.name, ${isoText('apps.archived_at')} AS "archivedAt", (
     SELECT coalesce(sum(devices), 0)::float8 FROM fleet_counts WHERE app_id = apps.id
@@ -62,10 +59,7 @@ const APPS = `
   ) AS channels
   FROM apps WHERE organization_id = $1 ORDER BY ref LIMIT ${LIMIT.appsShownMax}`;
 
-/**
- * Returns apps by ref and channels by name. Releases are sorted here, because the database does not know the
- * order of versions.
- */
+/** Returns apps by ref and channels by name. Sorts releases here, because SQL cannot compare versions. */
 export async function listAppOverviews(
   sql: Sql,
   organizationId: string,
@@ -82,7 +76,7 @@ export async function listAppOverviews(
   return withRollbacks(sql, organizationId, apps);
 }
 
-/** Adds when the newest releases that were rolled back were: what the audit says last of them. */
+/** Adds the time of the roll-back to each newest release that is rolled back, from the audit. */
 async function withRollbacks(
   sql: Sql,
   organizationId: string,
@@ -122,7 +116,7 @@ function overviewOf({ name, releases }: ListedChannel): ChannelOverview {
   let serving: string | null = null;
   for (const [version, status, rolloutPct, , hasArtifacts, isTargeted] of sorted) {
     if (status !== 'published') continue;
-    // Below a release at 100 %, lower ones reach no further devices, unless not all can have it.
+    // A release at 100 % hides lower ones, unless some devices cannot have it.
     if (rolloutPct === 100 && (isTargeted || !hasArtifacts)) continue;
     if (rolloutPct === 100) serving = version;
     if (rolloutPct === 100 || rolling.length === ROLLING_MAX) break;
@@ -137,8 +131,6 @@ function newestOf(release: ListedRelease | undefined): NewestRelease | null {
   return { version, status, rolloutPct, createdAt, hasArtifacts, rolledBackAt: null };
 }
 
-// Transaction that creates an app with its first channels.
-
 type NewApp = {
   readonly organizationId: string;
   readonly ref: string;
@@ -147,9 +139,8 @@ type NewApp = {
 };
 
 /**
- * Stores the app, its channels and the audit entry in one transaction. Of several callers that ask for the
- * same ref at once, exactly one gets it. Channels keep the order in which they were given; repeated names
- * count once.
+ * Stores the app, its channels and the audit entry in one transaction. Of several concurrent callers with one
+ * ref, exactly one gets it. Channels keep the given order; repeated names count once.
  */
 export function createApp(
   database: Database,
@@ -175,8 +166,8 @@ export function createApp(
 }
 
 /**
- * Returns the new app's id, undefined when the ref is taken. A ref that equals another app's id counts as
- * taken: callers name an app by ref or id, and the new app would shadow the other one.
+ * Returns the new app's id; undefined when the ref is taken. A ref that equals another app's id counts as
+ * taken, because callers name an app by ref or id.
  */
 async function insertApp(sql: Sql, app: NewApp): Promise<string | undefined> {
   const rows = await sql.query<{ id: string }>(
@@ -201,8 +192,6 @@ async function insertChannels(
   return changed;
 }
 
-// Transaction that renames an app, archives it, or brings it back.
-
 const COLUMNS = columns<AppState>({
   id: 'id',
   ref: 'ref',
@@ -211,8 +200,8 @@ const COLUMNS = columns<AppState>({
 });
 
 /**
- * Runs as one transaction that holds the app alone, which everything waits for that adds a release or a
- * channel to the app. What the app is already is not audited.
+ * Changes an app under an exclusive lock, which every transaction waits for that adds a release or a channel
+ * to the app. A change without effect writes no audit entry.
  */
 export function updateApp(
   database: Database,
@@ -252,7 +241,7 @@ async function lockApp(sql: Sql, id: string): Promise<AppState | undefined> {
   return rows[0];
 }
 
-/** Returns what one state has otherwise than the other, as the audit tells it. */
+/** Returns the fields of a state that differ from the other, as the audit shows them. */
 function changed(state: AppState, other: AppState): Readonly<Record<string, unknown>> {
   return {
     ...(state.name === other.name ? {} : { name: state.name }),
@@ -261,8 +250,6 @@ function changed(state: AppState, other: AppState): Readonly<Record<string, unkn
       : { archived: state.archivedAt !== null }),
   };
 }
-
-// Statement that lists an organization's apps.
 
 const APP_COLUMNS = columns<App>({
   id: 'id',
@@ -274,7 +261,6 @@ const APP_COLUMNS = columns<App>({
   )`,
 });
 
-/** Returns apps by ref, each with its channels by name, in one consistent read. */
 export async function listApps(sql: Sql, scope: TenantScope): Promise<readonly App[]> {
   const [organizationId, appIds] = scopeValues(scope);
   if (!isStorable(organizationId)) return [];
@@ -285,16 +271,16 @@ export async function listApps(sql: Sql, scope: TenantScope): Promise<readonly A
   );
 }
 
-// Statements that search an organization for what somebody types: apps, releases and devices.
-
-/** Apps whose ref or name contains the text, those whose ref begins with it first. */
+/** Apps whose ref or name contains the text; those whose ref begins with it come first. */
 const SEARCH_ORGANIZATION_APPS = `
   SELECT ref, name FROM apps
   WHERE organization_id = $1
     AND (strpos(lower(ref), lower($2)) > 0 OR strpos(lower(name), lower($2)) > 0)
   ORDER BY NOT starts_with(lower(ref), lower($2)), ref LIMIT ${LIMIT.foundMax}`;
 
-/** Releases whose version begins with the text, the newest first; that very version before all others. */
+/**
+ * Releases whose version begins with the text, newest first; the version that equals the text comes first.
+ */
 const RELEASES = `
   SELECT apps.ref AS app, channels.name AS channel, releases.version, releases.status,
     releases.rollout_pct AS "rolloutPct"
@@ -306,8 +292,8 @@ const RELEASES = `
   LIMIT ${LIMIT.foundMax}`;
 
 /**
- * Devices whose id begins with the text. Ids are compared by their bytes, so that the primary key of each
- * app's devices leads to them; $3 is above every text that begins with $2.
+ * Devices whose id begins with the text. Ids are compared by bytes, so that the primary key finds them; $3 is
+ * above every text that begins with $2.
  */
 const DEVICES = `
   SELECT apps.ref AS app, found.device_id AS "deviceId"
@@ -321,7 +307,7 @@ const DEVICES = `
 
 const HIGHEST = '\u{10ffff}';
 
-/** Returns at most `LIMIT.foundMax` of each. A version is found with and without the `v` before it. */
+/** Returns at most `LIMIT.foundMax` of each kind. A version matches with and without a leading `v`. */
 export async function searchOrganization(
   sql: Sql,
   organizationId: string,
@@ -336,11 +322,9 @@ export async function searchOrganization(
   };
 }
 
-// Statement that finds the apps that releases are of.
-
 type FindReleaseAppsRow = { readonly id: string; readonly appId: string };
 
-/** Returns the id of the app of each of these releases, by their ids, without those that there are not. */
+/** Returns the app id of each of these releases, by release id; unknown releases are left out. */
 export async function findReleaseApps(
   sql: Sql,
   releaseIds: readonly string[],
@@ -355,9 +339,7 @@ export async function findReleaseApps(
   return new Map(rows.map(({ id, appId }) => [id, appId]));
 }
 
-// Statement that reads a channel's policy.
-
-/** Returns the channel as the contract shows it, without its internal id. */
+/** Returns the channel's policy as the contract shows it. */
 export async function readChannel(
   sql: Sql,
   app: { readonly id: string; readonly ref: string },

@@ -1,5 +1,4 @@
-// Transactions of operations that write for an actor, or end in a refusal instead of a value, and dry runs
-// of them.
+// Transactions that write for an actor or end in a refusal, and dry runs of them.
 
 import {
   type Failure,
@@ -14,20 +13,19 @@ import type { Database, Sql } from './database.ts';
 import { findLostRight } from './rights.ts';
 
 /**
- * Statements of a transaction that writes for an actor. Every write that is audited takes this type, so that
- * none can be made outside of `atomically`.
+ * Statements of a transaction for an actor. Every audited write needs one, so none runs outside `atomically`.
  */
 export interface ActorSql extends Sql {
   readonly actor: Actor;
 
   /**
-   * Reads the actor's right and holds it until the transaction ends; ends the transaction when it is lost.
-   * `atomically` does so at the end. Work that changes the actor's own right does it before.
+   * Reads the actor's right and holds it until the transaction ends; ends the transaction if the right is
+   * lost. `atomically` calls it last. Work that changes the actor's own right calls it before that change.
    */
   confirmRight(): Promise<void>;
 }
 
-/** Kinds of refusal of an actor that lost its right: none where only the work itself can find that. */
+/** Refusals of an actor that lost its right; never for actors that only the work itself can check. */
 type LostRightOf<Author extends Actor> = Author extends {
   readonly kind: 'token' | 'stranger' | 'plan';
 }
@@ -36,10 +34,10 @@ type LostRightOf<Author extends Actor> = Author extends {
 
 /**
  * Runs `work` in a transaction for an actor. A refusal that it returns rolls back, as an error does, and is
- * returned. The actor's right is read last and held until the commit: a revocation that was answered before
- * the commit makes this a refusal, and one that comes later waits for the commit. Read last, the right is
- * held for no longer than the commit takes, so that calls of a key cannot delay its revocation, and after all
- * other locks, so that no two transactions wait for each other.
+ * returned. The actor's right is read last and held until the commit: a revocation that committed before
+ * makes this a refusal, and a later one waits for the commit. Reading it last keeps the lock short, so that
+ * calls of a key cannot delay its revocation, and puts it after all other locks, so that transactions cannot
+ * deadlock.
  */
 export async function atomically<
   Value,
@@ -54,22 +52,19 @@ export async function atomically<
     return await database.transaction(async (connection) => {
       const sql = actorSql(connection, actor);
       const outcome = await work(sql);
-      // Before a refusal as well: a caller without a right learns nothing about what it named.
+      // Also before a refusal, so that a caller without the right learns nothing about what it named.
       await sql.confirmRight();
       refuseFirst(outcome, actor);
       return outcome;
     });
   } catch (error) {
-    // Only `work` and `confirmRight` have thrown it, with a refusal of one of their kinds.
+    // Only `work` and `confirmRight` throw it, with refusals of these kinds.
     if (error instanceof Refused) return error.failure as Failure<Kind | LostRightOf<Author>>;
     throw error;
   }
 }
 
-/**
- * Runs `work` as `atomically` does, with the same refusals, and takes back all that it has written, whatever
- * it returns.
- */
+/** Runs `work` as `atomically` does, with the same refusals, and always rolls back. */
 export async function dryRun<Value, Kind extends FailureKind = never, Author extends Actor = Actor>(
   database: Database,
   actor: Author,
@@ -90,8 +85,8 @@ export async function dryRun<Value, Kind extends FailureKind = never, Author ext
 }
 
 /**
- * Ends the transaction when its outcome is a refusal, or the actor is a key that was not made for such calls.
- * What does not exist is told first, as it is to every caller.
+ * Ends the transaction if its outcome is a refusal, or if the actor is a key without the needed right. An
+ * unknown target is refused first, as it is for every caller.
  */
 function refuseFirst(outcome: unknown, actor: Actor): void {
   const refusal = isFailure(outcome) ? outcome : undefined;
@@ -115,7 +110,7 @@ function actorSql(connection: Sql, actor: Actor): ActorSql {
   };
 }
 
-/** Error that carries a value out of a transaction that rolls back; it never leaves this file. */
+/** Carries a value out of a transaction that rolls back; caught in this file. */
 class DryRunRollback extends Error {
   readonly value: unknown;
 
@@ -125,7 +120,7 @@ class DryRunRollback extends Error {
   }
 }
 
-/** Error that carries a refusal out of the transaction, so that it rolls back; it never leaves this file. */
+/** Carries a refusal out of a transaction, so that it rolls back; caught in this file. */
 class Refused extends Error {
   readonly failure: Failure;
 

@@ -1,4 +1,4 @@
-// SQL of the audit: adds entries, within the transaction of what they tell, and lists them.
+// SQL of the audit: adds entries in the transaction of the change, and lists them.
 
 import type { AuditPage } from '../../contract/console.ts';
 import { fail, type Outcome } from '../../contract/failure.ts';
@@ -44,19 +44,19 @@ export type AuditAction =
 export type NewAuditEntry = {
   readonly organizationId: string;
   readonly action: AuditAction;
-  /** Name of the changed thing, e.g. `app-ref/stable@1.2.0`. */
+  /** Name of the changed object, e.g. `app-ref/stable@1.2.0`. */
   readonly subject: string;
-  /** State before the change; null when the subject did not exist. */
+  /** State before the change; null if the subject did not exist. */
   readonly before: object | null;
-  /** State after the change; null when the subject does not exist any more. */
+  /** State after the change; null if the subject no longer exists. */
   readonly after: object | null;
-  /** Reason that the author gave. */
+  /** Reason given by the author of the change. */
   readonly reason?: string | undefined;
 };
 
 /**
- * Runs in the transaction of the change, so that neither change nor entry is ever stored without the other.
- * The entry names the actor that the transaction writes for, and its request. Returns the entry's id.
+ * Adds an entry in the transaction of the change, so that neither is stored without the other. The entry
+ * names the transaction's actor and request. Returns its id.
  */
 export async function insertAudit(sql: ActorSql, entry: NewAuditEntry): Promise<string> {
   const { organizationId, action, subject, before, after, reason } = entry;
@@ -82,14 +82,12 @@ function toJson(state: object | null): string | null {
   return state === null ? null : JSON.stringify(state);
 }
 
-// Statement that reads a page of an organization's audit.
-
-/** Form of a cursor: time in milliseconds and id of the last entry of a page. */
+/** Cursor of a page: time in milliseconds and id of its last entry. */
 const CURSOR = /^(\d{1,16})-(\d{1,18})$/;
 
 const targetsOf = (state: 'before' | 'after') => conditionsText(`${state} ->> 'targets'`);
 
-/** Whether the entry of a steered release says that it was done to it ($10). */
+/** Condition on a serving-control entry: it had the effect $10. */
 const HAS_DONE = `CASE $10::text
     WHEN 'raised' THEN (after ->> 'rolloutPct')::int > (before ->> 'rolloutPct')::int
     WHEN 'lowered' THEN (after ->> 'rolloutPct')::int < (before ->> 'rolloutPct')::int
@@ -98,9 +96,8 @@ const HAS_DONE = `CASE $10::text
   END`;
 
 /**
- * Returns the newest entries first; entries of the same time in the reverse of the order in which they were
- * written. Reads one entry more than asked for, to know whether there is another page. A malformed cursor
- * counts as none: the page begins at the newest entry.
+ * Returns the newest entries first; those of the same time in reverse order of insertion. Reads one entry
+ * more than asked for, to detect a next page. With a malformed cursor the page begins at the newest entry.
  */
 export async function listAudit(
   sql: Sql,
@@ -144,21 +141,14 @@ function orNull(text: string | undefined): string | null {
   return text === undefined ? null : storableText(text);
 }
 
-// Statement that tells whether an organization exists.
-
-/** Reads without a lock, because organizations are never removed. */
+/** Returns whether an organization exists, without a lock, because organizations are never removed. */
 export async function organizationExists(sql: Sql, id: string): Promise<boolean> {
   if (!isStorable(id)) return false;
   const rows = await sql.query('SELECT FROM organizations WHERE id = $1', [id]);
   return rows.length > 0;
 }
 
-// Text by which the audit names an actor.
-
-/**
- * Returns `admin-token`, `unknown`, or the actor's kind and name: `key:…`, `account:…`, `plan:…`,
- * `integration:…`.
- */
+/** Returns the actor as the audit names it: `admin-token`, `unknown`, or kind and name, such as `key:…`. */
 export function actorText(actor: Actor): string {
   switch (actor.kind) {
     case 'admin-token':

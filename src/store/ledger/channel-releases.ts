@@ -1,4 +1,4 @@
-// Statements that read a page of a channel's releases, highest version first.
+// SQL of a page of a channel's releases, highest version first.
 
 import type { ChannelReleases, ListedRelease } from '../../contract/console.ts';
 import { isFailure, type Outcome } from '../../contract/failure.ts';
@@ -22,9 +22,9 @@ const RELEASES = `
   FROM releases WHERE id = ANY ($2::text[])`;
 
 /**
- * Reads the versions of all releases first and sorts them here, because the database does not know their
- * order; then reads the page's releases. A release that is published between the two reads appears with the
- * next request; one that is withdrawn is left out.
+ * Reads the versions of all releases and sorts them here, because SQL cannot compare versions; then reads the
+ * page's releases. A release published between the two reads appears with the next request; a withdrawn one
+ * is left out.
  */
 export async function listChannelReleases(
   sql: Sql,

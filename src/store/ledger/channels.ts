@@ -1,4 +1,4 @@
-// SQL of channels: creating, changing, listing, their locks and their revisions.
+// SQL of channels: creation, policy, lists, locks and revisions.
 
 import {
   type Failure,
@@ -32,9 +32,9 @@ import { type FoundApp, findApp, findChannel, refuseArchived } from './lookups.t
 type Refusal = 'unknownApp' | 'unknownChannel' | 'followsInCircle';
 
 /**
- * Stores the policy, the new revision and the audit entry in one transaction under the channel's lock. A
- * change that leaves the policy as it is writes nothing. A channel that is to be followed is locked as well:
- * a change of it either committed before, and is in what is served next, or finds the new follower.
+ * Stores the policy, the new revision and the audit entry in one transaction under the channel's lock; a
+ * change without effect writes nothing. Locks a channel to be followed as well: a concurrent change of it has
+ * either committed before, or finds the new follower.
  */
 export function updateChannel(
   database: Database,
@@ -67,8 +67,8 @@ export function updateChannel(
 }
 
 /**
- * Finds the channel that is to be followed; undefined when none is. Holds the app alone until the transaction
- * ends: no change meanwhile can overlook the new follower, and no two of these can close a circle together.
+ * Finds the channel to follow; undefined when there is none. Locks the app exclusively, so that no concurrent
+ * change overlooks the new follower, and no two of them close a circle.
  */
 async function findFollowed(sql: Sql, appName: string, follows: string | null | undefined) {
   if (follows === undefined || follows === null) return undefined;
@@ -78,7 +78,7 @@ async function findFollowed(sql: Sql, appName: string, follows: string | null | 
   return findChannel(sql, app.id, follows);
 }
 
-/** Whether a channel is another one, or follows it, also through others. */
+/** Returns whether `from` is `to`, or follows it, directly or through others. */
 async function leadsTo(sql: Sql, from: string, to: string): Promise<boolean> {
   const rows = await sql.query(
     `WITH RECURSIVE way AS (
@@ -96,10 +96,7 @@ function policyOf(channel: LockedChannel): ChannelPolicy {
   return { minimumSupportedVersion, defaultRollout, updateMode, requireSignature, follows };
 }
 
-/**
- * Returns the policy after the change: null clears the minimum version and ends the following, undefined
- * leaves a field as it is.
- */
+/** Returns the changed policy: null clears the minimum version and `follows`, undefined leaves a field. */
 function applyChange(before: ChannelPolicy, change: ChannelChange): ChannelPolicy {
   const { minimumSupportedVersion, defaultRollout, updateMode, requireSignature, follows } = change;
   return {
@@ -143,25 +140,22 @@ async function storePolicy(sql: Sql, id: string, policy: ChannelPolicy): Promise
   );
 }
 
-// Statement that locks a channel: the lock orders all changes of what the channel serves.
-
 export type LockedChannel = ChannelPolicy & {
   readonly id: string;
   readonly app: FoundApp;
   readonly name: string;
-  /** Names of the channels that follow it, which are locked with it. */
+  /** Names of the channels that follow it; they are locked too. */
   readonly followers: readonly string[];
 };
 
 type LockedRow = Omit<LockedChannel, 'app' | 'followers'>;
 
 /**
- * Locks the channel's row and those of its followers until the transaction ends, and reads the channel as it
- * is once the locks are granted. They are always the first locks that a transaction takes, in the order of
- * ids, so that no two transactions can wait for each other; `beside` is the id of another channel to lock
- * with them. Rows that were read before it may be outdated; a statement after it sees everything that the
- * previous holder of the lock committed. Throws `LedgerBehind` when the ledger is behind what is known of one
- * of the channels, and `FollowersNotAsked` when `known` says nothing about a follower.
+ * Locks the channel's row and its followers' rows until the transaction ends, and reads the channel under the
+ * locks. They are always the first locks of a transaction, in the order of ids, so that transactions cannot
+ * deadlock; `beside` is the id of another channel to lock with them. Rows read before may be outdated; a
+ * later statement sees everything that the previous holder committed. Throws `LedgerBehind` when the ledger
+ * is behind a known state, and `FollowersNotAsked` when `known` lacks a follower.
  */
 export async function lockChannel(
   sql: Sql,
@@ -199,11 +193,13 @@ async function refuseOlder(
   }
 }
 
-/** Whether the ledger is behind what is known of the channel, or lacks a mark of an offered release. */
+/**
+ * Returns whether the ledger is behind the known state of a channel, or lacks the mark of an offered release.
+ */
 async function isBehind(sql: Sql, channelId: string, known: KnownState): Promise<boolean> {
-  // Another database has left what is known under the same name.
+  // Another database had a channel of the same name.
   if (known.channelId !== channelId) return false;
-  // Few releases were never offered, and many were.
+  // Compares the never offered releases, because there are fewer of them.
   const rows = await sql.query<ServingOrder & { readonly neverOffered: readonly string[] }>(
     `SELECT present_epoch() AS epoch, revision, (
        SELECT coalesce(json_agg(id), '[]'::json) FROM releases
@@ -217,17 +213,14 @@ async function isBehind(sql: Sql, channelId: string, known: KnownState): Promise
   return known.offeredAmong(present.neverOffered).length > 0;
 }
 
-// Statements that record a change of what a channel serves.
-
 type ChannelChangeEntry = Omit<NewAuditEntry, 'organizationId' | 'subject'> & {
-  /** Version of the release that changes; undefined when the channel itself does. */
+  /** Version of the changed release; undefined when the channel itself changes. */
   readonly version?: string;
 };
 
 /**
- * Raises the channel's revision by one, and those of its followers when a release changes, and adds the audit
- * entry. Call it under `lockChannel`, in the transaction of the change. Returns the new places of all of
- * them.
+ * Raises the channel's revision by one, and its followers' when a release changes, and adds the audit entry.
+ * Call it under `lockChannel`, in the transaction of the change. Returns the new state of each of them.
  */
 export async function recordChannelChange(
   sql: ActorSql,
@@ -254,11 +247,9 @@ export async function recordChannelChange(
   }));
 }
 
-// Transaction that creates a channel on an app.
-
 /**
- * Stores the channel and the audit entry in one transaction. Of several callers that create the same name at
- * once, exactly one succeeds.
+ * Stores the channel and the audit entry in one transaction; of concurrent callers with one name, one
+ * succeeds.
  */
 export function createChannel(
   database: Database,
@@ -285,7 +276,7 @@ export function createChannel(
   });
 }
 
-/** Reads the policy of a new channel back, because only the schema knows the defaults. */
+/** Reads the policy of a new channel, because only the schema knows the defaults. */
 async function readPolicy(sql: Sql, id: string): Promise<ChannelPolicy> {
   const rows = await sql.query<ChannelPolicy>(
     `SELECT ${POLICY_COLUMNS} FROM channels WHERE id = $1`,
@@ -295,13 +286,11 @@ async function readPolicy(sql: Sql, id: string): Promise<ChannelPolicy> {
   return rows[0];
 }
 
-// Statement that inserts a channel.
-
 const FIRST_REVISION = 1;
 
 /**
- * Returns the channel at its first revision, undefined when the app has a channel of this name already. Waits
- * for a transaction that is just inserting the same name: the name is taken if that one commits.
+ * Returns the channel at its first revision; undefined if the app has a channel of this name. Waits for a
+ * transaction that inserts the same name.
  */
 export async function insertChannel(
   sql: Sql,
@@ -321,9 +310,7 @@ export async function insertChannel(
     : { appRef: app.ref, channel: name, channelId: id, ...order };
 }
 
-// Statement that lists the channels of an app with their settings.
-
-/** Lists the channels of the organization's app by name. */
+/** Lists the app's channels by name. */
 export async function listChannels(
   sql: Sql,
   scope: TenantScope,
@@ -337,18 +324,15 @@ export async function listChannels(
   );
 }
 
-// Statements that list the names of all channels, which nodes follow to answer unknown names by themselves.
-
 /**
- * Number of channels read at a time: converting 2,000 rows takes the serving thread a few milliseconds, and
- * it serves requests between two pages.
+ * Channels per read: converting 2,000 rows takes a few milliseconds, and requests are served between reads.
  */
 const PAGE_SIZE = 2000;
 
 /**
- * Sum of the hashes of all ids. Ids are random and neither an id nor a name ever changes, so the sum differs
- * when the set of channels does, also in a database that was restored. Reading it for 10,000 channels takes a
- * few milliseconds; comparing all names would take ten times that.
+ * Sum of the hashes of all ids. Ids are random, and neither an id nor a name ever changes, so the sum differs
+ * if the set of channels does, even after a restore. Reading it for 10,000 channels takes a few milliseconds,
+ * comparing all names ten times that.
  */
 const TAG = `
   SELECT count(*) || '-' || coalesce(sum(hashtextextended(id, 0)), 0) AS tag FROM channels`;
@@ -360,9 +344,8 @@ const PAGE = `
   WHERE channels.id > $1 ORDER BY channels.id LIMIT $2`;
 
 /**
- * Lists at most `countMax` channels of all organizations; undefined when their tag is `heldTag`. The tag is
- * read first: a channel that is created during the listing may be missing, and makes the next call list
- * again.
+ * Lists at most `countMax` channels of all organizations; undefined when their tag is `heldTag`. Reads the
+ * tag first: a channel created during the listing may be missing, and makes the next call list again.
  */
 export async function listChannelNames(
   database: Database,
@@ -384,8 +367,6 @@ export async function listChannelNames(
   return { tag, channels: isComplete ? channels : channels.slice(0, countMax), isComplete };
 }
 
-// Statement that reads what edges follow: the record, its epoch, and each channel with its present revision.
-
 type Present = {
   readonly epoch: number;
   readonly record: string | null;
@@ -394,8 +375,7 @@ type Present = {
 type Row = Present & (ChannelState | { readonly channelId: null });
 
 /**
- * Reads the epoch with every row, so that all of it is of one moment. The row without a channel is there for
- * a ledger that has none.
+ * Reads the epoch and the states of channels at one moment. A ledger without channels gives one empty row.
  */
 export async function readChannelStates(sql: Sql, countMax: number): Promise<ChannelStates> {
   const rows = await sql.query<Row>(
@@ -430,15 +410,12 @@ function stateOf({
   return state;
 }
 
-// Statement that reads the ledger's epoch and the present revisions of channels, which nodes poll to find
-// changes that they missed.
-
 type ReadRevisionsRow = {
   readonly epoch: number;
   readonly revisions: Readonly<Record<string, number>>;
 };
 
-/** Returns the epoch and the revisions by channel id. Channels that do not exist are left out. */
+/** Returns the epoch and the revisions by channel id; unknown channels are left out. Nodes poll it. */
 export async function readRevisions(
   sql: Sql,
   channelIds: readonly string[],

@@ -1,4 +1,4 @@
-// SQL that records check-ins in the fleet's tables, and bounds how many new devices they may make.
+// SQL that records check-ins, and limits how many new devices they add.
 
 import { storableText } from '../../contract/text.ts';
 import { type CheckIn, coalesceCheckIns } from '../../domain/fleet/check-in.ts';
@@ -19,11 +19,10 @@ import { labelsText, parseLabels } from './labels.ts';
 type Row = { readonly place: number; readonly labels: string; readonly revision: number };
 
 /**
- * Calls one function of the database, which is a transaction by itself: it stores devices, their versions and
- * the counts, or none of them. All writers of the fleet take the same lock before they read, so the counts
- * follow from what is stored. Check-ins from a queue have times of their own: recorded again, even after
- * newer ones of the device, they change nothing. Check-ins that somebody waits for are newer than everything
- * that is stored, and their time is the database's.
+ * Records check-ins with one database function, which is one transaction: it stores devices, versions and
+ * counts, or nothing. All writers of a device's part take the same lock before they read, so the counts match
+ * the rows. Queued check-ins have their own times; recording one again changes nothing, even after newer
+ * ones. Awaited check-ins count as newer than every row, at the database's present time.
  */
 export async function recordCheckIns(
   sql: Sql,
@@ -53,7 +52,7 @@ export async function recordCheckIns(
   });
 }
 
-/** Makes the texts of a check-in storable. Two device ids that become the same text name the same device. */
+/** Makes the texts of a check-in storable. Two device ids that become equal name the same device. */
 function storable(checkIn: CheckIn): CheckIn {
   const { appId, deviceId, channel, version, platform, arch, bundle, offeredReleaseId } = checkIn;
   return {
@@ -74,8 +73,8 @@ function storable(checkIn: CheckIn): CheckIn {
 }
 
 /**
- * Returns the fields of check-ins as the first ten arguments of the functions that record them. What somebody
- * waits for is newer than everything that is stored: its labels have no times of their own.
+ * Returns the first ten arguments of the recording functions. Labels of an awaited check-in have no times of
+ * their own, because it is newer than every row.
  */
 function columnsOf(checkIns: readonly CheckIn[], kind: CheckKind): readonly unknown[] {
   return [
@@ -94,16 +93,14 @@ function columnsOf(checkIns: readonly CheckIn[], kind: CheckKind): readonly unkn
   ];
 }
 
-/** Returns how the devices asked, as the two arguments of those functions that tell it. */
+/** Returns the clients and bundles of check-ins, as arguments of the recording functions. */
 function clientColumnsOf(checkIns: readonly CheckIn[]): readonly unknown[] {
   return [checkIns.map(({ client }) => client ?? ''), checkIns.map(({ bundle }) => bundle ?? '')];
 }
 
-// Statement that records check-ins of devices that asked themselves, as far as new devices are admitted.
-
 /**
- * Row of a device that has something to be told: its labels, when its check-in carried some; its last
- * sighting, when it was left as it is, or seen later; the bound that it met, when it was refused.
+ * Row of a device with something to report: its labels, if its check-in carried any; its last-seen time, if
+ * the check-in changed nothing or came after a later one; the limit that rejected it.
  */
 type RecordChecksRow = {
   readonly place: number;
@@ -113,22 +110,19 @@ type RecordChecksRow = {
   readonly bound: UnadmittedCheck['bound'] | null;
 };
 
-/** Factor from the bound of a network to that of a /48, which one customer may have as a whole. */
+/** Factor from the limit of a network to that of a /48, all of which one customer may have. */
 const WIDE_FACTOR = 10;
 
 type ChecksRule = {
   readonly bounds: AdmissionBounds;
-  /** Tells devices that are known to be on record. */
+  /** Returns whether the caller knows a device to be on record. */
   readonly isRecorded: ((device: DeviceName) => boolean) | undefined;
   readonly keeping: DeviceKeeping;
-  /** Name under which the caller remembers what it recorded; undefined when it does not. */
+  /** Name of a caller that caches what it recorded; undefined for others. */
   readonly writer: string | undefined;
 };
 
-/**
- * Calls one function of the database, which is a transaction by itself: new devices are counted and recorded,
- * or neither. Otherwise like `recordCheckIns`.
- */
+/** Records checks like `recordCheckIns`; new devices are counted and recorded in the same transaction. */
 export async function recordChecks(
   sql: Sql,
   checkIns: readonly CheckIn[],
@@ -174,8 +168,6 @@ export async function recordChecks(
   return { labels, unadmitted, left };
 }
 
-// Statement that reads who recorded parts of the devices last.
-
 const WRITER_COLUMNS = columns<DeviceWriter>({
   part: 'part',
   writer: 'writer',
@@ -183,7 +175,7 @@ const WRITER_COLUMNS = columns<DeviceWriter>({
   awaited: 'awaited::float8',
 });
 
-/** Calls a function of the database that shares the locks of the parts, one after the other, then reads. */
+/** Reads the last writer of each part, after waiting for the shared lock of each. */
 export async function readWriters(
   sql: Sql,
   parts: readonly number[],
@@ -194,16 +186,14 @@ export async function readWriters(
   );
 }
 
-// Statement that reads which devices were recorded for callers that waited.
-
 const DEVICE_COLUMNS = columns<DeviceName>({
   appId: 'awaited_devices.app_id',
   deviceId: 'awaited_devices.device_id',
 });
 
 /**
- * Returns the devices after the number of each part, by the primary key. Numbers are given under the lock of
- * the part, so none comes before one that was read. Returns undefined when there are more than `limit`.
+ * Returns the devices after the given number in each part; undefined when there are more than `limit`.
+ * Numbers are assigned under the lock of the part, so none appears below one that was read.
  */
 export async function readAwaited(
   sql: Sql,
@@ -222,11 +212,7 @@ export async function readAwaited(
   return devices.length > limit ? undefined : devices;
 }
 
-// Statement that forgets how many new devices old minutes brought to the record.
-
-/**
- * Deletes at most `rowsMax` rows of minutes that no check-in counts in any more; returns how many it deleted.
- */
+/** Deletes at most `rowsMax` counts of minutes that are over; returns how many it deleted. */
 export async function forgetAdmissions(sql: Sql, rowsMax: number): Promise<number> {
   const rows = await sql.query(
     `DELETE FROM admissions WHERE ctid = ANY (ARRAY (
@@ -239,9 +225,6 @@ export async function forgetAdmissions(sql: Sql, rowsMax: number): Promise<numbe
   return rows.length;
 }
 
-// Statement that reads the clock of the database.
-
-/** Returns the database's present time in milliseconds since 1970. */
 export async function readTime(sql: Sql): Promise<number> {
   const [row] = await sql.query<{ ms: number }>(
     'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS ms',
@@ -250,12 +233,10 @@ export async function readTime(sql: Sql): Promise<number> {
   return row.ms;
 }
 
-// How closely the ledger keeps the devices.
-
 export type DeviceKeeping = {
-  /** How much the `lastSeen` of a device may be behind, in milliseconds. */
+  /** Maximum lag of a device's stored `lastSeen`, in milliseconds. */
   readonly freshnessMs: number;
-  /** Number of version changes that are kept of each device, at most 100. */
+  /** Number of version changes kept per device, at most 100. */
   readonly history: number;
 };
 

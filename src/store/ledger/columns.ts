@@ -1,5 +1,5 @@
-// Column lists and JSON expressions that several statements share. Each is typed by the rows it makes, so
-// that a field that is renamed in the type does not compile until the statement follows.
+// Column lists and JSON expressions shared by statements, typed by their rows: after a field is renamed, the
+// statement does not compile until it follows. Also the identifiers of rows.
 
 import { randomBytes } from 'node:crypto';
 import type { ReleaseHead } from '../../contract/console.ts';
@@ -17,31 +17,30 @@ import type {
 import { NO_CONDITIONS } from '../../domain/decision/is-targeted.ts';
 import type { NewArtifact } from '../ledger-terms.ts';
 
-/** One expression in SQL for each field of a type. */
+/** One SQL expression for each field of a type. */
 type Expressions<Type> = Readonly<Record<keyof Type & string, string>>;
 
-/** Returns the select list of a row of this type, in the order given. */
+/** Returns the select list of a row of this type, in the given order. */
 export function columns<Row>(expressions: Expressions<Row>): string {
   return Object.entries<string>(expressions)
     .map(([name, expression]) => `${expression} AS "${name}"`)
     .join(', ');
 }
 
-/** Returns the expression of a JSON object with these fields, in the order given. */
+/** Returns the expression of a JSON object with these fields, in the given order. */
 export function jsonObject<Value>(expressions: Expressions<Value>): string {
   const fields = Object.entries<string>(expressions);
   return `json_build_object(${fields.map(([name, value]) => `'${name}', ${value}`).join(', ')})`;
 }
 
 /**
- * Returns the expression of a timestamp as RFC 3339, UTC, milliseconds, whatever the session's time zone is.
- * The statement makes the text, so that both drivers give the same one.
+ * Returns the expression of a timestamp as RFC 3339 text in UTC with milliseconds, equal for both drivers.
  */
 export function isoText(column: string): string {
   return `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 }
 
-/** Returns the expression of a timestamp as milliseconds since 1970. */
+/** Returns the expression of a timestamp in milliseconds since 1970. */
 export function msOf(column: string): string {
   return `(extract(epoch FROM ${column}) * 1000)::float8`;
 }
@@ -59,7 +58,7 @@ export const AUDIT_COLUMNS = columns<AuditEntry>({
   reason: 'reason',
 });
 
-/** Settings of a channel that apply to its devices. */
+/** Settings of a channel. */
 export type ChannelPolicy = Omit<Channel, 'app' | 'name'>;
 
 /** Columns of a channel's policy, for rows of `channels`. */
@@ -80,7 +79,7 @@ export const INVITATION_COLUMNS = columns<Invitation>({
   createdBy: 'invitations.created_by',
 });
 
-/** Condition that an invitation can be used at the time $1. */
+/** Condition of an invitation that is open at $1. */
 export const IS_OPEN = `invitations.used_at IS NULL AND invitations.revoked_at IS NULL
   AND invitations.expires_at > $1::timestamptz`;
 
@@ -102,9 +101,8 @@ export const ORGANIZATION_JSON = jsonObject<Organization>({
 });
 
 /**
- * Parts of a statement that tell the role of an account in each row of `organizations`. $1 is the account's
- * id; null is the operator, who is owner of every organization. An organization that is not visible must be
- * answered as one that does not exist.
+ * Parts of a statement that read an account's role in each row of `organizations`. $1 is the account's id;
+ * null is the operator, who owns every organization. Treat an organization that is not visible as unknown.
  */
 export const ROLE_OF = {
   join: `LEFT JOIN memberships ON memberships.organization_id = organizations.id
@@ -113,7 +111,7 @@ export const ROLE_OF = {
   role: `CASE WHEN $1::text IS NULL THEN 'owner' ELSE memberships.role END`,
 } as const;
 
-/** Columns of a webhook, for rows of `webhooks`: never its secret, not even sealed. */
+/** Columns of a webhook, for rows of `webhooks`; never its secret, not even sealed. */
 export const WEBHOOK_COLUMNS = columns<Webhook>({
   provider: 'provider',
   enabled: 'disabled_at IS NULL',
@@ -137,18 +135,15 @@ const ARTIFACT: Expressions<Artifact> = {
   buildVersion: 'artifacts.build_version',
 };
 
-/** Artifacts of a row of `releases` as JSON, in publish order; optional fields only where present. */
+/** Artifacts of a row of `releases` as JSON, in publish order; leaves out absent fields. */
 export const ARTIFACTS_JSON = artifactsJson(jsonObject<Artifact>(ARTIFACT));
 
-/** Artifacts of a row of `releases` with all that is known of them, also what no list has. */
+/** Artifacts of a row of `releases` with all stored fields, even those that no list shows. */
 export const ALL_ARTIFACTS_JSON = artifactsJson(
   jsonObject<NewArtifact>({ ...ARTIFACT, digest: 'artifacts.sha256' }),
 );
 
-/**
- * Artifacts of a row of `releases` for a snapshot: where the publisher gave no SHA-256, with the one that a
- * code-hosting service told.
- */
+/** Artifacts of a row of `releases` for a snapshot: the code host's SHA-256 where the publisher gave none. */
 export const SNAPSHOT_ARTIFACTS_JSON = artifactsJson(
   jsonObject<Artifact>({
     ...ARTIFACT,
@@ -163,9 +158,7 @@ function artifactsJson(artifact: string): string {
   )`;
 }
 
-/**
- * Expressions of the fields that a release has both in a list and on its own page, for rows of `releases`.
- */
+/** Expressions of the fields that a release has in a list and on its page, for rows of `releases`. */
 export const RELEASE_HEAD: Expressions<ReleaseHead> = {
   id: 'id',
   version: 'version',
@@ -189,18 +182,16 @@ export const RELEASE_JSON = jsonObject<Release>({
   artifacts: ARTIFACTS_JSON,
 });
 
-// Text of a targeting in a statement, as `isTargeted` sees it.
-
 /**
- * Returns the expression for the text of a targeting in a column of JSON or its text; null where there is no
- * condition. Targeting is stored as the service writes it, so that one text says that there is none.
+ * Returns the expression for the text of a targeting (JSON or text); null where it has no condition, as for
+ * `isTargeted`. The service always writes the same text for no condition.
  */
 export function conditionsText(column: string): string {
   return `nullif((${column})::text, '${JSON.stringify(NO_CONDITIONS)}')`;
 }
 
-// Identifiers of the ledger's rows: a type's prefix and 26 characters (lower-case Crockford base32), the
-// first 10 of which spell the time. They sort by time of creation, so that an index on them grows at its end.
+// Identifiers of rows: a type's prefix and 26 characters of lower-case Crockford base32, the first 10 of
+// which are the time. They sort by creation, so indexes on them grow at the end.
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const TIME_LENGTH = 10;
@@ -208,7 +199,7 @@ const RANDOM_LENGTH = 16;
 
 type IdPrefix = 'org' | 'app' | 'chn' | 'rel' | 'key' | 'acc' | 'inv' | 'pln' | 'edt' | 'rec';
 
-/** Returns a new identifier, e.g. `app_01j9z3k5w8d2m4n6p7q8r9s0t1`. `now` is in milliseconds. */
+/** Returns a new identifier, e.g. `app_01j9z3k5w8d2m4n6p7q8r9s0t1`; `now` is milliseconds since 1970. */
 export function newId(prefix: IdPrefix, now = Date.now()): string {
   return `${prefix}_${spellTime(now)}${spellRandom()}`;
 }
@@ -223,7 +214,7 @@ function spellTime(now: number): string {
   return text;
 }
 
-/** Spells 80 random bits. 256 is a multiple of 32, so the low five bits of a random byte are uniform. */
+/** Returns 80 random bits. 256 is a multiple of 32, so the low five bits of a random byte are uniform. */
 function spellRandom(): string {
   let text = '';
   for (const byte of randomBytes(RANDOM_LENGTH)) text += ALPHABET.charAt(byte & 31);

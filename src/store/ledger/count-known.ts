@@ -1,13 +1,13 @@
-// Statement that counts the devices by which guards can judge a release.
+// SQL that counts the devices by which guards can judge a release.
 
 import type { Sql } from './database.ts';
 import { countInReach } from './fleet-counts.ts';
 import { highestHash, OTHERS_LOOKED_AT, type SignalTaking } from './rollout-signals.ts';
 
-/** Days within which a device must have been seen, as for the effect of a change. */
+/** Days within which a device must have been seen, as in a dry run. */
 const SEEN_WITHIN_DAYS = 30;
 
-// As in read-signals.ts.
+// OFFSET 0 as in rollout-signals.ts.
 const KNOWN = `
   SELECT count(*)::float8 AS devices
   FROM releases JOIN channels AS own ON own.id = releases.channel_id
@@ -23,8 +23,8 @@ const KNOWN = `
   WHERE releases.id = $1`;
 
 /**
- * Counts the devices of a release's channel, and of those that follow it, which were known for long enough
- * before it was published, or are by now: of more than 4,000 devices those of about 4,000, scaled.
+ * Estimates the devices on a release's channel and its followers that were on record for long enough before
+ * it was published, or are by now: exact up to about 4,000 devices, else scaled from about 4,000 of them.
  */
 export async function countKnown(
   sql: Sql,

@@ -1,17 +1,17 @@
-// Interface of the database that the ledger runs on: queries, and transactions on one connection. Its
-// implementations are a pool of PostgreSQL connections, and PGlite in a process of its own.
+// The database under the ledger: statements, and transactions on one connection. Implementations: a pool of
+// PostgreSQL connections, and PGlite in its own process.
 //
-// Both reject with `Unavailable` when the database cannot be reached or does not answer in time. When a
-// statement is at fault, which is a bug, they reject with the database's own error (`code`, `constraint`).
+// Both reject with `Unavailable` when the database cannot be reached or does not answer in time. For a faulty
+// statement, which is a bug, they reject with the database's own error (`code`, `constraint`).
 
 import { Unavailable } from '../../contract/unavailable.ts';
 
 export interface Database extends Sql {
   /**
-   * Runs `work` in a transaction on a connection of its own. Commits when `work` resolves; rolls back when it
-   * rejects, or when a statement failed although `work` went on. The `sql` that `work` gets cannot be used
-   * after the transaction. A refusal that `work` returns as a value commits; `atomically` rolls it back.
-   * `work` runs again, from the beginning, when others made the database undo it (a deadlock).
+   * Runs `work` in a transaction on its own connection. Commits when `work` resolves; rolls back when it
+   * rejects, or when a statement failed although `work` went on. `work` must not use `sql` after the
+   * transaction. A refusal that `work` returns as a value commits; `atomically` rolls it back. If the
+   * database undoes the transaction because of others (a deadlock), `work` runs again from the beginning.
    */
   transaction<Value>(work: (sql: Sql) => Promise<Value>): Promise<Value>;
 
@@ -21,7 +21,7 @@ export interface Database extends Sql {
 
 /** Statements on one connection, on which a transaction can begin. */
 export interface Connection extends Sql {
-  /** Begins a transaction: the statements that follow are in it until one of them ends it. */
+  /** Begins a transaction, which the statements that follow belong to until one of them ends it. */
   begin(): Promise<void>;
 }
 
@@ -29,18 +29,16 @@ export interface Connection extends Sql {
 export interface Sql {
   /**
    * Runs one statement; `$1`… stand for `values`. In a transaction, the caller awaits each statement before
-   * it sends the next one. `timeoutMs` replaces the usual limit of the caller's wait where that is too short;
-   * the server's own limit is raised by `SET LOCAL statement_timeout`.
+   * it sends the next. `timeoutMs` replaces the default limit of the caller's wait; to raise the server's own
+   * limit, run `SET LOCAL statement_timeout`.
    */
   query<Row>(text: string, values?: readonly unknown[], timeoutMs?: number): Promise<Row[]>;
 
-  /** Runs several statements that take no values, with a time limit that is long enough for migrations. */
+  /** Runs several statements without values, with a time limit long enough for migrations. */
   runScript(text: string): Promise<void>;
 }
 
-// Runs a transaction on a connection: BEGIN, the work, then COMMIT or ROLLBACK.
-
-/** Runs `work` between BEGIN and COMMIT on a connection that no other caller uses meanwhile. */
+/** Runs `work` between BEGIN and COMMIT on a connection that no other caller uses. */
 async function runTransaction<Value>(
   connection: Connection,
   work: (sql: Sql) => Promise<Value>,
@@ -49,13 +47,13 @@ async function runTransaction<Value>(
   await connection.begin();
   try {
     const value = await work(watched);
-    // PostgreSQL turns COMMIT into a silent ROLLBACK once a statement has failed: work that swallowed the
-    // error would report changes as stored that are not.
+    // After a failed statement PostgreSQL turns COMMIT into a silent ROLLBACK. Without this check, work that
+    // swallowed the error would report changes as stored.
     if (watched.hasFailed) throw new Error('A statement of this transaction failed unnoticed');
     await connection.query('COMMIT');
     return value;
   } catch (error) {
-    // If the rollback fails too, the connection and its transaction are gone; the first error is reported.
+    // If the rollback fails, the connection and its transaction are gone; the first error is reported.
     await connection.query('ROLLBACK').catch(() => undefined);
     throw error;
   } finally {
@@ -63,9 +61,7 @@ async function runTransaction<Value>(
   }
 }
 
-/**
- * Connection of a transaction as its work sees it: notes failed statements, and refuses calls after the end.
- */
+/** Connection of a transaction as its work sees it: records failures, and refuses calls after the end. */
 class WatchedSql implements Sql {
   hasFailed = false;
   isOver = false;
@@ -84,7 +80,7 @@ class WatchedSql implements Sql {
   }
 
   async #watch<Value>(call: () => Promise<Value>): Promise<Value> {
-    // A late call would run outside the transaction, on a connection that another caller may use by then.
+    // A late call would run outside the transaction, on a connection that another caller may have by then.
     if (this.isOver) throw new Error('This transaction is over');
     try {
       return await call();
@@ -95,10 +91,9 @@ class WatchedSql implements Sql {
   }
 }
 
-// The part of a database that does not depend on what is behind it: each call gets a connection for itself,
-// and none gets one after the close.
+// The part that all databases share: each call gets its own connection, and none after the close.
 
-/** Attempts of a call that the database undoes because of what others do, which may take a second each. */
+/** Attempts of a call that the database undoes because of others, which may take a second each. */
 const ATTEMPTS_MAX = 3;
 
 export abstract class ConnectedDatabase implements Database {
@@ -125,12 +120,12 @@ export abstract class ConnectedDatabase implements Database {
     return this.closed;
   }
 
-  /** Runs the work on a connection that nothing else uses until the work is done. */
+  /** Runs the work on a connection that nothing else uses. */
   protected abstract withConnection<Value>(
     work: (connection: Connection) => Promise<Value>,
   ): Promise<Value>;
 
-  /** Waits for the work that runs, then gives everything back. Called once. */
+  /** Waits for running work, then releases everything. Called once. */
   protected abstract shutDown(): Promise<void>;
 
   private async untilDone<Value>(work: (connection: Connection) => Promise<Value>): Promise<Value> {
@@ -149,45 +144,41 @@ export abstract class ConnectedDatabase implements Database {
   }
 }
 
-// Classification of database errors by SQLSTATE: what can remedy them is waiting, an operator, or a bug fix.
+// Classification of database errors by SQLSTATE.
 
 /**
  * Class of a database error:
- * - `unavailable`: the database cannot be used right now; the same call may succeed later.
- * - `misconfigured`: the server refuses the login, or does not have the database; waiting does not help.
+ * - `unavailable`: the database cannot be used now; the same call may succeed later.
+ * - `misconfigured`: the server refuses the login or lacks the database; waiting does not help.
  * - `faulty`: the statement or its values are wrong, which is a bug.
  */
 type SqlStateKind = 'unavailable' | 'misconfigured' | 'faulty';
 
-/**
- * SQLSTATE classes that count as unavailable: connection, resources, operator intervention, system and
- * configuration failures.
- */
+/** Unavailable SQLSTATE classes: connection, resources, operator, system, and configuration failures. */
 const UNAVAILABLE_CLASSES: ReadonlySet<string> = new Set(['08', '53', '57', '58', 'F0']);
 
-/** Single SQLSTATEs of other classes that count as unavailable. */
+/** Unavailable SQLSTATEs of other classes. */
 const UNAVAILABLE_STATES: ReadonlySet<string> = new Set([
   '25006', // read-only transaction: a replica, in the middle of a fail-over
   '25P03', // idle-in-transaction timeout: this process was stalled
   '55P03', // lock not available in time
 ]);
 
-/** SQLSTATEs of calls that were undone as a whole because of what others do; they count as unavailable. */
+/** SQLSTATEs of calls that the database undid because of others; they count as unavailable. */
 export const UNDONE_STATES: ReadonlySet<string> = new Set([
   '40001', // serialization failure
   '40P01', // deadlock: chosen as the victim
 ]);
 
 /**
- * SQLSTATEs of a missing schema, table, function or type: the database is another one, or is being restored.
- * They count as unavailable, because calls would be dropped as faulty otherwise.
+ * SQLSTATEs of a missing schema, table, function or type: this is another database, or one during a restore.
+ * They count as unavailable, because callers drop faulty calls.
  */
 const MISSING_OBJECT_STATES: ReadonlySet<string> = new Set(['3F000', '42P01', '42883', '42704']);
 
 const REFUSED_LOGIN_CLASS = '28';
 const MISSING_DATABASE = '3D000';
 
-/** Returns the class of the error with this SQLSTATE. */
 export function sqlStateKind(code: string): SqlStateKind {
   if (UNAVAILABLE_CLASSES.has(code.slice(0, 2)) || UNAVAILABLE_STATES.has(code)) {
     return 'unavailable';
@@ -197,12 +188,12 @@ export function sqlStateKind(code: string): SqlStateKind {
   return isRefused ? 'misconfigured' : 'faulty';
 }
 
-/** Whether a call was unavailable because a schema, table, function or type is missing. */
+/** Returns whether a call failed because a schema, table, function or type is missing. */
 export function isMissingObject(error: unknown): boolean {
   return isOneOf(MISSING_OBJECT_STATES, error);
 }
 
-/** Whether a call was unavailable because it was undone, so that it may be made once more. */
+/** Returns whether the database undid a call, so that it may run again. */
 function isUndone(error: unknown): boolean {
   return isOneOf(UNDONE_STATES, error);
 }

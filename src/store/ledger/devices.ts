@@ -1,4 +1,4 @@
-// SQL of devices: lists, pages, samples for dry runs, labels in use, and removal.
+// SQL of devices: lists, pages, samples for dry runs, labels in use, and purges.
 
 import type { LabelCounts } from '../../contract/console.ts';
 import type {
@@ -30,17 +30,17 @@ import type { Database, Sql } from './database.ts';
 import { parseLabels } from './labels.ts';
 import { findApp } from './lookups.ts';
 
-/** Number of devices that are seen enough for a sample. */
+/** Number of devices that make a sample. */
 const DEVICES_SAMPLE_DEVICES = 20_000;
-/** Maximum number of devices that are looked at: most may not have been seen for long. */
+/** Maximum number of rows to read for a sample, because most devices may not have been seen for long. */
 const LOOKED_AT_MAX = 100_000;
-/** Number of devices that one statement should look at. */
+/** Target number of devices per statement. */
 const STATEMENT_DEVICES = 2000;
 const DAYS_SEEN = 30;
 const HASH_MIN = -(2 ** 31);
 const HASHES = 2 ** 32;
 
-/** Device as the statement writes it; a text is empty where nothing is known. */
+/** Device as the statement returns it; unknown values are empty texts. */
 type Item = Pick<SampledDevice, 'deviceId' | 'channel' | 'platform'> & {
   readonly version: string;
   readonly arch: string;
@@ -63,7 +63,7 @@ const ITEM = jsonObject<Item>({
   ) END`,
 });
 
-/** One text for all devices crosses to the embedded database's client quickest. */
+/** One text for all devices, which the embedded database transfers fastest. */
 const RANGE = `
   SELECT count(*)::integer AS looked,
     coalesce(json_agg(${ITEM}) FILTER (
@@ -75,8 +75,8 @@ const RANGE = `
     AND hashtext(device_id) BETWEEN $3::integer AND $4::integer`;
 
 /**
- * Returns all devices of the channels that were seen, or the first of them in the random order, with an
- * estimate of how many there are. The same devices come first each time, so that figures do not flicker.
+ * Returns all recently seen devices of the channels, or the first ones in the random order, with an estimate
+ * of their total. The same devices come first each time, so that results do not flicker.
  */
 export async function sampleDevices(
   sql: Sql,
@@ -106,12 +106,14 @@ export async function sampleDevices(
   return { devices, total: devices.length, isWhole: true };
 }
 
-/** Returns the lowest hash of a range; for the range after the last one, the number after the highest. */
+/**
+ * Returns the lowest hash of a range; for the range after the last one, the number above the highest hash.
+ */
 function lowestHash(range: number, ranges: number): number {
   return HASH_MIN + Math.floor((range * HASHES) / ranges);
 }
 
-/** Counts the devices of the channels, and returns where the index has them. */
+/** Counts the devices of the channels, and returns the channels' hashes in the index. */
 async function countOn(sql: Sql, appId: string, channels: readonly string[]) {
   const [row] = await sql.query<{ total: number; places: readonly number[] }>(
     `SELECT (
@@ -143,8 +145,6 @@ function devicesDeviceOf({
   };
 }
 
-// Statement that counts the labels of an app's devices, for the console.
-
 type Row = {
   readonly looked: number;
   readonly key: string | null;
@@ -153,8 +153,8 @@ type Row = {
 };
 
 /**
- * Counts devices per label key and value. Keys, and the values of each key, are ordered by number of devices;
- * the number of keys and of values per key is bounded. Counts of a large fleet are estimated from a sample.
+ * Counts devices per label key and value, most frequent first, for a limited number of keys and of values per
+ * key. For a large fleet the counts are estimates from a sample.
  */
 export async function countLabels(sql: Sql, appId: string): Promise<LabelCounts> {
   const sample = await fleetSample(sql, appId);
@@ -188,9 +188,7 @@ export async function countLabels(sql: Sql, appId: string): Promise<LabelCounts>
   };
 }
 
-// Filters of the device list, as conditions of statements and their parameters.
-
-/** Returns the parameters $1 to $10 of the conditions: the first three are those of the versions. */
+/** Returns the parameters $1 to $10 of the filter conditions; $1 to $3 are those of the version. */
 export async function deviceConditions(
   sql: Sql,
   appId: string,
@@ -204,11 +202,11 @@ export async function deviceConditions(
   ];
 }
 
-/** Conditions on the version, of `devices`: they come before the bound of devices that a page searches. */
+/** Conditions on the version of `devices`, which limit the devices that a page searches. */
 export const VERSION_CONDITIONS = `($2::text IS NULL OR version = $2)
   AND ($3::text[] IS NULL OR version = ANY ($3))`;
 
-/** The other conditions, on a row of `devices` that is named `looked_at`. */
+/** The other conditions, on rows of `devices AS looked_at`. */
 export const OTHER_CONDITIONS = `($4::text IS NULL OR channel = $4)
   AND ($5::text IS NULL OR platform = $5)
   AND ($6::text IS NULL OR labels ->> $6 = $7)
@@ -219,10 +217,7 @@ export const OTHER_CONDITIONS = `($4::text IS NULL OR channel = $4)
       AND ($10::text IS NULL OR (releases.canonical_version = looked_at.version) = ($10 = 'yes'))
   ))`;
 
-/**
- * Returns the versions that the filter's `below` is higher than, of those that the app's devices run; null
- * without one. They are compared here, because the database does not know the order of versions.
- */
+/** Returns the app's versions below the filter's `below`, compared here; null without such a filter. */
 async function versionsBelow(
   sql: Sql,
   appId: string,
@@ -242,27 +237,25 @@ async function versionsBelow(
     });
 }
 
-/** Returns the text as it would have been stored, which is what a filter must match. */
+/** Returns the text in its stored form; null for undefined. */
 function orNull(text: string | undefined): string | null {
   return text === undefined ? null : storableText(text);
 }
 
-// Row of a device as statements read it, and its conversion to the contract's record.
-
 export type DeviceRow = {
   readonly deviceId: string;
-  /** Canonical version; empty when unknown. */
+  /** Canonical version; empty if unknown. */
   readonly version: string;
   readonly platform: string;
-  /** Architecture; empty when unknown. */
+  /** Architecture; empty if unknown. */
   readonly arch: string;
   readonly channel: string;
-  /** Labels as the text of a JSON object. */
+  /** Labels as JSON text. */
   readonly labels: string;
   readonly source: CheckInSource;
-  /** Way in which it asked last; empty when unknown. */
+  /** Kind of client of the last check-in; empty if unknown. */
   readonly client: string;
-  /** Kind that it was installed from; empty when it did not tell. */
+  /** Kind of installation; empty if unknown. */
   readonly bundle: string;
   readonly firstSeen: string;
   readonly lastSeen: string;
@@ -270,7 +263,6 @@ export type DeviceRow = {
   readonly offeredAt: string | null;
 };
 
-/** Columns of a `DeviceRow`, for rows of `devices` left joined with `releases`. */
 export const DEVICE_COLUMNS = columns<DeviceRow>({
   deviceId: 'devices.device_id',
   version: 'devices.version',
@@ -287,7 +279,7 @@ export const DEVICE_COLUMNS = columns<DeviceRow>({
   offeredAt: isoText('devices.last_offered_at'),
 });
 
-/** Converts a row to the contract's record, which has null where the row has an empty text. */
+/** Converts a row to the contract's record, with null for empty texts. */
 export function deviceOf(row: DeviceRow): DeviceRecord {
   const { deviceId, version, platform, arch, channel, source, client, bundle } = row;
   const { firstSeen, lastSeen, offeredVersion, offeredAt } = row;
@@ -310,17 +302,15 @@ export function deviceOf(row: DeviceRow): DeviceRecord {
   };
 }
 
-// Statement that reads a page of an app's devices.
-
 /** Maximum number of devices that a page searches, because most filters have no index. */
 const LIST_DEVICES_LOOKED_AT_MAX = 20_000;
 
-/** Devices that a page searches, after the one in this parameter. */
+/** Devices that a page searches, which begin after the one in this parameter. */
 const lookedAt = (after: string) => `FROM devices
   WHERE app_id = $1 AND (${after}::text IS NULL OR device_id > ${after}) AND ${VERSION_CONDITIONS}
   ORDER BY device_id`;
 
-/** Statement of a page. It selects the page's devices first, so that only their releases are joined. */
+/** Selects the page's devices first, so that only their releases are joined. */
 const PAGE = `
   WITH page AS (
     SELECT app_id, device_id
@@ -334,14 +324,14 @@ const PAGE = `
   LEFT JOIN releases ON releases.id = devices.last_offered_release_id
   ORDER BY devices.device_id`;
 
-/** Statement that finds the last device that a page has searched; no row when fewer were left. */
+/** Finds the last device that a page has searched; no row if it searched fewer than the maximum. */
 const LAST_LOOKED_AT = `
   SELECT device_id AS "deviceId" ${lookedAt('$4')} OFFSET ${LIST_DEVICES_LOOKED_AT_MAX - 1} LIMIT 1`;
 
 /**
- * Returns devices by device id, beginning after the last one of the previous page. Reads one row more than
- * asked for, to know whether there is a next page. If few of many devices match the filter, a page may have
- * fewer devices than asked for, or none, and still a next page.
+ * Returns a page of devices by device id, beginning after the cursor. Reads one row more than asked for, to
+ * detect a next page. With a filter that few devices match, a page may be short or empty and still have a
+ * `next`.
  */
 export async function listDevices(
   sql: Sql,
@@ -363,10 +353,8 @@ export async function listDevices(
   return { devices, next: last?.deviceId ?? null };
 }
 
-// Statement that reads a device with its version changes.
-
 type ReadDeviceRow = DeviceRow & {
-  /** Newest version changes, as the text of a JSON array. */
+  /** Newest version changes, as JSON text. */
   readonly changes: string;
   /** Number of changes that the device ever had. */
   readonly changeCount: number;
@@ -393,9 +381,8 @@ const DEVICE = `
   WHERE devices.app_id = $1 AND devices.device_id = $2`;
 
 /**
- * Returns the device and its newest version changes, newest first, in one consistent read. The database may
- * have more of them than the history is to have, because the rest is deleted later. What is older than a
- * change that a shorter history deleted is left out, because the versions would not follow each other.
+ * Returns the device and its newest version changes in one consistent read. Leaves out changes beyond
+ * `history`, which the sweep deletes later, and changes older than a gap that a shorter history left.
  */
 export async function readDevice(
   sql: Sql,
@@ -413,7 +400,7 @@ export async function readDevice(
   return { ...device, history: isWhole ? withFirst(device, changes) : changes };
 }
 
-/** Adds the device's first version, which has no row of its own, to the changes that reach back to it. */
+/** Adds the first version, which has no row, if the changes reach back to it. */
 function withFirst(
   { version, firstSeen }: DeviceRecord,
   changes: readonly VersionChange[],
@@ -424,26 +411,22 @@ function withFirst(
   return [...changes, { at: firstSeen, from: null, to: first }];
 }
 
-// Bounded sample of an app's devices, for counts that check-ins do not maintain. The columns that are asked
-// for have no index, because an index would make every check-in dearer. So counts of a large fleet are
-// estimated from a sample of its devices.
-
 type FleetSample = {
-  /** A table expression named `devices`, for statements whose $1 is the app's id. */
+  /** Table expression named `devices`, for statements whose $1 is the app's id. */
   readonly from: string;
-  /** Number of devices that the app has. */
+  /** Number of the app's devices. */
   readonly total: number;
   /** Whether the sample is the whole fleet. */
   readonly isWhole: boolean;
 };
 
-/** Minimum number of devices that is worth an estimate. */
+/** Minimum number of devices for an estimate. */
 const SAMPLE_DEVICES_MIN = 2000;
 
 /**
- * Chooses the sample: all devices of a small fleet; the devices in a part of the table's pages for a large
- * one, the same pages each time, so that numbers do not flicker. Where those pages would hold too few of the
- * app's devices, because the table is far larger than the fleet, the sample is the first devices by id.
+ * Returns a sample of an app's devices, for counts on columns without an index, which would slow every
+ * check-in. A small fleet is its own sample. A large one is sampled by table pages, the same each time; where
+ * those hold too few of the app's devices, by the first devices in the order of ids.
  */
 export async function fleetSample(sql: Sql, appId: string): Promise<FleetSample> {
   const [size] = await sql.query<{ total: number; pages: number }>(
@@ -461,35 +444,33 @@ export async function fleetSample(sql: Sql, appId: string): Promise<FleetSample>
   return { from, total, isWhole };
 }
 
-/** Maximum number of devices that are counted one by one. */
+/** Maximum number of devices counted one by one. */
 export const SAMPLE_DEVICES = 20_000;
-/** Maximum number of table pages that a sample reads; devices of other apps lie between those of the app. */
+/** Maximum number of table pages in a sample; they also hold devices of other apps. */
 export const SAMPLE_PAGES_MAX = 2500;
 
-/** SQL expression of the number of pages of the table of devices. */
+/** SQL expression for the number of pages of the `devices` table. */
 export const TABLE_PAGES = 'device_pages()';
 
-/** Returns the table expression of a share (0 to 1) of the devices, always the same part. */
+/** Returns the table expression of a fraction (0 to 1) of the devices; always the same pages. */
 export function sampledTable(share: number): string {
   const percent = Math.min(100, Math.max(0.0001, share * 100)).toFixed(4);
   return `devices TABLESAMPLE SYSTEM (${percent}) REPEATABLE (1)`;
 }
 
-/** Estimates the count in all `total` devices from the count in the `looked` devices of a sample. */
+/** Estimates a count in `total` devices from the count in the `looked` devices of a sample. */
 export function extrapolate(count: number, looked: number, total: number): number {
   return looked === 0 ? 0 : Math.min(total, Math.round((count / looked) * total));
 }
 
-// Transaction that deletes devices which should never have come to the record, and audits it.
-
 type PurgeDevicesRow = { readonly purged: readonly string[]; readonly next: string | null };
 
-/** Maximum number of devices that one transaction looks at, and thus deletes: others wait for its lock. */
+/** Maximum number of devices that one transaction reads and deletes, because other writers wait for it. */
 const ROWS_MAX = 1000;
 
 /**
- * Deletes the next devices in one transaction, which raises the number in the audit entry of this purge. The
- * right of the actor is read first, because the lock of the fleet is held from the deletion to the commit.
+ * Deletes the purge's next devices and updates its audit entry in one transaction. Reads the actor's right
+ * first, because the transaction holds the locks of the devices' parts from the deletion to the commit.
  */
 export function purgeDevices(
   database: Database,
@@ -506,7 +487,7 @@ export function purgeDevices(
   });
 }
 
-/** Counts the next devices that a purge would delete. */
+/** Counts the devices that the next call of a purge would delete. */
 export async function countPurgeable(
   sql: Sql,
   purge: DevicePurge,
@@ -535,7 +516,7 @@ async function callPurge(
   return { purged, next: next ?? undefined };
 }
 
-/** Adds the audit entry of a purge, or brings it up to date; returns its id. */
+/** Adds the audit entry of a purge, or updates its number of devices; returns its id. */
 async function audit(
   sql: ActorSql,
   { app, firstSeenAfter, version }: DevicePurge,

@@ -1,4 +1,4 @@
-// Dry run of a plan: what it would be, and the state of its channel after its first raise.
+// Dry run of a plan: the plan, and the state of its channel after its first raise.
 
 import {
   isFailure,
@@ -21,8 +21,8 @@ import { signalTaking } from './rollout-signals.ts';
 import { controlOn } from './serving-control.ts';
 
 /**
- * Does a dry run of a plan with the refusals of `createPlan`. The state after it is that in which the first
- * step that is above the present rollout has begun, whenever that will be.
+ * Does a dry run of `createPlan`, with its refusals. The state after it is that of the first step above the
+ * present rollout, whenever that step begins.
  */
 export function dryRunPlan(
   database: Database,
@@ -72,7 +72,7 @@ export function dryRunPlan(
   );
 }
 
-/** Returns the transaction as one of a plan, whose raise is its own. */
+/** Returns the transaction with a plan as its actor, so that the raise does not steer the plan. */
 function asPlan(sql: ActorSql): ActorSql {
   return { ...sql, actor: { kind: 'plan', id: 'rehearsed' } };
 }

@@ -1,5 +1,4 @@
-// Dry runs of changes: the transaction of a change that is rolled back at its end, with what the channel
-// serves before and after it.
+// Dry runs: a change in a transaction that rolls back, with what the channel serves before and after it.
 
 import {
   type FailureKind,
@@ -31,13 +30,13 @@ import { promoteOn, publishOn } from './releases.ts';
 import { controlOn } from './serving-control.ts';
 import { readSnapshotOn } from './snapshots.ts';
 
-/** What the caller has of the channels. */
+/** What the caller knows of the channels. */
 export type Memory = {
   readonly held: HeldSnapshot | undefined;
   readonly known: KnownStates | undefined;
 };
 
-/** Does a dry run of the publishing of a release. Nobody sees the release, and its id is not used again. */
+/** Does a dry run of publishing a release. No caller sees the release, and its id is not used again. */
 export function dryRunPublish(
   database: Database,
   scope: TenantScope,
@@ -64,7 +63,7 @@ export function dryRunPublish(
   );
 }
 
-/** Does a dry run of a promotion, and says what speaks against its source. */
+/** Does a dry run of a promotion, with warnings about its source. */
 export function dryRunPromotion(
   database: Database,
   scope: TenantScope,
@@ -93,7 +92,7 @@ export function dryRunPromotion(
   );
 }
 
-/** Does a dry run of serving control, and says so when it would offer an unhealthy release to devices. */
+/** Does a dry run of serving control, with a warning when it would offer an unhealthy release. */
 export function dryRunServing<Kind extends FailureKind>(
   database: Database,
   scope: TenantScope,
@@ -121,14 +120,14 @@ async function concernsOf(sql: Sql, channelId: string, canonicalVersion: string)
   return limits === undefined ? [] : [{ path: 'status', message: `It is unhealthy: ${limits}` }];
 }
 
-/** Release of a locked channel that is changed. */
+/** Release on a locked channel. */
 type Place = {
   readonly channel: LockedChannel;
   readonly canonicalVersion: string;
   readonly held: HeldSnapshot | undefined;
 };
 
-/** Makes a change of a locked channel between two readings of what the channel and its followers serve. */
+/** Runs a change on a locked channel between two reads of what the channel and its followers serve. */
 export async function around<Value, Kind extends FailureKind>(
   sql: ActorSql,
   { channel, canonicalVersion, held }: Place,
@@ -162,7 +161,7 @@ async function readServed(
   return snapshot;
 }
 
-/** Lists the app's other channels that have the version published. */
+/** Lists the app's other channels on which the version is published. */
 async function listOthers(
   sql: Sql,
   { id, app }: LockedChannel,

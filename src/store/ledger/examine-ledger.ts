@@ -1,5 +1,5 @@
-// Examination of a ledger for `sluice doctor`, PostgreSQL or embedded: whether the service can use it, and
-// whether it is set up for what it keeps. Reaches it as the service does, and changes nothing.
+// Examines a ledger, PostgreSQL or embedded, for `sluice doctor`: whether the service can use it, and whether
+// its settings suit the service. Connects as the service does, and changes nothing.
 
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,19 +14,19 @@ import { openPgDatabase } from './pg-database.ts';
 import { openPgliteDatabase } from './pglite-database.ts';
 import { refuseRecreation } from './refuse-recreation.ts';
 
-/** Oldest version of which the service uses nothing newer, and the oldest that its tests have run on. */
+/** Oldest version with all features that the service uses, and oldest version that the tests run on. */
 const [VERSION_MIN, VERSION_TESTED] = [14, 15];
 /** Difference of clocks, in milliseconds, from which sessions end noticeably early or late. */
 const CLOCK_MS_MAX = 2000;
 const CLOCK_SAMPLES = 3;
-/** Number of devices from which the checkpoints of a server as it is installed cost more than the rows. */
+/** Number of devices from which checkpoints at PostgreSQL's default settings cost more than the rows. */
 const LARGE_FLEET = 1_000_000;
 const WAL_MEBIBYTES_MIN = 4096;
 const CHECKPOINT_SECONDS_MIN = 900;
 
 type ExaminePostgresOptions = {
   readonly url: string;
-  /** Maximum number of connections that this node holds. */
+  /** Maximum number of connections of this node. */
   readonly connections: number;
 };
 
@@ -37,7 +37,7 @@ type Facts = {
   readonly account: string;
   readonly schema: string | null;
   readonly mayCreate: boolean | null;
-  /** One of the service's tables that another account owns. */
+  /** A table of the service that another account owns. */
   readonly foreignTable: string | null;
   readonly devices: number | null;
   readonly connected: number;
@@ -65,10 +65,10 @@ const FACTS = `
     (SELECT datconnlimit FROM pg_database
       WHERE datname = current_database()) AS "databaseConnections"`;
 
-/** Settings of the server, as they hold for this account; numbers are in the units that the server names. */
+/** Settings of the server for this account; numbers in the units that the server uses. */
 type Settings = ReadonlyMap<string, string>;
 
-/** Examines the PostgreSQL. Throws only when the URL is not valid. */
+/** Examines the PostgreSQL. Throws only for an invalid URL. */
 export async function examinePostgres(options: ExaminePostgresOptions): Promise<readonly Check[]> {
   const database = openPgDatabase({ url: options.url, onFault: () => undefined });
   try {
@@ -213,7 +213,7 @@ function connectionsCheck(settings: Settings, facts: Facts, needed: number): Che
     : sound(name, told);
 }
 
-/** Returns the hosts and the database of an address, without its credentials and options. */
+/** Returns the hosts and the database of an address, without credentials and options. */
 function placeOf(url: string): string {
   const urls = splitHosts(url).map((each) => new URL(each));
   const hosts = urls.map(
@@ -222,16 +222,13 @@ function placeOf(url: string): string {
   return `${hosts.join(', ')}${urls[0]?.pathname ?? ''}`;
 }
 
-/** Returns the message of the driver's or the server's error, in one line. */
+/** Returns the message of the driver's or the server's error in one line. */
 function messageOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   return (cause instanceof Error ? cause.message : String(cause)).replace(/\s+/g, ' ');
 }
 
-// Examination of the embedded database for `sluice doctor`. A directory that a service has open is left to
-// it.
-
-/** Examines the embedded database below `dataDir`. Never rejects. */
+/** Examines the embedded database below `dataDir`, unless a service has it open. Never rejects. */
 export async function examineEmbedded(dataDir: string): Promise<readonly Check[]> {
   const directory = directoryIn(dataDir);
   try {
@@ -244,7 +241,7 @@ export async function examineEmbedded(dataDir: string): Promise<readonly Check[]
       return [sound('ledger', 'the embedded database is made at the first start')];
     }
     const { uid } = statSync(directory);
-    // What another account opens, it also writes, and the service could not open it any more.
+    // Opening it writes files, which the service could not open if they belonged to another account.
     if (process.getuid !== undefined && process.getuid() !== uid) {
       return [faulty('ledger', `not examined: run this as the account that owns ${directory}`)];
     }
@@ -265,7 +262,7 @@ async function open(directory: string): Promise<readonly Check[]> {
   }
 }
 
-/** Returns who has the directory open; undefined when nobody has. */
+/** Returns who has the directory open; undefined for nobody. */
 function holderOf(directory: string): string | undefined {
   const path = `${directory}.lock`;
   if (!existsSync(path)) return undefined;
@@ -275,11 +272,9 @@ function holderOf(directory: string): string | undefined {
   return isHolderAlive(holder) ? `process ${holder.pid}` : undefined;
 }
 
-// Check of `sluice doctor`: whether a database has the schema that this program knows.
-
 const NAME = 'ledger-schema';
 
-/** Compares the schema of a database with that of this program. Rejects like a query. */
+/** Compares the schema of a database with this program's. Rejects like a query. */
 async function schemaCheck(sql: Sql): Promise<Check> {
   const { applied, known, refusal } = await readSchema(sql);
   if (refusal !== undefined) return faulty(NAME, refusal);

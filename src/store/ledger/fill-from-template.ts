@@ -1,15 +1,15 @@
-// Creates a new embedded ledger as a copy of one that the build made and migrated, because PGlite would take
-// seconds to create one. Migrations that the copy does not have are applied to it, as to any older ledger.
+// Creates a new embedded ledger from a migrated copy in the build, because PGlite would take seconds. The
+// start applies migrations that the copy lacks, as for any older ledger.
 
 import { chmodSync, cpSync, existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** Folder of the template in the build; it does not exist while the build itself makes it. */
+/** Folder of the template in the build; missing while the build creates it. */
 const TEMPLATE = fileURLToPath(new URL('template', import.meta.url));
 
 /**
- * Fills an empty directory from the template and leaves any other as it is. The copy is made beside the
- * directory and replaces it when it is complete, so that a copy that was cut off is never taken for a ledger.
+ * Fills an empty directory from the template and leaves any other as it is. Copies to a draft beside it and
+ * renames that, so that an incomplete copy is never taken for a ledger.
  */
 export function fillFromTemplate(directory: string, template = TEMPLATE): void {
   if (!existsSync(template) || readdirSync(directory).length > 0) return;
@@ -21,7 +21,7 @@ export function fillFromTemplate(directory: string, template = TEMPLATE): void {
     renameSync(draft, directory);
   } catch (error) {
     rmSync(draft, { recursive: true });
-    // A mounted volume cannot be replaced by a rename; PGlite then creates the ledger in it.
+    // A rename cannot replace a mounted volume; PGlite then creates the ledger in it.
     if (!isMountPoint(error)) throw error;
   }
 }

@@ -1,5 +1,5 @@
-// SQL of the fleet's counts: devices per version now and over time, and the sweep that ages them. Counts
-// are added up from parts, never by a scan of devices.
+// SQL of the fleet's counts: devices per version now and over time, and the sweep that ages them. Counts are
+// sums over parts, never a scan of all devices.
 
 import type { AdoptionPoint, AdoptionStepPoint, FleetCell } from '../../contract/console-fleet.ts';
 import { isFailure, type Outcome } from '../../contract/failure.ts';
@@ -25,11 +25,11 @@ type Filter = {
   readonly channel: string | undefined;
 };
 
-/** Maximum number of versions with a series of their own; all others are added up as one. */
+/** Maximum number of versions with their own series; the others are summed. */
 const VERSIONS_SHOWN_MAX = 20;
-/** Maximum number of cells of hours that are read. A fleet with thousands of versions has as many in few. */
+/** Maximum number of hour cells to read; with thousands of versions, a few hours have as many. */
 const CELLS_MAX = 60_000;
-/** Maximum number of cells of days or months that are read: those of 33 days of 6,000 each. */
+/** Maximum number of day or month cells to read: 33 days with 6,000 each. */
 const STEP_CELLS_MAX = 200_000;
 const HOUR_MS = 3_600_000;
 
@@ -47,9 +47,8 @@ const HOURS = pointsOf(`
     AND ($4::timestamptz[] IS NULL OR hour = ANY ($4))`);
 
 /**
- * Statement of the points of days or months. The step in which `since` falls is read as a whole, because
- * no part of it is known. Where there are too many cells, the oldest steps are left out, so that each of the
- * others is complete.
+ * Points of days or months. Reads the whole step that contains `since`. If there are too many cells, leaves
+ * out the oldest steps, so that every other step is complete.
  */
 const STEPS = pointsOf(`
   SELECT at, version, devices, is_minimum FROM fleet_step_parts
@@ -61,10 +60,7 @@ const STEPS = pointsOf(`
       ORDER BY at DESC OFFSET ${STEP_CELLS_MAX} LIMIT 1
     ), '-infinity')`);
 
-/**
- * Statement that finds the first and last hour of the part of the series that may be read, and the last hour
- * of all.
- */
+/** Finds the first and last hour that may be read within the limit of cells, and the last hour of all. */
 const REACH = `
   SELECT count(*)::int AS cells,
     (extract(epoch FROM min(hour)) * 1000)::float8 AS first,
@@ -78,8 +74,8 @@ const REACH = `
   ) AS part`;
 
 /**
- * Returns the hours that begin at `since` or later, or the days or months from the one of `since` on. Where
- * hours have too many cells, only those at equal distances are read.
+ * Returns the hours that begin at `since` or later, or the days or months from that of `since` on. If there
+ * are too many hour cells, reads only hours at equal distances.
  */
 export async function readAdoptionSteps(
   sql: Sql,
@@ -92,7 +88,7 @@ export async function readAdoptionSteps(
   return sql.query<AdoptionStepPoint>(HOURS, [appId, since, only, hours]);
 }
 
-/** Returns the statement of the points that the rows of a query add up to. */
+/** Returns the statement that sums the rows of a query into points. */
 function pointsOf(rows: string): string {
   return `
     WITH read AS MATERIALIZED (
@@ -107,9 +103,7 @@ function pointsOf(rows: string): string {
     GROUP BY read.at, shown.version ORDER BY read.at, shown.version`;
 }
 
-/**
- * Returns the hours to read, null for all of them. The last completed hour is always among the chosen ones.
- */
+/** Returns the hours to read, null for all; always includes the last completed hour. */
 async function chooseHours(
   sql: Sql,
   appId: string,
@@ -131,8 +125,6 @@ async function chooseHours(
   return hours;
 }
 
-// Statement that reads the present number of an app's devices per channel, version and platform.
-
 const CELL_COLUMNS = columns<FleetCell>({
   channel: 'channel',
   version: 'version',
@@ -140,10 +132,7 @@ const CELL_COLUMNS = columns<FleetCell>({
   devices: 'devices::integer',
 });
 
-/**
- * Returns the counts that check-ins maintain, in one consistent read. An empty version stands for an unknown
- * one.
- */
+/** Returns the present counts per channel, version and platform. An empty version is an unknown one. */
 export async function readFleet(
   sql: Sql,
   appName: string,
@@ -157,13 +146,11 @@ export async function readFleet(
   );
 }
 
-// Counts the devices of an app that were seen since each of several times.
-
 type Row = { readonly looked: number; readonly seen: readonly number[] };
 
 /**
- * Counts a small fleet exactly, and estimates a large one from a sample. `last_seen` lags by up to the
- * freshness of devices: `record_check_ins` does not rewrite a row for less.
+ * Counts devices seen since each time: exactly in a small fleet, from a sample in a large one. `last_seen`
+ * lags by up to the freshness of devices (`record_check_ins`).
  */
 export async function countSeen(
   sql: Sql,
@@ -198,15 +185,12 @@ async function countOn(sql: Sql, appId: string, channel: string): Promise<number
   return row?.total ?? 0;
 }
 
-// Counts the devices of each of several apps that were seen since a time.
-
 export type AppTotal = { readonly id: string; readonly total: number };
 type CountSeenByAppRow = { readonly appId: string; readonly looked: number; readonly seen: number };
 
 /**
- * Returns the number of devices by app id. However many apps there are, one statement counts the smallest
- * fleets, as long as they have at most `SAMPLE_DEVICES` devices together, and one sample of the table of
- * devices serves to estimate the other fleets.
+ * Returns the number of seen devices by app id, with two statements for any number of apps: one counts the
+ * smallest fleets, up to `SAMPLE_DEVICES` devices together, and one sample estimates the others.
  */
 export async function countSeenByApp(
   sql: Sql,
@@ -259,8 +243,6 @@ async function count(
   return new Map(rows.map((row) => [row.appId, row]));
 }
 
-// Statement that reads the hourly number of an app's devices per channel, version and platform.
-
 const READ_ADOPTION_POINT_COLUMNS = columns<AdoptionPoint>({
   hour: isoText('point.hour'),
   channel: 'channel',
@@ -269,10 +251,7 @@ const READ_ADOPTION_POINT_COLUMNS = columns<AdoptionPoint>({
   devices: 'devices::integer',
 });
 
-/**
- * Returns the hours that begin at `since` or later, oldest first, in one consistent read. An empty version
- * stands for an unknown one.
- */
+/** Returns the hourly counts from `since` on, oldest first. An empty version is an unknown one. */
 export async function readAdoption(
   sql: Sql,
   appName: string,
@@ -288,13 +267,10 @@ export async function readAdoption(
   );
 }
 
-// Statement that deletes silent devices and old hours from the fleet's tables.
-
 /**
- * Calls one function of the database, which is a transaction by itself: it deletes silent devices together
- * with their versions and their part in the counts, or none of them. It finds all silent devices only in a
- * small table; in a large one each call searches a part. Another one, after it, deletes what is kept of the
- * signals of releases that are not watched any more.
+ * Deletes silent devices, with their versions and their part in the counts, and old hours, by one database
+ * function, which is one transaction. In a large table each call searches a random part. A second function
+ * deletes the signals of releases that are no longer watched.
  */
 export async function sweepFleet(
   sql: Sql,
@@ -312,12 +288,7 @@ export async function sweepFleet(
   return rows[0];
 }
 
-// Statement that deletes version changes of devices that have newer ones enough.
-
-/**
- * Calls one function of the database, which is a transaction by itself: it looks at the next few version
- * changes, those of all devices in turn, and deletes at most `rowsMax`. Returns how many it deleted.
- */
+/** Reads the next version changes in turn and deletes at most `rowsMax` surplus ones; returns how many. */
 export async function trimHistories(sql: Sql, history: number, rowsMax: number): Promise<number> {
   const rows = await sql.query<{ trimmed: number }>(
     'SELECT trim_device_versions($1::integer, $2::integer) AS trimmed',
@@ -326,8 +297,6 @@ export async function trimHistories(sql: Sql, history: number, rowsMax: number):
   return rows[0]?.trimmed ?? 0;
 }
 
-// Statement that counts the devices that a release could reach.
-
 const IN_REACH = `
   SELECT coalesce(sum(fleet_counts.devices), 0)::float8 AS devices FROM releases
   JOIN channels AS own ON own.id = releases.channel_id
@@ -335,7 +304,6 @@ const IN_REACH = `
   JOIN fleet_counts ON fleet_counts.app_id = place.app_id AND fleet_counts.channel = place.name
   WHERE releases.id = $1`;
 
-/** Counts the devices of a release's channel and of those that follow it. */
 export async function countInReach(sql: Sql, releaseId: string): Promise<number> {
   const [sum] = await sql.query<{ devices: number }>(IN_REACH, [releaseId]);
   return sum?.devices ?? 0;

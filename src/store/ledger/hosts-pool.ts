@@ -1,11 +1,11 @@
-// Pool of connections to the one among several servers that takes writes: a primary and its standbys. When a
-// connection cannot be made, or leads to a standby, the next server of the address is tried.
+// Pool of connections to the one server that takes writes, among a primary and its standbys. If a connection
+// fails or leads to a standby, the pool tries the next server of the address.
 
 import pg from 'pg';
 import { splitHosts } from '../../contract/split-hosts.ts';
 
 export type HostsPoolSettings = Omit<pg.PoolConfig, 'connectionString' | 'Client' | 'onConnect'> & {
-  /** Milliseconds that a connection may take, and the wait for a free one. */
+  /** Maximum milliseconds for a connection, and for the wait for a free one. */
   readonly connectionTimeoutMillis: number;
 };
 
@@ -14,8 +14,8 @@ export class HostsPool extends pg.Pool {
   readonly #connectMsMax: number;
 
   /**
-   * Opens the pool without a connection. `url` names one server, or several with commas between them. Throws
-   * when it is not valid, without quoting it.
+   * Creates the pool; it connects on first use. `url` names one server, or several separated by commas.
+   * Throws for an invalid URL, without quoting it.
    */
   constructor(url: string, settings: HostsPoolSettings) {
     refuseBadAddress(url);
@@ -27,7 +27,7 @@ export class HostsPool extends pg.Pool {
           super({ ...own, connectionString: hosts.current });
         }
       },
-      // One server alone is not asked: examining the database tells whether it takes writes.
+      // A single server is not asked, because the examination of the database finds a standby.
       ...(hosts.all.length > 1 && { onConnect: refuseStandby }),
     });
     this.#hosts = hosts;
@@ -35,8 +35,8 @@ export class HostsPool extends pg.Pool {
   }
 
   /**
-   * Takes a connection. Each server is tried once, as long as connecting to one of them may take. Rejects
-   * with the error of the last one.
+   * Takes a connection. Tries each server once, within the time for one connection. Rejects with the error of
+   * the last server.
    */
   async take(): Promise<pg.PoolClient> {
     const deadline = performance.now() + this.#connectMsMax;
@@ -52,7 +52,7 @@ export class HostsPool extends pg.Pool {
   }
 }
 
-/** Addresses of the servers, and the one that connections are made to. */
+/** Addresses of the servers, and the index of the current one. */
 class Hosts {
   readonly all: readonly string[];
   #index = 0;
@@ -65,16 +65,13 @@ class Hosts {
     return this.all[this.#index] ?? '';
   }
 
-  /** Goes on to the next one, unless another call has left this one already. */
+  /** Moves to the next server, unless another call has left this one already. */
   leave(host: string): void {
     if (host === this.current) this.#index = (this.#index + 1) % this.all.length;
   }
 }
 
-/**
- * Throws when the address of one server, or of several, is not valid, because the driver's own error would
- * carry the address, with its password, into a log.
- */
+/** Throws for an invalid address. The driver's own error would quote it, with the password, in a log. */
 export function refuseBadAddress(url: string): void {
   try {
     for (const connectionString of splitHosts(url)) new pg.Client({ connectionString });
@@ -83,7 +80,7 @@ export function refuseBadAddress(url: string): void {
   }
 }
 
-/** Rejects when a new connection leads to a server that refuses writes. */
+/** Rejects if a new connection leads to a standby. */
 async function refuseStandby(client: pg.ClientBase): Promise<void> {
   const text = 'SELECT pg_is_in_recovery() AS "isStandby"';
   const { rows } = await client.query<{ isStandby: boolean }>(text);

@@ -1,5 +1,4 @@
-// SQL of API keys and of tokens of edges. Only hashes of their secrets are stored, and the audit has not
-// even those.
+// SQL of API keys and edge tokens. The ledger stores only hashes of their secrets; the audit gets neither.
 
 import type { RevokedKey } from '../../contract/console.ts';
 import type { ListedEdgeToken, RevokedEdgeToken } from '../../contract/edge-token.ts';
@@ -23,10 +22,7 @@ import { columns, isoText, newId } from './columns.ts';
 import type { Database, Sql } from './database.ts';
 import { findApp } from './lookups.ts';
 
-/**
- * Stores the key and the audit entry in one transaction. A prefix that exists already is no
- * expected refusal, because prefixes are random: the database's error rejects the call.
- */
+/** Stores the key and the audit entry in one transaction. A duplicate of the random prefix is an error. */
 export function createKey(
   database: Database,
   key: NewKey,
@@ -61,9 +57,7 @@ export function createKey(
   });
 }
 
-/**
- * Returns the ids of apps that are given by ref or id, each once; a refusal that names the first unknown one.
- */
+/** Returns the ids of apps given by ref or id, each once; a refusal that names the first unknown app. */
 async function findApps(
   sql: Sql,
   organizationId: string,
@@ -78,7 +72,7 @@ async function findApps(
   return [...ids];
 }
 
-/** Whether a time has come, by the clock by which keys end. */
+/** Returns whether a time has come, by the ledger's clock. */
 async function isPast(sql: Sql, time: string | undefined): Promise<boolean> {
   if (time === undefined) return false;
   const rows = await sql.query<{ isPast: boolean }>(
@@ -88,9 +82,7 @@ async function isPast(sql: Sql, time: string | undefined): Promise<boolean> {
   return rows[0]?.isPast === true;
 }
 
-// Statement that reads an API key for authentication.
-
-/** Reads the key afresh: as soon as a revocation is acknowledged, every read returns the key as revoked. */
+/** Reads the key from the database each time: once a revocation is acknowledged, every read shows it. */
 export async function findKey(sql: Sql, prefix: string): Promise<StoredKey | undefined> {
   if (!isStorable(prefix)) return undefined;
   const rows = await sql.query<StoredKey>(
@@ -102,8 +94,6 @@ export async function findKey(sql: Sql, prefix: string): Promise<StoredKey | und
   );
   return rows[0];
 }
-
-// Statement that lists an organization's API keys, with their last use and their revocation.
 
 const KEY_COLUMNS = columns<ListedKey>({
   id: 'id',
@@ -121,7 +111,7 @@ const KEY_COLUMNS = columns<ListedKey>({
   revokedAt: isoText('revoked_at'),
 });
 
-/** Returns active and revoked keys, newest first. */
+/** Lists the organization's keys, revoked ones included, newest first. */
 export function listKeys(sql: Sql, organizationId: string): Promise<readonly ListedKey[]> {
   return sql.query<ListedKey>(
     `SELECT ${KEY_COLUMNS} FROM api_keys WHERE organization_id = $1
@@ -130,9 +120,7 @@ export function listKeys(sql: Sql, organizationId: string): Promise<readonly Lis
   );
 }
 
-// Statement that records when and from where API keys were last used.
-
-/** Stores the uses in one statement. If several nodes report the same key, the latest time stays. */
+/** Stores when and from where keys were last used, in one statement; the latest time of each key wins. */
 export async function recordKeyUses(sql: Sql, uses: readonly KeyUse[]): Promise<void> {
   if (uses.length === 0) return;
   await sql.query(
@@ -143,13 +131,11 @@ export async function recordKeyUses(sql: Sql, uses: readonly KeyUse[]): Promise<
   );
 }
 
-// Transaction that revokes an API key.
-
 type LockedKey = { readonly organizationId: string; readonly revokedAt: string | null };
 
 /**
- * Runs as one transaction under the lock on the key's row: of several callers at once, one revokes the key
- * and is audited, and all of them get the time of that revocation.
+ * Revokes a key under the lock on its row: one of several concurrent callers revokes it and is audited; all
+ * get the time of that revocation.
  */
 export function revokeKey(
   database: Database,
@@ -192,12 +178,8 @@ async function storeRevocation(sql: Sql, id: string): Promise<string> {
   return rows[0].revokedAt;
 }
 
-// Transaction that creates a token for edges. Only the hash of its secret is stored, and the audit has not
-// even that.
-
 /**
- * Stores the token and its audit entries in one transaction. A prefix that exists already is no expected
- * refusal, because prefixes are random: the database's error rejects the call.
+ * Stores the token and its audit entries in one transaction. A duplicate of the random prefix is an error.
  */
 export function createEdgeToken(
   database: Database,
@@ -222,9 +204,7 @@ export function createEdgeToken(
   });
 }
 
-// Statement that reads a token of edges for authentication.
-
-/** Reads the token afresh: as soon as a revocation is acknowledged, every read returns it as revoked. */
+/** Reads the token from the database each time: once a revocation is acknowledged, every read shows it. */
 export async function findEdgeToken(
   sql: Sql,
   prefix: string,
@@ -239,8 +219,6 @@ export async function findEdgeToken(
   return rows[0];
 }
 
-// Statement that adds what happened to a token of edges to the audit.
-
 type EdgeTokenChange = {
   readonly id: string;
   readonly before: object | null;
@@ -248,8 +226,8 @@ type EdgeTokenChange = {
 };
 
 /**
- * Adds the entry to the audit of the token's organization, or of every organization when the token is for
- * all: its edges read what each of them serves. Runs in the transaction of what it tells.
+ * Adds the entry, in the transaction of the change, to the audit of the token's organization, or of every
+ * organization if the token is for all.
  */
 async function insertEdgeTokenAudit(
   sql: ActorSql,
@@ -269,16 +247,13 @@ async function insertEdgeTokenAudit(
   );
 }
 
-// Statement that lists the tokens of edges.
-
-/** Returns valid and revoked tokens, newest first: ids sort by the time of their creation. */
+/** Lists tokens, revoked ones included, newest first, because ids sort by creation. */
 export function listEdgeTokens(sql: Sql): Promise<readonly ListedEdgeToken[]> {
   return sql.query<ListedEdgeToken>(
     `SELECT ${EDGE_TOKEN_COLUMNS} FROM edge_tokens ORDER BY id DESC LIMIT ${LIMIT.keysShownMax}`,
   );
 }
 
-/** Columns of a token, for rows of `edge_tokens`. */
 const EDGE_TOKEN_COLUMNS = columns<ListedEdgeToken>({
   id: 'id',
   name: 'name',
@@ -289,13 +264,11 @@ const EDGE_TOKEN_COLUMNS = columns<ListedEdgeToken>({
   revokedAt: isoText('revoked_at'),
 });
 
-// Transaction that revokes a token of edges.
-
 type LockedToken = { readonly organizationId: EdgeScope; readonly revokedAt: string | null };
 
 /**
- * Runs as one transaction under the lock on the token's row: of several callers at once, one revokes the
- * token and is audited, and all of them get the time of that revocation.
+ * Revokes a token under the lock on its row: one of several concurrent callers revokes it and is audited; all
+ * get the time of that revocation.
  */
 export function revokeEdgeToken(
   database: Database,

@@ -1,4 +1,4 @@
-// SQL that finds an app or a channel by name or id, and refuses what is archived.
+// SQL that finds an app or a channel by name or id, and refuses an archived app.
 
 import { type Failure, fail } from '../../contract/failure.ts';
 import type { Channel } from '../../contract/resource.ts';
@@ -14,9 +14,8 @@ export type FoundApp = {
 };
 
 /**
- * Reads without a lock, because an app never changes its ref or organization. Apps beyond the scope are
- * unknown; undefined is for the operator, who sees all apps. If a ref ever
- * equals another app's id (`createApp` refuses that), the ref wins, so that the answer is always the same.
+ * Finds an app without a lock, because its ref and organization never change. An app outside the scope is
+ * unknown; an undefined scope is the operator's, who sees all apps. A ref wins over another app's id.
  */
 export async function findApp(
   sql: Sql,
@@ -35,11 +34,9 @@ export async function findApp(
   return rows[0] ?? fail('unknownApp');
 }
 
-// Statement that finds a channel of an app by its name.
-
 type FoundChannel = Omit<Channel, 'app'> & { readonly id: string };
 
-/** Reads the channel without a lock. */
+/** Finds a channel of an app, without a lock. */
 export async function findChannel(
   sql: Sql,
   appId: string,
@@ -54,12 +51,9 @@ export async function findChannel(
   return rows[0] ?? fail('unknownChannel');
 }
 
-// Statement that refuses to add anything to an app that is archived.
-
 /**
- * Refuses an archived app. Holds the app together with others until the transaction ends, as the lock of a
- * channel does: who archives the app meanwhile waits for it, and the app gets nothing after that. The lock
- * is the weakest there is, so that a change of the app's webhooks keeps no release waiting.
+ * Refuses an archived app. Holds a shared lock on the app until the transaction ends, so that archiving waits
+ * and the app gets nothing afterwards. KEY SHARE, so that a change of the app's webhooks delays no release.
  */
 export async function refuseArchived(
   sql: Sql,

@@ -1,4 +1,4 @@
-// Migration of the ledger as a step of its own, for operators who want it apart from a start.
+// Migration of the ledger as a separate step, for operators who run it apart from a start.
 
 import type { LedgerMemory } from '../ledger-identity.ts';
 import type { Database } from './database.ts';
@@ -17,8 +17,8 @@ export type MigrateLedgerOptions = {
 };
 
 /**
- * Brings the schema up to date, under the same lock as a start, and with the same refusals: rejects for a
- * database that is newer than this program, that is not the record, or that cannot be reached.
+ * Migrates the schema under the same lock and with the same refusals as a start: rejects for a database that
+ * is newer than this program, is not the record, or cannot be reached.
  */
 export async function migrateLedger(options: MigrateLedgerOptions): Promise<SchemaChange> {
   const database = await open(options, await countRemembered(options.memory));

@@ -1,23 +1,21 @@
-// Migrates a database to the schema that this program knows. A new database gets the baseline (schema/),
-// which counts as migration 32, then the numbered migrations (migration/), which only go forward. Each runs
-// in a transaction of its own that also records it, so that a start after a crash goes on with the next one.
-// The transaction of the newest also makes the functions that nodes call (function/): each has one text,
-// instead of a copy in every migration that changes it. So a change of a function needs a new migration,
-// which may be empty but for its comment; decision 0061 says why.
+// Migrates a database to this program's schema. A new database gets the baseline (schema/), which counts as
+// migration 32, then the numbered migrations (migration/), which only go forward. Each runs in its own
+// transaction, which also records it, so that a start after a crash goes on with the next one. The
+// transaction of the newest one also creates the functions (function/), which thus have one text instead of a
+// copy per change. So a change of a function needs a new migration, which may be just a comment (decision
+// 0061).
 
 import { readdir, readFile } from 'node:fs/promises';
 import { Unavailable } from '../../contract/unavailable.ts';
 import { type Database, isMissingObject, type Sql } from './database.ts';
 
-/**
- * Key of the advisory lock. Its value does not matter, but every version of this program must use the same.
- */
+/** Key of the advisory lock; the same in every version of this program. */
 const MIGRATION_LOCK = 7_583_492;
-/** Number of the baseline: of the last migration before it, whose databases have what the baseline makes. */
+/** Number of the last migration before the baseline; the baseline makes the same schema. */
 export const BASELINE = 32;
-/** Commit of the last version that knows the migrations before the baseline. */
+/** Commit of the last version that has the migrations before the baseline. */
 const UPGRADES_TO_BASELINE = '7a53bbc8';
-/** Files of the baseline, in the order in which they need each other. */
+/** Files of the baseline, in order of dependency. */
 export const SCHEMA_FILES = [
   'tenants',
   'catalog',
@@ -28,7 +26,7 @@ export const SCHEMA_FILES = [
   'fleet-counts',
   'rollouts',
 ].map((name) => new URL(`schema/${name}.sql`, import.meta.url));
-/** Files of the functions, in the order in which they need each other. */
+/** Files of the functions, in order of dependency. */
 const FUNCTION_FILES = [
   'serving',
   'fleet-locks',
@@ -43,13 +41,13 @@ const FUNCTION_FILES = [
 const MIGRATIONS = new URL('migration/', import.meta.url);
 const MIGRATION_FILE = /^(\d{6})\.sql$/;
 
-/** Step from one number to the next; the baseline is the step from nothing to its number. */
+/** Step from one migration number to the next; the baseline is the first step. */
 type Migration = { readonly id: number; readonly name: string; readonly files: readonly URL[] };
 
-/** Numbers of the newest migration before and after; the same when there was nothing to do. */
+/** Newest migration before and after; equal when nothing was missing. */
 export type SchemaChange = { readonly from: number; readonly to: number };
 
-/** Applies the missing migrations. It can run again, and on several nodes at once. */
+/** Applies the missing migrations. May be repeated, and run on several nodes at once. */
 export async function migrate(database: Database): Promise<SchemaChange> {
   const migrations = await listMigrations();
   const to = newestOf(migrations);
@@ -61,15 +59,15 @@ export async function migrate(database: Database): Promise<SchemaChange> {
   }
 }
 
-/** Numbers of migrations: 0 is a database without the schema. */
+/** Migration numbers; 0 is a database without the schema. */
 type SchemaState = {
   readonly applied: number;
   readonly known: number;
-  /** Why this program cannot use or upgrade the database; undefined when it can. */
+  /** Why this program can neither use nor upgrade the database; undefined if it can. */
   readonly refusal: string | undefined;
 };
 
-/** Returns the number of the newest applied migration, and of the newest known one. Changes nothing. */
+/** Returns the newest applied and the newest known migration. Changes nothing. */
 export async function readSchema(sql: Sql): Promise<SchemaState> {
   const known = newestOf(await listMigrations());
   const text = `SELECT to_regclass('sluice_migrations') IS NOT NULL AS "isThere"`;
@@ -78,13 +76,13 @@ export async function readSchema(sql: Sql): Promise<SchemaState> {
   return { applied, known, refusal: refusalOf(applied, known)?.message };
 }
 
-/** Returns the error of a database that is at a number which this program does not go on from. */
+/** Returns the error of a database that this program can neither use nor upgrade; undefined if it can. */
 function refusalOf(applied: number, known: number): Error | undefined {
   if (applied > known) return new SchemaTooNew(applied, known);
   return applied > 0 && applied < BASELINE ? new SchemaTooOld(applied) : undefined;
 }
 
-/** Error of a database from before the baseline. */
+/** Error of a database that is older than the baseline. */
 class SchemaTooOld extends Error {
   constructor(found: number) {
     super(
@@ -96,9 +94,7 @@ class SchemaTooOld extends Error {
   }
 }
 
-/**
- * Error of a database that a newer version of this program has migrated, whose schema this one does not know.
- */
+/** Error of a database that a newer version of this program has migrated. */
 class SchemaTooNew extends Error {
   constructor(found: number, known: number) {
     super(
@@ -109,7 +105,7 @@ class SchemaTooNew extends Error {
   }
 }
 
-/** Error of a migration that the database refuses. It is rolled back, and the schema is as it was before. */
+/** Error of a migration that failed and was rolled back. */
 class MigrationFailed extends Error {
   constructor({ name }: Migration, cause: unknown) {
     const reason = cause instanceof Error ? cause.message : String(cause);
@@ -120,7 +116,7 @@ class MigrationFailed extends Error {
   }
 }
 
-/** Lists the baseline and the migrations after it, the newest of them with the functions. */
+/** Lists the baseline and the migrations after it; the newest one includes the functions. */
 async function listMigrations(): Promise<readonly Migration[]> {
   const names = (await readdir(MIGRATIONS)).filter((name) => MIGRATION_FILE.test(name)).sort();
   const migrations = names.map((name) => ({
@@ -142,7 +138,7 @@ function newestOf(migrations: readonly Migration[]): number {
   return BASELINE + migrations.length - 1;
 }
 
-/** Applies the next migration, if there is one; returns which was the newest before. */
+/** Applies the next migration, if there is one; returns the number of the newest before. */
 async function applyNext(sql: Sql, migrations: readonly Migration[]): Promise<number> {
   const applied = await lockAndReadApplied(sql);
   const refusal = refusalOf(applied, newestOf(migrations));
@@ -161,10 +157,9 @@ async function applyNext(sql: Sql, migrations: readonly Migration[]): Promise<nu
 }
 
 /**
- * Takes the migration lock and returns the number of the newest applied migration. The lock is held until the
- * transaction ends, so that nodes which start together take turns and each sees the migrations of the one
- * before. The usual limit on a statement is off, because a migration may take long, for the node that
- * migrates and for the nodes that wait for the lock.
+ * Takes the migration lock and returns the newest applied migration. The transaction holds the lock, so that
+ * nodes that start together take turns, and each sees what the one before applied. Switches off the statement
+ * timeout, because a migration, and so the wait for the lock, may take long.
  */
 async function lockAndReadApplied(sql: Sql): Promise<number> {
   await sql.query('SET LOCAL statement_timeout = 0');

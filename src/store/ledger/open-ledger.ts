@@ -1,5 +1,4 @@
-// Opens the ledger that the configuration asks for: PostgreSQL if it gives an address, else the embedded
-// database.
+// Opens the configured ledger: PostgreSQL if an address is set, else the embedded database.
 
 import { join } from 'node:path';
 import type { Ledger } from '../ledger.ts';
@@ -15,33 +14,32 @@ import { createSqlLedger } from './sql-ledger.ts';
 export type LedgerOptions = {
   /** Address of PostgreSQL; undefined for the embedded database in `dataDir`. */
   readonly databaseUrl: string | undefined;
-  /** Maximum number of connections to PostgreSQL; 10 by default. */
+  /** Maximum number of connections to PostgreSQL; default: 10. */
   readonly connectionsMax?: number | undefined;
-  /** How closely devices are kept; `USUAL_KEEPING` by default. */
+  /** Precision of device records; default: `USUAL_KEEPING`. */
   readonly keeping?: DeviceKeeping | undefined;
   readonly dataDir: string;
   readonly memory: LedgerMemory;
   readonly report: LedgerReport;
 };
 
-/** Ledger whose database may get another address while it is used. */
+/** Ledger whose database address may change at run time. */
 export type OpenLedger = Ledger & {
-  /** Makes new connections go to another address of PostgreSQL; throws when it is not valid. */
+  /** Makes new connections go to another PostgreSQL address; throws for an invalid one. */
   useAddress(databaseUrl: string): void;
   /** Copies the embedded database into a new directory; undefined with PostgreSQL. */
   readonly copyTo: ((directory: string) => Promise<void>) | undefined;
   /** Returns whether the ledger has one of these channels. */
   knowsSome(channels: readonly Pick<RememberedChannel, 'channelId'>[]): Promise<boolean>;
-  /** Returns what the connections to PostgreSQL do now; undefined for the embedded database. */
+  /** Returns the load of the PostgreSQL pool; undefined for the embedded database. */
   poolLoad(): PoolLoad | undefined;
 };
 
 /**
- * Opens and migrates the ledger. If PostgreSQL cannot be reached, or is not the record, the ledger opens all
- * the same, and its calls reject with `Unavailable` until that is over. Rejects when waiting may not help and
- * nothing is remembered that could be served meanwhile, for a schema that is newer than this program or a
- * refused password; and always for an embedded directory that another process has open, that is damaged, or
- * that has lost its database.
+ * Opens and migrates the ledger. If PostgreSQL cannot be reached or is not the record, the ledger opens
+ * anyway, and its calls reject with `Unavailable` meanwhile. Rejects when waiting may not help (a newer
+ * schema, a refused password) and no remembered state could be served; always rejects for an embedded
+ * directory that another process has open, that is damaged, or that has lost its database.
  */
 export async function openLedger(options: LedgerOptions): Promise<OpenLedger> {
   let movable: MovableDatabase | undefined;
@@ -73,7 +71,7 @@ function openAddress(
   { dataDir, report, connectionsMax }: LedgerOptions,
   greeter: Greeter,
 ): MovableDatabase {
-  // Without the address, a later start would make an embedded database.
+  // Marked, so that a later start without the address does not create an embedded database.
   tryToMark(directoryIn(dataDir), report);
   const onFault = (error: unknown) => report.fault(error);
   return openPgDatabase({ url, connectionsMax, onFault, greeter });

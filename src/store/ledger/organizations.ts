@@ -36,10 +36,9 @@ type Used = {
 };
 
 /**
- * Runs as one transaction under the organization's lock, which `createInvitation` takes first, too. The
- * update of the invitation finds no row when another transaction has used or revoked it. The caller has
- * checked the password of an existing account; the password hash tells whether the password has changed
- * since.
+ * Uses an invitation under the organization's lock, which `createInvitation` takes first, too. The update
+ * finds no row if another transaction has used or revoked the invitation. The caller has checked the password
+ * of an existing account; comparing the hash detects a password change since then.
  */
 export function acceptInvitation(
   database: Database,
@@ -88,7 +87,7 @@ async function findUnchanged(sql: Sql, account: NewAccount): Promise<Account | u
   return { id, email, name };
 }
 
-/** Gives the account its holder's name and password, unless it has become a member somewhere meanwhile. */
+/** Gives the account the invited person's name and password, unless it has a membership by now. */
 async function claim(sql: Sql, account: NewAccount): Promise<Account | undefined> {
   const stored = await lockAccount(sql, account.email);
   if (stored === undefined) return undefined;
@@ -102,18 +101,16 @@ async function claim(sql: Sql, account: NewAccount): Promise<Account | undefined
   return { id, email, name: account.name };
 }
 
-/** Locks an account, so that of several invitations that are used at once each sees what the former made. */
+/** Locks an account, so that concurrent uses of several invitations see each other's changes. */
 async function lockAccount(sql: Sql, email: string): Promise<StoredAccount | undefined> {
   await sql.query('SELECT FROM accounts WHERE email = $1 FOR NO KEY UPDATE', [email]);
   return findAccount(sql, email);
 }
 
-// Transaction that creates the first account of the service.
-
 /**
- * Creates the account as owner of a new organization and of all existing ones, in one transaction. It locks
- * the table of accounts against writers, so only one of several transactions finds the table empty. The
- * caller holds the admin token, which already has every right in every organization.
+ * Creates the account as owner of a new organization and of all existing ones, in one transaction. Locks the
+ * accounts table against writers, so that only one of several transactions finds it empty. The caller holds
+ * the admin token, which has every right.
  */
 export function createFirstAccount(
   database: Database,
@@ -132,12 +129,7 @@ export function createFirstAccount(
   });
 }
 
-// Transaction that creates an organization.
-
-/**
- * Stores the organization, its first audit entry and, if an account creates it, that account as its owner, in
- * one transaction.
- */
+/** Stores the organization, its first audit entry and, for an account, its ownership in one transaction. */
 export function createOrganization(
   database: Database,
   name: string,
@@ -155,9 +147,7 @@ export function createOrganization(
   });
 }
 
-// Statements that insert an organization and its first audit entry.
-
-/** Runs in the caller's transaction. Names of organizations need not be unique. */
+/** Inserts an organization with its audit entry in the caller's transaction. Names need not be unique. */
 async function insertOrganization(sql: ActorSql, name: string): Promise<Organization> {
   const id = newId('org');
   await sql.query('INSERT INTO organizations (id, name) VALUES ($1, $2)', [id, name]);
@@ -171,9 +161,7 @@ async function insertOrganization(sql: ActorSql, name: string): Promise<Organiza
   return { id, name };
 }
 
-// Transaction that renames an organization.
-
-/** Runs as one transaction under the organization's lock. The name that it has already is not audited. */
+/** Renames an organization under its lock. A name that it has already is not audited. */
 export function renameOrganization(
   database: Database,
   id: string,
@@ -196,13 +184,10 @@ export function renameOrganization(
   });
 }
 
-// Statement that locks an organization: the lock orders changes of its members and name, and the creation and
-// use of invitations.
-
 /**
- * Locks the organization until the transaction ends; undefined when it does not exist. The lock is weaker
- * than the one for a removal, so that other transactions can write rows that refer to the organization
- * meanwhile.
+ * Locks the organization until the transaction ends; undefined if it does not exist. The lock orders changes
+ * of its name, members and invitations. NO KEY UPDATE, so that other transactions can insert rows that refer
+ * to the organization.
  */
 async function lockOrganization(sql: Sql, id: string): Promise<Organization | undefined> {
   if (!isStorable(id)) return undefined;
@@ -213,12 +198,10 @@ async function lockOrganization(sql: Sql, id: string): Promise<Organization | un
   return rows[0];
 }
 
-// Transaction that gives a member another role or ends the membership.
-
 /**
- * Runs as one transaction under the organization's lock, so that two owners who demote each other at once do
- * not both succeed. An undefined role ends the membership. The role that the member has already changes
- * nothing and is not audited.
+ * Changes a member's role under the organization's lock, so that two owners who demote each other do not both
+ * succeed. An undefined role ends the membership. The member's present role changes nothing and is not
+ * audited.
  */
 export function changeMember(
   database: Database,
@@ -235,7 +218,7 @@ export function changeMember(
     if (member.role === role) return member;
     const isLosingOwner = member.role === 'owner' && role !== 'owner';
     if (isLosingOwner && (await countOwners(sql, organizationId)) <= 1) return fail('lastOwner');
-    // Before the change: whoever leaves, or takes the own role down, has the right until then.
+    // Before the change, because it may end the actor's own right.
     await sql.confirmRight();
     await store(sql, organizationId, accountId, role);
     await insertAudit(sql, {
@@ -285,12 +268,7 @@ async function store(
   else await sql.query(`UPDATE memberships SET role = $3 ${where}`, [...member, role]);
 }
 
-// Statements that make an account a member of an organization.
-
-/**
- * Adds the account as a member, with an audit entry. A member of a higher role keeps it: an old invitation
- * takes none away.
- */
+/** Adds the account as a member, with an audit entry. An invitation never lowers a member's role. */
 async function insertMembership(
   sql: ActorSql,
   organizationId: string,
@@ -315,9 +293,7 @@ async function insertMembership(
   });
 }
 
-// Statement that lists an organization's members.
-
-/** Returns owners first, then publishers, then viewers; members of the same role by name. */
+/** Lists owners first, then publishers, then viewers; members of the same role by name. */
 export function listMembers(sql: Sql, organizationId: string): Promise<readonly Member[]> {
   return sql.query<Member>(
     `SELECT ${MEMBER_COLUMNS}
@@ -330,12 +306,7 @@ export function listMembers(sql: Sql, organizationId: string): Promise<readonly 
   );
 }
 
-// Statement that lists the organizations that an account belongs to, with its role in each.
-
-/**
- * Returns memberships by the organizations' names; undefined is the operator, who is owner of every
- * organization.
- */
+/** Returns memberships by organization name; undefined is the operator, who owns every organization. */
 export function listMemberships(
   sql: Sql,
   accountId: string | undefined,
@@ -348,12 +319,10 @@ export function listMemberships(
   );
 }
 
-// Transaction that creates an invitation to an organization. Only the hash of its token is stored, and the
-// audit has not even that.
-
 /**
- * Revokes the email's open invitation, if there is one, and stores the new one in one transaction under the
- * organization's lock. The lock keeps an email at one open invitation per organization.
+ * Revokes the email's open invitation, if any, and stores the new one in one transaction under the
+ * organization's lock, so that an email has at most one open invitation per organization. The ledger stores
+ * only the token's hash; the audit gets neither.
  */
 export function createInvitation(
   database: Database,
@@ -414,18 +383,13 @@ async function insert(sql: Sql, invitation: NewInvitation, actor: Actor): Promis
   return rows[0];
 }
 
-// Statement that reads what an open invitation offers.
-
 const OFFER_COLUMNS = columns<OpenInvitation>({
   organization: ORGANIZATION_JSON,
   email: 'invitations.email',
   role: 'invitations.role',
 });
 
-/**
- * Returns the organization, email and role of an invitation by the hash of its token; undefined when the
- * invitation cannot be used at `now`.
- */
+/** Returns what an invitation offers, by its token's hash; undefined unless it is open at `now`. */
 export async function findInvitation(
   sql: Sql,
   tokenHash: string,
@@ -440,9 +404,7 @@ export async function findInvitation(
   return rows[0];
 }
 
-// Statement that lists the open invitations of an organization.
-
-/** Returns the invitations that can be used at `now`, newest first. */
+/** Lists the invitations that are open at `now`, newest first. */
 export function listInvitations(
   sql: Sql,
   organizationId: string,
@@ -456,13 +418,11 @@ export function listInvitations(
   );
 }
 
-// Transaction that revokes an invitation.
-
 type Row = { readonly organizationId: string; readonly email: string; readonly isOver: boolean };
 
 /**
- * Runs as one transaction under the lock on the invitation's row, so that an invitation is used or revoked,
- * never both. One that was used or revoked already stays as it is.
+ * Revokes an invitation under the lock on its row, so that it is used or revoked, never both. A used or
+ * revoked one stays as it is.
  */
 export function revokeInvitation(
   database: Database,

@@ -1,11 +1,11 @@
 // Database on a pool of PostgreSQL connections.
 //
-// A connection may lead to a pooler of transactions, such as PgBouncer, which gives each transaction another
-// session. So nothing is kept in a session: no settings, no named statements, no locks, no LISTEN.
+// A connection may lead to a transaction pooler such as PgBouncer, which gives each transaction another
+// session. So no call relies on session state: no settings, no named statements, no locks, no LISTEN.
 //
-// A connection on which a call did not end cleanly is destroyed and never returned to the pool, because the
-// state of its session is unknown. Server and client both have time limits. The server's are shorter, so that
-// a slow statement costs no connection; the client's is for a server that does not answer at all.
+// A connection on which a call did not end cleanly is destroyed, because the state of its session is unknown.
+// Server and client both have time limits. The server's are shorter, so that a slow statement costs no
+// connection; the client's is for a server that does not answer at all.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
@@ -20,26 +20,26 @@ import {
 import { HostsPool, type HostsPoolSettings } from './hosts-pool.ts';
 import type { Greeter } from './record-database.ts';
 
-/** Maximum number of connections where the caller names none. */
+/** Default maximum number of connections. */
 const CONNECTIONS_MAX = 10;
-/** Longest wait for a new connection, and for a free connection of the pool. */
+/** Longest wait for a new connection, and for a free one of the pool. */
 const CONNECT_TIMEOUT_MS = 2000;
 const STATEMENT_TIMEOUT_MS = 4500;
 const ANSWER_TIMEOUT_MS = 5000;
-/** Bounds how long a node that stalls inside a transaction can keep its locks from other nodes. */
+/** Longest time that a node that stalls inside a transaction keeps its locks. */
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 5000;
 const SCRIPT_TIMEOUT_MS = 10 * 60_000;
 const KEEP_ALIVE_DELAY_MS = 10_000;
 const GOODBYE_TIMEOUT_MS = 1000;
 
-/** Script, because one round trip then begins a transaction together with its limits. */
+/** A script, so that one round trip begins a transaction and sets its limits. */
 const BEGIN = `BEGIN;
   SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT_MS};
   SET LOCAL idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MS}`;
 
 /** SQLSTATE of a statement that waited for a lock until `lock_timeout`. */
 const LOCK_NOT_AVAILABLE = '55P03';
-/** SQLSTATEs after which a session is still sound; 57014 is of a statement that took too long. */
+/** SQLSTATEs after which a session is still usable; 57014 is a statement timeout. */
 const SOUND_STATES: ReadonlySet<string> = new Set(['57014', LOCK_NOT_AVAILABLE, ...UNDONE_STATES]);
 
 const SETTINGS: HostsPoolSettings = {
@@ -51,47 +51,45 @@ const SETTINGS: HostsPoolSettings = {
 };
 
 type PgDatabaseOptions = {
-  /** Address of a server, or of several of which one takes writes, with commas between the hosts. */
+  /** Address of a server, or of several, separated by commas, of which one takes writes. */
   readonly url: string;
-  /** Maximum number of connections; 10 by default. */
+  /** Maximum number of connections; default: 10. */
   readonly connectionsMax?: number | undefined;
-  /** Called with the error of each connection that broke while it was idle. */
+  /** Called with the error of each connection that broke while idle. */
   readonly onFault: (error: unknown) => void;
-  /** Examines each connection before it is used; without it, all are. */
+  /** Examines each connection before use; without it, every connection is used. */
   readonly greeter?: Greeter;
 };
 
 /**
- * Creates the pool without a connection, because the server may be away. Throws when the address is not
- * valid.
+ * Creates the pool; it connects on first use, because the server may be down. Throws for an invalid address.
  */
 export function openPgDatabase(options: PgDatabaseOptions): MovableDatabase {
   return new PgDatabase(options);
 }
 
-/** Database whose address may change while it is used. */
+/** Database whose address may change at run time. */
 export type MovableDatabase = Database & {
   /**
-   * Makes new connections go to another address. Calls that run end on the connections that they have, which
-   * are closed after them; for that moment there may be twice as many. Throws when the address is not valid.
+   * Makes new connections go to another address. Running calls finish on their old connections, which are
+   * then closed; until then there may be twice as many. Throws for an invalid address.
    */
   moveTo(url: string): void;
-  /** Returns what the connections do now, and how many calls wait for one. */
   poolLoad(): PoolLoad;
 };
 
-/** Numbers of connections by what they do, and of calls that wait for one. */
+/** Numbers of busy and idle connections, and of calls that wait for one. */
 export type PoolLoad = { readonly busy: number; readonly idle: number; readonly waiting: number };
 
 class PgDatabase extends ConnectedDatabase implements MovableDatabase {
   readonly #options: PgDatabaseOptions;
   #url: string;
   #pool: HostsPool;
-  /** Ends of the pools that lead to earlier addresses. */
+  /** Pools of earlier addresses that are ending. */
   readonly #ending = new Set<Promise<void>>();
   readonly #running = new Set<Promise<unknown>>();
   readonly #connected = new Set<Promise<void>>();
-  /** Identities of the databases to which the connections lead, as far as they were examined. */
+  /** Identity of the database of each examined connection. */
   readonly #identities = new WeakMap<pg.PoolClient, string>();
 
   constructor(options: PgDatabaseOptions) {
@@ -121,15 +119,15 @@ class PgDatabase extends ConnectedDatabase implements MovableDatabase {
     const pool = new HostsPool(url, { ...SETTINGS, max });
     pool.on('connect', (client) => this.#watch(client));
     pool.on('error', (error) => {
-      // The pool attaches the whole connection with its settings to the error, and a log would print them.
+      // The pool attaches the connection with its settings to the error, and a log would print the password.
       Reflect.deleteProperty(error, 'client');
-      // A pool that is being ended has nothing to lose.
+      // An error of a pool that is ending does not matter.
       if (!this.isClosing && pool === this.#pool) this.#options.onFault(error);
     });
     return pool;
   }
 
-  /** Ends a pool once these calls are over: it would let those that wait run into their time limit. */
+  /** Ends a pool after these calls; ending it earlier would make waiting calls time out. */
   async #endAfter(calls: readonly Promise<unknown>[], pool: pg.Pool): Promise<void> {
     await Promise.allSettled(calls);
     await pool.end();
@@ -137,7 +135,7 @@ class PgDatabase extends ConnectedDatabase implements MovableDatabase {
 
   protected async shutDown(): Promise<void> {
     await Promise.all([...this.#ending, this.#endAfter([...this.#running], this.#pool)]);
-    // `end` resolves once the goodbyes are sent; a server that is gone never answers them.
+    // `end` resolves once the goodbyes are sent; a dead server never answers them.
     await Promise.race([
       Promise.all(this.#connected),
       sleep(GOODBYE_TIMEOUT_MS, undefined, { ref: false }),
@@ -174,12 +172,12 @@ class PgDatabase extends ConnectedDatabase implements MovableDatabase {
   }
 
   /**
-   * Takes a connection from the pool. While the database is examined, none that led to another one is used.
+   * Takes a connection from the pool. During an examination, skips connections that were identified before.
    */
   async #connect(): Promise<pg.PoolClient> {
     for (;;) {
       const client = await this.#pool.take().catch((error: unknown) => {
-        // Every failure to connect makes the data unavailable, a refused password included.
+        // Every failure to connect counts as unavailable, even a refused password.
         throw new Unavailable('ledger', error);
       });
       const { greeter } = this.#options;
@@ -189,7 +187,7 @@ class PgDatabase extends ConnectedDatabase implements MovableDatabase {
     }
   }
 
-  /** Rejects, and gives the connection up, when it leads to another database than it must. */
+  /** Rejects, and destroys the connection, when it leads to another database than the admitted one. */
   async #greet(client: pg.PoolClient, connection: PgConnection): Promise<void> {
     const { greeter } = this.#options;
     const expected = greeter?.identity;
@@ -208,7 +206,7 @@ class PgConnection implements Connection {
   /** Whether this connection must not be used again. */
   isBroken = false;
   readonly #client: pg.PoolClient;
-  /** Whether the limits of a transaction hold; until then, each statement brings its own. */
+  /** Whether a transaction has set its limits; outside one, each statement sets its own. */
   #isInTransaction = false;
 
   constructor(client: pg.PoolClient) {
@@ -241,12 +239,12 @@ class PgConnection implements Connection {
     await this.#send({ text, query_timeout: SCRIPT_TIMEOUT_MS });
   }
 
-  /** Sends a query. Its `query_timeout` is missing from the driver's types. */
+  /** Sends a query. The driver's types lack `query_timeout`. */
   #send(query: pg.QueryConfig & { query_timeout?: number }): Promise<pg.QueryResult> {
     return this.#ask(this.#client.query(query));
   }
 
-  /** Turns an error that is about the connection into `Unavailable`. */
+  /** Turns an error of the connection into `Unavailable`. */
   async #ask(answer: Promise<pg.QueryResult>): Promise<pg.QueryResult> {
     try {
       return await answer;
@@ -261,9 +259,9 @@ class PgConnection implements Connection {
 }
 
 /**
- * Whether an error is about the connection, not the statement. Errors of the server tell by their SQLSTATE.
- * The driver's own errors have no class of their own; all of them are about the connection, except
- * JavaScript's TypeError and RangeError, which are bugs (a value that cannot be sent).
+ * Returns whether an error concerns the connection, not the statement. Errors of the server have a SQLSTATE.
+ * The driver's own errors have no class; all of them concern the connection except JavaScript's TypeError and
+ * RangeError, which are bugs (a value that cannot be sent).
  */
 function isConnectionFault(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) {
@@ -272,14 +270,13 @@ function isConnectionFault(error: unknown): boolean {
   return !(error instanceof TypeError || error instanceof RangeError);
 }
 
-// A single statement with a limit on the server that no session has to keep: a pooler of transactions, such
-// as PgBouncer, refuses settings at the start of a session, and gives each transaction another one.
+// A single statement with a server-side time limit that needs no session state, because a transaction pooler
+// such as PgBouncer refuses settings at the start of a session.
 //
-// The limit is set by a statement of its own that goes out together with the caller's, before one Sync. The
-// server runs both in one transaction and answers them together, so this costs no round trip; a BEGIN and a
-// COMMIT around the statement would.
+// A separate statement sets the limit. Both go out together before one Sync, so the server runs them in one
+// transaction and answers them together: no extra round trip, unlike BEGIN and COMMIT.
 
-/** What the driver's queries do with messages of the server; its types leave this out. */
+/** Methods of the driver's queries that its types leave out. */
 interface DriverQuery {
   submit(connection: pg.Connection): Error | null;
   handleDataRow(message: unknown): void;
@@ -298,14 +295,11 @@ const DriverQuery = pg.Query as unknown as new (
 type StatementLimits = {
   /** Milliseconds after which the server cancels the statement. */
   readonly serverMs: number;
-  /** Milliseconds after which the driver gives the answer up. */
+  /** Milliseconds after which the driver stops waiting. */
   readonly answerMs: number;
 };
 
-/**
- * Runs one statement outside of a transaction. Rejects as the driver's `query` does; with SQLSTATE 57014 when
- * the statement took longer than the server's limit.
- */
+/** Runs one statement outside a transaction. Rejects with SQLSTATE 57014 after the server's limit. */
 function limitedQuery(
   client: pg.ClientBase,
   { text, values }: { readonly text: string; readonly values: readonly unknown[] },
@@ -323,10 +317,10 @@ function limitedQuery(
 }
 
 class LimitedQuery extends DriverQuery {
-  /** Read by the driver. */
+  /** Time limit, which the driver reads. */
   readonly query_timeout: number;
   readonly #serverMs: number;
-  /** Whether the answers that come now are those of the caller's statement. */
+  /** Whether the limit is set, so that the next answers belong to the caller's statement. */
   #isLimited = false;
 
   constructor(settings: QuerySettings, limits: StatementLimits, onSettled: Settled) {
@@ -337,7 +331,7 @@ class LimitedQuery extends DriverQuery {
 
   override submit(connection: pg.Connection): Error | null {
     const text = `SELECT set_config('statement_timeout', '${this.#serverMs}', true)`;
-    // Held back until the caller's statement is there as well, so that one packet carries both.
+    // Corked until the caller's statement is there as well, so that one packet carries both.
     connection.stream.cork();
     try {
       connection.parse({ name: '', text, types: [] }, true);

@@ -1,6 +1,6 @@
 // Embedded database: PGlite in a process of its own, because it runs statements synchronously and would block
-// the serving thread. It has one session, so a transaction has the connection for itself and all other calls
-// wait. While the process is started again after it ended, every call rejects with `Unavailable`.
+// the serving thread. It has one session, so calls wait while a transaction runs. While the process restarts,
+// every call rejects with `Unavailable`.
 
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -15,26 +15,23 @@ import {
 } from '../../process/child-process.ts';
 import { ConnectedDatabase, type Connection, type Database, sqlStateKind } from './database.ts';
 
-/**
- * Longest start, including the creation of a new database and the wait for a lock whose holder is just
- * ending.
- */
+/** Longest start, including the creation of a database and the wait for the lock of an ending process. */
 const START_MS_MAX = 60_000;
 const CLOSE_MS_MAX = 5000;
 const CALLS_WAITING_MAX = 10_000;
 /**
- * Arguments of Node.js for the process. V8 compiles a function of the database's WebAssembly again,
- * optimized, once it has executed so many bytes of code. With the 1.8 million of Node 20 a start took 1.7 to
- * 2.2 s of processor time, with 50 million 1.1 to 1.3 s (three and two starts, on a busy machine); 6,000
- * statements afterwards, tried once, were not slower.
+ * Arguments of Node.js for the process. V8 optimizes a WebAssembly function after it has executed this many
+ * bytes of code. With the 1.8 million of Node 20 a start took 1.7 to 2.2 s of processor time, with 50 million
+ * 1.1 to 1.3 s (three and two starts, on a busy machine); 6,000 statements afterwards were not slower (one
+ * run).
  */
 const NODE_ARGUMENTS = ['--wasm-tiering-budget=50000000'];
-/** Longest wait for the connection; callers of the PostgreSQL pool wait as long for an answer. */
+/** Longest wait for the connection; as long as a PostgreSQL answer may take. */
 const TURN_WAIT_MS_MAX = 5000;
 
 type PgliteDatabaseOptions = {
   readonly directory: string;
-  /** Called with the error when the process ended by itself, or could not be started again. */
+  /** Called with the error when the process ended by itself or could not restart. */
   readonly onFault: (error: unknown) => void;
 };
 
@@ -44,15 +41,11 @@ export type EmbeddedDatabase = Database & {
   copyTo(directory: string): Promise<void>;
 };
 
-/**
- * Connection to one process and the calls that wait for it. When the process ends, they are rejected; none
- * waits on for the next process.
- */
+/** Connection to one process and the calls that wait for it; they are rejected when the process ends. */
 type Session = { readonly connection: PgliteConnection; readonly turns: ConcurrencyLimit };
 
 /**
- * Starts the embedded database. Rejects with one sentence when its directory cannot be opened, e.g. because
- * another process has it open.
+ * Starts the embedded database. Rejects with one sentence if its directory cannot be opened, e.g. is in use.
  */
 export async function openPgliteDatabase(
   options: PgliteDatabaseOptions,
@@ -78,7 +71,7 @@ class PgliteDatabase extends ConnectedDatabase implements EmbeddedDatabase {
         modulePath: modulePath(),
         args: [directory],
         options: {
-          // The parent's flags (a debugger's port, a loader) and environment (secrets) are not passed on.
+          // Flags (a debugger's port, a loader) and environment (secrets) of the parent are not inherited.
           execArgv: NODE_ARGUMENTS,
           env: {},
           stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -109,7 +102,7 @@ class PgliteDatabase extends ConnectedDatabase implements EmbeddedDatabase {
     work: (connection: PgliteConnection) => Promise<Value>,
   ): Promise<Value> {
     if (this.#session === undefined) {
-      // Calls do not wait for a start, because it may take long and callers can go on without an answer.
+      // Calls do not wait, because a start may take long and callers can go on without an answer.
       throw new Unavailable('ledger', 'the embedded database is starting again');
     }
     const { connection, turns } = this.#session;
@@ -130,10 +123,7 @@ class PgliteDatabase extends ConnectedDatabase implements EmbeddedDatabase {
     this.#onFault(error);
   }
 
-  /**
-   * Waits for the calls in flight, then stops the process. A process that is just starting is awaited, so
-   * that no process is left behind.
-   */
+  /** Waits for calls in flight, and for a process that is starting, then stops the process. */
   protected async shutDown(): Promise<void> {
     await this.#session?.turns.whenIdle();
     await this.#service.stop();
@@ -147,13 +137,10 @@ function modulePath(): string {
   return fileURLToPath(new URL(path, import.meta.url));
 }
 
-// Connection to one process of the embedded database. Every call rejects with `Unavailable` once that process
-// has ended; the process that is started after it gets a new connection.
+// Connection to one process of the embedded database. Once that process has ended, every call rejects with
+// `Unavailable`; the next process gets a new connection.
 
-/**
- * Time after which a process that does not answer counts as hanging. A shorter limit would kill sound
- * processes on a busy machine.
- */
+/** Time after which a silent process counts as hanging; less would kill sound processes on a busy machine. */
 const ANSWER_TIMEOUT_MS = 10_000;
 const SCRIPT_TIMEOUT_MS = 10 * 60_000;
 
@@ -181,14 +168,13 @@ class PgliteConnection implements Connection {
     await this.#ask({ kind: 'script', text }, SCRIPT_TIMEOUT_MS);
   }
 
-  /** Copies the files of the database into a new directory, where they are a database as it is now. */
+  /** Copies the database files, in a consistent state, into a new directory. */
   async copyTo(directory: string): Promise<void> {
     await this.#ask({ kind: 'copy', to: directory }, SCRIPT_TIMEOUT_MS);
   }
 
   async #ask(request: PgliteRequest, timeoutMs: number): Promise<readonly unknown[]> {
-    // The process has one session: a statement that hangs blocks all others, and only killing the process
-    // stops it.
+    // The process has one session: a hanging statement blocks all others, and only a kill stops it.
     const timer = setTimeout(() => this.#process.kill(), timeoutMs);
     try {
       const reply = await this.#process.call(request);
@@ -224,12 +210,10 @@ function toError(fields: PgliteErrorFields): Error {
     : error;
 }
 
-// Requests to the embedded database's process, and its replies.
-
 export type PgliteRequest =
   | { readonly kind: 'query'; readonly text: string; readonly values: readonly unknown[] }
   | { readonly kind: 'script'; readonly text: string }
-  /** Copies the files of the database into a new directory. */
+  /** Copies the database files into a new directory. */
   | { readonly kind: 'copy'; readonly to: string };
 
 export type PgliteReply =
@@ -241,13 +225,9 @@ export type PgliteReply =
       readonly isFatal: boolean;
     };
 
-/** Calls to the embedded database's process, and their answers. */
 export type CallsToPglite = { readonly call: PgliteRequest; readonly answer: PgliteReply };
 
-/**
- * Fields of a database error that tell its cause; the statement's values are left out, as they may be
- * secrets.
- */
+/** Fields of a database error without the statement's values, which may be secrets. */
 export type PgliteErrorFields = {
   readonly message: string;
   readonly code: string | undefined;

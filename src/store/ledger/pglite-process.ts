@@ -1,9 +1,8 @@
-// Process of the embedded database. It has the files open and holds the directory's lock. The process that
-// forked it is its only client and sends one statement at a time; the module is not meant to be started by
-// hand.
+// Process of the embedded database. It opens the files and holds the directory's lock. Its parent process
+// forks it, is its only client, and sends one statement at a time; do not start it by hand.
 //
-// The process ends at once when its parent is gone: after that it must write nothing, because the database
-// process of another parent may already wait for the lock.
+// The process ends at once when its parent is gone, and must write nothing after that, because the process of
+// another parent may already wait for the lock.
 
 import { mkdirSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
@@ -19,7 +18,7 @@ import type {
 } from './pglite-database.ts';
 import { markUsed, refuseRecreation } from './refuse-recreation.ts';
 
-// PGlite leaves the modes of its files to the process: they are for their owner alone.
+// PGlite uses the process's umask; only the owner may read its files.
 process.umask(0o077);
 
 const directory = process.argv[2] ?? '';
@@ -51,7 +50,7 @@ async function open(): Promise<PGlite> {
   return database;
 }
 
-/** Returns the sentence for an operator: PGlite's own names neither the database nor what to do. */
+/** Returns a sentence for the operator; PGlite's own names neither the database nor what to do. */
 function cannotOpen(error: unknown): string {
   const [reason = ''] = describeError(error).message.split('\n');
   return (
@@ -67,7 +66,7 @@ async function answer(database: PGlite, request: PgliteRequest): Promise<PgliteR
       return { kind: 'rows', rows: [] };
     }
     if (request.kind === 'copy') {
-      // The process has one client, which waits for the answer: nothing is written meanwhile.
+      // The only client waits for the answer, so nothing is written during the copy.
       await database.exec('CHECKPOINT');
       await cp(directory, request.to, { recursive: true, errorOnExist: true, force: false });
       return { kind: 'rows', rows: [] };
@@ -75,7 +74,7 @@ async function answer(database: PGlite, request: PgliteRequest): Promise<PgliteR
     const { rows } = await database.query(request.text, [...request.values]);
     return { kind: 'rows', rows };
   } catch (error) {
-    // A RuntimeError is a trap of the WebAssembly instance that runs the database; its memory may be damaged.
+    // A RuntimeError is a trap of the WebAssembly instance of the database; its memory may be damaged.
     const isFatal = error instanceof Error && error.name === 'RuntimeError';
     return { kind: 'error', error: describeError(error), isFatal };
   }

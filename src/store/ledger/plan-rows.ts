@@ -1,4 +1,4 @@
-// Rows of rollout plans: how they are read, made and stored, always with the audit entry of what changed.
+// Rows of rollout plans: reads, inserts and updates them, always with an audit entry for what changed.
 
 import { type Failure, fail, isFailure, type UnknownRelease } from '../../contract/failure.ts';
 import { isoTime } from '../../contract/iso-time.ts';
@@ -24,7 +24,6 @@ import { columns, isoText, newId } from './columns.ts';
 import type { Sql } from './database.ts';
 import { type FoundApp, findApp, findChannel } from './lookups.ts';
 
-/** Plan as it is stored. */
 export type PlanRow = {
   readonly id: string;
   readonly releaseId: string;
@@ -41,14 +40,14 @@ const COLUMNS = columns<PlanRow>({
   createdBy: 'created_by',
 });
 
-/** Release that a plan is of. */
+/** Names of a plan's release. */
 type PlanPlace = {
   readonly app: { readonly ref: string; readonly organizationId: string };
   readonly channel: string;
   readonly version: string;
 };
 
-/** Reads both times of plans. */
+/** Reads the present time and the counted time of plans. */
 export async function readPlanTime(sql: Sql): Promise<PlanTime> {
   const [time] = await sql.query<PlanTime>(
     'SELECT now_ms::float8 AS "nowMs", counted_ms::float8 AS "countedMs" FROM plan_time()',
@@ -57,7 +56,7 @@ export async function readPlanTime(sql: Sql): Promise<PlanTime> {
   return time;
 }
 
-/** Reads the newest plan of a release; undefined when it has none. */
+/** Reads the newest plan of a release; undefined if it has none. */
 export async function findPlan(sql: Sql, releaseId: string): Promise<PlanRow | undefined> {
   const rows = await sql.query<PlanRow>(
     `SELECT ${COLUMNS} FROM rollout_plans WHERE release_id = $1
@@ -68,8 +67,8 @@ export async function findPlan(sql: Sql, releaseId: string): Promise<PlanRow | u
 }
 
 /**
- * Reads the open plan of a release and locks it; undefined when it has none. Call it under `lockChannel`: the
- * lock on the channel orders all changes of plans, and this one keeps it for those that come later.
+ * Reads and locks the open plan of a release; undefined if it has none. Call it under `lockChannel`, which
+ * orders all changes of plans.
  */
 export async function lockOpenPlan(sql: Sql, releaseId: string): Promise<PlanRow | undefined> {
   const rows = await sql.query<PlanRow>(
@@ -80,7 +79,7 @@ export async function lockOpenPlan(sql: Sql, releaseId: string): Promise<PlanRow
   return rows[0];
 }
 
-/** Reads the open plans of these releases, the newest first. */
+/** Reads the open plans of these releases, newest first. */
 export async function findOpenPlans(
   sql: Sql,
   releaseIds: readonly string[],
@@ -94,7 +93,6 @@ export async function findOpenPlans(
   return rows;
 }
 
-/** Stores a new plan. */
 export async function insertPlan(
   sql: ActorSql,
   { releaseId, channelId }: { readonly releaseId: string; readonly channelId: string },
@@ -121,8 +119,8 @@ export async function insertPlan(
 }
 
 /**
- * Stores what became of a plan. A change of its status is audited, and so is what somebody asked for;
- * `reason` is the one that its author gave.
+ * Stores the new state of a plan. Audits a change of its status, and every action of an operator with its
+ * `reason`.
  */
 export async function storePlan(
   sql: ActorSql,
@@ -160,7 +158,7 @@ export function shownPlan(
   return { id, ...plannedOf(state, { app, channel, version }, time), createdAt, createdBy };
 }
 
-/** Returns what the contract shows of a plan that is not stored. */
+/** Returns a plan that is not stored as the contract shows it. */
 export function plannedOf(
   state: PlanState,
   { app, channel, version }: PlanPlace,
@@ -176,9 +174,7 @@ export function plannedOf(
   };
 }
 
-/**
- * Returns the columns of a state. A plan that waits is driven when its hours open, else as its guards are.
- */
+/** Returns the columns of a state. A waiting plan is due when its hours open or its guards are checked. */
 function valuesOf(state: PlanState): readonly unknown[] {
   const { status, startAtMs, dueMs, guards, checkedMs, waitingFor } = state;
   const isClosed = waitingFor !== null && waitingFor.guard === null;
@@ -192,9 +188,9 @@ function entryOf({ app, channel, version }: PlanPlace, action: AuditAction) {
   return { organizationId, action, subject: `${ref}/${channel}@${version}` };
 }
 
-/** Returns the action of a change that nobody asked for; undefined while the status stays. */
+/** Returns the audit action of a change that no operator asked for; undefined if the status stays. */
 function actionOf(before: PlanState, after: PlanState): AuditAction | undefined {
-  // A guard that trips while the plan is held already.
+  // A guard may trip while the plan is already held.
   const isTripped = after.tripped.length > before.tripped.length;
   if (before.status === after.status && !isTripped) return undefined;
   switch (after.status) {
@@ -211,15 +207,12 @@ function actionOf(before: PlanState, after: PlanState): AuditAction | undefined 
   }
 }
 
-// Statements that let a plan follow what somebody else does to its release, in the transaction of that
-// change.
-
-/** Release of a locked channel whose plan follows it. */
+/** Release on a locked channel. */
 export type FollowedRelease = { readonly id: string; readonly version: string };
 
 /**
- * Stores what becomes of the release's plan, and returns the rollout that the release gets: see
- * `firstRollout`. What a plan itself does is none of it.
+ * Updates the release's plan after a change of the release in the same transaction; returns the rollout that
+ * the release gets (`firstRollout`). Ignores changes that a plan itself makes.
  */
 export async function followPlan(
   sql: ActorSql,
@@ -238,7 +231,7 @@ export async function followPlan(
   return rolloutPct;
 }
 
-/** Cancels the plan of a release that is withdrawn. */
+/** Cancels the plan of a withdrawn release. */
 export async function endPlan(
   sql: ActorSql,
   channel: LockedChannel,
@@ -249,19 +242,16 @@ export async function endPlan(
   await storePlan(sql, plan, placeOf(channel, release.version), followWithdrawal(plan.state));
 }
 
-/** Returns the place of a release of a locked channel. */
 export function placeOf({ app, name }: LockedChannel, version: string): PlanPlace {
   return { app, channel: name, version };
 }
-
-// Statements that read the release that a plan is of.
 
 export type FoundPlannedRelease = PlannedRelease & {
   readonly id: string;
   readonly version: string;
 };
 
-/** Reads a release of a channel; `isLocked` keeps it as it is until the transaction ends. */
+/** Reads a release of a channel; with `isLocked`, locks it until the transaction ends. */
 export async function findPlannedRelease(
   sql: Sql,
   channelId: string,
@@ -277,7 +267,7 @@ export async function findPlannedRelease(
   return rows[0] ?? fail('unknownRelease');
 }
 
-/** Reads a release by its name, within what the caller may reach, with its app and its channel's name. */
+/** Reads a release by name within the caller's scope, with its app and its channel's name. */
 export async function findReleaseByName(
   sql: Sql,
   scope: TenantScope,

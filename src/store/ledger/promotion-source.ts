@@ -1,4 +1,4 @@
-// Source of a promotion: the release of another channel, and what speaks against offering it to more devices.
+// Source of a promotion: a release of another channel, and what speaks against offering it to more devices.
 
 import { type Failure, fail, isFailure } from '../../contract/failure.ts';
 import { type Health, SIGNALS } from '../../contract/rollout-plan.ts';
@@ -19,19 +19,19 @@ type Stored = JudgedRelease & {
   readonly artifacts: readonly NewArtifact[];
 };
 
-/** What a promotion copies, and what it is refused or warned for. */
+/** What a promotion copies, its refusal, and its warnings. */
 export type PromotionSource = {
   readonly content: Pick<Stored, 'version' | 'notes' | 'artifacts'>;
   readonly refusal: Failure<'notPromotable'> | undefined;
-  /** Sentences about the source: that it is paused or unhealthy, or that its plan is held. */
+  /** Sentences about the source: it is paused or unhealthy, or its plan is held. */
   readonly concerns: readonly string[];
 };
 
 /**
- * Reads the source of a promotion on figures of this moment. It is not locked: a change of it at the same
- * time counts as made afterwards. A source that is rolled back or deprecated is refused. One that is paused
- * or unhealthy is refused unless the promotion names a rollout, a plan or `paused`: the default rollout of
- * the other channel must not offer to all of its devices what somebody or a guard has stopped here.
+ * Reads the source of a promotion with present signals, without a lock: a concurrent change of it counts as
+ * later. Refuses a source that is rolled back or deprecated; also one that is paused or unhealthy, unless the
+ * promotion names a rollout, a plan or `paused`, because the target's default rollout must not offer to all
+ * its devices what a person or a guard has stopped here.
  */
 export async function readPromotionSource(
   sql: Sql,
@@ -70,9 +70,9 @@ const REFUSALS = {
 } as const;
 
 /**
- * Names the signals of an unhealthy release that are above the limits of its plan, with their figures;
- * undefined for every other one. Without a plan that has guards it reads no signals: only a limit can make a
- * release unhealthy, and the signals of a million devices take a while under the lock of a channel.
+ * Names the signals of an unhealthy release that exceed the limits of its plan; undefined if it is not
+ * unhealthy. Reads no signals without guards: only a limit can make a release unhealthy, and reading the
+ * signals of a million devices takes long under a channel's lock.
  */
 export async function exceededLimits(
   sql: Sql,
@@ -85,12 +85,12 @@ export async function exceededLimits(
   return health.verdict === 'unhealthy' ? limitsText(health) : undefined;
 }
 
-/** Whether a promotion leaves to the other channel how many devices are offered the release. */
+/** Returns whether the promotion leaves the rollout to the target channel's default. */
 function isByDefault({ rolloutPct, plan, status }: NewPromotion): boolean {
   return rolloutPct === undefined && plan === undefined && status !== 'paused';
 }
 
-/** Names each signal that is above its limit, with its figures. */
+/** Names each signal above its limit, with its numbers. */
 function limitsText({ rates }: Health): string {
   return SIGNALS.flatMap((signal) => {
     const { percent, low, limit, tripped } = rates[signal];

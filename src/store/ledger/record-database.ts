@@ -1,7 +1,7 @@
-// Database that answers only while it is known to be the record, and is migrated. It is examined before the
-// first call; again when a connection turns out to lead to another database than before (a fail-over, a
-// restore, another server behind the same name); and again when tables are missing. Until an examination
-// succeeds, every call rejects with `Unavailable`, so that callers serve what they know.
+// Database that answers only while it is known to be the record and is migrated. It is examined before the
+// first call, when a connection leads to another database than before (a fail-over, a restore, another server
+// behind the name), and when tables are missing. Until an examination succeeds, every call rejects with
+// `Unavailable`, and callers serve their known states.
 
 import { Unavailable } from '../../contract/unavailable.ts';
 import { judgeDatabase } from '../../domain/decision/judge-database.ts';
@@ -19,42 +19,42 @@ import { newId } from './columns.ts';
 import { type Database, isMissingObject, type Sql, sqlStateKind } from './database.ts';
 import { migrate } from './migrate.ts';
 
-/** Short enough that a database which is back is used, and followed by the poll, within 5 s. */
+/** Short enough that a node uses a database within 5 s after it is back. */
 const BACK_OFF: BackOff = { minMs: 250, maxMs: 2000 };
 /** Milliseconds between examinations while a store that may remember channels has not answered. */
 const SETTLE_INTERVAL_MS = 1000;
-/** Longest wait of a call for the examination of the database that took the place of the one before. */
+/** Longest wait of a call for the examination of a database that has replaced another one. */
 const TURN_MS_MAX = 1000;
 
-/** Examiner of connections, which a pool asks before it uses one. */
+/** Examiner of a pool's connections before use. */
 export type Greeter = {
-  /** Identity that a connection must have; undefined while the database is examined. */
+  /** Identity that a connection must have; undefined during an examination. */
   readonly identity: string | undefined;
-  /** Returns the connection's identity; rejects when it is not the one that it must have. */
+  /** Returns the connection's identity; rejects if it is the wrong one. */
   greet(sql: Sql): Promise<string>;
 };
 
 type MigratedDatabaseOptions = {
   readonly memory: LedgerMemory;
   readonly report: LedgerReport;
-  /** Whether the database is known to go on from an earlier state of the record. */
+  /** Whether the database continues from an earlier state of the record. */
   readonly isCopy: boolean;
 };
 
-/** Error of a connection that leads to another database than the admitted one. Nothing was sent on it. */
+/** Error of a connection to another database than the admitted one. Nothing was sent on it. */
 class NotAdmitted extends Unavailable {}
 
 class MigratedDatabase implements Database, Greeter {
   readonly #options: MigratedDatabaseOptions;
   readonly #closing = new AbortController();
   #database: Database | undefined;
-  /** Identity of the admitted database; undefined until one was admitted. */
+  /** Identity of the admitted database; undefined while none is admitted. */
   #admitted: string | undefined;
-  /** Latest database that was admitted, whether or not it still is. */
+  /** Latest admission, even if it was withdrawn. */
   #latest: Admission | undefined;
   #admitting: Promise<void> | undefined;
   #settling: Promise<void> | undefined;
-  /** First attempt after another database was found behind the address, for which calls wait a moment. */
+  /** First attempt after the address led to another database; calls wait a moment for it. */
   #turn: Promise<unknown> | undefined;
   #reason: unknown = 'the database was not reached and migrated yet';
 
@@ -79,15 +79,11 @@ class MigratedDatabase implements Database, Greeter {
     throw new NotAdmitted('ledger', 'the address leads to another database');
   }
 
-  /**
-   * Examines the database again when a caller has reason to: it has none of the channels that the caller
-   * asked about. Rejects with `Unavailable` when it is not the record.
-   */
+  /** Examines the database again for a caller whose channels it lacks. Rejects if it is not the record. */
   async confirm(): Promise<void> {
     await this.#examine();
   }
 
-  /** Returns whether the database has one of these channels. */
   knowsSome(channels: readonly Pick<RememberedChannel, 'channelId'>[]): Promise<boolean> {
     return this.#run((database) => knowsSome(database, channels));
   }
@@ -120,7 +116,9 @@ class MigratedDatabase implements Database, Greeter {
     }
   }
 
-  /** Waits a moment for the examination of a database that has just taken the place of another one. */
+  /**
+   * Returns the admitted database; waits a moment for the examination of one that has just replaced another.
+   */
   async #whenAdmitted(): Promise<Database> {
     if (this.#admitted === undefined && this.#turn !== undefined) {
       await withinTime(this.#turn, TURN_MS_MAX);
@@ -131,7 +129,7 @@ class MigratedDatabase implements Database, Greeter {
     return this.#database;
   }
 
-  /** Stops answering until the database has been examined again. */
+  /** Rejects all calls until the database has been examined again. */
   #demote(reason: unknown): void {
     this.#reason = reason;
     if (this.#admitted === undefined) return;
@@ -139,7 +137,7 @@ class MigratedDatabase implements Database, Greeter {
     this.#admit();
   }
 
-  /** Goes on trying until the database is admitted. */
+  /** Retries in the background until the database is admitted. */
   #admit(): void {
     this.#admitting ??= this.#tryUntilAdmitted();
   }
@@ -157,7 +155,7 @@ class MigratedDatabase implements Database, Greeter {
     this.#admitting = undefined;
   }
 
-  /** Returns whether the database was admitted; rejects when the first attempt ends the start. */
+  /** Returns whether the database was admitted; rejects if the first attempt must end the start. */
   async #attempt(isFirst: boolean): Promise<boolean> {
     const { memory, report, isCopy } = this.#options;
     const database = this.#database;
@@ -181,7 +179,7 @@ class MigratedDatabase implements Database, Greeter {
     }
   }
 
-  /** Examines the database that was admitted; returns whether it is certain that it is the record. */
+  /** Examines the admitted database; returns whether it is certain to be the record. */
   #examine(): Promise<boolean> {
     const { memory, report } = this.#options;
     return this.#run(async (database) => {
@@ -196,14 +194,14 @@ class MigratedDatabase implements Database, Greeter {
     });
   }
 
-  /** Examines the database again until every store has answered that may remember another one. */
+  /** Repeats the examination until every store has answered that may remember another record. */
   async #settle(): Promise<void> {
     const { signal } = this.#closing;
     const { memory, report } = this.#options;
     for (let isOver = false; !isOver && !signal.aborted; ) {
       await pause(SETTLE_INTERVAL_MS, signal);
       if ((await memory.shared()) === undefined) continue;
-      // While it is not admitted, it is examined anyway.
+      // While the database is not admitted, `#tryUntilAdmitted` examines it.
       const isSettled = await this.#examine().catch(() => undefined);
       if (isSettled === true && this.#latest !== undefined) {
         this.#latest = { ...this.#latest, isSettled };
@@ -214,16 +212,16 @@ class MigratedDatabase implements Database, Greeter {
     this.#settling = undefined;
   }
 
-  /** Whether there is something that can be served without this database. */
+  /** Returns whether remembered states can be served without this database. */
   async #hasSomething(): Promise<boolean> {
     return (await countRemembered(this.#options.memory)) > 0;
   }
 }
 
 /**
- * Opens a database and makes one attempt to admit it, and goes on trying in the background. Closes the
- * database and rejects when the first attempt shows that waiting may not help (a refused login, a newer
- * schema) and nothing is remembered that could be served meanwhile.
+ * Opens a database, tries to admit it once, and goes on in the background. Closes it and rejects when the
+ * first attempt shows that waiting may not help (a refused login, a newer schema) and no remembered state
+ * could be served.
  */
 export async function migrateDatabase(
   open: (greeter: Greeter) => Database | Promise<Database>,
@@ -239,10 +237,7 @@ export async function migrateDatabase(
   }
 }
 
-/**
- * Whether an error is an outage, which waiting ends. A server that answered and refused the connection, for a
- * wrong password or a missing database, is none.
- */
+/** Returns whether waiting may end an error. A refused login or a missing database is not such an outage. */
 function isOutage(error: unknown): boolean {
   if (!(error instanceof Unavailable)) return false;
   const { cause } = error;
@@ -250,34 +245,29 @@ function isOutage(error: unknown): boolean {
   return typeof cause.code !== 'string' || sqlStateKind(cause.code) !== 'misconfigured';
 }
 
-// Examination of a database before its answers are believed: it must be the record, and be migrated. The same
-// examination is made at the start, when a connection turns out to lead to another database than before, and
-// when tables are missing.
+// Admission of a database: it must be the record, and be migrated.
 
 type Admission = {
   readonly identity: string;
-  /** Epoch of the database once it was admitted. */
+  /** Epoch of the database after the admission. */
   readonly epoch: number;
-  /** Name of the record. */
   readonly record: string;
-  /**
-   * Whether it is certain that the database is the record: false while a store may remember another one.
-   */
+  /** Whether the database is certain to be the record; false while a store may remember another one. */
   readonly isSettled: boolean;
 };
 
-/** What else is known of how a database came about. */
+/** What the process knows of the database's past. */
 export type DatabasePast = {
   /** Database that this process used before. */
   readonly former?: Pick<Admission, 'identity' | 'epoch'> | undefined;
-  /** Whether it goes on from an earlier state of the record. */
+  /** Whether it continues from an earlier state of the record. */
   readonly isCopy?: boolean;
 };
 
 /**
- * Examines the database, migrates it, gives the record its name and raises the epoch when that is due. A
- * foreign database is left as it is. Rejects with `ForeignDatabase` or `Unavailable`, or with another error
- * when waiting may not help.
+ * Examines the database, migrates it, names the record and raises the epoch if needed. Does not change a
+ * foreign database. Rejects with `ForeignDatabase` or `Unavailable`, or with another error when waiting may
+ * not help.
  */
 export async function admitDatabase(
   database: Database,
@@ -298,7 +288,7 @@ export async function admitDatabase(
     throw new Unavailable('ledger', 'the address led to another database meanwhile');
   }
   const { record, epoch, isRaised } = claimed;
-  // Another node has named it meanwhile: that name was not compared with anything yet.
+  // Another node has named the record meanwhile, and that name was not compared with anything.
   if (record !== (found ?? inherited ?? record)) {
     throw new Unavailable('ledger', 'the record got its name meanwhile');
   }
@@ -309,17 +299,17 @@ export async function admitDatabase(
 
 type Claim = DatabasePast & {
   readonly identity: string;
-  /** Name that the record gets when it has none. */
+  /** Name for a record without one. */
   readonly record: string;
   /** Highest epoch that this process has held. */
   readonly held: number;
 };
 
 /**
- * Notes the identity for which the epoch counts, and the name of a record that has none. Raises the epoch
- * when the database is a copy, the row was written on another server, time line or database, is behind what
- * this process has held, or is not ahead of another database that this process used before. Of several
- * nodes at once, one raises it.
+ * Stores the identity to which the epoch belongs, and the name of a record without one. Raises the epoch when
+ * the database is a copy, when the row was written on another server, time line or database, or when it is
+ * behind this process or not ahead of the database that the process used before. Of several nodes, one raises
+ * it.
  */
 async function claim(sql: Sql, { identity, record, held, former, isCopy = false }: Claim) {
   const rows = await sql.query<{ epoch: number; identity: string | null; record: string | null }>(
@@ -328,7 +318,7 @@ async function claim(sql: Sql, { identity, record, held, former, isCopy = false 
   const [row] = rows;
   if (row === undefined) throw new Error('The epoch of the ledger has no row');
   const isMoved = row.identity !== null && row.identity !== identity;
-  // Two copies of a record that both went on may have come to the same epoch.
+  // Two copies of a record that both went on may have reached the same epoch.
   const isRival = former !== undefined && former.identity !== identity && row.epoch <= former.epoch;
   const isRaised = isMoved || isRival || isCopy || row.epoch < held;
   const epoch = isRaised ? Math.max(row.epoch, held, former?.epoch ?? 0) + 1 : row.epoch;
@@ -342,11 +332,9 @@ async function claim(sql: Sql, { identity, record, held, former, isCopy = false 
   return { epoch, isRaised, record: row.record ?? record };
 }
 
-// Error of a database that is not the record.
-
-/** Error of a database of another record than is remembered, or of one that is empty. */
+/** Error of a database of another record than is remembered, or of an empty one. */
 export class ForeignDatabase extends Unavailable {
-  /** Number of channels that are remembered. */
+  /** Number of remembered channels. */
   readonly count: number;
 
   constructor(count: number) {
@@ -358,18 +346,18 @@ export class ForeignDatabase extends Unavailable {
   }
 }
 
-// Identity of a database: which server it is on, on which time line of its, and which of its databases it is.
-// A promotion and a recovery to a point in time begin a new time line; a database that was restored into a
-// new one has another object id. Two identities can only be compared for being the same: they have no order.
+// Identity of a database: its server, the server's time line, and the database on it. A promotion or a
+// point-in-time recovery begins a new time line; a restore into a new database has another object id.
+// Identities have no order and can only be compared for equality.
 
-/** Parts of the identity as SQL. Some accounts and services refuse some of them. */
+/** Parts of the identity as SQL; some accounts and services refuse some of them. */
 const CLUSTER = '(SELECT system_identifier::text FROM pg_control_system())';
 const TIME_LINE = 'substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)';
 const DATABASE = '(SELECT oid::text FROM pg_database WHERE datname = current_database())';
 
 /**
- * Reads the identity on a connection, outside of a transaction. Rejects with `Unavailable` on a standby,
- * which refuses writes and may be behind. Parts that this account must not read are left out.
+ * Reads the identity on a connection, outside a transaction; leaves out parts that the account must not read.
+ * Rejects with `Unavailable` on a standby, which refuses writes and may be behind.
  */
 export async function readIdentity(sql: Sql): Promise<string> {
   const whole = await readParts(sql, [CLUSTER, TIME_LINE, DATABASE]);
@@ -381,7 +369,7 @@ export async function readIdentity(sql: Sql): Promise<string> {
   return parts.join('/');
 }
 
-/** Returns undefined when the server refuses to tell. */
+/** Returns undefined if the server refuses the query. */
 async function readParts(sql: Sql, parts: readonly string[]): Promise<string | undefined> {
   const text = `SELECT CASE WHEN NOT pg_is_in_recovery() THEN concat_ws('/', ${parts.join(', ')}) END
     AS identity`;
@@ -401,24 +389,24 @@ async function readUnlessRefused(sql: Sql, text: string) {
   }
 }
 
-// Examination of whether a database is the record: what it tells of itself is compared with what is
-// remembered outside of it. Nothing is changed.
+// Examination: compares what the database says about its record with what is remembered outside it. Changes
+// nothing.
 
-/** Number of ids that one statement compares. */
+/** Number of ids per statement. */
 const IDS_MAX = 5000;
 
 type ExaminedRecord = {
-  /** Name of the record as the database has it; undefined before it has one. */
+  /** Name of the record in the database; undefined before it has one. */
   readonly record: string | undefined;
-  /** Name that it is to get, because what it is remembered by has it. */
+  /** Name that the record gets, from the memory that has its channels. */
   readonly inherited: string | undefined;
   /** Remembered channels that the database lacks. */
   readonly lost: readonly RememberedChannel[];
-  /** Whether it is certain that the database is the record: false while a store may remember another one. */
+  /** Whether the database is certain to be the record; false while a store may remember another one. */
   readonly isSettled: boolean;
 };
 
-/** Examines a database. Rejects with `ForeignDatabase` when it is not the record. */
+/** Examines a database. Rejects with `ForeignDatabase` if it is not the record. */
 export async function examineRecord(sql: Sql, memory: LedgerMemory): Promise<ExaminedRecord> {
   const own = await memory.own();
   const shared = await memory.shared();
@@ -444,7 +432,6 @@ function holdingOf({ record, channels }: RememberedRecord, known: ReadonlySet<st
   return { record, channelCount: channels.length, knownCount };
 }
 
-/** Returns the number of channels that are remembered. */
 export async function countRemembered(memory: LedgerMemory): Promise<number> {
   const own = await memory.own();
   const shared = await memory.shared();
@@ -463,8 +450,7 @@ export async function knowsSome(
 }
 
 /**
- * Returns the name of the record; undefined when the database has none, or no schema. As JSON, because an
- * earlier schema lacks the column.
+ * Returns the record's name; undefined without one or without a schema. JSON, because an old schema lacks it.
  */
 async function readRecord(sql: Sql): Promise<string | undefined> {
   const text = `SELECT to_jsonb(ledger_epoch) ->> 'record' AS record FROM ledger_epoch`;
@@ -472,12 +458,11 @@ async function readRecord(sql: Sql): Promise<string | undefined> {
   return rows[0]?.record ?? undefined;
 }
 
-/** Returns whether the database has any channel. */
 async function knowsAny(sql: Sql): Promise<boolean> {
   return (await unlessMissing(sql.query('SELECT FROM channels LIMIT 1'))).length > 0;
 }
 
-/** Returns the ids of those of the channels that the database has; none when it has no schema. */
+/** Returns the ids of the channels that the database has; none if it has no schema. */
 async function findKnown(
   sql: Sql,
   channels: readonly Pick<RememberedChannel, 'channelId'>[],
@@ -493,7 +478,7 @@ async function findKnown(
   return known;
 }
 
-/** Returns no rows where the table is missing. */
+/** Returns no rows if the table is missing. */
 async function unlessMissing<Row>(rows: Promise<Row[]>): Promise<readonly Row[]> {
   try {
     return await rows;

@@ -1,8 +1,7 @@
-// Markers beside the directory of the embedded database. One is made once the database was there: a
-// directory that was used and has no database any more has lost it (another volume is mounted, files were
-// deleted), and a new database in its place would know no app, which every device would hear. Another one
-// stands beside copies that a backup took: what starts from one goes on from an earlier state, as after the
-// restore of a dump.
+// Marker files beside the directory of the embedded database. One says that the database was used: if the
+// directory is empty later (another volume is mounted, files were deleted), creating a new database would
+// make every app unknown to its devices. Another one marks a copy from a backup, whose first start continues
+// from an earlier state.
 
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,8 +14,8 @@ const COPY_TEXT = `A backup made this copy of the ledger. The first start from i
 `;
 
 /**
- * Throws when a directory has been used, or channels of it are remembered, and it has no database. The
- * message says what an operator can do.
+ * Throws if a directory was used, or channels of it are remembered, and it has no database. The message says
+ * what an operator can do.
  */
 export function refuseRecreation(directory: string, rememberedCount = 0): void {
   if (existsSync(join(directory, 'PG_VERSION'))) return;
@@ -29,23 +28,22 @@ export function refuseRecreation(directory: string, rememberedCount = 0): void {
   );
 }
 
-/** Marks a directory as used. Does nothing when it is marked. */
+/** Marks a directory as used. */
 export function markUsed(directory: string): void {
   const path = markerOf(directory);
   if (!existsSync(path)) writeFileSync(path, MARKER_TEXT, { mode: 0o600 });
 }
 
-/** Marks a directory as a copy. */
 export function markCopied(directory: string): void {
   writeFileSync(copyMarkerOf(directory), COPY_TEXT, { mode: 0o600 });
 }
 
-/** Whether a directory is a copy that nothing was started from yet. */
+/** Returns whether a directory is a copy that was not started yet. */
 export function isCopied(directory: string): boolean {
   return existsSync(copyMarkerOf(directory));
 }
 
-/** Takes the mark of a copy away, once it is known to be one. */
+/** Removes the mark of a copy. */
 export function forgetCopied(directory: string): void {
   rmSync(copyMarkerOf(directory), { force: true });
 }

@@ -1,5 +1,5 @@
 // SQL that reads releases: lists, one release, and its page in the console with devices, history and
-// fallback.
+// adoption.
 
 import type { ReleaseDetail } from '../../contract/console.ts';
 import { fail, isFailure, type Outcome, type UnknownRelease } from '../../contract/failure.ts';
@@ -27,13 +27,10 @@ import { findReleaseByName } from './plan-rows.ts';
 import { IS_KNOWN, readSignalTaking } from './rollout-signals.ts';
 import { readSupersedingVersion } from './superseding-version.ts';
 
-/**
- * Maximum number of distinct versions that are counted on a channel, the most frequent first. It is bounded
- * because clients may report any version.
- */
+/** Maximum number of distinct versions counted on a channel, because clients may report any version. */
 const VERSIONS_MAX = 20_000;
 
-/** Columns of a release on its own page, in the order of the answer's fields. */
+/** Columns of a release's page, in the order of the answer's fields. */
 const RELEASE_COLUMNS = columns<ReleaseDetail['release']>({
   id: RELEASE_HEAD.id,
   version: RELEASE_HEAD.version,
@@ -49,10 +46,7 @@ const RELEASE_COLUMNS = columns<ReleaseDetail['release']>({
 
 type App = { readonly id: string; readonly ref: string };
 
-/**
- * Reads with several statements: each is consistent by itself, but not with the others. No change is decided
- * from the answer.
- */
+/** Reads a release's page with several statements, each consistent by itself; no change depends on it. */
 export async function readReleaseDetail(
   sql: Sql,
   app: App,
@@ -86,8 +80,8 @@ async function readRow(
 }
 
 /**
- * Counts the devices that run the version, run a lower one, and all of them: of the channel, and of those
- * that follow it and have no release of this version themselves.
+ * Counts the devices that run the version, those that run a lower one, and all devices, on the channel and on
+ * its followers that have no release of this version themselves.
  */
 async function countRunning(sql: Sql, appId: string, channelId: string, version: Version) {
   const rows = await sql.query<{ version: string; devices: number }>(
@@ -138,11 +132,9 @@ function readHistory(sql: Sql, appId: string, subject: string): Promise<readonly
   );
 }
 
-// Statement that reads a page of an organization's releases.
-
 const NOTHING: ReleasePage = { releases: [], total: 0 };
 
-/** Statement of a page. It selects the page's releases first, so that only their artifacts are read. */
+/** Selects the page's releases first, so that only their artifacts are read. */
 const PAGE = `
   WITH visible AS (
     SELECT releases.id, releases.created_at
@@ -170,7 +162,7 @@ const PAGE = `
       JOIN apps ON apps.id = channels.app_id
     ) AS releases`;
 
-/** Returns the page and the total in one consistent read: newest first by creation, then by id. */
+/** Returns the page and the total in one consistent read, newest first by creation, then by id. */
 export async function listReleases(
   sql: Sql,
   scope: TenantScope,
@@ -180,7 +172,7 @@ export async function listReleases(
   const texts = [app, channel, version, status].map((text) => text ?? '');
   const [organizationId, appIds] = scopeValues(scope);
   if (!isStorable(organizationId, ...texts)) return NOTHING;
-  // A page number has no upper limit, but the database's OFFSET has one.
+  // A page number has no upper limit, but OFFSET has one.
   const offset = Math.min((page - 1) * perPage, Number.MAX_SAFE_INTEGER);
   const rows = await sql.query<{ total: number; releases: readonly Release[] }>(PAGE, [
     organizationId,
@@ -195,9 +187,7 @@ export async function listReleases(
   return rows[0] ?? NOTHING;
 }
 
-// Statement that reads back a release that the transaction has just written.
-
-/** Returns the release as every later read does. */
+/** Reads back a release that the transaction has just written. */
 export async function readRelease(sql: Sql, id: string): Promise<Release> {
   const rows = await sql.query<{ release: Release }>(
     `SELECT ${RELEASE_JSON} AS release
@@ -211,12 +201,10 @@ export async function readRelease(sql: Sql, id: string): Promise<Release> {
   return rows[0].release;
 }
 
-// Expression that counts the devices on record that run a release.
-
 /**
- * Returns the expression in SQL of the number of devices that run a release on its channel, or on one that
- * follows it and has no release of this version itself. The arguments are expressions: the channel's id and
- * the canonical version.
+ * Returns the SQL expression for the number of devices that run a release, on its channel and on its
+ * followers that have no release of this version themselves. The arguments are SQL expressions for the
+ * channel's id and the canonical version.
  */
 export function runningDevices(channelId: string, version: string): string {
   return `(
@@ -232,8 +220,6 @@ export function runningDevices(channelId: string, version: string): string {
   )`;
 }
 
-// Statement that reads one release of an organization by its id.
-
 const RELEASE = `
   SELECT ${columns<OwnedRelease>({
     release: RELEASE_JSON,
@@ -248,7 +234,7 @@ const RELEASE = `
   WHERE releases.id = $3 AND apps.organization_id = $1
     AND ($2::text[] IS NULL OR apps.id = ANY ($2))`;
 
-/** Reads the release with how it is served, and how many devices run it; all of it is of one moment. */
+/** Reads a release, its serving state and its number of devices in one consistent read. */
 export async function readOwnedRelease(
   sql: Sql,
   scope: TenantScope,
@@ -259,9 +245,7 @@ export async function readOwnedRelease(
   return rows[0] ?? fail('unknownRelease');
 }
 
-// Statements that read how a release spreads, and how the one before it did at the same age.
-
-/** Ages beyond this are not told: signals are kept for 90 days. */
+/** Maximum age in hours: signals are kept for 90 days. */
 const AGE_HOURS_MAX = 90 * 24;
 
 type Published = {
@@ -278,7 +262,7 @@ const PUBLISHED_COLUMNS = columns<Published>({
   ageMs: '(extract(epoch FROM now() - other.published_at) * 1000)::float8',
 });
 
-/** The release first, then the one before it. */
+/** The release, then the one published before it. */
 const PAIR = `
   SELECT ${PUBLISHED_COLUMNS} FROM releases AS own
   JOIN releases AS other ON other.channel_id = own.channel_id AND (
@@ -301,8 +285,8 @@ const INSTALLED = `
   GROUP BY release_id, at`;
 
 /**
- * Reads how a release spreads among the devices that its health counts, and how the one that was published
- * before it on its channel did when it was as old; null for one that was never published.
+ * Reads the adoption of a release among the devices that its health counts, and of the one published before
+ * it on its channel at the same age; null for one that was never published.
  */
 export async function readReleaseAdoption(
   sql: Sql,

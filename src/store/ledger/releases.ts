@@ -1,5 +1,5 @@
-// SQL that publishes, promotes and withdraws releases, each in one transaction with its audit entry and
-// its idempotency key.
+// SQL that publishes, promotes and withdraws releases, each in one transaction with its audit entry and its
+// idempotency key.
 
 import {
   type Failure,
@@ -39,10 +39,10 @@ import { type PromotionSource, readPromotionSource } from './promotion-source.ts
 import { readRelease, runningDevices } from './release-reads.ts';
 import { plan } from './rollout-plans.ts';
 
-/** What a publishing transaction does beside publishing. */
+/** What a publishing transaction does besides publishing. */
 type Publishing<Refusal extends 'notPromotable'> = {
   readonly call: RepeatableCall | undefined;
-  /** Refusal of the release that is only told to a call that is not repeated. */
+  /** Refusal for a call that is not a repetition. */
   readonly refusal?: Failure<Refusal> | undefined;
   readonly audit: {
     readonly action: 'release.publish' | 'release.promote';
@@ -54,8 +54,7 @@ type Publishing<Refusal extends 'notPromotable'> = {
 
 /**
  * Stores the release with its artifacts, the new revision and the audit entry in one transaction under the
- * channel's lock. Releases are published to a channel one after another; of several with the same canonical
- * version, exactly one is stored.
+ * channel's lock, which orders publishing: of several releases with one canonical version, one is stored.
  */
 export function publishRelease(
   database: Database,
@@ -79,7 +78,7 @@ export function publishRelease(
   );
 }
 
-/** Publishes on a locked channel, or returns what the same call has published before. */
+/** Publishes on a locked channel, or returns what an earlier call with the same idempotency key published. */
 export async function publishOn<Refusal extends 'notPromotable' = never>(
   sql: ActorSql,
   channel: LockedChannel,
@@ -122,10 +121,7 @@ export async function publishOn<Refusal extends 'notPromotable' = never>(
   return used ?? { value, changed, isRepeated: false };
 }
 
-/**
- * Returns the present states of the channel and its followers: a node that has not heard of them yet must
- * serve them when it answers.
- */
+/** Returns the present states of the channel and its followers, for a node that has not received them yet. */
 function readPlaces(sql: Sql, { id, app }: LockedChannel): Promise<readonly ChannelRevision[]> {
   return sql.query<ChannelRevision>(
     `SELECT $2::text AS "appRef", name AS channel, id AS "channelId", present_epoch() AS epoch, revision
@@ -135,8 +131,8 @@ function readPlaces(sql: Sql, { id, app }: LockedChannel): Promise<readonly Chan
 }
 
 /**
- * Refuses a version that was withdrawn here to the code host that announces it again; whoever else publishes
- * it ends the withdrawal.
+ * Refuses a withdrawn version to the code host that announces it again; publishing by any other actor ends
+ * the withdrawal.
  */
 async function settleWithdrawal(
   sql: ActorSql,
@@ -155,7 +151,7 @@ async function settleWithdrawal(
 
 type ResolvedRelease = NewRelease & { readonly rolloutPct: number };
 
-/** Returns the new release's id, undefined when the channel has the version already. */
+/** Returns the new release's id; undefined if the channel has the version already. */
 async function insertRelease(
   sql: Sql,
   channelId: string,
@@ -184,9 +180,7 @@ async function insertRelease(
   return rows[0]?.id;
 }
 
-// Transaction that publishes a release of one channel on another.
-
-/** Publishes under the lock of the channel that gets the release. */
+/** Publishes under the lock of the target channel. */
 export function promoteRelease(
   database: Database,
   scope: TenantScope,
@@ -207,7 +201,7 @@ export function promoteRelease(
   );
 }
 
-/** Publishes what a source has on a locked channel. */
+/** Publishes a source's content on a locked channel. */
 export function promoteOn(
   sql: ActorSql,
   channel: LockedChannel,
@@ -221,9 +215,7 @@ export function promoteOn(
   return publishOn(sql, channel, release, { call, refusal, audit });
 }
 
-// Transaction that withdraws a release that nobody was offered.
-
-/** Release as the audit keeps it. */
+/** Release as the audit stores it. */
 type FoundRelease = {
   readonly id: string;
   readonly version: string;
@@ -250,10 +242,9 @@ const RELEASE = `SELECT ${columns<FoundRelease>({
   FROM releases WHERE channel_id = $1 AND canonical_version = $2 FOR UPDATE`;
 
 /**
- * Removes the release, raises the revision and writes the audit entry in one transaction. It locks the
- * channel first, as serving control does: a first offer either committed before, and is seen here; or it
- * waits for this transaction, finds the revision moved, and is not made. Devices that run the release are
- * those on record when the lock is granted.
+ * Removes the release, raises the revision and writes the audit entry in one transaction. Locks the channel
+ * first: a first offer has either committed before and is seen here, or waits, finds the revision moved, and
+ * is not made. Counts the devices that run the release when the lock is granted.
  */
 export function withdrawRelease(
   database: Database,
@@ -334,9 +325,7 @@ async function keepAway(sql: Sql, channelId: string, canonicalVersion: string): 
   );
 }
 
-// Statement that inserts the artifacts of a release.
-
-/** Inserts all artifacts in one statement. Absent fields are stored as null. */
+/** Inserts all artifacts of a release in one statement; absent fields become null. */
 export async function insertArtifacts(
   sql: Sql,
   releaseId: string,
@@ -363,12 +352,9 @@ export async function insertArtifacts(
   );
 }
 
-// Statement that notes what an idempotency key was used for. It runs in the publishing transaction, so that a
-// key is used up exactly when its call has published.
-
 /**
- * Notes what the key was used for. A call with the same key on another channel may run at the same time: the
- * second to store waits for the first, and is refused.
+ * Stores what an idempotency key was used for, in the publishing transaction. Of two concurrent calls with
+ * one key on different channels, the second waits for the first and is refused.
  */
 async function useIdempotencyKey(
   sql: Sql,
@@ -397,8 +383,6 @@ async function useIdempotencyKey(
   return rows.length === 0 ? fail('idempotencyKeyUsed') : undefined;
 }
 
-// Statement that finds what a call with an idempotency key has published before.
-
 type UsedKey = {
   readonly request: string;
   readonly releaseId: string;
@@ -407,8 +391,8 @@ type UsedKey = {
 };
 
 /**
- * Returns the release as the first call with this key was answered; undefined when there was none. Call it
- * under the channel's lock: of two calls at once the second finds what the first has stored.
+ * Returns the answer of the first call with this key; undefined if there was none. Call it under the
+ * channel's lock, so that the second of two concurrent calls finds what the first has stored.
  */
 async function findRepeated(
   sql: Sql,
@@ -426,9 +410,7 @@ async function findRepeated(
   return { ...(await readRelease(sql, releaseId)), status, rolloutPct };
 }
 
-// Statement that forgets idempotency keys that are over.
-
-/** Deletes at most `rowsMax` keys that are over; returns how many it deleted. */
+/** Deletes at most `rowsMax` expired keys; returns how many. */
 export async function forgetIdempotencyKeys(sql: Sql, rowsMax: number): Promise<number> {
   const rows = await sql.query(
     `DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY (
@@ -440,13 +422,11 @@ export async function forgetIdempotencyKeys(sql: Sql, rowsMax: number): Promise<
   return rows.length;
 }
 
-// Bound on what a channel holds, so that no channel can grow until serving it costs the others (§8).
-
 const BYTES_PER_MIB = 1024 * 1024;
 
 /**
- * Refuses a change after which a channel is over its bound. Call it under `lockChannel`, when the change is
- * written: the refusal rolls it back.
+ * Refuses a change after which a channel exceeds its limits (§8), so that serving it stays cheap for the
+ * others. Call it under `lockChannel`, after the change; the refusal rolls back.
  */
 export async function refuseFullChannel(
   sql: Sql,

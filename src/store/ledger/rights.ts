@@ -1,4 +1,4 @@
-// SQL that reads whether an actor still has the right by which its call was admitted.
+// SQL that reads whether an actor still has the right that admitted its call.
 
 import { type Failure, fail, type LostRight, type Outcome } from '../../contract/failure.ts';
 import { refuseSignature } from '../../contract/refuse-signature.ts';
@@ -14,16 +14,16 @@ import type { Actor } from '../ledger-terms.ts';
 import { ROLE_OF } from './columns.ts';
 import type { Sql } from './database.ts';
 
-/** Whether the rows that the right stands in are locked until the transaction ends. */
+/** Whether the rows that hold the right are locked until the transaction ends. */
 type Hold = 'held' | 'read';
 
 /**
- * Returns the refusal of an actor whose right has ended, in the words in which a new call of it would be
- * refused; undefined while the right stands.
+ * Returns the refusal that a new call of the actor would get if its right has ended; undefined while it
+ * stands.
  *
- * With `held`, each row that was read is locked against changes but not against other readers. The statement
- * waits for a transaction that is just taking the right away, and then sees what that one committed. Without
- * a transaction, or with `read`, the right may end right after the answer.
+ * With `held`, locks each row against changes but not against readers: the statement waits for a transaction
+ * that ends the right, and then sees its commit. Without a transaction, or with `read`, the right may end
+ * right after the answer.
  */
 export async function findLostRight(
   sql: Sql,
@@ -34,7 +34,7 @@ export async function findLostRight(
     case 'admin-token':
     case 'token':
     case 'stranger':
-    // Whether it may still act is read with the plan itself.
+    // The driver reads the plan itself, and so whether it may act.
     case 'plan':
       return undefined;
     case 'key':
@@ -59,7 +59,7 @@ async function findLostKey(
   return rows.length === 0 ? fail('unauthorized') : undefined;
 }
 
-/** Reads the session first, as a new call would. Its expiry is left to the start of the call. */
+/** Reads the session first, as a new call would. Its expiry was checked when the call began. */
 async function findLostAccount(
   sql: Sql,
   { accountId, tokenHash, needs }: Extract<Actor, { kind: 'account' }>,
@@ -98,12 +98,7 @@ function lock(hold: Hold): string {
   return hold === 'held' ? 'FOR SHARE' : '';
 }
 
-// Statement that reads the role of an account in the organization that a target belongs to.
-
-/**
- * Tables that lead from a target to its organization, the target's id column, and the refusal if it is
- * unknown.
- */
+/** Tables from a target to its organization, the target's id column, and the refusal of an unknown one. */
 type TargetTable = { readonly from: string; readonly id: string; readonly unknown: UnknownTarget };
 
 const TARGET_TABLES: Readonly<Record<AccessTarget['type'], TargetTable>> = {
@@ -120,10 +115,7 @@ const TARGET_TABLES: Readonly<Record<AccessTarget['type'], TargetTable>> = {
   },
 };
 
-/**
- * Reads the role afresh with every call: it is never cached. A target of an organization that the account is
- * no member of is refused as unknown.
- */
+/** Reads the role from the database with every call. A target of another organization is unknown. */
 export async function findAccessRight(
   sql: Sql,
   accountId: string | undefined,
@@ -140,12 +132,7 @@ export async function findAccessRight(
   return rows[0] ?? fail(table.unknown);
 }
 
-// Statement that reads the role of an account in the organization that an app belongs to.
-
-/**
- * Finds the app by ref or id; a ref goes first where both match. An app of an organization that the account
- * is no member of is refused as unknown.
- */
+/** Finds the app by ref or id; a ref wins. An app of an organization without the account is unknown. */
 export async function findAppAccessRight(
   sql: Sql,
   accountId: string | undefined,

@@ -1,4 +1,4 @@
-// SQL of rollout plans: makes, steers, drives and lists them.
+// SQL of rollout plans: creates, steers, drives and lists them.
 
 import type { ListedPlan } from '../../contract/console.ts';
 import {
@@ -50,8 +50,8 @@ import { controlOn } from './serving-control.ts';
 import { compileNothing, withoutCompiling } from './without-compiling.ts';
 
 /**
- * Stores the plan with its audit entry under the channel's lock. A release that was never published is set to
- * 0 % before, so that its plan begins there.
+ * Stores the plan with its audit entry under the channel's lock. First sets a release that was never
+ * published to 0 %, where its plan begins.
  */
 export function createPlan(
   database: Database,
@@ -88,7 +88,7 @@ export function createPlan(
   );
 }
 
-/** Locks a channel and a release of it that is to get a plan; refuses a release that has an open one. */
+/** Locks a channel and a release that gets a plan; refuses a release with an open plan. */
 export async function lockUnplanned(
   sql: Sql,
   scope: TenantScope,
@@ -108,7 +108,7 @@ export async function lockUnplanned(
   return open === undefined ? { channel, release } : fail('planRefused', refuseSecond(open));
 }
 
-/** Makes the plan of a release that has no open one, in the transaction of its actor. */
+/** Creates the plan of a release without an open one, in the actor's transaction. */
 export async function plan(
   sql: ActorSql,
   channel: LockedChannel,
@@ -124,10 +124,10 @@ export async function plan(
   return insertPlan(sql, { releaseId: release.id, channelId: channel.id }, place, state, reason);
 }
 
-/** Number of known devices below which a preset goes on where its guards cannot judge. */
+/** Number of known devices below which a preset advances although its guards cannot judge. */
 const JUDGED_DEVICES_MIN = 1000;
 
-/** Decides what a preset does with guards that cannot judge: by the size of the fleet. */
+/** Decides by the size of the fleet what a preset does when its guards cannot judge. */
 export async function decideOnBlind(
   sql: Sql,
   releaseId: string,
@@ -138,18 +138,15 @@ export async function decideOnBlind(
   return { ...definition, onBlind: known < JUDGED_DEVICES_MIN ? 'advance' : 'hold' };
 }
 
-/** Says why a release gets no second open plan. */
 function refuseSecond({ state }: PlanRow): string {
   return `The release has a plan that is ${state.status}: cancel it first`;
 }
 
-// Transaction in which a rollout plan does by itself what is due.
-
 /**
- * Drives a plan once. The figures are read before the channel is locked, so that no first offer waits for
- * them. Under the lock the plan is read again and decides by the time of the ledger: a step that another node
- * has begun meanwhile is not due any more. The plan and what it does to its release are stored together.
- * None of it is compiled: see `withoutCompiling`.
+ * Drives a plan once. Reads the signals before it locks the channel, so that no first offer waits for them.
+ * Under the lock it reads the plan again and decides by the ledger's time, so a step that another node has
+ * begun is no longer due. Stores the plan together with the change of its release. Runs without JIT
+ * (`withoutCompiling`).
  */
 export async function drivePlan(
   database: Database,
@@ -198,7 +195,7 @@ async function readEvidence(
   });
 }
 
-/** Does to the release what the plan decided, as a person would. */
+/** Applies the plan's decision to its release. */
 async function perform(
   sql: ActorSql,
   channel: LockedChannel,
@@ -214,12 +211,10 @@ async function perform(
   return isFailure(controlled) ? controlled : controlled.changed;
 }
 
-// Transaction that holds, resumes, advances or cancels a rollout plan.
-
 /**
- * Stores what becomes of the newest plan of a release, and the audit entry. It locks the channel as every
- * change of a plan does, so that it is ordered against the plan's own steps. What the guards find is read
- * before the lock, so that no first offer waits for it.
+ * Stores the new state of a release's newest plan, and the audit entry. Locks the channel, as every change of
+ * a plan does, which orders it against the plan's own steps. Reads the signals before the lock, so that no
+ * first offer waits for them.
  */
 export async function steerPlan(
   database: Database,
@@ -275,12 +270,10 @@ function judged(
   return judgeHealth(counts, { guards, tripped, silentOthers, isOffered });
 }
 
-// Statements that give out the plans that have something to do, and move their time on.
-
-/** Counted milliseconds for which a plan is left to the node that took it, should that be dead. */
+/** Counted milliseconds for which a plan is reserved for the node that took it, which may have died. */
 const TAKEN_FOR_MS = 3000;
 
-/** Gives out plans that are due, then those whose guards were not checked for longest. */
+/** Returns plans with a due step, then those whose guards were not checked for longest. */
 export function plansToDrive(
   sql: Sql,
   checkMs: number,
@@ -293,7 +286,7 @@ export function plansToDrive(
   );
 }
 
-/** Moves the counted time on, for all nodes. */
+/** Advances the counted time, for all nodes. */
 export async function countPlanTime(sql: Sql): Promise<PlanTime> {
   const [time] = await sql.query<PlanTime>(
     'SELECT now_ms::float8 AS "nowMs", counted_ms::float8 AS "countedMs" FROM count_plan_time()',
@@ -302,12 +295,12 @@ export async function countPlanTime(sql: Sql): Promise<PlanTime> {
   return time;
 }
 
-// Statement that reads the plans under way of the releases of a list.
-
-/** Maximum number of plans of a list that are judged: each asks for sums, and channels have one or two. */
+/**
+ * Maximum number of plans in a list that get a verdict: each needs sums, and a channel has one or two plans.
+ */
 const JUDGED_MAX = 5;
 
-/** Reads the plans of these releases that are not over yet, by the release's id. */
+/** Reads the open plans of these releases, by release id. */
 export async function listOpenPlans(
   sql: Sql,
   releases: readonly JudgedRelease[],
@@ -324,12 +317,10 @@ export async function listOpenPlans(
   return plans;
 }
 
-// Statements that read a release's plan and its health.
-
-/** What the health of a release asks of it. */
+/** Fields of a release that its health depends on. */
 export type JudgedRelease = Pick<FoundPlannedRelease, 'id' | 'status' | 'rolloutPct'>;
 
-/** Reads the newest plan of a release with the health that its guards see. */
+/** Reads the newest plan of a release, with the health by its guards. */
 export async function readPlan(
   sql: Sql,
   scope: TenantScope,
@@ -346,7 +337,6 @@ export async function readPlan(
   return { plan, health: await healthOf(sql, release, row) };
 }
 
-/** Reads the health of a release, with a plan or without. */
 export async function readHealth(
   sql: Sql,
   scope: TenantScope,
@@ -360,8 +350,8 @@ export async function readHealth(
 }
 
 /**
- * Judges the release of a plan, or one without. A plan that was cancelled or is over says no more what is too
- * much of a signal than it did.
+ * Judges the health of a release, with or without a plan. The limits of a closed plan still count, but not
+ * its tripped guards.
  */
 export async function healthOf(
   sql: Sql,

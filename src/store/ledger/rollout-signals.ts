@@ -1,4 +1,4 @@
-// SQL of a release's signals: counts of devices that took it, failed, or fell silent, lists of them, and
+// SQL of a release's signals: counts and lists of devices that took it, failed, reverted, or fell silent, and
 // failure reports.
 
 import type { DevicePage } from '../../contract/console-fleet.ts';
@@ -29,12 +29,9 @@ import {
 import { countInReach } from './fleet-counts.ts';
 import { findPlan, findReleaseByName } from './plan-rows.ts';
 
-// Parts of the statements that read signals: which devices count, what a device is in, and which devices are
-// looked at.
-
 /**
- * Conditions of signals and of their bases (docs/contract.md 27.6), on columns of `release_devices`, the
- * `last_seen` of the device, and `signalTimes`. Failures are in a table of their own.
+ * Conditions of signals and of their bases (docs/contract.md 27.6), on `release_devices`, the device's
+ * `last_seen` and `signalTimes`. Failures are in a table of their own.
  */
 const SIGNAL_CONDITIONS = {
   failedBase: 'offered_at IS NOT NULL',
@@ -48,22 +45,22 @@ const SIGNAL_CONDITIONS = {
 } as const;
 
 /**
- * Condition on rows that tell how long their devices were known: for the edge $2 before the release was
- * published, by their reports with a key where $3 is true.
+ * Condition on devices that were on record for the edge $2 before the release was published; only by reports
+ * with an API key if $3 is true.
  */
 export const IS_KNOWN = 'CASE WHEN $3 THEN pushed ELSE known END >= $2';
 
-/** Number of devices that are looked at of those that a release reached. */
+/** Number of devices to read among those that a release reached. */
 export const REACHED_LOOKED_AT = 10_000;
-/** Number of devices that are looked at of a channel and its followers: those that never got the release. */
+/** Number of devices to read on a channel and its followers, for comparison with those it did not reach. */
 export const OTHERS_LOOKED_AT = 4000;
 
-/** Hashes of device ids: how many there are, the lowest and the highest. */
+/** Number of hash values of device ids, the lowest and the highest. */
 const HASHES = 2 ** 32;
 const HASH_MIN = -(2 ** 31);
 const HASH_MAX = 2 ** 31 - 1;
 
-/** Times after which a device is stuck or silent, from two parameters in minutes. */
+/** Times after which a device is stuck or silent; the arguments are parameters in minutes. */
 function signalTimes(stuckMinutes: string, silentMinutes: string): string {
   return `(
     SELECT ${stuckMinutes}::int * interval '1 minute' AS stuck_after,
@@ -72,12 +69,11 @@ function signalTimes(stuckMinutes: string, silentMinutes: string): string {
 }
 
 /**
- * Devices of the release $1 that were known for the edge $2, of those reported with a key where $3 is true,
- * with hashes up to $4. The index has the devices of each edge in the order of a hash of their ids, so that
- * about as many are read as are to be looked at, the same ones each time: those up to a hash. A device that
- * was reported long enough before the release was known for at least as long. OFFSET 0 keeps the order in
- * which tables are looked up: a plan for the whole of a large fleet, most of which has been reached, would
- * read all of it.
+ * Sample of the devices that the release $1 reached, on record for the edge $2 (see `IS_KNOWN`), with hashes
+ * up to $4. The index has the devices of each edge in the order of a hash of their ids, so about as many rows
+ * are read as needed, the same ones each time. A device reported long enough before the release was on record
+ * for at least as long. OFFSET 0 keeps the order of lookups: a plan for a whole large fleet, most of which
+ * was reached, would read all of it.
  */
 const REACHED_SAMPLE = `(
   SELECT reached.*, devices.last_seen, devices.platform, devices.version, devices.network
@@ -94,22 +90,22 @@ const REACHED_SAMPLE = `(
     AND EXISTS (SELECT FROM releases WHERE id = $1 AND is_watched)
 ) AS looked_at`;
 
-/** Returns the number of devices that each of those that are looked at stands for, of so many. */
+/** Returns how many reached devices each device of the sample stands for. */
 function reachedScale(reached: number): number {
   return Math.max(reached / REACHED_LOOKED_AT, 1);
 }
 
-/** Returns the hash up to which one of so many devices lies. */
+/** Returns the hash up to which one in `scale` devices lies. */
 export function highestHash(scale: number): number {
   return Math.min(Math.floor(HASHES / scale) + HASH_MIN, HASH_MAX);
 }
 
-/** Number of devices that one statement should look at. */
+/** Target number of devices per statement. */
 const RANGE_DEVICES = 2000;
-/** Number of statements of a page: it looks at about 20,000 devices at most. */
+/** Maximum number of statements per page, which read about 20,000 devices. */
 const RANGES_MAX = 10;
 
-/** Place in the order of the list: after all devices with lower hashes, and of its hash with lower ids. */
+/** Position in the list: after all devices with lower hashes, and those of its hash with lower ids. */
 type Place = { readonly hash: number; readonly deviceId: string };
 
 const BEGINNING: Place = { hash: HASH_MIN, deviceId: '' };
@@ -125,9 +121,8 @@ const CONDITIONS: Readonly<Record<Signal, string>> = {
 };
 
 /**
- * Statement of the devices in a range of hashes. As in signal-conditions.ts, the index has those of each edge
- * in this order, so that no more are read than lie in the range, and OFFSET 0 keeps the order in which tables
- * are looked up.
+ * Statement of the devices in a range of hashes. As in `REACHED_SAMPLE`, the index has this order, so that
+ * only rows of the range are read, and OFFSET 0 keeps the order of lookups.
  */
 const range = (signal: Signal) => `
   WITH page AS (
@@ -163,10 +158,9 @@ const RANGES: Readonly<Record<Signal, string>> = {
 };
 
 /**
- * Returns devices that show a signal of a release, as its health counts them: known for so long before it, on
- * its channel or another. They come in the order of a hash of their ids, range by range until the page is
- * full or enough were looked at, however many the release reached. Of a client address, the health may count
- * fewer failures than are listed.
+ * Returns the devices that show a signal of a release, among those that its health counts, on any channel.
+ * They come in the order of a hash of their ids, range by range, until the page is full or 20,000 were read.
+ * The health may count fewer failures of one client address than are listed.
  */
 export async function listSignalDevices(
   sql: Sql,
@@ -190,7 +184,7 @@ export async function listSignalDevices(
   return readPage(readRange, placeOf(filter.after), width, filter.limit);
 }
 
-/** Reads range after range, one device more than asked for, to know whether there is a next page. */
+/** Reads range after range, one device more than asked for, to detect a next page. */
 async function readPage(
   readRange: (
     from: Place,
@@ -217,44 +211,41 @@ async function readPage(
   };
 }
 
-/** Reads what `next` of a page says; the beginning where it cannot be read. */
+/** Parses the cursor of a page; the beginning if it is malformed. */
 function placeOf(after = ''): Place {
   const [, hash, deviceId] = /^(-?\d{1,10}):(.*)$/s.exec(after) ?? [];
   if (hash === undefined || deviceId === undefined) return BEGINNING;
   return { hash: Math.min(Math.max(Number(hash), HASH_MIN), HASH_MAX), deviceId };
 }
 
-// Statement that adds up what check-ins tell of a release. schema/rollouts.sql defines the rows that it
-// reads.
-
 type CountedSignals = Pick<SignalCounts, 'offered' | 'installed' | 'reverted' | 'failed'> & {
-  /** Devices that the release reached. */
+  /** Number of devices that the release reached. */
   readonly reached: number;
 };
 type Looked = Pick<SignalCounts, 'stuck' | 'stuckBase' | 'silent' | 'silentBase' | 'compared'> & {
   /** Number of the step in which most of the base was reached; 0 before the first, null without a base. */
   readonly step: number | null;
-  /** Networks of those that were looked at. */
+  /** Counts by network, in the sample. */
   readonly networks: SignalCounts['networks'];
 };
 type Others = Omit<SilentOthers, 'scale'>;
 
-/** Conditions of the devices that are looked at. */
+/** Conditions that the sample is counted by. */
 const SIGNAL_NAMES = [
   ...(['failedBase', 'reverted', 'revertedBase', 'stuck', 'stuckBase', 'silent'] as const),
   'silentBase',
 ] as const satisfies readonly (keyof typeof SIGNAL_CONDITIONS)[];
 
-/** Condition of a device of a network: silent ones are counted among those that are compared. */
+/** Condition of a device for counts by network; silent devices count only among the compared ones. */
 function comparedOf(name: keyof typeof SIGNAL_CONDITIONS): string {
   const condition = `looked."${name}"`;
   return name.startsWith('silent') ? `${condition} AND is_compared` : condition;
 }
 
-/** Networks of a signal that are told: those with the most devices above the signal's own share. */
+/** Maximum number of networks per signal: those with the most devices above the signal's overall rate. */
 const NETWORKS_MAX = 20;
 
-/** Networks of a signal as a pair of name and value. */
+/** Networks of a signal as name and value of a JSON object. */
 function networksOf(signal: 'reverted' | 'stuck' | 'silent'): string {
   const [hits, base] = [`"${signal}"`, `"${signal}Base"`];
   return `'${signal}', (
@@ -340,7 +331,7 @@ const LOOKED = `
     ) AS networks
   FROM looked`;
 
-// As in signal-conditions.ts: see sample-devices.ts.
+// OFFSET 0 as in `REACHED_SAMPLE`; the index as in `sampleDevices`.
 const OTHERS = `
   SELECT count(*)::float8 AS devices,
     count(*) FILTER (WHERE last_seen <= now() - $3::int * interval '1 minute')::float8 AS silent
@@ -360,13 +351,13 @@ const OTHERS = `
   )`;
 
 /**
- * Adds up the signals of a release as guards ask for them. Failures of one client address count up to three,
- * or 1 % of the devices that were offered the release: of an address with more, nobody knows how many of its
- * devices are real. Those of reports with a key are not bounded so. Stuck and silent ones are counted over
- * all devices that the release reached, or over about 10,000 of them that are as good as drawn by lot. The
- * channel's other devices are counted over about 4000 of its devices: a share of 10 % silent ones is right
- * within a percent point, in 19 of 20 cases, where all that were looked at are such. Those count that were
- * seen since the step began in which most of the base was reached: they had the same time to fall silent.
+ * Counts the signals of a release for guards. Failures of one client address count up to three, or 1 % of the
+ * devices that were offered the release, because nobody knows how many of its devices are real; failures in
+ * reports with an API key all count. Stuck and silent devices are counted among all reached devices, or in a
+ * random sample of about 10,000. The channel's other devices are counted in a sample of about 4,000: a rate
+ * of 10 % silent ones is within one percentage point in 19 of 20 cases, if all in the sample count. Only
+ * those count that were seen since the step began in which most of the base was reached: they had the same
+ * time to fall silent.
  */
 export async function readSignals(
   sql: Sql,
@@ -404,7 +395,7 @@ export async function readSignals(
   };
 }
 
-/** Returns the networks of a signal that is counted over all devices, from those that were looked at. */
+/** Returns the networks of a signal that is counted over all devices, extrapolated from the sample. */
 function scaled({ count, largest }: SignalNetworks, hitsScale: number, baseScale: number) {
   const parts = largest.map(({ hits, base }) => ({
     hits: hits * hitsScale,
@@ -413,7 +404,7 @@ function scaled({ count, largest }: SignalNetworks, hitsScale: number, baseScale
   return { count, largest: parts };
 }
 
-/** Reads the counts of a release, of devices that were known for so many minutes before it. */
+/** Reads the counts of a release over devices that were on record for `known` minutes before it. */
 async function countSignals(
   sql: Sql,
   releaseId: string,
@@ -425,34 +416,29 @@ async function countSignals(
   return counted;
 }
 
-// How the signals of a release are taken.
-
-/** How the signals of a release are taken; times in minutes. */
+/** How the signals of a release are counted; times in minutes. */
 export type SignalTaking = {
   readonly known: number;
-  /** Whether only devices count that were reported with a key. */
+  /** Whether only devices reported with an API key count. */
   readonly isPushed: boolean;
   readonly stuckAfterMinutes: number;
   readonly silentAfterMinutes: number;
 };
 
-/** Returns how guards take signals; those of a release without guards are taken as usual. */
+/** Returns how guards count signals; without guards, the defaults. */
 export function signalTaking(guards: PlanGuards | null): SignalTaking {
   const given: PlanGuards = guards ?? USUAL_GUARDS;
   const { knownForMinutes: known, stuckAfterMinutes, silentAfterMinutes } = given;
   return { known, isPushed: given.source === 'push', stuckAfterMinutes, silentAfterMinutes };
 }
 
-/** Reads how the signals of a release are taken: as the guards of its newest plan say. */
+/** Reads how the guards of a release's newest plan count its signals. */
 export async function readSignalTaking(sql: Sql, releaseId: string): Promise<SignalTaking> {
   return signalTaking((await findPlan(sql, releaseId))?.state.guards ?? null);
 }
 
-// Statements that tell how the failures of a release break down: its signals by platform and version, and why
-// devices failed.
-
 const REASONS_MAX = 20;
-/** Number of failures whose reasons are read. */
+/** Maximum number of failures whose reasons are read. */
 const FAILURES_READ_MAX = 10_000;
 
 const counted = (name: keyof typeof SIGNAL_CONDITIONS) =>
@@ -471,10 +457,7 @@ const PLACE_COLUMNS = columns<PlaceCounts>({
   silentBase: counted('silentBase'),
 });
 
-/**
- * Failures of the release $1 that count as in the health: of a client address the first ones, up to a number
- * that is a parameter.
- */
+/** Failures of the release $1 that its health counts: of each client address, the first `perNetwork`. */
 const failuresThatCount = (perNetwork: string) => `(
   SELECT device_id, reason, at FROM (
     SELECT device_id, reason, at, network,
@@ -484,8 +467,8 @@ const failuresThatCount = (perNetwork: string) => `(
   ) AS told WHERE network IS NULL OR place <= ${perNetwork}::float8
 )`;
 
-// The version before is that of the change which brought the device to the release; none is known of one that
-// was on that version already, or that has forgotten so early a change.
+// The version before comes from the change that brought the device to the release; unknown if the device was
+// on it already, or if that change is deleted.
 const PLACES = `
   WITH failed AS MATERIALIZED (
     SELECT device_id FROM ${failuresThatCount('$7')} AS counted
@@ -515,9 +498,9 @@ const REASONS = `
   GROUP BY reason ORDER BY count(*) DESC, max(newest.at) DESC LIMIT ${REASONS_MAX}`;
 
 /**
- * Reads how the failures of a release break down, of the devices by which its health is judged: of more than
- * 10,000 that it reached about 10,000 are looked at. Above that number, failures and reverted devices are
- * those of the devices that were looked at, although the health has all of them.
+ * Reads the failure breakdown of a release over the devices that its health counts, or about 10,000 of them.
+ * In such a sample, failures and reverted devices are those of the sample, although the health counts all of
+ * them.
  */
 export async function readFailureBreakdown(
   sql: Sql,
@@ -541,10 +524,7 @@ export async function readFailureBreakdown(
   return { signals: failurePlaces(places), scale, reasons };
 }
 
-// Statement that records devices which could not install a release.
-
-// A client address writes no more rows of a release than could ever count: as many as there are in 1 % of the
-// devices of the app.
+// The failures of one client address get no more rows than can ever count: 1 % of the app's devices.
 const RECORD = `
   INSERT INTO release_failures
     (release_id, app_id, device_id, network, known, pushed, is_offered, version, reason)
@@ -574,10 +554,11 @@ const RECORD = `
     WHERE excluded.is_offered AND NOT release_failures.is_offered`;
 
 /**
- * Records failures, each device once for a release, only of devices that were on record when the release was
- * published. Both the device's channel and the one that it follows may have the version: then both releases
- * get the row, and count it only if they were offered to the device. Must be called in a transaction: under
- * the locks of the devices, either this sees the first offer, or whoever records that offer sees the failure.
+ * Records failures, once per device and release, of devices that were on record when the release was
+ * published. The device's channel and the one that it follows may both have the version; then both releases
+ * get a row, which counts only if that release was offered to the device. Call it in a transaction: under the
+ * locks of the devices' parts, either this sees the first offer, or the recording of that offer sees the
+ * failure.
  */
 export async function recordFailures(
   sql: Sql,

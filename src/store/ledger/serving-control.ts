@@ -29,10 +29,10 @@ type LockedRelease = Serving & {
 type ServedParts = Omit<Serving, 'offered'>;
 
 /**
- * Stores the serving state, the new revision and the audit entry in one transaction. It locks the channel
- * first, then the release. A first offer either committed before the channel's lock was granted, then
- * `transition` sees it; or it waits for this transaction and finds the revision moved. A transition that
- * changes nothing writes nothing. `offered` is only read, never stored from the transition's result.
+ * Stores the serving state, the new revision and the audit entry in one transaction. Locks the channel, then
+ * the release: a first offer has either committed before, and `transition` sees it, or waits and finds the
+ * revision moved. A transition without effect writes nothing. `offered` of the transition's result is
+ * ignored.
  */
 export function controlServing<Kind extends FailureKind>(
   database: Database,
@@ -101,8 +101,8 @@ async function lockRelease(
 }
 
 /**
- * Keeps a held release from publishing itself once somebody has set its status, also to what it was; one that
- * is published is not held any more. What its code host called back is from then on as somebody left it.
+ * Stops a held release from publishing itself once a person has set its status, even to the same value; a
+ * published one is no longer held. A retracted release counts as a person's decision from then on.
  */
 async function endWaiting(sql: Sql, id: string, status: ReleaseStatus): Promise<void> {
   await sql.query(
@@ -121,10 +121,7 @@ function stateOf(channel: LockedChannel, version: string, after: ServedParts): S
   return { app: channel.app.ref, channel: channel.name, version, rolloutPct, status, targets };
 }
 
-/**
- * Compares targeting as JSON text, because the order of keys counts as a change: the API answers targeting as
- * it was given.
- */
+/** Compares targeting as JSON text: the order of keys counts, because the API returns targeting as given. */
 function isSame(before: ServedParts, after: ServedParts): boolean {
   return (
     before.rolloutPct === after.rolloutPct &&
@@ -143,12 +140,10 @@ async function storeServing(sql: Sql, id: string, after: ServedParts): Promise<v
   ]);
 }
 
-// Call that records that a release is about to be offered for the first time.
-
 /**
- * Returns true when the channel is at `order` and the release is published and durably marked as offered.
- * A function in the database does all of it in one transaction of its own (function/serving.sql says how it
- * is ordered against changes), so that one round trip is enough and a node that stalls keeps no lock.
+ * Returns true when the channel is at `order` and the release is published and durably marked as offered. One
+ * database function does this in its own transaction (function/serving.sql), so that one round trip is enough
+ * and a stalled node holds no lock.
  */
 export async function recordFirstOffer(
   database: Database,
@@ -164,12 +159,10 @@ export async function recordFirstOffer(
   return rows[0]?.isRecorded === true;
 }
 
-// Transaction that writes marks of offered releases back, which a ledger that went back has lost.
-
 /**
- * Marks the releases as offered, of the channel or the one that it follows, as far as the ledger has them and
- * without a mark; returns how many those were. Locks the channel first, as every change of what it serves
- * does: a change that follows sees the marks. The revision does not change, as with any first offer.
+ * Marks releases of the channel, or of the one that it follows, as offered, if the ledger has them without
+ * the mark; returns how many it marked. Locks the channel first, as every change of what it serves does. Does
+ * not change the revision, like any first offer.
  */
 export async function restoreOffers(
   database: Database,
@@ -190,12 +183,10 @@ export async function restoreOffers(
   });
 }
 
-// Statement that raises the epoch of a ledger that went back.
-
 /**
- * Raises the epoch above `above`, unless it is already. Of several nodes at once, one raises it, because the
- * others wait for that one's lock on the row and then find it raised. It counts as raised for this database's
- * identity: a node whose connection turns out to lead here only later need not raise it once more.
+ * Raises the epoch above `above`, unless it is higher already. Of several nodes one raises it; the others
+ * wait for the row's lock and find it raised. The epoch then belongs to this database's identity, so that a
+ * node whose connection leads here later need not raise it again.
  */
 export async function raiseEpoch(sql: Sql, above: number): Promise<RaisedEpoch> {
   const identity = await readIdentity(sql);

@@ -1,4 +1,4 @@
-// Statements that read the snapshot of what a channel serves.
+// SQL that reads the snapshot of what a channel serves.
 
 import type { ChannelUpdateMode } from '../../contract/resource.ts';
 import { isStorable } from '../../contract/text.ts';
@@ -12,7 +12,7 @@ import type { Database, Sql } from './database.ts';
 type Row = {
   readonly appId: string;
   readonly appRef: string;
-  /** Null when the app has no such channel. */
+  /** Null if the app has no such channel. */
   readonly channelId: string | null;
   readonly channel: string;
   readonly epoch: number;
@@ -25,9 +25,8 @@ type Row = {
 };
 
 /**
- * The channel, and the entries of its index as `SnapshotIndex` has them. Of the channel that it follows, the
- * releases count of which it has no version itself, whatever their status: who runs one that was rolled back
- * is taken down.
+ * The channel, and the entries of its index as in `SnapshotIndex`. Includes the followed channel's releases
+ * of versions that the channel lacks, in any status: a device that runs a rolled-back one must be downgraded.
  */
 const INDEX = `
   SELECT app.id AS "appId", app.ref AS "appRef", channels.id AS "channelId",
@@ -51,7 +50,7 @@ const INDEX = `
   ) AS app
   LEFT JOIN channels ON channels.app_id = app.id AND channels.name = $2`;
 
-/** Releases by edition, each as one text: that crosses to the embedded database's client quickest. */
+/** Releases by edition, each as one text, which the embedded database transfers fastest. */
 const RELEASES = `
   SELECT edition, ${jsonObject<ReleaseEdition>({
     id: 'releases.id',
@@ -68,12 +67,12 @@ const RELEASES = `
   FROM releases WHERE edition = ANY ($1::text[])`;
 
 /**
- * Reads the snapshot: first its index, in one statement and so in one consistent state, then the releases
- * that `known` does not have. An edition never changes, so the releases are exactly those of the revision. If
- * a release has another edition by the time it is read, everything is read again, in a transaction that sees
- * no changes. Releases that are not published come without notes, because they are offered to no device; a
- * device may still be told the file of the version that it runs, unless that was rolled back. The app may be
- * of any organization, because requests of devices name none.
+ * Reads the index in one statement, and so in one consistent state, then the releases that `known` lacks. An
+ * edition never changes, so they are exactly those of the revision. If a release has got another edition
+ * meanwhile, reads everything again in a transaction that sees no changes. Releases that are not published
+ * have no notes, because no device is offered them; they keep their artifacts, except rolled-back ones,
+ * because a device may ask for the file of the version that it runs. The app may belong to any organization,
+ * because device requests name none.
  */
 export async function readSnapshot(
   database: Database,
@@ -92,8 +91,8 @@ export async function readSnapshot(
 }
 
 /**
- * Reads the snapshot on a connection; undefined when a release of the index could not be read under its
- * edition, which cannot be in a transaction that holds the channel's lock.
+ * Reads the snapshot on a connection; undefined if a release has got another edition meanwhile, which cannot
+ * happen in a transaction that holds the channel's lock.
  */
 export async function readSnapshotOn(
   sql: Sql,

@@ -1,5 +1,5 @@
-// The ledger on any database of PostgreSQL: each call is a function of its noun's file, which takes the
-// database first.
+// The ledger on any PostgreSQL database: each call is a function of its noun's file, with the database as
+// first argument.
 
 import { isFailure } from '../../contract/failure.ts';
 import type { Ledger } from '../ledger.ts';
@@ -132,8 +132,8 @@ import {
 import { withoutCompiling } from './without-compiling.ts';
 
 /**
- * Creates the ledger on a database, which must be migrated or refuse calls until it is. `confirm` examines
- * whether the database is the record; without it, it is taken to be.
+ * Creates the ledger on a database, which must be migrated or reject calls until it is. `confirm` checks that
+ * the database is the record; the default trusts it.
  */
 export function createSqlLedger(
   database: Database,
@@ -158,7 +158,7 @@ export function createSqlLedger(
   };
 }
 
-/** Calls of the ledger that are their function, once it has the database. */
+/** Calls that only need the database as first argument. */
 const CALLS = {
   createOrganization,
   createApp,
@@ -256,7 +256,7 @@ const CALLS = {
   retractRelease,
 };
 
-/** Functions that take the database first, as calls without it. */
+/** Functions without their first argument, the database. */
 type Bound<Queries> = {
   readonly [Name in keyof Queries]: Queries[Name] extends (
     database: Database,
@@ -274,7 +274,7 @@ function bind<Queries extends Record<string, (database: Database, ...rest: never
   return Object.fromEntries(bound);
 }
 
-/** Calls about devices that depend on what is kept of them. */
+/** Calls that depend on how closely devices are kept. */
 function fleetCalls(database: Database, keeping: DeviceKeeping) {
   return {
     recordCheckIns: (checkIns) => recordCheckIns(database, checkIns, 'queued', keeping),
@@ -288,7 +288,7 @@ function fleetCalls(database: Database, keeping: DeviceKeeping) {
   } satisfies Partial<Ledger>;
 }
 
-/** Calls about plans that plan their statement or their transaction in their own way. */
+/** Calls about plans with their own transaction or planner settings. */
 function planCalls(database: Database) {
   return {
     readPlan: (scope, name) => withoutCompiling(database, (sql) => readPlan(sql, scope, name)),
@@ -303,7 +303,7 @@ function planCalls(database: Database) {
   } satisfies Partial<Ledger>;
 }
 
-/** What a change would do; `held` and `known` are of the node that asks. */
+/** Dry runs; `held` and `known` come from the calling node. */
 function dryRuns(database: Database) {
   return {
     dryRunPublish: (organizationId, release, actor, held, known) =>

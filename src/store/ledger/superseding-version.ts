@@ -1,4 +1,4 @@
-// Statement that finds the release which devices are offered in place of a lower one.
+// SQL that finds the release which replaces a lower one for all its devices.
 
 import type { Artifact } from '../../contract/resource.ts';
 import { compareVersions, parseVersion, type Version } from '../../domain/decision/version.ts';
@@ -8,13 +8,13 @@ import type { Sql } from './database.ts';
 type Candidate = { readonly version: string; readonly artifacts: readonly Target[] };
 type Target = Pick<Artifact, 'platform' | 'arch'>;
 
-/** Maximum number of releases that are looked at, the newest first. */
+/** Maximum number of releases to compare, newest first. */
 const CANDIDATES_MAX = 500;
 
 /**
- * Returns the highest version that every device is offered rather than `version`: a higher one on the
- * channel, or on the channel that it follows, published to 100 % without targeting, with an artifact for each
- * platform and architecture of `artifacts`. Null when there is none.
+ * Returns the highest version that every device is offered instead of `version`: a higher one on the channel
+ * or the one that it follows, published to 100 % without targeting, with an artifact for each platform and
+ * architecture of `artifacts`. Null if there is none.
  */
 export async function readSupersedingVersion(
   sql: Sql,

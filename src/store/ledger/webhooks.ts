@@ -1,4 +1,4 @@
-// SQL of release webhooks: their settings, secrets and deliveries.
+// SQL of release webhooks: settings, secrets and deliveries.
 
 import {
   type Failure,
@@ -37,8 +37,8 @@ const STORE = `
   RETURNING ${WEBHOOK_COLUMNS}`;
 
 /**
- * Stores the secret, the settings and an audit entry without the secret in one transaction. From then on
- * deliveries of this code host are verified with this secret only.
+ * Stores the secret, the settings and an audit entry without the secret in one transaction. Deliveries of
+ * this code host are verified with this secret only from then on.
  */
 export function enableWebhook(
   database: Database,
@@ -70,11 +70,9 @@ export function enableWebhook(
   });
 }
 
-// Transaction that turns webhooks of an app off.
-
 /**
- * Deletes the secrets and writes an audit entry for each webhook in one transaction: of one code host, or of
- * all. A webhook that is off already, or was never on, stays as it is. Returns all webhooks of the app.
+ * Disables one webhook of an app, or all: deletes the secrets and writes an audit entry for each, in one
+ * transaction. A disabled or missing webhook stays as it is. Returns all webhooks of the app.
  */
 export function disableWebhooks(
   database: Database,
@@ -106,11 +104,9 @@ export function disableWebhooks(
   });
 }
 
-// Statement that finds the enabled webhook that a delivery is addressed to.
-
 /**
- * Finds the app by ref or id in any organization, because the sender of a delivery proves itself by its
- * signature. A ref wins over an id.
+ * Finds the webhook by the app's ref or id in any organization, because the sender of a delivery proves
+ * itself by its signature. A ref wins over an id.
  */
 export async function findEnabledWebhook(
   sql: Sql,
@@ -134,8 +130,6 @@ export async function findEnabledWebhook(
   return rows[0];
 }
 
-// Statement that locks an app's webhooks for a change.
-
 type LockedWebhooks = {
   readonly organizationId: string;
   readonly appRef: string;
@@ -143,9 +137,8 @@ type LockedWebhooks = {
 };
 
 /**
- * Locks the app's row until the transaction ends, because that row exists before the app's first webhook
- * does. Changes of the app's webhooks therefore run one after another. Other transactions can refer to the
- * app meanwhile, so publishing does not wait for the lock.
+ * Locks the app's row until the transaction ends, because that row exists before the app's first webhook. So
+ * changes of an app's webhooks run one after another. NO KEY UPDATE, so that publishing does not wait for it.
  */
 export async function lockWebhooks(
   sql: Sql,
@@ -166,9 +159,7 @@ export async function lockWebhooks(
   return { ...app, webhooks };
 }
 
-// Statement that reads the webhooks of all apps of an organization with their last deliveries.
-
-/** Returns the apps that have a webhook which is on, by ref, with all their webhooks. */
+/** Returns the apps with an enabled webhook, by ref, each with all its webhooks and last deliveries. */
 export async function readEnabledWebhooks(
   sql: Sql,
   organizationId: string,
@@ -187,21 +178,19 @@ export async function readEnabledWebhooks(
   return apps.map((app, index) => ({ ...app, webhooks: [], deliveries: [], ...read[index] }));
 }
 
-// Statements that read an app's webhooks with their last deliveries, for the console.
-
 type Read = {
   readonly webhooks: readonly Webhook[];
   readonly deliveries: readonly WebhookDelivery[];
 };
 
-/** Returns deliveries newest first. One that comes between the two reads is in the list already. */
+/** Returns an app's webhooks, and its last deliveries, newest first. */
 export async function readWebhooks(sql: Sql, appId: string): Promise<Read> {
   if (!isStorable(appId)) return { webhooks: [], deliveries: [] };
   const [read = { webhooks: [], deliveries: [] }] = await readWebhooksOf(sql, [appId]);
   return read;
 }
 
-/** Returns the same for each of these apps, in their order. */
+/** Returns the webhooks and deliveries of each of these apps, in order. */
 async function readWebhooksOf(sql: Sql, appIds: readonly string[]): Promise<readonly Read[]> {
   const webhooks = await sql.query<OfApp<Webhook>>(
     `SELECT app_id AS "appId", ${WEBHOOK_COLUMNS} FROM webhooks
@@ -236,7 +225,6 @@ function byApp<Row>(rows: readonly OfApp<Row>[]): ReadonlyMap<string, readonly R
   return sorted;
 }
 
-/** Columns of a delivery, for rows of `webhook_deliveries AS delivery`. */
 const DELIVERY_COLUMNS = columns<WebhookDelivery>({
   id: 'delivery.id::text',
   at: isoText('delivery.at'),
@@ -249,14 +237,11 @@ const DELIVERY_COLUMNS = columns<WebhookDelivery>({
   version: 'version',
 });
 
-// Transaction that changes the settings of a webhook, not its secret.
-
 type Refusal = 'unknownApp' | 'unknownWebhook' | 'invalid';
 
 /**
- * Stores the settings and an audit entry in one transaction. Deliveries that come after it follow them; the
- * time at which the webhook got its secret stays, so that those on their way still count. A change that
- * leaves everything as it is writes nothing.
+ * Stores the settings and an audit entry in one transaction. `enabled_at` stays, so that pending deliveries
+ * are still accepted; they follow the new settings. A change without effect writes nothing.
  */
 export function updateWebhook(
   database: Database,
@@ -290,19 +275,17 @@ export function updateWebhook(
   });
 }
 
-// State of a webhook as the audit shows it, and what a change of its settings makes of them.
-
-/** Returns what an audit entry says of a webhook. */
+/** Returns a webhook's state for the audit. */
 function webhookState({ provider, enabled, tagPrefix, hold, expect }: Webhook): object {
   return { provider, enabled, tagPrefix, hold, expect };
 }
 
-/** Settings of a webhook that was never given any. */
+/** Settings of a webhook that never had any. */
 const NO_SETTINGS: WebhookSettings = { tagPrefix: null, hold: false, expect: null };
 
 /**
- * Returns the settings after a change. Releases that are not held expect nothing: to end the holding ends
- * that as well, and targets without it are refused.
+ * Returns the settings after a change. Without `hold` nothing is expected: ending it clears `expect`, and
+ * setting `expect` without it is refused.
  */
 function changeSettings(
   before: WebhookSettings,
@@ -316,15 +299,12 @@ function changeSettings(
   return { tagPrefix, hold, expect };
 }
 
-// Statement that adds a delivery to a webhook's list.
-
-/** Maximum length of a text that is kept of a delivery, in UTF-16 code units. */
+/** Maximum length of a stored text of a delivery, in UTF-16 code units. */
 const TEXT_LENGTH_MAX = 200;
 
 /**
- * Statement that stores the delivery and deletes the app's oldest ones beyond the bound. Its deletion does
- * not see the row that it inserts, so it keeps one row less than the bound. Rows that another delivery is
- * just deleting are skipped.
+ * Inserts the delivery and deletes the app's oldest ones beyond the limit. The deletion does not see the
+ * inserted row, so it keeps one row less. Skips rows that another delivery is deleting.
  */
 const RECORD_DELIVERY_STORE = `
   WITH stored AS (
@@ -338,7 +318,7 @@ const RECORD_DELIVERY_STORE = `
     ) FOR UPDATE SKIP LOCKED
   )`;
 
-/** Stores the delivery. Texts that came with it are cut, so that a stored delivery is bounded. */
+/** Stores the delivery, with its texts cut to `TEXT_LENGTH_MAX`. */
 export function recordDelivery(
   database: Database,
   delivery: NewDelivery,
@@ -363,14 +343,11 @@ function cut(text: string | null): string | null {
   return text === null ? null : storableText(text.slice(0, TEXT_LENGTH_MAX));
 }
 
-// Statements that read and replace the sealed secrets of webhooks, for a change of the key.
-
 /**
- * Replaces secrets where they are still what they were: a webhook that got another secret meanwhile, or was
- * disabled, keeps that. Nothing else of the row changes, because `enabled_at` says to which secret a delivery
- * belongs, and the secret is the same one. For example, of two operators who reseal at once the second finds
- * other texts and replaces none. Rows are locked in the order of their key, so that the two do not wait for
- * each other.
+ * Replaces secrets that are still unchanged; a webhook that got another secret or was disabled keeps its
+ * state. `enabled_at` does not change, because the secret is the same and pending deliveries belong to it. Of
+ * two operators who reseal at once, the second replaces nothing. Locks rows in the order of their key, so
+ * that the two cannot deadlock.
  */
 export async function replaceSealedSecrets(
   sql: Sql,

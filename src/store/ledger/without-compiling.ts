@@ -1,10 +1,10 @@
-// Transactions whose statements PostgreSQL runs as they are.
+// Transactions whose statements PostgreSQL does not compile.
 
 import type { Database, Sql } from './database.ts';
 
 /**
- * Runs `work` in a transaction in which PostgreSQL compiles no statement. It takes those that read signals
- * for long ones, also where it knows the tables well, and compiles for a second what takes a quarter of it.
+ * Runs `work` in a transaction without JIT. PostgreSQL overestimates the statements that read signals, even
+ * with good statistics, and would compile for a second what runs in a quarter of one.
  */
 export function withoutCompiling<Value>(
   database: Database,
@@ -16,7 +16,7 @@ export function withoutCompiling<Value>(
   });
 }
 
-/** Keeps PostgreSQL from compiling the statements that follow in the transaction. */
+/** Switches JIT off for the rest of the transaction. */
 export async function compileNothing(sql: Sql): Promise<void> {
   await sql.query('SET LOCAL jit = off');
 }

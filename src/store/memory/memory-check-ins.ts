@@ -1,24 +1,23 @@
-// The queue of check-ins of a single process. It ends with the process, so the service empties it before it
-// stops. `CheckInQueue` states the obligations.
+// The check-in queue of a single process, which ends with the process; the service empties it before it
+// stops.
 //
 //   waiting ──take──▶ taken ──acknowledge──▶ gone
 //                       └──abandoned──▶ taken by another, or by the same again
 //
-// As with Redis, a consumer does not get a batch again that it has taken, unless it has held the batch for so
-// long that it counts as abandoned.
+// As with Redis, a consumer gets a batch that it has taken a second time only when that batch counts as
+// abandoned.
 
 import { type CheckInPack, packBytes, unpackCheckIns } from '../../domain/fleet/check-in-pack.ts';
 import type { CheckInBatch, CheckInQueue } from '../check-in-queue.ts';
 
 type MemoryCheckIns = {
   readonly queue: CheckInQueue;
-  /** Empties the queue and ends all waits; call it after `assertOpen` has begun to throw. */
+  /** Empties the queue and ends all waits. Call it when `assertOpen` already throws. */
   close(): void;
 };
 
 /**
- * Creates a queue that is full at `bytesMax`. `now` in milliseconds that never go back; `assertOpen` throws
- * when the engine is closed.
+ * Creates a queue with a limit of `bytesMax`; `now` is monotonic milliseconds, `assertOpen` throws if closed.
  */
 export function createMemoryCheckIns(
   now: () => number,
@@ -92,15 +91,12 @@ type Waiting = { readonly pack: CheckInPack; readonly bytes: number; readonly ap
 type Taken = {
   readonly batch: CheckInBatch;
   readonly number: number;
-  /** Bytes of the batch as it was appended. */
   readonly bytes: number;
   readonly appendedAt: number;
   takenAt: number;
 };
 
-/**
- * Waiting batches, and taken ones with the time they were taken. Batches are numbered in order of arrival.
- */
+/** Waiting and taken batches, numbered in order of arrival. */
 class Batches {
   private readonly now: () => number;
   private readonly waiting = new Map<number, Waiting>();
@@ -120,12 +116,12 @@ class Batches {
     return this.bytesInAll;
   }
 
-  /** Milliseconds since the oldest batch that is still here was appended; 0 when there is none. */
+  /** Milliseconds since the oldest batch was appended; 0 when there is none. */
   get ageMs(): number {
     const now = this.now();
     let oldest = now;
     for (const { appendedAt } of this.taken.values()) oldest = Math.min(oldest, appendedAt);
-    // Batches wait in the order of their arrival.
+    // The first waiting batch is the oldest one.
     for (const { appendedAt } of this.waiting.values()) {
       oldest = Math.min(oldest, appendedAt);
       break;

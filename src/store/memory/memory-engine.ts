@@ -1,5 +1,4 @@
-// The engine of a single process: the embedded set-up serves with it, and the Redis implementation is tested
-// against it. `Engine` states the obligations.
+// The engine of a single process: the embedded set-up uses it, and tests compare the Redis engine with it.
 
 import { LRUCache } from 'lru-cache';
 import { LIMIT } from '../../contract/limit.ts';
@@ -23,16 +22,16 @@ import type { LabelNotification } from '../label-store.ts';
 import { createMemoryCheckIns } from './memory-check-ins.ts';
 import { createMemoryLabelNotes, createMemoryLabels } from './memory-labels.ts';
 
-// Both bounds hold against clients that invent names. An evicted snapshot is read again from the ledger, an
-// evicted rate window starts anew.
+// Both limits protect against clients that invent names. The ledger still has an evicted snapshot; an evicted
+// rate window starts anew.
 const SNAPSHOT_COUNT_MAX = 10_000;
 const RATE_WINDOW_COUNT_MAX = 100_000;
 const CHECK_IN_BYTES_MAX = 2 ** 28;
 
 type MemoryEngineOptions = {
-  /** Milliseconds that never go back; default: the process's monotonic clock. */
+  /** Monotonic clock in milliseconds; default: `performance.now`. */
   readonly now?: () => number;
-  /** Maximum number of bytes in the queue of check-ins; default: 256 MiB. */
+  /** Limit of the check-in queue in bytes; default: 256 MiB. */
   readonly checkInBytesMax?: number;
   /**
    * Returns the time by `now` before which labels that were noted are on record. Without it no labels are
@@ -96,7 +95,7 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
       return channelNames?.tag === heldTag ? undefined : channelNames;
     },
 
-    // It belongs to this process alone, and so to no other record.
+    // The names belong to this process, and so to no other record.
     async readShared(heldTag) {
       assertOpen();
       const tag = channelNames?.tag;
@@ -118,7 +117,6 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
   };
 }
 
-/** Creates the sliding rate windows, by key. */
 function createRateWindows(now: () => number, assertOpen: () => void) {
   const windows = new LRUCache<string, number[]>({ max: RATE_WINDOW_COUNT_MAX });
   const counter: Pick<Engine, 'countRequest' | 'forgetRequests'> = {
@@ -138,7 +136,7 @@ function createRateWindows(now: () => number, assertOpen: () => void) {
   return { counter, clear: () => windows.clear() };
 }
 
-/** Creates the messages that travel by pub/sub where there are several nodes. */
+/** Creates the messages that nodes exchange by pub/sub in Redis. */
 function createNotifications(assertOpen: () => void) {
   const announcements = createListeners<Announcement>();
   const activities = createListeners<readonly Activity[]>();
@@ -150,7 +148,7 @@ function createNotifications(assertOpen: () => void) {
     };
   }
   return {
-    // No message is ever missed within one process, so `onResumed` is never called.
+    // One process misses no message, so `onResumed` is never called.
     port: {
       announce: teller(announcements),
       subscribe: announcements.add,
@@ -167,7 +165,7 @@ function createNotifications(assertOpen: () => void) {
   };
 }
 
-/** Creates the list of listeners of one type of message. */
+/** Creates a list of listeners for one type of message. */
 function createListeners<Message>() {
   const listeners = new Set<(message: Message) => void>();
   let isClosed = false;
@@ -175,10 +173,7 @@ function createListeners<Message>() {
     add(listener: (message: Message) => void): void {
       if (!isClosed) listeners.add(listener);
     },
-    /**
-     * Delivers asynchronously, as over a network: callers must not rely on receiving their own message at
-     * once.
-     */
+    /** Delivers asynchronously, like Redis: a caller must not rely on its own message at once. */
     tell(message: Message): void {
       setImmediate(() => {
         for (const listener of listeners) listener(message);
@@ -191,16 +186,14 @@ function createListeners<Message>() {
   };
 }
 
-/**
- * Decides one request against the times of the requests allowed before it, and updates these times in place.
- */
+/** Decides a request by the times of the allowed requests before it, which it updates in place. */
 function countIn(
   allowedAt: number[],
   limit: number,
   windowMs: number,
   now: number,
 ): CountedRequest {
-  // Differences of times only: the sum of a time and the window would be rounded, by a millisecond at most.
+  // Only differences of times, because adding a window to a time would round it by up to a millisecond.
   const untilLeaves = (at: number) => Math.ceil(windowMs - (now - at));
   const firstWithin = allowedAt.findIndex((at) => now - at < windowMs);
   allowedAt.splice(0, firstWithin === -1 ? allowedAt.length : firstWithin);
@@ -209,30 +202,27 @@ function countIn(
     const leaveMs = untilLeaves(allowedAt[0] ?? now);
     return { isAllowed: true, waitMs: 0, remaining: limit - allowedAt.length, leaveMs };
   }
-  // After the limit was lowered, several requests must leave the window before one is allowed.
+  // If the limit was lowered, several requests must leave the window first.
   const leavesLast = allowedAt[allowedAt.length - limit] ?? now;
   const waitMs = untilLeaves(leavesLast);
   return { isAllowed: false, waitMs, remaining: 0, leaveMs: waitMs };
 }
 
-/** Map key for an app and channel; neither name can contain a colon. */
+/** Returns the map key of a channel; neither name can contain a colon. */
 function channelName(appRef: string, channel: string): string {
   return `${appRef}:${channel}`;
 }
 
-/** Returns whether a snapshot replaces the stored one, by the rule that `putSnapshot` documents. */
 function isNewer(snapshot: ServingSnapshot, stored: ServingSnapshot): boolean {
   return stored.channelId !== snapshot.channelId || compareSnapshots(snapshot, stored) > 0;
 }
 
-// Shared rate windows in memory. A single process never needs them; they are the reference that the Redis
-// implementation is tested against, and let tests run several nodes in one process. `DeviceRates` states the
-// obligations.
+// Shared rate windows in memory. One process needs none; they are the reference for tests of the Redis
+// engine, and let tests run several nodes in one process.
 
-// An evicted window starts anew.
 const WINDOW_COUNT_MAX = 10_000;
 
-/** `now` in milliseconds that never go back; `assertOpen` throws when the engine is closed. */
+/** Creates the windows; an evicted one starts anew. */
 function createMemoryDeviceRates(now: () => number, assertOpen: () => void): DeviceRates {
   let windows: LRUCache<string, SharedWindow> | undefined;
   return {

@@ -1,26 +1,25 @@
-// How commands are framed and scripts called. The driver would copy a large argument into a new buffer for
-// each command; a busy node sends many, so the command is framed in the buffer that holds the argument.
+// Framing of commands and the Lua scripts. The driver copies a large argument into a new buffer for each
+// command, so the command is framed in the buffer that already holds the argument.
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Command } from 'ioredis';
 
 /**
- * Bytes reserved in front of the argument for the rest of the command. Only EVAL with a script's text is
- * longer, which is rare.
+ * Bytes reserved before the argument for the rest of the command; only an EVAL with the script needs more.
  */
 const HEAD_BYTES_RESERVED = 256;
 const INITIAL_BYTES = 4096;
 const END = '\r\n';
-/** Encoding of an empty argument in the Redis protocol. */
+/** Empty argument in the Redis protocol. */
 const EMPTY_ARGUMENT = '$0\r\n\r\n';
 
-/** Buffer for the large argument, reused for one command after the other. */
+/** Buffer for one large argument; reused for one command after another. */
 export class CommandBuffer {
   private buffer = Buffer.allocUnsafe(INITIAL_BYTES);
   private end = HEAD_BYTES_RESERVED;
 
-  /** Returns the part of the buffer into which the caller writes an argument of this many bytes. */
+  /** Returns the part of the buffer for an argument of this length. */
   roomFor(byteLength: number): Buffer {
     this.end = HEAD_BYTES_RESERVED + byteLength;
     const needed = this.end + END.length;
@@ -28,7 +27,7 @@ export class CommandBuffer {
     return this.buffer.subarray(HEAD_BYTES_RESERVED, this.end);
   }
 
-  /** Returns the whole command: `head`, then the argument's length, the argument and the line end. */
+  /** Returns the command: `head`, then the argument's length, the argument and a line end. */
   framed(head: string): Buffer {
     const { buffer, end } = this;
     const whole = `${head}$${end - HEAD_BYTES_RESERVED}${END}`;
@@ -47,15 +46,12 @@ export class CommandBuffer {
   }
 }
 
-/**
- * Command whose last argument is in a `CommandBuffer`. The buffer must not change until the command is
- * answered.
- */
+/** Command with its last argument in a `CommandBuffer`, which must not change before the answer. */
 export class BufferedCommand extends Command {
   private readonly last: CommandBuffer;
 
   constructor(name: string, args: readonly string[], last: CommandBuffer) {
-    // The driver encodes the other arguments as usual, and an empty one that `toWritable` replaces.
+    // The driver encodes an empty last argument, which `toWritable` replaces.
     super(name, [...args, ''], { replyEncoding: 'utf8' });
     this.last = last;
   }
@@ -66,16 +62,14 @@ export class BufferedCommand extends Command {
   }
 }
 
-// The Lua scripts, read from `script/` beside this file; the build copies them into dist/.
-
-/** Type of a value in Redis. */
+/** Data type of a value in Redis. */
 export type KeyType = 'string' | 'list' | 'hash' | 'zset' | 'stream';
 
 export type Script = {
   readonly lua: string;
-  /** Hash of the text, under which Redis caches it. */
+  /** Hash under which Redis caches the script. */
   readonly sha1: string;
-  /** Type of the values of its keys; undefined when it takes values of any. */
+  /** Type of the values at its keys; undefined for any type. */
   readonly type: KeyType | undefined;
 };
 
@@ -109,17 +103,15 @@ function load(name: string, type?: KeyType): Script {
   return { lua, sha1: createHash('sha1').update(lua).digest('hex'), type };
 }
 
-// Restores the speed of string methods after ioredis was loaded. A class in ioredis extends String, and V8
-// then keeps `String.prototype` in its slow form, a hash table, until a property is read from an object that
-// inherits from it. Primitive strings are no objects, so ordinary code never triggers that: every call of a
-// string method stays a hash look-up, and reading a device id takes six times as long (367 ns instead of 55).
+// Restores the speed of string methods after ioredis was loaded. A class in ioredis extends String, after
+// which V8 keeps `String.prototype` in its slow form, a hash table, until code reads a property of an object
+// that inherits from it. Ordinary code never does, and reading a device id takes 367 ns instead of 55.
 
-/** Number of reads after which V8's inline cache has certainly looked at the prototype. */
+/** Number of reads that V8's inline cache needs at most. */
 const READS = 1000;
 
 /**
- * Makes V8 turn `String.prototype` into its fast form. Calling it once per process is enough, before or after
- * loading ioredis.
+ * Makes V8 turn `String.prototype` into its fast form. Once per process is enough, even before ioredis loads.
  */
 export function restoreStringSpeed(): void {
   // Reading a property from a wrapper object calls V8's `JSObject::MakePrototypesFast`.

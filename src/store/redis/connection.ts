@@ -1,8 +1,8 @@
-// The connection that commands run on: one server or a cluster behind one narrow interface.
+// The connection for commands: one server or a cluster behind one narrow interface.
 //
-// A command is answered, or it is rejected as unavailable: at once when there is no connection, within the
-// time limit when the server is silent. Nothing is queued for a reconnection and nothing is sent twice,
-// because a caller that was told "unavailable" has gone on without it.
+// Redis answers a command, or the call rejects as unavailable: at once without a connection, or within the
+// time limit when the server is silent. No command waits for a reconnection or is sent twice, because the
+// caller has gone on after the rejection.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
@@ -16,18 +16,17 @@ import {
 } from './commands.ts';
 import type { RedisTarget } from './target.ts';
 
-/** One key of a script and the arguments that go with it. */
+/** One key of a script and its arguments. */
 type ScriptCall = { readonly key: string; readonly args: readonly string[] };
 
 export type RedisConnection = {
   /**
-   * Object that is another one after each connection, behind which there may be another server; undefined
-   * before the first.
+   * Object that is replaced with each new connection, which may lead to another server; undefined before one.
    */
   readonly session: object | undefined;
-  /** Runs a script whose keys lie with `key`. */
+  /** Runs a script whose keys all lie on the node of `key`. */
   run(script: Script, key: string, ...args: string[]): Promise<unknown>;
-  /** Runs a script like `run`; strings in the reply are returned as buffers. */
+  /** Runs a script like `run`; strings in the reply are buffers. */
   runForBytes(script: Script, key: string, ...args: string[]): Promise<unknown>;
   /**
    * Runs a script like `run` with a large last argument in a buffer, which must not change before the reply.
@@ -38,23 +37,19 @@ export type RedisConnection = {
     args: readonly string[],
     bytes: CommandBuffer,
   ): Promise<unknown>;
-  /** Runs a script that takes any number of keys, with the same number of arguments for each key. */
+  /** Runs a script for any number of keys, with the same number of arguments for each key. */
   runAll(script: Script, calls: readonly ScriptCall[]): Promise<void>;
-  /**
-   * Runs a script like `runAll` that replies with one value per key; returns the values in the order of the
-   * calls.
-   */
+  /** Runs a script like `runAll`; returns one value per key, in the order of the calls. */
   runEach(script: Script, calls: readonly ScriptCall[]): Promise<readonly unknown[]>;
   readField(key: string, field: string): Promise<string | null>;
-  /** Reads fields of a hash, in their order; null for a field that does not exist. */
+  /** Reads fields of a hash, in order; null for a missing field. */
   readFields(key: string, fields: readonly string[]): Promise<readonly (string | null)[]>;
   /** Writes fields of a hash: name, value, name, value… */
   writeFields(key: string, namesAndValues: readonly string[]): Promise<void>;
-  /** Reads the length of a stream. */
   readLength(key: string): Promise<number>;
-  /** Reads what each server tells of itself: the text of `INFO`. */
+  /** Reads the `INFO` text of each server. */
   describeServers(): Promise<readonly string[]>;
-  /** Returns whether every server answers a ping now; never rejects. */
+  /** Returns whether every server answers a ping now. Never rejects. */
   isReachable(): Promise<boolean>;
   close(): void;
 };
@@ -62,17 +57,16 @@ export type RedisConnection = {
 restoreStringSpeed();
 
 const SLOTS_REFRESH_INTERVAL_MS = 5000;
-// One redirection because a slot has moved, one because it is moving; two more for a cluster that is being
-// repaired.
+// One redirection for a slot that has moved, one for a slot that is moving, two more during a repair.
 const REDIRECTIONS_MAX = 4;
 
-/** Connects, and reconnects until closed; `onFault` is called with the cause of each failure. */
+/** Connects, and reconnects until closed. Calls `onFault` with the cause of each failure. */
 export function openConnection(
   target: RedisTarget,
   onFault: (error: unknown) => void,
 ): RedisConnection {
   let client = target.isCluster ? openCluster(target, onFault) : openSingle(target, onFault);
-  /** Whether the one server of the address has said whether it belongs to a cluster. */
+  /** Whether the server has said if it belongs to a cluster. */
   let isKnown = client instanceof Cluster || target.sentinel !== undefined;
   let isClosed = false;
   let session: object | undefined;
@@ -80,18 +74,18 @@ export function openConnection(
   watch(client);
   if (!isKnown) client.on('ready', () => void learn());
 
-  /** Notes each connection of a client, before anything is sent on it. */
+  /** Replaces the session on each connection of a client, before any command uses it. */
   function watch(watched: Redis | Cluster): void {
     watched.on('ready', () => {
       session = {};
     });
   }
 
-  /** Asks the one server, and turns to the whole cluster when it belongs to one. */
+  /** Asks the server whether it belongs to a cluster; if so, connects to the whole cluster instead. */
   async function learn(): Promise<void> {
     const server = client;
     const answer: unknown = await server.info('cluster').catch((error: unknown) => error);
-    // A server that refuses to tell is used as it is; one that is silent is asked again.
+    // A server that refuses INFO is used as it is; a silent one is asked again.
     const isSilent = answer instanceof Error && answer.name !== 'ReplyError';
     if (isSilent || isKnown || isClosed) return;
     isKnown = true;
@@ -105,7 +99,7 @@ export function openConnection(
     return client instanceof Cluster ? client.nodes('master') : [client];
   }
 
-  /** Turns every failure of Redis into `Unavailable`: to callers, the engine did not answer. */
+  /** Turns every failure of Redis into `Unavailable`. */
   async function ask<Answer>(answer: Promise<Answer>): Promise<Answer> {
     try {
       return await answer;
@@ -133,7 +127,7 @@ export function openConnection(
     describeServers: () => ask(Promise.all(servers().map((server) => server.info()))),
     isReachable: async () => {
       if (!isKnown) await learn();
-      // Checked first, because the driver answers pings before it accepts other commands.
+      // The driver answers pings before it accepts other commands.
       if (client.status !== 'ready' || !isKnown) return false;
       const answers = await Promise.allSettled(servers().map((server) => server.ping()));
       return answers.length > 0 && answers.every(({ status }) => status === 'fulfilled');
@@ -146,9 +140,8 @@ export function openConnection(
 }
 
 /**
- * Runs a script for many keys: as one command on a single server; in a cluster, where one command cannot span
- * slots, as one command per key, all in flight at once, which takes one round trip and does not let a moved
- * key delay the others. Returns the reply of each command, in order.
+ * Runs a script for many keys and returns the replies in order: one command on a single server; in a cluster,
+ * where a command cannot span slots, one command per key, all in flight at once.
  */
 async function runForAll(
   client: Redis | Cluster,
@@ -173,12 +166,10 @@ function runScript(
   return byHashFirst(script, (...by) => client.call(...by, String(keys.length), ...keys, ...args));
 }
 
-/** Redis command that runs a script, with the script's hash or text. */
+/** Command that runs a script by its hash or its text. */
 type ScriptCommand = readonly [command: 'evalsha' | 'eval', script: string];
 
-/**
- * Runs a script by its hash, and by its text when the server does not know the hash, such as after a restart.
- */
+/** Runs a script by its hash, or by its text if the server does not know it, such as after a restart. */
 async function byHashFirst(
   { lua, sha1 }: Script,
   call: (...by: ScriptCommand) => Promise<unknown>,
@@ -207,19 +198,19 @@ function openSingle(target: RedisTarget, onFault: (error: unknown) => void): Red
 }
 
 function openCluster(target: RedisTarget, onFault: (error: unknown) => void): Cluster {
-  // A cluster decides by itself when and how to connect to each node.
+  // The cluster decides itself when and how to connect to each node.
   const { retryStrategy, enableOfflineQueue, ...redisOptions } = optionsOfNode(target);
   const cluster = new Cluster([...target.nodes], {
     redisOptions,
     enableOfflineQueue: false,
     clusterRetryStrategy: retryDelayMs,
-    // 0: a failed command is not sent a second time.
+    // 0: the driver does not repeat a failed command.
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
     maxRedirections: REDIRECTIONS_MAX,
     slotsRefreshTimeout: redisOptions.commandTimeout,
     slotsRefreshInterval: SLOTS_REFRESH_INTERVAL_MS,
-    // With TLS the name must reach the certificate check unresolved.
+    // With TLS, the certificate check needs the name, not its address.
     ...(target.login.tls && { dnsLookup: (name, done) => done(null, name) }),
   });
   cluster.on('error', onFault);
@@ -229,8 +220,8 @@ function openCluster(target: RedisTarget, onFault: (error: unknown) => void): Cl
 }
 
 /**
- * The driver connects to a node with the first command for it, and refuses all others until that
- * connection stands; so every node is connected as soon as it is known.
+ * Connects to every known node at once. The driver would connect with the first command for a node, and
+ * reject others until that connection stands.
  */
 function connectEagerly(cluster: Cluster): void {
   const connect = (node: Redis) => {
@@ -239,7 +230,7 @@ function connectEagerly(cluster: Cluster): void {
   cluster.on('ready', () => {
     for (const node of cluster.nodes()) connect(node);
   });
-  // Later, so that the command which made the node known is not among those refused.
+  // Delayed, so that the command that revealed the node is not rejected.
   cluster.on('+node', (node: Redis) => {
     setImmediate(() => {
       if (cluster.status === 'ready') connect(node);
@@ -247,27 +238,27 @@ function connectEagerly(cluster: Cluster): void {
   });
 }
 
-// Connection to a Redis that may get another address while it is used, such as one with another password. The
-// new connection is used once it answers; the old one is closed when what was sent on it has been answered.
+// Connection to a Redis whose address may change at run time, such as for a new password. The new connection
+// is used once it answers; the old one is closed when its last commands have been answered.
 
 export type MovableConnection = RedisConnection & {
-  /** Resolves when the new address is used: once it answers, or after a moment without an answer. */
+  /** Resolves when the new address is used: once it answers, or after 2 s without an answer. */
   moveTo(target: RedisTarget): Promise<void>;
 };
 
-/** Longest wait for the new address to answer; after that it is used all the same, and tried for ever. */
+/** Longest wait for an answer of the new address; after it, the address is used and retried for ever. */
 const READY_MS_MAX = 2000;
 const READY_INTERVAL_MS = 20;
-/** Longer than a command waits for its answer. */
+/** Time for the last answers of the old connection; longer than the command timeout. */
 const LAST_ANSWERS_MS = 1000;
 
-/** Connects, and reconnects until closed; `onFault` is called with the cause of each failure. */
+/** Connects, and reconnects until closed. Calls `onFault` with the cause of each failure. */
 export function openMovableConnection(
   first: RedisTarget,
   onFault: (error: unknown) => void,
 ): MovableConnection {
   let present = openConnection(first, onFault);
-  /** Connections beside the present one: a new one without an answer, old ones with their last calls. */
+  /** Other connections: a new one without an answer yet, and old ones with calls in flight. */
   const others = new Set<RedisConnection>();
   let isClosed = false;
 
@@ -314,19 +305,16 @@ export function openMovableConnection(
   };
 }
 
-// Options of every connection to Redis: time limits, credentials, and the server.
-
 /** Longest wait for the answer to a command, and for a connection. */
 const COMMAND_TIMEOUT_MS = 800;
-// A connection without an answer for this long is dropped, so that further commands fail at once rather than
-// time out one by one.
+// After this long without an answer the connection is dropped, so that further commands fail at once instead
+// of timing out one by one.
 const SILENCE_TIMEOUT_MS = 1000;
 const DISCONNECT_TIMEOUT_MS = 100;
 const RETRY: BackOff = { minMs: 50, maxMs: 1000 };
 
 /**
- * Options of a connection to one of the nodes, the next one with each `attempt` from 0; or to the primary
- * that the Sentinels name.
+ * Options of a connection to one of the nodes (the next with each `attempt`), or to the Sentinels' primary.
  */
 export function connectionOptions(target: RedisTarget, attempt = 0) {
   const { nodes, sentinel, login } = target;
@@ -334,7 +322,7 @@ export function connectionOptions(target: RedisTarget, attempt = 0) {
   const { username, password } = sentinel.login;
   return {
     ...optionsOfNode(target),
-    // A Sentinel that answered comes first in the driver's own list.
+    // The driver moves a Sentinel that answered to the front.
     sentinels: [...nodes],
     name: sentinel.name,
     ...(username !== undefined && { sentinelUsername: username }),
@@ -345,7 +333,6 @@ export function connectionOptions(target: RedisTarget, attempt = 0) {
   };
 }
 
-/** Options without an address. */
 function optionsOfNode({ login }: RedisTarget) {
   return {
     ...login,
@@ -357,23 +344,23 @@ function optionsOfNode({ login }: RedisTarget) {
     socketTimeout: SILENCE_TIMEOUT_MS,
     disconnectTimeout: DISCONNECT_TIMEOUT_MS,
     maxLoadingRetryTime: RETRY.maxMs,
-    // The driver's own re-subscription fails as an unhandled rejection; `subscription.ts` does it.
+    // The driver's own re-subscription fails as an unhandled rejection; `subscriptions.ts` re-subscribes.
     autoResubscribe: false,
     retryStrategy: retryDelayMs,
-    // The primary has become a replica: its name may meanwhile resolve to another server.
+    // The primary has become a replica; its name may resolve to another server by now.
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
   } satisfies RedisOptions;
 }
 
-/** Milliseconds to wait before a connection attempt; `attempt` counts from 1. */
+/** Returns the milliseconds before a connection attempt; `attempt` counts from 1. */
 export function retryDelayMs(attempt: number): number {
   return backOffMs(RETRY, attempt);
 }
 
-// What may be told about a driver's error. Its own object is not fit for a log: it carries the failed
-// command with all arguments, among them the password of a login and the body of a snapshot.
-
-/** The error's message and code, with the passwords blotted out wherever a server echoed them. */
+/**
+ * Returns a driver's error for the log: message and code only, with passwords removed. The driver's own
+ * object contains the failed command with its arguments, such as a password or a snapshot.
+ */
 export function faultOf(error: unknown, { login, sentinel }: RedisTarget): Error {
   let message = error instanceof Error ? error.message : String(error);
   for (const password of [login.password, sentinel?.login.password]) {

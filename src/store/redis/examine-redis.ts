@@ -1,5 +1,5 @@
-// Examination of a Redis for `sluice doctor`: whether the service can use it, and whether it keeps what the
-// service puts there. Reaches it as the service does, and changes nothing.
+// Examines a Redis for `sluice doctor`: whether the service can use it, and whether Redis keeps the data.
+// Connects as the service does, and changes nothing.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Check, faulty, sound } from '../../contract/diagnosis.ts';
@@ -11,18 +11,18 @@ import { parseTarget, type RedisTarget } from './target.ts';
 /** Longest wait for a connection, in milliseconds. */
 const CONNECT_MS_MAX = 2500;
 const CONNECT_INTERVAL_MS = 50;
-/** Oldest version that has the commands in use. */
+/** Oldest version with all commands that the service uses. */
 const VERSION_MIN = [6, 2] as const;
-/** Share of `maxmemory` above which there is no room left for an outage of the ledger. */
+/** Fraction of `maxmemory` above which the queue has no room for an outage of the ledger. */
 const MEMORY_SHARE_MAX = 0.9;
-/** Age above which a batch waits for a process that does not come; one that died gives up its own in 30 s. */
+/** Age of a waiting batch that shows a missing drain; the batches of a dead one are taken over after 30 s. */
 const WAIT_MS_MAX = 60_000;
 
 type Info = ReadonlyMap<string, string>;
 
 export type ExamineRedisOptions = { readonly url: string; readonly prefix: string };
 
-/** Examines the Redis. Throws only when the URL cannot be understood. */
+/** Examines the Redis. Throws only for an invalid URL. */
 export async function examineRedis(options: ExamineRedisOptions): Promise<readonly Check[]> {
   const target = parseTarget(options.url);
   let fault: Error | undefined;
@@ -69,7 +69,7 @@ async function examine(
   ];
 }
 
-/** Returns the first check that failed, else the first one: one line for all masters of a cluster. */
+/** Returns the first failed check, else the first one: one line for all masters of a cluster. */
 function worstOf(checks: readonly Check[]): readonly Check[] {
   const worst = checks.find(({ ok }) => !ok) ?? checks[0];
   return worst === undefined ? [] : [worst];
@@ -150,7 +150,7 @@ function mebibytes(bytes: number): string {
   return `${Math.round(bytes / 1024 / 1024)} MiB`;
 }
 
-/** Returns the message of the driver's error, which is what Redis has said. */
+/** Returns the message of the driver's error, which quotes Redis. */
 function messageOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   return cause instanceof Error ? cause.message : String(cause);

@@ -1,18 +1,17 @@
-// Names of all keys and pub/sub channels that the engine uses in Redis. Redis Cluster hashes the part in
-// braces: keys that one script touches share it, so that they are on one node.
+// Names of all Redis keys and pub/sub channels of the engine. Redis Cluster hashes the part in braces: keys
+// of one script share it, so that they lie on one node.
 
 import type { DeviceName } from '../label-store.ts';
 
 /**
- * Version of the snapshot format. Raise it when the shape of a snapshot changes, so that nodes of two
- * versions do not read each other's snapshots during an upgrade.
+ * Version of the snapshot format. Raise it when a snapshot changes shape, so that versions can run together.
  */
 const SNAPSHOT_FORMAT = 3;
 
 export type KeysOptions = {
-  /** First part of all names: deployments with different ones do not meet on a Redis. */
+  /** First part of all names; it separates deployments on one Redis. */
   readonly prefix: string;
-  /** Number of the database on the server. Databases have keys of their own, but share pub/sub channels. */
+  /** Number of the database. Databases have separate keys but share pub/sub channels. */
   readonly database: number;
 };
 
@@ -20,34 +19,28 @@ export type Keys = ReturnType<typeof createKeys>;
 
 /** Returns the names that a deployment uses. */
 export function createKeys({ prefix, database }: KeysOptions) {
-  // Below the prefix, as access rules of Redis may demand. Database 0 keeps the names without a number.
+  // Below the prefix, for ACL rules of Redis. Names for database 0 have no number.
   const pubSubPrefix = database === 0 ? prefix : `${prefix}:${database}`;
   return {
-    /**
-     * Hash {channel, epoch, revision, offered, index, release:<edition>…}: one channel's snapshot. Neither
-     * name can contain a colon.
-     */
+    /** Hash {channel, epoch, revision, offered, index, release:<edition>…}: one channel's snapshot. */
     snapshot(appRef: string, channel: string): string {
       return `${prefix}:snapshot:${SNAPSHOT_FORMAT}:{${appRef}:${channel}}`;
     },
 
-    /** Hash {tag, body}: names of all channels. The number is the version of the body's format. */
+    /** Hash {tag, body}: names of all channels. The number is the format version of the body. */
     channelNames: `${prefix}:channel-names:1`,
 
-    /**
-     * Hash {name}: the record that all of these keys belong to. Nodes that know no names of records make
-     * none.
-     */
+    /** Hash {name}: the record that all of these keys belong to; missing until a node names it. */
     record: `${prefix}:record`,
 
-    /** List with the time in microseconds of each request allowed within the window, oldest first. */
+    /** List: microseconds of each allowed request in the window, oldest first. */
     rate(key: string): string {
       return `${prefix}:rate:{${key}}`;
     },
 
     /**
-     * Sorted set of a busy device's requests by the microsecond they were allowed at. The number is the
-     * version of the rule: processes of two versions count separately rather than wrongly.
+     * Sorted set of a busy device's requests by the microsecond of their admission. The number is the version
+     * of the rule, so that processes of two versions count separately.
      */
     deviceRate(device: string): string {
       return `${prefix}:device-rate:2:{${device}}`;
@@ -70,15 +63,14 @@ export function createKeys({ prefix, database }: KeysOptions) {
     labelPosition: `${prefix}:label-position`,
 
     /**
-     * Streams of packed check-ins, with the field `batch`, in which the drains write side by side. The first
-     * number is the version of the payload format: a node never takes a batch that only a newer version can
-     * read. The first stream is the one of nodes that knew no other.
+     * Stream of packed check-ins in the field `batch`. 4 is the version of the payload format: a node never
+     * takes a batch that only a newer version can read. Stream 0 has no number in its name.
      */
     checkIns(stream: number): string {
       return stream === 0 ? `${prefix}:check-ins:4` : `${prefix}:check-ins:4:${stream}`;
     },
 
-    /** Sorted set of the takers of check-ins, by the millisecond in which each told last that it lives. */
+    /** Sorted set of the takers of check-ins, by the millisecond of their latest sign of life. */
     takers: `${prefix}:check-in-takers`,
 
     /** Pub/sub channel: announcements of changed channels of all apps, as JSON. */
@@ -93,8 +85,7 @@ export function createKeys({ prefix, database }: KeysOptions) {
 }
 
 /**
- * Escapes a device id for use in a key. Braces in it would choose the cluster node, and half a surrogate pair
- * has no UTF-8 form, so that two ids with different halves would become one key.
+ * Escapes a device id for a key: braces would choose the node, and half a surrogate pair has no UTF-8 form.
  */
 function escapeId(id: string): string {
   return id.replace(/[{}%\ud800-\udfff]/gu, (char) => `%${char.charCodeAt(0).toString(16)};`);

@@ -1,10 +1,8 @@
-// Guard before a Redis: nothing is asked of one that belongs to another record than this node. Which record
-// a Redis belongs to stands in a key of it, which the first node writes. It is looked at on every new
-// connection, behind which there may be another server, and now and then, because keys can be lost and
-// servers be moved behind an address.
+// Guard that keeps this node from using a Redis of another record. The first node stores the record's name in
+// Redis; the guard reads it on every new connection and once a second, because keys can be lost and an
+// address can lead to another server.
 //
-// While this node does not know its own record, because neither its database nor its disk has told it yet,
-// every Redis is used: it is then the only one that knows anything.
+// Until this node knows its own record, from its database or its disk, it uses any Redis.
 
 import { OfAnotherRecord, Unavailable } from '../../contract/unavailable.ts';
 import type { ChannelNameStore } from '../engine.ts';
@@ -12,7 +10,7 @@ import { SCRIPTS } from './commands.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
 
-/** Milliseconds between two looks at a Redis that is used, or refused. */
+/** Milliseconds between two reads of the name. */
 const LOOK_INTERVAL_MS = 1000;
 
 /** Returns whether the ledger has one of these channels. */
@@ -22,11 +20,11 @@ export type RecordGuardDependencies = {
   readonly connection: Pick<RedisConnection, 'session' | 'readField' | 'run'>;
   readonly keys: Pick<Keys, 'record'>;
   readonly names: Pick<ChannelNameStore, 'getChannelNames'>;
-  /** Called when a Redis is refused that was not before, and when one is used again. */
+  /** Called when the guard begins to refuse Redis, and when it stops. */
   readonly onChange: (refusal: OfAnotherRecord | undefined) => void;
 };
 
-/** What was found out about a connection for a record. */
+/** Result of a read of the name: for which connection and record. */
 type Look = {
   readonly session: object | undefined;
   readonly record: string;
@@ -47,19 +45,19 @@ export class RecordGuard {
     this.timer.unref();
   }
 
-  /** Why the Redis is refused; undefined while it is not, as far as is known. */
+  /** Why Redis is refused; undefined when it is not, as far as the latest read shows. */
   get refusal(): OfAnotherRecord | undefined {
     return this.latest?.refusal;
   }
 
-  /** Whether the Redis may be used without another look at it. */
+  /** Whether Redis may be used without another read. */
   get isOpen(): boolean {
     return this.record === undefined || (this.isCurrent && this.refusal === undefined);
   }
 
   /**
-   * Refuses from now on what belongs to another record than this; undefined for one that is not known.
-   * `knowsSome` tells a Redis that has no name yet from others.
+   * Sets the record that Redis must belong to; undefined while this node does not know it. `knowsSome` checks
+   * a Redis that has no record name yet, by its channels.
    */
   expect(record: string | undefined, knowsSome: KnowsSome): void {
     this.knowsSome = knowsSome;
@@ -68,7 +66,7 @@ export class RecordGuard {
     else if (!this.isCurrent) void this.look().catch(() => undefined);
   }
 
-  /** Resolves when the Redis may be used; rejects with `Unavailable` when it may not, or does not answer. */
+  /** Resolves when Redis may be used; rejects with `Unavailable` when it is refused or does not answer. */
   async pass(): Promise<void> {
     if (this.isOpen) return;
     if (!this.isCurrent) await this.look();
@@ -86,7 +84,7 @@ export class RecordGuard {
     return latest?.record === record && latest?.session === this.dependencies.connection.session;
   }
 
-  /** Looks at the Redis; of several calls at once, one does. */
+  /** Reads the name; concurrent calls share one read. */
   private look(): Promise<void> {
     this.looking ??= this.lookOnce().finally(() => {
       this.looking = undefined;
@@ -99,24 +97,23 @@ export class RecordGuard {
     const { session } = this.dependencies.connection;
     if (record === undefined || session === undefined) return;
     const found = await this.recordOf(record).catch((error: unknown) => {
-      // The ledger, perhaps, which was asked about channels.
+      // It may be the ledger's `Unavailable`, from `knowsSome`.
       throw error instanceof Unavailable ? new Unavailable('engine', error.cause) : error;
     });
     const refusal =
       found === record
         ? undefined
         : new OfAnotherRecord('engine', 'Redis is of another record than the database');
-    // What was found is of a connection that may have ended, or for a record that is not this node's any
-    // more.
+    // Ignored if this node has got another record meanwhile.
     if (this.record === record) this.note({ session, record, refusal });
   }
 
-  /** Returns the name of the record that the Redis belongs to, which gets the name of this one if it may. */
+  /** Returns the record name in Redis; stores this one if Redis has none and its channels allow it. */
   private async recordOf(record: string): Promise<string | undefined> {
     const { connection, keys, names } = this.dependencies;
     const found = await connection.readField(keys.record, 'name');
     if (found !== null) return found;
-    // Emptied, or written by nodes that know no names of records.
+    // Redis was emptied, or nodes of an older version wrote it.
     const { channels = [] } = (await names.getChannelNames(undefined)) ?? {};
     if (channels.length > 0 && !(await this.knowsSome(channels))) return undefined;
     return String(await connection.run(SCRIPTS.claimRecord, keys.record, record));
@@ -131,7 +128,7 @@ export class RecordGuard {
   }
 }
 
-/** Returns a connection on which nothing is asked that the guard does not let pass. */
+/** Returns a connection whose commands wait for the guard. */
 export function guardConnection(connection: RedisConnection, guard: RecordGuard): RedisConnection {
   const guarded =
     <Args extends readonly unknown[], Answer>(call: (...args: Args) => Promise<Answer>) =>

@@ -1,16 +1,15 @@
-// The queue of check-ins in Redis: streams with one consumer group each, which a Redis Cluster spreads over
-// its nodes. The id of a batch begins with the number of its stream. `CheckInQueue` states the obligations.
+// The check-in queue in Redis: streams with one consumer group each, which a Redis Cluster spreads over its
+// nodes. The id of a batch begins with the number of its stream.
 //
 //   appended ──take──▶ taken ──acknowledge──▶ gone
 //                        └──abandoned──▶ taken by another, or by the same again
 //
-// Redis records which consumer took which batch. A consumer whose answer was lost is treated like one that
-// died. A consumer does not get a batch again that it has taken, unless it has held the batch for so long
-// that it counts as abandoned.
+// Redis records which consumer took which batch. If a reply is lost, the consumer counts as dead: Redis hands
+// its batch out again only after the time that makes it abandoned.
 //
-// A take that waits polls on the shared connection. A blocking read would need connections of its own (in a
-// cluster, one to each node), would not notice batches abandoned during the wait, and would wake up for every
-// single batch, while a short pause collects the batches of many nodes.
+// A take that waits polls on the shared connection. A blocking read would need connections of its own (one
+// per node of a cluster), would miss batches abandoned during the wait, and would wake for every single
+// batch; a short pause collects the batches of many nodes.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { packCheckInPayload, parseCheckInPayload } from '../../domain/fleet/check-in-payload.ts';
@@ -19,25 +18,20 @@ import { CommandBuffer, SCRIPTS } from './commands.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
 
-// How many streams the check-ins have in Redis.
-
-/** Number of streams, a power of two: as many drains can write side by side. */
+/** Number of streams, a power of two: as many drains can record at once. */
 export const CHECK_IN_STREAMS = 8;
 
-/** Bytes that Redis needs for a batch beside its payload, about. */
+/** Approximate bytes that Redis needs for a batch besides its payload. */
 const BATCH_BYTES = 256;
-/** Milliseconds after which a taker that tells nothing is forgotten. */
+/** Milliseconds without a sign of life after which a taker is forgotten. */
 const TAKER_LIVES_MS = 3000;
 const ALL_STREAMS = Array.from({ length: CHECK_IN_STREAMS }, (_, stream) => stream);
-/** Maximum number of idle command buffers kept: as many appends as a node has in flight at a time. */
+/** Maximum number of idle command buffers, which is that of a node's concurrent appends. */
 const SPARE_BUFFERS_MAX = 8;
-/**
- * Milliseconds between two polls of a waiting take: as often as a node appends. A closed engine ends the wait
- * within it.
- */
+/** Milliseconds between polls of a waiting take: about as often as a node appends. */
 const POLL_INTERVAL_MS = 50;
 
-/** Creates the queue of one node; all nodes give it the same maximum number of bytes in Redis. */
+/** Creates the queue; all nodes must pass the same `bytesMax`. */
 export function createRedisCheckIns(
   connection: RedisConnection,
   keys: Keys,
@@ -57,8 +51,8 @@ export function createRedisCheckIns(
       const { appendCheckIns } = SCRIPTS;
       const key = keys.checkIns(stream);
       const reply = await connection.runWithBytes(appendCheckIns, key, bounds, buffer);
-      // The answer proves that the driver has sent the buffer. After a rejection the driver may still hold
-      // it, so it is not reused.
+      // After the answer the driver is done with the buffer. After a rejection it may still hold it, so the
+      // buffer is not reused.
       if (spareBuffers.length < SPARE_BUFFERS_MAX) spareBuffers.push(buffer);
       return reply === 1 ? 'accepted' : 'full';
     },
@@ -101,7 +95,7 @@ export function createRedisCheckIns(
   };
 }
 
-/** Measures the queue by a script that only an account with the rights of the service may run. */
+/** Measures the queue with a script that needs the same Redis rights as the service. */
 export async function measureQueue(connection: Pick<RedisConnection, 'run'>, keys: Keys) {
   const streams = await Promise.all(
     ALL_STREAMS.map(async (stream) => {
@@ -119,8 +113,7 @@ export async function measureQueue(connection: Pick<RedisConnection, 'run'>, key
   };
 }
 
-// Taking batches of check-ins from the streams in Redis, and acknowledging them. The id of a batch begins
-// with the number of its stream.
+// Takes batches of check-ins from the streams and acknowledges them.
 
 const GROUP = 'drain';
 
@@ -128,9 +121,9 @@ class StreamTaking {
   private readonly connection: RedisConnection;
   private readonly keys: Keys;
   private readonly onFault: (error: unknown) => void;
-  /** Name of the taker that took last from each stream. */
+  /** Name of the last taker of each stream. */
   private readonly lastTakers: (string | undefined)[] = [];
-  /** Turn that decides which stream a take begins with. */
+  /** Counter that rotates the stream with which a take begins. */
   private turn = 0;
 
   constructor(connection: RedisConnection, keys: Keys, onFault: (error: unknown) => void) {
@@ -139,7 +132,7 @@ class StreamTaking {
     this.onFault = onFault;
   }
 
-  /** Takes from one stream after the other, without waiting, each time beginning with the next. */
+  /** Takes from one stream after another without waiting; each call begins with the next stream. */
   async take(
     streams: readonly number[],
     taker: string,
@@ -156,7 +149,6 @@ class StreamTaking {
     return batches;
   }
 
-  /** Deletes batches from their streams. */
   async acknowledge(ids: readonly string[]): Promise<void> {
     const streams = [...new Set(ids.map(streamOf))];
     await Promise.all(
@@ -183,13 +175,13 @@ class StreamTaking {
     this.lastTakers[stream] = taker;
     const { batches, malformedIds } = parseTaken(reply as readonly Buffer[], stream);
     for (const id of malformedIds) this.onFault(new Error(`dropped a malformed batch (${id})`));
-    // Removed from the stream, because every other consumer would fail on it as well.
+    // Removed from the stream, because no consumer can read them.
     await this.acknowledge(malformedIds);
     return batches;
   }
 }
 
-/** Splits the reply of take-check-ins.lua into parsed batches and ids of malformed ones. */
+/** Splits the reply of take-check-ins.lua into parsed batches and the ids of malformed ones. */
 function parseTaken(reply: readonly Buffer[], stream: number) {
   const batches: CheckInBatch[] = [];
   const malformedIds: string[] = [];
@@ -202,7 +194,7 @@ function parseTaken(reply: readonly Buffer[], stream: number) {
   return { batches, malformedIds };
 }
 
-/** Returns the stream of a batch. */
+/** Returns the number of a batch's stream. */
 function streamOf(id: string): number {
   return Number.parseInt(id, 10);
 }

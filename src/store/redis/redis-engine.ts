@@ -1,4 +1,4 @@
-// The engine on Redis, shared by several nodes. `Engine` states the obligations.
+// The engine on Redis, which several nodes share. Implements `Engine`.
 
 import { LIMIT } from '../../contract/limit.ts';
 import type { OfAnotherRecord } from '../../contract/unavailable.ts';
@@ -17,45 +17,43 @@ import { type RemovedKey, repairingConnection } from './repairing-connection.ts'
 import { createSubscriptions } from './subscriptions.ts';
 import { parseTarget } from './target.ts';
 
-/** Bytes that the queue of check-ins takes of Redis' memory before it is full: a gigabyte. */
+/** Default limit of the check-in queue in Redis' memory: 1 GiB. */
 const CHECK_IN_BYTES_MAX = 2 ** 30;
 
 type RedisEngineOptions = {
-  /** `redis://` or `rediss://`; several, with commas between them, are the nodes of a Redis Cluster. */
+  /** `redis://` or `rediss://`; several, separated by commas, are the nodes of a Redis Cluster. */
   readonly url: string;
   /** First part of the names of all keys and pub/sub channels. */
   readonly prefix: string;
-  /** Maximum number of bytes in the queue of check-ins; default: a gigabyte. */
+  /** Limit of the check-in queue in bytes; default: 1 GiB. */
   readonly checkInBytesMax?: number;
-  /**
-   * Called with the cause when a connection fails or stored data is malformed. The error contains no secret.
-   */
+  /** Called with the cause when a connection fails or stored data is malformed; contains no secret. */
   readonly onFault: (error: unknown) => void;
-  /** Called for every key that was removed because its value had another type than the engine's. */
+  /** Called for every key that was removed because its value had a wrong type. */
   readonly onRemoved?: (removed: RemovedKey) => void;
   /** Called with the reason when Redis is refused, and with undefined when it is used again. */
   readonly onRefused?: (refusal: OfAnotherRecord | undefined) => void;
 };
 
-/** Engine whose Redis may get another address while it is used. */
+/** Engine whose Redis address may change at run time. */
 export type RedisEngine = Engine & {
   /**
-   * Connects to another address, and uses it once it answers, or after a moment without an answer. Throws
-   * when the URL cannot be understood. The number of the database stays: names of pub/sub channels have it.
+   * Connects to another address; uses it once it answers, or after 2 s. Throws for an invalid URL. The
+   * database number stays, because names of pub/sub channels contain it.
    */
   useAddress(url: string): Promise<void>;
 
-  /** Returns why it is not reachable. */
+  /** Returns why the engine is not reachable. */
   lastFailure(): Error;
 
   /**
-   * Refuses Redis from now on where it belongs to another record than this; undefined while a node does not
-   * know its own. `knowsSome` tells whether the ledger has one of some channels.
+   * Refuses a Redis of any other record from now on; undefined while this node does not know its own.
+   * `knowsSome` returns whether the ledger has any of some channels.
    */
   belongTo(record: string | undefined, knowsSome: KnowsSome): void;
 };
 
-/** Connects at once, in the background; throws only when the URL cannot be understood. */
+/** Connects in the background; throws only for an invalid URL. */
 export function createRedisEngine(options: RedisEngineOptions): RedisEngine {
   let { url } = options;
   let target = parseTarget(url);
@@ -70,7 +68,7 @@ export function createRedisEngine(options: RedisEngineOptions): RedisEngine {
     ...{ connection: unguarded, keys, names },
     onChange(refusal) {
       options.onRefused?.(refusal);
-      // What was told meanwhile was missed.
+      // Messages of the time of the refusal were missed.
       if (refusal === undefined)
         for (const each of [announcements, labelNotifications]) each.resume();
     },
@@ -122,7 +120,7 @@ export function createRedisEngine(options: RedisEngineOptions): RedisEngine {
   };
 }
 
-// Shared rate windows in Redis: one key per busy device. `DeviceRates` states the obligations.
+// Shared rate windows in Redis: one key per busy device.
 
 function createRedisDeviceRates(connection: RedisConnection, keys: Keys): DeviceRates {
   return {

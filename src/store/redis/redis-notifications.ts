@@ -1,5 +1,4 @@
-// What nodes tell each other by way of Redis' pub/sub: changed channels, fleet activity, and devices whose
-// labels have changed. `Engine` states the obligations.
+// Messages between nodes by Redis pub/sub: changed channels, fleet activity, and devices with changed labels.
 
 import type { Engine } from '../engine.ts';
 import { SCRIPTS } from './commands.ts';

@@ -1,4 +1,4 @@
-// Sliding windows of requests in Redis: one key for each caller. `Engine` states the obligations.
+// Sliding windows of requests in Redis: one key for each caller.
 
 import type { Engine } from '../engine.ts';
 import { SCRIPTS } from './commands.ts';

@@ -1,5 +1,5 @@
-// Snapshots in Redis: one hash for each channel, with the index of the snapshot and a field for each release.
-// A change sends and reads the index and the releases that changed. `Engine` states the obligations.
+// Snapshots in Redis: one hash per channel, with the snapshot's index and one field per release. A change
+// sends and reads only the index and the changed releases.
 
 import { Unavailable } from '../../contract/unavailable.ts';
 import { EditionFinder } from '../../domain/decision/edition-finder.ts';
@@ -22,28 +22,27 @@ import { SCRIPTS } from './commands.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
 
-/** Maximum number of releases that are sent with a snapshot because Redis cannot have them yet. */
+/** Maximum number of releases sent along with a snapshot because Redis cannot have them yet. */
 const SENT_ALONG_MAX = 4;
-/** Maximum number of channels whose snapshots in Redis this process remembers. */
+/** Maximum number of channels whose stored snapshot this process remembers. */
 const SEEN_MAX = 10_000;
-/** Arguments of a snapshot that was made from no known one and brings no releases. */
+/** Arguments of a snapshot without a base and without releases. */
 const NO_BASE: readonly string[] = [''];
 /**
  * Maximum number of attempts to store a snapshot whose releases Redis lacks, and to read one that changes.
- * Many writers at once may remove each other's releases, which no snapshot names yet.
+ * Concurrent writers may remove each other's releases while no snapshot names them.
  */
 const ATTEMPTS_MAX = 10;
-/** Length of the texts that are written with one command; a single longer one is written alone. */
+/** Length of the texts in one write command; a longer release is written alone. */
 const WRITE_LENGTH_MAX = 512 * 1024;
 
-/** What is known of a stored snapshot. */
+/** Stored snapshot as this process knows it. */
 type Base = {
-  /** Epoch, revision and number of offered releases, with spaces between them. */
+  /** Epoch, revision and number of offered releases, separated by spaces. */
   readonly order: string;
   readonly editions: readonly string[];
 };
 
-/** Reply of `put-snapshot.lua`. */
 type PutReply =
   | readonly ['stored']
   | readonly ['kept', epoch: string, revision: string]
@@ -54,7 +53,7 @@ export function createRedisSnapshots(
   keys: Keys,
   onFault: (error: unknown) => void,
 ): Pick<Engine, 'putSnapshot' | 'getSnapshot' | 'getSnapshotHead'> {
-  /** Snapshots that Redis had, whole, when this process last wrote or read them, by key. */
+  /** Complete snapshots in Redis as this process last wrote or read them, by key. */
   const lastSeen = new Map<string, Base>();
 
   function noteSeen(key: string, snapshot: ServingSnapshot): void {
@@ -103,7 +102,7 @@ export function createRedisSnapshots(
           const snapshot = await assembleSnapshot(index, known, (editions) =>
             connection.readFields(key, editions.map(fieldOf)),
           );
-          // Undefined when a newer snapshot came meanwhile, and releases of this one went.
+          // A newer snapshot came meanwhile, and releases of this one were removed.
           if (snapshot === undefined) continue;
           noteSeen(key, snapshot);
           return snapshot;
@@ -113,14 +112,14 @@ export function createRedisSnapshots(
           return undefined;
         }
       }
-      // Releases are lost: the next snapshot is compared with what is there.
+      // Releases are lost: the next snapshot is compared with the fields in Redis.
       lastSeen.delete(key);
       return undefined;
     },
   };
 }
 
-/** Writes the texts of releases, some with each command. */
+/** Writes the texts of releases, several with each command. */
 async function write(
   connection: RedisConnection,
   key: string,
@@ -150,8 +149,8 @@ function baseOf(snapshot: ServingSnapshot): Base {
 }
 
 /**
- * Returns the arguments that name the snapshot from which this one was made, and bring the releases that it
- * adds. When they are many, Redis is asked for the missing ones instead.
+ * Returns the arguments with the snapshot's base and the releases added since; without a base when too many
+ * were added, so that Redis names the missing ones.
  */
 function additionsTo(base: Base | undefined, { releases }: ServingSnapshot): readonly string[] {
   if (base === undefined) return NO_BASE;
@@ -162,8 +161,8 @@ function additionsTo(base: Base | undefined, { releases }: ServingSnapshot): rea
 }
 
 /**
- * Returns the arguments that bring these releases with the snapshot, so that no other writer can remove them
- * in between; undefined when they are too long for one command.
+ * Returns the arguments that send these releases together with the snapshot, so that no other writer can
+ * remove them in between; undefined when they are too long for one command.
  */
 function broughtAlong(releases: readonly SnapshotRelease[]): readonly string[] | undefined {
   const texts = [...NO_BASE];
@@ -177,14 +176,14 @@ function broughtAlong(releases: readonly SnapshotRelease[]): readonly string[] |
   return texts;
 }
 
-/** Fields of the hash that tell what the snapshot is, in the order of `parseHead`. */
+/** Fields of the hash that form the head, in the order of `parseHead`. */
 const HEAD_FIELDS = ['channel', 'epoch', 'revision', 'offered'];
 
 async function readHead(connection: RedisConnection, key: string) {
   return parseHead(await connection.readFields(key, HEAD_FIELDS));
 }
 
-/** Parses the fields that tell what a snapshot is; undefined when there is none, or they are malformed. */
+/** Parses the head fields; undefined when they are missing or malformed. */
 function parseHead(fields: readonly (string | null)[]): SnapshotHead | undefined {
   const [channelId, ...texts] = fields;
   const [epoch = -1, revision = -1, offered = -1] = texts.map((text) => Number(text ?? -1));
@@ -198,8 +197,8 @@ function fieldOf(edition: string): string {
   return `release:${edition}`;
 }
 
-// Names of all channels in Redis, for nodes that start while PostgreSQL is away: one hash, which is rewritten
-// as a whole when a channel was created. `ChannelNameStore` states the obligations.
+// Names of all channels in Redis, for nodes that start while PostgreSQL is unreachable: one hash, rewritten
+// as a whole when a channel is created.
 
 export function createRedisChannelNames(
   connection: RedisConnection,
@@ -208,7 +207,7 @@ export function createRedisChannelNames(
 ): Omit<ChannelNameStore, 'readShared'> {
   return {
     async putChannelNames(list) {
-      // Mostly another node has stored it already.
+      // Usually another node has stored this list already.
       if ((await connection.readField(keys.channelNames, 'tag')) === list.tag) return;
       const body = await pack(list);
       await connection.run(SCRIPTS.putChannelNames, keys.channelNames, list.tag, body);
@@ -226,7 +225,7 @@ export function createRedisChannelNames(
   };
 }
 
-/** Reads what a Redis tells of the record that it belongs to. */
+/** Reads what a Redis says about its record, even while the node refuses it. */
 export async function readShared(
   connection: Pick<RedisConnection, 'readField'>,
   keys: Keys,
@@ -241,12 +240,12 @@ export async function readShared(
   return { record: record ?? undefined, tag: tag ?? undefined, list };
 }
 
-/** Number of names that are packed at a time: a few milliseconds. */
+/** Number of names packed before other work may run: a few milliseconds. */
 const NAMES_PER_TURN = 2000;
 
 type PackedName = readonly [appId: string, appRef: string, channelId: string, channel: string];
 
-/** Writes the body of a list: JSON of the tag, whether it is complete, and each channel's four names. */
+/** Returns the body of a list: JSON of the tag, `isComplete`, and each channel's four names. */
 async function pack({ tag, isComplete, channels }: ChannelNameList): Promise<string> {
   const parts: string[] = [];
   for (let start = 0; start < channels.length; start += NAMES_PER_TURN) {
@@ -254,7 +253,7 @@ async function pack({ tag, isComplete, channels }: ChannelNameList): Promise<str
       .slice(start, start + NAMES_PER_TURN)
       .map(({ appId, appRef, channelId, channel }) => [appId, appRef, channelId, channel]);
     parts.push(JSON.stringify(names).slice(1, -1));
-    // Other work of the process goes on between the parts of a long list.
+    // Lets other work of the process run.
     await nextTurn();
   }
   return `[${JSON.stringify(tag)},${isComplete},[${parts.join()}]]`;
@@ -264,7 +263,7 @@ function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Returns undefined for a body that another program may have written. */
+/** Returns the list; undefined for a malformed body. */
 function unpack(body: string): ChannelNameList | undefined {
   const packed = parseJson(body);
   if (!Array.isArray(packed)) return undefined;
@@ -287,13 +286,10 @@ function isPackedName(value: unknown): value is PackedName {
   );
 }
 
-// Parsers of the JSON that Redis holds or delivers. Another version of the service, or another program, may
-// have written it, so malformed data is recognised here and does not get any further.
+// Parsers of JSON from Redis. Another version or another program may have written it, so malformed data is
+// rejected here.
 
-/**
- * Parses an announcement; returns undefined when it is malformed. Nodes of versions that know no epochs leave
- * it out, and announce for the first one.
- */
+/** Parses an announcement; undefined when malformed. Older nodes leave out the epoch, which is then 0. */
 export function parseAnnouncementPayload(message: string): Announcement | undefined {
   const value: Partial<Announcement> = { epoch: 0, ...parseObject<Announcement>(message) };
   const isAnnouncement =
@@ -306,13 +302,13 @@ export function parseAnnouncementPayload(message: string): Announcement | undefi
   return isAnnouncement ? (value as Announcement) : undefined;
 }
 
-/** Parses a JSON object whose fields the caller still checks; returns an empty object for anything else. */
+/** Parses a JSON object whose fields the caller checks; returns an empty object for anything else. */
 function parseObject<Shape>(text: string): Partial<Shape> {
   const value = parseJson(text);
   return typeof value === 'object' && value !== null ? value : {};
 }
 
-/** Parses shared activity; malformed entries are left out. */
+/** Parses shared activity; leaves out malformed entries. */
 export function parseActivityPayload(message: string): readonly Activity[] {
   const value = parseJson(message);
   if (!Array.isArray(value)) return [];

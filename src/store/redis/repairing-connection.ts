@@ -1,15 +1,15 @@
-// Connection that takes away what another program has put in the place of the engine's keys. A value of
-// another type would fail every call that meets it, for ever. What was asked for is done once more
-// afterwards: a script that such a value ended may be repeated.
+// Connection that removes keys with a wrong value type, which another program has written; they would fail
+// every call for ever. It then repeats the failed command, which is safe for a script that such a value
+// ended.
 
 import { Unavailable } from '../../contract/unavailable.ts';
 import { type KeyType, SCRIPTS, type Script } from './commands.ts';
 import type { MovableConnection } from './connection.ts';
 
-/** Key whose value was removed, its type, and the one that the engine's value has. */
+/** Removed key, the type of its value, and the type that the engine needs. */
 export type RemovedKey = { readonly key: string; readonly found: string; readonly wanted: KeyType };
 
-/** Returns a connection on this one; `onRemoved` is called for every key that it takes away. */
+/** Wraps a connection; calls `onRemoved` for every removed key. */
 export function repairingConnection(
   connection: MovableConnection,
   onRemoved: (removed: RemovedKey) => void,
@@ -59,7 +59,7 @@ export function repairingConnection(
   };
 }
 
-/** Returns whether Redis refused a value because of its type, which scripts tell within their own error. */
+/** Returns whether Redis refused a value because of its type; scripts wrap that error in their own. */
 function isOfWrongType(error: unknown): boolean {
   const { cause } = error instanceof Unavailable ? error : {};
   return cause instanceof Error && cause.message.includes('WRONGTYPE');

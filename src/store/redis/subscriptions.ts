@@ -1,5 +1,4 @@
-// Pub/sub subscriptions of a node: announcements of changed channels, fleet activity for the console, and the
-// devices whose labels have changed.
+// Pub/sub subscriptions of a node: changed channels, fleet activity, and devices with changed labels.
 
 import { Redis } from 'ioredis';
 import type { Activity, Announcement } from '../engine.ts';
@@ -11,8 +10,8 @@ import { parseActivityPayload, parseAnnouncementPayload } from './redis-snapshot
 import type { RedisTarget } from './target.ts';
 
 /**
- * Creates the three subscriptions; each is opened in Redis for its first listener. `target` returns the
- * servers to connect to now, `isHeard` whether what they tell counts.
+ * Creates the three subscriptions; each opens with its first listener. `target` returns the servers to
+ * connect to, `isHeard` whether their messages count.
  */
 export function createSubscriptions(
   target: () => RedisTarget,
@@ -63,10 +62,7 @@ type Subscriber<Message> = {
 
 type Delivery<Message> = { deliver(message: Message): void; resume(): void };
 
-/**
- * Creates the list of listeners of one pub/sub channel, which share one subscription, opened for the first
- * listener.
- */
+/** Creates the listeners of one pub/sub channel; they share a subscription that the first one opens. */
 function createSubscriberList<Message>(
   isHeard: () => boolean,
   open: (delivery: Delivery<Message>) => Subscription,
@@ -101,17 +97,15 @@ function createSubscriberList<Message>(
   };
 }
 
-// A pub/sub subscription on a connection of its own. In a Redis Cluster every node relays what any node
-// publishes, so one plain connection to any node is enough; each reconnection takes the next node.
+// A pub/sub subscription on its own connection. In a Redis Cluster every node relays all messages, so one
+// connection to any node is enough; each reconnection takes the next node.
 //
 //   connecting ──subscribed──▶ listening ──lost──▶ waiting ──back-off──▶ connecting ──▶ …
 //        └────────failed─────────────────────────────▲
 //
-// When listening starts after a loss or a failed attempt, messages may have been missed: `onResumed` is
-// called.
+// After a loss or a failed attempt, messages may have been missed, so `onResumed` is called.
 
 type SubscriptionOptions = {
-  /** Returns the servers to connect to now. */
   readonly target: () => RedisTarget;
   readonly channel: string;
   readonly onMessage: (message: string) => void;
@@ -119,17 +113,17 @@ type SubscriptionOptions = {
   readonly onFault: (error: unknown) => void;
 };
 
-// A subscriber sends no commands, so it would never notice a dead connection; an unanswered ping makes the
-// driver drop it.
+// A subscriber sends no commands and would not notice a dead connection; after an unanswered ping the driver
+// drops it.
 const HEARTBEAT_INTERVAL_MS = 1000;
 
 type Subscription = {
-  /** Gives the connection up for a new one; what is missed between the two is told as after a loss. */
+  /** Replaces the connection; `onResumed` reports the gap as after a loss. */
   reconnect(): void;
   close(): void;
 };
 
-/** Subscribes to a pub/sub channel until it is closed. */
+/** Subscribes to a pub/sub channel until closed. */
 function openSubscription(options: SubscriptionOptions): Subscription {
   const { channel, onMessage, onResumed, onFault } = options;
   let failedAttempts = 0;
@@ -145,8 +139,7 @@ function openSubscription(options: SubscriptionOptions): Subscription {
 
   function connect(): Redis {
     const target = options.target();
-    // No retry by the driver: it would insist on this node, and to ask the Sentinels again is `onLost`'s
-    // part.
+    // No retries by the driver: it would stay with this node. `onLost` retries, and asks the Sentinels again.
     const redis = new Redis({
       ...connectionOptions(target, connectionCount++),
       retryStrategy: null,

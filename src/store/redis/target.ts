@@ -1,24 +1,23 @@
-// Parser of the Redis URL: the servers and the credentials.
+// Parser of the Redis URL: servers and credentials.
 
 import { parseUrl } from '../../contract/parse-url.ts';
 import { splitHosts } from '../../contract/split-hosts.ts';
 
-/** Address of a server. */
 type RedisNode = { readonly host: string; readonly port: number };
 
-/** Credentials; both are optional for Redis. */
+/** Credentials, both optional in Redis. */
 type Login = { readonly username?: string; readonly password?: string };
 
 export type RedisTarget = {
   /** Whether the nodes form a Redis Cluster: the URL contains a comma, even a trailing one. */
   readonly isCluster: boolean;
-  /** Addresses of the servers; at least one. With `sentinel`, of the Sentinels. */
+  /** Addresses of the servers, at least one; of the Sentinels if `sentinel` is set. */
   readonly nodes: readonly RedisNode[];
-  /** What to ask the Sentinels for, and as whom; undefined when the nodes are the servers themselves. */
+  /** Name of the primary and login for the Sentinels; undefined when the nodes are the servers. */
   readonly sentinel: { readonly name: string; readonly login: Login } | undefined;
   readonly login: Login & {
     readonly db: number;
-    /** Present for `rediss`; the certificate is checked against the system's authorities. */
+    /** Present for `rediss`; checks certificates against the system's authorities. */
     readonly tls?: Record<string, never>;
   };
 };
@@ -28,9 +27,9 @@ const SENTINEL_PORT_DEFAULT = 26_379;
 const SENTINEL_SCHEME = /^rediss?\+sentinel:/i;
 
 /**
- * Parses `redis://` and `rediss://` URLs, or several with commas between them (all but the first may be a
- * bare `host:port`), and `redis+sentinel://h1,h2/name`; login and TLS are those of the first. Throws without
- * quoting the URL, which may carry a password.
+ * Parses `redis://` and `rediss://` URLs, several of them separated by commas (all but the first may be bare
+ * `host:port`), and `redis+sentinel://h1,h2/name`; login and TLS are those of the first. Throws without
+ * quoting the URL, which may contain a password.
  */
 export function parseTarget(url: string): RedisTarget {
   return SENTINEL_SCHEME.test(url) ? parseSentinels(url) : parseServers(url);
@@ -100,7 +99,7 @@ function nodeOf({ hostname, port }: URL, portDefault: number): RedisNode {
   };
 }
 
-/** Reads the credentials as they stand in a URL. */
+/** Decodes the credentials of a URL. */
 function loginOf(username: string, password: string): Login {
   return {
     ...(username !== '' && { username: decodeURIComponent(username) }),

@@ -1,5 +1,5 @@
-// Puts a snapshot together from its index: releases that are at hand are taken as they are, the others are
-// read in batches. Nothing of it stops the process for long, however large the channel is.
+// Assembles a snapshot from its index: reuses the releases at hand and reads the others in batches. Pauses
+// regularly, so that a large channel does not block the process.
 
 import { EditionFinder } from '../../domain/decision/edition-finder.ts';
 import type { ServingSnapshot, SnapshotRelease } from '../../domain/decision/serving-snapshot.ts';
@@ -14,25 +14,21 @@ import {
   writeIndex,
 } from './snapshot-index.ts';
 
-/**
- * Reads the texts of releases by their editions. Returns them in the same order; null or undefined stands for
- * one that the store does not have.
- */
+/** Reads the texts of releases by edition, in the same order; null or undefined if the store lacks one. */
 type ReadReleases = (
   editions: readonly string[],
 ) => Promise<readonly (string | null | undefined)[]>;
 
-/** Number of releases in the first batch, in the smallest, and in the largest. */
+/** Number of releases in the first batch, and the bounds of the later ones. */
 const BATCH = { first: 64, min: 8, max: 1024 } as const;
-/** Length of the texts of a batch that is aimed at: each batch follows from the one before it. */
+/** Target length of the texts of a batch, from which the next batch size is computed. */
 const BATCH_LENGTH = 1024 * 1024;
 const NO_INDEX = { entries: '', offered: 0 };
 
 /**
- * Returns the snapshot of an index. A release that is the same in `known` is the same object, so that what
- * was made of it can be used again. Undefined when the store lacks a release. Rejects with a
- * `MalformedRelease` when a text is not the release that it should be, and with a `MalformedIndex` when an
- * entry is none.
+ * Returns the snapshot of an index; undefined if the store lacks a release. Releases that `known` has are the
+ * same objects, so that callers can reuse what they derived from them. Rejects with a `MalformedRelease` for
+ * a wrong text, and with a `MalformedIndex` for a wrong entry.
  */
 export async function assembleSnapshot(
   { head, entries }: SnapshotIndex,
@@ -56,7 +52,7 @@ export async function assembleSnapshot(
     ...head,
     releases: [
       ...before.slice(0, first),
-      // Every place is filled by now.
+      // Every position is filled by now.
       ...(releases as SnapshotRelease[]),
       ...before.slice(before.length - last),
     ],
@@ -66,7 +62,7 @@ export async function assembleSnapshot(
   return snapshot;
 }
 
-/** Error of an index with an entry that no store wrote. */
+/** Error of an index with a malformed entry. */
 export class MalformedIndex extends Error {
   constructor() {
     super('An entry of the index is malformed');
@@ -85,7 +81,7 @@ export class MalformedRelease extends Error {
   }
 }
 
-/** Fills the missing places; returns false when the store lacks a release. */
+/** Fills the missing positions; returns false if the store lacks a release. */
 async function readInto(
   releases: (SnapshotRelease | undefined)[],
   missing: readonly number[],
@@ -114,7 +110,7 @@ async function readInto(
   return true;
 }
 
-/** Returns the release with the marks of its entry; the same object when it has them. */
+/** Returns the release with the marks of its entry; the same object if it has them already. */
 function withMarks(
   release: SnapshotRelease,
   { isOffered, isFollowed }: IndexEntry,
@@ -134,21 +130,20 @@ function nextSize(count: number, length: number): number {
   return Math.min(BATCH.max, Math.max(BATCH.min, fitting));
 }
 
-// Finds what is new in the entries of an index against those of a known one. Most are the same, at the
-// beginning and at the end, and are recognised without taking the texts apart: an index of thousands of
-// releases is compared in the time that a few entries take to parse.
+// Compares the entries of two indexes. Most entries at the beginning and the end are equal and are not
+// parsed, so an index of thousands of releases takes as long as parsing a few entries.
 
 const SPACE = 32;
 
-/** Difference of the entries of an index from those of a known one. */
+/** Difference between an index and a known one. */
 type EntriesDifference = {
-  /** Number of entries at the beginning that both have. */
+  /** Number of equal entries at the beginning. */
   readonly first: number;
-  /** Number of entries at the end that both have, beyond those at the beginning. */
+  /** Number of further equal entries at the end. */
   readonly last: number;
-  /** Entries between them, in the form that `parseEntries` reads. */
+  /** Entries between them, as `parseEntries` reads them. */
   readonly between: string;
-  /** Entries that the known index has there. */
+  /** Entries of the known index in their place. */
   readonly instead: string;
 };
 

@@ -1,6 +1,5 @@
-// Index of a snapshot: the channel's own state, and the edition of each release that it has. Whoever has the
-// releases of another index reads only those that are new, so that a change costs what changed, however many
-// releases a channel has and however long their notes are.
+// Index of a snapshot: the channel's state and the edition of each release. A reader that has the releases of
+// another index reads only the new editions, so a change costs only what changed.
 
 import {
   type Artifact,
@@ -17,19 +16,17 @@ import {
 
 export type SnapshotIndex = {
   readonly head: SnapshotHead;
-  /** Entries of all releases as `parseEntries` reads them, in the order that they have in the snapshot. */
+  /** Entries of all releases as `parseEntries` reads them, in the order of the snapshot. */
   readonly entries: string;
 };
 
-/** Snapshot without its releases. */
 type SnapshotHead = Omit<ServingSnapshot, 'releases'>;
 
-/** Release of an index. */
 export type IndexEntry = {
   readonly edition: string;
-  /** Whether the release was offered, which is no part of its edition. */
+  /** Whether the release was offered; this is not part of its edition. */
   readonly isOffered: boolean;
-  /** Whether it is of the channel that this one follows, which is no part of its edition either. */
+  /** Whether the release belongs to the followed channel; this is not part of its edition either. */
   readonly isFollowed: boolean;
 };
 
@@ -38,18 +35,17 @@ const SEPARATOR = ' ';
 const OFFERED = '*';
 const FOLLOWED = '~';
 
-/** Index of a snapshot as text, and the number of its releases that were offered. */
+/** Index as text, and its number of offered releases. */
 type WrittenIndex = {
-  /** Line of JSON with the head. */
+  /** The head as one line of JSON. */
   readonly head: string;
   readonly entries: string;
   readonly offered: number;
 };
 
-/** Indexes that were written, since every store gets the index of a snapshot. */
+/** Indexes already written, because every store gets the same one. */
 const written = new WeakMap<ServingSnapshot, WrittenIndex>();
 
-/** Writes the index of a snapshot. */
 export function writeIndex(snapshot: ServingSnapshot): WrittenIndex {
   const known = written.get(snapshot);
   if (known !== undefined) return known;
@@ -66,25 +62,22 @@ export function writeIndex(snapshot: ServingSnapshot): WrittenIndex {
   return index;
 }
 
-/** Remembers the index of a snapshot that was made from it. */
+/** Remembers the index from which a snapshot was assembled. */
 export function noteIndex(snapshot: ServingSnapshot, index: WrittenIndex): void {
   written.set(snapshot, index);
 }
 
-/** Counts the entries of releases that were offered. */
+/** Returns the number of entries of offered releases. */
 export function countOfferedEntries(entries: string): number {
   return entries === '' ? 0 : entries.split(OFFERED).length - 1;
 }
 
-/** Returns the one text of an index, which `parseIndex` reads. */
+/** Returns the text of an index, which `parseIndex` reads. */
 export function indexText({ head, entries }: WrittenIndex): string {
   return `${head}\n${entries}`;
 }
 
-/**
- * Parses the text of an index; undefined when it is anything else. The entries are checked when they are
- * parsed.
- */
+/** Parses the text of an index; undefined if malformed. `parseEntries` checks the entries later. */
 export function parseIndex(text: string): SnapshotIndex | undefined {
   const end = text.indexOf('\n');
   if (end === -1) return undefined;
@@ -93,8 +86,8 @@ export function parseIndex(text: string): SnapshotIndex | undefined {
 }
 
 /**
- * Parses entries that are separated by spaces: an edition, then a `~` when the release is of the followed
- * channel, then a `*` when it was offered; undefined when one of them is no such entry.
+ * Parses entries separated by spaces: an edition, `~` if the release belongs to the followed channel, `*` if
+ * it was offered. Returns undefined if one is malformed.
  */
 export function parseEntries(text: string): readonly IndexEntry[] | undefined {
   if (text === '') return [];
@@ -108,7 +101,7 @@ export function parseEntries(text: string): readonly IndexEntry[] | undefined {
   return entries.every(({ edition }) => EDITION.test(edition)) ? entries : undefined;
 }
 
-/** Compares the indexes of two copies of one channel, as `compareSnapshots` compares the snapshots. */
+/** Compares the indexes of two copies of one channel like `compareSnapshots`. */
 export function compareIndexes(a: SnapshotIndex, b: SnapshotIndex): number {
   return (
     compareServing(a.head, b.head) ||
@@ -129,13 +122,13 @@ function isHead(value: unknown): value is SnapshotHead {
   );
 }
 
-// One release of a snapshot as JSON. The text belongs to its edition: it never changes, so it is written and
-// read once. Whether the release was offered is not in it, since that changes within an edition.
+// One release as JSON. The text of an edition never changes, so it is written and read once; whether the
+// release was offered is not part of it.
 
-/** Release as it is stored: the same for as long as it has this edition. */
+/** Release as stored under its edition. */
 export type ReleaseEdition = Omit<SnapshotRelease, 'offered' | 'followed'>;
 
-/** Fields of an artifact that are texts where they are present. */
+/** Optional text fields of an artifact. */
 const OPTIONAL_TEXTS = [
   'arch',
   'url',
@@ -148,15 +141,11 @@ const OPTIONAL_TEXTS = [
   'buildVersion',
 ] as const satisfies readonly (keyof Artifact)[];
 
-/** Returns the text of a release. */
 export function releaseText({ offered: _, followed: __, ...release }: SnapshotRelease): string {
   return JSON.stringify(release satisfies ReleaseEdition);
 }
 
-/**
- * Parses the text of a release of this edition, made by `releaseText` or by the ledger; undefined when the
- * text is anything else.
- */
+/** Parses the text of this edition, from `releaseText` or from the ledger; undefined if malformed. */
 export function parseReleaseText(text: string, edition: string): ReleaseEdition | undefined {
   const value = parseJson(text);
   return isRelease(value) && value.edition === edition ? value : undefined;
@@ -201,13 +190,13 @@ function isExpression(value: unknown): boolean {
   );
 }
 
-// Checks of JSON that was stored outside the ledger: by another version of the service, by another program,
-// or damaged since.
+// Checks of JSON from outside the ledger: another version or another program may have written it, or it may
+// be damaged.
 
-/** Fields of an object whose types are not known yet. */
+/** Object whose field types are not checked yet. */
 type Unchecked<Shape> = { readonly [Key in keyof Shape]?: unknown };
 
-/** Parses JSON; returns undefined when the text is not JSON. */
+/** Parses JSON; undefined if the text is not JSON. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -216,32 +205,28 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Whether the value is an object and no list; its fields remain to be checked. */
+/** Returns whether the value is an object, not an array; its fields remain unchecked. */
 function isObject<Shape>(value: unknown): value is Unchecked<Shape> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Whether the value is a list of such items. */
 function isListOf(value: unknown, isItem: (item: unknown) => boolean): boolean {
   return Array.isArray(value) && value.every(isItem);
 }
 
-/** Whether all values are texts. */
 function areTexts(...values: readonly unknown[]): boolean {
   return values.every(isText);
 }
 
-/** Whether the value is a text. */
 function isText(value: unknown): value is string {
   return typeof value === 'string';
 }
 
-/** Whether the value is a whole number from 0. */
+/** Returns whether the value is a whole number from 0. */
 function isCount(value: unknown): boolean {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** Whether the value is one of these texts. */
 function isOneOf(allowed: readonly string[], value: unknown): boolean {
   return typeof value === 'string' && allowed.includes(value);
 }

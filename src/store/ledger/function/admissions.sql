@@ -1,15 +1,15 @@
--- Admission of new devices: check-ins of devices that asked themselves are recorded as far as the bounds on new
--- devices allow, so that a client that invents ids does not fill the record.
+-- Admission of new devices: devices that send check-ins themselves are recorded only up to a limit of new devices
+-- per minute, so that a client that invents ids does not fill the record.
 
--- Number of new devices that a source has brought to the record in a minute.
+-- Number of new devices that a source has added to the record in a minute.
 CREATE OR REPLACE FUNCTION admitted_from(minute timestamptz, source text) RETURNS integer LANGUAGE sql STABLE AS $$
   SELECT coalesce((
     SELECT devices FROM admissions WHERE admissions.minute = $1 AND admissions.source = $2
   ), 0)
 $$;
 
--- New devices are counted by one writer at a time, because the bounds are those of all parts together. Taken
--- after the locks of the parts, and only where there is a new device to be counted.
+-- Serializes the counting of new devices, because the limits cover all parts. Call it after the locks of the parts;
+-- it locks only if there is a new device to count.
 CREATE OR REPLACE FUNCTION lock_admissions(app_ids text[], device_ids text[], networks text[]) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET plan_cache_mode = force_generic_plan
@@ -27,13 +27,13 @@ BEGIN
 END
 $$;
 
--- Counts the new devices among check-ins in the minutes in which they asked, as far as the bounds allow (0 is
--- no bound), in the order of the check-ins. Answers those that had no room, by their place, from 1, with the
--- bound that they met. A check-in whose network is null is of a device that the caller knows to be on record;
--- the empty text is an unknown network. Must be called under the lock of admissions, in a statement of its own.
+-- Counts the new devices among check-ins, in the minute of each check-in and in the order of the check-ins, up to the
+-- limits (0 is no limit). Returns the rejected ones by their place, from 1, with the limit that rejected them. A null
+-- network means that the caller knows the device to be on record; an empty text is an unknown network. Call it under
+-- the lock of admissions, in a separate statement.
 --
--- A device has to fit into all of its bounds. They are tried one after the other, each among those that
--- fitted so far: who is refused takes nobody's place.
+-- A device must be within all of its limits. Each limit is applied to the devices that passed the ones before, so
+-- that a rejected device takes no other's place.
 CREATE OR REPLACE FUNCTION admit_check_ins(
   app_ids text[], device_ids text[], times bigint[], networks text[], wide_networks text[],
   network_max integer, wide_max integer, app_max integer
@@ -91,9 +91,9 @@ BEGIN
 END
 $$;
 
--- Records check-ins of devices that asked themselves, as `record_check_ins` does, except those of new devices
--- beyond the bounds, which come back with the bound that they met. What is recorded and what is counted is
--- one transaction: check-ins that are recorded again are not new then, and count nothing.
+-- Records check-ins as `record_check_ins` does, except those of new devices beyond the limits, which it returns with
+-- the limit that rejected them. Recording and counting are one transaction: in a repeated call the devices are no
+-- longer new, and are not counted again.
 CREATE OR REPLACE FUNCTION record_checks(
   app_ids text[], device_ids text[], channels text[], versions text[], platforms text[], archs text[],
   sources text[], times bigint[], offers text[], label_writes text[], are_awaited boolean,

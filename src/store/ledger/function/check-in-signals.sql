@@ -1,11 +1,11 @@
--- What check-ins tell of releases: firsts of devices, which `release_signals` counts. `record_check_ins` calls
--- `note_signals` under the locks of the devices' parts. A device that stays where it is, as almost all do, is no
--- news, and costs no look at what it has done.
+-- Signals of releases from check-ins: firsts of devices, which `release_signals` counts. `record_check_ins` calls
+-- `note_signals` under the locks of the devices' parts, with the few devices that have news: a check-in like the one
+-- before is none.
 --
--- Here, OFFSET 0 keeps tables of which nothing is known yet from being looked through for each row.
+-- In this file, OFFSET 0 keeps PostgreSQL from scanning tables without statistics for each row.
 
--- Watched releases of the versions that were told, by app, version and channel: the channel's own before that of the
--- one it follows. Null when there is none.
+-- Watched releases of the reported versions, by app, version and channel: the channel's own release before that of
+-- the channel it follows. Null if there is none.
 CREATE OR REPLACE FUNCTION find_told_releases(news device_news[]) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 BEGIN
   RETURN (
@@ -26,8 +26,8 @@ BEGIN
 END
 $$;
 
--- Watched releases that were offered, by id, and whether devices have failed to install them before they were
--- offered them. Null when there is none.
+-- Watched releases that were offered, by id, with whether devices failed to install them before an offer. Null if
+-- there is none.
 CREATE OR REPLACE FUNCTION find_offered_releases(news device_news[]) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 BEGIN
   RETURN (
@@ -45,8 +45,8 @@ BEGIN
 END
 $$;
 
--- News with the releases that they may be firsts of: the one that was offered, and the one that the device runs, if it
--- tells of it from elsewhere than before, or for the first time since the release was published.
+-- News with the releases that they may be firsts of: the offered one, and the one that the device runs, if its
+-- version, channel or platform changed or if this is its first check-in since the release was published.
 CREATE OR REPLACE FUNCTION news_of_releases(news device_news[], told jsonb, offered jsonb) RETURNS TABLE (
   app_id text, device_id text, part smallint, at timestamptz, is_new boolean, may_revert boolean, channel text,
   version text, first_seen timestamptz, first_reported timestamptz, offer jsonb, run jsonb
@@ -63,8 +63,8 @@ CREATE OR REPLACE FUNCTION news_of_releases(news device_news[], told jsonb, offe
   ) AS releases
 $$;
 
--- Notes what devices do next with releases that they were offered, or seen on, before: the first offer, the first
--- check-in on it, the first way back to a lower version. Returns these firsts.
+-- Records the next firsts of devices with releases that they were already offered or seen on: the first offer, the
+-- first check-in on the release, and the first return to a lower version. Returns these firsts.
 CREATE OR REPLACE FUNCTION note_next_firsts(news device_news[], told jsonb, offered jsonb) RETURNS release_first[]
 LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
@@ -117,8 +117,8 @@ BEGIN
 END
 $$;
 
--- Notes devices that were offered a release, or are seen on it, for the first time, if they were on record before it
--- was published. Returns these firsts.
+-- Records devices that are offered a release or seen on it for the first time, if they were on record before it was
+-- published. Returns these firsts.
 CREATE OR REPLACE FUNCTION note_reached(news device_news[], told jsonb, offered jsonb) RETURNS release_first[]
 LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
@@ -187,7 +187,7 @@ BEGIN
 END
 $$;
 
--- Notes and counts what devices do first with releases.
+-- Records and counts the firsts of devices with releases.
 CREATE OR REPLACE FUNCTION note_signals(news device_news[]) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   told CONSTANT jsonb := find_told_releases(news);

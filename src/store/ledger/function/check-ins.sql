@@ -1,20 +1,20 @@
--- Check-ins of devices are recorded here: statement for statement the hottest write of the service.
+-- Recording of check-ins, the most frequent write of the service.
 --
 -- `record_check_ins` takes the locks and calls the others, each of which does one thing for the whole batch:
 --
 --   compare_check_ins   looks up each device as it is on record
---   judge_check_ins     decides what each check-in makes of its device
+--   judge_check_ins     decides what each check-in changes in its device
 --   write_devices       writes the devices, and collects what changed
---   remember_versions   keeps the newest changes of versions
---   count_cells         counts the devices in their new cells, and no more in the old ones
---   note_signals        counts what devices do first with a release (check-in-signals.sql)
+--   remember_versions   keeps the newest version changes
+--   count_cells         moves the devices from their old cells of the counts to the new ones
+--   note_signals        counts the firsts of devices with releases (check-in-signals.sql)
 --
--- The first two only select, so PostgreSQL compiles them into the statement of `write_devices`. The others are
--- PL/pgSQL, whose plans are kept in the connection, and get arrays of what concerns them: of a batch in which nothing
--- happens but that devices are seen again, that is nothing.
+-- The first two only select, so PostgreSQL inlines them into the statement of `write_devices`. The others are
+-- PL/pgSQL, whose plans stay in the connection. They get arrays of the affected devices, which are mostly empty,
+-- because most check-ins only show that a device is still there.
 
--- Check-ins beside the devices as they are on record, at the times by which they count. Labels are merged here, once
--- for all that follow: OFFSET 0 keeps it from being done again wherever the outcome is used.
+-- Check-ins beside the devices as they are on record, with the times that count. Merges labels once for all functions
+-- that follow: OFFSET 0 keeps PostgreSQL from repeating the merge wherever the result is used.
 CREATE OR REPLACE FUNCTION compare_check_ins(
   app_ids text[], device_ids text[], channels text[], versions text[], platforms text[], archs text[],
   sources text[], times bigint[], offers text[], label_writes text[], clients text[], bundles text[],
@@ -79,10 +79,10 @@ CREATE OR REPLACE FUNCTION compare_check_ins(
   OFFSET 0
 $$;
 
--- What check-ins make of their devices. The newest facts win. An unknown version replaces none, and an older
--- check-in's version counts only where none is known. A check-in without a client keeps what is known of both client
--- and bundle; any other has the bundle of the same request, or none. A row is left alone (`is_written`) when its only
--- news is that it was seen again, in the same hour and within `freshness`.
+-- Effect of check-ins on their devices. The newest facts win. An unknown version replaces none, and an older
+-- check-in's version counts only if none is known. A check-in without a client keeps the known client and bundle; any
+-- other one brings its own bundle, or none. A row is not written (`is_written`) if the device was only seen again, in
+-- the same hour and within `freshness`.
 CREATE OR REPLACE FUNCTION judge_check_ins(
   app_ids text[], device_ids text[], channels text[], versions text[], platforms text[], archs text[],
   sources text[], times bigint[], offers text[], label_writes text[], clients text[], bundles text[],
@@ -141,8 +141,8 @@ CREATE OR REPLACE FUNCTION judge_check_ins(
   ) AS moved
 $$;
 
--- Writes devices as their check-ins leave them, and collects what others write: changes of cells, news, and what
--- `record_check_ins` answers.
+-- Writes the devices, and collects the input of the other functions: changes of cells, news, and the answer of
+-- `record_check_ins`.
 CREATE OR REPLACE FUNCTION write_devices(
   app_ids text[], device_ids text[], channels text[], versions text[], platforms text[], archs text[],
   sources text[], times bigint[], offers text[], label_writes text[], clients text[], bundles text[],
@@ -235,9 +235,9 @@ BEGIN
 END
 $$;
 
--- Keeps what devices ran before. A change goes into the slot of its number modulo 100, from 0 on, whatever the
--- `history` is: so another history moves no row. It deletes the change that is `history` older than itself; with a
--- history of 100, it takes its place.
+-- Keeps the versions that devices ran before. A change goes into the slot of its number modulo 100, for any
+-- `history`, so that another history moves no row. It deletes the change that is `history` older; with a history of
+-- 100 it replaces that one.
 CREATE OR REPLACE FUNCTION remember_versions(news device_news[], history integer) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
@@ -260,8 +260,8 @@ BEGIN
 END
 $$;
 
--- Counts devices in their new cells of the present, of hours, and of days and months, and no more in the old ones
--- where they are counted there: a device counts once in each hour, day and month, where it last was in it.
+-- Counts devices in their new cells (present, hours, days and months), and subtracts them from the old ones where
+-- they were counted: a device counts once in each hour, day and month, in its last cell of that time.
 CREATE OR REPLACE FUNCTION count_cells(cells cell_change[]) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
 BEGIN
@@ -311,24 +311,23 @@ BEGIN
 END
 $$;
 
--- Records check-ins, one per place of the arrays; no two of them may be about the same device. Empty versions and
--- offers are unknown ones. Answers, by the check-in's place from 1, the labels as they are then of the devices
--- whose check-in carried some. A `writer` with a name is also told of the devices that were left as they are, or
--- were seen later by somebody else, with the millisecond in which the record says they were seen last.
+-- Records check-ins, one per place of the arrays, each of another device. Empty versions and offers are unknown.
+-- Returns the present labels of the devices whose check-in carried labels, by the check-in's place from 1. A `writer`
+-- with a name also gets the devices whose check-in changed nothing or came after a later one, with the millisecond of
+-- their last-seen time.
 --
--- There are two kinds. A check-in that somebody waits for (`are_awaited`) is the newest that there is, whatever its
--- time says: it is recorded as of the present, and if the device has that time already, as of a millisecond later.
--- One that waited in a queue has its own time, and the present when that is in the future. A stored time in the
--- future counts as the present, and becomes it when the device is seen: the hour that is yet to come then loses
--- the device.
+-- There are two kinds. An awaited check-in (`are_awaited`) counts as the newest one: it is recorded at the present,
+-- or a millisecond after the device's last-seen time if that is not earlier. A queued one has its own time, or the
+-- present if that is in the future. A stored time in the future counts as the present, and becomes it when the device
+-- is seen: the device then no longer counts in that future hour.
 --
--- The changes of the counts and of the signals follow from the rows as they were and as they are afterwards: so a
--- check-in that comes after a later one of its device counts in no hour of its own and tells of no version, and a
--- version that the device had between two recorded check-ins is not seen.
+-- Counts and signals follow from the rows before and after. So a check-in that arrives after a later one of its
+-- device counts in no hour of its own and reports no version, and a version between two recorded check-ins is not
+-- seen.
 --
--- Plans are made once per connection, possibly while `devices` is still empty: with the settings here, which hold for
--- the functions that are called as well, they look up each device by its key all the same. A plan that uses what is
--- switched off counts as dear enough to be compiled, which takes longer than to run it: hence no jit.
+-- Plans are made once per connection, possibly while `devices` is still empty. With the settings here, which also
+-- apply to the called functions, they look up each device by its key anyway. A plan that needs a switched-off method
+-- seems expensive enough for JIT, which would take longer than the plan itself: hence no JIT.
 CREATE OR REPLACE FUNCTION record_check_ins(
   app_ids text[], device_ids text[], channels text[], versions text[], platforms text[], archs text[],
   sources text[], times bigint[], offers text[], label_writes text[], are_awaited boolean,

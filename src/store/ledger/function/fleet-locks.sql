@@ -1,14 +1,14 @@
--- The fleet's time, and who may write which part of it. Under the lock of its part, a device and everything that
--- follows from it is written by one caller at a time: so counts are exact, and nobody who reads waits.
+-- The fleet's time, and the locks of its parts. Under the lock of a part, one caller at a time writes its devices and
+-- everything that follows from them: so counts are exact, and no reader waits.
 
--- The present as far as the fleet's record goes: the clock of this database, in whole milliseconds, because nodes
--- have clocks of their own, and some are wrong. It is a function, so that tests can set it.
+-- The fleet's present time: this database's clock in whole milliseconds, because the clocks of nodes differ. A
+-- function, so that tests can set it.
 CREATE OR REPLACE FUNCTION fleet_time() RETURNS timestamptz LANGUAGE sql VOLATILE AS $$
   SELECT date_trunc('milliseconds', clock_timestamp())
 $$;
 
--- Locks the parts of devices, always in the order of the parts, so that no two writers wait for each other. Held
--- until the transaction ends. Answers the parts.
+-- Locks the parts of devices in the order of the parts, so that writers cannot deadlock, until the transaction ends.
+-- Returns the parts.
 CREATE OR REPLACE FUNCTION lock_device_parts(app_ids text[], device_ids text[]) RETURNS smallint[]
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -25,7 +25,7 @@ BEGIN
 END
 $$;
 
--- The locks of all parts, for whoever writes in all.
+-- Locks all parts, for callers that write in all of them.
 CREATE OR REPLACE FUNCTION lock_fleet() RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
   FOR part IN 0..15 LOOP
@@ -34,14 +34,14 @@ BEGIN
 END
 $$;
 
--- Notes who records the parts; must be called under their locks. The empty text is somebody who remembers
--- nothing, such as whoever deletes devices. Null leaves it at who recorded last.
+-- Stores the writer of the parts; call it under their locks. An empty text is a writer that caches nothing, such as a
+-- purge. Null keeps the last writer.
 CREATE OR REPLACE FUNCTION note_writer(parts smallint[], present text) RETURNS void LANGUAGE sql VOLATILE AS $$
   UPDATE device_writers SET writer = present, turns = turns + 1
   WHERE part = ANY (parts) AND writer <> present
 $$;
 
--- Notes that devices were recorded for a caller that waited; must be called under the locks of their parts.
+-- Stores that devices were recorded for a waiting caller; call it under the locks of their parts.
 CREATE OR REPLACE FUNCTION note_awaited(app_ids text[], device_ids text[]) RETURNS void LANGUAGE sql VOLATILE AS $$
   WITH item AS MATERIALIZED (
     SELECT each_device.*, row_number() OVER (PARTITION BY part) AS number
@@ -60,8 +60,8 @@ CREATE OR REPLACE FUNCTION note_awaited(app_ids text[], device_ids text[]) RETUR
   FROM item JOIN numbered ON numbered.part = item.part
 $$;
 
--- Reads who recorded these parts last. The locks make it wait for whoever records one of them just now, so that
--- whatever is recorded after this read is of a later time.
+-- Reads the last writer of these parts. The shared locks wait for writers of the parts, so that whatever is recorded
+-- after this read has a later time.
 CREATE OR REPLACE FUNCTION read_device_writers(parts smallint[]) RETURNS SETOF device_writers LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   each_part smallint;
@@ -73,7 +73,7 @@ BEGIN
 END
 $$;
 
--- Pages of all parts of the table of devices.
+-- Number of pages of the devices table, over all parts.
 CREATE OR REPLACE FUNCTION device_pages() RETURNS bigint LANGUAGE sql STABLE AS $$
   SELECT (sum(pg_relation_size(inhrelid)) / current_setting('block_size')::bigint)::bigint
   FROM pg_inherits WHERE inhparent = 'devices'::regclass

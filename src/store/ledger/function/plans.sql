@@ -1,8 +1,7 @@
--- Roll-out plans: the clock that they count in, and which of them a node is to drive. None of it is compiled: in a
--- database of which nothing is known yet, PostgreSQL takes these statements for long ones, and compiles them for
--- half a second each time.
+-- Rollout plans: their clock, and the choice of plans to drive. None of it uses JIT: without statistics, PostgreSQL
+-- overestimates these statements and compiles them for half a second each time.
 
--- Present time in milliseconds since 1970, and the counted time. Both are of one reading of the clock.
+-- Present time in milliseconds since 1970, and the counted time, from one reading of the clock.
 CREATE OR REPLACE FUNCTION plan_time() RETURNS TABLE (now_ms bigint, counted_ms bigint)
 LANGUAGE plpgsql VOLATILE SET jit = off AS $$
 DECLARE
@@ -14,8 +13,8 @@ BEGIN
 END
 $$;
 
--- Moves the counted time on, and returns both times. Of several nodes at once each finds what the one before
--- has left. What lies between two calls is counted once: `read_at` is the reading that was counted.
+-- Advances the counted time, and returns both times. Concurrent nodes take turns. The time between two calls counts
+-- once: `read_at` is the clock reading up to which time was counted.
 CREATE OR REPLACE FUNCTION count_plan_time() RETURNS TABLE (now_ms bigint, counted_ms bigint)
 LANGUAGE plpgsql VOLATILE SET jit = off AS $$
 DECLARE
@@ -35,9 +34,9 @@ BEGIN
 END
 $$;
 
--- Gives out plans that have something to do: steps that are due first, then those whose guards were not checked
--- for longest. What another node has taken within `taken_for_ms` is left to it. Columns of a running plan:
--- `due_ms` is null while it waits for a guard or for its hours, and `start_at_ms` is their next opening.
+-- Returns plans to drive: first those with a due step, then those whose guards were not checked for longest. Skips
+-- plans that another node has taken within `taken_for_ms`. Columns of a running plan: `due_ms` is null while it waits
+-- for a guard or for its hours, and `start_at_ms` is the next opening of those hours.
 CREATE OR REPLACE FUNCTION plans_to_drive(check_ms bigint, taken_for_ms bigint, count_max integer)
 RETURNS TABLE (plan_id text, app text, channel text, canonical_version text)
 LANGUAGE plpgsql VOLATILE SET jit = off AS $$

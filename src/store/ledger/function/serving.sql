@@ -1,20 +1,19 @@
--- What channels serve: the locks under which it changes, and first offers.
+-- Locks under which the served state of channels changes, and first offers.
 
--- Present epoch, for the statements that read or change what a channel serves.
 CREATE OR REPLACE FUNCTION present_epoch() RETURNS integer LANGUAGE sql STABLE AS $$
   SELECT epoch FROM ledger_epoch
 $$;
 
--- Locks a channel with all that follow it, and another one if it is given, in the order of their ids, so that
--- no two transactions wait for each other. Returns the channel and its followers.
+-- Locks a channel, all its followers, and another channel if given, in the order of their ids, so that transactions
+-- cannot deadlock. Returns the channel and its followers.
 --
--- Who lets a channel follow another one holds the app alone, and everybody else holds it together with others:
--- so the followers are the same from the first lock to the end of the transaction. They are read in a statement
--- of its own, which sees what was committed before the lock on the app was granted: in a volatile function
--- every statement has a snapshot of its own.
+-- Letting a channel follow another one takes an exclusive lock on the app, everything else a shared one: so the
+-- followers stay the same from the first lock to the end of the transaction. They are read in a separate statement,
+-- which sees what was committed before the lock on the app was granted, because every statement of a volatile
+-- function has its own snapshot.
 --
--- The locks leave out keys, which never change: a second update of a follower in one transaction has PostgreSQL
--- look at the channel that it follows again, and that must not wait.
+-- NO KEY UPDATE, because keys never change: for a second update of a follower in one transaction, PostgreSQL checks
+-- the followed channel's key again, and that must not wait.
 CREATE OR REPLACE FUNCTION lock_channel(of_app text, named text, beside text)
 RETURNS TABLE (id text, name text) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -34,22 +33,20 @@ BEGIN
 END
 $$;
 
--- Records that a release is about to be offered for the first time, on its channel or on one that follows it.
--- Returns true when the channel is at the revision and the release is published and marked as offered; the mark is
--- durable when the call has returned, because it is a transaction of its own. A caller that stalls in the middle
--- of the call holds no lock: the server ends it alone.
+-- Records that a release is about to be offered for the first time, on its channel or a follower of it. Returns true
+-- when the channel is at the revision and the release is published and marked as offered. The call is a transaction
+-- of its own, so the mark is durable when it returns, and a caller that stalls during the call holds no lock.
 --
--- The shared lock on the channel conflicts with the lock under which serving is changed, but not with other
--- first offers. If the first statement has to wait for a change, it compares the revision again with the row
--- that the change left, and finds none. The lock on a follower alone is enough: who changes the followed channel
--- locks its followers first, and raises their revisions. The release is read in a statement of its own, which sees
--- what was committed before the lock was granted.
+-- The shared lock on the channel conflicts with the lock of serving control, but not with other first offers. If the
+-- first statement waits for a change, it compares the revision again with the changed row, and finds none. The lock
+-- on a follower alone is enough: a change of the followed channel locks its followers first, and raises their
+-- revisions. The release is read in a separate statement, which sees what was committed before the lock was granted.
 --
--- Of several first offers at once one writes the mark; the others wait for it, and find it set. If the writer
+-- Of several concurrent first offers one writes the mark; the others wait for it and find it set. If the writer
 -- fails, the next one writes.
 --
--- `lock_timeout` bounds each wait for a lock, after which the call fails with 55P03. There is no
--- `statement_timeout` here: the server measures it from the arrival of the call, by the session's setting.
+-- `lock_timeout` limits each wait for a lock; then the call fails with 55P03. There is no `statement_timeout` here,
+-- because the server measures it from the arrival of the call, by the session's setting.
 CREATE OR REPLACE FUNCTION record_first_offer(
   of_channel text, of_release text, at_epoch integer, at_revision integer
 ) RETURNS boolean LANGUAGE plpgsql VOLATILE SET lock_timeout = '1s' AS $$

@@ -1,7 +1,7 @@
--- Signals of releases: how devices and versions are told apart in them, and their end. `record_check_ins` counts
--- them; `release_signals` says what each of them is.
+-- Signals of releases: the ages and versions that they distinguish, and their deletion. `record_check_ins` counts
+-- them; `release_signals` defines them.
 
--- Minutes by which devices are told apart, smallest first.
+-- Minutes on record by which devices are distinguished, ascending.
 CREATE OR REPLACE FUNCTION signal_edges() RETURNS integer[] LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT ARRAY [
     0, 1, 2, 3, 4, 5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 240, 360, 480, 720, 1080, 1440, 2160, 2880, 4320,
@@ -9,8 +9,7 @@ CREATE OR REPLACE FUNCTION signal_edges() RETURNS integer[] LANGUAGE sql IMMUTAB
   ]
 $$;
 
--- Largest edge that is not above a time; -1 when there is none. One expression, so that it is compiled into the
--- statements that call it.
+-- Largest edge that is not above a duration; -1 if there is none. One expression, so that PostgreSQL inlines it.
 CREATE OR REPLACE FUNCTION signal_edge(waited interval) RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT CASE WHEN $1 IS NOT NULL THEN coalesce(
@@ -18,10 +17,10 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   ) END
 $$;
 
--- Text by which canonical versions are ordered, byte by byte, as src/domain/decision/version.ts orders them; null
--- for what is no version. Numbers begin with their length. Of the identifiers after them, numbers begin with 0
--- and are below texts, which begin with 1 and end with a character below all that they consist of. A shorter list
--- ends with a space, below both; no prerelease is a tilde, above them.
+-- Sort key of a canonical version: byte order is the version order of src/domain/decision/version.ts; null if it is
+-- no version. Numbers begin with their length. Of prerelease identifiers, numbers begin with 0 and are below texts,
+-- which begin with 1 and end with a character below all of theirs. A shorter list ends with a space, below both; no
+-- prerelease is a tilde, above them.
 CREATE OR REPLACE FUNCTION version_key(version text) RETURNS text LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
   piece CONSTANT text[] := regexp_match(
@@ -52,17 +51,15 @@ BEGIN
 END
 $$;
 
--- Hash of the network that an address is part of: of an IPv6 /64 its /48. A signal that comes from one network
--- alone stops no roll-out.
+-- Hash of the network of an address; for an IPv6 /64, of its /48. A signal from a single network stops no rollout.
 CREATE OR REPLACE FUNCTION network_hash(address text) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT hashtextextended(
     regexp_replace($1, '^([^:]*:[^:]*:[^:]*):[^:]*::/64$', '\1::/48'), 0
   )
 $$;
 
--- Deletes what is kept of releases that are gone, or not watched any more: up to so many rows of each table, in
--- a part of a large one. Waits for no writer. One that still has a row which goes adds to the signals of a
--- release that nobody reads.
+-- Deletes the rows of releases that are gone or no longer watched: up to `10 * rows_max` of each table, in a part of
+-- a large one. Waits for no writer; a writer of such a row adds to signals that are no longer read.
 CREATE OR REPLACE FUNCTION sweep_signals(rows_max integer) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   search_size CONSTANT bigint := 512;

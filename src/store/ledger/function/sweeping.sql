@@ -1,8 +1,7 @@
--- What goes from the record of the fleet: devices that are silent or should never have come to it, counts and
--- version changes that are kept no longer.
+-- Deletions from the fleet's record: silent devices, purged devices, and old counts and version changes.
 
--- Makes the shares of hours, days and months that are over one row each. A check-in that comes late makes a new
--- share, which is folded in its turn. Must be called under the locks of all parts.
+-- Joins the rows of all parts for past hours, days and months into one row each. A late check-in adds another row,
+-- which is joined later. Call it under the locks of all parts.
 CREATE OR REPLACE FUNCTION fold_fleet_parts(rows_max integer) RETURNS void
 LANGUAGE plpgsql VOLATILE SET enable_seqscan = off AS $$
 BEGIN
@@ -35,11 +34,10 @@ BEGIN
 END
 $$;
 
--- Forgets devices that were silent since before a time, hours before a time with the days and months that were over
--- before the oldest hour that stays, and empty cells of the counts: at most `rows_max` of each. An index on
--- `last_seen` would cost every check-in, so silent devices are looked for in pages of each part that chance picks,
--- or in all of it while it is small: called often enough, it finds them all. The look takes no lock; who is silent
--- is asked again under it.
+-- Deletes devices not seen since a time, hours before a time with the days and months that ended before it, and empty
+-- cells of the counts: at most `rows_max` of each. An index on `last_seen` would slow every check-in, so it searches
+-- random pages of each part, or all of a small one; repeated calls find all silent devices. The search takes no lock;
+-- the deletion checks again under the lock.
 CREATE OR REPLACE FUNCTION sweep_fleet(
   devices_before timestamptz, hours_before timestamptz, rows_max integer
 ) RETURNS TABLE (devices_gone integer, hours_gone integer)
@@ -119,14 +117,13 @@ BEGIN
 END
 $$;
 
--- Deletes devices of an app that were first seen after a time and, unless `only_version` is null, run that
--- version: those among the next `rows_max` devices after the id `after_device`. Answers their ids, and the id
--- up to which devices were looked at, null when that was the last one. The counts of the present lose them, and
--- so do the hour, the day and the month in which each was last seen. Earlier ones keep them: a device was counted
--- there in the cell where it then was, which nobody knows any more. Nobody remembers what was purged.
+-- Deletes the devices of an app that were first seen after a time and that run `only_version` (any if null), among
+-- the next `rows_max` devices after the id `after_device`. Returns their ids, and the id up to which it searched,
+-- null at the end. Subtracts them from the present counts, and from the hour, day and month of their last-seen time;
+-- earlier times keep them, because their cells then are unknown. No writer caches what was purged.
 --
--- The look takes no lock, and what it found is asked again under the lock: a device that was deleted
--- meanwhile and has come back is judged by its new record.
+-- The search takes no lock, and the deletion checks again under the lock: a device that was deleted and has come back
+-- meanwhile is judged by its new record.
 CREATE OR REPLACE FUNCTION purge_devices(
   app text, after_device text, seen_after timestamptz, only_version text, rows_max integer, is_dry_run boolean
 ) RETURNS TABLE (purged text[], looked_up_to text)
@@ -191,15 +188,15 @@ BEGIN
 END
 $$;
 
--- Number of changes that a device had after the one in a slot.
+-- Number of changes of a device after the one in a slot.
 CREATE OR REPLACE FUNCTION changes_after(slot smallint, version_changes integer) RETURNS integer
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
   SELECT (version_changes - 1 - slot) % 100
 $$;
 
--- Deletes version changes that are not among the newest `history` of their device: those from before the
--- history was so short, and those that nodes with a longer one left. Each call looks at the next few rows in
--- the order of the key, and begins again after the last one. Returns how many it deleted.
+-- Deletes version changes that are not among the newest `history` of their device, which a longer history has left.
+-- Each call reads the next few rows in the order of the key, and begins again after the last one. Returns how many it
+-- deleted.
 CREATE OR REPLACE FUNCTION trim_device_versions(history integer, rows_max integer) RETURNS integer
 LANGUAGE plpgsql VOLATILE
 SET plan_cache_mode = force_generic_plan

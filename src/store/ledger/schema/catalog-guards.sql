@@ -1,5 +1,4 @@
--- Triggers of the catalog: what only moves one way, the editions by which nodes see that a release changed, and
--- the sums of a channel.
+-- Triggers of the catalog: values that only move one way, the editions of releases, and the sums of a channel.
 
 CREATE FUNCTION refuse_revision_going_back() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -14,8 +13,8 @@ $$;
 CREATE TRIGGER refuse_revision_going_back BEFORE UPDATE ON channels
   FOR EACH ROW EXECUTE FUNCTION refuse_revision_going_back();
 
--- The promises about a release once it exists, kept here as well as in the code that asks first. Where a release
--- came from is immutable, too: it decides whether assets may come later.
+-- Guards the promises about a release here as well as in the code. The source of a release is also immutable, because
+-- it decides whether assets may be added later.
 CREATE FUNCTION refuse_release_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF (NEW.id, NEW.channel_id, NEW.version, NEW.canonical_version, NEW.notes, NEW.created_at, NEW.source)
@@ -56,8 +55,8 @@ $$;
 CREATE TRIGGER note_publishing BEFORE INSERT OR UPDATE OF status ON releases
   FOR EACH ROW EXECUTE FUNCTION note_publishing();
 
--- Everything that a snapshot has of a release and that can change, but for the mark "offered": a device's first
--- offer changes nothing that a node would have to read again.
+-- Everything that may change in a snapshot's release except the mark "offered": for a first offer no node has to read
+-- the release again.
 CREATE FUNCTION renew_edition() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF (NEW.status, NEW.rollout_pct, NEW.targets::text) IS DISTINCT FROM
@@ -131,7 +130,7 @@ BEGIN
 END
 $$;
 
--- A first offer changes no sum, and must not touch the channel: others hold its lock at the same time.
+-- A first offer changes no sum and must not touch the channel's row, which others have locked.
 CREATE FUNCTION change_in_channel() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE channels SET content_bytes = channels.content_bytes + sums.bytes

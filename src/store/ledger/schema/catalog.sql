@@ -1,17 +1,16 @@
--- The catalog: apps, their channels, the releases of a channel with their artifacts, and what keeps a publisher's
--- repeated call from counting twice.
+-- The catalog: apps, their channels, the releases of a channel with their artifacts, and idempotency keys.
 --
--- Triggers guard what only moves one way and keep the sums, so that no path, also none that is written later or
--- typed by hand, can forget to.
+-- Triggers guard values that only move one way and keep the sums, so that no writer, not even manual SQL, can bypass
+-- them.
 
 CREATE TABLE apps (
   id text COLLATE "C" PRIMARY KEY,
   organization_id text COLLATE "C" NOT NULL REFERENCES organizations (id),
-  -- Devices name an app by its ref alone, so a ref belongs to one organization.
+  -- Devices name an app only by its ref, so a ref belongs to one organization.
   ref text COLLATE "C" NOT NULL UNIQUE,
   name text NOT NULL,
   created_at timestamptz(3) NOT NULL DEFAULT clock_timestamp(),
-  -- From then on it takes no releases. Its devices are answered as before.
+  -- After this time it accepts no releases. Its devices are answered as before.
   archived_at timestamptz(3)
 );
 
@@ -21,26 +20,26 @@ CREATE TABLE channels (
   id text COLLATE "C" PRIMARY KEY,
   app_id text COLLATE "C" NOT NULL REFERENCES apps (id),
   name text COLLATE "C" NOT NULL,
-  -- Grows with every change to what the channel serves; its row lock orders those changes.
+  -- Rises with every change of what the channel serves; the row lock orders those changes.
   revision integer NOT NULL DEFAULT 1,
   minimum_supported_version text,
   default_rollout integer NOT NULL DEFAULT 100 CHECK (default_rollout BETWEEN 0 AND 100),
   update_mode text NOT NULL DEFAULT 'optional' CHECK (update_mode IN ('optional', 'recommended')),
   created_at timestamptz(3) NOT NULL DEFAULT clock_timestamp(),
-  -- Sums over the releases of the channel, which has a bound.
+  -- Sums over the channel's releases, which are limited.
   release_count integer NOT NULL DEFAULT 0,
   content_bytes bigint NOT NULL DEFAULT 0,
-  -- Whether it wants signed artifacts only.
+  -- Whether the channel accepts only signed artifacts.
   require_signature boolean NOT NULL DEFAULT false,
-  -- Another channel of the app: the devices of this one are decided over the releases of both.
+  -- Another channel of the app; decisions for devices of this one use the releases of both.
   follows text COLLATE "C" REFERENCES channels (id),
   UNIQUE (app_id, name)
 );
 
--- Finds the followers of a channel that many follow; most follow none.
+-- Finds the followers of a channel; most channels follow none.
 CREATE INDEX channels_following ON channels (follows) WHERE follows IS NOT NULL;
 
--- A node that has an edition of a release need not read that release again.
+-- Name of a release's state: a node that has an edition need not read that release again.
 CREATE FUNCTION new_edition() RETURNS text LANGUAGE sql VOLATILE AS $$
   -- Random, so that a ledger which lost its last commits never gives the same one to something else.
   SELECT left(replace(gen_random_uuid()::text, '-', ''), 24)
@@ -49,50 +48,50 @@ $$;
 CREATE TABLE releases (
   id text COLLATE "C" PRIMARY KEY,
   channel_id text COLLATE "C" NOT NULL REFERENCES channels (id),
-  -- As it was published; the canonical form is what makes two versions the same.
+  -- As published; versions are equal if their canonical forms are.
   version text NOT NULL,
   canonical_version text COLLATE "C" NOT NULL,
   notes text NOT NULL,
   status text NOT NULL CHECK (status IN ('published', 'paused', 'rolled_back', 'deprecated')),
   rollout_pct integer NOT NULL CHECK (rollout_pct BETWEEN 0 AND 100),
-  -- json, not jsonb, so that it comes back with its keys in the order they were given in.
+  -- json, not jsonb, to keep the order of keys.
   targets json,
-  -- Null until the first manifest was about to leave.
+  -- Time of the first offer; null before.
   offered_at timestamptz(3),
   created_at timestamptz(3) NOT NULL DEFAULT clock_timestamp(),
   source text COLLATE "C" NOT NULL DEFAULT 'api' CHECK (source IN ('api', 'webhook')),
   edition text COLLATE "C" NOT NULL DEFAULT new_edition(),
   -- Bytes of the notes and of the artifacts' fields.
   content_bytes integer NOT NULL DEFAULT 0,
-  -- While a release of a code host was never published: whether it publishes itself once it is complete, or
-  -- waits for somebody. Null from the first time that it is published.
+  -- Before a code host's release is first published: whether it publishes itself once it is complete, or waits for
+  -- a person. Null from then on.
   hold text CHECK (hold IN ('expecting', 'by-hand')),
-  -- Time that the code host gave of the latest event that was taken; null where it gives none.
+  -- Time of the latest accepted event, by the code host's clock; null if unknown.
   announced_at timestamptz(3),
-  -- Time at which the release was first published; null before.
+  -- Time of the first publication; null before.
   published_at timestamptz(3),
-  -- Whether check-ins count for the release. Its signals go 90 days after it was published, but not while it has
-  -- a plan that is under way; what is gone does not come back.
+  -- Whether check-ins count for the release: for 90 days after its publication, and while it has an open plan. It
+  -- never becomes true again.
   is_watched boolean NOT NULL DEFAULT TRUE,
-  -- Which release of which code host it is; null where none announced it.
+  -- The code host's release; null if none announced it.
   announced_by text COLLATE "C",
   host_id bigint,
   host_tag text,
-  -- Times that the code host gave: of the publication, and of the upload of the last file.
+  -- Times by the code host's clock: of the publication, and of the upload of the last file.
   host_published_at timestamptz(3),
   host_files_at timestamptz(3),
-  -- Whether it is paused, or kept from publishing itself, because its code host called it back, and for no
-  -- other reason: then a release that is made anew goes on.
+  -- Whether it is paused, or kept from publishing itself, only because its code host retracted it: then a release
+  -- that is created again goes on.
   called_back boolean NOT NULL DEFAULT false,
   UNIQUE (channel_id, canonical_version)
 );
 
 CREATE UNIQUE INDEX releases_by_edition ON releases (edition);
--- Answers the index of a snapshot, and the newest releases by a scan backwards, without the table.
+-- For the index of a snapshot, and for the newest releases by a backward scan, without reading the table.
 CREATE INDEX releases_in_order ON releases (channel_id, created_at, id) INCLUDE (edition, offered_at);
--- Mostly a few of a channel.
+-- Usually a few per channel.
 CREATE INDEX releases_never_offered ON releases (channel_id, id) WHERE offered_at IS NULL;
--- Releases whose signals are to go.
+-- For the sweep of signals.
 CREATE INDEX releases_watched ON releases (published_at) WHERE is_watched;
 
 CREATE TABLE artifacts (
@@ -105,8 +104,7 @@ CREATE TABLE artifacts (
   sha512 text,
   size bigint,
   signature text,
-  -- Lower-case hex: what the code host says of an asset, which says no SHA-512. For update files only, never in
-  -- an answer of its own.
+  -- Lower-case hex from the code host, which gives no SHA-512. Used in updaters' files, never listed.
   sha256 text COLLATE "C" CHECK (sha256 ~ '^[0-9a-f]{64}$'),
   format text,
   -- SHA-256 that the publisher gave.
@@ -117,8 +115,8 @@ CREATE TABLE artifacts (
   PRIMARY KEY (release_id, position)
 );
 
--- Versions that a code host announced and a publisher withdrew: the host announces them again with every
--- redelivery, and must not bring them back. Publishing the version through the API removes its row.
+-- Withdrawn versions that a code host had announced: the host announces them again with every redelivery, which must
+-- not bring them back. Publishing the version through the API deletes its row.
 CREATE TABLE withdrawn_versions (
   channel_id text COLLATE "C" NOT NULL REFERENCES channels (id),
   canonical_version text COLLATE "C" NOT NULL,
@@ -126,14 +124,14 @@ CREATE TABLE withdrawn_versions (
   PRIMARY KEY (channel_id, canonical_version)
 );
 
--- What an idempotency key of an API key was used for: a publisher that did not get its answer repeats the call,
--- and gets the first answer again. `request` is the SHA-256 of the call and its body. The answer is made again
--- of the release, which changes in its status and its rollout only.
+-- Use of an idempotency key of an API key: a publisher without an answer repeats the call and gets the first answer
+-- again. `request` is the SHA-256 of the call and its body. The answer is built from the release, of which only
+-- status and rollout may have changed.
 CREATE TABLE idempotency_keys (
   api_key_id text COLLATE "C" NOT NULL REFERENCES api_keys (id),
   key text COLLATE "C" NOT NULL,
   request text NOT NULL,
-  -- A release that is withdrawn takes the keys with it that were used for it.
+  -- Withdrawing the release deletes the key.
   release_id text COLLATE "C" NOT NULL REFERENCES releases (id) ON DELETE CASCADE,
   status text NOT NULL,
   rollout_pct integer NOT NULL,

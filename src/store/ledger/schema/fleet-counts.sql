@@ -1,8 +1,8 @@
--- How the fleet adds up. A count is the sum of the shares of the parts; a part's share may be below zero where a
--- device is counted in another's. Readers see the sums, in the views.
+-- Counts of the fleet. A count is the sum of its rows over the parts; a part's row may be negative when a device is
+-- counted in another part's. The views show the sums.
 
--- Where the devices of an app are now: a cell has as many as a count of `devices` would find. Cells that became
--- empty stay until the next sweep.
+-- Present devices of an app: a cell has as many as a count of `devices` would find. Empty cells stay until the next
+-- sweep.
 CREATE TABLE fleet_count_parts (
   app_id text COLLATE "C" NOT NULL,
   channel text COLLATE "C" NOT NULL,
@@ -13,8 +13,8 @@ CREATE TABLE fleet_count_parts (
   PRIMARY KEY (app_id, channel, version, platform, part)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 
--- The devices seen in each hour, each of them once: in the cell where it last was in that hour. Shares of hours
--- that are over are folded into one row, which is no part's: -1.
+-- Devices seen in each hour, each counted once, in its last cell of that hour. Rows of past hours are joined into one
+-- row with part -1.
 CREATE TABLE fleet_hour_parts (
   app_id text COLLATE "C" NOT NULL,
   hour timestamptz(0) NOT NULL,
@@ -29,9 +29,8 @@ CREATE TABLE fleet_hour_parts (
 CREATE INDEX fleet_hours_oldest_first ON fleet_hour_parts (hour);
 CREATE INDEX fleet_hour_parts_to_fold ON fleet_hour_parts (hour) WHERE part >= 0;
 
--- The devices seen in each day and month (in UTC), each of them once: hours cannot be added up, as a device counts
--- in each of its hours. Rows of their own, rather than sums over hours, keep a chart of a year within a few
--- thousand rows.
+-- Devices seen in each day and month (UTC), each counted once. Hours cannot be summed, because a device counts in
+-- each of its hours. Separate rows keep a chart of a year within a few thousand rows.
 CREATE TABLE fleet_step_parts (
   app_id text COLLATE "C" NOT NULL,
   step text COLLATE "C" NOT NULL CONSTRAINT fleet_steps_step_check CHECK (step IN ('day', 'month')),
@@ -40,7 +39,7 @@ CREATE TABLE fleet_step_parts (
   version text COLLATE "C" NOT NULL,
   platform text COLLATE "C" NOT NULL,
   devices bigint NOT NULL,
-  -- Whether the step had at least so many devices: it is known of its hours alone.
+  -- Whether the number is only a minimum, known from the hours of the step.
   is_minimum boolean NOT NULL DEFAULT FALSE,
   part smallint NOT NULL,
   PRIMARY KEY (app_id, step, at, channel, version, platform, part)

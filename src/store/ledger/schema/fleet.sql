@@ -1,12 +1,12 @@
--- The fleet: devices, what they ran, and how that adds up. Devices lie in sixteen parts that are written side by
--- side: each part has a lock of its own, and its own share of every count, so that no two writers meet in a row.
+-- The fleet: devices, the versions they ran, and their labels. Devices lie in sixteen parts, which are written
+-- concurrently: each part has its own lock and its own row of every count, so that no two writers meet in a row.
 --
--- Unknown versions and architectures are the empty text here, so that a cell of the counts has no nulls.
+-- Unknown versions and architectures are empty texts, so that a cell of the counts has no nulls.
 
--- `version` is the only column below that most updates change and an index has, and rows get room to grow: an
--- update of any other one stays in its page and touches no index (HOT), as long as vacuum keeps up. There is no
--- index on `last_seen` for that reason, and no reference to `apps`, whose check would cost as much as the row:
--- only `record_check_ins` writes here, for apps that exist, and apps are never removed.
+-- Only `version` is both indexed and changed by many updates, and rows have room to grow: an update of other columns
+-- stays in its page and touches no index (HOT), as long as vacuum keeps up. Therefore `last_seen` has no index.
+-- `app_id` has no reference, whose check would cost as much as the row: only `record_check_ins` writes here, for
+-- existing apps, and apps are never removed.
 CREATE TABLE devices (
   app_id text COLLATE "C" NOT NULL,
   device_id text COLLATE "C" NOT NULL,
@@ -14,7 +14,7 @@ CREATE TABLE devices (
   last_seen timestamptz(3) NOT NULL,
   last_offered_at timestamptz(3),
   labels_revision integer NOT NULL DEFAULT 0,
-  -- How many rows `device_versions` got for it, whether they are still there or not.
+  -- Number of rows that `device_versions` ever got for it.
   version_changes integer NOT NULL DEFAULT 0,
   channel text COLLATE "C" NOT NULL,
   -- Canonical.
@@ -26,17 +26,16 @@ CREATE TABLE devices (
   labels jsonb NOT NULL DEFAULT '{}',
   -- When each label was written, in milliseconds since 1970.
   label_times jsonb NOT NULL DEFAULT '{}',
-  -- When the labels changed last, in the order in which changes were committed (`label_positions`); null when
-  -- they never did.
+  -- Position of the latest change of the labels (`label_positions`); null before the first.
   labels_position bigint,
-  -- How the device asked last, and which kind of installation it then told, as clients differ in what they can
-  -- install. Both are empty while they are not known.
+  -- Client and kind of installation of the last check-in that had a client, because clients differ in what they can
+  -- install. Empty if unknown.
   client text NOT NULL DEFAULT '',
   bundle text NOT NULL DEFAULT '',
-  -- First time that a report with a key told of the device; null when none did.
+  -- Time of the first report with an API key; null without one.
   first_reported timestamptz(3),
-  -- Hash of the network of the last check-in (an IPv4 address or an IPv6 /48): it only tells networks apart. Null
-  -- where it is not known, and for a device that was reported.
+  -- Hash of the last check-in's network (an IPv4 address or an IPv6 /48), which only distinguishes networks. Null if
+  -- unknown, and for a reported device.
   network bigint,
   PRIMARY KEY (app_id, device_id)
 ) PARTITION BY HASH (app_id, device_id);
@@ -54,9 +53,9 @@ BEGIN
 END
 $$;
 
--- A device's part: the number of its partition, which PostgreSQL chooses by this hash of the two texts. Four bits
--- of it are enough for sixteen, so the arithmetic may drop all that is above 32. Whoever records devices can
--- compute it too, and hand the devices of a part to one writer.
+-- Part of a device: the number of its partition, which PostgreSQL chooses by this hash of the two texts. Sixteen
+-- parts need four bits, so the arithmetic may drop all above 32. Nodes compute it too, and give each part to one
+-- drain.
 CREATE FUNCTION device_part(app_id text, device_id text) RETURNS smallint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   -- One expression, so that it is compiled into the statements that call it.
@@ -69,27 +68,27 @@ $$;
 
 CREATE INDEX devices_of_version ON devices (version, app_id, device_id);
 
--- Every change of a device's labels gets a position, so that nodes find the changes that nobody told them. Never
--- given twice, also when devices are forgotten.
+-- Every change of a device's labels gets a position, so that nodes find changes whose notifications they missed. No
+-- position is used twice, even after devices are deleted.
 CREATE SEQUENCE label_positions AS bigint;
 
--- Only the devices whose labels changed are in it, and only such a change moves one.
+-- Contains only devices whose labels changed, and only such a change moves one.
 CREATE INDEX devices_by_labels_position ON devices (labels_position) WHERE labels_position IS NOT NULL;
 
 CREATE FUNCTION device_place(app_id text, channel text) RETURNS integer LANGUAGE sql IMMUTABLE AS $$
   SELECT hashtext($1 || ' ' || $2)
 $$;
 
--- Devices of a channel in an order that has nothing to do with them: the first of them are a random sample, which
--- tells what a change would do to a large fleet. A check-in writes it only when it writes the other indexes.
+-- Devices of a channel in an order independent of them: the first ones are a random sample, for dry runs on a large
+-- fleet. A check-in writes it only when it writes the other indexes.
 --
--- Both columns are expressions, so that no other statement is planned with it: while the table has no statistics,
--- an index that begins with the app looked like a good way to one device.
+-- Both columns are expressions, so that no other statement uses it: without statistics, PostgreSQL chose an index
+-- that begins with the app for the lookup of one device.
 CREATE INDEX devices_in_random_order ON devices (device_place(app_id, channel), hashtext(device_id));
 
--- What a device ran after the first version known of it. That one needs no row, as the device tells it, unless
--- it became known after the first sighting: then `from_version` is null. At most the newest 100 of each device
--- are kept, as each goes into the slot of the one that was 100 before it.
+-- Versions that a device ran after the first known one. That one has no row, because the device's row has it, unless
+-- it became known after the first check-in: then `from_version` is null. At most 100 per device are kept, because
+-- each goes into the slot of the one that was 100 before it.
 CREATE TABLE device_versions (
   app_id text COLLATE "C" NOT NULL,
   device_id text COLLATE "C" NOT NULL,
@@ -100,7 +99,7 @@ CREATE TABLE device_versions (
   PRIMARY KEY (app_id, device_id, slot)
 );
 
--- Where the last search of `trim_device_versions` ended; each begins where the one before it did, of any node.
+-- Where the last search of `trim_device_versions` ended, on any node; the next one begins there.
 CREATE TABLE device_versions_trim (
   is_only boolean PRIMARY KEY DEFAULT TRUE CHECK (is_only),
   app_id text COLLATE "C" NOT NULL,
@@ -110,12 +109,11 @@ CREATE TABLE device_versions_trim (
 
 INSERT INTO device_versions_trim (app_id, device_id, slot) VALUES ('', '', -1);
 
--- Labels of a device, and when each was written.
+-- Labels of a device, and the time of each.
 CREATE TYPE written_labels AS (labels jsonb, times jsonb);
 
--- Who recorded each part last, how often that changed, and how many devices were recorded for callers that
--- waited. A process that alone records a part knows from this whether what it remembers of the part's devices is
--- still what is on record.
+-- Last writer of each part, how often the writer changed, and how many devices were recorded for waiting callers. A
+-- process that alone records a part checks with this whether its cache of the part's devices is still valid.
 CREATE TABLE device_writers (
   part smallint PRIMARY KEY,
   writer text COLLATE "C" NOT NULL DEFAULT '',
@@ -125,8 +123,8 @@ CREATE TABLE device_writers (
 
 INSERT INTO device_writers (part) SELECT generate_series(0, 15);
 
--- Devices that were recorded for callers that waited, numbered in each part in the order of the commits. Rows
--- of the last two hours are kept: nobody remembers a device for longer than an hour.
+-- Devices that were recorded for waiting callers, numbered in each part in the order of commits. Rows are kept for
+-- two hours, because no process caches a device for longer than one.
 CREATE TABLE awaited_devices (
   part smallint NOT NULL,
   number bigint NOT NULL,
@@ -136,9 +134,9 @@ CREATE TABLE awaited_devices (
   PRIMARY KEY (part, number)
 );
 
--- New devices of a minute, by what they came from: an app's id, or a network of clients. It bounds how many each
--- minute brings to the record, so that a client that invents ids does not fill it. Only check-ins of the last hour
--- look at a row. It is kept out of the database's log, so a crash empties it: it is no record itself.
+-- Number of new devices of a minute, by source: an app's id or a network of clients. It limits how many new devices
+-- each minute brings, so that a client that invents ids does not fill the record. Only check-ins of the last hour
+-- read a row. UNLOGGED: a crash empties the table, which is not part of the record.
 CREATE UNLOGGED TABLE admissions (
   minute timestamptz(0) NOT NULL,
   source text COLLATE "C" NOT NULL,

@@ -1,20 +1,20 @@
--- The record: whose it is, and on which time line. Revisions order the states of a channel only while the database
--- moves forward. When it went back (a standby without the last commits took over, a backup was restored), the
--- epoch is raised, and (epoch, revision) orders the states across that.
+-- Identity and epoch of the record. Revisions order the states of a channel only while the database moves forward.
+-- When it went back (a standby without the last commits took over, a backup was restored), the epoch is raised, and
+-- (epoch, revision) orders the states across that.
 
 CREATE TABLE ledger_epoch (
   -- One row.
   is_present boolean PRIMARY KEY DEFAULT TRUE CHECK (is_present),
   epoch integer NOT NULL DEFAULT 0 CHECK (epoch >= 0),
-  -- Names the server, its time line and the database for which the epoch was set; null before a node has set
-  -- it. Two identities can only be compared for being the same: they have no order.
+  -- Server, time line and database for which the epoch was set; null before a node has set it. Identities have no
+  -- order and can only be compared for equality.
   identity text,
   raised_at timestamptz(3),
-  -- Random name of the record: it tells a Redis, a disk and an edge of another record from one's own. Made when a
-  -- node first uses the database, and kept by dumps, restores and copies; null before that.
+  -- Random name of the record, by which a node recognises a Redis, a disk or an edge of another record. Created when
+  -- a node first uses the database, and kept by dumps, restores and copies; null before.
   record text,
-  -- Random name of the time line: it tells two copies of one record that both went on. Made anew with every rise
-  -- of the epoch; null before the first one.
+  -- Random name of the time line, which distinguishes two copies of one record that both went on. Renewed with every
+  -- rise of the epoch; null before the first.
   line text
 );
 

@@ -1,9 +1,9 @@
--- Tenants, and who may do what: organizations, the people and the keys that act for them, and the audit of what
--- they did. Everything else belongs to an organization.
+-- Tenants: organizations, the people and keys that act for them, and the audit of their actions. Everything else
+-- belongs to an organization.
 --
--- In all files of this folder, names and ids are COLLATE "C": they sort the same in every database, whatever
--- locale it was made with. The secret of a token or a key is kept as its SHA-256 or sealed, so that a copy of the
--- database opens nothing.
+-- In all files of this folder, names and ids are COLLATE "C", so that they sort the same in every database, whatever
+-- its locale. The secret of a token or key is stored as its SHA-256 or sealed, so that a copy of the database opens
+-- nothing.
 
 CREATE TABLE organizations (
   id text COLLATE "C" PRIMARY KEY,
@@ -14,13 +14,13 @@ CREATE TABLE organizations (
 -- People who use the console.
 CREATE TABLE accounts (
   id text COLLATE "C" PRIMARY KEY,
-  -- Lower case, so that it is the same however it is typed.
+  -- Lower case, so that spellings of an address are equal.
   email text COLLATE "C" NOT NULL UNIQUE,
   name text NOT NULL,
   -- Argon2id, with its parameters and salt.
   password_hash text NOT NULL,
   created_at timestamptz(3) NOT NULL DEFAULT clock_timestamp(),
-  -- Number of the present password: browsers that signed in with an earlier one are strangers.
+  -- Number of the present password: browsers that signed in with an earlier one count as unknown.
   password_number integer NOT NULL DEFAULT 1
 );
 
@@ -49,19 +49,19 @@ CREATE TABLE invitations (
 
 CREATE INDEX invitations_of_organization ON invitations (organization_id, created_at DESC);
 
--- Whoever holds the token is the account.
+-- A session acts for its account; the browser has its token.
 CREATE TABLE sessions (
   token_hash text COLLATE "C" PRIMARY KEY,
   account_id text COLLATE "C" NOT NULL REFERENCES accounts (id),
   created_at timestamptz(3) NOT NULL,
-  -- Behind by up to a minute.
+  -- Lags by up to a minute.
   last_seen_at timestamptz(3) NOT NULL,
   expires_at timestamptz(3) NOT NULL
 );
 
 CREATE INDEX sessions_of_account ON sessions (account_id, created_at);
 
--- Link that sets a new password: one per account, the last that was made.
+-- Link that sets a new password; one per account, the latest.
 CREATE TABLE password_resets (
   account_id text COLLATE "C" PRIMARY KEY REFERENCES accounts (id),
   token_hash text COLLATE "C" NOT NULL UNIQUE,
@@ -69,14 +69,14 @@ CREATE TABLE password_resets (
   expires_at timestamptz(3) NOT NULL
 );
 
--- Failed sign-ins of an account since the audit was told of some, at most once an hour.
+-- Failed sign-ins of an account since the last audit entry, which is written at most once an hour.
 CREATE TABLE failed_sign_ins (
   account_id text COLLATE "C" PRIMARY KEY REFERENCES accounts (id),
   failures bigint NOT NULL,
   told_at timestamptz(3) NOT NULL
 );
 
--- Keys that all nodes sign with, made by the first one that needs one. They are in no copy of the schema: each
+-- Keys with which all nodes sign; the first node that needs one creates it. The schema contains none, so that each
 -- service has its own.
 CREATE TABLE signing_keys (
   name text COLLATE "C" PRIMARY KEY,
@@ -84,7 +84,7 @@ CREATE TABLE signing_keys (
   created_at timestamptz(3) NOT NULL DEFAULT clock_timestamp()
 );
 
--- Keys of publishers. Apps, rights and an end narrow a key; null is no narrowing.
+-- Keys of publishers. Apps, rights and an expiry limit a key; null is no limit.
 CREATE TABLE api_keys (
   id text COLLATE "C" PRIMARY KEY,
   organization_id text COLLATE "C" NOT NULL REFERENCES organizations (id),
@@ -104,7 +104,7 @@ CREATE TABLE api_keys (
 
 CREATE INDEX api_keys_of_organization ON api_keys (organization_id, created_at DESC);
 
--- Tokens by which edges follow this service. A token is for the apps of one organization, or of all.
+-- Tokens with which edges follow this service, for the apps of one organization or of all.
 CREATE TABLE edge_tokens (
   id text COLLATE "C" PRIMARY KEY,
   -- Null for all organizations.
@@ -117,7 +117,7 @@ CREATE TABLE edge_tokens (
   revoked_at timestamptz(3)
 );
 
--- States are json, not jsonb, so that they come back with their keys in the order they were given in.
+-- States are json, not jsonb, to keep the order of keys.
 CREATE TABLE audit_entries (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   organization_id text COLLATE "C" NOT NULL REFERENCES organizations (id),
@@ -127,12 +127,12 @@ CREATE TABLE audit_entries (
   subject text NOT NULL,
   before json,
   after json,
-  -- The id of the request that its caller was told (X-Request-Id); null for what no request changed.
+  -- Id of the request (X-Request-Id); null if no request made the change.
   request_id text,
-  -- Reason that the author of the change gave.
+  -- Reason given by the author of the change.
   reason text
 );
 
 CREATE INDEX audit_entries_newest_first ON audit_entries (organization_id, at DESC, id DESC);
--- The history of one release, however long the audit is.
+-- For the history of one release.
 CREATE INDEX audit_entries_of_subject ON audit_entries (organization_id, subject, at DESC, id DESC);

@@ -1,35 +1,36 @@
--- Release webhooks: the integrations of an app with code hosts, what they delivered last, and what is remembered
--- of releases that are not here.
+-- Release webhooks: the integrations of an app with code hosts, their last deliveries, and events about releases that
+-- the ledger does not have.
 
--- An app has one integration for each code host.
+-- One integration per app and code host.
 CREATE TABLE webhooks (
   app_id text COLLATE "C" NOT NULL REFERENCES apps (id),
   provider text COLLATE "C" NOT NULL CHECK (provider IN ('github', 'gitea', 'forgejo')),
-  -- Encrypted under SECRET_KEY, so that a copy of this database verifies nothing. Gone with the webhook: an
-  -- integration that is enabled again gets another one.
+  -- Encrypted under SECRET_KEY, so that a copy of this database can verify nothing. Deleted with the webhook;
+  -- enabling it again sets a new one.
   sealed_secret text,
   created_at timestamptz(3) NOT NULL DEFAULT clock_timestamp(),
   enabled_at timestamptz(3) NOT NULL DEFAULT clock_timestamp(),
   disabled_at timestamptz(3),
-  -- What the tags of the app's releases begin with; null for none but those that are always understood.
+  -- Prefix of the tags of the app's releases; null for the built-in forms only.
   tag_prefix text,
-  -- Whether releases land paused.
+  -- Whether new releases are paused.
   hold boolean NOT NULL DEFAULT false,
-  -- Platforms, each with an arch or without, with which a held release publishes itself; null for never.
+  -- Platforms, with or without an architecture, for which a held release needs files to publish itself; null for
+  -- never.
   expect json,
   PRIMARY KEY (app_id, provider),
   CHECK ((disabled_at IS NULL) = (sealed_secret IS NOT NULL)),
   CHECK (hold OR expect IS NULL)
 );
 
--- The newest of each app; only what was verified gets here.
+-- The newest deliveries of each app; only verified ones are stored.
 CREATE TABLE webhook_deliveries (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   app_id text COLLATE "C" NOT NULL REFERENCES apps (id),
   at timestamptz(3) NOT NULL DEFAULT clock_timestamp(),
   event text NOT NULL,
   action text,
-  -- The provider's; a redelivery has that of the first one.
+  -- Id by the code host; a redelivery has the same one.
   guid text,
   outcome text NOT NULL CHECK (outcome IN ('created', 'duplicate', 'ignored', 'refused')),
   reason text,
@@ -39,7 +40,7 @@ CREATE TABLE webhook_deliveries (
 
 CREATE INDEX webhook_deliveries_newest_first ON webhook_deliveries (app_id, id DESC);
 
--- What events said of releases that were not here, or are gone, by their ids and the versions of their tags: the
+-- Events about releases that the ledger does not have or no longer has, by release id and version of the tag: the
 -- newest of each channel.
 CREATE TABLE host_memories (
   channel_id text COLLATE "C" NOT NULL REFERENCES channels (id),
@@ -47,12 +48,12 @@ CREATE TABLE host_memories (
   host_id bigint NOT NULL,
   canonical_version text COLLATE "C" NOT NULL,
   noted_at timestamptz(3) NOT NULL DEFAULT clock_timestamp(),
-  -- Time here at which the deletion was heard of, and time there at which the deleted one was published.
+  -- Time of the deletion by this database's clock, and of the publication of the deleted one by the code host's.
   deleted_at timestamptz(3),
   host_published_at timestamptz(3),
-  -- Time there of the change by which it was called back.
+  -- Time of the retraction by the code host's clock.
   called_back_at timestamptz(3),
-  -- Artifacts that an edit told of before its release was announced, with the times of that event.
+  -- Artifacts of an edit that came before its release was announced, with the times of that event.
   files json,
   PRIMARY KEY (channel_id, provider, host_id, canonical_version)
 );

@@ -1,9 +1,9 @@
--- Acknowledges and deletes batches, so that the length of the stream is the backlog. Unknown ids are ignored.
+-- Acknowledges and deletes batches, so that the stream's length is the backlog. Ignores unknown ids.
 --
 -- KEYS[1]  stream of batches
 -- ARGV[1]  name of the consumer group
 -- ARGV[2…] ids
--- Returns  number of batches deleted
+-- Returns  number of deleted batches
 
 local removed = 0
 for i = 2, #ARGV do

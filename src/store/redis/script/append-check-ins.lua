@@ -1,15 +1,14 @@
--- Appends a packed batch of check-ins to the stream, unless the queue is at its bound.
+-- Appends a packed batch of check-ins to the stream, unless the queue is at its limit.
 --
 -- KEYS[1]  stream of batches
--- ARGV[1]  maximum number of bytes in the queue
--- ARGV[2]  number of bytes that a batch counts beside its payload
+-- ARGV[1]  limit of the stream in bytes
+-- ARGV[2]  bytes that a batch counts in addition to its payload
 -- ARGV[3]  the packed batch
--- Returns  1 when it was accepted, 0 when the queue is full
+-- Returns  1 if accepted, 0 if the queue is full
 --
--- Each entry says how many bytes were appended up to its own end, so that the oldest and the newest entry
--- tell what is between them. There is no counter beside the stream that could drift from it, or that a
--- Redis Cluster would keep elsewhere. Batches that were acknowledged out of their order count until the
--- older ones are. Entries of versions of Sluice that knew no totals count as none.
+-- Each entry stores the total of bytes appended up to its end, so the difference between the newest and the
+-- oldest entry is the size of the queue. A separate counter could drift, or lie on another node of a cluster.
+-- Batches acknowledged out of order count until the older ones are. Entries without a total count as 0.
 
 local function total_of(entry)
   return entry and tonumber(entry[2][4]) or 0

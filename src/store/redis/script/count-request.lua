@@ -1,11 +1,11 @@
--- Counts one request in an exact sliding window. A refused request leaves no trace. The server's clock
--- decides, so nodes whose clocks differ share one window.
+-- Counts one request in an exact sliding window; a refused request leaves no trace. Uses the server's clock,
+-- so that nodes whose clocks differ share one window.
 --
--- KEYS[1]  list: microseconds of the allowed requests, oldest first (a list, not a sorted set: two
---          requests of one microsecond are two entries, with nothing to keep unique)
+-- KEYS[1]  list: microseconds of the allowed requests, oldest first (not a sorted set, because two requests
+--          may have the same microsecond)
 -- ARGV[1]  limit, at least 1
 -- ARGV[2]  window in milliseconds
--- Returns  {requests that are left, milliseconds until the oldest leaves the window} when allowed,
+-- Returns  {requests left, milliseconds until the oldest leaves the window} if allowed,
 --          else {-1, milliseconds until a request would be allowed}
 
 local limit = tonumber(ARGV[1])
@@ -13,32 +13,30 @@ local window = tonumber(ARGV[2]) * 1000
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 
--- Step 1: after the server's clock was set back by more than a window, old entries would block requests for
--- as long as that, so the window starts anew. Smaller steps back are handled in step 4, which keeps the list
--- in order.
+-- Step 1: if the server's clock was set back by more than a window, start anew; otherwise old entries would
+-- block requests for that long. Step 4 handles smaller steps back and keeps the list in order.
 local newest = tonumber(redis.call('LINDEX', KEYS[1], -1) or '0')
 if newest - now > window then
   redis.call('DEL', KEYS[1])
   newest = 0
 end
 
--- Step 2: drop entries that have left the window.
+-- Step 2: remove entries that have left the window.
 local oldest = redis.call('LINDEX', KEYS[1], 0)
 while oldest and tonumber(oldest) <= now - window do
   redis.call('LPOP', KEYS[1])
   oldest = redis.call('LINDEX', KEYS[1], 0)
 end
 
--- Step 3: refuse when the window is full. After the limit was lowered, several entries must leave before a
--- request is allowed.
+-- Step 3: refuse if the window is full. If the limit was lowered, several entries must leave first.
 local count = redis.call('LLEN', KEYS[1])
 if count >= limit then
   local last = tonumber(redis.call('LINDEX', KEYS[1], count - limit))
   return {-1, math.ceil((last + window - now) / 1000)}
 end
 
--- Step 4: record it. %.0f because tostring would round microseconds; one millisecond more on the key
--- because Redis expires by whole milliseconds and must not be early.
+-- Step 4: record the request. %.0f, because tostring would round microseconds; one extra millisecond, because
+-- Redis expires keys by whole milliseconds and must not be early.
 local at = math.max(now, newest)
 redis.call('RPUSH', KEYS[1], string.format('%.0f', at))
 redis.call('PEXPIRE', KEYS[1], math.ceil((at - now + window) / 1000) + 1)

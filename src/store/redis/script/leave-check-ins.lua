@@ -1,4 +1,4 @@
--- Forgets a taker of check-ins.
+-- Removes a taker of check-ins from the live ones.
 --
 -- KEYS[1]  sorted set of takers
 -- ARGV[1]  name of the taker

@@ -1,12 +1,12 @@
--- Tells how much waits in the stream of check-ins, and since when. Changes nothing.
+-- Measures the backlog of the stream of check-ins and its age. Changes nothing.
 --
 -- KEYS[1]  stream of batches
--- ARGV[1]  number of bytes that a batch counts beside its payload
--- Returns  {number of batches, id of the oldest or an empty string, milliseconds of the server's clock, number
---          of bytes that count against the bound (see append-check-ins)}
+-- ARGV[1]  bytes that a batch counts in addition to its payload
+-- Returns  {number of batches, id of the oldest or an empty string, the server's clock in milliseconds, bytes
+--          that count against the limit (see append-check-ins)}
 
--- The stream never expires, so this writes nothing; but only an account that may write, on a server that takes
--- writes, may ask for it.
+-- PERSIST does nothing here, because the stream never expires; it makes the script fail for an account, or on
+-- a server, that cannot write.
 redis.call('PERSIST', KEYS[1])
 local length = redis.call('XLEN', KEYS[1])
 local now = redis.call('TIME')

@@ -1,4 +1,4 @@
--- Stores the list of the names of all channels.
+-- Stores the list of all channel names.
 --
 -- KEYS[1]  hash {tag, body} of the list
 -- ARGV[1]  tag of the list

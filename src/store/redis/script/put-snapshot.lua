@@ -1,23 +1,25 @@
--- Stores a snapshot unless the stored one is of the same channel and at least as new: by epoch, then by
--- revision, then by the number of offered releases (within a revision they only grow).
--- A stored snapshot with another channel id is left over from another database and is replaced.
+-- Stores a snapshot unless the stored one, of the same channel, is at least as new: by epoch, then revision,
+-- then number of offered releases (within a revision it only grows). A stored snapshot with another channel
+-- id was left by another database and is replaced.
 --
--- Releases are fields of their own, by edition, and stay as they are from one snapshot to the next. A snapshot
--- is stored only when all its releases are there, so that whoever reads it finds them. If the stored snapshot is
--- the one that the new one was made from, only what was added can be missing, and that comes with the call.
+-- Each release edition is a field, which the next snapshots reuse. A snapshot is stored only when all its
+-- releases are, so that readers find them. If it was made from the stored snapshot, only added releases can
+-- be missing, and those come with the call.
 --
 -- KEYS[1]  hash {channel, epoch, revision, offered, index, release:<edition>…} of the channel
 -- ARGV[1]  id of the channel
 -- ARGV[2]  epoch of the new snapshot, a whole number
--- ARGV[3]  revision of the new snapshot, a whole number
--- ARGV[4]  number of its releases that were offered
--- ARGV[5]  index of the new snapshot: a line, then editions with spaces between them, some with a `~`, a `*` or both
--- ARGV[6]  number of its releases
--- ARGV[7]  epoch, revision and number of offered releases, with spaces between them, of the snapshot from which
---          it differs only by the releases of this call; empty when there is none
--- ARGV[8]… edition and text of releases that are probably not there yet, any number of them
--- Returns  {'stored'}; {'kept', epoch, revision} when the stored one is as new; {'missing', edition…} when
---          releases are not there, which the caller writes before it tries again
+-- ARGV[2]  epoch of the new snapshot
+-- ARGV[3]  revision of the new snapshot
+-- ARGV[4]  number of its offered releases
+-- ARGV[5]  index of the new snapshot: a line, then editions separated by spaces, each with `~`, `*`, both or
+-- none ARGV[6]  number of its releases ARGV[7]  epoch, revision and number of offered releases, separated by
+-- spaces, of the snapshot from which it
+--          differs only by the releases of this call; empty if there is none
+-- ARGV[8]… edition and text of each release that Redis probably lacks
+-- Returns  {'stored'}; {'kept', epoch, revision} if the stored one is as new; {'missing', edition…} for
+-- releases
+--          that the caller must write first
 
 local stored = redis.call('HMGET', KEYS[1], 'channel', 'epoch', 'revision', 'offered')
 local isBase = false
@@ -49,7 +51,7 @@ end
 
 redis.call('HSET', KEYS[1],
   'channel', ARGV[1], 'epoch', ARGV[2], 'revision', ARGV[3], 'offered', ARGV[4], 'index', ARGV[5])
--- Releases that no snapshot names any more go once they are as many as the others, which is rare.
+-- Unused releases are removed once there are as many as used ones plus 64, which is rare.
 if redis.call('HLEN', KEYS[1]) > 2 * tonumber(ARGV[6]) + 64 then
   local wanted = {}
   for edition in editions() do

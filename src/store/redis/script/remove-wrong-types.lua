@@ -1,8 +1,8 @@
--- Removes keys that hold a value of another type than the engine's.
+-- Removes keys whose value has another type than the engine's.
 --
 -- KEYS[i]  key
 -- ARGV[i]  type that its value must have
--- Returns  for each key the type of the value that was removed, else an empty string
+-- Returns  for each key the type of its removed value, else an empty string
 
 local found = {}
 for i, key in ipairs(KEYS) do

@@ -1,13 +1,13 @@
--- Decides one request of each device and records the requests that the process owes for it, by the rule of
--- `settleDebt` in src/domain/fleet/shared-window.ts. The server's clock is used, so nodes whose clocks differ
--- share one window.
+-- Decides one request of each device and records the requests that its process owes, by the rule of
+-- `settleDebt` in src/domain/fleet/shared-window.ts. Uses the server's clock, so that nodes whose clocks
+-- differ share one window.
 --
--- KEYS[i]       sorted set of one device: requests by the microsecond they were allowed at
+-- KEYS[i]       sorted set of one device: requests by the microsecond of their admission
 -- ARGV[4i-3]    limit, at least 1
 -- ARGV[4i-2]    window in milliseconds
 -- ARGV[4i-1]    "<process>:<id>" of the request
 -- ARGV[4i]      owed requests, separated by spaces: "<process>:<id> <age in milliseconds>"
--- Returns       for each key 0 when the request was allowed, else the milliseconds until one would be
+-- Returns       for each key 0 if the request is allowed, else the milliseconds until one would be
 
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
@@ -18,13 +18,13 @@ local function exact(number)
 end
 
 local function settle(key, limit, window, request, owed)
-  -- Step 1: drop entries that have left the window, and entries more than a window in the future, which a
-  -- clock that was set back would otherwise keep for that long.
+  -- Step 1: remove entries that have left the window, and entries more than a window in the future, which
+  -- would stay for that long after the clock was set back.
   redis.call('ZREMRANGEBYSCORE', key, '-inf', exact(now - window))
   redis.call('ZREMRANGEBYSCORE', key, '(' .. exact(now + window), '+inf')
   local isAllowed = redis.call('ZCARD', key) < limit
 
-  -- Step 2: record the owed requests. NX, because a call whose reply was lost is repeated.
+  -- Step 2: record the owed requests. NX, because the caller repeats a call without a reply.
   for id, age in string.gmatch(owed, '(%S+) (%d+)') do
     local micros = tonumber(age) * 1000
     if micros < window then
@@ -41,7 +41,7 @@ local function settle(key, limit, window, request, owed)
     wait = math.max(1, math.ceil((tonumber(last) + window - now) / 1000))
   end
 
-  -- Step 4: one millisecond more on the key because Redis must not expire it early.
+  -- Step 4: one extra millisecond, because Redis must not expire the key early.
   redis.call('PEXPIRE', key, math.ceil(window / 1000) + 1)
   return wait
 end

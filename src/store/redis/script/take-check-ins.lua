@@ -1,12 +1,12 @@
--- Takes batches: first abandoned ones, which a consumer left unacknowledged for too long, then new ones; both
--- in the order in which they were appended. Every abandoned batch is older than every new one. Never blocks.
+-- Takes batches in the order of their appends: first abandoned ones, which a consumer left unacknowledged for
+-- too long, then new ones, which are all younger. Never blocks.
 --
 -- KEYS[1]  stream of batches
 -- ARGV[1]  name of the consumer group
 -- ARGV[2]  name of the consumer
 -- ARGV[3]  maximum number of batches, at least 1
 -- ARGV[4]  milliseconds after which an unacknowledged batch is abandoned
--- ARGV[5]  1 with the first take of this consumer
+-- ARGV[5]  1 for the first take of this consumer
 -- Returns  {id, packed batch, id, packed batch, …}
 --
 -- Uses only commands that Redis allows when its memory is full, because taking is what frees memory.
@@ -17,7 +17,7 @@ local taken = {}
 
 local function keep(entries)
   for _, entry in ipairs(entries) do
-    -- Before Redis 7, an entry that was deleted from outside is returned as false.
+    -- Before Redis 7, an entry deleted from outside is returned as false.
     if entry then
       table.insert(taken, entry[1])
       table.insert(taken, entry[2][2])
@@ -30,8 +30,8 @@ local function claim(call, cursor)
   return call('XAUTOCLAIM', stream, group, taker, abandoned, cursor, 'COUNT', missing)
 end
 
--- Step 1: abandoned batches. The group is created by the first take, and again when Redis was restarted
--- empty. XAUTOCLAIM scans at most ten times COUNT entries per call, hence the loop.
+-- Step 1: abandoned batches. Creates the group on the first take, and again after Redis restarted empty.
+-- XAUTOCLAIM scans at most ten times COUNT entries per call, hence the loop.
 local claimed = claim(redis.pcall, '0-0')
 if claimed.err and string.sub(claimed.err, 1, 7) == 'NOGROUP' then
   redis.call('XGROUP', 'CREATE', stream, group, '0', 'MKSTREAM')
@@ -46,7 +46,7 @@ while missing > 0 and claimed[1] ~= '0-0' do
   keep(claimed[2])
 end
 
--- Step 2: batches that were never taken.
+-- Step 2: new batches.
 if missing > 0 then
   local reply = redis.call(
     'XREADGROUP', 'GROUP', group, taker, 'COUNT', missing, 'STREAMS', stream, '>')
@@ -55,9 +55,8 @@ if missing > 0 then
   end
 end
 
--- Step 3: the first take of a consumer deletes idle consumers without pending batches, so that their names do
--- not pile up with every restart of a node. A deleted consumer that is still alive is created again by its
--- next take.
+-- Step 3: on its first take, a consumer deletes idle consumers without pending batches, so that restarts of
+-- nodes leave no names behind. Redis creates a deleted consumer again with its next take.
 if ARGV[5] == '1' then
   for _, reply in ipairs(redis.call('XINFO', 'CONSUMERS', stream, group)) do
     local consumer = {}
