@@ -1,4 +1,4 @@
-// SQL of devices: lists, pages, samples for dry runs, labels in use, and purges.
+// SQL of devices: lists, pages, labels in use, and purges.
 
 import type { LabelCounts } from '../../contract/console.ts';
 import type {
@@ -13,137 +13,15 @@ import { LIMIT } from '../../contract/limit.ts';
 import { storableText } from '../../contract/text.ts';
 import { compareVersions, parseVersion } from '../../domain/decision/version.ts';
 import type { CheckInSource } from '../../domain/fleet/check-in.ts';
-import type {
-  DeviceFilter,
-  DevicePurge,
-  DeviceSample,
-  PurgedDevices,
-  PurgePlace,
-  SampledDevice,
-  SampleScope,
-} from '../fleet-ledger.ts';
+import type { DeviceFilter, DevicePurge, PurgedDevices, PurgePlace } from '../fleet-ledger.ts';
 import type { Actor } from '../ledger-terms.ts';
 import { type ActorSql, atomically } from './atomically.ts';
 import { insertAudit } from './audit.ts';
 import { columns, isoText, jsonObject } from './columns.ts';
 import type { Database, Sql } from './database.ts';
+import { extrapolate, fleetSample } from './device-samples.ts';
 import { parseLabels } from './labels.ts';
 import { findApp } from './lookups.ts';
-
-/** Number of devices that make a sample. */
-const DEVICES_SAMPLE_DEVICES = 20_000;
-/** Maximum number of rows to read for a sample, because most devices may not have been seen for long. */
-const LOOKED_AT_MAX = 100_000;
-/** Target number of devices per statement. */
-const STATEMENT_DEVICES = 2000;
-const DAYS_SEEN = 30;
-const HASH_MIN = -(2 ** 31);
-const HASHES = 2 ** 32;
-
-/** Device as the statement returns it; unknown values are empty texts. */
-type Item = Pick<SampledDevice, 'deviceId' | 'channel' | 'platform'> & {
-  readonly version: string;
-  readonly arch: string;
-  readonly client: string;
-  readonly bundle: string;
-  readonly labels: string;
-};
-
-const ITEM = jsonObject<Item>({
-  deviceId: 'device_id',
-  channel: 'channel',
-  platform: 'platform',
-  version: 'version',
-  arch: 'arch',
-  client: 'client',
-  bundle: 'bundle',
-  labels: `CASE WHEN cardinality($5::text[]) = 0 OR labels = '{}' THEN '{}' ELSE (
-    SELECT coalesce(jsonb_object_agg(key, value), '{}')::text
-    FROM jsonb_each(labels) WHERE key = ANY ($5::text[])
-  ) END`,
-});
-
-/** One text for all devices, which the embedded database transfers fastest. */
-const RANGE = `
-  SELECT count(*)::integer AS looked,
-    coalesce(json_agg(${ITEM}) FILTER (
-      WHERE last_seen >= now() - interval '${DAYS_SEEN} days'
-    ), '[]')::text AS seen
-  FROM devices
-  WHERE device_place(app_id, channel) = ANY ($6::integer[])
-    AND app_id = $1 AND channel = ANY ($2::text[])
-    AND hashtext(device_id) BETWEEN $3::integer AND $4::integer`;
-
-/**
- * Returns all recently seen devices of the channels, or the first ones in the random order, with an estimate
- * of their total. The same devices come first each time, so that results do not flicker.
- */
-export async function sampleDevices(
-  sql: Sql,
-  { appId, channels, labelKeys }: SampleScope,
-): Promise<DeviceSample> {
-  const names = channels.map(storableText);
-  const { total, places } = await countOn(sql, appId, names);
-  const ranges = Math.max(1, Math.ceil(total / STATEMENT_DEVICES));
-  const devices: SampledDevice[] = [];
-  let looked = 0;
-  for (let range = 0; range < ranges; range++) {
-    if (devices.length >= DEVICES_SAMPLE_DEVICES || looked >= LOOKED_AT_MAX) {
-      const seen = looked === 0 ? 0 : Math.round((total * devices.length) / looked);
-      return { devices, total: seen, isWhole: false };
-    }
-    const [row] = await sql.query<{ looked: number; seen: string }>(RANGE, [
-      appId,
-      names,
-      lowestHash(range, ranges),
-      lowestHash(range + 1, ranges) - 1,
-      labelKeys,
-      places,
-    ]);
-    looked += row?.looked ?? 0;
-    for (const item of JSON.parse(row?.seen ?? '[]') as Item[]) devices.push(devicesDeviceOf(item));
-  }
-  return { devices, total: devices.length, isWhole: true };
-}
-
-/**
- * Returns the lowest hash of a range; for the range after the last one, the number above the highest hash.
- */
-function lowestHash(range: number, ranges: number): number {
-  return HASH_MIN + Math.floor((range * HASHES) / ranges);
-}
-
-/** Counts the devices of the channels, and returns the channels' hashes in the index. */
-async function countOn(sql: Sql, appId: string, channels: readonly string[]) {
-  const [row] = await sql.query<{ total: number; places: readonly number[] }>(
-    `SELECT (
-       SELECT coalesce(sum(devices), 0)::float8 FROM fleet_counts
-       WHERE app_id = $1 AND channel = ANY ($2::text[])
-     ) AS total,
-     (SELECT json_agg(device_place($1, name)) FROM unnest($2::text[]) AS name) AS places`,
-    [appId, channels],
-  );
-  if (row === undefined) throw new Error('A count has no row');
-  return row;
-}
-
-function devicesDeviceOf({
-  version,
-  arch,
-  client,
-  bundle,
-  labels,
-  ...device
-}: Item): SampledDevice {
-  return {
-    ...device,
-    version: version === '' ? null : version,
-    arch: arch === '' ? null : arch,
-    client: isDeviceClient(client) ? client : null,
-    bundle: bundle === '' ? null : bundle,
-    labels: parseLabels(labels),
-  };
-}
 
 type Row = {
   readonly looked: number;
@@ -303,7 +181,7 @@ export function deviceOf(row: DeviceRow): DeviceRecord {
 }
 
 /** Maximum number of devices that a page searches, because most filters have no index. */
-const LIST_DEVICES_LOOKED_AT_MAX = 20_000;
+const LOOKED_AT_MAX = 20_000;
 
 /** Devices that a page searches, which begin after the one in this parameter. */
 const lookedAt = (after: string) => `FROM devices
@@ -314,7 +192,7 @@ const lookedAt = (after: string) => `FROM devices
 const PAGE = `
   WITH page AS (
     SELECT app_id, device_id
-    FROM (SELECT * ${lookedAt('$11')} LIMIT ${LIST_DEVICES_LOOKED_AT_MAX}) AS looked_at
+    FROM (SELECT * ${lookedAt('$11')} LIMIT ${LOOKED_AT_MAX}) AS looked_at
     WHERE ${OTHER_CONDITIONS}
     ORDER BY device_id LIMIT $12
   )
@@ -326,7 +204,7 @@ const PAGE = `
 
 /** Finds the last device that a page has searched; no row if it searched fewer than the maximum. */
 const LAST_LOOKED_AT = `
-  SELECT device_id AS "deviceId" ${lookedAt('$4')} OFFSET ${LIST_DEVICES_LOOKED_AT_MAX - 1} LIMIT 1`;
+  SELECT device_id AS "deviceId" ${lookedAt('$4')} OFFSET ${LOOKED_AT_MAX - 1} LIMIT 1`;
 
 /**
  * Returns a page of devices by device id, beginning after the cursor. Reads one row more than asked for, to
@@ -353,7 +231,7 @@ export async function listDevices(
   return { devices, next: last?.deviceId ?? null };
 }
 
-type ReadDeviceRow = DeviceRow & {
+type DetailRow = DeviceRow & {
   /** Newest version changes, as JSON text. */
   readonly changes: string;
   /** Number of changes that the device ever had. */
@@ -392,7 +270,7 @@ export async function readDevice(
 ): Promise<Outcome<DeviceDetail, 'unknownApp' | 'unknownDevice'>> {
   const app = await findApp(sql, undefined, appName);
   if (isFailure(app)) return app;
-  const [row] = await sql.query<ReadDeviceRow>(DEVICE, [app.id, storableText(deviceId), history]);
+  const [row] = await sql.query<DetailRow>(DEVICE, [app.id, storableText(deviceId), history]);
   if (row === undefined) return fail('unknownDevice');
   const device = deviceOf(row);
   const changes: readonly VersionChange[] = JSON.parse(row.changes);
@@ -411,59 +289,7 @@ function withFirst(
   return [...changes, { at: firstSeen, from: null, to: first }];
 }
 
-type FleetSample = {
-  /** Table expression named `devices`, for statements whose $1 is the app's id. */
-  readonly from: string;
-  /** Number of the app's devices. */
-  readonly total: number;
-  /** Whether the sample is the whole fleet. */
-  readonly isWhole: boolean;
-};
-
-/** Minimum number of devices for an estimate. */
-const SAMPLE_DEVICES_MIN = 2000;
-
-/**
- * Returns a sample of an app's devices, for counts on columns without an index, which would slow every
- * check-in. A small fleet is its own sample. A large one is sampled by table pages, the same each time; where
- * those hold too few of the app's devices, by the first devices in the order of ids.
- */
-export async function fleetSample(sql: Sql, appId: string): Promise<FleetSample> {
-  const [size] = await sql.query<{ total: number; pages: number }>(
-    `SELECT coalesce(sum(devices), 0)::float8 AS total, (${TABLE_PAGES})::float8 AS pages
-     FROM fleet_counts WHERE app_id = $1`,
-    [appId],
-  );
-  const { total = 0, pages = 0 } = size ?? {};
-  const share = Math.min(SAMPLE_DEVICES / total, SAMPLE_PAGES_MAX / pages);
-  const isWhole = total <= SAMPLE_DEVICES;
-  const from =
-    isWhole || total * share < SAMPLE_DEVICES_MIN
-      ? `(SELECT * FROM devices WHERE app_id = $1 ORDER BY device_id LIMIT ${SAMPLE_DEVICES}) AS devices`
-      : `(SELECT * FROM ${sampledTable(share)} WHERE app_id = $1) AS devices`;
-  return { from, total, isWhole };
-}
-
-/** Maximum number of devices counted one by one. */
-export const SAMPLE_DEVICES = 20_000;
-/** Maximum number of table pages in a sample; they also hold devices of other apps. */
-export const SAMPLE_PAGES_MAX = 2500;
-
-/** SQL expression for the number of pages of the `devices` table. */
-export const TABLE_PAGES = 'device_pages()';
-
-/** Returns the table expression of a fraction (0 to 1) of the devices; always the same pages. */
-export function sampledTable(share: number): string {
-  const percent = Math.min(100, Math.max(0.0001, share * 100)).toFixed(4);
-  return `devices TABLESAMPLE SYSTEM (${percent}) REPEATABLE (1)`;
-}
-
-/** Estimates a count in `total` devices from the count in the `looked` devices of a sample. */
-export function extrapolate(count: number, looked: number, total: number): number {
-  return looked === 0 ? 0 : Math.min(total, Math.round((count / looked) * total));
-}
-
-type PurgeDevicesRow = { readonly purged: readonly string[]; readonly next: string | null };
+type PurgedRow = { readonly purged: readonly string[]; readonly next: string | null };
 
 /** Maximum number of devices that one transaction reads and deletes, because other writers wait for it. */
 const ROWS_MAX = 1000;
@@ -503,7 +329,7 @@ async function callPurge(
   after: string | undefined,
   isDryRun: boolean,
 ): Promise<{ readonly purged: readonly string[]; readonly next: string | undefined }> {
-  const rows = await sql.query<PurgeDevicesRow>(
+  const rows = await sql.query<PurgedRow>(
     `SELECT purged, looked_up_to AS next
      FROM purge_devices($1, $2, $3::timestamptz, $4, $5::integer, $6::boolean)`,
     [

@@ -16,7 +16,7 @@ import {
   SAMPLE_PAGES_MAX,
   sampledTable,
   TABLE_PAGES,
-} from './devices.ts';
+} from './device-samples.ts';
 import { findApp } from './lookups.ts';
 
 type Filter = {

@@ -20,7 +20,7 @@ import {
   RELEASE_JSON,
 } from './columns.ts';
 import type { Sql } from './database.ts';
-import { extrapolate, fleetSample } from './devices.ts';
+import { extrapolate, fleetSample } from './device-samples.ts';
 import { countInReach } from './fleet-counts.ts';
 import { findChannel } from './lookups.ts';
 import { findReleaseByName } from './plan-rows.ts';

@@ -49,13 +49,13 @@ import {
   USUAL_KEEPING,
 } from './check-ins.ts';
 import type { Database } from './database.ts';
+import { sampleDevices } from './device-samples.ts';
 import {
   countLabels,
   countPurgeable,
   listDevices,
   purgeDevices,
   readDevice,
-  sampleDevices,
 } from './devices.ts';
 import { dryRunPlan } from './dry-run-plan.ts';
 import { dryRunPromotion, dryRunPublish, dryRunServing } from './dry-runs.ts';
