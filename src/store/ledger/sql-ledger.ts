@@ -50,13 +50,7 @@ import {
 } from './check-ins.ts';
 import type { Database } from './database.ts';
 import { sampleDevices } from './device-samples.ts';
-import {
-  countLabels,
-  countPurgeable,
-  listDevices,
-  purgeDevices,
-  readDevice,
-} from './devices.ts';
+import { countLabels, countPurgeable, listDevices, purgeDevices, readDevice } from './devices.ts';
 import { dryRunPlan } from './dry-run-plan.ts';
 import { dryRunPromotion, dryRunPublish, dryRunServing } from './dry-runs.ts';
 import {
@@ -93,6 +87,7 @@ import {
   renameOrganization,
   revokeInvitation,
 } from './organizations.ts';
+import { readFailureBreakdown, recordFailures } from './release-failures.ts';
 import {
   listReleases,
   readOwnedRelease,
@@ -115,7 +110,7 @@ import {
   readPlan,
   steerPlan,
 } from './rollout-plans.ts';
-import { listSignalDevices, readFailureBreakdown, recordFailures } from './rollout-signals.ts';
+import { listSignalDevices } from './rollout-signals.ts';
 import { controlServing, raiseEpoch, recordFirstOffer, restoreOffers } from './serving-control.ts';
 import { readSnapshot } from './snapshots.ts';
 import {
