@@ -32,7 +32,7 @@ import type { Actor, Changed, KnownStates, NewArtifact, ReleaseName } from '../l
 import { type ActorSql, atomically } from './atomically.ts';
 import { type LockedChannel, lockChannel, recordChannelChange } from './channels.ts';
 import { readTime } from './check-ins.ts';
-import { ALL_ARTIFACTS_JSON, columns, jsonObject, msOf } from './columns.ts';
+import { ALL_ARTIFACTS_JSON, columns, jsonObject, jsonOrNull, msOf } from './columns.ts';
 import type { Database, Sql } from './database.ts';
 import { refuseArchived } from './lookups.ts';
 import { followPlan } from './plan-rows.ts';
@@ -229,7 +229,7 @@ async function storeHostMemory(
   await sql.query(STORE, [
     ...keyOf(place),
     ...[deletedAt, publishedAt, retractedAt].map(timeOf),
-    files === null ? null : JSON.stringify(files),
+    jsonOrNull(files),
   ]);
   await sql.query(FORGET, [place.channelId]);
 }

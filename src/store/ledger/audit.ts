@@ -3,11 +3,11 @@
 import type { AuditPage } from '../../contract/console.ts';
 import { fail, type Outcome } from '../../contract/failure.ts';
 import type { AuditEntry } from '../../contract/resource.ts';
-import { isStorable, storableText } from '../../contract/text.ts';
+import { isStorable } from '../../contract/text.ts';
 import type { AuditFilter } from '../console-ledger.ts';
 import type { Actor } from '../ledger-terms.ts';
 import type { ActorSql } from './atomically.ts';
-import { AUDIT_COLUMNS, conditionsText } from './columns.ts';
+import { AUDIT_COLUMNS, conditionsText, jsonOrNull, textOrNull } from './columns.ts';
 import type { Sql } from './database.ts';
 
 export type AuditAction =
@@ -68,18 +68,14 @@ export async function insertAudit(sql: ActorSql, entry: NewAuditEntry): Promise<
       actorText(sql.actor),
       action,
       subject,
-      toJson(before),
-      toJson(after),
+      jsonOrNull(before),
+      jsonOrNull(after),
       sql.actor.requestId ?? null,
       reason ?? null,
     ],
   );
   if (rows[0] === undefined) throw new Error('The audit has no entry');
   return rows[0].id;
-}
-
-function toJson(state: object | null): string | null {
-  return state === null ? null : JSON.stringify(state);
 }
 
 /** Cursor of a page: time in milliseconds and id of its last entry. */
@@ -123,9 +119,9 @@ export async function listAudit(
       organizationId,
       time ?? null,
       id ?? null,
-      orNull(filter.actor),
-      orNull(filter.action),
-      orNull(filter.subject),
+      textOrNull(filter.actor),
+      textOrNull(filter.action),
+      textOrNull(filter.subject),
       filter.limit + 1,
       filter.since ?? null,
       filter.until ?? null,
@@ -135,10 +131,6 @@ export async function listAudit(
   const page = rows.slice(0, filter.limit);
   const next = rows.length > filter.limit ? (page.at(-1)?.cursor ?? null) : null;
   return { entries: page.map(({ cursor: _, ...entry }) => entry), next };
-}
-
-function orNull(text: string | undefined): string | null {
-  return text === undefined ? null : storableText(text);
 }
 
 /** Returns whether an organization exists, without a lock, because organizations are never removed. */

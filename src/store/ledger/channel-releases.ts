@@ -2,11 +2,11 @@
 
 import type { ChannelReleases, ListedRelease } from '../../contract/console.ts';
 import { isFailure, type Outcome } from '../../contract/failure.ts';
-import { storableText } from '../../contract/text.ts';
 import { byVersion } from '../../domain/decision/by-version.ts';
 import type { ReleaseFilter } from '../console-ledger.ts';
-import { columns, RELEASE_HEAD } from './columns.ts';
+import { columns, RELEASE_HEAD, textOrNull } from './columns.ts';
 import type { Sql } from './database.ts';
+import { countOn } from './fleet-counts.ts';
 import { findChannel } from './lookups.ts';
 import { runningDevices } from './release-reads.ts';
 import { listOpenPlans } from './rollout-plans.ts';
@@ -38,22 +38,18 @@ export async function listChannelReleases(
     `SELECT id, canonical_version AS version FROM releases
      WHERE channel_id = $1 AND ($2::text IS NULL OR starts_with(version, $2))
        AND ($3::text IS NULL OR status = $3)`,
-    [channel.id, version === undefined ? null : storableText(version), status ?? null],
+    [channel.id, textOrNull(version), status ?? null],
   );
   const ids = byVersion(all, ({ version }) => version)
     .slice((page - 1) * perPage, page * perPage)
     .map(({ id }) => id);
   const rows = await sql.query<Row>(RELEASES, [channel.id, ids]);
-  const [fleet] = await sql.query<{ devices: number }>(
-    `SELECT coalesce(sum(devices), 0)::float8 AS devices FROM fleet_counts
-     WHERE app_id = $1 AND channel = $2`,
-    [appId, channel.name],
-  );
+  const fleet = await countOn(sql, appId, channel.name);
   const plans = await listOpenPlans(sql, rows);
   const known = new Map(rows.map((row) => [row.id, { ...row, plan: plans.get(row.id) ?? null }]));
   return {
     releases: ids.map((id) => known.get(id)).filter((row) => row !== undefined),
     total: all.length,
-    fleet: fleet?.devices ?? 0,
+    fleet,
   };
 }

@@ -1,5 +1,5 @@
 // Column lists and JSON expressions shared by statements, typed by their rows: after a field is renamed, the
-// statement does not compile until it follows. Also the identifiers of rows.
+// statement does not compile until it follows. Also parameters that may be null, and the identifiers of rows.
 
 import { randomBytes } from 'node:crypto';
 import type { ReleaseHead } from '../../contract/console.ts';
@@ -14,6 +14,7 @@ import type {
   Release,
   Webhook,
 } from '../../contract/resource.ts';
+import { storableText } from '../../contract/text.ts';
 import { NO_CONDITIONS } from '../../domain/decision/is-targeted.ts';
 import type { NewArtifact } from '../ledger-terms.ts';
 
@@ -25,6 +26,16 @@ export function columns<Row>(expressions: Expressions<Row>): string {
   return Object.entries<string>(expressions)
     .map(([name, expression]) => `${expression} AS "${name}"`)
     .join(', ');
+}
+
+/** Returns a text in its stored form as a parameter; null for undefined. */
+export function textOrNull(text: string | undefined): string | null {
+  return text === undefined ? null : storableText(text);
+}
+
+/** Returns a value as JSON text for a parameter; null for null. */
+export function jsonOrNull(value: object | null): string | null {
+  return value === null ? null : JSON.stringify(value);
 }
 
 /** Returns the expression of a JSON object with these fields, in the given order. */

@@ -17,7 +17,7 @@ import type { DeviceFilter, DevicePurge, PurgedDevices, PurgePlace } from '../fl
 import type { Actor } from '../ledger-terms.ts';
 import { type ActorSql, atomically } from './atomically.ts';
 import { insertAudit } from './audit.ts';
-import { columns, isoText, jsonObject } from './columns.ts';
+import { columns, isoText, jsonObject, textOrNull } from './columns.ts';
 import type { Database, Sql } from './database.ts';
 import { extrapolate, fleetSample } from './device-samples.ts';
 import { parseLabels } from './labels.ts';
@@ -74,9 +74,14 @@ export async function deviceConditions(
 ): Promise<readonly unknown[]> {
   const { version, channel, platform, label, seenSince, offered, moved } = filter;
   return [
-    ...[appId, orNull(version), await versionsBelow(sql, appId, filter)],
-    ...[orNull(channel), orNull(platform), orNull(label?.key), orNull(label?.value)],
-    ...[seenSince ?? null, orNull(offered), moved ?? null],
+    ...[appId, textOrNull(version), await versionsBelow(sql, appId, filter)],
+    ...[
+      textOrNull(channel),
+      textOrNull(platform),
+      textOrNull(label?.key),
+      textOrNull(label?.value),
+    ],
+    ...[seenSince ?? null, textOrNull(offered), moved ?? null],
   ];
 }
 
@@ -113,11 +118,6 @@ async function versionsBelow(
       const version = parseVersion(text);
       return version !== undefined && compareVersions(version, limit) < 0;
     });
-}
-
-/** Returns the text in its stored form; null for undefined. */
-function orNull(text: string | undefined): string | null {
-  return text === undefined ? null : storableText(text);
 }
 
 export type DeviceRow = {
@@ -219,7 +219,7 @@ export async function listDevices(
   const app = await findApp(sql, undefined, appName);
   if (isFailure(app)) return app;
   const { limit } = filter;
-  const after = filter.after === undefined ? null : storableText(filter.after);
+  const after = textOrNull(filter.after);
   const conditions = await deviceConditions(sql, app.id, filter);
   const rows = await sql.query<DeviceRow>(PAGE, [...conditions, after, limit + 1]);
   const devices = rows.slice(0, limit).map(deviceOf);
@@ -334,7 +334,7 @@ async function callPurge(
      FROM purge_devices($1, $2, $3::timestamptz, $4, $5::integer, $6::boolean)`,
     [
       ...[app.id, storableText(after ?? ''), firstSeenAfter],
-      ...[version === undefined ? null : storableText(version), ROWS_MAX, isDryRun],
+      ...[textOrNull(version), ROWS_MAX, isDryRun],
     ],
   );
   if (rows[0] === undefined) throw new Error('The purge did not tell what it did');

@@ -7,7 +7,7 @@ import { isoTime } from '../../contract/iso-time.ts';
 import type { AdoptionStep } from '../../contract/resource.ts';
 import { storableText } from '../../contract/text.ts';
 import type { SeenCounts } from '../console-ledger.ts';
-import { columns, isoText } from './columns.ts';
+import { columns, isoText, textOrNull } from './columns.ts';
 import type { Sql } from './database.ts';
 import {
   extrapolate,
@@ -82,7 +82,7 @@ export async function readAdoptionSteps(
   appId: string,
   { since, step, channel }: Filter,
 ): Promise<readonly AdoptionStepPoint[]> {
-  const only = channel === undefined ? null : storableText(channel);
+  const only = textOrNull(channel);
   if (step !== 'hour') return sql.query<AdoptionStepPoint>(STEPS, [appId, since, only, step]);
   const hours = await chooseHours(sql, appId, since);
   return sql.query<AdoptionStepPoint>(HOURS, [appId, since, only, hours]);
@@ -165,7 +165,7 @@ export async function countSeen(
   const [row] = await sql.query<Row>(
     `SELECT count(*)::int AS looked, ARRAY[${counts.join(', ')}]::int[] AS seen
      FROM ${sample.from} WHERE $2::text IS NULL OR channel = $2`,
-    [appId, channel === undefined ? null : storableText(channel), ...since],
+    [appId, textOrNull(channel), ...since],
   );
   const total = channel === undefined ? sample.total : await countOn(sql, appId, channel);
   const { looked = 0, seen = [] } = row ?? {};
@@ -176,7 +176,8 @@ export async function countSeen(
   };
 }
 
-async function countOn(sql: Sql, appId: string, channel: string): Promise<number> {
+/** Counts the devices of a channel. */
+export async function countOn(sql: Sql, appId: string, channel: string): Promise<number> {
   const [row] = await sql.query<{ total: number }>(
     `SELECT coalesce(sum(devices), 0)::float8 AS total FROM fleet_counts
      WHERE app_id = $1 AND channel = $2`,

@@ -18,7 +18,7 @@ import type { NewKey, StoredKey } from '../ledger.ts';
 import type { Actor } from '../ledger-terms.ts';
 import { type ActorSql, atomically } from './atomically.ts';
 import { actorText, insertAudit, organizationExists } from './audit.ts';
-import { columns, isoText, newId } from './columns.ts';
+import { columns, isoText, jsonOrNull, newId } from './columns.ts';
 import type { Database, Sql } from './database.ts';
 import { findApp } from './lookups.ts';
 
@@ -241,7 +241,7 @@ async function insertEdgeTokenAudit(
      WHERE id = $1 OR $1::text IS NULL ORDER BY id`,
     [
       ...[organizationId, actorText(sql.actor), action, id],
-      ...[before === null ? null : JSON.stringify(before), JSON.stringify(after)],
+      ...[jsonOrNull(before), JSON.stringify(after)],
       sql.actor.requestId ?? null,
     ],
   );

@@ -84,13 +84,12 @@ export async function findOpenPlans(
   sql: Sql,
   releaseIds: readonly string[],
 ): Promise<readonly PlanRow[]> {
-  const rows = await sql.query<PlanRow>(
+  return sql.query<PlanRow>(
     `SELECT ${COLUMNS} FROM rollout_plans
      WHERE release_id = ANY ($1::text[]) AND status IN ('scheduled', 'running', 'held')
      ORDER BY rollout_plans.created_at DESC, id DESC`,
     [releaseIds],
   );
-  return rows;
 }
 
 export async function insertPlan(

@@ -2,11 +2,10 @@
 
 import { isFailure, type Outcome, type UnknownRelease } from '../../contract/failure.ts';
 import type { FailureBreakdown, FailureReason } from '../../contract/failure-breakdown.ts';
-import { storableText } from '../../contract/text.ts';
 import { failurePlaces, type PlaceCounts } from '../../domain/rollout/failure-places.ts';
 import type { ReportedFailure } from '../fleet-ledger.ts';
 import type { ReleaseName, TenantScope } from '../ledger-terms.ts';
-import { columns, isoText } from './columns.ts';
+import { columns, isoText, textOrNull } from './columns.ts';
 import type { Sql } from './database.ts';
 import { findReleaseByName } from './plan-rows.ts';
 import {
@@ -148,17 +147,16 @@ export async function recordFailures(
   failures: readonly ReportedFailure[],
 ): Promise<void> {
   if (failures.length === 0) return;
-  const text = (value: string | undefined) => (value === undefined ? null : storableText(value));
   const appIds = failures.map(({ appId }) => appId);
-  const deviceIds = failures.map(({ deviceId }) => text(deviceId));
+  const deviceIds = failures.map(({ deviceId }) => textOrNull(deviceId));
   await sql.query('SELECT lock_device_parts($1::text[], $2::text[])', [appIds, deviceIds]);
   await sql.query(RECORD, [
     appIds,
-    failures.map(({ channel }) => text(channel)),
+    failures.map(({ channel }) => textOrNull(channel)),
     deviceIds,
-    failures.map(({ runs }) => text(runs)),
-    failures.map(({ canonicalVersion }) => text(canonicalVersion)),
-    failures.map(({ reason }) => text(reason)),
+    failures.map(({ runs }) => textOrNull(runs)),
+    failures.map(({ canonicalVersion }) => textOrNull(canonicalVersion)),
+    failures.map(({ reason }) => textOrNull(reason)),
     failures.map(({ network }) => network ?? null),
   ]);
 }

@@ -31,7 +31,7 @@ import type {
 } from '../ledger-terms.ts';
 import { type ActorSql, atomically } from './atomically.ts';
 import { type LockedChannel, lockChannel, recordChannelChange } from './channels.ts';
-import { ALL_ARTIFACTS_JSON, columns, isoText, newId } from './columns.ts';
+import { ALL_ARTIFACTS_JSON, columns, isoText, jsonOrNull, newId } from './columns.ts';
 import type { Database, Sql } from './database.ts';
 import { refuseArchived } from './lookups.ts';
 import { endPlan } from './plan-rows.ts';
@@ -172,7 +172,7 @@ async function insertRelease(
       notes,
       status,
       rolloutPct,
-      targets === null ? null : JSON.stringify(targets),
+      jsonOrNull(targets),
       actor.kind === 'integration' ? 'webhook' : 'api',
       hold ?? null,
     ],

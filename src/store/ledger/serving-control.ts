@@ -17,6 +17,7 @@ import type { RaisedEpoch } from '../ledger.ts';
 import type { Actor, Changed, KnownStates, ReleaseName, TenantScope } from '../ledger-terms.ts';
 import { type ActorSql, atomically } from './atomically.ts';
 import { type LockedChannel, lockChannel, recordChannelChange } from './channels.ts';
+import { jsonOrNull } from './columns.ts';
 import type { Database, Sql } from './database.ts';
 import { followPlan } from './plan-rows.ts';
 import { readIdentity } from './record-database.ts';
@@ -136,7 +137,7 @@ async function storeServing(sql: Sql, id: string, after: ServedParts): Promise<v
     id,
     rolloutPct,
     status,
-    targets === null ? null : JSON.stringify(targets),
+    jsonOrNull(targets),
   ]);
 }
 

@@ -25,7 +25,7 @@ import type {
 import type { Actor } from '../ledger-terms.ts';
 import { atomically } from './atomically.ts';
 import { insertAudit } from './audit.ts';
-import { columns, isoText, WEBHOOK_COLUMNS } from './columns.ts';
+import { columns, isoText, jsonOrNull, WEBHOOK_COLUMNS } from './columns.ts';
 import type { Database, Sql } from './database.ts';
 
 const STORE = `
@@ -56,7 +56,7 @@ export function enableWebhook(
     const { tagPrefix, hold, expect } = settings;
     const rows = await sql.query<Webhook>(STORE, [
       ...[appId, provider, sealedSecret, tagPrefix, hold],
-      expect && JSON.stringify(expect),
+      jsonOrNull(expect),
     ]);
     if (rows[0] === undefined) throw new Error(`New webhook of ${appId} has no row`);
     await insertAudit(sql, {
@@ -262,7 +262,7 @@ export function updateWebhook(
     await sql.query(
       `UPDATE webhooks SET tag_prefix = $3, hold = $4, expect = $5
        WHERE app_id = $1 AND provider = $2`,
-      [appId, provider, tagPrefix, hold, expect && JSON.stringify(expect)],
+      [appId, provider, tagPrefix, hold, jsonOrNull(expect)],
     );
     await insertAudit(sql, {
       organizationId: held.organizationId,
