@@ -131,8 +131,6 @@ export async function recordKeyUses(sql: Sql, uses: readonly KeyUse[]): Promise<
   );
 }
 
-type LockedKey = { readonly organizationId: string; readonly revokedAt: string | null };
-
 /**
  * Revokes a key under the lock on its row: one of several concurrent callers revokes it and is audited; all
  * get the time of that revocation.
@@ -143,10 +141,10 @@ export function revokeKey(
   actor: Actor,
 ): Promise<Outcome<RevokedKey, 'unknownKey' | LostRight>> {
   return atomically(database, actor, async (sql) => {
-    const key = await lockKey(sql, id);
+    const key = await lockSecret<string>(sql, 'api_keys', id);
     if (key === undefined) return fail('unknownKey');
     if (key.revokedAt !== null) return { id, revokedAt: key.revokedAt };
-    const revokedAt = await storeRevocation(sql, id);
+    const revokedAt = await storeRevocation(sql, 'api_keys', id);
     await insertAudit(sql, {
       organizationId: key.organizationId,
       action: 'key.revoke',
@@ -156,26 +154,6 @@ export function revokeKey(
     });
     return { id, revokedAt };
   });
-}
-
-async function lockKey(sql: Sql, id: string): Promise<LockedKey | undefined> {
-  if (!isStorable(id)) return undefined;
-  const rows = await sql.query<LockedKey>(
-    `SELECT organization_id AS "organizationId", ${isoText('revoked_at')} AS "revokedAt"
-     FROM api_keys WHERE id = $1 FOR UPDATE`,
-    [id],
-  );
-  return rows[0];
-}
-
-async function storeRevocation(sql: Sql, id: string): Promise<string> {
-  const rows = await sql.query<{ revokedAt: string }>(
-    `UPDATE api_keys SET revoked_at = clock_timestamp() WHERE id = $1
-     RETURNING ${isoText('revoked_at')} AS "revokedAt"`,
-    [id],
-  );
-  if (rows[0] === undefined) throw new Error(`Locked key ${id} has no row`);
-  return rows[0].revokedAt;
 }
 
 /**
@@ -264,8 +242,6 @@ const EDGE_TOKEN_COLUMNS = columns<ListedEdgeToken>({
   revokedAt: isoText('revoked_at'),
 });
 
-type LockedToken = { readonly organizationId: EdgeScope; readonly revokedAt: string | null };
-
 /**
  * Revokes a token under the lock on its row: one of several concurrent callers revokes it and is audited; all
  * get the time of that revocation.
@@ -276,28 +252,42 @@ export function revokeEdgeToken(
   actor: Actor,
 ): Promise<Outcome<RevokedEdgeToken, 'unknownEdgeToken' | LostRight>> {
   return atomically(database, actor, async (sql) => {
-    const token = await lockToken(sql, id);
+    const token = await lockSecret<EdgeScope>(sql, 'edge_tokens', id);
     if (token === undefined) return fail('unknownEdgeToken');
     if (token.revokedAt !== null) return { id, revokedAt: token.revokedAt };
-    const rows = await sql.query<{ revokedAt: string }>(
-      `UPDATE edge_tokens SET revoked_at = clock_timestamp() WHERE id = $1
-       RETURNING ${isoText('revoked_at')} AS "revokedAt"`,
-      [id],
-    );
-    const [revoked] = rows;
-    if (revoked === undefined) throw new Error(`Locked edge token ${id} has no row`);
-    const change = { before: { revokedAt: null }, after: revoked };
+    const revokedAt = await storeRevocation(sql, 'edge_tokens', id);
+    const change = { before: { revokedAt: null }, after: { revokedAt } };
     await insertEdgeTokenAudit(sql, token.organizationId, 'edge-token.revoke', { id, ...change });
-    return { id, ...revoked };
+    return { id, revokedAt };
   });
 }
 
-async function lockToken(sql: Sql, id: string): Promise<LockedToken | undefined> {
+/** Locks a key or a token until the transaction ends; undefined if it does not exist. */
+async function lockSecret<Organization extends EdgeScope>(
+  sql: Sql,
+  table: 'api_keys' | 'edge_tokens',
+  id: string,
+): Promise<{ organizationId: Organization; revokedAt: string | null } | undefined> {
   if (!isStorable(id)) return undefined;
-  const rows = await sql.query<LockedToken>(
+  const rows = await sql.query<{ organizationId: Organization; revokedAt: string | null }>(
     `SELECT organization_id AS "organizationId", ${isoText('revoked_at')} AS "revokedAt"
-     FROM edge_tokens WHERE id = $1 FOR UPDATE`,
+     FROM ${table} WHERE id = $1 FOR UPDATE`,
     [id],
   );
   return rows[0];
+}
+
+/** Stores the revocation of a locked key or token; returns its time. */
+async function storeRevocation(
+  sql: Sql,
+  table: 'api_keys' | 'edge_tokens',
+  id: string,
+): Promise<string> {
+  const rows = await sql.query<{ revokedAt: string }>(
+    `UPDATE ${table} SET revoked_at = clock_timestamp() WHERE id = $1
+     RETURNING ${isoText('revoked_at')} AS "revokedAt"`,
+    [id],
+  );
+  if (rows[0] === undefined) throw new Error(`Locked row ${id} of ${table} is gone`);
+  return rows[0].revokedAt;
 }

@@ -1,6 +1,7 @@
 // Snapshots in Redis: one hash per channel, with the snapshot's index and one field per release. A change
 // sends and reads only the index and the changed releases.
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Unavailable } from '../../contract/unavailable.ts';
 import { EditionFinder } from '../../domain/decision/edition-finder.ts';
 import type { ServingSnapshot, SnapshotRelease } from '../../domain/decision/serving-snapshot.ts';
@@ -62,7 +63,10 @@ export function createRedisSnapshots(
   }
 
   return {
-    getSnapshotHead: (appRef, channel) => readHead(connection, keys.snapshot(appRef, channel)),
+    async getSnapshotHead(appRef, channel) {
+      const key = keys.snapshot(appRef, channel);
+      return parseHead(await connection.readFields(key, HEAD_FIELDS));
+    },
 
     async putSnapshot(snapshot) {
       const { channelId, epoch, revision, releases } = snapshot;
@@ -179,10 +183,6 @@ function broughtAlong(releases: readonly SnapshotRelease[]): readonly string[] |
 /** Fields of the hash that form the head, in the order of `parseHead`. */
 const HEAD_FIELDS = ['channel', 'epoch', 'revision', 'offered'];
 
-async function readHead(connection: RedisConnection, key: string) {
-  return parseHead(await connection.readFields(key, HEAD_FIELDS));
-}
-
 /** Parses the head fields; undefined when they are missing or malformed. */
 function parseHead(fields: readonly (string | null)[]): SnapshotHead | undefined {
   const [channelId, ...texts] = fields;
@@ -257,10 +257,6 @@ async function pack({ tag, isComplete, channels }: ChannelNameList): Promise<str
     await nextTurn();
   }
   return `[${JSON.stringify(tag)},${isComplete},[${parts.join()}]]`;
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
 
 /** Returns the list; undefined for a malformed body. */
