@@ -27,9 +27,7 @@ import { watchStores } from './watch-stores.ts';
 
 export type Background = {
   start(): void;
-  /**
-   * Stops within seconds. First drains a memory engine into the ledger, because it ends with this process.
-   */
+  /** Stops within seconds. First drains a memory engine into the ledger: it ends with this process. */
   stop(): Promise<void>;
 };
 

@@ -67,9 +67,7 @@ export async function openTracing(
   return startOtelTracing({ ...tracing, resource, log: new RareLog(log) });
 }
 
-/**
- * Assembles the connection limit of all addresses of a process; it leaves file descriptors for the stores.
- */
+/** Assembles the connection limit of all addresses of a process; it leaves descriptors for the stores. */
 export function assembleConnectionLimit(metrics: Metrics, log: Log): ConnectionLimit {
   const { connections } = metrics;
   const connectionsMax = clientConnectionsMax();

@@ -100,9 +100,7 @@ type ServingOptions = {
   readonly fleet: Fleet;
   /** Reads the text of `/metrics`. */
   readonly readMetrics: ReadMetrics;
-  /**
-   * Returns the base URL of the service; only requests call it, because it is unknown until the port is open.
-   */
+  /** Returns the base URL of the service; only requests call it: it is unknown until the port is open. */
   readonly address: () => string;
   /** Number of this serving process; undefined for a single process. */
   readonly worker: number | undefined;

@@ -177,9 +177,7 @@ export interface AccountLedger {
   /** Lists the members of an organization, owners first, then by name. */
   listMembers(organizationId: string): Promise<readonly Member[]>;
 
-  /**
-   * Changes a member's role; ends the membership when `role` is undefined. The last owner must stay owner.
-   */
+  /** Changes a member's role; undefined ends the membership. The last owner must stay owner. */
   changeMember(
     organizationId: string,
     accountId: string,

@@ -176,9 +176,7 @@ export type Announced =
       readonly isRetracted: boolean;
     }
   | { readonly outcome: 'left'; readonly release: Release; readonly left: LeftAlone | undefined }
-  /**
-   * No release: it was deleted or retracted (`over`), or the ledger kept an edit for later (`remembered`).
-   */
+  /** No release: it was deleted or retracted (`over`), or the ledger keeps an edit (`remembered`). */
   | { readonly outcome: 'over' | 'remembered' };
 
 export type AnnouncementObstacle =
@@ -211,9 +209,7 @@ export interface WebhookLedger {
     actor: Actor,
   ): Promise<Outcome<Webhook, 'invalid' | LostRight>>;
 
-  /**
-   * Changes the settings of an enabled webhook. Its secret stays, so pending deliveries are still accepted.
-   */
+  /** Changes the settings of an enabled webhook. Its secret stays, so pending deliveries are accepted. */
   updateWebhook(
     name: WebhookName,
     change: WebhookChange,

@@ -105,9 +105,7 @@ export type RecordedChecks = {
   /** Merged labels of the recorded devices whose check-in carried labels. */
   readonly labels: readonly StoredLabels[];
   readonly unadmitted: readonly UnadmittedCheck[];
-  /**
-   * Devices whose check-in changed nothing or came late; only for a caller that gives its name as `writer`.
-   */
+  /** Devices whose check-in changed nothing or came late; only for a caller with a name as `writer`. */
   readonly left: readonly LeftDevice[];
 };
 

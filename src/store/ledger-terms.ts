@@ -93,9 +93,7 @@ export type ChannelRevision = ServingOrder & {
   readonly channelId: string;
 };
 
-/**
- * Apps that a caller may name: all of an organization (its id), or some of them. Others are unknown to it.
- */
+/** Apps that a caller may name: all of an organization (its id), or some. Others are unknown to it. */
 export type TenantScope = string | NarrowScope;
 
 type NarrowScope = { readonly organizationId: string; readonly appIds: readonly string[] };

@@ -87,9 +87,7 @@ export type NewPromotion = Pick<
   readonly reason: string | undefined;
 };
 
-/**
- * Release as it was first published. `isRepeated`: an earlier call with the same idempotency key did that.
- */
+/** Release as first published. `isRepeated`: an earlier call with the same idempotency key did that. */
 export type Published = Changed<Release> & { readonly isRepeated: boolean };
 
 export type ReleaseFilter = {
@@ -243,9 +241,7 @@ export interface Ledger
   /** Lists apps by ref, each with its channels by name. */
   listApps(scope: TenantScope): Promise<readonly App[]>;
 
-  /**
-   * Reads a page of releases, newest first by createdAt, then by id; empty for unknown names in the filter.
-   */
+  /** Reads a page of releases, newest first by createdAt, then by id; empty for unknown names. */
   listReleases(scope: TenantScope, filter: ReleaseFilter): Promise<ReleasePage>;
 
   readOwnedRelease(
@@ -380,9 +376,7 @@ export interface Ledger
    */
   confirm(): Promise<void>;
 
-  /**
-   * Raises the epoch above `above`, unless it is higher already. Of several concurrent calls one raises it.
-   */
+  /** Raises the epoch above `above`, unless it is higher already. Of concurrent calls one raises it. */
   raiseEpoch(above: number): Promise<RaisedEpoch>;
 
   /**

@@ -34,9 +34,7 @@ let sessionCount = 0;
 /** Calls that open a session without having one; for these a 401 is a wrong password. */
 const OPENS_SESSION = /^(?:session|setup|invitation|password-reset)$/;
 
-/**
- * Sends a request and returns the answer's JSON. Rejects with an `ApiError` for refusals, faults and outages.
- */
+/** Sends a request and returns the answer's JSON. Rejects with an `ApiError` for refusals and outages. */
 export async function call<M extends Method, Path extends PathOf<M>>(
   method: M,
   path: Path,

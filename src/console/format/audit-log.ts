@@ -18,9 +18,7 @@ type Deed = {
   readonly did: AuditDeed | undefined;
 };
 
-/**
- * Returns the service's filter. `from` and `to` are whole days in the reader's zone; other texts are ignored.
- */
+/** Returns the service's filter. `from` and `to` are whole days in the reader's zone; others are ignored. */
 export function auditFilter(query: Record<string, string>) {
   const { actor, action, did, subject, from, to } = query;
   return { actor, action, did, subject, since: startOf(from, 0), until: startOf(to, 1) };
@@ -89,9 +87,7 @@ const TEXT_LENGTH_MAX = 600;
 /** Maximum number of listed differences; further ones are counted. */
 const DIFFERENCES_MAX = 60;
 
-/**
- * Returns the values that differ, in the order of the fields. A list counts as one value; null as no value.
- */
+/** Returns the values that differ, in the order of the fields. A list is one value; null is none. */
 export function auditDifference(before: unknown, after: unknown): readonly Difference[] {
   const found: Difference[] = [];
   compare([], before, after, found);

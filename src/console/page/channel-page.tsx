@@ -142,9 +142,7 @@ function ChannelLead({ details }: { details: ChannelDetail }) {
 
 const STEPS_REFRESH_MS = 5000;
 
-/**
- * Checklist for an app without devices; nothing for others and archived ones. `base` is the service's URL.
- */
+/** Checklist for an app without devices; nothing for others and archived ones. `base`: the service's URL. */
 function FirstSteps(props: { app: AppOverview; channel: string; base: string }) {
   const { app, channel, base } = props;
   const { id: org } = useOrganization();

@@ -109,9 +109,7 @@ export function FilterForm(props: {
   );
 }
 
-/**
- * Returns a draft of a query, which begins as the applied one, and the properties of a field that edits it.
- */
+/** Returns a draft of a query, which begins as the applied one, and the properties of a field for it. */
 export function useDraft(query: Record<string, string>) {
   const [draft, setDraft] = useState(query);
   useEffect(() => setDraft(query), [query]);

@@ -10,9 +10,7 @@ export function Name({ text, isCode = false }: { text: string; isCode?: boolean 
   );
 }
 
-/**
- * Actor of an audit entry: an account by its e-mail address, a plan without its id, others with their kind.
- */
+/** Actor of an audit entry: an account by its e-mail, a plan without its id, others with their kind. */
 export function Actor({ text }: { text: string }) {
   if (text.startsWith('plan:')) return <span title={text}>the plan</span>;
   return <Name text={text.replace(/^account:/, '')} />;

@@ -45,9 +45,7 @@ const TICK_MS = 1000;
 const MISSED_MAX = 2;
 const CLOCK = new Intl.DateTimeFormat('en', { timeStyle: 'medium' });
 
-/**
- * Time at which polled data was last confirmed, highlighted when it is old; nothing before the first answer.
- */
+/** Time at which polled data was last confirmed, highlighted when old; nothing before the first answer. */
 export function AsOf({ of }: { of: Pick<Loaded<unknown>, 'at' | 'everyMs'> }) {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {

@@ -27,9 +27,7 @@ export function useSession(): SignedIn {
 
 export const SessionContext = createContext<SignedIn | undefined>(undefined);
 
-/**
- * Returns whether the reader's role includes this one, to hide controls; the service checks rights itself.
- */
+/** Returns whether the reader's role includes this one, to hide controls; the service checks rights. */
 export function useMay(role: Exclude<Role, 'viewer'>): boolean {
   const own = useSession().membership?.role;
   return own === 'owner' || own === role;

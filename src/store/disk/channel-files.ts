@@ -30,9 +30,7 @@ export type WrittenFolder = {
 
 export type StoredIndex = { readonly index: SnapshotIndex; readonly writtenAtMs: number };
 
-/**
- * Version of the file format. Raise it when an index or a release changes shape; other formats are ignored.
- */
+/** Version of the file format. Raise it when a file changes shape; other formats are ignored. */
 const FORMAT = 3;
 /** Maximum number of files open at a time. */
 const OPEN_MAX = 32;
@@ -163,9 +161,7 @@ export class FileFault extends Error {
   }
 }
 
-/**
- * Returns the file name with its format, so that files of an older version are not found, and get removed.
- */
+/** Returns the file name with its format: files of an older version are not found, and get removed. */
 function fileOf(edition: string): string {
   return `${edition}.${FORMAT}.json`;
 }

@@ -278,9 +278,7 @@ const SEARCH_ORGANIZATION_APPS = `
     AND (strpos(lower(ref), lower($2)) > 0 OR strpos(lower(name), lower($2)) > 0)
   ORDER BY NOT starts_with(lower(ref), lower($2)), ref LIMIT ${LIMIT.foundMax}`;
 
-/**
- * Releases whose version begins with the text, newest first; the version that equals the text comes first.
- */
+/** Releases whose version begins with the text, newest first; one that equals the text comes first. */
 const RELEASES = `
   SELECT apps.ref AS app, channels.name AS channel, releases.version, releases.status,
     releases.rollout_pct AS "rolloutPct"

@@ -12,9 +12,7 @@ import type { Actor } from '../ledger-terms.ts';
 import type { Database, Sql } from './database.ts';
 import { findLostRight } from './rights.ts';
 
-/**
- * Statements of a transaction for an actor. Every audited write needs one, so none runs outside `atomically`.
- */
+/** Statements of a transaction for an actor; audited writes need one, so none runs outside `atomically`. */
 export interface ActorSql extends Sql {
   readonly actor: Actor;
 

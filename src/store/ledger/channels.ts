@@ -193,9 +193,7 @@ async function refuseOlder(
   }
 }
 
-/**
- * Returns whether the ledger is behind the known state of a channel, or lacks the mark of an offered release.
- */
+/** Returns whether the ledger is behind the known state of a channel, or lacks a mark of an offer. */
 async function isBehind(sql: Sql, channelId: string, known: KnownState): Promise<boolean> {
   // Another database had a channel of the same name.
   if (known.channelId !== channelId) return false;
@@ -324,9 +322,7 @@ export async function listChannels(
   );
 }
 
-/**
- * Channels per read: converting 2,000 rows takes a few milliseconds, and requests are served between reads.
- */
+/** Channels per read: 2,000 rows take a few milliseconds, and requests are served between reads. */
 const PAGE_SIZE = 2000;
 
 /**
@@ -374,9 +370,7 @@ type Present = {
 };
 type Row = Present & (ChannelState | { readonly channelId: null });
 
-/**
- * Reads the epoch and the states of channels at one moment. A ledger without channels gives one empty row.
- */
+/** Reads the epoch and the states of channels at one moment. Without channels there is one empty row. */
 export async function readChannelStates(sql: Sql, countMax: number): Promise<ChannelStates> {
   const rows = await sql.query<Row>(
     `SELECT ledger_epoch.epoch, ledger_epoch.record, ledger_epoch.line, found.* FROM ledger_epoch

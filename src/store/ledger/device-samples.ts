@@ -83,9 +83,7 @@ export async function sampleDevices(
   return { devices, total: devices.length, isWhole: true };
 }
 
-/**
- * Returns the lowest hash of a range; for the range after the last one, the number above the highest hash.
- */
+/** Returns the lowest hash of a range; after the last range, the number above the highest hash. */
 function lowestHash(range: number, ranges: number): number {
   return HASH_MIN + Math.floor((range * HASHES) / ranges);
 }

@@ -156,9 +156,7 @@ export function revokeKey(
   });
 }
 
-/**
- * Stores the token and its audit entries in one transaction. A duplicate of the random prefix is an error.
- */
+/** Stores the token and its audit entries in one transaction. A duplicate prefix is an error. */
 export function createEdgeToken(
   database: Database,
   { organizationId, name, prefix, secretHash }: NewEdgeToken,

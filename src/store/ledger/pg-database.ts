@@ -61,9 +61,7 @@ type PgDatabaseOptions = {
   readonly greeter?: Greeter;
 };
 
-/**
- * Creates the pool; it connects on first use, because the server may be down. Throws for an invalid address.
- */
+/** Creates the pool; it connects on first use: the server may be down. Throws for an invalid address. */
 export function openPgDatabase(options: PgDatabaseOptions): MovableDatabase {
   return new PgDatabase(options);
 }
@@ -171,9 +169,7 @@ class PgDatabase extends ConnectedDatabase implements MovableDatabase {
     }
   }
 
-  /**
-   * Takes a connection from the pool. During an examination, skips connections that were identified before.
-   */
+  /** Takes a connection from the pool. During an examination, skips those that were identified before. */
   async #connect(): Promise<pg.PoolClient> {
     for (;;) {
       const client = await this.#pool.take().catch((error: unknown) => {

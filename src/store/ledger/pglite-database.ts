@@ -44,9 +44,7 @@ export type EmbeddedDatabase = Database & {
 /** Connection to one process and the calls that wait for it; they are rejected when the process ends. */
 type Session = { readonly connection: PgliteConnection; readonly turns: ConcurrencyLimit };
 
-/**
- * Starts the embedded database. Rejects with one sentence if its directory cannot be opened, e.g. is in use.
- */
+/** Starts the embedded database. Rejects with one sentence if its directory cannot be opened. */
 export async function openPgliteDatabase(
   options: PgliteDatabaseOptions,
 ): Promise<EmbeddedDatabase> {

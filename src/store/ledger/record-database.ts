@@ -116,9 +116,7 @@ class MigratedDatabase implements Database, Greeter {
     }
   }
 
-  /**
-   * Returns the admitted database; waits a moment for the examination of one that has just replaced another.
-   */
+  /** Returns the admitted database; waits a moment for the examination of one that replaced another. */
   async #whenAdmitted(): Promise<Database> {
     if (this.#admitted === undefined && this.#turn !== undefined) {
       await withinTime(this.#turn, TURN_MS_MAX);
@@ -449,9 +447,7 @@ export async function knowsSome(
   return false;
 }
 
-/**
- * Returns the record's name; undefined without one or without a schema. JSON, because an old schema lacks it.
- */
+/** Returns the record's name, if any. As JSON, because an earlier schema lacks the column. */
 async function readRecord(sql: Sql): Promise<string | undefined> {
   const text = `SELECT to_jsonb(ledger_epoch) ->> 'record' AS record FROM ledger_epoch`;
   const rows = await unlessMissing(sql.query<{ record: string | null }>(text));

@@ -295,9 +295,7 @@ export async function countPlanTime(sql: Sql): Promise<PlanTime> {
   return time;
 }
 
-/**
- * Maximum number of plans in a list that get a verdict: each needs sums, and a channel has one or two plans.
- */
+/** Maximum number of plans in a list with a verdict: each needs sums, and a channel has one or two. */
 const JUDGED_MAX = 5;
 
 /** Reads the open plans of these releases, by release id. */

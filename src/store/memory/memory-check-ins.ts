@@ -16,9 +16,7 @@ type MemoryCheckIns = {
   close(): void;
 };
 
-/**
- * Creates a queue with a limit of `bytesMax`; `now` is monotonic milliseconds, `assertOpen` throws if closed.
- */
+/** Creates a queue of `bytesMax`; `now` is monotonic milliseconds, `assertOpen` throws if closed. */
 export function createMemoryCheckIns(
   now: () => number,
   bytesMax: number,

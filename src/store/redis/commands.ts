@@ -5,9 +5,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Command } from 'ioredis';
 
-/**
- * Bytes reserved before the argument for the rest of the command; only an EVAL with the script needs more.
- */
+/** Bytes reserved before the argument for the rest of the command; only an EVAL needs more. */
 const HEAD_BYTES_RESERVED = 256;
 const INITIAL_BYTES = 4096;
 const END = '\r\n';
@@ -110,9 +108,7 @@ function load(name: string, type?: KeyType): Script {
 /** Number of reads that V8's inline cache needs at most. */
 const READS = 1000;
 
-/**
- * Makes V8 turn `String.prototype` into its fast form. Once per process is enough, even before ioredis loads.
- */
+/** Makes V8 turn `String.prototype` into its fast form. Once per process is enough. */
 export function restoreStringSpeed(): void {
   // Reading a property from a wrapper object calls V8's `JSObject::MakePrototypesFast`.
   const text = Object('');

@@ -20,17 +20,13 @@ import type { RedisTarget } from './target.ts';
 type ScriptCall = { readonly key: string; readonly args: readonly string[] };
 
 export type RedisConnection = {
-  /**
-   * Object that is replaced with each new connection, which may lead to another server; undefined before one.
-   */
+  /** Object that each new connection replaces, because it may lead to another server; undefined before. */
   readonly session: object | undefined;
   /** Runs a script whose keys all lie on the node of `key`. */
   run(script: Script, key: string, ...args: string[]): Promise<unknown>;
   /** Runs a script like `run`; strings in the reply are buffers. */
   runForBytes(script: Script, key: string, ...args: string[]): Promise<unknown>;
-  /**
-   * Runs a script like `run` with a large last argument in a buffer, which must not change before the reply.
-   */
+  /** Runs a script like `run` with a last argument in a buffer, which must not change before the reply. */
   runWithBytes(
     script: Script,
     key: string,
@@ -313,9 +309,7 @@ const SILENCE_TIMEOUT_MS = 1000;
 const DISCONNECT_TIMEOUT_MS = 100;
 const RETRY: BackOff = { minMs: 50, maxMs: 1000 };
 
-/**
- * Options of a connection to one of the nodes (the next with each `attempt`), or to the Sentinels' primary.
- */
+/** Options of a connection to a node (the next with each `attempt`), or to the Sentinels' primary. */
 export function connectionOptions(target: RedisTarget, attempt = 0) {
   const { nodes, sentinel, login } = target;
   if (sentinel === undefined) return { ...optionsOfNode(target), ...nodes[attempt % nodes.length] };

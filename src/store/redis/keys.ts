@@ -3,9 +3,7 @@
 
 import type { DeviceName } from '../label-store.ts';
 
-/**
- * Version of the snapshot format. Raise it when a snapshot changes shape, so that versions can run together.
- */
+/** Version of the snapshot format. Raise it when a snapshot changes shape: versions may run together. */
 const SNAPSHOT_FORMAT = 3;
 
 export type KeysOptions = {
@@ -84,9 +82,7 @@ export function createKeys({ prefix, database }: KeysOptions) {
   } as const;
 }
 
-/**
- * Escapes a device id for a key: braces would choose the node, and half a surrogate pair has no UTF-8 form.
- */
+/** Escapes a device id: braces would choose the node, and half a surrogate pair has no UTF-8 form. */
 function escapeId(id: string): string {
   return id.replace(/[{}%\ud800-\udfff]/gu, (char) => `%${char.charCodeAt(0).toString(16)};`);
 }
