@@ -73,7 +73,7 @@ function codeOf(error: unknown): string | undefined {
 }
 
 /** Mode bits that give access to other accounts. */
-const OTHERS = 0o077;
+export const OTHERS = 0o077;
 
 /**
  * Removes the rights of other accounts from the directory and its content. Calls `onRefused` with each path

@@ -23,12 +23,10 @@ import { migrateLedger } from '../store/ledger/migrate-ledger.ts';
 import { createMemoryEngine } from '../store/memory/memory-engine.ts';
 import { examineRedis } from '../store/redis/examine-redis.ts';
 import { createRedisEngine } from '../store/redis/redis-engine.ts';
-import { makeDataDirectory } from './data-directory.ts';
+import { makeDataDirectory, OTHERS } from './data-directory.ts';
 import { fromSetting } from './stores.ts';
 
 const NAME = 'data-dir';
-/** Mode bits that give access to other accounts. */
-const OTHERS = 0o077;
 /** Maximum number of files and folders to look at, which takes some seconds. */
 const ENTRIES_MAX = 200_000;
 

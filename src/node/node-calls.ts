@@ -128,10 +128,9 @@ export async function claimPort(host: string, port: number): Promise<number> {
 // Calls of a process to the supervisor, with limits of time and number, so that a hung supervisor blocks
 // nothing.
 
-/** Longest wait for an answer: twice the time that the supervisor gives the processes that it asks. */
+/** Longest waits for an answer: twice the time that the supervisor gives the processes that it asks. */
 const SUM_MS_MAX = 1000;
-const NODE_LINK_READINESS_MS_MAX = 2000;
-const NODE_LINK_NOTIFICATION_MS_MAX = 2000;
+const LINK_MS_MAX = 2000;
 /** Maximum number of unanswered notifications. */
 const UNANSWERED_MAX = 100;
 const NO_ANSWER: ProcessReadiness = { obstacle: 'the supervisor does not answer', degraded: [] };
@@ -142,9 +141,7 @@ export class NodeLink {
     Record<'sum' | 'readiness', SoleCall<CallsToSupervisor['answer']>>
   >;
   private readonly summing = new SharedCall(() => this.ask('sum', SUM_MS_MAX));
-  private readonly probing = new SharedCall(() =>
-    this.ask('readiness', NODE_LINK_READINESS_MS_MAX),
-  );
+  private readonly probing = new SharedCall(() => this.ask('readiness', LINK_MS_MAX));
   private unanswered = 0;
 
   constructor(link: ParentLink<CallsToProcess, CallsToSupervisor>) {
@@ -180,7 +177,7 @@ export class NodeLink {
     const told = this.link.call({ notification }).finally(() => {
       this.unanswered -= 1;
     });
-    await withinTime(told, NODE_LINK_NOTIFICATION_MS_MAX);
+    await withinTime(told, LINK_MS_MAX);
   }
 
   private ask(call: 'sum' | 'readiness', waitMsMax: number): Promise<CallsToSupervisor['answer']> {
