@@ -134,12 +134,10 @@ function HistoryCard({ history }: Pick<DeviceDetail, 'history'>) {
   );
 }
 
-const DECISION_REFRESH_MS = 4000;
-
 /** Card with the decision for a device. Loading it records no offer. */
 function DecisionCard(props: { app: string; deviceId: string; channel: string }) {
   const { app, deviceId, channel } = props;
-  const decision = useLoad(`decision${queryText({ app, deviceId, channel })}`, DECISION_REFRESH_MS);
+  const decision = useLoad(`decision${queryText({ app, deviceId, channel })}`, REFRESH_MS);
   return (
     <Card title="What it would get now">
       <LoadedView of={decision}>
