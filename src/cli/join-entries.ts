@@ -52,7 +52,7 @@ async function fileOf(
   );
 }
 
-/** Returns the file with the sums of an entry, one of its name where there is any; without sums, with its size. */
+/** Returns the file with the sums of an entry, or its size; one of its name where there is any. */
 async function sameFile(
   entry: ManifestEntry,
   files: readonly BuildFile[],

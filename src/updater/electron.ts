@@ -9,7 +9,12 @@
 import { dump } from 'js-yaml';
 import { fail, type Outcome } from '../contract/failure.ts';
 import type { Artifact } from '../contract/resource.ts';
-import { extensionOf, foldPlatform, refuseArtifactName } from '../domain/decision/artifact.ts';
+import {
+  extensionOf,
+  foldPlatform,
+  refuseArtifactName,
+  withWireAddress,
+} from '../domain/decision/artifact.ts';
 import { fileNameOf } from '../domain/decision/artifact-format.ts';
 import {
   type ArtifactCandidate,
@@ -194,6 +199,7 @@ function listArtifacts(
   const usable = artifacts
     .filter((artifact) => foldPlatform(artifact.platform) === platform)
     .filter(isVerifiable)
+    .map(withWireAddress)
     .filter((artifact) => archRank(artifact, wanted) !== UNUSABLE);
   const installable = usable.filter(({ url }) => INSTALLABLE[platform]?.has(extensionOf(url)));
   const listed =

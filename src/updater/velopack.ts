@@ -120,11 +120,15 @@ export function velopackCandidates(
   return list.filter(({ release }) => isSemVer(release.version));
 }
 
-/** Returns whether a feed can list an artifact: the client needs its size and a checksum. */
+/** Matches names that lead to another folder of the device. */
+const OTHER_FOLDER = /[/\\]/;
+
+/** Returns whether a feed can list an artifact: the client needs its size, a checksum and a plain name. */
 function isPackage({ artifact, format }: IndexedArtifact): boolean {
   const { url, size, sha1, sha256 } = artifact;
   const hasSum = sha1 !== undefined || sha256 !== undefined;
-  return format === 'nupkg' && url !== undefined && size !== undefined && hasSum;
+  if (format !== 'nupkg' || url === undefined || size === undefined || !hasSum) return false;
+  return !OTHER_FOLDER.test(packageNameOf(artifact));
 }
 
 function feedOf(catalog: Catalog, { release, artifact, packageId }: VelopackCandidate): Buffer {

@@ -6,6 +6,7 @@ import { type Failure, invalidField } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import type { Artifact } from '../../contract/resource.ts';
 import { isLongerThan, isStorable, NOT_STORABLE } from '../../contract/text.ts';
+import { wireAddress } from '../../contract/wire-address.ts';
 import { ANY_KIND, artifactFormat, fileNameOf, formatRank, kindOf } from './artifact-format.ts';
 import { foldArch, NO_ARCH, UNIVERSAL } from './fold-arch.ts';
 
@@ -34,6 +35,13 @@ export type Installable = {
 /** Value for a device that reports nothing about what it can install. */
 export const ANYTHING: Installable = { kind: ANY_KIND, mustBeSigned: false };
 
+/** Returns the artifact with its address as clients get it. */
+export function withWireAddress<Given extends Artifact>(artifact: Given): Given {
+  const { url } = artifact;
+  const written = url === undefined ? undefined : wireAddress(url);
+  return written === url ? artifact : { ...artifact, url: written };
+}
+
 /** Indexes artifacts. Order for one platform and arch: signed first, best format, first published. */
 export function indexArtifacts(artifacts: readonly Artifact[]): ArtifactIndex {
   const index = new Map<string, Map<string, IndexedArtifact[]>>();
@@ -44,7 +52,7 @@ export function indexArtifacts(artifacts: readonly Artifact[]): ArtifactIndex {
     const arch = foldArch(artifact.arch, platform);
     const known = byArch.get(arch) ?? [];
     byArch.set(arch, known);
-    known.push(indexed(artifact));
+    known.push(indexed(withWireAddress(artifact)));
   }
   for (const [platform, byArch] of index) {
     for (const known of byArch.values()) if (known.length > 1) sortByPreference(platform, known);

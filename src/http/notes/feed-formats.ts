@@ -5,6 +5,7 @@ import { create, fragment } from 'xmlbuilder2';
 import { LIMIT } from '../../contract/limit.ts';
 import { parseUrl } from '../../contract/parse-url.ts';
 import type { Artifact, Release } from '../../contract/resource.ts';
+import { wireAddress } from '../../contract/wire-address.ts';
 import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
 import type { Appcast, AppcastItem } from '../../updater/sparkle.ts';
 import { escapeHtml } from './escape-html.ts';
@@ -140,8 +141,6 @@ function toContract({ platform, arch, url, sha512, size, signature }: Artifact):
 
 const ATOM = 'http://www.w3.org/2005/Atom';
 const XMLNS = 'http://www.w3.org/2000/xmlns/';
-/** Characters that the URL class accepts and RFC 3986 does not. */
-const NOT_IN_ADDRESSES = /[\\^`{|}]/g;
 
 type Xml = ReturnType<typeof create>;
 
@@ -181,7 +180,8 @@ function addText(parent: Xml, name: string, text: string): void {
 /** Returns an artifact's URL in ASCII, as feeds require it; undefined when it is not an http(s) URL. */
 function addressOf(url: string | undefined): string | undefined {
   if (url === undefined || !/^https?:/i.test(url)) return undefined;
-  return parseUrl(url)?.href.replace(NOT_IN_ADDRESSES, encodeURIComponent);
+  const address = parseUrl(url)?.href;
+  return address === undefined ? undefined : wireAddress(address);
 }
 
 /** Formats a date by RFC 822 with a four-digit year: `Fri, 02 Jan 2026 03:04:05 GMT`. */
