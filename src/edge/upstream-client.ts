@@ -263,7 +263,7 @@ export function readCredential(token: string): EdgeCredential | undefined {
 // Why the upstream does not answer, in words that anybody may read: `/readyz` shows them, so they contain no
 // URL and quote nothing of an answer. The log and `sluice doctor` have the whole error.
 
-const UNKNOWN_CERTIFICATE = 'its certificate is of an authority that this machine does not know';
+const UNKNOWN_CERTIFICATE = 'an authority unknown to this machine issued its certificate';
 
 /** Meaning of the error codes of Node.js. */
 const WORDS: Readonly<Record<string, string>> = {
@@ -271,15 +271,15 @@ const WORDS: Readonly<Record<string, string>> = {
   ECONNRESET: 'it ended the connection',
   EPIPE: 'it ended the connection',
   ENOTFOUND: 'its name is not known',
-  EAI_AGAIN: 'its name cannot be looked up',
-  ETIMEDOUT: 'no connection comes about',
-  EHOSTUNREACH: 'there is no way to its address',
-  ENETUNREACH: 'there is no way to its address',
-  EPROTO: 'what answers at its address does not speak TLS as it should',
-  HPE_INVALID_CONSTANT: 'what answers at its address does not speak HTTP: is it https?',
+  EAI_AGAIN: 'its name could not be looked up',
+  ETIMEDOUT: 'no connection could be made',
+  EHOSTUNREACH: 'its address cannot be reached',
+  ENETUNREACH: 'its address cannot be reached',
+  EPROTO: 'the server at its address does not speak TLS correctly',
+  HPE_INVALID_CONSTANT: 'the server at its address does not speak HTTP: is it https?',
   CERT_HAS_EXPIRED: 'its certificate has expired',
   CERT_NOT_YET_VALID: 'its certificate is not valid yet',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is of another name',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
   DEPTH_ZERO_SELF_SIGNED_CERT: UNKNOWN_CERTIFICATE,
   SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN_CERTIFICATE,
   UNABLE_TO_GET_ISSUER_CERT: UNKNOWN_CERTIFICATE,

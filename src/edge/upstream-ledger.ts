@@ -182,7 +182,7 @@ export class UpstreamLedger implements ServingLedger {
 
   /** Not for an edge: it uploads check-ins that no device waits for from its journal. */
   recordCheckIns(): Promise<never> {
-    throw new Error('an edge hands its check-ins over from its journal');
+    throw new Error('an edge uploads its check-ins from its journal');
   }
 
   async recordAwaited(checkIns: readonly CheckIn[]): Promise<readonly StoredLabels[]> {

@@ -23,7 +23,7 @@ export class Metrics {
   /** Update checks by the reason of their answer. */
   readonly checks = this.tally<Reason>(
     'sluice_checks_total',
-    'Decided update checks of /u and /e by the reason of the answer',
+    'Decided update checks by the reason of the answer',
     'reason',
   );
   /** Requests to all other endpoints by route and status. */
@@ -78,33 +78,33 @@ export class Metrics {
   /** Actions of the device limit: requests refused, requests decided by the engine. */
   readonly deviceLimit = this.tally(
     'sluice_device_limit_total',
-    'Device requests refused, and settled with other processes',
+    'Device requests refused, and decided with other processes',
     'outcome',
   );
   /** Events of child processes: restarted after an exit, killed when hung, silent when asked for metrics. */
   readonly processes = this.tally(
     'sluice_process_events_total',
-    'Processes restarted, killed because they hung, and left out of these figures as they did not answer',
+    'Processes restarted, killed because they hung, and missing in the metrics without an answer',
     'event',
   );
   /** Survived faults of stores by the code that met them. */
   readonly faults = this.tally(
     'sluice_store_faults_total',
-    'Survived store faults by place',
+    'Survived store faults by the code that met them',
     'place',
   );
 
   /** Repairs of a ledger that went back, by event. */
   readonly ledgerRewinds = this.tally(
     'sluice_ledger_rewinds_total',
-    'What nodes did because the ledger had gone back',
+    'Repairs by nodes after the ledger went back',
     'event',
   );
 
   /** Answers of the upstream that an edge refused, by reason. */
   readonly edgeRefusals = this.tally(
     'sluice_edge_refused_total',
-    'Answers of the upstream that this edge has refused',
+    'Answers of the upstream that this edge refused',
     'reason',
   );
 

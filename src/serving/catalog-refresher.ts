@@ -163,7 +163,10 @@ export class CatalogRefresher {
     present: ServingOrder,
   ): Promise<void> {
     if (held.epoch === present.epoch) {
-      this.log.info({ channel: channelId, ...present }, 'found a change that no announcement told');
+      this.log.info(
+        { channel: channelId, ...present },
+        'found a change whose announcement was lost',
+      );
     }
     await this.load(channelId, () => this.catalogs.catchUp(channelId, present));
   }

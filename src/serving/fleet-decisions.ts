@@ -232,7 +232,7 @@ function createQuery(
   { version: versionText, platform, arch, bundle = ANY_KIND }: WaveDevice,
 ): CheckQuery<ArtifactCandidate> {
   const version = parseVersion(versionText);
-  if (version === undefined) throw new Error('a wave was planned with a version nobody checked');
+  if (version === undefined) throw new Error('a wave has an unchecked version');
   const folded = foldPlatform(platform);
   const question = manifestQuestion(folded, foldArch(arch, folded), {
     kind: bundle,

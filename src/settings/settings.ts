@@ -221,7 +221,7 @@ const ENVIRONMENT = z.object({
   DATABASE_URL: optionalText()
     .refine(
       (value) => value === undefined || isDatabaseAddress(value),
-      'must be a postgres:// address, whose hosts have commas between them where there are several',
+      'must be a postgres:// address; commas separate several hosts',
     )
     .refine(
       (value) => value === undefined || takesWrites(value),
@@ -415,7 +415,7 @@ const CLIENT_VARIABLES = ['SLUICE_URL', 'SLUICE_KEY'];
 type ClientConfig = Readonly<{
   /** Base URL of the management API, the same as for devices. */
   managementUrl: string;
-  /** Base URL of the console API, which ADMIN_LISTEN separates. */
+  /** Base URL of the console API; ADMIN_LISTEN gives it its own. */
   consoleUrl: string;
   /** Whether `SLUICE_URL` gives the URLs; else they are those of a service on this machine. */
   isUrlGiven: boolean;

@@ -11,8 +11,8 @@ function withCode(code: string, message: string): Error {
 it.each([
   [withCode('ECONNREFUSED', 'connect ECONNREFUSED 10.0.0.7:8080'), /^nothing listens .*ECONNREF/],
   [withCode('ENOTFOUND', 'getaddrinfo ENOTFOUND db.internal'), /^its name is not known/],
-  [withCode('ERR_TLS_CERT_ALTNAME_INVALID', 'Host: db.internal. is not'), /of another name/],
-  [withCode('UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'unable to verify'), /an authority that/],
+  [withCode('ERR_TLS_CERT_ALTNAME_INVALID', 'Host: db.internal. is not'), /for another name/],
+  [withCode('UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'unable to verify'), /an authority unknown/],
   [withCode('ESTRANGE', 'strange 10.0.0.7'), /^ESTRANGE$/],
   [withCode('10.0.0.7', 'strange: 10.0.0.7'), /^strange$/],
   [new RefusedByUpstream(404, 'no such page on db.internal'), /^it answers 404: is it a service/],

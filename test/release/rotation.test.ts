@@ -288,14 +288,14 @@ describeOnRealStores('secrets and addresses in files', () => {
     await load.goOn();
     redis.disconnect();
     expect(await load.stop()).toEqual([]);
-    const found = nodes.map((node) => told(node, 'found a change that no announcement told'));
+    const found = nodes.map((node) => told(node, 'found a change whose announcement was lost'));
     const key = await operator(nodes[1], 'POST', 'keys', { org: tenant.org, name: 'last' });
     const publisher = { ...tenant, secret: String(key.body?.secret) };
     expect((await publish(nodes[0], publisher, '9.0.0')).status).toBe(201);
     await eventually('the other node serves it', async () => {
       return (await check(nodes[1], tenant, '0.9.0')).body?.version === '9.0.0';
     });
-    expect(nodes.map((node) => told(node, 'found a change that no announcement told'))).toEqual(
+    expect(nodes.map((node) => told(node, 'found a change whose announcement was lost'))).toEqual(
       found,
     );
   });

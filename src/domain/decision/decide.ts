@@ -19,7 +19,7 @@ export const NOTHING_EXCLUDED: ReadonlySet<string> = new Set();
 
 const FIRST_OFFER_UNAVAILABLE: Obstacle<'first-offer-unavailable'> = {
   reason: 'first-offer-unavailable',
-  sentence: () => 'Nobody was offered it yet, and that it is could not be recorded right now.',
+  sentence: () => 'It was never offered, and its first offer cannot be recorded right now.',
 };
 
 /**

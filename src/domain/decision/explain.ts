@@ -31,7 +31,7 @@ const OUT_OF_SERVICE: Readonly<Record<Exclude<ReleaseStatus, 'published'>, Judge
   paused: { verdict: 'paused', detail: 'It is paused.' },
   deprecated: {
     verdict: 'deprecated',
-    detail: 'It is deprecated: nobody is offered it any more.',
+    detail: 'It is deprecated: no device is offered it any more.',
   },
   rolled_back: { verdict: 'rolled-back', detail: 'It was rolled back.' },
 };

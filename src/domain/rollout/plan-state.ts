@@ -71,7 +71,7 @@ export type PlanState = {
   readonly waitingFor: PlanWait | null;
   /** Counted time since which a guard cannot judge after the hold; null while all can. */
   readonly blindSinceMs: number | null;
-  /** Whether somebody allowed the next step even if guards cannot judge. */
+  /** Whether a person or key allowed the next step even if guards cannot judge. */
   readonly isPushed: boolean;
   readonly guards: PlanGuards | null;
   readonly onTrip: TripEffect;

@@ -140,7 +140,7 @@ export class EdgeIndex {
     if (!this.organizations.has(appId)) await this.freshen();
     const owner = this.organizations.get(appId);
     if (owner !== undefined) return scope === null || owner === scope;
-    if (!this.isFresh) throw new Unavailable('ledger', 'it does not tell whose an app is');
+    if (!this.isFresh) throw new Unavailable('ledger', 'the owner of an app is not known');
     return false;
   }
 

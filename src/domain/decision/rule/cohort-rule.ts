@@ -14,7 +14,7 @@ export const COHORT_RULE: DecisionRule<'outside-cohort'> = {
 
   sentence({ id, rolloutPct }, _fields, { hash }) {
     if (hash === undefined) {
-      return `It is rolled out to ${rolloutPct}%, and a device without an id is in no part of that.`;
+      return `It is rolled out to ${rolloutPct}%, and a device without an id is never included.`;
     }
     return (
       `It is rolled out to ${rolloutPct}%: buckets below ${cohortThreshold(rolloutPct)} of ` +
