@@ -4,6 +4,7 @@
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runUntilSignal } from './node/run-until-signal.ts';
+import { hasOwnSecrets } from './node/secrets.ts';
 import { type RunningService, startService } from './node/start-service.ts';
 import type { Log } from './observe/log.ts';
 import {
@@ -81,8 +82,8 @@ async function tellFirstStep(console: ConsoleAddress, config: Config, log: Log):
 }
 
 /** Returns whether there is an admin token: the setting, or the one that an embedded service generates. */
-function hasAdminToken({ adminTokens, databaseUrl }: Config): boolean {
-  return adminTokens.length > 0 || databaseUrl === undefined;
+function hasAdminToken(config: Config): boolean {
+  return config.adminTokens.length > 0 || hasOwnSecrets(config);
 }
 
 function welcome(config: Config, address: string, consoleAddress: string): string {

@@ -23,7 +23,8 @@ import { migrateLedger } from '../store/ledger/migrate-ledger.ts';
 import { createMemoryEngine } from '../store/memory/memory-engine.ts';
 import { examineRedis } from '../store/redis/examine-redis.ts';
 import { createRedisEngine } from '../store/redis/redis-engine.ts';
-import { makeDataDirectory, OTHERS } from './data-directory.ts';
+import { makeDataDirectory } from './data-directory.ts';
+import { hasOwnSecrets } from './secrets.ts';
 import { fromSetting } from './stores.ts';
 
 const NAME = 'data-dir';
@@ -141,7 +142,7 @@ async function examineLedger(config: Config): Promise<readonly Check[]> {
   const { databaseUrl: url, dataDir } = config;
   if (url === undefined) return examineEmbedded(dataDir);
   const connections = config.databasePool * processesOf(config);
-  return tried('ledger', 'DATABASE_URL', () => examinePostgres({ url, connections }));
+  return tried('ledger', 'DATABASE_URL', () => examinePostgres({ url, connections, dataDir }));
 }
 
 async function examineEngine({ redisUrl, redisPrefix }: Config): Promise<readonly Check[]> {
@@ -234,17 +235,17 @@ const SECRET_CHARACTERS_MIN = 8;
 /** Examines secrets and proxies. No message quotes a secret. */
 export function examineSettings(config: Config): readonly Check[] {
   const { adminTokens, secretKeys } = config;
-  const isEmbedded = config.databaseUrl === undefined;
+  const isGenerated = hasOwnSecrets(config);
   return [
     secretCheck('admin-token', adminTokens, {
       config,
-      none: isEmbedded
+      none: isGenerated
         ? 'generated into DATA_DIR at the first start'
         : 'none: no first owner can be created, and the command line cannot be used',
     }),
     secretCheck('secret-key', secretKeys, {
       config,
-      none: isEmbedded
+      none: isGenerated
         ? 'generated into DATA_DIR at the first start'
         : 'none: webhooks cannot be enabled',
     }),

@@ -4,6 +4,8 @@ import { EdgeSigner } from '../edge/server/edge-tokens.ts';
 import { SecretBox } from '../publishing/secret-box.ts';
 import type { Config } from '../settings/settings.ts';
 import { readOrCreateToken, type TokenName } from '../settings/token-file.ts';
+import { hasMoveMark } from '../store/ledger/move-mark.ts';
+import { directoryIn } from '../store/ledger/open-ledger.ts';
 
 export class Secrets {
   /** Box for webhook secrets; undefined without a secret key, and then webhooks cannot be enabled. */
@@ -31,12 +33,20 @@ export class Secrets {
   }
 }
 
-/** Returns the configured values; with an embedded ledger and none configured, one generated in DATA_DIR. */
+/**
+ * Whether secrets that no setting provides lie in the data directory: with an embedded ledger, and with one
+ * that was moved from there, whose sealed secrets need the same key.
+ */
+export function hasOwnSecrets({ databaseUrl, dataDir }: Config): boolean {
+  return databaseUrl === undefined || hasMoveMark(directoryIn(dataDir));
+}
+
+/** Returns the configured values, or one generated into the data directory where secrets lie there. */
 function orGenerated(
-  { databaseUrl, dataDir }: Config,
+  config: Config,
   values: readonly string[],
   name: TokenName,
 ): readonly string[] {
-  if (values.length > 0 || databaseUrl !== undefined) return values;
-  return [readOrCreateToken(dataDir, name)];
+  if (values.length > 0 || !hasOwnSecrets(config)) return values;
+  return [readOrCreateToken(config.dataDir, name)];
 }

@@ -264,12 +264,12 @@ export class LoggedLedgerReport implements LedgerReport {
     );
   }
 
-  foreign(count: number): void {
+  foreign(count: number, remedy = FOREIGN_REMEDY): void {
     this.isForeignNow = true;
     this.metrics.faults.add('ledger-foreign');
     this.errors.warnAbout(
       'ledger',
-      { channels: count, remedy: FOREIGN_REMEDY },
+      { channels: count, remedy },
       'the database is not the record that DATA_DIR or Redis remember',
     );
     this.options.onForeign();

@@ -13,8 +13,11 @@ export interface LedgerReport {
    */
   refused(error: unknown): void;
 
-  /** The database is not the remembered record, which has `count` channels. */
-  foreign(count: number): void;
+  /**
+   * The database is not the record that is remembered, with `count` channels; `remedy` says what to do where
+   * that is known.
+   */
+  foreign(count: number, remedy?: string): void;
 
   /** The data directory could not be marked as used. */
   unmarked(error: unknown): void;

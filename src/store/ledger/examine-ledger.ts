@@ -9,6 +9,7 @@ import { isHolderAlive, isOfThisHost, readHolder } from '../../process/directory
 import { readTime } from './check-ins.ts';
 import type { Database, Sql } from './database.ts';
 import { readSchema } from './migrate.ts';
+import { isUnmoved, refuseMoved } from './move-mark.ts';
 import { directoryIn } from './open-ledger.ts';
 import { openPgDatabase } from './pg-database.ts';
 import { openPgliteDatabase } from './pglite-database.ts';
@@ -28,6 +29,7 @@ type ExaminePostgresOptions = {
   readonly url: string;
   /** Maximum number of connections of this node. */
   readonly connections: number;
+  readonly dataDir: string;
 };
 
 type Facts = {
@@ -83,7 +85,7 @@ export async function examinePostgres(options: ExaminePostgresOptions): Promise<
 
 async function examine(
   database: Database,
-  { url, connections }: ExaminePostgresOptions,
+  { url, connections, dataDir }: ExaminePostgresOptions,
 ): Promise<readonly Check[]> {
   const [facts] = await database.query<Facts>(FACTS);
   if (facts === undefined) throw new Error('it told nothing of itself');
@@ -94,7 +96,7 @@ async function examine(
       : sound('ledger', `PostgreSQL ${facts.version} at ${placeOf(url)} answers`),
     versionCheck(facts),
     rightsCheck(facts),
-    await schemaCheck(database),
+    await schemaCheck(database, dataDir),
     await clockCheck(database),
     durabilityCheck(settings),
     checkpointsCheck(settings, facts.devices ?? 0),
@@ -213,8 +215,8 @@ function connectionsCheck(settings: Settings, facts: Facts, needed: number): Che
     : sound(name, told);
 }
 
-/** Returns the hosts and the database of an address, without credentials and options. */
-function placeOf(url: string): string {
+/** Returns the hosts and the database of an address, without its credentials and options. */
+export function placeOf(url: string): string {
   const urls = splitHosts(url).map((each) => new URL(each));
   const hosts = urls.map(
     ({ host, searchParams }) => host || (searchParams.get('host') ?? 'a socket'),
@@ -222,8 +224,8 @@ function placeOf(url: string): string {
   return `${hosts.join(', ')}${urls[0]?.pathname ?? ''}`;
 }
 
-/** Returns the message of the driver's or the server's error in one line. */
-function messageOf(error: unknown): string {
+/** Returns the message of the driver's or the server's error, in one line. */
+export function messageOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   return (cause instanceof Error ? cause.message : String(cause)).replace(/\s+/g, ' ');
 }
@@ -236,6 +238,7 @@ export async function examineEmbedded(dataDir: string): Promise<readonly Check[]
     if (holder !== undefined) {
       return [sound('ledger', `the embedded database is in use by ${holder}, and not examined`)];
     }
+    refuseMoved(directory);
     refuseRecreation(directory);
     if (!existsSync(join(directory, 'PG_VERSION'))) {
       return [sound('ledger', 'the embedded database is made at the first start')];
@@ -274,10 +277,16 @@ function holderOf(directory: string): string | undefined {
 
 const NAME = 'ledger-schema';
 
-/** Compares the schema of a database with this program's. Rejects like a query. */
-async function schemaCheck(sql: Sql): Promise<Check> {
+/**
+ * Compares the schema of a database with that of this program; `dataDir` is the directory beside PostgreSQL.
+ * Rejects like a query.
+ */
+async function schemaCheck(sql: Sql, dataDir?: string): Promise<Check> {
   const { applied, known, refusal } = await readSchema(sql);
   if (refusal !== undefined) return faulty(NAME, refusal);
+  if (applied === 0 && dataDir !== undefined && isUnmoved(directoryIn(dataDir))) {
+    return faulty(NAME, 'there is none yet, and DATA_DIR has a ledger: run sluice move');
+  }
   if (applied === 0) return sound(NAME, 'there is none yet: the first start makes it');
   if (applied === known) return sound(NAME, `up to date, at migration ${known}`);
   const states = `at migration ${applied}, this version of Sluice is at ${known}`;

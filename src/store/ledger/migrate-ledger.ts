@@ -3,6 +3,7 @@
 import type { LedgerMemory } from '../ledger-identity.ts';
 import type { Database } from './database.ts';
 import { migrate, type SchemaChange } from './migrate.ts';
+import { isUnmoved, refuseMoved } from './move-mark.ts';
 import { directoryIn } from './open-ledger.ts';
 import { openPgDatabase } from './pg-database.ts';
 import { openPgliteDatabase } from './pglite-database.ts';
@@ -23,7 +24,9 @@ export type MigrateLedgerOptions = {
 export async function migrateLedger(options: MigrateLedgerOptions): Promise<SchemaChange> {
   const database = await open(options, await countRemembered(options.memory));
   try {
-    await examineRecord(database, options.memory);
+    const directory = directoryIn(options.dataDir);
+    const isBeside = options.databaseUrl !== undefined && isUnmoved(directory);
+    await examineRecord(database, options.memory, isBeside ? directory : undefined);
     return await migrate(database);
   } finally {
     await database.close();
@@ -37,6 +40,7 @@ async function open(
   const onFault = () => undefined;
   if (databaseUrl !== undefined) return openPgDatabase({ url: databaseUrl, onFault });
   const directory = directoryIn(dataDir);
+  refuseMoved(directory);
   refuseRecreation(directory, rememberedCount);
   return openPgliteDatabase({ directory, onFault });
 }

@@ -5,6 +5,7 @@ import type { Ledger } from '../ledger.ts';
 import type { LedgerMemory, LedgerReport, RememberedChannel } from '../ledger-identity.ts';
 import type { DeviceKeeping } from './check-ins.ts';
 import type { Database } from './database.ts';
+import { isUnmoved, refuseMoved } from './move-mark.ts';
 import { type MovableDatabase, openPgDatabase, type PoolLoad } from './pg-database.ts';
 import { type EmbeddedDatabase, openPgliteDatabase } from './pglite-database.ts';
 import { countRemembered, type Greeter, migrateDatabase } from './record-database.ts';
@@ -36,10 +37,12 @@ export type OpenLedger = Ledger & {
 };
 
 /**
- * Opens and migrates the ledger. If PostgreSQL cannot be reached or is not the record, the ledger opens
- * anyway, and its calls reject with `Unavailable` meanwhile. Rejects when waiting may not help (a newer
- * schema, a refused password) and no remembered state could be served; always rejects for an embedded
- * directory that another process has open, that is damaged, or that has lost its database.
+ * Opens and migrates the ledger. If PostgreSQL cannot be reached, or is not the record, the ledger opens all
+ * the same, and its calls reject with `Unavailable` until that is over. Rejects when waiting may not help and
+ * nothing is remembered that could be served meanwhile, for a schema that is newer than this program or a
+ * refused password; and always for an embedded directory that another process has open, that is damaged, that
+ * has lost its database, or whose record was moved; and for an empty PostgreSQL beside one whose record was
+ * not.
  */
 export async function openLedger(options: LedgerOptions): Promise<OpenLedger> {
   let movable: MovableDatabase | undefined;
@@ -54,8 +57,10 @@ export async function openLedger(options: LedgerOptions): Promise<OpenLedger> {
     return movable;
   };
   const directory = directoryIn(options.dataDir);
-  const isCopy = options.databaseUrl === undefined && isCopied(directory);
-  const database = await migrateDatabase(open, { ...options, isCopy });
+  const isEmbedded = options.databaseUrl === undefined;
+  const isCopy = isEmbedded && isCopied(directory);
+  const unmoved = !isEmbedded && isUnmoved(directory) ? directory : undefined;
+  const database = await migrateDatabase(open, { ...options, isCopy, unmoved });
   if (isCopy && database.identity !== undefined) forgetCopied(directory);
   return {
     ...createSqlLedger(database, () => database.confirm(), options.keeping),
@@ -79,6 +84,7 @@ function openAddress(
 
 async function openEmbedded({ dataDir, memory, report }: LedgerOptions): Promise<EmbeddedDatabase> {
   const directory = directoryIn(dataDir);
+  refuseMoved(directory);
   refuseRecreation(directory, await countRemembered(memory));
   return openPgliteDatabase({ directory, onFault: (error) => report.fault(error) });
 }

@@ -18,6 +18,7 @@ import type {
 import { newId } from './columns.ts';
 import { type Database, isMissingObject, type Sql, sqlStateKind } from './database.ts';
 import { migrate } from './migrate.ts';
+import { wayOf } from './move-mark.ts';
 
 /** Short enough that a node uses a database within 5 s after it is back. */
 const BACK_OFF: BackOff = { minMs: 250, maxMs: 2000 };
@@ -39,6 +40,8 @@ type MigratedDatabaseOptions = {
   readonly report: LedgerReport;
   /** Whether the database continues from an earlier state of the record. */
   readonly isCopy: boolean;
+  /** Directory beside PostgreSQL that has a ledger of its own, which was not moved; undefined for none. */
+  readonly unmoved: string | undefined;
 };
 
 /** Error of a connection to another database than the admitted one. Nothing was sent on it. */
@@ -155,12 +158,13 @@ class MigratedDatabase implements Database, Greeter {
 
   /** Returns whether the database was admitted; rejects if the first attempt must end the start. */
   async #attempt(isFirst: boolean): Promise<boolean> {
-    const { memory, report, isCopy } = this.#options;
+    const { memory, report, isCopy, unmoved } = this.#options;
     const database = this.#database;
     if (database === undefined) return false;
     try {
       const former = this.#latest?.isSettled === true ? this.#latest : undefined;
-      const admission = await admitDatabase(database, memory, report, { former, isCopy });
+      const past = { former, isCopy, unmoved };
+      const admission = await admitDatabase(database, memory, report, past);
       const { identity, record, isSettled } = admission;
       this.#latest = admission;
       this.#admitted = identity;
@@ -169,7 +173,9 @@ class MigratedDatabase implements Database, Greeter {
       return true;
     } catch (error) {
       this.#reason = error;
-      if (error instanceof ForeignDatabase) report.foreign(error.count);
+      if (isFirst && error instanceof ForeignDatabase && error.remedy)
+        throw new Error(error.remedy);
+      if (error instanceof ForeignDatabase) report.foreign(error.count, error.remedy);
       else if (isOutage(error)) report.fault(error);
       else if (isFirst && !(await this.#hasSomething())) throw error;
       else report.refused(error);
@@ -260,6 +266,8 @@ export type DatabasePast = {
   readonly former?: Pick<Admission, 'identity' | 'epoch'> | undefined;
   /** Whether it continues from an earlier state of the record. */
   readonly isCopy?: boolean;
+  /** Directory of an embedded database whose record was not moved; undefined for none. */
+  readonly unmoved?: string | undefined;
 };
 
 /**
@@ -274,7 +282,8 @@ export async function admitDatabase(
   past: DatabasePast = {},
 ): Promise<Admission> {
   const identity = await readIdentity(database);
-  const { record: found, inherited, lost, isSettled } = await examineRecord(database, memory);
+  const examined = await examineRecord(database, memory, past.unmoved);
+  const { record: found, inherited, lost, isSettled } = examined;
   await migrate(database);
   const claimed = await database.transaction((sql) =>
     claim(sql, {
@@ -334,13 +343,14 @@ async function claim(sql: Sql, { identity, record, held, former, isCopy = false 
 export class ForeignDatabase extends Unavailable {
   /** Number of remembered channels. */
   readonly count: number;
+  /** What to do, where that is known. */
+  readonly remedy: string | undefined;
 
-  constructor(count: number) {
-    super(
-      'ledger',
-      `the database is not the record that DATA_DIR or Redis remember (${count} channels)`,
-    );
+  constructor(count: number, remedy?: string) {
+    const told = `the database is not the record that DATA_DIR or Redis remember (${count} channels)`;
+    super('ledger', remedy ?? told);
     this.count = count;
+    this.remedy = remedy;
   }
 }
 
@@ -404,13 +414,20 @@ type ExaminedRecord = {
   readonly isSettled: boolean;
 };
 
-/** Examines a database. Rejects with `ForeignDatabase` if it is not the record. */
-export async function examineRecord(sql: Sql, memory: LedgerMemory): Promise<ExaminedRecord> {
+/** Examines a database. Rejects with `ForeignDatabase` when it is not the record. */
+export async function examineRecord(
+  sql: Sql,
+  memory: LedgerMemory,
+  unmoved?: string,
+): Promise<ExaminedRecord> {
   const own = await memory.own();
   const shared = await memory.shared();
   const record = await readRecord(sql);
   const hasChannels = await knowsAny(sql);
   const remembered = [...own.channels, ...(shared?.channels ?? [])];
+  if (unmoved !== undefined && record === undefined && !hasChannels) {
+    throw new ForeignDatabase(remembered.length, wayOf(unmoved));
+  }
   const known = await findKnown(sql, remembered);
   const mine = holdingOf(own, known);
   const theirs = shared && holdingOf(shared, known);

@@ -1,0 +1,87 @@
+// Mark beside the directory of the embedded database: its record was moved to PostgreSQL. Nothing starts from
+// the directory then, because two databases would go on with one record.
+
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+
+export type MoveMark = {
+  /** Random id of the move, which the other database has as well. */
+  readonly id: string;
+  /** Hosts and name of the other database, without its login. */
+  readonly to: string;
+  /** Whether the move is known to have been committed there: until then only that database can tell. */
+  readonly isDone: boolean;
+  readonly tables: number;
+  readonly rows: number;
+};
+
+/** Whether a directory has a mark. */
+export function hasMoveMark(directory: string): boolean {
+  return existsSync(pathOf(directory));
+}
+
+/** Returns the mark of a directory; undefined where there is none. Throws when it cannot be read. */
+export function readMoveMark(directory: string): MoveMark | undefined {
+  if (!hasMoveMark(directory)) return undefined;
+  const path = pathOf(directory);
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as MoveMark;
+  } catch (error) {
+    throw new Error(`${path} cannot be read`, { cause: error });
+  }
+}
+
+/** Writes the mark as a whole, so that it outlasts a power failure: the other database may commit next. */
+export function writeMoveMark(directory: string, mark: MoveMark): void {
+  const path = pathOf(directory);
+  writeFileSync(`${path}.draft`, `${JSON.stringify(mark)}\n`, { mode: 0o600, flush: true });
+  renameSync(`${path}.draft`, path);
+  const folder = openSync(dirname(path), 'r');
+  fsyncSync(folder);
+  closeSync(folder);
+}
+
+export function removeMoveMark(directory: string): void {
+  rmSync(pathOf(directory), { force: true });
+}
+
+/** Throws when the record of a directory was moved, or may have been, with the way on and the way back. */
+export function refuseMoved(directory: string): void {
+  const mark = readMoveMark(directory);
+  if (mark !== undefined) throw new Error(wordsOf(directory, mark));
+}
+
+/** Returns what an operator can do with a directory that has a mark. */
+export function wordsOf(directory: string, { to, isDone }: MoveMark): string {
+  return isDone
+    ? `The ledger in ${directory} was moved to PostgreSQL at ${to}: set DATABASE_URL to it. ` +
+        'The way back to this directory is `sluice move --undo`.'
+    : `A move of the ledger in ${directory} to PostgreSQL at ${to} was broken off: ` +
+        '`sluice move` to that address again ends it, `sluice move --undo` takes it back.';
+}
+
+/** Returns what an operator can do whose PostgreSQL is empty beside a directory with a ledger. */
+export function wayOf(directory: string): string {
+  return (
+    `the database is empty, and there is a ledger in ${directory}: \`sluice move\` brings it there; ` +
+    'without DATABASE_URL the service goes on with it'
+  );
+}
+
+/** Whether a directory has an embedded database whose record is not known to be elsewhere. */
+export function isUnmoved(directory: string): boolean {
+  return existsSync(join(directory, 'PG_VERSION')) && readMoveMark(directory)?.isDone !== true;
+}
+
+function pathOf(directory: string): string {
+  return `${directory}.moved`;
+}
