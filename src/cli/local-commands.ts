@@ -1,14 +1,15 @@
-// Commands that read the settings of the service and need none that runs: they examine, or migrate, what the
-// settings name, or run an edge.
+// Commands that read the settings of the service and need none that runs: they examine, migrate or move what
+// the settings name, or run an edge.
 
 import type { Command } from 'commander';
 import type { Diagnosis } from '../contract/diagnosis.ts';
+import { addMoveCommand, type Move } from './move-command.ts';
 import { NotWell } from './not-well.ts';
 import { printAnswer } from './print-answer.ts';
 import { printableText } from './printable-text.ts';
 
 /** What the commands do; each is loaded when its command runs. */
-export type LocalCommands = {
+export type LocalCommands = Move & {
   /** Examines the settings; `upstream` takes the place of the setting, as for an edge. */
   diagnose(upstream: string | undefined): Promise<Diagnosis>;
   /** Starts an edge, which goes on running; `upstream` takes the place of the setting. */
@@ -42,6 +43,7 @@ export function addLocalCommands(program: Command, local: LocalCommands): void {
       const change = await local.migrate();
       print(json ? JSON.stringify(change) : printAnswer(change));
     });
+  addMoveCommand(program, local);
 }
 
 function textOf({ checks }: Diagnosis): string {

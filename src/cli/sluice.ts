@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // The `sluice` command where the service is: it runs the service, examines its settings, or asks it.
 
+import { readMoveConfig } from '../settings/move-settings.ts';
 import { readConfig } from '../settings/settings.ts';
 import { runCommandLine } from './command-line.ts';
 import { addLocalCommands, type LocalCommands } from './local-commands.ts';
@@ -21,6 +22,18 @@ const LOCAL: LocalCommands = {
     // biome-ignore lint/style/noRestrictedImports: this command does a part of the start.
     const { migrateSchema } = await import('../node/doctor.ts');
     return migrateSchema(readConfig());
+  },
+  async move(to, isDryRun) {
+    // biome-ignore lint/style/noRestrictedImports: this command reaches the stores as the service does.
+    const { moveRecord } = await import('../node/move.ts');
+    const config = readMoveConfig(to);
+    return config && moveRecord(config, isDryRun);
+  },
+  async undoMove(to, isForced) {
+    // biome-ignore lint/style/noRestrictedImports: this command reaches the stores as the service does.
+    const { undoMovedRecord } = await import('../node/move.ts');
+    const config = readMoveConfig(to);
+    return config && undoMovedRecord(config, isForced);
   },
 };
 

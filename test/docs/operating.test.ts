@@ -165,7 +165,8 @@ describe('commands', () => {
   const nothing = () => {
     throw new Error('nothing is asked here');
   };
-  addLocalCommands(program, { diagnose: nothing, edge: nothing, migrate: nothing });
+  const [move, undoMove] = [nothing, nothing];
+  addLocalCommands(program, { diagnose: nothing, edge: nothing, migrate: nothing, move, undoMove });
   addCommands(program, nothing);
   addReleaseCommands(program, nothing);
 

@@ -9,9 +9,11 @@ import { readdir, readFile } from 'node:fs/promises';
 import { Unavailable } from '../../contract/unavailable.ts';
 import { type Database, isMissingObject, type Sql } from './database.ts';
 
-/** Key of the advisory lock; the same in every version of this program. */
-const MIGRATION_LOCK = 7_583_492;
-/** Number of the last migration before the baseline; the baseline makes the same schema. */
+/**
+ * Key of the advisory lock. Its value does not matter, but every version of this program must use the same.
+ */
+export const MIGRATION_LOCK = 7_583_492;
+/** Number of the baseline: of the last migration before it, whose databases have what the baseline makes. */
 export const BASELINE = 32;
 /** Commit of the last version that has the migrations before the baseline. */
 const UPGRADES_TO_BASELINE = '7a53bbc8';
@@ -47,8 +49,8 @@ type Migration = { readonly id: number; readonly name: string; readonly files: r
 /** Newest migration before and after; equal when nothing was missing. */
 export type SchemaChange = { readonly from: number; readonly to: number };
 
-/** Applies the missing migrations. May be repeated, and run on several nodes at once. */
-export async function migrate(database: Database): Promise<SchemaChange> {
+/** Applies the missing migrations. It can run again, and on several nodes at once. */
+export async function migrate(database: Pick<Database, 'transaction'>): Promise<SchemaChange> {
   const migrations = await listMigrations();
   const to = newestOf(migrations);
   let from: number | undefined;

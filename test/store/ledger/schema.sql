@@ -1825,6 +1825,7 @@ CREATE TABLE public.ledger_epoch (
     raised_at timestamp(3) with time zone,
     record text,
     line text,
+    move text,
     CONSTRAINT ledger_epoch_epoch_check CHECK ((epoch >= 0)),
     CONSTRAINT ledger_epoch_is_present_check CHECK (is_present)
 );
@@ -2028,7 +2029,7 @@ INSERT INTO public.device_writers VALUES (13, '', 0, 0);
 INSERT INTO public.device_writers VALUES (14, '', 0, 0);
 INSERT INTO public.device_writers VALUES (15, '', 0, 0);
 
-INSERT INTO public.ledger_epoch VALUES (true, 0, NULL, NULL, NULL, NULL);
+INSERT INTO public.ledger_epoch VALUES (true, 0, NULL, NULL, NULL, NULL, NULL);
 
 INSERT INTO public.plan_clock VALUES (true, 0, 'TIME');
 

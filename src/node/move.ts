@@ -1,0 +1,39 @@
+// The command `sluice move`: brings the record of a stopped embedded service to PostgreSQL, and back.
+
+import type { MoveConfig } from '../settings/move-settings.ts';
+import { ConfigError } from '../settings/settings.ts';
+import type { CopiedTables } from '../store/ledger/copy-tables.ts';
+import { refuseBadAddress } from '../store/ledger/hosts-pool.ts';
+import { moveLedger, undoMove } from '../store/ledger/move-ledger.ts';
+
+export type Moved = CopiedTables & { readonly seconds: number };
+
+/** Moves the record, or only tries to. Rejects with a `ConfigError` of one line. */
+export async function moveRecord(
+  { dataDir, databaseUrl }: MoveConfig,
+  isDryRun: boolean,
+): Promise<Moved> {
+  const startedAt = performance.now();
+  const copied = await told(databaseUrl, () => moveLedger({ dataDir, databaseUrl, isDryRun }));
+  return { ...copied, seconds: Math.round(performance.now() - startedAt) / 1000 };
+}
+
+/** Takes a move back. Rejects with a `ConfigError` of one line. */
+export async function undoMovedRecord(
+  { dataDir, databaseUrl }: MoveConfig,
+  isForced: boolean,
+): Promise<true> {
+  await told(databaseUrl, () => undoMove({ dataDir, databaseUrl, isForced }));
+  return true;
+}
+
+/** Turns an error into one line for the operator. */
+async function told<Value>(databaseUrl: string, work: () => Promise<Value>): Promise<Value> {
+  try {
+    refuseBadAddress(databaseUrl);
+    return await work();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ConfigError(reason.replace(/\s+/g, ' '), { cause: error });
+  }
+}

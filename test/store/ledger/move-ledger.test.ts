@@ -1,0 +1,320 @@
+// Tests the move of a record from the embedded database to a real PostgreSQL: every row, number and sum
+// arrives, with the schema of a new database; what does not arrive whole does not arrive at all; and a move
+// that is taken back leaves nothing behind.
+
+import { cpSync, existsSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { copyTables } from '../../../src/store/ledger/copy-tables.ts';
+import type { Database, Sql } from '../../../src/store/ledger/database.ts';
+import { migrate } from '../../../src/store/ledger/migrate.ts';
+import { moveLedger, undoMove } from '../../../src/store/ledger/move-ledger.ts';
+import { openPgDatabase } from '../../../src/store/ledger/pg-database.ts';
+import { openPgliteDatabase } from '../../../src/store/ledger/pglite-database.ts';
+import { createSqlLedger } from '../../../src/store/ledger/sql-ledger.ts';
+import { runPostgres } from '../../support/copied-database.ts';
+import { freshDatabase } from '../../support/fresh-database.ts';
+import { migratedDatabase } from '../../support/migrated-database.ts';
+import { runOn } from '../../support/run-on.ts';
+import { removeFolder, temporaryFolder } from '../../support/server-process.ts';
+import { createTenant, expectValue, OPERATOR, publish } from './ledger-fixture.ts';
+
+const postgresUrl = inject('postgresUrl');
+const needed = 'a move to PostgreSQL';
+const title = postgresUrl === '' ? `${needed} (skipped: no PostgreSQL on this machine)` : needed;
+
+const endings: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const end of endings.splice(0).reverse()) await end();
+});
+
+const onFault = (error: unknown) => expect(error).toBeUndefined();
+
+let furnished: string;
+
+/** Returns the DATA_DIR of a ledger with rows of every kind that a copy could change. */
+function embeddedLedger(): string {
+  const dataDir = temporaryFolder('sluice-move-');
+  endings.push(() => removeFolder(dataDir));
+  cpSync(furnished, dataDir, { recursive: true });
+  return dataDir;
+}
+
+async function furnish(dataDir: string): Promise<void> {
+  await onEmbedded(dataDir, async (database) => {
+    await migrate(database);
+    const ledger = createSqlLedger(database);
+    const tenant = await createTenant(ledger, ['stable', 'beta']);
+    const notes = 'A "quoted" note,\nwith (brackets), \\backslashes\\, a tab\t, ✓ and 𝒰.';
+    for (let patch = 0; patch < 12; patch++) {
+      const artifacts = [{ platform: 'linux', arch: 'x86_64', url: `https://x/${patch}` }];
+      await publish(ledger, tenant, `1.0.${patch}`, { notes, artifacts });
+    }
+    expectValue(await ledger.createOrganization('Ünïcode, "Inc."', OPERATOR));
+    await database.runScript(FURNISHING);
+  });
+}
+
+/** Rows of what no call of the ledger above writes: references back and forth, texts, times and numbers. */
+const FURNISHING = `
+  UPDATE channels SET follows = (SELECT id FROM channels WHERE name = 'beta') WHERE name = 'stable';
+  UPDATE ledger_epoch SET record = 'rec_1', identity = 'here', epoch = 4;
+  INSERT INTO devices (app_id, device_id, first_seen, last_seen, channel, version, platform, arch, source,
+      labels, label_times, labels_position, network)
+    SELECT (SELECT id FROM apps LIMIT 1), 'device-' || n, '2026-01-02T03:04:05.678Z', clock_timestamp(),
+      'stable', '1.0.0', 'linux', '', 'pull', jsonb_build_object('ring', 'r,"' || n), '{"ring": 1}',
+      CASE WHEN n % 3 = 0 THEN nextval('label_positions') END, n * 1000003 - 500000000
+    FROM generate_series(1, 1700) AS n;
+  INSERT INTO fleet_count_parts
+    SELECT 'app', 'stable', '1.0.0', 'linux', -n, n FROM generate_series(0, 15) AS n;
+  INSERT INTO admissions VALUES (date_trunc('minute', now()), 'app', 3);
+  INSERT INTO api_keys (id, organization_id, name, prefix, secret_hash, app_ids, may, expires_at)
+    SELECT 'key_1', id, 'a, {b}', 'p', 'h', '{"a,b","c\\"d"}', '{read,publish}', 'infinity'
+    FROM organizations LIMIT 1;
+  UPDATE plan_clock SET counted_ms = 123456789, read_at = '2026-02-03T04:05:06.789Z';
+`;
+
+async function onEmbedded<Value>(
+  dataDir: string,
+  work: (database: Database) => Promise<Value>,
+): Promise<Value> {
+  const database = await openPgliteDatabase({ directory: join(dataDir, 'ledger'), onFault });
+  try {
+    return await work(database);
+  } finally {
+    await database.close();
+  }
+}
+
+async function onPostgres<Value>(
+  url: string,
+  work: (database: Database) => Promise<Value>,
+): Promise<Value> {
+  const database = openPgDatabase({ url, onFault });
+  try {
+    return await work(database);
+  } finally {
+    await database.close();
+  }
+}
+
+/** Creates an empty database of an account that may do nothing else. */
+async function emptyDatabase(): Promise<string> {
+  const { url, drop } = await freshDatabase(postgresUrl);
+  const name = new URL(url).pathname.slice(1);
+  const role = `owner_of_${name}`;
+  await runOn(postgresUrl, `CREATE ROLE ${role} LOGIN`);
+  await runOn(postgresUrl, `ALTER DATABASE ${name} OWNER TO ${role}`);
+  endings.push(() => runOn(postgresUrl, `DROP ROLE ${role}`), drop);
+  return Object.assign(new URL(url), { username: role }).href;
+}
+
+/** Reads every table, each as the sorted texts of its rows, and the positions of the sequences. */
+async function contentsOf(database: Database): Promise<Record<string, readonly string[]>> {
+  const contents: Record<string, readonly string[]> = {};
+  await database.transaction(async (sql) => {
+    await sql.runScript("SET LOCAL TIME ZONE 'UTC'");
+    const tables = await sql.query<{ name: string }>(
+      `SELECT c.relname::text AS name FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace
+       WHERE nspname = 'public' AND relkind IN ('r', 'S') AND NOT relispartition OR relname = 'devices'`,
+    );
+    for (const { name } of tables) {
+      // The last column of a sequence tells of the server's log.
+      const columns =
+        name.endsWith('_seq') || name === 'label_positions' ? '(last_value, is_called)' : 'each';
+      const rows = await sql.query<{ row: string }>(
+        `SELECT ${columns}::text AS row FROM ${name} AS each ORDER BY 1`,
+      );
+      contents[name] = rows.map(({ row }) => row).sort();
+    }
+  });
+  return contents;
+}
+
+/** Returns the statements that make the schema of a database. */
+function schemaOf(url: string): string {
+  return runPostgres('pg_dump', ['--schema-only', '--no-owner', '--no-privileges', '--dbname', url])
+    .split('\n')
+    .filter((line) => !line.startsWith('\\'))
+    .join('\n');
+}
+
+/** Names what is in the schema of a database: relations, functions and types. */
+function objectsOf(url: string): Promise<readonly string[]> {
+  return onPostgres(url, async (database) => {
+    const rows = await database.query<{ name: string }>(
+      `SELECT relname::text AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace
+       UNION ALL SELECT proname::text FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+       UNION ALL SELECT typname::text FROM pg_type WHERE typnamespace = 'public'::regnamespace`,
+    );
+    return rows.map(({ name }) => name);
+  });
+}
+
+describe.skipIf(postgresUrl === '')(title, () => {
+  beforeAll(async () => {
+    furnished = temporaryFolder('sluice-move-');
+    await furnish(furnished);
+  });
+  afterAll(() => removeFolder(furnished));
+
+  it('brings every row, with the schema of a new database, and raises the epoch', async () => {
+    const dataDir = embeddedLedger();
+    const sent = await onEmbedded(dataDir, contentsOf);
+    const databaseUrl = await emptyDatabase();
+    const { tables, rows } = await moveLedger({ dataDir, databaseUrl, isDryRun: false });
+    const arrived = await onPostgres(databaseUrl, contentsOf);
+
+    expect(Object.keys(arrived)).toEqual(expect.arrayContaining(Object.keys(sent)));
+    const { ledger_epoch: before, ...others } = sent;
+    const { ledger_epoch: after, ...otherArrived } = arrived;
+    expect(otherArrived).toEqual(others);
+    expect(before).toEqual([expect.stringMatching(/^\(t,4,here,.*,rec_1,.*,\)$/)]);
+    expect(after).toEqual([
+      expect.stringMatching(/^\(t,5,,"20.*",rec_1,[0-9a-f-]{36},[0-9a-f-]{36}\)$/),
+    ]);
+    const sequences = /_seq$|^label_positions$/;
+    const inTables = Object.entries(sent).filter(([name]) => !sequences.test(name));
+    expect(tables).toBe(inTables.length);
+    expect(rows).toBe(inTables.reduce((sum, [, each]) => sum + each.length, 0));
+    expect(rows).toBeGreaterThan(1700);
+
+    const { url, drop } = await migratedDatabase(postgresUrl);
+    endings.push(drop);
+    expect(schemaOf(databaseUrl)).toBe(schemaOf(url));
+    // What adds up and numbers goes on where it stood.
+    await onPostgres(databaseUrl, async (database) => {
+      const ledger = createSqlLedger(database);
+      expectValue(await ledger.createOrganization('Next', OPERATOR));
+      const sums = await database.query(
+        `SELECT FROM channels
+         WHERE release_count <> (SELECT count(*) FROM releases WHERE channel_id = channels.id)`,
+      );
+      expect(sums).toEqual([]);
+    });
+    expect(await onEmbedded(dataDir, contentsOf)).toEqual(sent);
+  });
+
+  it('leaves a mark without the password at this end, for its owner alone', async () => {
+    const dataDir = embeddedLedger();
+    const address = new URL(await emptyDatabase());
+    address.password = 'hunter2';
+    await moveLedger({ dataDir, databaseUrl: address.href, isDryRun: false });
+    const path = join(dataDir, 'ledger.moved');
+    expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({
+      to: `${address.host}${address.pathname}`,
+      isDone: true,
+    });
+    expect(readFileSync(path, 'utf8')).not.toContain('hunter2');
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+  });
+
+  it('as a dry run counts the same, and leaves nothing at either end', async () => {
+    const dataDir = embeddedLedger();
+    const databaseUrl = await emptyDatabase();
+    const tried = await moveLedger({ dataDir, databaseUrl, isDryRun: true });
+    expect(await objectsOf(databaseUrl)).toEqual([]);
+    expect(existsSync(join(dataDir, 'ledger.moved'))).toBe(false);
+    expect(await moveLedger({ dataDir, databaseUrl, isDryRun: false })).toEqual(tried);
+  });
+
+  it('leaves the tables of others alone, and refuses a database with a schema of Sluice', async () => {
+    const dataDir = embeddedLedger();
+    const shared = await emptyDatabase();
+    await onPostgres(shared, (database) =>
+      database.runScript(
+        'CREATE TABLE theirs AS SELECT 1 AS one; CREATE FUNCTION f() RETURNS int RETURN 1',
+      ),
+    );
+    const before = await objectsOf(shared);
+    await moveLedger({ dataDir, databaseUrl: shared, isDryRun: false });
+    await undoMove({ dataDir, databaseUrl: shared, isForced: false });
+    expect((await objectsOf(shared)).toSorted()).toEqual(before.toSorted());
+
+    const { url, drop } = await migratedDatabase(postgresUrl);
+    endings.push(drop);
+    const refused = moveLedger({ dataDir, databaseUrl: url, isDryRun: false });
+    await expect(refused).rejects.toThrow(
+      /has a schema of Sluice already: name an empty database$/,
+    );
+    expect(existsSync(join(dataDir, 'ledger.moved'))).toBe(false);
+  });
+
+  it('says which table arrives different', async () => {
+    const dataDir = embeddedLedger();
+    const databaseUrl = await emptyDatabase();
+    for (const spoil of [
+      (lines: string[]) => lines.slice(1),
+      ([line = '', ...others]: string[]) => [line.replace(/device-\d+/, 'device-x'), ...others],
+    ]) {
+      const copied = onEmbedded(dataDir, (embedded) =>
+        onPostgres(databaseUrl, (postgres) =>
+          embedded.transaction((from) =>
+            postgres.transaction(async (to) => {
+              await migrate({ transaction: (work) => work(to) });
+              return copyTables(from, spoiling(to, spoil));
+            }),
+          ),
+        ),
+      );
+      await expect(copied).rejects.toThrow(
+        /^the table devices arrived different: \d+ rows of 1700$/,
+      );
+      expect(await objectsOf(databaseUrl)).toEqual([]);
+    }
+  });
+
+  it('is taken back as if it had not been, and made again', async () => {
+    const dataDir = embeddedLedger();
+    const databaseUrl = await emptyDatabase();
+    const sent = await onEmbedded(dataDir, contentsOf);
+    await moveLedger({ dataDir, databaseUrl, isDryRun: false });
+    await undoMove({ dataDir, databaseUrl, isForced: false });
+    expect(await objectsOf(databaseUrl)).toEqual([]);
+    expect(existsSync(join(dataDir, 'ledger.moved'))).toBe(false);
+    expect(existsSync(join(dataDir, 'ledger.copy'))).toBe(false);
+    expect(await onEmbedded(dataDir, contentsOf)).toEqual(sent);
+    const again = undoMove({ dataDir, databaseUrl, isForced: true });
+    await expect(again).rejects.toThrow(/^Nothing was moved from /);
+    await moveLedger({ dataDir, databaseUrl, isDryRun: false });
+  });
+
+  it('is not taken back from a database that has lost it, unless forced, and then begins a time line', async () => {
+    const dataDir = embeddedLedger();
+    const databaseUrl = await emptyDatabase();
+    await moveLedger({ dataDir, databaseUrl, isDryRun: false });
+    await onPostgres(databaseUrl, (database) =>
+      database.runScript('DROP SCHEMA public CASCADE; CREATE SCHEMA public'),
+    );
+    await expect(moveLedger({ dataDir, databaseUrl, isDryRun: false })).rejects.toThrow(
+      /was moved to PostgreSQL at .* has no schema of Sluice any more/,
+    );
+    await expect(undoMove({ dataDir, databaseUrl, isForced: false })).rejects.toThrow(
+      /has lost the move\. --force /,
+    );
+    await undoMove({ dataDir, databaseUrl, isForced: true });
+    expect(existsSync(join(dataDir, 'ledger.copy'))).toBe(true);
+  });
+
+  it('needs a database in DATA_DIR, and makes none', async () => {
+    const dataDir = temporaryFolder('sluice-move-');
+    endings.push(() => removeFolder(dataDir));
+    const databaseUrl = await emptyDatabase();
+    const refused = moveLedger({ dataDir, databaseUrl, isDryRun: false });
+    await expect(refused).rejects.toThrow(/^There is no embedded database in /);
+    expect(existsSync(join(dataDir, 'ledger'))).toBe(false);
+  });
+});
+
+/** Returns the statements of a transaction, in which rows of devices arrive as `spoil` makes them. */
+function spoiling(sql: Sql, spoil: (lines: string[]) => string[]): Sql {
+  let isSpoilt = false;
+  return {
+    runScript: (text) => sql.runScript(text),
+    query(text, values = [], timeoutMs) {
+      const isFirst = !isSpoilt && text.startsWith('INSERT INTO devices ');
+      isSpoilt ||= isFirst;
+      return sql.query(text, isFirst ? [spoil(values[0] as string[])] : values, timeoutMs);
+    },
+  };
+}
