@@ -1,0 +1,199 @@
+// Tests a move of an embedded service to PostgreSQL that is killed: while it copies, right before its commit,
+// and right after it. The commit decides where the record is; nothing is lost, and the same command ends the
+// move.
+
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, inject, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { freshDatabase } from '../support/fresh-database.ts';
+import { type ServingNode, startNode } from '../support/node.ts';
+import { runOn } from '../support/run-on.ts';
+import { removeFolder, startProcess, temporaryFolder } from '../support/server-process.ts';
+import { runSluice, SLUICE_COMMAND } from '../support/sluice-command.ts';
+import { startProxy } from '../support/tcp-proxy.ts';
+import { check, createTenant, publish, report, type Tenant } from '../support/tenant.ts';
+
+const PASSWORD = 'hunter2';
+const DEVICES = 1200;
+
+const postgresUrl = inject('postgresUrl');
+const needed = 'a move that is killed';
+const title = postgresUrl === '' ? `${needed} (skipped: no PostgreSQL on this machine)` : needed;
+
+const endings: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const end of endings.splice(0).reverse()) await end();
+});
+
+/** Makes a stopped embedded service, and a way to an empty database that can be cut. */
+async function stoppedService() {
+  const dataDir = temporaryFolder('sluice-move-');
+  const { url, drop } = await freshDatabase(postgresUrl);
+  const proxy = await startProxy(Number(new URL(url).port));
+  endings.push(
+    () => removeFolder(dataDir),
+    drop,
+    () => proxy.close(),
+  );
+  const node = await start({ DATA_DIR: dataDir });
+  const tenant = await createTenant(node);
+  await publish(node, tenant, '1.0.0');
+  for (let first = 0; first < DEVICES; first += 400) {
+    const devices = Array.from({ length: 400 }, (_, index) => ({
+      ...{
+        deviceId: `device-${first + index}`,
+        version: '0.9.0',
+        platform: 'linux',
+        arch: 'x86_64',
+      },
+    }));
+    expect((await report(node, tenant, devices)).status).toBe(200);
+  }
+  await node.stop();
+  const way = Object.assign(new URL(url), { port: String(proxy.port), password: PASSWORD }).href;
+  return { dataDir, tenant, proxy, url, way };
+}
+
+type Service = Awaited<ReturnType<typeof stoppedService>>;
+
+async function start(settings: Record<string, string>): Promise<ServingNode> {
+  const node = await startNode(settings);
+  endings.push(() => node.stop());
+  return node;
+}
+
+/** Begins a move, lets it come to a chunk for which `isThere` is true, and kills it there. */
+async function killAt(
+  { dataDir, proxy, way }: Service,
+  isThere: (chunk: Buffer) => boolean,
+  isOver: () => Promise<boolean> | boolean,
+): Promise<void> {
+  let hasCome = false;
+  proxy.silenceAfter((chunk) => {
+    hasCome ||= isThere(chunk);
+    return hasCome;
+  });
+  const moving = await startProcess(process.execPath, [SLUICE_COMMAND, 'move', '--json'], {
+    env: { PATH: process.env.PATH, DATA_DIR: dataDir, DATABASE_URL: way },
+  });
+  await eventually('the move is there', async () => {
+    if (moving.hasExited()) throw new Error(`It has ended: ${moving.output()}`);
+    return hasCome && (await isOver());
+  });
+  expect(commandLines().filter((line) => line.includes(PASSWORD))).toEqual([]);
+  await moving.end('SIGKILL');
+  expect(moving.output()).toBe('');
+  proxy.cut();
+  proxy.heal();
+}
+
+/** Returns what every process of this machine was started with. */
+function commandLines(): readonly string[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        return [readFileSync(`/proc/${pid}/cmdline`, 'utf8')];
+      } catch {
+        return [];
+      }
+    });
+}
+
+async function moveAgain({ dataDir, way }: Service) {
+  const environment = { DATA_DIR: dataDir, DATABASE_URL: way };
+  const { code, stdout, stderr } = await runSluice(['move', '--json'], environment);
+  expect([code, stderr]).toEqual([0, '']);
+  expect(JSON.parse(stdout)).toEqual({
+    tables: expect.any(Number),
+    rows: expect.any(Number),
+    seconds: expect.any(Number),
+  });
+  return JSON.parse(stdout) as { tables: number; rows: number };
+}
+
+async function hasSchema(url: string): Promise<boolean> {
+  const statement = `SELECT to_regclass('ledger_epoch') IS NOT NULL AS "isThere"`;
+  const [row] = await runOn<{ isThere: boolean }>(url, statement);
+  return row?.isThere === true;
+}
+
+/** Starts the service on PostgreSQL and expects all that it had. */
+async function expectWhole(tenant: Tenant, dataDir: string, url: string): Promise<void> {
+  const node = await start({ DATA_DIR: dataDir, DATABASE_URL: url });
+  expect((await check(node, tenant, '0.9.0')).body?.version).toBe('1.0.0');
+  const [row] = await runOn<{ count: number }>(url, 'SELECT count(*)::int FROM devices');
+  expect(row?.count).toBe(DEVICES);
+  expect((await publish(node, tenant, '1.1.0')).status).toBe(201);
+}
+
+/** Returns the start of an embedded service, which must fail, as a line. */
+async function refusal(dataDir: string): Promise<string> {
+  return startNode({ DATA_DIR: dataDir }).then(
+    async (node) => {
+      await node.stop();
+      return 'it has started';
+    },
+    (error: Error) => error.message,
+  );
+}
+
+const isCommit = (chunk: Buffer) => chunk.toString('latin1').endsWith('COMMIT\0');
+
+describe.skipIf(postgresUrl === '')(title, () => {
+  it('while it copies has moved nothing: the service goes on, and is moved later', async () => {
+    const service = await stoppedService();
+    const { dataDir, proxy, url, tenant } = service;
+    const isCopying = (chunk: Buffer) => {
+      const isThere = chunk.includes('INSERT INTO devices ');
+      if (isThere) proxy.blackhole();
+      return isThere;
+    };
+    await killAt(service, isCopying, () => true);
+    await eventually('the database is empty', async () => !(await hasSchema(url)));
+    expect(existsSync(join(dataDir, 'ledger.moved'))).toBe(false);
+    const node = await start({ DATA_DIR: dataDir });
+    expect((await check(node, tenant, '0.9.0')).body?.version).toBe('1.0.0');
+    await node.stop();
+    await moveAgain(service);
+    await expectWhole(tenant, dataDir, url);
+  });
+
+  it('right before the commit has moved nothing: no start decides that, and the command or its undo does', async () => {
+    const service = await stoppedService();
+    const { dataDir, proxy, url, way, tenant } = service;
+    const isEnding = (chunk: Buffer) => {
+      if (isCommit(chunk)) proxy.blackhole();
+      return isCommit(chunk);
+    };
+    await killAt(service, isEnding, () => existsSync(join(dataDir, 'ledger.moved')));
+    await eventually('the database is empty', async () => !(await hasSchema(url)));
+    expect(await refusal(dataDir)).toContain(
+      'was broken off: `sluice move` to that address again ends it',
+    );
+    const undone = await runSluice(['move', '--undo'], { DATA_DIR: dataDir, DATABASE_URL: way });
+    expect([undone.code, undone.stderr]).toEqual([0, '']);
+    const node = await start({ DATA_DIR: dataDir });
+    expect((await check(node, tenant, '0.9.0')).body?.version).toBe('1.0.0');
+    await node.stop();
+
+    await killAt(service, isEnding, () => existsSync(join(dataDir, 'ledger.moved')));
+    await eventually('the database is empty', async () => !(await hasSchema(url)));
+    await moveAgain(service);
+    await expectWhole(tenant, dataDir, url);
+  });
+
+  it('right after the commit has moved all: the command finds that and ends, and a start finds it too', async () => {
+    const service = await stoppedService();
+    const { dataDir, url, way, tenant } = service;
+    await killAt(service, isCommit, () => hasSchema(url));
+    expect(await refusal(dataDir)).toContain('was broken off');
+    const { rows } = await moveAgain(service);
+    expect(rows).toBeGreaterThan(DEVICES);
+    expect(await refusal(dataDir)).toContain('was moved to PostgreSQL at ');
+    await expectWhole(tenant, dataDir, url);
+    const undone = await runSluice(['move', '--undo'], { DATA_DIR: dataDir, DATABASE_URL: way });
+    expect([undone.code, undone.stderr]).toEqual([1, expect.stringContaining('was started on')]);
+  });
+});
