@@ -32,6 +32,8 @@ const LONGEST = [
     'browser/pages',
     'service/settings',
     'store/ledger/ledger',
+    'store/ledger/move-ledger',
+    'service/move',
     'service/embedded',
     'service/documents',
   ],
