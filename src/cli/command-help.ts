@@ -34,7 +34,7 @@ const OF_THE_SERVICE: Variables = [
 ];
 
 const PUBLISHERS: ReadonlySet<string> = new Set(['release', 'plan', 'explain', 'import']);
-const LOCAL: ReadonlySet<string> = new Set(['serve', 'edge', 'doctor', 'migrate']);
+const LOCAL: ReadonlySet<string> = new Set(['serve', 'edge', 'doctor', 'migrate', 'move']);
 
 const RELEASE = '--app notes --channel stable --version 1.4.0';
 
@@ -44,6 +44,7 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   edge: '--upstream https://updates.example.com',
   doctor: '--json',
   migrate: '',
+  move: '--to postgres://sluice@db.example.com/sluice --dry-run',
   'org create': '--name Acme',
   'org list': '--json',
   'app create': '--org org_1 --ref notes --name "Acme Notes" --channels stable,beta',

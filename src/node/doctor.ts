@@ -23,7 +23,7 @@ import { migrateLedger } from '../store/ledger/migrate-ledger.ts';
 import { createMemoryEngine } from '../store/memory/memory-engine.ts';
 import { examineRedis } from '../store/redis/examine-redis.ts';
 import { createRedisEngine } from '../store/redis/redis-engine.ts';
-import { makeDataDirectory } from './data-directory.ts';
+import { makeDataDirectory, OTHERS } from './data-directory.ts';
 import { hasOwnSecrets } from './secrets.ts';
 import { fromSetting } from './stores.ts';
 

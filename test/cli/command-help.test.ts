@@ -14,7 +14,9 @@ const nothing = () => {
 function programOf(): Command {
   const program = new Command('sluice').enablePositionalOptions();
   program.command('serve');
-  addLocalCommands(program, { diagnose: nothing, edge: nothing, migrate: nothing });
+  addLocalCommands(program, {
+    ...{ diagnose: nothing, edge: nothing, migrate: nothing, move: nothing, undoMove: nothing },
+  });
   addCommands(program, nothing);
   addReleaseCommands(program, nothing);
   return program;
