@@ -117,7 +117,8 @@ serviceSuite('rollout plans', (node) => {
 
     it('is refused for a release that is gone, rolled back or has one (§27.1)', async () => {
       const tenant = await createTenant(node);
-      await publish(node, tenant, '1.0.0');
+      // Below the first step: a plan whose steps are all reached is completed at once.
+      await publish(node, tenant, '1.0.0', { rollout: 0 });
       expectError(await put(tenant, {}, '2.0.0'), 404, 'Unknown release');
       expectError(await read(tenant), 404, 'No plan');
       expect(await steer(tenant, 'hold')).toMatchObject({ status: 404 });

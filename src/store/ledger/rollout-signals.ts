@@ -1,4 +1,5 @@
-// SQL of a release's signals: counts and lists of devices that took it, failed, reverted, are stuck, or fell silent.
+// SQL of a release's signals: counts and lists of devices that took it, failed, reverted, are stuck, or fell
+// silent.
 
 import type { DevicePage } from '../../contract/console-fleet.ts';
 import { isFailure, type Outcome, type UnknownRelease } from '../../contract/failure.ts';
