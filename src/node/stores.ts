@@ -311,8 +311,7 @@ export function tellDiskFaults(metrics: Metrics, log: Log): (fault: DiskFault) =
   };
 }
 
-// Copies of the embedded ledger for `sluice backup`: one at a time, in the data directory. The client of the
-// backup packs and removes it.
+// Copies of the embedded ledger in the data directory, one at a time; `sluice backup` packs and removes them.
 
 /** Age in milliseconds from which a copy counts as abandoned. */
 const ABANDONED_MS = 10 * 60_000;

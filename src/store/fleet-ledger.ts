@@ -208,7 +208,7 @@ export interface FleetLedger {
     limit: number,
   ): Promise<readonly DeviceName[] | undefined>;
 
-  /** Deletes at most `rowsMax` counts of new devices in minutes that are over; returns how many. */
+  /** Deletes at most `rowsMax` counts of new devices in minutes over an hour ago; returns how many. */
   forgetAdmissions(rowsMax: number): Promise<number>;
 
   /**

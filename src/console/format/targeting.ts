@@ -86,6 +86,7 @@ export function targetingText(targets: Targeting | null): readonly string[] {
   return [...labels, ...targets.matchExpressions.map(expressionText)];
 }
 
+/** Returns an expression as a clause, such as `version is 1.2.0 or newer`. */
 export function expressionText({ key, operator, values }: TargetExpression): string {
   const field = fieldText(key);
   switch (operator) {

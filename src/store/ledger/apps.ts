@@ -261,6 +261,7 @@ const APP_COLUMNS = columns<App>({
   )`,
 });
 
+/** Returns apps by ref, each with its channels by name, in one consistent read. */
 export async function listApps(sql: Sql, scope: TenantScope): Promise<readonly App[]> {
   const [organizationId, appIds] = scopeValues(scope);
   if (!isStorable(organizationId)) return [];

@@ -212,7 +212,7 @@ export async function readAwaited(
   return devices.length > limit ? undefined : devices;
 }
 
-/** Deletes at most `rowsMax` counts of minutes that are over; returns how many it deleted. */
+/** Deletes up to `rowsMax` counts of minutes over an hour ago, which no check-in reads; returns how many. */
 export async function forgetAdmissions(sql: Sql, rowsMax: number): Promise<number> {
   const rows = await sql.query(
     `DELETE FROM admissions WHERE ctid = ANY (ARRAY (
@@ -225,6 +225,7 @@ export async function forgetAdmissions(sql: Sql, rowsMax: number): Promise<numbe
   return rows.length;
 }
 
+/** Returns the database's present time in milliseconds since 1970. */
 export async function readTime(sql: Sql): Promise<number> {
   const [row] = await sql.query<{ ms: number }>(
     'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS ms',

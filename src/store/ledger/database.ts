@@ -179,6 +179,7 @@ const MISSING_OBJECT_STATES: ReadonlySet<string> = new Set(['3F000', '42P01', '4
 const REFUSED_LOGIN_CLASS = '28';
 const MISSING_DATABASE = '3D000';
 
+/** Returns the class of an error from its SQLSTATE. */
 export function sqlStateKind(code: string): SqlStateKind {
   if (UNAVAILABLE_CLASSES.has(code.slice(0, 2)) || UNAVAILABLE_STATES.has(code)) {
     return 'unavailable';

@@ -141,6 +141,7 @@ export type DeviceRow = {
   readonly offeredAt: string | null;
 };
 
+/** Columns of a `DeviceRow`, for rows of `devices` left joined with `releases`. */
 export const DEVICE_COLUMNS = columns<DeviceRow>({
   deviceId: 'devices.device_id',
   version: 'devices.version',

@@ -305,6 +305,7 @@ const IN_REACH = `
   JOIN fleet_counts ON fleet_counts.app_id = place.app_id AND fleet_counts.channel = place.name
   WHERE releases.id = $1`;
 
+/** Counts the devices of a release's channel and of its followers. */
 export async function countInReach(sql: Sql, releaseId: string): Promise<number> {
   const [sum] = await sql.query<{ devices: number }>(IN_REACH, [releaseId]);
   return sum?.devices ?? 0;

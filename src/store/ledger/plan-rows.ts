@@ -92,6 +92,7 @@ export async function findOpenPlans(
   );
 }
 
+/** Stores a new plan and its audit entry. */
 export async function insertPlan(
   sql: ActorSql,
   { releaseId, channelId }: { readonly releaseId: string; readonly channelId: string },

@@ -335,6 +335,7 @@ export async function readPlan(
   return { plan, health: await healthOf(sql, release, row) };
 }
 
+/** Reads the health of a release, with or without a plan. */
 export async function readHealth(
   sql: Sql,
   scope: TenantScope,

@@ -46,6 +46,7 @@ type WrittenIndex = {
 /** Indexes already written, because every store gets the same one. */
 const written = new WeakMap<ServingSnapshot, WrittenIndex>();
 
+/** Returns the index of a snapshot; it is computed once per snapshot. */
 export function writeIndex(snapshot: ServingSnapshot): WrittenIndex {
   const known = written.get(snapshot);
   if (known !== undefined) return known;
