@@ -14,8 +14,16 @@ import type {
 import type { Actor } from '../ledger-terms.ts';
 import { type ActorSql, atomically } from './atomically.ts';
 import { actorText } from './audit.ts';
-import { newId } from './columns.ts';
+import { columns, newId } from './columns.ts';
 import type { Database, Sql } from './database.ts';
+
+const ACCOUNT_COLUMNS = columns<StoredAccount>({
+  id: 'accounts.id',
+  email: 'accounts.email',
+  name: 'accounts.name',
+  passwordHash: 'accounts.password_hash',
+  passwordNumber: 'accounts.password_number',
+});
 
 /**
  * Locks the account's row and compares the password hash, so that no session with the old password opens
@@ -80,8 +88,7 @@ export async function findSession(
   idleSince: string,
 ): Promise<StoredAccount | undefined> {
   const rows = await sql.query<StoredAccount & { isStale: boolean }>(
-    `SELECT accounts.id, email, name, password_hash AS "passwordHash",
-       password_number AS "passwordNumber",
+    `SELECT ${ACCOUNT_COLUMNS},
        last_seen_at <= $2::timestamptz - interval '1 minute' AS "isStale"
      FROM sessions JOIN accounts ON accounts.id = sessions.account_id
      WHERE token_hash = $1 AND expires_at > $2::timestamptz AND last_seen_at > $3::timestamptz`,
@@ -122,6 +129,7 @@ async function deleteSessions(
   );
 }
 
+/** Ends the session with this token hash; an unknown one is no error. */
 export async function endSession(sql: Sql, tokenHash: string): Promise<void> {
   await sql.query('DELETE FROM sessions WHERE token_hash = $1', [tokenHash]);
 }
@@ -130,8 +138,7 @@ export async function endSession(sql: Sql, tokenHash: string): Promise<void> {
 export async function findAccount(sql: Sql, email: string): Promise<StoredAccount | undefined> {
   if (!isStorable(email)) return undefined;
   const rows = await sql.query<StoredAccount>(
-    `SELECT id, email, name, password_hash AS "passwordHash", password_number AS "passwordNumber"
-     FROM accounts WHERE email = $1`,
+    `SELECT ${ACCOUNT_COLUMNS} FROM accounts WHERE email = $1`,
     [email],
   );
   return rows[0];

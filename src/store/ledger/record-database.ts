@@ -177,7 +177,8 @@ class MigratedDatabase implements Database, Greeter {
         throw new Error(error.remedy);
       if (error instanceof ForeignDatabase) report.foreign(error.count, error.remedy);
       else if (isOutage(error)) report.fault(error);
-      else if (isFirst && !(await this.#hasSomething())) throw error;
+      // Without a remembered channel there is nothing to serve meanwhile.
+      else if (isFirst && (await countRemembered(memory)) === 0) throw error;
       else report.refused(error);
       return false;
     }
@@ -214,11 +215,6 @@ class MigratedDatabase implements Database, Greeter {
       isOver = isSettled !== false;
     }
     this.#settling = undefined;
-  }
-
-  /** Returns whether remembered states can be served without this database. */
-  async #hasSomething(): Promise<boolean> {
-    return (await countRemembered(this.#options.memory)) > 0;
   }
 }
 
@@ -447,6 +443,7 @@ function holdingOf({ record, channels }: RememberedRecord, known: ReadonlySet<st
   return { record, channelCount: channels.length, knownCount };
 }
 
+/** Returns the number of channels that this node and the engine remember. */
 export async function countRemembered(memory: LedgerMemory): Promise<number> {
   const own = await memory.own();
   const shared = await memory.shared();
