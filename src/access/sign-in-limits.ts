@@ -255,7 +255,7 @@ export class FailedSignIns {
   private readonly ledger: Pick<Ledger, 'recordFailedSignIns'>;
   private readonly log: RareLog;
   /** Failures that are not written yet, by account id. */
-  private pending = new Map<string, FailedSignIn>();
+  private readonly pending = new Map<string, FailedSignIn>();
   private isScheduled = false;
 
   constructor(ledger: Pick<Ledger, 'recordFailedSignIns'>, log: RareLog) {
@@ -281,14 +281,24 @@ export class FailedSignIns {
   }
 
   private async write(): Promise<void> {
-    const all = this.pending;
-    this.pending = new Map();
-    try {
-      for (const failed of all.values()) await this.ledger.recordFailedSignIns(failed);
-    } catch (error) {
-      this.log.warn({ err: error }, 'failed sign-ins could not be recorded');
+    for (const [id, failed] of this.pending) {
+      try {
+        await this.ledger.recordFailedSignIns(failed);
+      } catch (error) {
+        this.log.warn({ err: error }, 'failed sign-ins could not be recorded');
+        // The next write begins where the ledger went away; what it refuses is not sent again.
+        if (error instanceof Unavailable) break;
+      }
+      this.forget(id, failed);
     }
     this.isScheduled = false;
     if (this.pending.size > 0) this.schedule();
+  }
+
+  /** Leaves of an account only the failures that were noted while the others were written. */
+  private forget(id: string, written: FailedSignIn): void {
+    const { failures, ...rest } = this.pending.get(id) ?? written;
+    if (failures === written.failures) this.pending.delete(id);
+    else this.pending.set(id, { ...rest, failures: failures - written.failures });
   }
 }
