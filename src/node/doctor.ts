@@ -222,10 +222,11 @@ async function examineEdge({
 }
 
 function clockCheck(aheadMs: number): Check {
-  const seconds = Math.round(aheadMs / 100) / 10;
+  const seconds = Math.round(Math.abs(aheadMs) / 100) / 10;
+  const side = aheadMs > 0 ? 'ahead of' : 'behind';
   return Math.abs(aheadMs) <= CLOCK_MS_MAX
     ? sound('clock', 'about that of the upstream')
-    : faulty('clock', `is ${seconds} s ahead of that of the upstream: put it right`);
+    : faulty('clock', `is ${seconds} s ${side} that of the upstream: put it right`);
 }
 
 const SECRET_LENGTH_MIN = 32;

@@ -277,6 +277,12 @@ function Address({ url }: { url: string | undefined }) {
   );
 }
 
+function stillRunning(devices: number): string {
+  return devices === 1
+    ? '1 device still runs it, and is sent down when it asks.'
+    : `${numberText(devices)} devices still run it, and are sent down as they ask.`;
+}
+
 /** Card of a rolled-back release: how many devices still run it, and which release they get. */
 function WayDownCard(props: { name: ReleaseName; devices: RenderedReleaseDetail['devices'] }) {
   const { name, devices } = props;
@@ -295,7 +301,7 @@ function WayDownCard(props: { name: ReleaseName; devices: RenderedReleaseDetail[
       ) : isAsking ? (
         <ServingEffect dryRun={dryRun} isAboutRunners />
       ) : (
-        <p>{devices.on} devices still run it, and are sent down as they ask.</p>
+        <p>{stillRunning(devices.on)}</p>
       )}
     </Card>
   );
