@@ -106,14 +106,14 @@ async function publish(
   const { passedOver } = found;
   const files = found.taken.map(publishedFile);
   const built = { files, passedOver };
-  const rehearsed = await attempt<DryRunAnswer<UnpublishedRelease>>(client, DRY_RUN, publication);
-  const isThere = 'present' in rehearsed;
-  const findings = [...found.findings, ...(isThere ? [] : rehearsed.answer.findings)];
+  const dryRun = await attempt<DryRunAnswer<UnpublishedRelease>>(client, DRY_RUN, publication);
+  const isThere = 'present' in dryRun;
+  const findings = [...found.findings, ...(isThere ? [] : dryRun.answer.findings)];
   // Before the call that publishes: whatever becomes of that, people have read them.
   const isSaid = !isThere || findings.length > 0;
   say(builtText(built, isSaid ? [findingsText(findings, publication.artifacts)] : []));
-  if (isThere) return already(rehearsed.present, { findings, ...built });
-  const { release, effect } = rehearsed.answer;
+  if (isThere) return already(dryRun.present, { findings, ...built });
+  const { release, effect } = dryRun.answer;
   const answer = { release, findings, ...built };
   if (options.dryRun === true) return { outcome: 'rehearsed', ...answer, effect };
   if (findings.some(isError) && options.force !== true) return { outcome: 'stopped', ...answer };

@@ -63,7 +63,7 @@ export type SessionRoute = {
 
 /** Endpoint of the console API: its method, and its path below `/console/api/`. */
 export type Endpoint = keyof ConsoleAnswers & string;
-type RehearsalEndpoint = Extract<Endpoint, `POST releases/rehearse${string}`>;
+type DryRunEndpoint = Extract<Endpoint, `POST releases/rehearse${string}`>;
 type NamesApp = { readonly app: string };
 
 /** Work of a change, for a key or a person. */
@@ -151,11 +151,7 @@ const IDEMPOTENCY: Parameters = {
     .describe('A call that is repeated with the same key within 24 hours is answered as before.'),
 };
 
-type DeclaredChange<
-  Body,
-  Session extends Endpoint,
-  Rehearsal extends RehearsalEndpoint,
-> = Declared & {
+type DeclaredChange<Body, Session extends Endpoint, Preview extends DryRunEndpoint> = Declared & {
   readonly right: KeyRight;
   /** Shape of the body. */
   readonly input: z.ZodType<Body>;
@@ -166,12 +162,12 @@ type DeclaredChange<
   /** Whether a call may carry an idempotency key. */
   readonly isRepeatable?: true;
   readonly run: Work<Body, ConsoleAnswers[Session]>;
-  readonly rehearsal?: {
+  readonly dryRun?: {
     /** Endpoint for people. */
-    readonly endpoint: Rehearsal;
+    readonly endpoint: Preview;
     /** Answer to a key, in words. */
     readonly tells: string;
-    readonly run: Work<Body, ConsoleAnswers[Rehearsal]>;
+    readonly run: Work<Body, ConsoleAnswers[Preview]>;
   };
 };
 
@@ -179,21 +175,21 @@ type DeclaredChange<
 export function change<
   Body extends NamesApp,
   Session extends Endpoint,
-  Rehearsal extends RehearsalEndpoint = never,
->(declared: DeclaredChange<Body, Session, Rehearsal>): KeyOperation {
-  const { input, session, status = 200, isRepeatable, run, rehearsal, ...described } = declared;
+  Preview extends DryRunEndpoint = never,
+>(declared: DeclaredChange<Body, Session, Preview>): KeyOperation {
+  const { input, session, status = 200, isRepeatable, run, dryRun, ...described } = declared;
   return {
     ...{ tag: 'Releases', isGuarded: true, body: input },
     ...described,
-    ...(rehearsal && { limits: { hasDryRun: true }, parameters: dryRunQuery(rehearsal.tells) }),
+    ...(dryRun && { limits: { hasDryRun: true }, parameters: dryRunQuery(dryRun.tells) }),
     ...(isRepeatable && { headers: IDEMPOTENCY }),
     async serve(services, caller, exchange) {
       const body = await parseBody(exchange, input);
       if (isFailure(body)) return body;
-      if (rehearsal !== undefined) {
+      if (dryRun !== undefined) {
         const isDryRun = readDryRun(exchange.queryText);
         if (isFailure(isDryRun)) return isDryRun;
-        if (isDryRun) return rehearsed(caller, await rehearsal.run(services, caller, body));
+        if (isDryRun) return dryRunReply(caller, await dryRun.run(services, caller, body));
       }
       const repeatable = isRepeatable && (await readRepeatableCall(caller, exchange));
       if (isFailure(repeatable)) return repeatable;
@@ -210,7 +206,7 @@ export function change<
           return isFailure(changed) ? changed : withoutMark(changed).answer;
         },
       },
-      ...(rehearsal ? [{ ...rehearsal, input, status: 200 }] : []),
+      ...(dryRun ? [{ ...dryRun, input, status: 200 }] : []),
     ],
   };
 }
@@ -231,12 +227,12 @@ function withoutMark({
 /**
  * Returns the reply of a dry run to a key: what the document names, with devices only where the key may read.
  */
-function rehearsed(
+function dryRunReply(
   { may }: Caller,
-  rehearsal: Outcome<object & { readonly runners?: unknown; readonly effect: Effect }, FailureKind>,
+  outcome: Outcome<object & { readonly runners?: unknown; readonly effect: Effect }, FailureKind>,
 ): Outcome<Reply, FailureKind> {
-  if (isFailure(rehearsal)) return rehearsal;
-  const { runners: _, effect, ...answer } = rehearsal;
+  if (isFailure(outcome)) return outcome;
+  const { runners: _, effect, ...answer } = outcome;
   const examples = may.includes('read') ? effect.examples : { gain: [], lose: [] };
   return jsonReply(200, { ...answer, effect: { ...effect, examples } });
 }

@@ -53,7 +53,7 @@ export const PLAN_OPERATIONS: readonly KeyOperation[] = [
       const plan = await createPlan(ledger, propagate, who, name, definition, body.reason);
       return isFailure(plan) ? plan : { plan };
     },
-    rehearsal: {
+    dryRun: {
       endpoint: 'POST releases/rehearse-plan',
       tells: 'findings, and the effect of the first raise',
       async run({ dryRun, freshnessSeconds }, who, body) {

@@ -66,7 +66,7 @@ export const RELEASE_OPERATIONS: readonly KeyOperation[] = [
       if (isFailure(release)) return release;
       return publishRelease(ledger, propagate, who, release, repeatable);
     },
-    rehearsal: {
+    dryRun: {
       ...{ endpoint: 'POST releases/rehearse', tells: EFFECT },
       async run({ dryRun, freshnessSeconds }, who, body) {
         const release = newReleaseOf(body, freshnessSeconds);
@@ -105,7 +105,7 @@ export const RELEASE_OPERATIONS: readonly KeyOperation[] = [
       const serving = await controlServing(ledger, propagate, who, name, change, reason, seen);
       return isFailure(serving) ? serving : { release: serving };
     },
-    rehearsal: {
+    dryRun: {
       ...{ endpoint: 'POST releases/rehearse-serving', tells: EFFECT },
       run({ dryRun }, who, body) {
         const { name, change } = servingCallOf(body);
@@ -139,7 +139,7 @@ export const RELEASE_OPERATIONS: readonly KeyOperation[] = [
       if (isFailure(promotion)) return promotion;
       return promoteRelease(ledger, propagate, who, promotion, repeatable);
     },
-    rehearsal: {
+    dryRun: {
       ...{ endpoint: 'POST releases/rehearse-promotion', tells: EFFECT },
       async run({ dryRun, freshnessSeconds }, who, body) {
         const promotion = promotionOf(body, freshnessSeconds);
