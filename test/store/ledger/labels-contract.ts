@@ -117,6 +117,18 @@ export function describeLabels({ ledger }: LedgerUnderTest): void {
     for (const order of orders) expect((await read(tenant, order.join())).labels).toEqual(expected);
   });
 
+  test('what somebody waits for is newer than other labels on their way, also when it repeats the record', async () => {
+    const labels = labelsOf({ ring: '1' });
+    const repeat = () => ledger.recordAwaited([checkIn(tenant, 'a', { labels })]);
+    await repeat();
+    const { lastSeen } = await deviceOf(ledger, tenant, 'a');
+    // Each is a millisecond later than the one before, at least.
+    for (let time = 0; time < 2; time++) await repeat();
+    const between = { labels: labelsOf({ ring: '2' }), at: Date.parse(lastSeen) + 1 };
+    await ledger.recordCheckIns([checkIn(tenant, 'a', between)]);
+    expect((await read(tenant, 'a')).labels).toEqual({ ring: '1' });
+  });
+
   test(`any writes, one after the other, give what mergeLabels gives (seed ${SEED})`, async () => {
     const writes = fc.array(anyLabels, { minLength: 1, maxLength: 4 });
     const devices = fc.sample(writes, { numRuns: 400, seed: SEED });

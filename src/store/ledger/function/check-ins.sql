@@ -36,9 +36,10 @@ CREATE OR REPLACE FUNCTION compare_check_ins(
     old_label_times,
     at > old_last_seen IS NOT FALSE,
     offer <> '' AND at > old_offered_at IS NOT FALSE,
-    -- Null when there is nothing to merge, or nothing worth it: labels that it has, written again.
+    -- Null when there is nothing to merge, or nothing worth it: labels that it has, sent again. Those that somebody
+    -- waits for get the new time all the same: a check-in with others may still be on its way.
     CASE WHEN label_write IS NOT NULL
-      AND (old_labels @> label_write AND at < old_last_seen + freshness) IS NOT TRUE
+      AND (NOT are_awaited AND old_labels @> label_write AND at < old_last_seen + freshness) IS NOT TRUE
     THEN merge_label_write(
       coalesce(old_labels, '{}'), coalesce(old_label_times, '{}'), label_write, ms, present_ms
     ) END
@@ -108,6 +109,7 @@ CREATE OR REPLACE FUNCTION judge_check_ins(
       OR new_arch <> old_arch OR new_source <> old_source
       OR new_client <> old_client OR new_bundle <> old_bundle
       OR at >= old_last_seen + freshness OR at < old_first_seen
+      OR are_awaited AND label_merge IS NOT NULL
       OR is_offered AND offer IS DISTINCT FROM old_offer
     ) IS TRUE
   FROM (
