@@ -82,12 +82,12 @@ type EdgeTimeAnswer = {
   readonly at: number;
 };
 
-/** Labels of a device as pairs of key and value, at their revision. */
+/** Labels of a device at their revision: of each its key, value, and time in milliseconds since 1970. */
 export type EdgeLabels = readonly [
   appId: string,
   deviceId: string,
   revision: number,
-  labels: readonly (readonly [key: string, value: string])[],
+  labels: readonly (readonly [key: string, value: string, at: number])[],
 ];
 
 /** Labels of the requested devices, in their order. */

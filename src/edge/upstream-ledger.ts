@@ -15,6 +15,7 @@ import {
 } from '../domain/decision/serving-snapshot.ts';
 import type { CheckIn } from '../domain/fleet/check-in.ts';
 import { writeCheckIns } from '../domain/fleet/check-in-payload.ts';
+import { timedOf } from '../domain/fleet/labels.ts';
 import type { ChannelName, ChannelNameList } from '../store/engine.ts';
 import type { LabelChanges, RecordedChecks, RecordedLabels } from '../store/fleet-ledger.ts';
 import type { DeviceName, StoredLabels } from '../store/label-store.ts';
@@ -320,7 +321,7 @@ export class UpstreamLedger implements ServingLedger {
 }
 
 function storedLabels([appId, deviceId, revision, labels]: EdgeLabels): StoredLabels {
-  return { appId, deviceId, revision, labels: new Map(labels) };
+  return { appId, deviceId, revision, ...timedOf(labels) };
 }
 
 /** Returns a text that identifies the list: names never change, so the ids suffice. */
@@ -389,5 +390,5 @@ function changeOf([
   labels,
   position,
 ]: EdgeLabelChangesAnswer['changed'][number]) {
-  return { appId, deviceId, revision, labels: new Map(labels), position };
+  return { appId, deviceId, revision, ...timedOf(labels), position };
 }

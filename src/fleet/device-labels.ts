@@ -1,18 +1,25 @@
-// Reading and storing of device labels. The ledger is the record, the engine caches labels for all nodes, and
-// both are asked for many devices at a time. A node caches no labels itself, because a label that a report
-// has acknowledged must decide the next check on every node. It only remembers which labels are already
-// recorded, until it hears of a change, or finds it in the ledger.
+// Reading and storing of device labels. The ledger is the record; the engine holds for all nodes what the
+// ledger has, and over it what devices have sent since with checks. Both are asked for many devices at a
+// time. A node caches no labels itself, because a label that a report has acknowledged must decide the next
+// check on every node. It only remembers which labels are already recorded, until it hears of a change, or
+// finds it in the ledger.
 //
-// What the engine has not been told by the ledger for an hour is asked of the ledger again. When that does
-// not answer, the engine's labels are the best that is known, and are used.
+// What the engine was not told by the ledger for an hour is asked of the ledger again. When that does not
+// answer, the engine's labels are the best that is known, and are used. What the engine could not be told is
+// brought to it by the feed (label-feed.ts).
 
 import { Unavailable } from '../contract/unavailable.ts';
 import type { Labels } from '../domain/decision/targeting.ts';
 import { type CheckIn, deviceKey } from '../domain/fleet/check-in.ts';
-import { includesLabels, mergeLabels, tagLabels } from '../domain/fleet/labels.ts';
+import {
+  countingLabels,
+  includesLabels,
+  type LabelTimes,
+  mergeLabels,
+  tagLabels,
+} from '../domain/fleet/labels.ts';
 import { Batcher } from '../flow/batcher.ts';
 import { withinTime } from '../flow/within-time.ts';
-import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Engine } from '../store/engine.ts';
 import type { CheckKind, RecordedLabels } from '../store/fleet-ledger.ts';
@@ -22,19 +29,19 @@ import {
   type DeviceName,
   type LabelNote,
   type LabelPosition,
+  type LabelUpdate,
+  NOTED_REVISION,
   type StoredLabels,
 } from '../store/label-store.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { Admission } from './admission.ts';
 import { NOT_RECORDED, StoredLabelMemory } from './label-memory.ts';
-import { LabelNotes } from './label-notes.ts';
 
 type DeviceLabelsDependencies = {
   readonly ledger: Pick<Ledger, 'readLabels' | 'readLabelChanges'>;
   readonly admission: Pick<Admission, 'record' | 'isRecorded' | 'learn'>;
   readonly engine: Engine;
   readonly metrics: Metrics;
-  readonly log: Log;
 };
 
 /**
@@ -42,7 +49,8 @@ type DeviceLabelsDependencies = {
  * connection of the shared pool.
  */
 const BATCHES = { batchSizeMax: 500, batchesMax: 2, pendingMax: 20_000 };
-const RETELL_MS = 500;
+/** Maximum number of batches of notes in flight; they need no connection of their own. */
+const NOTE_BATCHES_MAX = 4;
 /** Longest wait for labels from the ledger before those of the engine are used. */
 const LEDGER_WAIT_MS_MAX = 1500;
 /** Time for which a ledger that did not answer is not asked again. */
@@ -50,19 +58,17 @@ const LEDGER_REST_MS = 1000;
 /** Number of changed devices above which all is forgotten. */
 const FORGOTTEN_MAX = 500;
 
-/** Labels on record, and those that the device has sent and that are not on record yet. */
-type FoundLabels = RecordedLabels & { readonly noted: Labels | undefined };
+/** Labels of a device as the ledger has them, and those that count. */
+type FoundLabels = RecordedLabels & { readonly counting: Labels };
 type LabelledCheckIn = CheckIn & { readonly labels: Labels };
 
 export class DeviceLabels {
   private readonly dependencies: DeviceLabelsDependencies;
-  private readonly cached: Batcher<DeviceName, CachedLabels | undefined>;
+  private readonly cached: Batcher<DeviceName, CachedLabels>;
   private readonly lookups: Batcher<DeviceName, FoundLabels | Unavailable>;
   private readonly writes: Batcher<CheckIn, StoredLabels | undefined>;
+  private readonly notes: Batcher<LabelNote, undefined>;
   private readonly memory = new StoredLabelMemory();
-  private readonly notes: LabelNotes;
-  private readonly pendingWrites = new PendingCacheWrites();
-  private retelling: NodeJS.Timeout | undefined;
   /** Change of labels up to which the memory has forgotten what changed. */
   private followed: LabelPosition | undefined;
   /** Time of the monotonic clock before which the ledger is not asked. */
@@ -70,10 +76,14 @@ export class DeviceLabels {
 
   constructor(dependencies: DeviceLabelsDependencies) {
     this.dependencies = dependencies;
-    this.notes = new LabelNotes(dependencies.engine, dependencies.metrics);
     this.cached = new Batcher({ ...BATCHES, ask: (devices) => this.askEngine(devices) });
     this.lookups = new Batcher({ ...BATCHES, ask: (devices) => this.readMany(devices) });
     this.writes = new Batcher({ ...BATCHES, ask: (checkIns) => this.writeMany(checkIns) });
+    this.notes = new Batcher({
+      ...BATCHES,
+      batchesMax: NOTE_BATCHES_MAX,
+      ask: (notes) => this.noteMany(notes),
+    });
   }
 
   /** Starts listening to announcements of changed labels, until the engine closes. */
@@ -109,7 +119,7 @@ export class DeviceLabels {
 
   /** Reads the stored labels of a device. Rejects with `Unavailable` when neither store can answer. */
   async read(device: DeviceName): Promise<Labels> {
-    return withNotes(await this.find(device));
+    return (await this.find(device)).counting;
   }
 
   /**
@@ -128,7 +138,7 @@ export class DeviceLabels {
    */
   async note(note: LabelNote, labelsTag: number): Promise<boolean> {
     if (!this.memory.areNew(note, labelsTag)) return false;
-    return (await this.isRecorded(note)) && this.notes.note(note);
+    return (await this.isRecorded(note)) && this.tryNote(note);
   }
 
   /**
@@ -143,12 +153,12 @@ export class DeviceLabels {
     const mayNote = before.isRecorded && !this.memory.isInDoubt(checkIn, tagLabels(labels));
     if (!mayNote || includesLabels(before.labels, labels)) return this.storeAfter(before, checkIn);
     this.dependencies.admission.learn(checkIn);
-    if (await this.notes.note(checkIn)) return mergeLabels(withNotes(before), labels);
+    if (await this.tryNote(checkIn)) return mergeLabels(before.counting, labels);
     return this.storeAfter(before, checkIn);
   }
 
   private async storeAfter(before: FoundLabels, checkIn: LabelledCheckIn): Promise<Labels> {
-    const known = withNotes(before);
+    const known = before.counting;
     // A note may say otherwise than the record: then the record is to get what the device says now.
     const isOnRecord = includesLabels(before.labels, checkIn.labels);
     if (isOnRecord && includesLabels(known, checkIn.labels)) {
@@ -169,8 +179,8 @@ export class DeviceLabels {
   }
 
   /**
-   * Announces labels that were just recorded, with these check-ins, to every node. Never rejects: a failed
-   * announcement is retried.
+   * Announces labels that were just recorded, with these check-ins, to every node. Never rejects: what the
+   * engine is not told now, it gets by the feed.
    */
   async remember(
     entries: readonly StoredLabels[],
@@ -178,17 +188,17 @@ export class DeviceLabels {
     kind: CheckKind,
   ): Promise<void> {
     if (entries.length === 0) return;
+    const { engine, metrics } = this.dependencies;
+    const settled = new Map(checkIns.map((each) => [deviceKey(each), settledBy(each, kind)]));
+    const updates = entries.map((entry): LabelUpdate => {
+      return { ...entry, settled: settled.get(deviceKey(entry)) };
+    });
     try {
-      await this.share(entries);
-      // Afterwards, so that a reader who finds no note any more finds the labels.
-      await this.notes.settle(checkIns, kind);
+      await Promise.all([engine.putLabels(updates), engine.tellLabels(entries)]);
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
-      this.dependencies.metrics.faults.add('label-share');
-      this.pendingWrites.add(entries);
-      this.notes.settleLater(checkIns);
+      metrics.faults.add('label-share');
     }
-    if (this.pendingWrites.size > 0 || this.notes.isBehind) this.retellSoon();
   }
 
   /**
@@ -215,31 +225,40 @@ export class DeviceLabels {
    */
   async forget(devices: readonly DeviceName[]): Promise<void> {
     const { engine } = this.dependencies;
-    for (const device of devices) this.pendingWrites.forget(device);
-    await Promise.all([engine.dropLabels(devices), this.notes.forget(devices)]);
+    await engine.dropLabels(devices);
     await engine.tellLabels(devices.map((device) => ({ ...device, revision: DELETED_REVISION })));
-  }
-
-  /** Ends the retries towards the engine. */
-  stop(): void {
-    clearTimeout(this.retelling);
-    this.retelling = undefined;
-    this.pendingWrites.clear();
-    this.notes.stop();
   }
 
   /** Whether the device is on record for certain: only of those that are does the engine cache labels. */
   private async isRecorded(device: DeviceName): Promise<boolean> {
     const { admission } = this.dependencies;
     if (admission.isRecorded(device)) return true;
-    if ((await this.cached.ask(device)) === undefined) return false;
+    if ((await this.cached.ask(device)).stored === undefined) return false;
     admission.learn(device);
     return true;
   }
 
-  private async share(entries: readonly StoredLabels[]): Promise<void> {
+  /** Notes labels. Resolves with false when the engine does not take them; never rejects. */
+  private async tryNote(note: LabelNote): Promise<boolean> {
+    if (!this.dependencies.engine.keepsNotes) return false;
+    try {
+      await this.notes.ask(note);
+      return true;
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      this.dependencies.metrics.faults.add('label-write');
+      return false;
+    }
+  }
+
+  /** Notes labels, and makes every process doubt what it knows of these devices' labels. */
+  private async noteMany(notes: readonly LabelNote[]): Promise<readonly undefined[]> {
     const { engine } = this.dependencies;
-    await Promise.all([engine.putLabels(entries), engine.tellLabels(entries)]);
+    const notifications = notes.map(({ appId, deviceId }) => {
+      return { appId, deviceId, revision: NOTED_REVISION };
+    });
+    await Promise.all([engine.noteLabels(notes), engine.tellLabels(notifications)]);
+    return notes.map(() => undefined);
   }
 
   private async forgetChanged(): Promise<void> {
@@ -264,42 +283,30 @@ export class DeviceLabels {
   private async readMany(
     devices: readonly DeviceName[],
   ): Promise<readonly (FoundLabels | Unavailable)[]> {
-    // Asked for first: what is noted no more by then is among the labels that are read after it.
-    const [noted, cached] = await Promise.all([this.readNotes(devices), this.askEngine(devices)]);
+    const cached = await this.askEngine(devices);
     const stored = await this.complete(devices, cached);
     return stored.map((entry, index) => {
       if (entry instanceof Unavailable) return entry;
-      // Only of devices that are on record does the engine cache labels.
-      const isRecorded = cached[index] !== undefined || (entry as RecordedLabels).isRecorded;
-      return { ...entry, isRecorded, noted: noted[index] };
+      return { ...entry, counting: countingLabels(entry, cached[index]?.notes) };
     });
   }
 
-  /** Returns the labels of devices: the engine's where they are confirmed, the ledger's where it answers. */
+  /** Returns stored labels: the engine's where they are confirmed, the ledger's where it answers. */
   private async complete(
     devices: readonly DeviceName[],
-    cached: readonly (CachedLabels | undefined)[],
-  ): Promise<readonly (CachedLabels | RecordedLabels | Unavailable)[]> {
+    cached: readonly CachedLabels[],
+  ): Promise<readonly (RecordedLabels | Unavailable)[]> {
     const open = devices.filter((_, index) => cached[index]?.isConfirmed !== true);
-    if (open.length === 0) return cached as readonly CachedLabels[];
-    const read = await this.askLedger(open);
-    if (read instanceof Unavailable) return cached.map((entry) => entry ?? read);
-    const rest = read[Symbol.iterator]();
-    return cached.map((entry) =>
-      entry?.isConfirmed ? entry : (rest.next().value as RecordedLabels),
-    );
-  }
-
-  /** Returns what is noted of devices; without the engine nothing, and the ledger's labels are the best. */
-  private async readNotes(
-    devices: readonly DeviceName[],
-  ): Promise<readonly (Labels | undefined)[]> {
-    try {
-      return await this.notes.read(devices);
-    } catch (error) {
-      if (!(error instanceof Unavailable)) throw error;
-      return devices.map(() => undefined);
-    }
+    const read = open.length === 0 ? [] : await this.askLedger(open);
+    const rest = read instanceof Unavailable ? undefined : read[Symbol.iterator]();
+    return cached.map(({ stored, isConfirmed }) => {
+      // Only of devices that are on record does the engine hold stored labels.
+      const known = stored && { ...stored, isRecorded: true };
+      if (isConfirmed && known !== undefined) return known;
+      return rest === undefined
+        ? (known ?? (read as Unavailable))
+        : (rest.next().value as RecordedLabels);
+    });
   }
 
   /**
@@ -337,18 +344,13 @@ export class DeviceLabels {
     return performance.now() < this.ledgerRestsUntil;
   }
 
-  private async askEngine(
-    devices: readonly DeviceName[],
-  ): Promise<readonly (CachedLabels | undefined)[]> {
+  private async askEngine(devices: readonly DeviceName[]): Promise<readonly CachedLabels[]> {
     try {
-      const cached = await this.dependencies.engine.getLabels(devices);
-      return cached.map((entry, index) =>
-        this.pendingWrites.correct(devices[index] as DeviceName, entry),
-      );
+      return await this.dependencies.engine.getLabels(devices);
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
       this.dependencies.metrics.faults.add('label-read');
-      return devices.map(() => undefined);
+      return devices.map(() => NOTHING_CACHED);
     }
   }
 
@@ -369,94 +371,16 @@ export class DeviceLabels {
     const byDevice = new Map(recorded.map((entry) => [deviceKey(entry), entry]));
     return checkIns.map((checkIn) => byDevice.get(deviceKey(checkIn)));
   }
-
-  private retellSoon(): void {
-    this.retelling ??= setTimeout(async () => {
-      await this.retell();
-      this.retelling = undefined;
-      if (this.pendingWrites.size > 0 || this.notes.isBehind) this.retellSoon();
-    }, RETELL_MS);
-  }
-
-  /** Keeps entries queued until the engine has accepted them, unless it can never accept them. */
-  private async retell(): Promise<void> {
-    const { entries } = this.pendingWrites;
-    try {
-      if (entries.length > 0) await this.share(entries);
-      await this.notes.settleAgain();
-    } catch (error) {
-      if (error instanceof Unavailable) {
-        this.dependencies.metrics.faults.add('label-share');
-        return;
-      }
-      this.dependencies.log.error({ err: error }, 'labels could not be shared');
-    }
-    this.pendingWrites.remove(entries);
-  }
 }
 
-/** Returns the labels that count for a device. */
-function withNotes({ labels, noted }: FoundLabels): Labels {
-  return noted === undefined || noted.size === 0 ? labels : mergeLabels(labels, noted);
-}
+const NOTHING_CACHED: CachedLabels = { stored: undefined, isConfirmed: false, notes: undefined };
 
-// Labels on record that the engine was not told, because it did not answer. Until it is, this process knows
-// them better than the engine does.
-
-/** Maximum number of entries; those beyond it are left to the feed (`label-feed.ts`). */
-const PENDING_MAX = 10_000;
-
-class PendingCacheWrites {
-  private readonly byDevice = new Map<string, StoredLabels>();
-
-  get size(): number {
-    return this.byDevice.size;
-  }
-
-  /** All entries, each the newest of its device. */
-  get entries(): readonly StoredLabels[] {
-    return [...this.byDevice.values()];
-  }
-
-  /** Keeps entries, unless newer ones of the devices are kept, or there is no room. */
-  add(entries: readonly StoredLabels[]): void {
-    for (const entry of entries) {
-      const name = deviceKey(entry);
-      const known = this.byDevice.get(name);
-      const isKept =
-        known === undefined ? this.size < PENDING_MAX : known.revision < entry.revision;
-      if (isKept) this.byDevice.set(name, entry);
-    }
-  }
-
-  /** Removes entries that the engine was told, unless newer ones have taken their place meanwhile. */
-  remove(entries: readonly StoredLabels[]): void {
-    for (const entry of entries) {
-      const name = deviceKey(entry);
-      if (this.byDevice.get(name) === entry) this.byDevice.delete(name);
-    }
-  }
-
-  /** Forgets a device. */
-  forget(device: DeviceName): void {
-    this.byDevice.delete(deviceKey(device));
-  }
-
-  clear(): void {
-    this.byDevice.clear();
-  }
-
-  /**
-   * Returns the labels of a device, when those of the engine may be older than what this process recorded.
-   */
-  correct(device: DeviceName, cached: CachedLabels | undefined): CachedLabels | undefined {
-    if (this.size === 0) return cached;
-    const pending = this.byDevice.get(deviceKey(device));
-    if (pending !== undefined && pending.revision > (cached?.revision ?? -1)) {
-      return { ...pending, isConfirmed: true };
-    }
-    // When there is no room for all that the engine was not told, any of its entries may be out of date.
-    const isComplete = this.size < PENDING_MAX;
-    return cached && { ...cached, isConfirmed: cached.isConfirmed && isComplete };
-  }
+/**
+ * Returns up to when notes are overtaken by a check-in that is recorded: by one from a queue up to its times,
+ * by one that somebody waited for all, because it is the newest that there is.
+ */
+function settledBy({ labels, labelTimes, at }: CheckIn, kind: CheckKind): LabelTimes {
+  const untilOf = (key: string) =>
+    kind === 'awaited' ? Number.MAX_SAFE_INTEGER : (labelTimes?.get(key) ?? at);
+  return new Map([...(labels?.keys() ?? [])].map((key) => [key, untilOf(key)]));
 }

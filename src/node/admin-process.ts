@@ -108,7 +108,7 @@ function assembleAdmin(config: Config, log: Log, options: AdminOptions, stores: 
   const ledger = guardChanges(stores.ledger, catalogs);
   const live = new ActivityBroadcast(engine, metrics, log);
   const admission = assembleAdmission(config, ledger, log);
-  const labels = new DeviceLabels({ ledger, admission, engine, metrics, log });
+  const labels = new DeviceLabels({ ledger, admission, engine, metrics });
   const address = config.publicUrl ?? `http://${reachableHost(config.host)}:${servicePort}`;
   const notes = new NotesRenderer();
   const explainer = new ExplainDecision({ ledger, catalogs, labels, firstOffers: NO_OFFERS });

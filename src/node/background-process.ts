@@ -44,7 +44,7 @@ export async function composeBackground(
 ): Promise<{ reload(config: Config): Promise<void>; stop(): Promise<void> }> {
   const stores = await watchStores({ config, log, metrics, holder: 'background' });
   const admission = assembleAdmission(config, stores.ledger, log);
-  const labels = new DeviceLabels({ ...stores, admission, metrics, log });
+  const labels = new DeviceLabels({ ...stores, admission, metrics });
   const clock = new LedgerClock(stores.ledger);
   const clockWatch = new ClockWatch({ clock, metrics, log, isTelling: true });
   await clockWatch.start();
@@ -65,7 +65,6 @@ export async function composeBackground(
       await background.stop();
       clockWatch.stop();
       await Promise.all([refresher.stop(), knownPoll.stop()]);
-      labels.stop();
       await stores.engine.close();
       await stores.ledger.close();
     },

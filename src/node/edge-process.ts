@@ -246,7 +246,6 @@ async function stopServing(devices: DeviceSide, fleet: Fleet, work: Work): Promi
   await Promise.all([devices.refresher.stop(), devices.knownPoll.stop(), devices.warmUp.stop()]);
   // Buffered check-ins go into the journal, and to the upstream after the next start.
   await fleet.stop();
-  fleet.labels.stop();
   await devices.notes.stop();
 }
 

@@ -327,7 +327,6 @@ export async function composeService(
       // Buffered check-ins go to the engine first, where the drain finds them.
       await fleet.stop();
       await background?.stop();
-      fleet.labels.stop();
       await serving.keyUses.stop();
       await serving.notes.stop();
       await serving.diskSnapshots.flush();

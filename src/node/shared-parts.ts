@@ -43,7 +43,7 @@ export function assembleFleet(
 ): Fleet {
   const admission = assembleAdmission(config, ledger, log, rememberRecorded(engine));
   const live = new ActivityBroadcast(engine, metrics, log);
-  const labels = new DeviceLabels({ ledger, admission, engine, metrics, log });
+  const labels = new DeviceLabels({ ledger, admission, engine, metrics });
   const labelRefresher = new LabelRefresher(() => labels.follow(), metrics, log);
   const checkIns = new CheckIns(engine, live, metrics, log);
   metrics.gauge('sluice_check_ins_held', 'Check-ins not yet sent', () => checkIns.size);

@@ -9,7 +9,7 @@ import type { LiveActivity } from '../contract/console-fleet.ts';
 import type { ServingOrder, ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
 import type { DeviceDebt } from '../domain/fleet/shared-window.ts';
 import type { CheckInQueue } from './check-in-queue.ts';
-import type { LabelCache, LabelNoteStore } from './label-store.ts';
+import type { LabelCache } from './label-store.ts';
 
 /** Message that the named channel serves a new state, or that its release was offered for the first time. */
 export type Announcement = ServingOrder & {
@@ -31,9 +31,6 @@ export interface Engine
     ActivityStream,
     DeviceRates,
     ChannelNameStore {
-  /** Labels that the ledger has not recorded yet; undefined where they would end with this process. */
-  readonly labelNotes: LabelNoteStore | undefined;
-
   /**
    * Stores a snapshot for the other nodes, unless the stored one is as new or newer (`compareSnapshots`).
    * Check and write are atomic, so the stored snapshot never goes back. A snapshot that another database left

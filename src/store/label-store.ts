@@ -1,21 +1,46 @@
-// The parts of the engine that cache the labels of devices and note new ones until the ledger has them, so
-// that a decision does not read the ledger. The ledger is the record; an absent entry says nothing about
-// the device.
+// The part of the engine that holds the labels of devices, so that a decision does not read the ledger: what
+// the ledger has of a device, and what the device has sent with checks and the ledger may not have yet. Every
+// label has a time: what the ledger has removes notes that are no newer, whoever brings it. The ledger is the
+// record; an absent entry says nothing about the device.
 
 import type { Labels } from '../domain/decision/targeting.ts';
+import type { LabelTimes, TimedLabels } from '../domain/fleet/labels.ts';
 
 export type DeviceName = { readonly appId: string; readonly deviceId: string };
 
 /**
- * Labels of a device at a revision. The ledger raises the revision with every change; 0 means none were
- * stored yet.
+ * Labels of a device as the ledger has them, at a revision. The ledger raises the revision with every change;
+ * 0 means none were stored yet.
  */
-export type StoredLabels = DeviceName & { readonly labels: Labels; readonly revision: number };
+export type StoredLabels = DeviceName & TimedLabels & { readonly revision: number };
 
-export type CachedLabels = StoredLabels & {
-  /** Whether the entry may be believed without asking the ledger. */
-  readonly isConfirmed: boolean;
+/** Labels as the ledger has them now. */
+export type LabelUpdate = StoredLabels & {
+  /** Times by key up to which notes are settled besides those of the labels: what was just recorded. */
+  readonly settled?: LabelTimes | undefined;
 };
+
+/** Labels that a device sent with a check at `at`, in milliseconds since 1970 by the ledger's clock. */
+export type LabelNote = DeviceName & { readonly labels: Labels; readonly at: number };
+
+/** What is held of a device. */
+export type CachedLabels = {
+  /** Labels as the ledger had them; undefined when that is not known. */
+  readonly stored: StoredLabels | undefined;
+  /** Whether `stored` may be believed without asking the ledger. */
+  readonly isConfirmed: boolean;
+  /** Labels of checks that the ledger may not have yet; undefined when there are none. */
+  readonly notes: TimedLabels | undefined;
+};
+
+/**
+ * Life of a note: longer than a process remembers that it noted labels, so that a device whose check-ins wait
+ * for the ledger renews them. What nobody records, because a process ended, ends by itself.
+ */
+export const LABEL_NOTE_LIFETIME_MS = 900_000;
+
+/** Greatest number of keys noted of a device; twice as many as the record may have. */
+export const LABEL_NOTE_KEYS_MAX = 32;
 
 /**
  * Announcement that a device's labels are now at a revision, or that the device was deleted
@@ -32,14 +57,24 @@ export type LabelPosition = {
 };
 
 export interface LabelCache {
-  /** Reads the cached labels of devices, in their order; undefined where none are cached. One round trip. */
-  getLabels(devices: readonly DeviceName[]): Promise<readonly (CachedLabels | undefined)[]>;
+  /**
+   * Whether labels may be noted: the check-ins that bring them to the ledger do not end with the process that
+   * notes them.
+   */
+  readonly keepsNotes: boolean;
+
+  /** Reads what is held of devices, in their order. One round trip. */
+  getLabels(devices: readonly DeviceName[]): Promise<readonly CachedLabels[]>;
 
   /**
-   * Caches labels for every node, as the ledger has them; effective when it resolves. A confirmed entry with
-   * a higher revision stays (atomic per device). One round trip.
+   * Stores labels for every node, as the ledger has them, and removes notes of their keys that are no newer;
+   * effective when it resolves. A confirmed entry with a higher revision stays (atomic per device). One round
+   * trip.
    */
-  putLabels(entries: readonly StoredLabels[]): Promise<void>;
+  putLabels(entries: readonly LabelUpdate[]): Promise<void>;
+
+  /** Notes labels for every node; of each key the newest note stays. Effective when it resolves. */
+  noteLabels(notes: readonly LabelNote[]): Promise<void>;
 
   /**
    * Reads the change up to which the cache has all changes; undefined when it does not know. Also learns
@@ -58,7 +93,7 @@ export interface LabelCache {
     doubt: boolean,
   ): Promise<boolean>;
 
-  /** Removes the entries of devices, because the ledger has deleted those devices. */
+  /** Removes all that is held of devices, because the ledger has deleted them. */
   dropLabels(devices: readonly DeviceName[]): Promise<void>;
 
   /** Announces changed labels to every node, this one included, at most once. */
@@ -72,44 +107,6 @@ export interface LabelCache {
     listener: (notifications: readonly LabelNotification[]) => void,
     onResumed: () => void,
   ): void;
-}
-
-// The part of the engine that holds labels which devices have sent with a check and which are not on record
-// yet, so that they count on every node from the device's next check on, although nobody waits for the
-// ledger. A note is read before what is on record of the same key, until the ledger has the check-in that
-// carries it, or something newer. Every method rejects with `Unavailable` when the engine does not answer.
-
-/** Labels that a device sent with a check at `at`, in milliseconds since 1970 by the ledger's clock. */
-export type LabelNote = DeviceName & { readonly labels: Labels; readonly at: number };
-
-/** Keys of a device's labels of which the record has what was sent up to `until`, or something newer. */
-export type SettledLabels = DeviceName & {
-  readonly labelKeys: readonly string[];
-  /** Milliseconds since 1970 by the ledger's clock. */
-  readonly until: number;
-};
-
-/**
- * Life of notes after the device's last one: longer than a process remembers that it noted labels, so that a
- * device whose check-ins wait for the ledger renews them.
- */
-export const LABEL_NOTE_LIFETIME_MS = 900_000;
-
-/** Greatest number of keys noted of a device; twice as many as the record may have. */
-export const LABEL_NOTE_KEYS_MAX = 32;
-
-export interface LabelNoteStore {
-  /** Notes labels for every node; of each key the newest stays. Effective when it resolves. */
-  noteLabels(notes: readonly LabelNote[]): Promise<void>;
-
-  /** Reads what is noted of devices, in their order; undefined where there is nothing. One round trip. */
-  readLabelNotes(devices: readonly DeviceName[]): Promise<readonly (Labels | undefined)[]>;
-
-  /** Removes notes of what is on record. Called after the cached labels of the devices were put. */
-  settleLabelNotes(settled: readonly SettledLabels[]): Promise<void>;
-
-  /** Removes all notes of devices, because the ledger has deleted those devices. */
-  dropLabelNotes(devices: readonly DeviceName[]): Promise<void>;
 }
 
 // Revisions of labels by which notifications tell something else than that labels are on record.

@@ -17,7 +17,7 @@ function upstreamOf(own: readonly boolean[]) {
     const positions = Array.from({ length: through - from }, (_, index) => from + index + 1);
     const changed = positions
       .filter((position) => own[position - 1])
-      .map((position) => ['app', `d${position}`, 1, [['a', 'b']] as const, position] as const);
+      .map((position) => ['app', `d${position}`, 1, [['a', 'b', 1]] as const, position] as const);
     return { kind: 'label-changes', epoch: 0, newest, through, changed };
   });
   return { reader, asked };

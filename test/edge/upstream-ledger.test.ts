@@ -170,10 +170,16 @@ it('marks that the upstream lacks are told to it as offers', async () => {
 });
 
 it('labels of other devices than those asked for are refused', async () => {
-  const labels = [['app_1', 'd', 3, [['ring', 'inner']]]] as const;
+  const labels = [['app_1', 'd', 3, [['ring', 'inner', 5]]]] as const;
   const { ledger, refused } = furnish({ labels: { kind: 'labels', labels, areRecorded: [true] } });
   expect(await ledger.readLabels([DEVICE])).toEqual([
-    { ...DEVICE, revision: 3, labels: new Map([['ring', 'inner']]), isRecorded: true },
+    {
+      ...DEVICE,
+      revision: 3,
+      labels: new Map([['ring', 'inner']]),
+      times: new Map([['ring', 5]]),
+      isRecorded: true,
+    },
   ]);
   await expect(ledger.readLabels([{ ...DEVICE, deviceId: 'x' }])).rejects.toThrow(Unavailable);
   await expect(ledger.readLabels([DEVICE, DEVICE])).rejects.toThrow(Unavailable);

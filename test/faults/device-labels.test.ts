@@ -247,12 +247,13 @@ describeOnRealStores('device labels', () => {
   });
 });
 
-/** Returns the keys of Redis that hold labels which are not on record yet. */
+/** Returns the keys of labels that Redis holds as notes. */
 async function notesOf(cluster: Cluster): Promise<readonly string[]> {
   const client = new Redis(cluster.redis.url);
-  const keys = await client.keys('*:label-notes:*');
+  const devices = await client.keys('*:device-labels:*');
+  const fields = await Promise.all(devices.map((device) => client.hkeys(device)));
   client.disconnect();
-  return keys;
+  return fields.flat().filter((field) => field !== '');
 }
 
 /** Empties the cluster's Redis while it runs. */

@@ -1,24 +1,23 @@
 // What tests of device labels share: a label cache and a ledger that can be away or wait.
 
-import { vi } from 'vitest';
 import { Unavailable } from '../../src/contract/unavailable.ts';
 import type { Labels } from '../../src/domain/decision/targeting.ts';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
 import { mergeLabels, tagLabels } from '../../src/domain/fleet/labels.ts';
 import { DeviceLabels } from '../../src/fleet/device-labels.ts';
-import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import type { Engine } from '../../src/store/engine.ts';
 import type { LabelChanges, RecordedLabels } from '../../src/store/fleet-ledger.ts';
 import type {
+  CachedLabels,
   DeviceName,
-  LabelNoteStore,
+  LabelNote,
   LabelNotification,
+  LabelUpdate,
   StoredLabels,
 } from '../../src/store/label-store.ts';
 import { createMemoryEngine } from '../../src/store/memory/memory-engine.ts';
 import { checkInOf } from '../store/engine/fleet-sample.ts';
-import { guarded, type Watch } from '../support/guarded.ts';
 import { openAdmission } from '../support/open-admission.ts';
 
 type Fault = Error | undefined;
@@ -30,35 +29,46 @@ class FakeCache {
   readonly unconfirmed = new Set<string>();
   readonly asked: (readonly DeviceName[])[] = [];
   readonly told: (readonly StoredLabels[])[] = [];
+  readonly keepsNotes: boolean;
   readFault: Fault;
   writeFault: Fault;
+  noteFault: Fault;
   /** Promise that the next writes wait for before they fail or take effect. */
   gate: Promise<void> | undefined;
-  /** Fault of the notes of labels. */
-  readonly notes: Watch = { fault: undefined };
-  readonly labelNotes = guarded(
-    createMemoryEngine({ labelNotesEndedBefore: () => 0 }).labelNotes as LabelNoteStore,
-    this.notes,
-  );
+  /** Engine of which only the notes are used. */
+  private readonly notes = createMemoryEngine({ labelNotesEndedBefore: () => 0 });
 
-  async getLabels(devices: readonly DeviceName[]) {
+  constructor(keepsNotes: boolean) {
+    this.keepsNotes = keepsNotes;
+  }
+
+  async getLabels(devices: readonly DeviceName[]): Promise<readonly CachedLabels[]> {
     this.asked.push(devices);
     if (this.readFault !== undefined) throw this.readFault;
-    return devices.map(({ deviceId }) => {
-      const entry = this.entries.get(deviceId);
-      return entry && { ...entry, isConfirmed: !this.unconfirmed.has(deviceId) };
+    const noted = await this.notes.getLabels(devices);
+    return devices.map(({ deviceId }, index) => {
+      const stored = this.entries.get(deviceId);
+      const isConfirmed = stored !== undefined && !this.unconfirmed.has(deviceId);
+      return { stored, isConfirmed, notes: noted[index]?.notes };
     });
+  }
+
+  async noteLabels(notes: readonly LabelNote[]): Promise<void> {
+    if (this.noteFault !== undefined) throw this.noteFault;
+    await this.notes.noteLabels(notes);
   }
 
   async readLabelPosition(): Promise<undefined> {
     if (this.readFault !== undefined) throw this.readFault;
   }
 
-  async putLabels(entries: readonly StoredLabels[]): Promise<void> {
+  async putLabels(updates: readonly LabelUpdate[]): Promise<void> {
+    const entries = updates.map(({ settled: _, ...entry }): StoredLabels => entry);
     this.told.push(entries);
     const { writeFault } = this;
     await this.gate;
     if (writeFault !== undefined) throw writeFault;
+    await this.notes.putLabels(updates);
     for (const entry of entries) {
       if ((this.entries.get(entry.deviceId)?.revision ?? 0) > entry.revision) continue;
       this.entries.set(entry.deviceId, entry);
@@ -68,6 +78,7 @@ class FakeCache {
 
   async dropLabels(devices: readonly DeviceName[]): Promise<void> {
     if (this.writeFault !== undefined) throw this.writeFault;
+    await this.notes.dropLabels(devices);
     for (const { deviceId } of devices) this.entries.delete(deviceId);
   }
 
@@ -89,7 +100,8 @@ class FakeCache {
 
   /** Caches labels that no ledger has. */
   hold(deviceId: string, labels: Labels, isConfirmed = true): void {
-    this.entries.set(deviceId, { ...device(deviceId), labels, revision: isConfirmed ? 1 : 0 });
+    const stored = { ...device(deviceId), labels, times: new Map(), revision: isConfirmed ? 1 : 0 };
+    this.entries.set(deviceId, stored);
     if (!isConfirmed) this.unconfirmed.add(deviceId);
   }
 }
@@ -137,52 +149,48 @@ export class FakeStore {
       .map((checkIn) => this.change(checkIn, checkIn.labels ?? new Map()));
   }
 
-  change(device: DeviceName, newer: Labels): StoredLabels {
-    const { labels, revision } = this.find(device);
+  /** Changes the labels of a device as a check-in of `at` does. */
+  change(device: DeviceName, newer: Labels, at = 0): StoredLabels {
+    const before = this.find(device);
     const { appId, deviceId } = device;
-    const entry = { appId, deviceId, labels: mergeLabels(labels, newer), revision: revision + 1 };
+    const entry = {
+      ...{ appId, deviceId, labels: mergeLabels(before.labels, newer) },
+      times: new Map([...before.times, ...[...newer.keys()].map((key) => [key, at] as const)]),
+      revision: before.revision + 1,
+    };
     this.entries.set(deviceId, entry);
     this.changes.push(deviceId);
     return entry;
   }
 
   private find({ appId, deviceId }: DeviceName): StoredLabels {
-    return this.entries.get(deviceId) ?? { appId, deviceId, labels: new Map(), revision: 0 };
+    const none = { appId, deviceId, labels: new Map(), times: new Map(), revision: 0 };
+    return this.entries.get(deviceId) ?? none;
   }
-}
-
-const made: DeviceLabels[] = [];
-/** Ends what the tests have set up. */
-export function stopAll(): void {
-  for (const labels of made.splice(0)) labels.stop();
-  vi.useRealTimers();
 }
 
 export type Differences = {
   readonly isRecorded?: () => boolean;
-  readonly labelNotes?: undefined;
+  readonly keepsNotes?: boolean;
 };
 
 export function setUp(differences: Differences = {}) {
-  const cache = new FakeCache();
-  const port = 'labelNotes' in differences ? Object.assign(cache, differences) : cache;
+  const cache = new FakeCache(differences.keepsNotes ?? true);
   const store = new FakeStore();
   const metrics = new Metrics();
   const labels = new DeviceLabels({
-    engine: port as unknown as Engine,
+    engine: cache as unknown as Engine,
     ledger: store,
     admission: Object.assign(openAdmission(store), { isRecorded: () => true }, differences),
     metrics,
-    log: createLog('silent'),
   });
-  made.push(labels);
   const faults = (place: string) => metrics.faults.counts.get(place) ?? 0;
   return { cache, store, labels, faults };
 }
 
 /** Sets up labels that are written to the ledger, as where the engine notes none. */
 export function setUpWithoutNotes() {
-  return setUp({ labelNotes: undefined });
+  return setUp({ keepsNotes: false });
 }
 
 export function device(deviceId: string): DeviceName {

@@ -14,10 +14,11 @@ import {
   ring,
   setUp,
   setUpWithoutNotes,
-  stopAll,
 } from './device-labels-fixture.ts';
 
-afterEach(stopAll);
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 const BATCH_SIZE_MAX = 500;
 const PENDING_MAX = 20_000;

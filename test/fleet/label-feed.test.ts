@@ -7,6 +7,7 @@ import { createLog } from '../../src/observe/log.ts';
 import type { LabelChanges } from '../../src/store/fleet-ledger.ts';
 import type { StoredLabels } from '../../src/store/label-store.ts';
 import { createMemoryEngine } from '../../src/store/memory/memory-engine.ts';
+import { storedLabelsOf } from '../store/engine/fleet-sample.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';
 
 const PAGE_SIZE = 500;
@@ -41,7 +42,7 @@ class FakeChanges {
 }
 
 function entry(deviceId: string, revision: number): StoredLabels {
-  return { appId: 'app_1', deviceId, labels: new Map([['ring', `${revision}`]]), revision };
+  return storedLabelsOf(deviceId, revision, new Map([['ring', `${revision}`]]));
 }
 
 function setUp() {
@@ -52,7 +53,8 @@ function setUp() {
   /** Revision that the engine has of a device, negative when it is unconfirmed. */
   const cached = async (id: string) => {
     const [found] = await engine.getLabels([entry(id, 0)]);
-    return found && (found.isConfirmed ? found.revision : -found.revision);
+    const revision = found?.stored?.revision;
+    return revision && (found?.isConfirmed ? revision : -revision);
   };
   return { time, engine, ledger, feedOf, cached };
 }

@@ -78,6 +78,7 @@ export class LabelLedger {
       appId: 'app_1',
       deviceId,
       labels: new Map(entries.map(([key, { value }]) => [key, value])),
+      times: new Map(entries.map(([key, { at }]) => [key, at])),
       revision: row?.revision ?? 0,
     };
   }
@@ -111,7 +112,7 @@ export class LabelLedger {
   }
 }
 
-/** Of each key the newest write, the stored one on a tie; those of the newest write first, then by key. */
+/** Returns of each key the newest write, the stored one on a tie: those of the newest first, then by key. */
 function mergeTimed(
   stored: ReadonlyMap<string, Timed>,
   written: ReadonlyMap<string, Timed>,

@@ -294,7 +294,6 @@ it('what comes at once, with wrong clocks and more labels than a device may have
           const reads = await Promise.all(world.nodes.map((node) => node.read(device)));
           for (const read of reads) expect(read && sorted(read)).toEqual(sorted(labels));
         }
-        world.stop();
       },
     ),
     { numRuns: IS_WHOLE_MATRIX ? PROPERTY_RUNS : RUNS },

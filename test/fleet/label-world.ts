@@ -92,10 +92,6 @@ export class LabelWorld {
     await this.follow();
   }
 
-  stop(): void {
-    for (const node of this.everyNode) node.labels.stop();
-  }
-
   private emptyEngine(): Engine {
     return createMemoryEngine({ labelNotesEndedBefore: () => Number.NEGATIVE_INFINITY });
   }
@@ -130,7 +126,6 @@ export class LabelNode {
         learn: ({ deviceId }) => void this.recorded.add(deviceId),
       },
       metrics: new Metrics(),
-      log,
     });
     this.labels.start();
   }
@@ -188,8 +183,8 @@ export class LabelNode {
   }
 
   /**
-   * Handles a check as serving does (src/serving/check-update.ts); `isAskedFor` tells whether a release of its
-   * channel asks for labels.
+   * Handles a check as serving does (src/serving/check-update.ts). `isAskedFor` tells whether a release of
+   * its channel asks for labels.
    */
   async check(deviceId: string, labels: Labels, isAskedFor: boolean): Promise<void> {
     const at = this.world.ledger.now + this.skewMs;
@@ -240,23 +235,16 @@ export class LabelNode {
 
 /** Returns an engine whose calls go to the present one, and reject when there is none. */
 function redirected(present: () => Engine, onLabels: Engine['onLabels']): Engine {
-  const route = (part: () => Record<string, unknown>) =>
-    new Proxy({} as Record<string, unknown>, {
-      get: (_, name: string) => {
-        return async (...args: readonly unknown[]) => {
-          const call = part()[name] as (...each: readonly unknown[]) => unknown;
-          return call(...args);
-        };
-      },
-    });
-  const engine = route(present as unknown as () => Record<string, unknown>);
-  const labelNotes = route(() => present().labelNotes as unknown as Record<string, unknown>);
-  return new Proxy(engine, {
-    get: (target, name: string) => {
+  return new Proxy({} as Engine, {
+    get: (_, name: keyof Engine) => {
       if (name === 'onLabels') return onLabels;
-      return name === 'labelNotes' ? labelNotes : target[name];
+      if (name === 'keepsNotes') return true;
+      return async (...args: readonly unknown[]) => {
+        const call = present()[name] as unknown as (...each: readonly unknown[]) => unknown;
+        return call(...args);
+      };
     },
-  }) as unknown as Engine;
+  });
 }
 
 function deviceNamed(deviceId: string): DeviceName {

@@ -46,7 +46,7 @@ describeOnRealStores('labels that Redis was not told of', () => {
 
   /** Returns the labels that Redis has of a device, as their text. */
   async function cachedOf(deviceId: string): Promise<string | null> {
-    return redis.get(keys.labels({ appId: tenant.appId, deviceId }));
+    return redis.hget(keys.labels({ appId: tenant.appId, deviceId }), '');
   }
 
   it.each(['SIGTERM', 'SIGKILL'])(

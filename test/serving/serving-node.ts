@@ -123,7 +123,7 @@ export function servingNode(now?: () => number) {
   const check = new CheckUpdate({
     catalogs,
     firstOffers,
-    labels: new DeviceLabels({ ...parts, admission, log: silent }),
+    labels: new DeviceLabels({ ...parts, admission }),
     checkIns: new CheckIns(engine, new ActivityBroadcast(engine, metrics, silent), metrics, silent),
     clock: { now: () => Date.now() },
     metrics,

@@ -241,8 +241,8 @@ export function packCheckIn(packer: CheckInPacker, checkIn: CheckIn): void {
 
 // Labels travel and are stored as pairs of texts: an object cannot hold a label named `__proto__`.
 
-/** Returns whether a parsed value is a list of pairs of texts. */
-export function isLabelPairs(value: unknown): value is [string, string][] {
+/** Whether a parsed value is a list of pairs of texts. */
+function isLabelPairs(value: unknown): value is [string, string][] {
   return (
     Array.isArray(value) &&
     value.every(

@@ -49,7 +49,71 @@ export function mergeLabels(stored: Labels, newer: Labels): Labels {
   return merged;
 }
 
-/** Returns whether merging would change nothing: every newer label is stored with that value. */
+/** Times at which labels were sent, by key, in milliseconds since 1970 by the ledger's clock. */
+export type LabelTimes = ReadonlyMap<string, number>;
+
+export type TimedLabels = { readonly labels: Labels; readonly times: LabelTimes };
+
+/** A label with its time, as it travels between processes. */
+export type LabelEntry = readonly [key: string, value: string, at: number];
+
+export function entriesOf({ labels, times }: TimedLabels): LabelEntry[] {
+  return [...labels].map(([key, value]) => [key, value, times.get(key) ?? 0]);
+}
+
+export function timedOf(entries: readonly LabelEntry[]): TimedLabels {
+  return {
+    labels: new Map(entries.map(([key, value]) => [key, value])),
+    times: new Map(entries.map(([key, , at]) => [key, at])),
+  };
+}
+
+/** Whether a value, which another process wrote, is a list of labels with their times. */
+export function isLabelEntries(value: unknown): value is LabelEntry[] {
+  return (
+    Array.isArray(value) &&
+    value.every(
+      (entry) =>
+        Array.isArray(entry) &&
+        typeof entry[0] === 'string' &&
+        typeof entry[1] === 'string' &&
+        typeof entry[2] === 'number',
+    )
+  );
+}
+
+/**
+ * Returns the labels that count of a device: the notes over what is stored. When there are more than the
+ * bound, those of the newest write are kept first, then those in key order, as the ledger does.
+ */
+export function countingLabels(stored: TimedLabels, notes: TimedLabels | undefined): Labels {
+  if (notes === undefined) return stored.labels;
+  const merged = new Map([...stored.labels, ...notes.labels]);
+  if (merged.size <= LIMIT.labelCountMax) return merged;
+  const sentAt = (key: string) => timeOf(notes.labels.has(key) ? notes : stored, key);
+  const newest = Math.max(...[...merged.keys()].map(sentAt));
+  const entries = [...merged].sort(([left], [right]) => {
+    const rank = Number(sentAt(right) === newest) - Number(sentAt(left) === newest);
+    return rank || (left < right ? -1 : 1);
+  });
+  return new Map(entries.slice(0, LIMIT.labelCountMax));
+}
+
+/** Returns of each key the latest of two times. */
+export function latestTimes(left: LabelTimes, right: LabelTimes | undefined): LabelTimes {
+  if (right === undefined) return left;
+  const latest = new Map(left);
+  for (const [key, at] of right) latest.set(key, Math.max(at, latest.get(key) ?? at));
+  return latest;
+}
+
+function timeOf({ times }: TimedLabels, key: string): number {
+  return times.get(key) ?? 0;
+}
+
+/**
+ * Returns whether merging would change nothing, because every newer label is already stored with that value.
+ */
 export function includesLabels(stored: Labels, newer: Labels): boolean {
   for (const [key, value] of newer) {
     if (stored.get(key) !== value) return false;

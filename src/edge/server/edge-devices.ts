@@ -16,6 +16,7 @@ import { devicePart } from '../../domain/decision/hashes.ts';
 import { type CheckIn, deviceKey } from '../../domain/fleet/check-in.ts';
 import { type CheckInPack, CheckInPacker } from '../../domain/fleet/check-in-pack.ts';
 import { packCheckIn } from '../../domain/fleet/check-in-payload.ts';
+import { entriesOf } from '../../domain/fleet/labels.ts';
 import type { Admission } from '../../fleet/admission.ts';
 import type { DeviceLabels } from '../../fleet/device-labels.ts';
 import { pause } from '../../flow/pause.ts';
@@ -62,7 +63,7 @@ export class EdgeDevices {
     const own = read.map((each) =>
       served.has(each.appId)
         ? each
-        : { ...each, labels: new Map(), revision: 0, isRecorded: false },
+        : { ...each, labels: new Map(), times: new Map(), revision: 0, isRecorded: false },
     );
     const areRecorded = own.map(({ isRecorded }) => isRecorded);
     return { kind: 'labels', labels: own.map(labelsOf), areRecorded };
@@ -177,8 +178,9 @@ export class EdgeDevices {
   }
 }
 
-function labelsOf({ appId, deviceId, revision, labels }: StoredLabels): EdgeLabels {
-  return [appId, deviceId, revision, [...labels]];
+function labelsOf(stored: StoredLabels): EdgeLabels {
+  const { appId, deviceId, revision } = stored;
+  return [appId, deviceId, revision, entriesOf(stored)];
 }
 
 /** Returns whether the ledger can take a check-in: an edge of another version may accept more. */

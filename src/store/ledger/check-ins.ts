@@ -14,7 +14,7 @@ import type {
 import type { DeviceName, StoredLabels } from '../label-store.ts';
 import { columns } from './columns.ts';
 import type { Sql } from './database.ts';
-import { labelsText, parseLabels } from './labels.ts';
+import { labelsText, parseTimedLabels } from './labels.ts';
 
 type Row = { readonly place: number; readonly labels: string; readonly revision: number };
 
@@ -48,7 +48,7 @@ export async function recordCheckIns(
     const checkIn = distinct[place - 1];
     if (checkIn === undefined) throw new Error(`There is no check-in ${place}`);
     const { appId, deviceId } = checkIn;
-    return { appId, deviceId, labels: parseLabels(labels), revision };
+    return { appId, deviceId, ...parseTimedLabels(labels), revision };
   });
 }
 
@@ -163,7 +163,7 @@ export async function recordChecks(
     if (row.bound !== null) unadmitted.push({ appId, deviceId, network, bound: row.bound });
     if (row.seenAt !== null) left.push({ appId, deviceId, seenAt: row.seenAt });
     if (row.labels === null) continue;
-    labels.push({ appId, deviceId, labels: parseLabels(row.labels), revision: row.revision });
+    labels.push({ appId, deviceId, ...parseTimedLabels(row.labels), revision: row.revision });
   }
   return { labels, unadmitted, left };
 }

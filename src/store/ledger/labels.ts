@@ -3,13 +3,14 @@
 
 import { storableText } from '../../contract/text.ts';
 import type { Labels } from '../../domain/decision/targeting.ts';
+import type { TimedLabels } from '../../domain/fleet/labels.ts';
 import type { LabelChanges, RecordedLabels } from '../fleet-ledger.ts';
 import type { DeviceName } from '../label-store.ts';
 import type { Sql } from './database.ts';
 
 type Row = { readonly epoch: number; readonly newest: number; readonly changes: string };
 
-/** Fields of one change: app id, device id, revision, position, and the labels as the text of an object. */
+/** Fields of one change: app id, device id, revision, position, and labels for `parseTimedLabels`. */
 type Change = [string, string, number, number, string];
 
 /**
@@ -33,10 +34,12 @@ export async function readLabelChanges(
        ), 0)::float8 AS newest,
        coalesce((
          SELECT json_agg(json_build_array(
-           app_id, device_id, labels_revision, labels_position, labels::text
+           app_id, device_id, labels_revision, labels_position,
+           jsonb_build_array(labels, label_times)::text
          ) ORDER BY labels_position)
          FROM (
-           SELECT app_id, device_id, labels_revision, labels_position, labels FROM devices
+           SELECT app_id, device_id, labels_revision, labels_position, labels, label_times
+           FROM devices
            WHERE labels_position > $1::bigint AND labels_position <= $3::bigint
            ORDER BY labels_position LIMIT $2::integer
          ) AS changed
@@ -50,7 +53,7 @@ export async function readLabelChanges(
     epoch: row.epoch,
     newest: row.newest,
     changed: changes.map(([appId, deviceId, revision, position, labels]) => {
-      return { appId, deviceId, revision, position, labels: parseLabels(labels) };
+      return { appId, deviceId, revision, position, ...parseTimedLabels(labels) };
     }),
   };
 }
@@ -73,7 +76,9 @@ export async function readLabels(
 ): Promise<readonly RecordedLabels[]> {
   if (devices.length === 0) return [];
   const rows = await sql.query<ReadLabelsRow>(
-    `SELECT coalesce(devices.labels, '{}')::text AS labels,
+    `SELECT jsonb_build_array(
+         coalesce(devices.labels, '{}'), coalesce(devices.label_times, '{}')
+       )::text AS labels,
        coalesce(devices.labels_revision, 0) AS revision,
        devices.first_seen IS NOT NULL AS "isRecorded"
      FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS asked (app_id, device_id, place)
@@ -87,7 +92,7 @@ export async function readLabels(
     const row = rows[index];
     if (row === undefined) throw new Error(`No row for device ${index} of ${devices.length}`);
     const { revision, isRecorded } = row;
-    return { appId, deviceId, labels: parseLabels(row.labels), revision, isRecorded };
+    return { appId, deviceId, ...parseTimedLabels(row.labels), revision, isRecorded };
   });
 }
 
@@ -113,6 +118,15 @@ export function labelsText(
 
 /** Returns the labels in the order of their keys. */
 export function parseLabels(text: string): Labels {
-  const stored: Readonly<Record<string, string>> = JSON.parse(text);
-  return new Map(Object.entries(stored).sort(([left], [right]) => (left < right ? -1 : 1)));
+  return inOrder(JSON.parse(text));
+}
+
+/** Parses an array of two objects: labels, which are returned in the order of their keys, and their times. */
+export function parseTimedLabels(text: string): TimedLabels {
+  const [labels, times] = JSON.parse(text) as [Record<string, string>, Record<string, number>];
+  return { labels: inOrder(labels), times: new Map(Object.entries(times)) };
+}
+
+function inOrder(labels: Readonly<Record<string, string>>): Labels {
+  return new Map(Object.entries(labels).sort(([left], [right]) => (left < right ? -1 : 1)));
 }

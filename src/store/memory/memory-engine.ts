@@ -20,7 +20,7 @@ import type {
 } from '../engine.ts';
 import type { LabelNotification } from '../label-store.ts';
 import { createMemoryCheckIns } from './memory-check-ins.ts';
-import { createMemoryLabelNotes, createMemoryLabels } from './memory-labels.ts';
+import { createMemoryLabels } from './memory-labels.ts';
 
 // Both limits protect against clients that invent names. The ledger still has an evicted snapshot; an evicted
 // rate window starts anew.
@@ -57,9 +57,7 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
 
   return {
     ...checkIns.queue,
-    ...createMemoryLabels(now, assertOpen),
-    labelNotes:
-      labelNotesEndedBefore && createMemoryLabelNotes(now, labelNotesEndedBefore, assertOpen),
+    ...createMemoryLabels({ now, assertOpen, notesEndedBefore: labelNotesEndedBefore }),
     ...rates.counter,
     ...createMemoryDeviceRates(now, assertOpen),
     ...notifications.port,

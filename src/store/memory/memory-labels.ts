@@ -2,18 +2,21 @@
 
 import { Unavailable } from '../../contract/unavailable.ts';
 import { deviceKey } from '../../domain/fleet/check-in.ts';
+import { latestTimes, type TimedLabels } from '../../domain/fleet/labels.ts';
 import {
   LABEL_NOTE_KEYS_MAX,
   LABEL_NOTE_LIFETIME_MS,
   type LabelCache,
   type LabelNote,
-  type LabelNoteStore,
   type LabelPosition,
+  type LabelUpdate,
   type StoredLabels,
 } from '../label-store.ts';
 
 // At most a few hundred megabytes, because a device has few labels.
 const ENTRY_COUNT_MAX = 200_000;
+/** Maximum number of devices with notes: some hundred megabytes, were each of them to have all labels. */
+const NOTED_COUNT_MAX = 100_000;
 const HOUR_MS = 3_600_000;
 /** Age below which an entry is confirmed. */
 const CONFIRMED_MS = HOUR_MS;
@@ -21,18 +24,26 @@ const CONFIRMED_MS = HOUR_MS;
 const LIFETIME_MS = 7 * 24 * HOUR_MS;
 
 /** The storage part of `LabelCache`; announcements of changes are part of the engine's messages. */
-type LabelStore = Pick<
-  LabelCache,
-  'getLabels' | 'putLabels' | 'dropLabels' | 'readLabelPosition' | 'moveLabelPosition'
->;
+type LabelStore = Omit<LabelCache, 'tellLabels' | 'onLabels'>;
 
 type Remembered = { readonly entry: StoredLabels; readonly putAt: number; readonly usedAt: number };
 
-/** `now` in milliseconds that never go back; `assertOpen` throws when the engine is closed. */
-export function createMemoryLabels(now: () => number, assertOpen: () => void): LabelStore {
-  // Ordered from least to most recently used. A plain map, because lru-cache allocates its memory in advance:
-  // megabytes in every process, also where no release asks for labels.
-  const byDevice = new Map<string, Remembered>();
+type MemoryLabelsOptions = {
+  /** Returns milliseconds that never go back. */
+  readonly now: () => number;
+  /** Returns the time by `now` before which notes are on record; without it labels may not be noted. */
+  readonly notesEndedBefore: (() => number) | undefined;
+  /** Throws when the engine is closed. */
+  readonly assertOpen: () => void;
+};
+
+export function createMemoryLabels({
+  now,
+  notesEndedBefore,
+  assertOpen,
+}: MemoryLabelsOptions): LabelStore {
+  const entries = createEntries(now);
+  const notes = createNotes(now, notesEndedBefore ?? (() => Number.NEGATIVE_INFINITY));
   let held: LabelPosition | undefined;
   /** Time before which no entry is confirmed. */
   let doubtedAt = Number.NEGATIVE_INFINITY;
@@ -41,50 +52,46 @@ export function createMemoryLabels(now: () => number, assertOpen: () => void): L
     return putAt >= doubtedAt && now() - putAt < CONFIRMED_MS;
   }
 
-  /** Returns the entry of a device, which is used by that. */
-  function find(key: string): Remembered | undefined {
-    const found = byDevice.get(key);
-    if (found === undefined) return undefined;
-    byDevice.delete(key);
-    if (found.usedAt + LIFETIME_MS <= now()) return undefined;
-    const used = { ...found, usedAt: now() };
-    byDevice.set(key, used);
-    return used;
-  }
-
-  function keep(key: string, entry: StoredLabels): void {
-    byDevice.delete(key);
-    byDevice.set(key, { entry, putAt: now(), usedAt: now() });
-    if (byDevice.size <= ENTRY_COUNT_MAX) return;
-    for (const oldest of byDevice.keys()) {
-      byDevice.delete(oldest);
-      return;
-    }
+  function putOne({ settled, ...entry }: LabelUpdate): void {
+    const key = deviceKey(entry);
+    const known = entries.peek(key);
+    const isNewer = known !== undefined && known.entry.revision > entry.revision;
+    if (!isNewer || !isConfirmed(known)) entries.keep(key, entry);
+    notes.settle(key, latestTimes(entry.times, settled));
   }
 
   return {
+    keepsNotes: notesEndedBefore !== undefined,
+
     async getLabels(devices) {
       assertOpen();
       return devices.map((device) => {
-        const found = find(deviceKey(device));
-        return found && { ...found.entry, isConfirmed: isConfirmed(found) };
+        const key = deviceKey(device);
+        const found = entries.use(key);
+        return {
+          stored: found?.entry,
+          isConfirmed: found !== undefined && isConfirmed(found),
+          notes: notes.read(key),
+        };
       });
     },
 
-    async putLabels(entries) {
+    async putLabels(updates) {
       assertOpen();
-      for (const { appId, deviceId, labels, revision } of entries) {
-        const key = deviceKey({ appId, deviceId });
-        const known = byDevice.get(key);
-        const isNewer = known !== undefined && known.entry.revision > revision;
-        if (isNewer && isConfirmed(known)) continue;
-        keep(key, { appId, deviceId, labels: new Map(labels), revision });
-      }
+      for (const each of updates) putOne(each);
+    },
+
+    async noteLabels(noted) {
+      assertOpen();
+      notes.add(noted);
     },
 
     async dropLabels(devices) {
       assertOpen();
-      for (const device of devices) byDevice.delete(deviceKey(device));
+      for (const device of devices) {
+        entries.drop(deviceKey(device));
+        notes.drop(deviceKey(device));
+      }
     },
 
     async readLabelPosition() {
@@ -102,47 +109,68 @@ export function createMemoryLabels(now: () => number, assertOpen: () => void): L
   };
 }
 
-// Notes of labels that are not on record yet, in one process. Only a process whose check-ins survive it has
-// use for them: the notes end with it, and its check-ins bring the labels to the record. `LabelNoteStore`
-// states the obligations.
+// Labels as the ledger had them.
 
-/** Maximum number of devices with notes: some hundred megabytes, were each of them to have all labels. */
-const DEVICES_MAX = 100_000;
+function createEntries(now: () => number) {
+  // Ordered from least to most recently used. A plain map, because lru-cache allocates its memory in advance:
+  // megabytes in every process, also where no release asks for labels.
+  const byDevice = new Map<string, Remembered>();
+  return {
+    peek: (key: string) => byDevice.get(key),
+
+    /** Returns the entry of a device, which is used by that. */
+    use(key: string): Remembered | undefined {
+      const found = byDevice.get(key);
+      if (found === undefined) return undefined;
+      byDevice.delete(key);
+      if (found.usedAt + LIFETIME_MS <= now()) return undefined;
+      const used = { ...found, usedAt: now() };
+      byDevice.set(key, used);
+      return used;
+    },
+
+    keep(key: string, { appId, deviceId, labels, times, revision }: StoredLabels): void {
+      const entry = {
+        ...{ appId, deviceId, revision },
+        ...{ labels: new Map(labels), times: new Map(times) },
+      };
+      byDevice.delete(key);
+      byDevice.set(key, { entry, putAt: now(), usedAt: now() });
+      if (byDevice.size <= ENTRY_COUNT_MAX) return;
+      for (const oldest of byDevice.keys()) {
+        byDevice.delete(oldest);
+        return;
+      }
+    },
+
+    drop: (key: string) => byDevice.delete(key),
+  };
+}
+
+// Notes are kept apart from what the ledger has: they must not give way to devices that are asked for.
 
 type Note = { readonly value: string; readonly at: number; readonly notedAt: number };
 
-/**
- * Creates the notes. `now` returns milliseconds that never go back; `endedBefore`, if given, the time by that
- * clock before which everything that was noted is on record. `assertOpen` throws when the engine is closed.
- */
-export function createMemoryLabelNotes(
-  now: () => number,
-  endedBefore: () => number,
-  assertOpen: () => void,
-): LabelNoteStore {
+function createNotes(now: () => number, endedBefore: () => number) {
   // In the order of their latest notes, so that those that have ended are in front.
   const byDevice = new Map<string, Map<string, Note>>();
-  const firstLiving = () => Math.max(endedBefore(), now() - LABEL_NOTE_LIFETIME_MS);
+  const isLiving = ({ notedAt }: Note) =>
+    notedAt >= Math.max(endedBefore(), now() - LABEL_NOTE_LIFETIME_MS);
 
   /** Removes devices in front whose notes have all ended; at most some at a time. */
   function removeEnded(countMax: number): void {
-    const first = firstLiving();
     let count = 0;
     for (const [device, notes] of byDevice) {
-      const isLiving = [...notes.values()].some(({ notedAt }) => notedAt >= first);
-      if (isLiving || ++count > countMax) return;
+      if ([...notes.values()].some(isLiving) || ++count > countMax) return;
       byDevice.delete(device);
     }
   }
 
-  function noteOne({ appId, deviceId, labels, at }: LabelNote): void {
+  function addOne({ appId, deviceId, labels, at }: LabelNote): void {
     const device = deviceKey({ appId, deviceId });
     const notes = byDevice.get(device) ?? new Map<string, Note>();
-    if (notes.size === 0 && byDevice.size >= DEVICES_MAX) {
-      throw new Unavailable(
-        'engine',
-        new Error('too many devices wait for their labels to be recorded'),
-      );
+    if (notes.size === 0 && byDevice.size >= NOTED_COUNT_MAX) {
+      throw new Unavailable('engine', 'too many devices wait for their labels to be recorded');
     }
     for (const [key, value] of labels) {
       const known = notes.get(key);
@@ -154,42 +182,31 @@ export function createMemoryLabelNotes(
   }
 
   return {
-    async noteLabels(notes) {
-      assertOpen();
+    add(notes: readonly LabelNote[]): void {
       // Twice as many as are added: what has ended becomes less, whatever comes.
       removeEnded(2 * notes.length);
-      for (const each of notes) noteOne(each);
+      for (const each of notes) addOne(each);
     },
 
-    async readLabelNotes(devices) {
-      assertOpen();
-      const first = firstLiving();
-      return devices.map((device) => {
-        const living = [...(byDevice.get(deviceKey(device)) ?? [])].filter(
-          ([, { notedAt }]) => notedAt >= first,
-        );
-        if (living.length === 0) return undefined;
-        return new Map(living.map(([key, { value }]) => [key, value]));
-      });
+    read(device: string): TimedLabels | undefined {
+      const living = [...(byDevice.get(device) ?? [])].filter(([, note]) => isLiving(note));
+      if (living.length === 0) return undefined;
+      return {
+        labels: new Map(living.map(([key, { value }]) => [key, value])),
+        times: new Map(living.map(([key, { at }]) => [key, at])),
+      };
     },
 
-    async settleLabelNotes(settled) {
-      assertOpen();
-      for (const { labelKeys, until, ...device } of settled) {
-        const name = deviceKey(device);
-        const notes = byDevice.get(name);
-        if (notes === undefined) continue;
-        for (const key of labelKeys) {
-          if ((notes.get(key)?.at ?? Number.POSITIVE_INFINITY) <= until) notes.delete(key);
-        }
-        if (notes.size === 0) byDevice.delete(name);
+    settle(device: string, settled: ReadonlyMap<string, number>): void {
+      const notes = byDevice.get(device);
+      if (notes === undefined) return;
+      for (const [key, until] of settled) {
+        if ((notes.get(key)?.at ?? Number.POSITIVE_INFINITY) <= until) notes.delete(key);
       }
+      if (notes.size === 0) byDevice.delete(device);
     },
 
-    async dropLabelNotes(devices) {
-      assertOpen();
-      for (const device of devices) byDevice.delete(deviceKey(device));
-    },
+    drop: (device: string) => byDevice.delete(device),
   };
 }
 

@@ -44,14 +44,9 @@ export function createKeys({ prefix, database }: KeysOptions) {
       return `${prefix}:device-rate:2:{${device}}`;
     },
 
-    /** String `<revision> <label pairs as JSON>`: cached labels of a device. An app id contains no slash. */
+    /** Hash of what is held of a device's labels (get-labels.lua). An app id contains no slash. */
     labels({ appId, deviceId }: DeviceName): string {
-      return `${prefix}:labels:{${appId}/${escapeId(deviceId)}}`;
-    },
-
-    /** Hash of a device's labels that are not on record yet: `<milliseconds since 1970> <value>` by key. */
-    labelNotes({ appId, deviceId }: DeviceName): string {
-      return `${prefix}:label-notes:{${appId}/${escapeId(deviceId)}}`;
+      return `${prefix}:device-labels:{${appId}/${escapeId(deviceId)}}`;
     },
 
     /**

@@ -9,7 +9,7 @@ import { faultOf, openMovableConnection, type RedisConnection } from './connecti
 import { createKeys, type Keys } from './keys.ts';
 import { guardConnection, type KnowsSome, RecordGuard } from './record-guard.ts';
 import { createRedisCheckIns } from './redis-check-ins.ts';
-import { createRedisLabelNotes, createRedisLabels } from './redis-labels.ts';
+import { createRedisLabels } from './redis-labels.ts';
 import { createRedisNotifications } from './redis-notifications.ts';
 import { createRedisRequestRates } from './redis-request-rates.ts';
 import { createRedisChannelNames, createRedisSnapshots, readShared } from './redis-snapshots.ts';
@@ -90,7 +90,6 @@ export function createRedisEngine(options: RedisEngineOptions): RedisEngine {
       onFault,
     ),
     ...createRedisLabels(connection, keys, onFault),
-    labelNotes: createRedisLabelNotes(connection, keys),
     ...createRedisDeviceRates(connection, keys),
     ...createRedisRequestRates(connection, keys),
     ...createRedisNotifications(connection, keys, subscriptions),

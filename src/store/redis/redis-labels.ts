@@ -1,15 +1,22 @@
-// The label cache in Redis: one key per device, and one for the position in the ledger's changes.
-// `LabelCache` states the obligations.
+// The label cache in Redis: one hash per device, and one for the position in the ledger's changes. The field
+// without a name has the labels as the ledger has them, each other field a note. `LabelCache` states the
+// obligations.
 //
 // How long ago an entry was put follows from the time that it has left: nothing but a put gives it more than
 // `UNCONFIRMED_MS`.
 
-import type { Labels } from '../../domain/decision/targeting.ts';
-import { isLabelPairs, parseJson } from '../../domain/fleet/check-in-payload.ts';
+import { parseJson } from '../../domain/fleet/check-in-payload.ts';
+import {
+  entriesOf,
+  isLabelEntries,
+  type LabelEntry,
+  latestTimes,
+  timedOf,
+} from '../../domain/fleet/labels.ts';
 import type {
   CachedLabels,
+  DeviceName,
   LabelCache,
-  LabelNoteStore,
   LabelNotification,
   LabelPosition,
   StoredLabels,
@@ -31,10 +38,10 @@ const CONFIRMED_SPREAD_MS = HOUR_MS / 6;
 /** Life that the use of an entry gives it: the most that an entry which is not confirmed can have. */
 const UNCONFIRMED_MS = LIFETIME_MS - CONFIRMED_MS;
 
-type RedisLabels = Pick<
-  LabelCache,
-  'getLabels' | 'putLabels' | 'dropLabels' | 'readLabelPosition' | 'moveLabelPosition'
->;
+/** Name of the field with the labels of the ledger; no label has it. */
+const STORED_FIELD = '';
+
+type RedisLabels = Omit<LabelCache, 'tellLabels' | 'onLabels'>;
 
 export function createRedisLabels(
   connection: RedisConnection,
@@ -55,6 +62,8 @@ export function createRedisLabels(
   }
 
   return {
+    keepsNotes: true,
+
     async getLabels(devices) {
       const calls = devices.map((device) => ({
         key: keys.labels(device),
@@ -62,25 +71,39 @@ export function createRedisLabels(
       }));
       const confirmedMs = confirmedAge();
       const replies = await connection.runEach(SCRIPTS.getLabels, calls);
-      return devices.map(({ appId, deviceId }, index): CachedLabels | undefined => {
-        const reply = replies[index] as [payload: string, leftMs: number] | null | undefined;
-        if (reply === null || reply === undefined) return undefined;
-        const [payload, leftMs] = reply;
-        const found = parseLabelPayload(payload);
-        if (found === undefined) onFault(new Error('ignored malformed labels'));
-        return (
-          found && { appId, deviceId, ...found, isConfirmed: isConfirmed(leftMs, confirmedMs) }
-        );
+      return devices.map((device, index): CachedLabels => {
+        const { leftMs, stored, notes } = parseHash(device, replies[index], onFault);
+        return {
+          stored,
+          isConfirmed: stored !== undefined && isConfirmed(leftMs, confirmedMs),
+          notes,
+        };
       });
     },
 
     async putLabels(entries) {
       const confirmedLeft = String(Math.floor(LIFETIME_MS - confirmedAge()));
-      const calls = entries.map((entry) => ({
-        key: keys.labels(entry),
-        args: [packLabelPayload(entry), String(LIFETIME_MS), confirmedLeft],
-      }));
+      const calls = entries.map((entry) => {
+        const settled = [...latestTimes(entry.times, entry.settled)];
+        const args = [
+          packStored(entry),
+          String(LIFETIME_MS),
+          confirmedLeft,
+          String(settled.length),
+        ];
+        for (const [key, until] of settled) args.push(key, String(Math.trunc(until)));
+        return { key: keys.labels(entry), args };
+      });
       await connection.runAll(SCRIPTS.putLabels, calls);
+    },
+
+    async noteLabels(notes) {
+      const calls = notes.map((note) => {
+        const args = [String(Math.trunc(note.at)), String(note.labels.size)];
+        for (const [key, value] of note.labels) args.push(key, value);
+        return { key: keys.labels(note), args };
+      });
+      await connection.runAll(SCRIPTS.noteLabels, calls);
     },
 
     async dropLabels(devices) {
@@ -110,68 +133,46 @@ function numbersOf(position: LabelPosition | undefined): [epoch: string, positio
   return position === undefined ? ['', ''] : [String(position.epoch), String(position.position)];
 }
 
-// Notes of labels that are not on record yet, in Redis: one hash per device. `LabelNoteStore` states the
-// obligations.
+/** A note: the time at which it was sent, the one at which it ends by the server's clock, and the value. */
+const NOTE = /^(\d+) \d+ (.*)$/s;
 
-export function createRedisLabelNotes(connection: RedisConnection, keys: Keys): LabelNoteStore {
-  return {
-    async noteLabels(notes) {
-      const calls = notes.map(({ appId, deviceId, labels, at }) => {
-        const args = [String(Math.trunc(at)), String(labels.size)];
-        for (const [key, value] of labels) args.push(key, value);
-        return { key: keys.labelNotes({ appId, deviceId }), args };
-      });
-      await connection.runAll(SCRIPTS.noteLabels, calls);
-    },
+type ParsedHash = Pick<CachedLabels, 'stored' | 'notes'> & { readonly leftMs: number };
 
-    async readLabelNotes(devices) {
-      const calls = devices.map((device) => ({ key: keys.labelNotes(device), args: [] }));
-      const replies = await connection.runEach(SCRIPTS.readLabelNotes, calls);
-      return devices.map((_, index) => parseNotes(replies[index]));
-    },
-
-    async settleLabelNotes(settled) {
-      const calls = settled.map(({ appId, deviceId, labelKeys, until }) => ({
-        key: keys.labelNotes({ appId, deviceId }),
-        args: [String(Math.trunc(until)), String(labelKeys.length), ...labelKeys],
-      }));
-      await connection.runAll(SCRIPTS.settleLabelNotes, calls);
-    },
-
-    async dropLabelNotes(devices) {
-      const calls = devices.map((device) => ({ key: keys.labelNotes(device), args: [] }));
-      await connection.runAll(SCRIPTS.dropLabels, calls);
-    },
-  };
-}
-
-/** Returns the labels of a hash in key order, or undefined when it has none. */
-function parseNotes(reply: unknown): Labels | undefined {
-  if (!Array.isArray(reply) || reply.length === 0) return undefined;
-  const pairs: [string, string][] = [];
-  for (let at = 0; at + 1 < reply.length; at += 2) {
-    const value = String(reply[at + 1]);
-    pairs.push([String(reply[at]), value.slice(value.indexOf(' ') + 1)]);
+/** Parses a reply of `getLabels`: the milliseconds that were left, and fields with their values. */
+function parseHash(
+  device: DeviceName,
+  reply: unknown,
+  onFault: (error: unknown) => void,
+): ParsedHash {
+  const [leftMs, ...fields] = (reply ?? [0]) as [number, ...string[]];
+  const notes: LabelEntry[] = [];
+  let stored: StoredLabels | undefined;
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    const [name, value] = [String(fields[at]), String(fields[at + 1])];
+    const [, sentAt, text] = NOTE.exec(value) ?? [];
+    if (name === STORED_FIELD) {
+      stored = parseStored(device, value);
+      if (stored === undefined) onFault(new Error('ignored malformed labels'));
+    } else if (text !== undefined) notes.push([name, text, Number(sentAt)]);
   }
-  return new Map(pairs.sort(([left], [right]) => (left < right ? -1 : 1)));
+  return { leftMs, stored, notes: notes.length === 0 ? undefined : timedOf(notes) };
 }
 
-// Serialisation of the labels of one device: `<revision> <pairs as JSON>`. The revision comes first, so that
-// a Lua script can read it without parsing the rest. Labels are pairs rather than an object, because a label
-// may be named `__proto__`.
+// Serialisation of the labels that the ledger has of one device: `<revision> <JSON>`, a list of key, value
+// and time. The revision comes first, so that a Lua script can read it without parsing the rest. A list
+// rather than an object, because a label may be named `__proto__`.
 
-function packLabelPayload({ labels, revision }: StoredLabels): string {
-  return `${revision} ${JSON.stringify([...labels])}`;
+function packStored(stored: StoredLabels): string {
+  return `${stored.revision} ${JSON.stringify(entriesOf(stored))}`;
 }
 
 /** Parses labels and revision; returns undefined when the text is not such a payload. */
-function parseLabelPayload(
-  payload: string,
-): { readonly labels: Labels; readonly revision: number } | undefined {
-  const [, digits] = /^(\d{1,15}) /.exec(payload) ?? [];
+function parseStored({ appId, deviceId }: DeviceName, text: string): StoredLabels | undefined {
+  const [, digits] = /^(\d{1,15}) /.exec(text) ?? [];
   if (digits === undefined) return undefined;
-  const pairs = parseJson(payload.slice(digits.length + 1));
-  return isLabelPairs(pairs) ? { labels: new Map(pairs), revision: Number(digits) } : undefined;
+  const entries = parseJson(text.slice(digits.length + 1));
+  if (!isLabelEntries(entries)) return undefined;
+  return { appId, deviceId, ...timedOf(entries), revision: Number(digits) };
 }
 
 /** Serialises the announcement of changed labels: `[[appId, deviceId, revision], …]`. */

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { LIMIT } from '../../../src/contract/limit.ts';
 import { isLongerThan } from '../../../src/contract/text.ts';
-import { refuseLabel } from '../../../src/domain/fleet/labels.ts';
+import { countingLabels, refuseLabel, timedOf } from '../../../src/domain/fleet/labels.ts';
 
 describe('a label is refused with 400 and the path of the field', () => {
   it.each([
@@ -51,5 +51,30 @@ describe('isLongerThan', () => {
   it('the limits are those of the contract', () => {
     expect([LIMIT.labelCountMax, LIMIT.labelValueLengthMax]).toEqual([16, 256]);
     expect([LIMIT.labelKeyLengthMax, LIMIT.deviceIdLengthMax]).toEqual([128, 128]);
+  });
+});
+
+describe('the labels that count', () => {
+  const stored = timedOf(Array.from({ length: 16 }, (_, at) => [`k${10 + at}`, 'stored', 5]));
+
+  it('are the stored ones with the notes over them', () => {
+    const two = timedOf([
+      ['ring', 'stored', 5],
+      ['site', 'stored', 5],
+    ]);
+    expect(countingLabels(two, timedOf([['ring', 'noted', 1]]))).toEqual(
+      new Map(Object.entries({ ring: 'noted', site: 'stored' })),
+    );
+    expect(countingLabels(two, undefined)).toBe(two.labels);
+  });
+
+  it('are 16: those of the newest write, then those that come first by their key', () => {
+    const notes = timedOf([
+      ['z', 'newest', 7],
+      ['a', 'noted', 6],
+      ['y', 'noted', 6],
+    ]);
+    const kept = Array.from({ length: 14 }, (_, at) => `k${10 + at}`);
+    expect([...countingLabels(stored, notes).keys()]).toEqual(['z', 'a', ...kept]);
   });
 });

@@ -3,7 +3,8 @@
 import type { Labels } from '../../../src/domain/decision/targeting.ts';
 import type { CheckIn } from '../../../src/domain/fleet/check-in.ts';
 import type { CheckInBatch } from '../../../src/store/check-in-queue.ts';
-import type { CachedLabels, StoredLabels } from '../../../src/store/label-store.ts';
+import type { Engine } from '../../../src/store/engine.ts';
+import type { CachedLabels, DeviceName, StoredLabels } from '../../../src/store/label-store.ts';
 
 /** Ids and texts that often break programs. No text that reaches the engine holds NUL. */
 export const HOSTILE_TEXTS: readonly string[] = [
@@ -75,10 +76,31 @@ export function storedLabelsOf(
   revision: number,
   labels: Labels = new Map([['ring', `of revision ${revision}`]]),
 ): StoredLabels {
-  return { appId: 'app_1', deviceId, labels, revision };
+  const times = new Map([...labels.keys()].map((key) => [key, revision]));
+  return { appId: 'app_1', deviceId, labels, times, revision };
 }
+
+/** What the engine holds of a device that it knows nothing of. */
+export const NOTHING_HELD: CachedLabels = {
+  stored: undefined,
+  isConfirmed: false,
+  notes: undefined,
+};
 
 /** Entries as the engine returns them while they need no confirmation. */
 export function confirmed(...entries: readonly StoredLabels[]): CachedLabels[] {
-  return entries.map((entry) => ({ ...entry, isConfirmed: true }));
+  return entries.map((stored) => ({ stored, isConfirmed: true, notes: undefined }));
+}
+
+export function unconfirmed(...entries: readonly StoredLabels[]): CachedLabels[] {
+  return confirmed(...entries).map((each) => ({ ...each, isConfirmed: false }));
+}
+
+/** Returns the labels of a device that an engine holds as notes. */
+export async function notedIn(
+  engine: Pick<Engine, 'getLabels'>,
+  device: DeviceName,
+): Promise<Labels | undefined> {
+  const [held] = await engine.getLabels([device]);
+  return held?.notes?.labels;
 }

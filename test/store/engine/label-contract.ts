@@ -6,7 +6,14 @@ import { expect } from 'vitest';
 import { LABEL_NOTE_KEYS_MAX, type LabelPosition } from '../../../src/store/label-store.ts';
 import { eventually } from '../../support/eventually.ts';
 import type { EnginesUnderTest, Rule } from './engines-under-test.ts';
-import { confirmed, HOSTILE_TEXTS, storedLabelsOf } from './fleet-sample.ts';
+import {
+  confirmed,
+  HOSTILE_TEXTS,
+  NOTHING_HELD,
+  notedIn,
+  storedLabelsOf,
+  unconfirmed,
+} from './fleet-sample.ts';
 
 /** Milliseconds in which the clocks of Redis and of a process have moved on for certain. */
 const CLOCKS_MOVED_MS = 100;
@@ -16,7 +23,7 @@ export function labelRules(nodes: () => EnginesUnderTest, it: Rule): void {
     const { engine, second } = nodes();
     for (let round = 0; round < 20; round++) {
       const entry = storedLabelsOf(randomUUID(), round);
-      expect(await second.getLabels([entry])).toEqual([undefined]);
+      expect(await second.getLabels([entry])).toEqual([NOTHING_HELD]);
       await engine.putLabels([entry]);
       expect(await second.getLabels([entry])).toStrictEqual(confirmed(entry));
     }
@@ -29,7 +36,7 @@ export function labelRules(nodes: () => EnginesUnderTest, it: Rule): void {
     await engine.putLabels([gone, kept]);
     await engine.dropLabels([gone, storedLabelsOf(randomUUID(), 0)]);
     await engine.dropLabels([]);
-    expect(await second.getLabels([gone, kept])).toEqual([undefined, ...confirmed(kept)]);
+    expect(await second.getLabels([gone, kept])).toEqual([NOTHING_HELD, ...confirmed(kept)]);
     const again = { ...gone, revision: 1 };
     await second.putLabels([again]);
     expect(await engine.getLabels([gone])).toEqual(confirmed(again));
@@ -82,64 +89,81 @@ export function labelRules(nodes: () => EnginesUnderTest, it: Rule): void {
     await engine.putLabels([...known].reverse());
     const twice = [...devices, ...devices.slice(0, 20)];
     expect(await second.getLabels(twice)).toEqual(
-      twice.flatMap((device) => (known.includes(device) ? confirmed(device) : [undefined])),
+      twice.flatMap((device) => (known.includes(device) ? confirmed(device) : [NOTHING_HELD])),
     );
   });
 
   it('what one node notes every node reads, the newest of each key, until it is settled', async () => {
     const { engine, second } = nodes();
-    const notes = engine.labelNotes;
-    const others = second.labelNotes;
-    if (notes === undefined || others === undefined) {
-      // Notes that end with their process would be worth nothing: labels are stored instead.
-      expect([notes, others]).toEqual([undefined, undefined]);
-      return;
-    }
-    const [one, two] = [0, 1].map(() => ({ appId: 'app_1', deviceId: randomUUID() }));
-    if (one === undefined || two === undefined) throw new Error('two devices');
+    const [one, two] = [storedLabelsOf(randomUUID(), 1), storedLabelsOf(randomUUID(), 1)];
     const note = (at: number, ...labels: [string, string][]) =>
-      notes.noteLabels([{ ...one, at, labels: new Map(labels) }]);
+      engine.noteLabels([{ ...one, at, labels: new Map(labels) }]);
+    const settle = (settled: Record<string, number>) =>
+      second.putLabels([{ ...one, settled: new Map(Object.entries(settled)) }]);
     await note(5, ['a', '1 '], ['b', '2']);
     await note(4, ['a', 'late'], ['c', '3']);
-    expect(await others.readLabelNotes([two, one, one])).toEqual([
-      undefined,
-      ...[1, 2].map(() => new Map(Object.entries({ a: '1 ', b: '2', c: '3' }))),
+    const notes = {
+      labels: new Map(Object.entries({ a: '1 ', b: '2', c: '3' })),
+      times: new Map(Object.entries({ a: 5, b: 5, c: 4 })),
+    };
+    expect(await second.getLabels([two, one, one])).toEqual([
+      NOTHING_HELD,
+      ...[1, 2].map(() => ({ stored: undefined, isConfirmed: false, notes })),
     ]);
-    await others.settleLabelNotes([
-      { ...two, labelKeys: ['a'], until: 9 },
-      { ...one, labelKeys: ['a', 'c', 'd'], until: 4 },
+    await settle({ a: 4, c: 4, d: 4 });
+    const held = { stored: one, isConfirmed: true };
+    expect(await engine.getLabels([one])).toEqual([
+      {
+        ...held,
+        notes: {
+          labels: new Map(Object.entries({ a: '1 ', b: '2' })),
+          times: new Map(Object.entries({ a: 5, b: 5 })),
+        },
+      },
     ]);
-    expect(await notes.readLabelNotes([one])).toEqual([
-      new Map(Object.entries({ a: '1 ', b: '2' })),
-    ]);
-    await others.settleLabelNotes([{ ...one, labelKeys: ['a', 'b'], until: 5 }]);
-    expect(await notes.readLabelNotes([one])).toEqual([undefined]);
+    await second.putLabels([one]);
+    expect(await notedIn(engine, one)).toEqual(new Map(Object.entries({ a: '1 ', b: '2' })));
+    await settle({ a: 5, b: 5 });
+    expect(await engine.getLabels([one])).toEqual(confirmed(one));
     await note(6, ['a', '1']);
-    await others.dropLabelNotes([two, one]);
-    expect(await notes.readLabelNotes([one])).toEqual([undefined]);
-    await notes.noteLabels([]);
-    expect(await notes.readLabelNotes([])).toEqual([]);
+    await second.dropLabels([two, one]);
+    expect(await engine.getLabels([one])).toEqual([NOTHING_HELD]);
+    await engine.noteLabels([]);
+  });
+
+  it('what is noted is settled also by an entry that is not the newest, and confirms nothing', async () => {
+    const { engine, second } = nodes();
+    const newest = storedLabelsOf(randomUUID(), 9);
+    await engine.putLabels([newest]);
+    await engine.noteLabels([{ ...newest, at: 5, labels: new Map([['ring', 'noted']]) }]);
+    expect(await notedIn(second, newest)).toEqual(new Map([['ring', 'noted']]));
+    const older = storedLabelsOf(newest.deviceId, 8);
+    await second.putLabels([{ ...older, settled: new Map([['ring', 5]]) }]);
+    expect(await engine.getLabels([newest])).toEqual(confirmed(newest));
   });
 
   it('a device has at most 32 notes, the newest ones; ids and labels may be any text', async () => {
     const { engine, second } = nodes();
-    if (engine.labelNotes === undefined || second.labelNotes === undefined) return;
-    const device = { appId: 'app_1', deviceId: randomUUID() };
+    const stored = storedLabelsOf(randomUUID(), 1);
+    await engine.putLabels([stored]);
     for (let round = 0; round < 10; round++) {
       const labels = new Map(Array.from({ length: 16 }, (_, key) => [`${round}-${key}`, 'v']));
-      await engine.labelNotes.noteLabels([{ ...device, at: round, labels }]);
-      const [read] = await second.labelNotes.readLabelNotes([device]);
-      expect(read?.size).toBeLessThanOrEqual(LABEL_NOTE_KEYS_MAX);
-      expect([...(read ?? [])]).toEqual(expect.arrayContaining([...labels]));
+      await engine.noteLabels([{ ...stored, at: round, labels }]);
+      const read = (await notedIn(second, stored)) ?? new Map();
+      expect(read.size).toBeLessThanOrEqual(LABEL_NOTE_KEYS_MAX);
+      expect([...read]).toEqual(expect.arrayContaining([...labels]));
     }
+    expect((await engine.getLabels([stored]))[0]?.stored).toEqual(stored);
     const texts = HOSTILE_TEXTS.filter((text) => text.isWellFormed() && text !== '');
     const entries = texts.map((deviceId) => {
       const labels = new Map(texts.slice(0, 16).map((key) => [key, `${key} of ${deviceId}`]));
       return { appId: `app_${randomUUID()}`, deviceId, at: 1, labels };
     });
-    await engine.labelNotes.noteLabels(entries);
-    const read = await second.labelNotes.readLabelNotes(entries);
-    for (const [index, { labels }] of entries.entries()) expect(read[index]).toEqual(labels);
+    await engine.noteLabels(entries);
+    const read = await second.getLabels(entries);
+    for (const [index, { labels }] of entries.entries()) {
+      expect(read[index]?.notes?.labels).toEqual(labels);
+    }
   });
 
   it('device ids and labels may be any text, and no two devices are one', async () => {
@@ -149,13 +173,14 @@ export function labelRules(nodes: () => EnginesUnderTest, it: Rule): void {
       HOSTILE_TEXTS.map((deviceId, index) => {
         const keys = HOSTILE_TEXTS.slice(index);
         const labels = new Map(keys.map((key) => [key, `${appId} ${index} ${deviceId}`]));
-        return { appId, deviceId, labels, revision: index };
+        const times = new Map(keys.map((key, place) => [key, place]));
+        return { appId, deviceId, labels, times, revision: index };
       }),
     );
     await engine.putLabels(entries);
     const read = await second.getLabels(entries);
     expect(read).toStrictEqual(confirmed(...entries));
-    expect(read.map((entry) => [...(entry?.labels ?? [])])).toEqual(
+    expect(read.map(({ stored }) => [...(stored?.labels ?? [])])).toEqual(
       entries.map(({ labels }) => [...labels]),
     );
   });
@@ -166,7 +191,7 @@ export function labelRules(nodes: () => EnginesUnderTest, it: Rule): void {
     const entry = storedLabelsOf(randomUUID(), 1, labels);
     await engine.putLabels([entry]);
     labels.set('ring', 'b');
-    expect((await engine.getLabels([entry]))[0]?.labels.get('ring')).toBe('a');
+    expect((await engine.getLabels([entry]))[0]?.stored?.labels.get('ring')).toBe('a');
   });
 
   it('the position in the changes is unknown at first, and moved by whoever knows where it is', async () => {
@@ -218,11 +243,11 @@ export function labelRules(nodes: () => EnginesUnderTest, it: Rule): void {
       return entry?.isConfirmed === false;
     });
     expect(from).not.toEqual(await engine.readLabelPosition());
-    expect(await second.getLabels([doubted])).toEqual([{ ...doubted, isConfirmed: false }]);
+    expect(await second.getLabels([doubted])).toEqual(unconfirmed(doubted));
     // An age is known to the millisecond: what is put in that of the doubt may count as put before it or
     // after it.
     await sleep(CLOCKS_MOVED_MS);
-    const lower = { ...doubted, labels: new Map([['ring', 'other']]), revision: 2 };
+    const lower = storedLabelsOf(doubted.deviceId, 2, new Map([['ring', 'other']]));
     await eventually('what is put later is confirmed', async () => {
       await second.putLabels([lower]);
       const read = await Promise.all([engine, second].map((node) => node.getLabels([lower])));
@@ -230,7 +255,7 @@ export function labelRules(nodes: () => EnginesUnderTest, it: Rule): void {
     });
     expect(await second.getLabels([lower, other])).toEqual([
       ...confirmed(lower),
-      { ...other, isConfirmed: false },
+      ...unconfirmed(other),
     ]);
     // Confirmed, it stays as ever.
     await engine.putLabels([{ ...lower, revision: 1 }]);

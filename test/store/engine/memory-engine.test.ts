@@ -4,7 +4,15 @@ import { expect, it } from 'vitest';
 import { createMemoryEngine } from '../../../src/store/memory/memory-engine.ts';
 import { packCheckIns } from '../../support/pack-check-ins.ts';
 import { announcementOf } from './engine-contract.ts';
-import { batchOf, confirmed, devicesIn, storedLabelsOf } from './fleet-sample.ts';
+import {
+  batchOf,
+  confirmed,
+  devicesIn,
+  NOTHING_HELD,
+  notedIn,
+  storedLabelsOf,
+  unconfirmed,
+} from './fleet-sample.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -90,7 +98,7 @@ it('labels are confirmed for an hour after they were put', async () => {
   expect(await engine.getLabels([once, twice])).toEqual(confirmed(once, twice));
   now = HOUR_MS;
   expect(await engine.getLabels([once, twice])).toEqual([
-    { ...once, isConfirmed: false },
+    ...unconfirmed(once),
     ...confirmed(twice),
   ]);
 });
@@ -102,9 +110,9 @@ it('labels run out a week after their last use', async () => {
   await engine.putLabels([used, unused]);
   for (let day = 1; day <= 20; day++) {
     now = day * 24 * HOUR_MS;
-    expect(await engine.getLabels([used])).toEqual([{ ...used, isConfirmed: false }]);
+    expect(await engine.getLabels([used])).toEqual(unconfirmed(used));
   }
-  expect(await engine.getLabels([unused])).toEqual([undefined]);
+  expect(await engine.getLabels([unused])).toEqual([NOTHING_HELD]);
 });
 
 it('labels are bounded: those of the device that was of no use for longest go first', async () => {
@@ -117,7 +125,7 @@ it('labels are bounded: those of the device that was of no use for longest go fi
   await engine.putLabels([storedLabelsOf('one more', 1)]);
   expect(await engine.getLabels([first, second, third])).toEqual([
     ...confirmed(first),
-    undefined,
+    NOTHING_HELD,
     ...confirmed(third),
   ]);
 });
@@ -130,14 +138,14 @@ it('a note counts until its check-in is on record, however often others of the d
   });
   const device = { appId: 'app_1', deviceId: 'a' };
   const note = (at: number, key: string) =>
-    engine.labelNotes?.noteLabels([{ ...device, at, labels: new Map([[key, 'v']]) }]);
+    engine.noteLabels([{ ...device, at, labels: new Map([[key, 'v']]) }]);
   await note(1, 'ring');
   time.now = 2000;
   await note(2, 'battery');
   time.endedBefore = 1001;
-  expect(await engine.labelNotes?.readLabelNotes([device])).toEqual([new Map([['battery', 'v']])]);
+  expect(await notedIn(engine, device)).toEqual(new Map([['battery', 'v']]));
   time.endedBefore = 2001;
-  expect(await engine.labelNotes?.readLabelNotes([device])).toEqual([undefined]);
+  expect(await notedIn(engine, device)).toBeUndefined();
 });
 
 it('notes nothing of further devices while too many wait, and does again once they have ended', async () => {
@@ -150,13 +158,11 @@ it('notes nothing of further devices while too many wait, and does again once th
     return { appId: 'app_1', deviceId, at: 1, labels: new Map([['ring', 'early']]) };
   };
   const many = Array.from({ length: 100_000 }, (_, index) => noteOf(`d${index}`));
-  await engine.labelNotes?.noteLabels(many);
-  await expect(engine.labelNotes?.noteLabels([noteOf('x')])).rejects.toThrow('too many devices');
-  await engine.labelNotes?.noteLabels([noteOf('d7')]);
+  await engine.noteLabels(many);
+  await expect(engine.noteLabels([noteOf('x')])).rejects.toThrow('too many devices');
+  await engine.noteLabels([noteOf('d7')]);
   time.endedBefore = time.now + 1;
-  await engine.labelNotes?.noteLabels([noteOf('x')]);
+  await engine.noteLabels([noteOf('x')]);
   time.endedBefore = 0;
-  expect(await engine.labelNotes?.readLabelNotes([noteOf('x')])).toEqual([
-    new Map([['ring', 'early']]),
-  ]);
+  expect(await notedIn(engine, noteOf('x'))).toEqual(new Map([['ring', 'early']]));
 });

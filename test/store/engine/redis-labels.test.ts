@@ -5,7 +5,14 @@ import { describe, expect, it } from 'vitest';
 import { LABEL_NOTE_LIFETIME_MS } from '../../../src/store/label-store.ts';
 import { keys } from '../../support/redis-keys.ts';
 import { findRedis } from '../../support/redis-server.ts';
-import { confirmed, HOSTILE_TEXTS, storedLabelsOf } from './fleet-sample.ts';
+import {
+  confirmed,
+  HOSTILE_TEXTS,
+  NOTHING_HELD,
+  notedIn,
+  storedLabelsOf,
+  unconfirmed,
+} from './fleet-sample.ts';
 import { adminOf, connected, redisOf } from './redis-fixture.ts';
 
 const HOUR_MS = 3_600_000;
@@ -34,20 +41,26 @@ describe.skipIf(!hasRedis)('labels in Redis', () => {
     expect(await admin.pttl(unused)).toBeLessThanOrEqual(DAY_MS);
   });
 
-  it('that are noted live for a quarter of an hour after the last note', async () => {
+  it('that are noted live for a quarter of an hour, and shorten no other life', async () => {
     const server = await redisOf();
     const { engine } = await connected(server.url);
-    const device = { appId: 'app_1', deviceId: 'noted' };
+    const device = storedLabelsOf('noted', 1);
     const note = { ...device, at: 1, labels: new Map([['ring', 'early']]) };
     const admin = adminOf(server);
-    for (let round = 0; round < 2; round++) {
-      await engine.labelNotes?.noteLabels([note]);
-      expect(await admin.pttl(keys.labelNotes(device))).toBeGreaterThan(
-        LABEL_NOTE_LIFETIME_MS - 5000,
-      );
-      expect(await admin.pttl(keys.labelNotes(device))).toBeLessThanOrEqual(LABEL_NOTE_LIFETIME_MS);
-      await admin.pexpire(keys.labelNotes(device), 1000);
-    }
+    await engine.noteLabels([note]);
+    expect(await admin.pttl(keys.labels(device))).toBeGreaterThan(LABEL_NOTE_LIFETIME_MS - 5000);
+    expect(await admin.pttl(keys.labels(device))).toBeLessThanOrEqual(LABEL_NOTE_LIFETIME_MS);
+    await engine.putLabels([device]);
+    await engine.noteLabels([note]);
+    expect(await admin.pttl(keys.labels(device))).toBeGreaterThan(WEEK_MS - HOUR_MS);
+    expect(await notedIn(engine, device)).toEqual(note.labels);
+    const [ended] = String(await admin.hget(keys.labels(device), 'ring')).match(/ \d+ /) ?? [];
+    await admin.hset(
+      keys.labels(device),
+      'ring',
+      `1 ${Number(ended) - LABEL_NOTE_LIFETIME_MS} early`,
+    );
+    expect(await engine.getLabels([device])).toEqual(confirmed(device));
   });
 
   it('are confirmed for about an hour, those of one call not all for the same time', async () => {
@@ -68,20 +81,9 @@ describe.skipIf(!hasRedis)('labels in Redis', () => {
     expect(await confirmedAt(HOUR_MS)).toBe(0);
     // Use keeps them, and confirms nothing.
     expect(await confirmedAt(WEEK_MS - 1000)).toBe(0);
-    expect(await engine.getLabels(entries)).toEqual(
-      entries.map((entry) => ({ ...entry, isConfirmed: false })),
-    );
+    expect(await engine.getLabels(entries)).toEqual(unconfirmed(...entries));
     await engine.putLabels(entries.map((entry) => ({ ...entry, revision: 0 })));
     expect((await engine.getLabels(entries)).every((entry) => entry?.isConfirmed)).toBe(true);
-  });
-
-  it('that a node of an older version put are there, unconfirmed', async () => {
-    const server = await redisOf();
-    const { engine } = await connected(server.url);
-    const admin = adminOf(server);
-    const entry = storedLabelsOf('old', 4);
-    await admin.set(keys.labels(entry), '4 [["ring","of revision 4"]]', 'PX', HOUR_MS);
-    expect(await engine.getLabels([entry])).toEqual([{ ...entry, isConfirmed: false }]);
   });
 
   it('malformed, they count as absent and are reported, and the next writer puts them right', async () => {
@@ -96,13 +98,14 @@ describe.skipIf(!hasRedis)('labels in Redis', () => {
       '7 {',
       '7 {}',
       '7 [["a"]]',
-      '7 [["a",1]]',
-      'x [["a","b"]]',
+      '7 [["a",1,1]]',
+      '7 [["a","b"]]',
+      'x [["a","b",1]]',
       '[]',
     ];
     for (const payload of payloads) {
-      await admin.set(keys.labels(entry), payload);
-      expect(await engine.getLabels([entry])).toEqual([undefined]);
+      await admin.hset(keys.labels(entry), '', payload);
+      expect(await engine.getLabels([entry])).toEqual([NOTHING_HELD]);
     }
     expect(faults.map(({ message }) => message)).toEqual(
       payloads.map(() => 'ignored malformed labels'),
@@ -118,8 +121,8 @@ describe.skipIf(!hasRedis)('labels in Redis', () => {
     const names = HOSTILE_TEXTS.map((deviceId) => keys.labels({ appId: 'app_1', deviceId }));
     expect(new Set(names.map(bytesOf)).size).toBe(HOSTILE_TEXTS.length);
     for (const name of names) {
-      expect(name).toMatch(/^sluice:labels:\{app_1\/[^{}]*\}$/su);
-      expect(slotOf(name)).toBe(slotOf(name.slice('sluice:labels:{'.length, -1)));
+      expect(name).toMatch(/^sluice:device-labels:\{app_1\/[^{}]*\}$/su);
+      expect(slotOf(name)).toBe(slotOf(name.slice('sluice:device-labels:{'.length, -1)));
     }
   });
 });

@@ -7,7 +7,7 @@ import { packCheckIns } from '../../support/pack-check-ins.ts';
 import { keys, queueLength, streamKeys } from '../../support/redis-keys.ts';
 import { findRedis } from '../../support/redis-server.ts';
 import { snapshotOf } from './engine-contract.ts';
-import { checkInOf, storedLabelsOf } from './fleet-sample.ts';
+import { checkInOf, NOTHING_HELD, storedLabelsOf } from './fleet-sample.ts';
 import { adminOf, connected, redisOf } from './redis-fixture.ts';
 
 const hasRedis = findRedis() !== undefined;
@@ -52,21 +52,10 @@ const CALLS: readonly (readonly [
     'getLabels',
     keys.labels(DEVICE),
     (e) => e.getLabels([{ ...DEVICE, deviceId: 'other' }, DEVICE]),
-    [undefined, undefined],
+    [NOTHING_HELD, NOTHING_HELD],
   ],
   ['putLabels', keys.labels(DEVICE), (e) => e.putLabels([storedLabelsOf('device', 1)])],
-  ['noteLabels', keys.labelNotes(DEVICE), async (e) => e.labelNotes?.noteLabels([NOTE])],
-  [
-    'readLabelNotes',
-    keys.labelNotes(DEVICE),
-    async (e) => e.labelNotes?.readLabelNotes([DEVICE]),
-    [undefined],
-  ],
-  [
-    'settleLabelNotes',
-    keys.labelNotes(DEVICE),
-    async (e) => e.labelNotes?.settleLabelNotes([{ ...DEVICE, labelKeys: ['ring'], until: 2 }]),
-  ],
+  ['noteLabels', keys.labels(DEVICE), (e) => e.noteLabels([NOTE])],
   ['readLabelPosition', keys.labelPosition, (e) => e.readLabelPosition()],
   [
     'moveLabelPosition',
@@ -90,8 +79,8 @@ describe.skipIf(!hasRedis)('a key of another type', () => {
     const admin = adminOf(server);
     for (const [name, key, call, answer] of CALLS) {
       await admin.flushall();
-      const wrong = key.includes(':labels:') ? 'list' : 'string';
-      await (wrong === 'list' ? admin.lpush(key, 'x') : admin.set(key, 'x'));
+      const wrong = 'string';
+      await admin.set(key, 'x');
       expect([name, await call(engine)]).toEqual([name, answer]);
       expect([name, await admin.type(key)]).not.toEqual([name, wrong]);
       expect([name, removed.splice(0)]).toEqual([

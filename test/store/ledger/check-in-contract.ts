@@ -247,7 +247,7 @@ export function describeCheckIns({ database, ledger }: LedgerUnderTest): void {
       ...unknown.map((appId) => checkIn({ appId }, 'a', { labels })),
       checkIn(tenant, 'a', { labels }),
     );
-    expect(recorded).toEqual([{ appId: tenant.appId, deviceId: 'a', labels, revision: 1 }]);
+    expect(recorded).toMatchObject([{ appId: tenant.appId, deviceId: 'a', labels, revision: 1 }]);
     expect(await ledger.recordCheckIns([])).toEqual([]);
     const rows = await database.query(
       'SELECT app_id FROM devices WHERE app_id NOT IN (SELECT id FROM apps)',

@@ -65,17 +65,21 @@ export function describeLabels({ ledger }: LedgerUnderTest): void {
       checkIn(tenant, 'empty', { labels: new Map() }),
       checkIn(tenant, 'new', { labels: labelsOf({ site: 'y' }), at: START + 2 }),
     ]);
-    const merged = labelsOf({ ring: '1', site: 'x' });
+    const merged = {
+      labels: labelsOf({ ring: '1', site: 'x' }),
+      times: new Map(Object.entries({ ring: START, site: START + 1 })),
+    };
+    const added = { labels: labelsOf({ site: 'y' }), times: new Map([['site', START + 2]]) };
     const expected = [
-      { appId, deviceId: 'a', labels: merged, revision: 2 },
-      { appId, deviceId: 'new', labels: labelsOf({ site: 'y' }), revision: 1 },
+      { appId, deviceId: 'a', ...merged, revision: 2 },
+      { appId, deviceId: 'new', ...added, revision: 1 },
     ];
     expect(answered).toEqual(expected);
     expect(await ledger.readLabels(expected)).toEqual(
       expected.map((entry) => ({ ...entry, isRecorded: true })),
     );
     const again = await write(tenant, 'a', 2, labelsOf({ ring: '1' }));
-    expect(again).toEqual([{ appId, deviceId: 'a', labels: merged, revision: 2 }]);
+    expect(again).toEqual([{ appId, deviceId: 'a', ...merged, revision: 2 }]);
   });
 
   test('the revision rises with every change of the labels, and only then', async () => {
@@ -158,8 +162,9 @@ export function describeLabels({ ledger }: LedgerUnderTest): void {
       { appId: tenant.appId, deviceId: 'b' },
       { appId: tenant.appId, deviceId: 'a' },
     ];
-    const known = { labels: labelsOf({ ring: '1' }), revision: 1, isRecorded: true };
-    const none = { labels: new Map(), revision: 0, isRecorded: true };
+    const times = new Map([['ring', START]]);
+    const known = { labels: labelsOf({ ring: '1' }), times, revision: 1, isRecorded: true };
+    const none = { labels: new Map(), times: new Map(), revision: 0, isRecorded: true };
     const unknown = { ...none, isRecorded: false };
     const found = [unknown, known, unknown, unknown, none, known];
     expect(await ledger.readLabels(names)).toEqual(
@@ -185,7 +190,8 @@ export function describeLabels({ ledger }: LedgerUnderTest): void {
     expect(first.changed.at(-1)?.position).toBe(first.newest);
     await write(tenant, 'a', 8 * MINUTE_MS, labelsOf({ ring: '2', __proto__x: 'y' }));
     const { epoch, newest, changed } = await ledger.readLabelChanges(start, 100);
-    const one = { appId, labels: labelsOf({ ring: '1' }), revision: 1 };
+    const times = expect.any(Map);
+    const one = { appId, labels: labelsOf({ ring: '1' }), times, revision: 1 };
     const [b, c] = first.changed.slice(1);
     expect(changed).toEqual([
       { ...one, deviceId: 'b', position: b?.position },
@@ -196,6 +202,10 @@ export function describeLabels({ ledger }: LedgerUnderTest): void {
         labels: new Map([
           ['__proto__x', 'y'],
           ['ring', '2'],
+        ]),
+        times: new Map([
+          ['__proto__x', START + 8 * MINUTE_MS],
+          ['ring', START + 8 * MINUTE_MS],
         ]),
         revision: 2,
         position: newest,

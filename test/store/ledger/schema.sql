@@ -1510,7 +1510,9 @@ BEGIN
       new_platform, old_hour, old_channel, old_version, old_platform
   ), answered AS (
     SELECT place::integer,
-      CASE WHEN label_write IS NOT NULL THEN coalesce((label_merge).labels, old_labels)::text END AS labels,
+      CASE WHEN label_write IS NOT NULL THEN jsonb_build_array(
+        coalesce((label_merge).labels, old_labels), coalesce((label_merge).times, old_label_times)
+      )::text END AS labels,
       coalesce(old_labels_revision, 0) + CASE WHEN is_relabelled THEN 1 ELSE 0 END AS revision,
       CASE WHEN NOT is_written OR NOT is_newer THEN (extract(epoch FROM old_last_seen) * 1000)::bigint END
         AS seen_ms

@@ -213,7 +213,9 @@ BEGIN
       new_platform, old_hour, old_channel, old_version, old_platform
   ), answered AS (
     SELECT place::integer,
-      CASE WHEN label_write IS NOT NULL THEN coalesce((label_merge).labels, old_labels)::text END AS labels,
+      CASE WHEN label_write IS NOT NULL THEN jsonb_build_array(
+        coalesce((label_merge).labels, old_labels), coalesce((label_merge).times, old_label_times)
+      )::text END AS labels,
       coalesce(old_labels_revision, 0) + CASE WHEN is_relabelled THEN 1 ELSE 0 END AS revision,
       CASE WHEN NOT is_written OR NOT is_newer THEN (extract(epoch FROM old_last_seen) * 1000)::bigint END
         AS seen_ms
@@ -313,10 +315,10 @@ BEGIN
 END
 $$;
 
--- Records check-ins, one per place of the arrays, each of another device. Empty versions and offers are unknown.
--- Returns the present labels of the devices whose check-in carried labels, by the check-in's place from 1. A `writer`
--- with a name also gets the devices whose check-in changed nothing or came after a later one, with the millisecond of
--- their last-seen time.
+-- Records check-ins, one per place of the arrays; no two of them may be about the same device. Empty versions and
+-- offers are unknown ones. Answers, by the check-in's place from 1, the labels as they are then of the devices
+-- whose check-in carried some, and their times: an array of two objects. A `writer` with a name is also told of the devices that were left as they are, or
+-- were seen later by somebody else, with the millisecond in which the record says they were seen last.
 --
 -- There are two kinds. An awaited check-in (`are_awaited`) counts as the newest one: it is recorded at the present,
 -- or a millisecond after the device's last-seen time if that is not earlier. A queued one has its own time, or the

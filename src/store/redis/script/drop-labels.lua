@@ -1,6 +1,6 @@
--- Removes the cached labels of devices, or the notes of them.
+-- Removes all that is held of the labels of devices.
 --
--- KEYS[i]  string or hash of one device
+-- KEYS[i]  hash of one device
 -- Returns  0, without meaning
 
 for _, key in ipairs(KEYS) do

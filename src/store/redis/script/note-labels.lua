@@ -1,29 +1,39 @@
--- Notes labels that devices have sent and that are not on record yet. Of each label the newest note stays.
+-- Notes labels that devices have sent and that the ledger may not have yet. Of each label the newest note stays.
 --
--- KEYS[i]  hash of one device, "<milliseconds> <value>" by the label's key
+-- KEYS[i]  hash of one device, as in get-labels.lua
 -- ARGV     for each key: milliseconds since 1970 at which the labels were sent, number of labels, and each
 --          label's key and value
 -- Returns  0, without meaning
 
--- Milliseconds to keep a hash, and the greatest number of labels in it, as LabelNoteStore states them: not
--- arguments, because each argument of each key takes time on the way of a check.
+-- Milliseconds that a note lives, and the greatest number of notes, as label-store.ts states them: not arguments,
+-- because each argument of each key takes time on the way of a check.
 local life, most = 900000, 32
+
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local ending = ' ' .. string.format('%.0f', now + life) .. ' '
 
 local at = 1
 for _, key in ipairs(KEYS) do
   local sent, count = ARGV[at], tonumber(ARGV[at + 1])
   at = at + 2
-  if redis.call('HLEN', key) + count > most then
+  if redis.call('HLEN', key) + count > most + 1 then
     -- A device that sends ever other labels: the newest ones count first.
-    redis.call('UNLINK', key)
+    for _, field in ipairs(redis.call('HKEYS', key)) do
+      if field ~= '' then
+        redis.call('HDEL', key, field)
+      end
+    end
   end
   for _ = 1, count do
     local known = redis.call('HGET', key, ARGV[at])
     if not known or tonumber(string.match(known, '^%d+')) <= tonumber(sent) then
-      redis.call('HSET', key, ARGV[at], sent .. ' ' .. ARGV[at + 1])
+      redis.call('HSET', key, ARGV[at], sent .. ending .. ARGV[at + 1])
     end
     at = at + 2
   end
-  redis.call('PEXPIRE', key, life)
+  if redis.call('PTTL', key) < life then
+    redis.call('PEXPIRE', key, life)
+  end
 end
 return 0
