@@ -30,7 +30,6 @@ import {
   type LabelNote,
   type LabelPosition,
   type LabelUpdate,
-  NOTED_REVISION,
   type StoredLabels,
 } from '../store/label-store.ts';
 import type { Ledger } from '../store/ledger.ts';
@@ -251,13 +250,9 @@ export class DeviceLabels {
     }
   }
 
-  /** Notes labels, and makes every process doubt what it knows of these devices' labels. */
+  /** Notes labels, which makes every process doubt what it knows of these devices' labels. */
   private async noteMany(notes: readonly LabelNote[]): Promise<readonly undefined[]> {
-    const { engine } = this.dependencies;
-    const notifications = notes.map(({ appId, deviceId }) => {
-      return { appId, deviceId, revision: NOTED_REVISION };
-    });
-    await Promise.all([engine.noteLabels(notes), engine.tellLabels(notifications)]);
+    await this.dependencies.engine.noteLabels(notes);
     return notes.map(() => undefined);
   }
 

@@ -73,7 +73,10 @@ export interface LabelCache {
    */
   putLabels(entries: readonly LabelUpdate[]): Promise<void>;
 
-  /** Notes labels for every node; of each key the newest note stays. Effective when it resolves. */
+  /**
+   * Notes labels for every node, and announces them (`notedNotification`); of each key the newest note stays.
+   * Effective when it resolves. One round trip.
+   */
   noteLabels(notes: readonly LabelNote[]): Promise<void>;
 
   /**
@@ -118,3 +121,8 @@ export const DELETED_REVISION = 2 ** 31 - 1;
  * Revision in the notification of labels that were noted and are not on record yet: above those on record.
  */
 export const NOTED_REVISION = DELETED_REVISION - 1;
+
+/** Returns the notification of labels that were noted. */
+export function notedNotification({ appId, deviceId }: DeviceName): LabelNotification {
+  return { appId, deviceId, revision: NOTED_REVISION };
+}

@@ -8,13 +8,14 @@ import { DeviceLabels } from '../../src/fleet/device-labels.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import type { Engine } from '../../src/store/engine.ts';
 import type { LabelChanges, RecordedLabels } from '../../src/store/fleet-ledger.ts';
-import type {
-  CachedLabels,
-  DeviceName,
-  LabelNote,
-  LabelNotification,
-  LabelUpdate,
-  StoredLabels,
+import {
+  type CachedLabels,
+  type DeviceName,
+  type LabelNote,
+  type LabelNotification,
+  type LabelUpdate,
+  notedNotification,
+  type StoredLabels,
 } from '../../src/store/label-store.ts';
 import { createMemoryEngine } from '../../src/store/memory/memory-engine.ts';
 import { checkInOf } from '../store/engine/fleet-sample.ts';
@@ -56,6 +57,7 @@ class FakeCache {
   async noteLabels(notes: readonly LabelNote[]): Promise<void> {
     if (this.noteFault !== undefined) throw this.noteFault;
     await this.notes.noteLabels(notes);
+    this.hear(notes.map(notedNotification));
   }
 
   async readLabelPosition(): Promise<undefined> {

@@ -18,7 +18,7 @@ import type {
   DeviceRates,
   Engine,
 } from '../engine.ts';
-import type { LabelNotification } from '../label-store.ts';
+import { type LabelNotification, notedNotification } from '../label-store.ts';
 import { createMemoryCheckIns } from './memory-check-ins.ts';
 import { createMemoryLabels } from './memory-labels.ts';
 
@@ -55,12 +55,19 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
   const { checkInBytesMax = CHECK_IN_BYTES_MAX, labelNotesEndedBefore } = options;
   const checkIns = createMemoryCheckIns(now, checkInBytesMax, assertOpen);
 
+  const labels = createMemoryLabels({ now, assertOpen, notesEndedBefore: labelNotesEndedBefore });
+
   return {
     ...checkIns.queue,
-    ...createMemoryLabels({ now, assertOpen, notesEndedBefore: labelNotesEndedBefore }),
+    ...labels,
     ...rates.counter,
     ...createMemoryDeviceRates(now, assertOpen),
     ...notifications.port,
+
+    async noteLabels(notes) {
+      await labels.noteLabels(notes);
+      await notifications.port.tellLabels(notes.map(notedNotification));
+    },
 
     async putSnapshot(snapshot) {
       assertOpen();

@@ -13,13 +13,14 @@ import {
   latestTimes,
   timedOf,
 } from '../../domain/fleet/labels.ts';
-import type {
-  CachedLabels,
-  DeviceName,
-  LabelCache,
-  LabelNotification,
-  LabelPosition,
-  StoredLabels,
+import {
+  type CachedLabels,
+  type DeviceName,
+  type LabelCache,
+  type LabelNotification,
+  type LabelPosition,
+  notedNotification,
+  type StoredLabels,
 } from '../label-store.ts';
 import { SCRIPTS } from './commands.ts';
 import type { RedisConnection } from './connection.ts';
@@ -99,7 +100,10 @@ export function createRedisLabels(
 
     async noteLabels(notes) {
       const calls = notes.map((note) => {
-        const args = [String(Math.trunc(note.at)), String(note.labels.size)];
+        const args = [
+          ...[keys.labelNotifications, JSON.stringify(fieldsOf(notedNotification(note)))],
+          ...[String(Math.trunc(note.at)), String(note.labels.size)],
+        ];
         for (const [key, value] of note.labels) args.push(key, value);
         return { key: keys.labels(note), args };
       });
@@ -177,9 +181,11 @@ function parseStored({ appId, deviceId }: DeviceName, text: string): StoredLabel
 
 /** Serialises the announcement of changed labels: `[[appId, deviceId, revision], …]`. */
 export function packLabelNotifications(notifications: readonly LabelNotification[]): string {
-  return JSON.stringify(
-    notifications.map(({ appId, deviceId, revision }) => [appId, deviceId, revision]),
-  );
+  return JSON.stringify(notifications.map(fieldsOf));
+}
+
+function fieldsOf({ appId, deviceId, revision }: LabelNotification): readonly unknown[] {
+  return [appId, deviceId, revision];
 }
 
 /** Parses an announcement of changed labels; malformed entries are left out. */

@@ -3,7 +3,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { LABEL_NOTE_KEYS_MAX, type LabelPosition } from '../../../src/store/label-store.ts';
+import {
+  LABEL_NOTE_KEYS_MAX,
+  type LabelPosition,
+  NOTED_REVISION,
+} from '../../../src/store/label-store.ts';
 import { eventually } from '../../support/eventually.ts';
 import type { EnginesUnderTest, Rule } from './engines-under-test.ts';
 import {
@@ -281,5 +285,10 @@ export function labelRules(nodes: () => EnginesUnderTest, it: Rule): void {
     });
     await second.tellLabels([{ appId: 'app_1', deviceId: device, revision: 7 }]);
     await eventually('both heard', async () => heard.filter((each) => each === 7).length === 2);
+    const labels = new Map([['ring', 'noted']]);
+    await second.noteLabels([{ appId: 'app_1', deviceId: device, at: 1, labels }]);
+    await eventually('both heard of the note', async () => {
+      return heard.filter((each) => each === NOTED_REVISION).length === 2;
+    });
   });
 }

@@ -1,8 +1,9 @@
--- Notes labels that devices have sent and that the ledger may not have yet. Of each label the newest note stays.
+-- Notes labels that devices have sent and that the ledger may not have yet, and announces the devices. Of each label
+-- the newest note stays.
 --
 -- KEYS[i]  hash of one device, as in get-labels.lua
--- ARGV     for each key: milliseconds since 1970 at which the labels were sent, number of labels, and each
---          label's key and value
+-- ARGV     for each key: pub/sub channel, the same for all; announcement of the device as JSON; milliseconds since
+--          1970 at which the labels were sent; number of labels, and each label's key and value
 -- Returns  0, without meaning
 
 -- Milliseconds that a note lives, and the greatest number of notes, as label-store.ts states them: not arguments,
@@ -14,9 +15,11 @@ local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local ending = ' ' .. string.format('%.0f', now + life) .. ' '
 
 local at = 1
-for _, key in ipairs(KEYS) do
-  local sent, count = ARGV[at], tonumber(ARGV[at + 1])
-  at = at + 2
+local announced = {}
+for i, key in ipairs(KEYS) do
+  announced[i] = ARGV[at + 1]
+  local sent, count = ARGV[at + 2], tonumber(ARGV[at + 3])
+  at = at + 4
   if redis.call('HLEN', key) + count > most + 1 then
     -- A device that sends ever other labels: the newest ones count first.
     for _, field in ipairs(redis.call('HKEYS', key)) do
@@ -36,4 +39,5 @@ for _, key in ipairs(KEYS) do
     redis.call('PEXPIRE', key, life)
   end
 end
+redis.call('PUBLISH', ARGV[1], '[' .. table.concat(announced, ',') .. ']')
 return 0
