@@ -15,6 +15,7 @@ export const FAILURES = {
   unknownChannel: 'Unknown channel',
   unknownRelease: 'Unknown release',
   unknownPlan: 'No plan',
+  unknownStop: 'Unknown stop',
   unknownOrganization: 'Unknown organization',
   unknownDevice: 'Unknown device',
   unknownKey: 'Unknown API key',

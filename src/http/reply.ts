@@ -163,6 +163,7 @@ export const FAILURE_STATUS: Readonly<Record<FailureKind, number>> = {
   unknownChannel: 404,
   unknownRelease: 404,
   unknownPlan: 404,
+  unknownStop: 404,
   unknownOrganization: 404,
   unknownDevice: 404,
   unknownKey: 404,

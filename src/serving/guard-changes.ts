@@ -2,6 +2,7 @@
 // channel is recovered before it accepts a change of it. Otherwise other nodes would take the change's
 // revision for an old one, and a lost mark of an offered release would limit nothing.
 
+import { isFailure } from '../contract/failure.ts';
 import { Unavailable } from '../contract/unavailable.ts';
 import type { Ledger } from '../store/ledger.ts';
 import { FollowersNotAsked, type KnownStates, LedgerBehind } from '../store/ledger-terms.ts';
@@ -18,24 +19,7 @@ export function guardChanges(
   ledger: Ledger,
   catalogs: Pick<Catalogs, 'knownState' | 'recover'>,
 ): Ledger {
-  async function guard<Value>(
-    app: string,
-    channel: string,
-    change: (known: KnownStates) => Promise<Value>,
-  ): Promise<Value> {
-    const moved = new Set([channel]);
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await change(await knownStates(catalogs, app, [...moved]));
-      } catch (error) {
-        const isKnown = error instanceof LedgerBehind || error instanceof FollowersNotAsked;
-        if (!isKnown) throw error;
-        if (attempt === ATTEMPTS_MAX) throw new Unavailable('ledger', error);
-        if (error instanceof LedgerBehind) await catalogs.recover(app, error.channel);
-        else for (const follower of error.channels) moved.add(follower);
-      }
-    }
-  }
+  const guard = guardBy(catalogs);
   return {
     ...ledger,
     publishRelease: (scope, release, actor, call) =>
@@ -74,6 +58,15 @@ export function guardChanges(
       guard(name.app, name.channel, (known) =>
         ledger.withdrawRelease(scope, name, actor, reason, known),
       ),
+    stopReleases: (scope, stop, actor) =>
+      guard(stop.app, stop.channel, (known) => ledger.stopReleases(scope, stop, actor, known)),
+    async resumeStop(scope, stopId, actor) {
+      const stop = await ledger.findStop(scope, stopId);
+      if (isFailure(stop)) return ledger.resumeStop(scope, stopId, actor);
+      return guard(stop.app, stop.channel, (known) =>
+        ledger.resumeStop(scope, stopId, actor, known),
+      );
+    },
     createPlan: (scope, name, definition, actor, reason) =>
       guard(name.app, name.channel, (known) =>
         ledger.createPlan(scope, name, definition, actor, reason, known),
@@ -86,6 +79,34 @@ export function guardChanges(
       guard(plan.app, plan.channel, (known) => ledger.drivePlan(plan, seenUpToMs, known)),
     updateChannel: (app, name, change, actor) =>
       guard(app, name, (known) => ledger.updateChannel(app, name, change, actor, known)),
+  };
+}
+
+/**
+ * Runs a change with what is known of the channels that it moves, again where it needs to know more: of one
+ * channel, or of all of an app's.
+ */
+type Guard = <Value>(
+  app: string,
+  channel: string | undefined,
+  change: (known: KnownStates) => Promise<Value>,
+) => Promise<Value>;
+
+function guardBy(catalogs: Pick<Catalogs, 'knownState' | 'recover'>): Guard {
+  return async (app, channel, change) => {
+    // Without a channel, the change itself names all that it moves.
+    const moved = new Set(channel === undefined ? [] : [channel]);
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await change(await knownStates(catalogs, app, [...moved]));
+      } catch (error) {
+        const isKnown = error instanceof LedgerBehind || error instanceof FollowersNotAsked;
+        if (!isKnown) throw error;
+        if (attempt === ATTEMPTS_MAX) throw new Unavailable('ledger', error);
+        if (error instanceof LedgerBehind) await catalogs.recover(app, error.channel);
+        else for (const each of error.channels) moved.add(each);
+      }
+    }
   };
 }
 

@@ -30,6 +30,7 @@ import type {
   Targeting,
   WithdrawnRelease,
 } from '../contract/resource.ts';
+import type { ResumedStop, Stop, StopReach } from '../contract/stop.ts';
 import type { ServingOrder, ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
 import type { ReleaseHold } from '../domain/release/announcement.ts';
 import type { Served, Serving } from '../domain/release/serving-change.ts';
@@ -89,6 +90,16 @@ export type NewPromotion = Pick<
 
 /** Release as first published. `isRepeated`: an earlier call with the same idempotency key did that. */
 export type Published = Changed<Release> & { readonly isRepeated: boolean };
+
+/** Stop of an app, or of one channel of it. */
+export type NewStop = {
+  readonly app: string;
+  readonly channel: string | undefined;
+  readonly reason: string | undefined;
+};
+
+/** Place of a stop: the app's ref, and the channel's name where it is of one. */
+export type FoundStop = Pick<NewStop, 'app' | 'channel'>;
 
 export type ReleaseFilter = {
   readonly app: string | undefined;
@@ -298,7 +309,41 @@ export interface Ledger
     known?: KnownStates,
   ): Promise<Outcome<Changed<ServingState>, UnknownRelease | Kind | LostRight>>;
 
-  /** Does a dry run of `publishRelease`, with its refusals. `held` returns snapshots that the caller has. */
+  /**
+   * Pauses all that is published on the channels, and holds the plans. Each release has its audit entry,
+   * which names the stop. A release that is published later is no part of it.
+   */
+  stopReleases(
+    scope: TenantScope,
+    stop: NewStop,
+    actor: Actor,
+    known?: KnownStates,
+  ): Promise<Outcome<Changed<Stop>, 'unknownApp' | 'unknownChannel' | LostRight>>;
+
+  /**
+   * Publishes the releases of a stop whose status nobody has set since, and tells of the others why they are
+   * left as they are. A second call publishes nothing.
+   */
+  resumeStop(
+    scope: TenantScope,
+    stopId: string,
+    actor: Actor,
+    known?: KnownStates,
+  ): Promise<Outcome<Changed<ResumedStop>, 'unknownStop' | LostRight>>;
+
+  /** Finds what a stop is of. */
+  findStop(scope: TenantScope, stopId: string): Promise<Outcome<FoundStop, 'unknownStop'>>;
+
+  /** Counts what a stop of the app, or of one channel of it, would reach. */
+  measureStop(
+    appId: string,
+    channel: string | undefined,
+  ): Promise<Outcome<StopReach, 'unknownChannel'>>;
+
+  /**
+   * Does what `publishRelease` does, with its refusals, and takes it back. `held` gives snapshots that the
+   * caller has.
+   */
   dryRunPublish(
     scope: TenantScope,
     release: NewRelease,

@@ -38,6 +38,7 @@ import { refuseArchived } from './lookups.ts';
 import { followPlan } from './plan-rows.ts';
 import { readRelease } from './release-reads.ts';
 import { insertArtifacts, publishOn, refuseFullChannel } from './releases.ts';
+import { endStopOf } from './stops.ts';
 
 type Answer = Outcome<Changed<Announced>, AnnouncementObstacle>;
 type Step = FirstStep<NewArtifact> | NextStep<NewArtifact>;
@@ -309,6 +310,7 @@ async function keepBack(
   isPaused: boolean,
 ): Promise<void> {
   await storeHost(sql, id, joinEvents(host, call.host));
+  await endStopOf(sql, id);
   await sql.query(
     `UPDATE releases SET called_back = $2, status = CASE WHEN $3 THEN 'paused' ELSE status END
      WHERE id = $1`,

@@ -59,23 +59,34 @@ export type NewAuditEntry = {
  * names the transaction's actor and request. Returns its id.
  */
 export async function insertAudit(sql: ActorSql, entry: NewAuditEntry): Promise<string> {
-  const { organizationId, action, subject, before, after, reason } = entry;
+  const [id] = await insertAudits(sql, [entry]);
+  if (id === undefined) throw new Error('The audit has no entry');
+  return id;
+}
+
+/** Adds entries in their order, in one statement, as `insertAudit` does; returns their ids. */
+export async function insertAudits(
+  sql: ActorSql,
+  entries: readonly NewAuditEntry[],
+): Promise<readonly string[]> {
   const rows = await sql.query<{ id: string }>(
     `INSERT INTO audit_entries (organization_id, actor, action, subject, before, after, request_id, reason)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id::text AS id`,
+     SELECT organization_id, $1, action, subject, before::json, after::json, $2, reason
+     FROM unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[])
+       WITH ORDINALITY AS entry (organization_id, action, subject, before, after, reason, place)
+     ORDER BY place RETURNING id::text AS id`,
     [
-      organizationId,
       actorText(sql.actor),
-      action,
-      subject,
-      jsonOrNull(before),
-      jsonOrNull(after),
       sql.actor.requestId ?? null,
-      reason ?? null,
+      entries.map(({ organizationId }) => organizationId),
+      entries.map(({ action }) => action),
+      entries.map(({ subject }) => subject),
+      entries.map(({ before }) => toJson(before)),
+      entries.map(({ after }) => toJson(after)),
+      entries.map(({ reason }) => reason ?? null),
     ],
   );
-  if (rows[0] === undefined) throw new Error('The audit has no entry');
-  return rows[0].id;
+  return rows.map(({ id }) => id);
 }
 
 /** Cursor of a page: time in milliseconds and id of its last entry. */

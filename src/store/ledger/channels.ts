@@ -180,6 +180,29 @@ export async function lockChannel(
   return { ...channel, app, followers };
 }
 
+/** Locks all channels of an app as `lockChannel` locks one; returns them by name. */
+export async function lockAllChannels(
+  sql: Sql,
+  app: FoundApp,
+  known: KnownStates | undefined,
+): Promise<readonly LockedChannel[]> {
+  await sql.query('SELECT FROM apps WHERE id = $1 FOR KEY SHARE', [app.id]);
+  const locked = await sql.query<{ id: string }>(
+    'SELECT id FROM channels WHERE app_id = $1 ORDER BY id FOR NO KEY UPDATE',
+    [app.id],
+  );
+  const rows = await sql.query<LockedRow>(
+    `SELECT id, name, ${POLICY_COLUMNS} FROM channels WHERE id = ANY ($1::text[]) ORDER BY name`,
+    [locked.map(({ id }) => id)],
+  );
+  if (known !== undefined) await refuseOlder(sql, rows, known);
+  return rows.map((row) => ({
+    ...row,
+    app,
+    followers: rows.filter(({ follows }) => follows === row.name).map(({ name }) => name),
+  }));
+}
+
 async function refuseOlder(
   sql: Sql,
   locked: readonly LockedRow[],
@@ -226,16 +249,30 @@ export async function recordChannelChange(
   { version, ...entry }: ChannelChangeEntry,
 ): Promise<readonly ChannelRevision[]> {
   const { id, app, name } = channel;
-  const moved = version === undefined ? 'id = $1' : '(id = $1 OR follows = $1)';
-  const rows = await sql.query<ServingOrder & { readonly id: string; readonly name: string }>(
-    `UPDATE channels SET revision = revision + 1 WHERE ${moved}
-     RETURNING id, name, present_epoch() AS epoch, revision`,
-    [id],
-  );
-  if (rows.length === 0) throw new Error(`Locked channel ${id} has no row`);
+  const changed = await raiseRevisions(sql, app, [id], version !== undefined);
   const place = `${app.ref}/${name}`;
   const subject = version === undefined ? place : `${place}@${version}`;
   await insertAudit(sql, { ...entry, organizationId: app.organizationId, subject });
+  return changed;
+}
+
+/**
+ * Raises the revisions of locked channels of an app by one, and of all that follow them where releases have
+ * changed; returns the new places of all of them.
+ */
+export async function raiseRevisions(
+  sql: Sql,
+  app: FoundApp,
+  channelIds: readonly string[],
+  haveReleasesChanged: boolean,
+): Promise<readonly ChannelRevision[]> {
+  const rows = await sql.query<ServingOrder & { readonly id: string; readonly name: string }>(
+    `UPDATE channels SET revision = revision + 1
+     WHERE id = ANY ($1::text[])${haveReleasesChanged ? ' OR follows = ANY ($1::text[])' : ''}
+     RETURNING id, name, present_epoch() AS epoch, revision`,
+    [channelIds],
+  );
+  if (rows.length < channelIds.length) throw new Error(`Locked channels of ${app.id} have no rows`);
   return rows.map((row) => ({
     appRef: app.ref,
     channel: row.name,

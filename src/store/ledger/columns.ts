@@ -206,7 +206,18 @@ const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const TIME_LENGTH = 10;
 const RANDOM_LENGTH = 16;
 
-type IdPrefix = 'org' | 'app' | 'chn' | 'rel' | 'key' | 'acc' | 'inv' | 'pln' | 'edt' | 'rec';
+type IdPrefix =
+  | 'org'
+  | 'app'
+  | 'chn'
+  | 'rel'
+  | 'key'
+  | 'acc'
+  | 'inv'
+  | 'pln'
+  | 'edt'
+  | 'rec'
+  | 'stp';
 
 /** Returns a new identifier, e.g. `app_01j9z3k5w8d2m4n6p7q8r9s0t1`; `now` is milliseconds since 1970. */
 export function newId(prefix: IdPrefix, now = Date.now()): string {

@@ -21,6 +21,7 @@ import { jsonOrNull } from './columns.ts';
 import type { Database, Sql } from './database.ts';
 import { followPlan } from './plan-rows.ts';
 import { readIdentity } from './record-database.ts';
+import { endStopOf } from './stops.ts';
 
 type LockedRelease = Serving & {
   readonly id: string;
@@ -73,6 +74,7 @@ export async function controlOn<Kind extends FailureKind>(
   );
   const after = { ...asked, rolloutPct };
   if (outcome.isStatusSet) await endWaiting(sql, release.id, after.status);
+  if (outcome.isStatusSet || after.status !== before.status) await endStopOf(sql, release.id);
   const value = stateOf(channel, release.version, after);
   if (isSame(before, after)) return { value, changed: [] };
   await storeServing(sql, release.id, after);

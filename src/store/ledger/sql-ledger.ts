@@ -113,6 +113,7 @@ import {
 import { listSignalDevices } from './rollout-signals.ts';
 import { controlServing, raiseEpoch, recordFirstOffer, restoreOffers } from './serving-control.ts';
 import { readSnapshot } from './snapshots.ts';
+import { findStop, measureStop, resumeStop, stopReleases } from './stops.ts';
 import {
   disableWebhooks,
   enableWebhook,
@@ -173,6 +174,10 @@ const CALLS = {
   promoteRelease,
   forgetIdempotencyKeys,
   withdrawRelease,
+  stopReleases,
+  resumeStop,
+  findStop,
+  measureStop,
   recordFirstOffer,
   listChannelNames,
   readSnapshot,

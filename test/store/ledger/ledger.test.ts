@@ -36,6 +36,7 @@ import { describeReleaseReads } from './release-reads-contract.ts';
 import { describeRewinds } from './rewind-contract.ts';
 import { describeServing } from './serving-contract.ts';
 import { describeSignals } from './signal-contract.ts';
+import { describeStops } from './stop-contract.ts';
 import {
   describeOn,
   type LedgerUnderTest,
@@ -59,6 +60,7 @@ const GROUPS: readonly Readonly<Record<string, Suite>>[] = [
     apps: { rules: describeApps },
     publishing: { rules: describePublishing, pglite: 'arrays, JSON, times and calls at once' },
     'serving control': { rules: describeServing },
+    stops: { rules: describeStops, pglite: 'arrays of JSON, and locks of all channels' },
     'reads of releases': { rules: describeReleaseReads },
     editions: { rules: describeEditions },
     'following channels': { rules: describeFollowing },

@@ -1968,6 +1968,23 @@ CREATE TABLE public.sluice_migrations (
     applied_at timestamp(3) with time zone DEFAULT clock_timestamp() NOT NULL
 );
 
+CREATE TABLE public.stopped_releases (
+    stop_id text NOT NULL COLLATE pg_catalog."C",
+    release_id text NOT NULL COLLATE pg_catalog."C",
+    channel_id text NOT NULL COLLATE pg_catalog."C",
+    version text NOT NULL,
+    "position" integer NOT NULL,
+    set_at timestamp(3) with time zone,
+    resumed_at timestamp(3) with time zone
+);
+
+CREATE TABLE public.stops (
+    id text NOT NULL COLLATE pg_catalog."C",
+    app_id text NOT NULL COLLATE pg_catalog."C",
+    channel_id text COLLATE pg_catalog."C",
+    stopped_at timestamp(3) with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
 CREATE TABLE public.webhook_deliveries (
     id bigint NOT NULL,
     app_id text NOT NULL COLLATE pg_catalog."C",
@@ -2169,6 +2186,12 @@ ALTER TABLE ONLY public.signing_keys
 ALTER TABLE ONLY public.sluice_migrations
     ADD CONSTRAINT sluice_migrations_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.stopped_releases
+    ADD CONSTRAINT stopped_releases_pkey PRIMARY KEY (stop_id, release_id);
+
+ALTER TABLE ONLY public.stops
+    ADD CONSTRAINT stops_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.webhook_deliveries
     ADD CONSTRAINT webhook_deliveries_pkey PRIMARY KEY (id);
 
@@ -2239,6 +2262,8 @@ CREATE UNIQUE INDEX rollout_plans_one_open ON public.rollout_plans USING btree (
 CREATE INDEX rollout_plans_to_drive ON public.rollout_plans USING btree (id) WHERE (status = ANY (ARRAY['scheduled'::text, 'running'::text, 'held'::text]));
 
 CREATE INDEX sessions_of_account ON public.sessions USING btree (account_id, created_at);
+
+CREATE INDEX stopped_releases_waiting ON public.stopped_releases USING btree (release_id) WHERE ((set_at IS NULL) AND (resumed_at IS NULL));
 
 CREATE INDEX webhook_deliveries_newest_first ON public.webhook_deliveries USING btree (app_id, id DESC);
 
@@ -2329,6 +2354,18 @@ ALTER TABLE ONLY public.rollout_plans
 
 ALTER TABLE ONLY public.sessions
     ADD CONSTRAINT sessions_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+
+ALTER TABLE ONLY public.stopped_releases
+    ADD CONSTRAINT stopped_releases_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES public.channels(id);
+
+ALTER TABLE ONLY public.stopped_releases
+    ADD CONSTRAINT stopped_releases_stop_id_fkey FOREIGN KEY (stop_id) REFERENCES public.stops(id);
+
+ALTER TABLE ONLY public.stops
+    ADD CONSTRAINT stops_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(id);
+
+ALTER TABLE ONLY public.stops
+    ADD CONSTRAINT stops_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES public.channels(id);
 
 ALTER TABLE ONLY public.webhook_deliveries
     ADD CONSTRAINT webhook_deliveries_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(id);

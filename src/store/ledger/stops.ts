@@ -1,0 +1,340 @@
+// SQL of stops: pauses all that an app or a channel has published, and publishes again what a stop has paused
+// and nobody has decided about since. A release is waiting for its stop until one of both happens.
+
+import {
+  type Failure,
+  fail,
+  isFailure,
+  type LostRight,
+  type Outcome,
+} from '../../contract/failure.ts';
+import type { ReleaseStatus, ServingState, Targeting } from '../../contract/resource.ts';
+import type { ResumedStop, Stop, StoppedRelease, StopReach } from '../../contract/stop.ts';
+import { isStorable } from '../../contract/text.ts';
+import type { FoundStop, NewStop } from '../ledger.ts';
+import {
+  type Actor,
+  type Changed,
+  type ChannelRevision,
+  type KnownStates,
+  scopeValues,
+  type TenantScope,
+} from '../ledger-terms.ts';
+import { type ActorSql, atomically } from './atomically.ts';
+import { insertAudits } from './audit.ts';
+import { type LockedChannel, lockAllChannels, lockChannel, raiseRevisions } from './channels.ts';
+import { newId } from './columns.ts';
+import type { Database, Sql } from './database.ts';
+import { findApp, findChannel } from './lookups.ts';
+import { findOpenPlans, followPlan } from './plan-rows.ts';
+
+/** Release of a locked channel whose status a stop, or its end, sets. */
+type ServedRelease = Pick<ServingState, 'version' | 'rolloutPct'> & {
+  readonly id: string;
+  readonly channelId: string;
+  readonly targets: Targeting | null;
+};
+
+const SERVED = `id, channel_id AS "channelId", version, rollout_pct AS "rolloutPct", targets`;
+
+/**
+ * Pauses what is published on the channels, in one transaction under the locks of all of them: a first offer
+ * of one of the releases either committed before, or finds the revision moved. What is published after the
+ * locks is no part of it. It looks at no state that its author may have seen: it is meant for every state.
+ */
+export function stopReleases(
+  database: Database,
+  scope: TenantScope,
+  { app: appName, channel: name, reason }: NewStop,
+  actor: Actor,
+  known?: KnownStates,
+): Promise<Outcome<Changed<Stop>, 'unknownApp' | 'unknownChannel' | LostRight>> {
+  return atomically<Changed<Stop>, 'unknownApp' | 'unknownChannel'>(
+    database,
+    actor,
+    async (sql) => {
+      const channels = await lockPlace(sql, scope, appName, name, known);
+      if (isFailure(channels)) return channels;
+      const { app } = channels;
+      const releases = await publishedOn(sql, channels.locked);
+      const id = newId('stp');
+      await insertStop(
+        sql,
+        id,
+        app.id,
+        name === undefined ? null : channels.locked[0]?.id,
+        releases,
+      );
+      const ids = releases.map((release) => release.id);
+      await sql.query(
+        `UPDATE releases SET status = 'paused', called_back = false WHERE id = ANY ($1::text[])`,
+        [ids],
+      );
+      await holdPlans(sql, channels.locked, releases);
+      const changed = await record(sql, channels.locked, releases, 'paused', id, reason);
+      return { value: { id, releases: namesOf(channels.locked, releases) }, changed };
+    },
+  );
+}
+
+/**
+ * Publishes the releases that wait for this stop, at their present roll-out. Their plans stay held, as after
+ * every publication of a paused release.
+ */
+export function resumeStop(
+  database: Database,
+  scope: TenantScope,
+  stopId: string,
+  actor: Actor,
+  known?: KnownStates,
+): Promise<Outcome<Changed<ResumedStop>, 'unknownStop' | LostRight>> {
+  return atomically<Changed<ResumedStop>, 'unknownStop'>(database, actor, async (sql) => {
+    const stop = await findStop(sql, scope, stopId);
+    if (isFailure(stop)) return stop;
+    const channels = await lockPlace(sql, scope, stop.app, stop.channel, known);
+    // Neither apps nor channels are ever removed.
+    if (isFailure(channels)) return fail('unknownStop');
+    const releases = await endWaiting(sql, stopId);
+    await sql.query(`UPDATE releases SET status = 'published' WHERE id = ANY ($1::text[])`, [
+      releases.map(({ id }) => id),
+    ]);
+    const changed = await record(sql, channels.locked, releases, 'published', stopId, undefined);
+    const resumed = new Set(releases.map(({ id }) => id));
+    const left = (await listStopped(sql, stopId)).filter(({ id }) => !resumed.has(id));
+    return {
+      value: {
+        released: namesOf(channels.locked, releases),
+        changed: left.map(({ channel, version, ...since }) => ({
+          channel,
+          version,
+          reason: reasonOf(since),
+        })),
+      },
+      changed,
+    };
+  });
+}
+
+/** Finds a stop within what the caller may reach. */
+export async function findStop(
+  sql: Sql,
+  scope: TenantScope,
+  stopId: string,
+): Promise<FoundStop | Failure<'unknownStop'>> {
+  const [organizationId, appIds] = scopeValues(scope);
+  if (!isStorable(stopId)) return fail('unknownStop');
+  const rows = await sql.query<{ readonly app: string; readonly channel: string | null }>(
+    `SELECT apps.ref AS app, channels.name AS channel
+     FROM stops JOIN apps ON apps.id = stops.app_id
+       LEFT JOIN channels ON channels.id = stops.channel_id
+     WHERE stops.id = $1 AND apps.organization_id = $2
+       AND ($3::text[] IS NULL OR apps.id = ANY ($3))`,
+    [stopId, organizationId, appIds],
+  );
+  const [found] = rows;
+  if (found === undefined) return fail('unknownStop');
+  return { app: found.app, channel: found.channel ?? undefined };
+}
+
+type LockedPlace = {
+  readonly app: LockedChannel['app'];
+  readonly locked: readonly LockedChannel[];
+};
+
+async function lockPlace(
+  sql: Sql,
+  scope: TenantScope,
+  appName: string,
+  name: string | undefined,
+  known: KnownStates | undefined,
+): Promise<LockedPlace | Failure<'unknownApp' | 'unknownChannel'>> {
+  if (name === undefined) {
+    const app = await findApp(sql, scope, appName);
+    return isFailure(app) ? app : { app, locked: await lockAllChannels(sql, app, known) };
+  }
+  const channel = await lockChannel(sql, scope, appName, name, known);
+  return isFailure(channel) ? channel : { app: channel.app, locked: [channel] };
+}
+
+/** Reads what is published on locked channels: by the channel's name, the oldest first. */
+function publishedOn(sql: Sql, channels: readonly LockedChannel[]): Promise<ServedRelease[]> {
+  return sql.query<ServedRelease>(
+    `SELECT ${SERVED} FROM releases
+     WHERE channel_id = ANY ($1::text[]) AND status = 'published'
+     ORDER BY array_position($1::text[], channel_id), created_at, id FOR UPDATE`,
+    [channels.map(({ id }) => id)],
+  );
+}
+
+async function insertStop(
+  sql: Sql,
+  id: string,
+  appId: string,
+  channelId: string | null | undefined,
+  releases: readonly ServedRelease[],
+): Promise<void> {
+  await sql.query('INSERT INTO stops (id, app_id, channel_id) VALUES ($1, $2, $3)', [
+    ...[id, appId, channelId ?? null],
+  ]);
+  await sql.query(
+    `INSERT INTO stopped_releases (stop_id, release_id, channel_id, version, position)
+     SELECT $1, release_id, channel_id, version, place - 1
+     FROM unnest($2::text[], $3::text[], $4::text[])
+       WITH ORDINALITY AS stopped (release_id, channel_id, version, place)`,
+    [
+      id,
+      releases.map((release) => release.id),
+      releases.map((release) => release.channelId),
+      releases.map((release) => release.version),
+    ],
+  );
+}
+
+async function holdPlans(
+  sql: ActorSql,
+  channels: readonly LockedChannel[],
+  releases: readonly ServedRelease[],
+): Promise<void> {
+  const plans = await findOpenPlans(
+    sql,
+    releases.map(({ id }) => id),
+  );
+  const planned = new Set(plans.map(({ releaseId }) => releaseId));
+  for (const release of releases.filter(({ id }) => planned.has(id))) {
+    const before = {
+      status: 'published',
+      rolloutPct: release.rolloutPct,
+      wasPublished: true,
+    } as const;
+    const channel = channelOf(channels, release);
+    await followPlan(sql, channel, release, before, { ...before, status: 'paused' });
+  }
+}
+
+/** Raises the revisions of the channels whose releases were set to a status, and audits each release. */
+async function record(
+  sql: ActorSql,
+  channels: readonly LockedChannel[],
+  releases: readonly ServedRelease[],
+  status: 'paused' | 'published',
+  stop: string,
+  reason: string | undefined,
+): Promise<readonly ChannelRevision[]> {
+  const app = channels[0]?.app;
+  if (app === undefined || releases.length === 0) return [];
+  const was: ReleaseStatus = status === 'paused' ? 'published' : 'paused';
+  await insertAudits(
+    sql,
+    releases.map((release) => {
+      const { version, rolloutPct, targets } = release;
+      return {
+        organizationId: app.organizationId,
+        action: 'release.serve',
+        subject: `${app.ref}/${channelOf(channels, release).name}@${version}`,
+        before: { rolloutPct, status: was, targets },
+        after: { rolloutPct, status, targets, stop },
+        reason,
+      };
+    }),
+  );
+  return raiseRevisions(sql, app, [...new Set(releases.map(({ channelId }) => channelId))], true);
+}
+
+function channelOf(
+  channels: readonly LockedChannel[],
+  { channelId }: ServedRelease,
+): LockedChannel {
+  const channel = channels.find(({ id }) => id === channelId);
+  if (channel === undefined) throw new Error(`Channel ${channelId} is not locked`);
+  return channel;
+}
+
+function namesOf(
+  channels: readonly LockedChannel[],
+  releases: readonly ServedRelease[],
+): StoppedRelease[] {
+  return releases.map((release) => ({
+    channel: channelOf(channels, release).name,
+    version: release.version,
+  }));
+}
+
+// Statements about the releases of a stop, under the locks of their channels.
+
+/** Ends the wait of the releases that wait for a stop and are still paused; returns them in their order. */
+async function endWaiting(sql: Sql, stopId: string): Promise<readonly ServedRelease[]> {
+  return sql.query<ServedRelease>(
+    `WITH resumed AS (
+       UPDATE stopped_releases SET resumed_at = clock_timestamp() FROM releases
+       WHERE stop_id = $1 AND set_at IS NULL AND resumed_at IS NULL
+         AND releases.id = release_id AND releases.status = 'paused'
+       RETURNING releases.id, releases.channel_id, releases.version, rollout_pct, targets, position
+     )
+     SELECT ${SERVED} FROM resumed ORDER BY position`,
+    [stopId],
+  );
+}
+
+/** What became of a stopped release: its present status, null once it was withdrawn. */
+type StoppedState = { readonly status: ReleaseStatus | null; readonly isResumed: boolean };
+
+function listStopped(
+  sql: Sql,
+  stopId: string,
+): Promise<(StoppedRelease & StoppedState & { readonly id: string })[]> {
+  return sql.query(
+    `SELECT stopped.release_id AS id, channels.name AS channel, stopped.version, releases.status,
+       resumed_at IS NOT NULL AS "isResumed"
+     FROM stopped_releases AS stopped JOIN channels ON channels.id = stopped.channel_id
+       LEFT JOIN releases ON releases.id = stopped.release_id
+     WHERE stop_id = $1 ORDER BY position`,
+    [stopId],
+  );
+}
+
+function reasonOf({ status, isResumed }: StoppedState): string {
+  if (isResumed) return 'It was resumed before';
+  if (status === null) return 'It was withdrawn';
+  return `Its status was set since: it is ${status.replace('_', ' ')}`;
+}
+
+/** Notes that somebody has set the status of a release, also to what it was: its stop is over for it. */
+export async function endStopOf(sql: Sql, releaseId: string): Promise<void> {
+  await sql.query(
+    `UPDATE stopped_releases SET set_at = clock_timestamp()
+     WHERE release_id = $1 AND set_at IS NULL AND resumed_at IS NULL`,
+    [releaseId],
+  );
+}
+
+// Statement that counts what a stop would reach.
+
+/** Counts what is published on the channels, and the devices on them and on those that follow them. */
+export async function measureStop(
+  sql: Sql,
+  appId: string,
+  name: string | undefined,
+): Promise<Outcome<StopReach, 'unknownChannel'>> {
+  const channel = name === undefined ? undefined : await findChannel(sql, appId, name);
+  if (isFailure(channel)) return channel;
+  const [reach] = await sql.query<StopReach>(
+    `WITH served AS (
+       SELECT channels.id, channels.follows, name, (
+         SELECT count(*) FROM releases WHERE channel_id = channels.id AND status = 'published'
+       ) AS published
+       FROM channels WHERE app_id = $1
+     ), stopped AS (
+       SELECT * FROM served WHERE published > 0 AND ($2::text IS NULL OR id = $2)
+     )
+     SELECT (SELECT coalesce(sum(published), 0) FROM stopped)::float8 AS releases, (
+       SELECT coalesce(sum(devices), 0) FROM fleet_counts
+       WHERE app_id = $1 AND channel IN (
+         SELECT name FROM served
+         WHERE id IN (SELECT id FROM stopped) OR follows IN (SELECT id FROM stopped)
+       )
+     )::float8 AS devices`,
+    [appId, channel?.id ?? null],
+  );
+  if (reach === undefined) throw new Error('The ledger counted nothing');
+  return reach;
+}

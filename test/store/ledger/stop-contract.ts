@@ -1,0 +1,226 @@
+// Rules of stops in the ledger port: what one pauses, what its end publishes, and what it leaves alone. Who
+// may do it, and what devices get, is tested over HTTP (test/service/stop-releases.test.ts).
+
+import { describe, expect, test } from 'vitest';
+import { fail } from '../../../src/contract/failure.ts';
+import type { ReleaseStatus } from '../../../src/contract/resource.ts';
+import type { Serving } from '../../../src/domain/release/serving-change.ts';
+import { FollowersNotAsked } from '../../../src/store/ledger-terms.ts';
+import {
+  createTenant,
+  expectValue,
+  newRelease,
+  OPERATOR,
+  PUBLISHER,
+  publish,
+  readAudit,
+  serve,
+  type TestTenant,
+} from './ledger-fixture.ts';
+import type { LedgerUnderTest } from './test-database.ts';
+
+export function describeStops({ ledger }: LedgerUnderTest): void {
+  /** A tenant with 1.0.0 and 1.1.0 on stable, and 2.0.0 on beta, which follows stable. */
+  async function furnish(): Promise<TestTenant> {
+    const tenant = await createTenant(ledger, ['stable', 'beta']);
+    await publish(ledger, tenant, '1.0.0');
+    await publish(ledger, tenant, '1.1.0', { rolloutPct: 20 });
+    await publish(ledger, tenant, '2.0.0', { channel: 'beta' });
+    await publish(ledger, tenant, '0.9.0', { status: 'paused' });
+    const followed = { follows: 'stable' };
+    expectValue(await ledger.updateChannel(tenant.app, 'beta', followed, OPERATOR));
+    return tenant;
+  }
+
+  async function stop({ organizationId, app }: TestTenant, channel?: string, reason?: string) {
+    const call = { app, channel, reason };
+    return expectValue(await ledger.stopReleases(organizationId, call, PUBLISHER));
+  }
+
+  async function resume({ organizationId }: TestTenant, id: string) {
+    return expectValue(await ledger.resumeStop(organizationId, id, PUBLISHER)).value;
+  }
+
+  async function statusesOf(tenant: TestTenant): Promise<Readonly<Record<string, ReleaseStatus>>> {
+    const filter = { app: tenant.app, channel: undefined, page: 1, perPage: 100 };
+    const { releases } = await ledger.listReleases(tenant.organizationId, filter);
+    return Object.fromEntries(releases.map(({ version, status }) => [version, status]));
+  }
+
+  const planned = { app: '', channel: 'stable', canonicalVersion: '1.1.0' };
+
+  test('a stop pauses all that is published, each with its entry, and moves every channel once', async () => {
+    const tenant = await furnish();
+    const { value, changed } = await stop(tenant, undefined, 'they crash');
+    expect(value.releases).toEqual([
+      { channel: 'beta', version: '2.0.0' },
+      { channel: 'stable', version: '1.0.0' },
+      { channel: 'stable', version: '1.1.0' },
+    ]);
+    expect(await statusesOf(tenant)).toEqual({
+      ...{ '0.9.0': 'paused', '1.0.0': 'paused', '1.1.0': 'paused', '2.0.0': 'paused' },
+    });
+    expect(changed.map(({ channel }) => channel).sort()).toEqual(['beta', 'stable']);
+    const entries = (await readAudit(ledger, tenant)).slice(0, 3).reverse();
+    expect(entries).toMatchObject(
+      value.releases.map(({ channel, version }) => ({
+        action: 'release.serve',
+        subject: `${tenant.app}/${channel}@${version}`,
+        before: { status: 'published' },
+        after: { status: 'paused', stop: value.id },
+        reason: 'they crash',
+      })),
+    );
+  });
+
+  test('a stop of one channel leaves the others, and tells the followers', async () => {
+    const tenant = await furnish();
+    const { value, changed } = await stop(tenant, 'stable');
+    expect(value.releases.map(({ version }) => version)).toEqual(['1.0.0', '1.1.0']);
+    expect(changed.map(({ channel }) => channel).sort()).toEqual(['beta', 'stable']);
+    expect(await statusesOf(tenant)).toMatchObject({ '2.0.0': 'published' });
+  });
+
+  test('of nothing published the list is empty, and nothing is audited', async () => {
+    const tenant = await createTenant(ledger);
+    const before = await readAudit(ledger, tenant);
+    const { value, changed } = await stop(tenant);
+    expect([value.releases, changed]).toEqual([[], []]);
+    expect(await readAudit(ledger, tenant)).toEqual(before);
+    expect(await resume(tenant, value.id)).toEqual({ released: [], changed: [] });
+  });
+
+  test('plans are held, and stay so after the resumption', async () => {
+    const tenant = await furnish();
+    const name = { ...planned, app: tenant.app };
+    const definition = {
+      steps: [{ rollout: 100, holdMinutes: 0 }],
+      ...{ guards: null, onTrip: 'hold', patienceMinutes: 1440, raiseBetween: null, preset: null },
+    } as const;
+    const { organizationId: scope } = tenant;
+    expectValue(await ledger.createPlan(scope, name, definition, PUBLISHER));
+    const { value } = await stop(tenant);
+    const status = async () => expectValue(await ledger.readPlan(scope, name)).plan.status;
+    expect(await status()).toBe('held');
+    await resume(tenant, value.id);
+    expect(await status()).toBe('held');
+    expect(await statusesOf(tenant)).toMatchObject({ '1.1.0': 'published' });
+  });
+
+  test('the resumption publishes at the present roll-out, and a second one publishes nothing', async () => {
+    const tenant = await furnish();
+    const { value } = await stop(tenant);
+    expectValue(await serve(ledger, tenant, '1.1.0', { rollout: 50 }));
+    const { released, changed } = await resume(tenant, value.id);
+    expect([released, changed]).toEqual([value.releases, []]);
+    const entry = (await readAudit(ledger, tenant)).find(({ subject }) =>
+      subject.endsWith('1.1.0'),
+    );
+    expect(entry).toMatchObject({
+      before: { status: 'paused', rolloutPct: 50 },
+      after: { status: 'published', rolloutPct: 50, stop: value.id },
+    });
+    expectValue(await serve(ledger, tenant, '1.0.0', { status: 'paused' }));
+    expect(await resume(tenant, value.id)).toEqual({
+      released: [],
+      changed: value.releases.map((each) => ({ ...each, reason: 'It was resumed before' })),
+    });
+    expect(await statusesOf(tenant)).toMatchObject({ '1.0.0': 'paused' });
+  });
+
+  test('what somebody has decided since stays as it is, also where it was decided to be paused', async () => {
+    const tenant = await furnish();
+    const { value } = await stop(tenant);
+    expectValue(await serve(ledger, tenant, '1.0.0', { status: 'rolled_back' }));
+    const again = (serving: Serving) => ({ ...serving, isStatusSet: true });
+    expectValue(await serve(ledger, tenant, '1.1.0', again));
+    const name = { app: tenant.app, channel: 'beta', canonicalVersion: '2.0.0' };
+    expectValue(await ledger.withdrawRelease(tenant.organizationId, name, PUBLISHER));
+    const set = 'Its status was set since: it is';
+    expect(await resume(tenant, value.id)).toEqual({
+      released: [],
+      changed: [
+        { channel: 'beta', version: '2.0.0', reason: 'It was withdrawn' },
+        { channel: 'stable', version: '1.0.0', reason: `${set} rolled back` },
+        { channel: 'stable', version: '1.1.0', reason: `${set} paused` },
+      ],
+    });
+  });
+
+  test('what is published after it is no part of it, and the next stop has no part of the first', async () => {
+    const tenant = await furnish();
+    const first = await stop(tenant);
+    await publish(ledger, tenant, '3.0.0');
+    expect(await statusesOf(tenant)).toMatchObject({ '3.0.0': 'published' });
+    const second = await stop(tenant);
+    expect(second.value.releases).toEqual([{ channel: 'stable', version: '3.0.0' }]);
+    expect((await resume(tenant, first.value.id)).released).toEqual(first.value.releases);
+    expect(await statusesOf(tenant)).toMatchObject({ '1.0.0': 'published', '3.0.0': 'paused' });
+  });
+
+  test('a stop beyond the scope is unknown, and so is what it names', async () => {
+    const [tenant, stranger] = [await furnish(), await furnish()];
+    const { value } = await stop(tenant);
+    const scopes = [
+      stranger.organizationId,
+      { organizationId: tenant.organizationId, appIds: [stranger.appId] },
+    ];
+    for (const scope of scopes) {
+      expect(await ledger.resumeStop(scope, value.id, PUBLISHER)).toEqual(fail('unknownStop'));
+      const call = { app: tenant.app, channel: undefined, reason: undefined };
+      expect(await ledger.stopReleases(scope, call, PUBLISHER)).toEqual(fail('unknownApp'));
+    }
+    const call = { app: tenant.app, channel: 'nightly', reason: undefined };
+    const { organizationId } = tenant;
+    expect(await ledger.stopReleases(organizationId, call, PUBLISHER)).toEqual(
+      fail('unknownChannel'),
+    );
+    expect(await ledger.resumeStop(organizationId, 'stp_0', PUBLISHER)).toEqual(
+      fail('unknownStop'),
+    );
+  });
+
+  test('it counts what a stop would reach: published releases, and devices of their followers too', async () => {
+    const tenant = await furnish();
+    const { appId } = tenant;
+    expect(await ledger.measureStop(appId, undefined)).toEqual({ releases: 3, devices: 0 });
+    expect(await ledger.measureStop(appId, 'beta')).toEqual({ releases: 1, devices: 0 });
+    expect(await ledger.measureStop(appId, 'nightly')).toEqual(fail('unknownChannel'));
+  });
+
+  test('a stop of an app asks about all of its channels before it changes any', async () => {
+    const tenant = await furnish();
+    const call = { app: tenant.app, channel: undefined, reason: undefined };
+    const known = new Map([['stable', undefined]]);
+    const refusal = ledger.stopReleases(tenant.organizationId, call, PUBLISHER, known);
+    await expect(refusal).rejects.toMatchObject({ channels: ['beta'] });
+    await expect(refusal).rejects.toBeInstanceOf(FollowersNotAsked);
+    expect(await statusesOf(tenant)).toMatchObject({ '1.0.0': 'published' });
+  });
+
+  describe('at the same time', () => {
+    test('stops, resumptions, raises and publishes wait for each other, and none is lost', async () => {
+      const tenant = await furnish();
+      const { organizationId: scope } = tenant;
+      const before = await stop(tenant);
+      await resume(tenant, before.value.id);
+      const outcomes = await Promise.all([
+        stop(tenant),
+        stop(tenant, 'stable'),
+        stop(tenant, 'beta'),
+        serve(ledger, tenant, '1.1.0', { rollout: 60 }),
+        ledger.publishRelease(scope, newRelease(tenant, '4.0.0'), PUBLISHER),
+        ledger.resumeStop(scope, before.value.id, PUBLISHER),
+      ]);
+      const stops = outcomes.slice(0, 3) as Awaited<ReturnType<typeof stop>>[];
+      const stopped = stops.flatMap(({ value }) => value.releases.map(({ version }) => version));
+      expect([...new Set(stopped)]).toHaveLength(stopped.length);
+      const present = await statusesOf(tenant);
+      const paused = Object.keys(present).filter((version) => present[version] === 'paused');
+      expect(paused.sort()).toEqual([...stopped, '0.9.0'].sort());
+      const resumed = await Promise.all(stops.map(({ value }) => resume(tenant, value.id)));
+      const released = resumed.flatMap((each) => each.released.map(({ version }) => version));
+      expect(released.sort()).toEqual(stopped.sort());
+    });
+  });
+}
