@@ -33,8 +33,10 @@ const OF_THE_SERVICE: Variables = [
   ['…', 'all settings of the service: docs/operating/settings.md of the repository'],
 ];
 
-const PUBLISHERS: ReadonlySet<string> = new Set(['release', 'plan', 'explain', 'import']);
-const LOCAL: ReadonlySet<string> = new Set(['serve', 'edge', 'doctor', 'migrate', 'move']);
+const PUBLISHERS: ReadonlySet<string> = new Set([
+  ...['release', 'plan', 'stop', 'resume', 'explain', 'import'],
+]);
+const LOCAL: ReadonlySet<string> = new Set(['serve', 'edge', 'doctor', 'migrate']);
 
 const RELEASE = '--app notes --channel stable --version 1.4.0';
 
@@ -88,6 +90,8 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   'plan resume': RELEASE,
   'plan advance': RELEASE,
   'plan cancel': RELEASE,
+  stop: '--app notes --channel stable --reason "crashes on start"',
+  resume: 'stp_01j9z3k5w8d2m4n6p7q8r9s0t1',
   explain: '--app notes --device 6f9b2f6e-8f1c-4f0e-9c55-3a5f5f6d0c11',
   import: '--app notes --channel stable --github-json releases.json',
 };

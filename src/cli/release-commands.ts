@@ -17,6 +17,7 @@ import { printAnswer } from './print-answer.ts';
 import { type Colour, printTable, takesColours } from './print-table.ts';
 import { addPublishCommand } from './publish-command.ts';
 import { type ServiceClient, ServiceError } from './service-client.ts';
+import { addStopCommands } from './stop-commands.ts';
 
 const NOT_FOUND = 404;
 
@@ -28,6 +29,7 @@ export function addReleaseCommands(program: Command, connect: Connect): void {
   addServingCommands(release, connect);
   addMovingCommands(release, connect);
   addPlanCommands(program, connect);
+  addStopCommands(program, connect);
   addExplainCommand(program, connect);
   addImportCommand(program, connect);
 }

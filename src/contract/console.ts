@@ -43,6 +43,7 @@ import type {
   WithdrawnRelease,
 } from './resource.ts';
 import type { Health, PlanStatus, RolloutPlan } from './rollout-plan.ts';
+import type { ResumedStop, Stop, StopReach } from './stop.ts';
 
 /** Answer of each endpoint below `/console/api/`, by its method and path. */
 export type ConsoleAnswers = {
@@ -95,6 +96,10 @@ export type ConsoleAnswers = {
   'GET releases/trouble': FailureBreakdown;
   'GET releases/adoption': { readonly adoption: ReleaseAdoption | null };
   'GET release': RenderedReleaseDetail;
+
+  'GET stop': StopReach;
+  'POST stop': { readonly stop: Stop };
+  'POST resume': ResumedStop;
 
   'GET devices': DevicePage;
   'POST devices/purge': PurgedDevices;

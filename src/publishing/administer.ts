@@ -29,6 +29,7 @@ import type {
   ListedKey,
   Organization,
 } from '../contract/resource.ts';
+import type { StopReach } from '../contract/stop.ts';
 import type { AuditFilter, ReleaseFilter } from '../store/console-ledger.ts';
 import type { ChannelChange, KeyLimits, Ledger } from '../store/ledger.ts';
 import type { Actor, AppChange, Changed } from '../store/ledger-terms.ts';
@@ -203,6 +204,14 @@ export class ViewConsole {
     canonicalVersion: string,
   ): Promise<Outcome<ReleaseDetail, 'unknownChannel' | 'unknownRelease'>> {
     return this.ledger.readReleaseDetail(app, channel, canonicalVersion);
+  }
+
+  /** Counts what a stop of the app, or of one channel of it, would reach. */
+  measureStop(
+    app: ViewConsoleApp,
+    channel: string | undefined,
+  ): Promise<Outcome<StopReach, 'unknownChannel'>> {
+    return this.ledger.measureStop(app.id, channel);
   }
 
   countLabels(app: ViewConsoleApp): Promise<LabelCounts> {

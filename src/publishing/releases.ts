@@ -12,6 +12,7 @@ import {
 } from '../contract/failure.ts';
 import type { Release, ServingState, WithdrawnRelease } from '../contract/resource.ts';
 import type { RolloutPlan } from '../contract/rollout-plan.ts';
+import type { ResumedStop, Stop } from '../contract/stop.ts';
 import {
   applyServingChange,
   type Serving,
@@ -23,6 +24,7 @@ import type {
   Ledger,
   NewPromotion,
   NewRelease,
+  NewStop,
   PublishObstacle,
   ReleaseFilter,
 } from '../store/ledger.ts';
@@ -137,6 +139,36 @@ export async function withdrawRelease(
   await propagate(withdrawn.changed, caller.actor.requestId);
   return withdrawn.value;
 }
+
+// Stops: what an app, or one channel of it, has published is paused at once, and goes on at once.
+
+/** Pauses all that is published, and returns once this node offers none of it. */
+export async function stopReleases(
+  ledger: Pick<Ledger, 'stopReleases'>,
+  propagate: PropagateChange,
+  { scope, actor }: Principal,
+  stop: NewStop,
+): Promise<Outcome<Stop, 'unknownApp' | 'unknownChannel' | LostRight>> {
+  const stopped = await ledger.stopReleases(scope, stop, actor);
+  if (isFailure(stopped)) return stopped;
+  await propagate(stopped.changed, actor.requestId);
+  return stopped.value;
+}
+
+/** Publishes again what a stop has paused and nobody has decided about since. */
+export async function resumeStop(
+  ledger: Pick<Ledger, 'resumeStop'>,
+  propagate: PropagateChange,
+  { scope, actor }: Principal,
+  stopId: string,
+): Promise<Outcome<ResumedStop, 'unknownStop' | LostRight>> {
+  const resumed = await ledger.resumeStop(scope, stopId, actor);
+  if (isFailure(resumed)) return resumed;
+  await propagate(resumed.changed, actor.requestId);
+  return resumed.value;
+}
+
+// Paginated list of an organization's releases.
 
 type ReleaseList = {
   readonly releases: readonly Release[];

@@ -77,6 +77,7 @@ const releasesQuery = channelQuery.extend({
   version: textField(LIMIT.versionLengthMax).overwrite(withPlus).optional(),
   status: statusField.optional(),
 });
+const stopQuery = appQuery.extend({ channel: nameField.optional() });
 const matchingBody = z.strictObject({
   app: nameField,
   channel: nameField,
@@ -106,6 +107,10 @@ export function appRoutes(routes: ConsoleRoutes, dependencies: AppDependencies):
     routes.onApp(
       { endpoint: 'PATCH apps', role: 'owner', shape: appChangeBody },
       ({ app, actor }, { app: _, ...change }) => administer.updateApp(app.id, change, actor),
+    ),
+    routes.onApp(
+      { endpoint: 'GET stop', role: 'viewer', shape: stopQuery },
+      ({ app }, { channel }) => view.measureStop(app, channel),
     ),
     routes.onApp({ endpoint: 'GET labels', role: 'viewer', shape: appQuery }, ({ app }) =>
       view.countLabels(app),

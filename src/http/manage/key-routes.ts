@@ -8,11 +8,13 @@ import { createGuard, type GuardDependencies } from './guard.ts';
 import type { KeyOperation, Services, SessionRoute } from './key-operation.ts';
 import { PLAN_OPERATIONS } from './plan-operations.ts';
 import { RELEASE_OPERATIONS } from './release-operations.ts';
+import { STOP_OPERATIONS } from './stop-operations.ts';
 
 /** Operations below `/api/v1`, in the order in which the document lists them. */
 export const KEY_OPERATIONS: readonly KeyOperation[] = [
   ...RELEASE_OPERATIONS,
   ...PLAN_OPERATIONS,
+  ...STOP_OPERATIONS,
   ...READING_OPERATIONS,
   ...FLEET_OPERATIONS,
 ];

@@ -40,6 +40,7 @@ import {
   VERDICTS,
   WEEK_DAYS,
 } from '../../contract/rollout-plan.ts';
+import type { ResumedStop, Stop } from '../../contract/stop.ts';
 import type { OwnedRelease } from '../../store/ledger.ts';
 
 const time = z.iso.datetime();
@@ -295,6 +296,20 @@ const health = z.object({
   verdict: z.enum(VERDICTS),
 }) satisfies z.ZodType<Health>;
 
+const stoppedRelease = z.object({ channel: z.string(), version: z.string() });
+
+const stop = z.object({
+  id: z.string(),
+  releases: z.array(stoppedRelease).describe('What was published, by channel, the oldest first.'),
+}) satisfies z.ZodType<Stop>;
+
+const resumedStop = z.object({
+  released: z.array(stoppedRelease),
+  changed: z
+    .array(stoppedRelease.extend({ reason: z.string() }))
+    .describe('What is left as it is, because its status was set since.'),
+}) satisfies z.ZodType<ResumedStop>;
+
 /** Shapes by the names that they have in the document. */
 export const ANSWER_SHAPES = {
   ErrorBody: error,
@@ -315,6 +330,8 @@ export const ANSWER_SHAPES = {
   ServingAnswer: z.object({ release: servingState }),
   RehearsedServing: z.object({ release: servingState, findings: z.array(finding), effect }),
   WithdrawnAnswer: z.object({ release: withdrawn }),
+  StopAnswer: z.object({ stop }),
+  ResumedStop: resumedStop,
   RolloutPlan: plan,
   Health: health,
   PlanAnswer: z.object({ plan }),

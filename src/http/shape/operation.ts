@@ -6,8 +6,10 @@ import {
   promoteReleaseBody,
   publishReleaseBody,
   putPlanBody,
+  resumeBody,
   servingControlBody,
   steerPlanBody,
+  stopBody,
   withdrawReleaseBody,
 } from './release-body.ts';
 
@@ -59,6 +61,8 @@ export const BODY_SHAPES = {
   ServingControl: servingControlBody,
   Promotion: promoteReleaseBody,
   Withdrawal: withdrawReleaseBody,
+  NewStop: stopBody,
+  Resumption: resumeBody,
   NewPlan: putPlanBody,
   PlanControl: steerPlanBody,
   FleetReport: reportFleetBody,

@@ -146,6 +146,17 @@ export const steerPlanBody = z.strictObject({
   reason: reasonField.optional(),
 });
 
+export const stopBody = z.strictObject({
+  app: nameField,
+  channel: nameField.optional(),
+  reason: reasonField.optional(),
+});
+
+export const resumeBody = z.strictObject({ stop: nameField });
+
+/** Resumption of a person, whose right is that of the app. */
+export const appResumeBody = resumeBody.extend({ app: nameField });
+
 /** Query that names a release. */
 export const releaseQuery = appQuery.extend({
   channel: nameField.describe('Name of the channel.'),

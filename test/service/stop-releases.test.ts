@@ -1,0 +1,115 @@
+// Tests stops over HTTP: who may stop and resume, what devices get then, and what the commands print
+// (docs/contract.md 4.21 and 4.22). What a stop pauses and what its end leaves alone is tested in
+// test/store/ledger/stop-contract.ts, stops at the same time on two nodes in test/faults/stop-races.test.ts.
+
+import { expect, it } from 'vitest';
+import { expectError } from '../support/expect-error.ts';
+import { auditOf, type Json } from '../support/published.ts';
+import { serviceSuite } from '../support/service-suite.ts';
+import { runSluice } from '../support/sluice-command.ts';
+import {
+  type Answer,
+  admin,
+  check,
+  control,
+  createTenant,
+  manage,
+  publish,
+  type Tenant,
+} from '../support/tenant.ts';
+
+serviceSuite('stops', (node) => {
+  async function furnish(): Promise<Tenant> {
+    const tenant = await createTenant(node);
+    await publish(node, tenant, '1.0.0');
+    await publish(node, tenant, '2.0.0', { channel: 'beta' });
+    return tenant;
+  }
+
+  const stop = (tenant: Tenant, more: Json = {}) =>
+    manage(node, tenant, 'POST', 'stop', { app: tenant.app, ...more });
+  const resume = (tenant: Tenant, id: unknown) =>
+    manage(node, tenant, 'POST', 'resume', { stop: id });
+
+  const stopOf = ({ body }: Answer) => (body?.stop ?? {}) as Json;
+
+  async function offersOf(tenant: Tenant): Promise<unknown[]> {
+    const channels = ['stable', 'beta'];
+    const answers = channels.map((channel) => check(node, tenant, '0.1.0', { channel }));
+    return (await Promise.all(answers)).map(({ status, body }) => body?.version ?? status);
+  }
+
+  it('nobody is offered anything as soon as it is answered, and everybody again once resumed (§4.21)', async () => {
+    const tenant = await furnish();
+    expect(await offersOf(tenant)).toEqual(['1.0.0', '2.0.0']);
+    const stopped = await stop(tenant, { reason: 'they crash' });
+    expect(stopped).toMatchObject({
+      status: 200,
+      body: {
+        stop: {
+          id: expect.stringMatching(/^stp_/),
+          releases: [
+            { channel: 'beta', version: '2.0.0' },
+            { channel: 'stable', version: '1.0.0' },
+          ],
+        },
+      },
+    });
+    expect(await offersOf(tenant)).toEqual([204, 204]);
+    const { id, releases } = stopOf(stopped);
+    const entries = await auditOf(node, tenant, 'limit=2');
+    expect(entries.map(({ after, reason }) => [(after as Json).stop, reason])).toEqual([
+      [id, 'they crash'],
+      [id, 'they crash'],
+    ]);
+    expect(await resume(tenant, id)).toMatchObject({
+      status: 200,
+      body: { released: releases, changed: [] },
+    });
+    expect(await offersOf(tenant)).toEqual(['1.0.0', '2.0.0']);
+  });
+
+  it('a stop of one channel leaves the other, and what was decided since is left as it is (§4.22)', async () => {
+    const tenant = await furnish();
+    const { id } = stopOf(await stop(tenant, { channel: 'stable' }));
+    expect(await offersOf(tenant)).toEqual([204, '2.0.0']);
+    await control(node, tenant, '1.0.0', { status: 'paused' });
+    const reason = 'Its status was set since: it is paused';
+    expect((await resume(tenant, id)).body).toEqual({
+      released: [],
+      changed: [{ channel: 'stable', version: '1.0.0', reason }],
+    });
+  });
+
+  it('it takes the right to control, and what belongs to others is unknown (§25.3)', async () => {
+    const [tenant, stranger] = [await furnish(), await furnish()];
+    const { id } = stopOf(await stop(tenant, { channel: 'beta' }));
+    const limits = { org: tenant.org, name: 'narrow', may: ['read', 'publish', 'fleet'] };
+    const made = await admin(node, 'POST', 'keys', limits);
+    const narrow = { ...tenant, secret: String(made.body?.secret) };
+    const mayNot = 'This key may not change how releases are served';
+    expectError(await stop(narrow), 403, mayNot);
+    expectError(await resume(narrow, id), 403, mayNot);
+    expectError(await resume(narrow, 'stp_0'), 404, 'Unknown stop');
+    expectError(await resume(stranger, id), 404, 'Unknown stop');
+    expectError(await stop(stranger, { app: tenant.app }), 404, 'Unknown app');
+    expectError(await stop(tenant, { channel: 'nightly' }), 404, 'Unknown channel');
+    expectError(await stop(tenant, { app: undefined }), 400, 'app: Required');
+    expectError(await resume(tenant, undefined), 400, 'stop: Required');
+    expect(await offersOf(tenant)).toEqual(['1.0.0', 204]);
+  });
+
+  it('the commands say what they did, and how it goes on', async () => {
+    const tenant = await furnish();
+    const env = { SLUICE_URL: node.url, SLUICE_KEY: tenant.secret };
+    const stopped = await runSluice(['stop', '--app', tenant.app, '--channel', 'beta'], env);
+    const [, id] = /^To let them go on: sluice resume (stp_\w+)$/m.exec(stopped.stdout) ?? [];
+    expect(stopped.stdout).toContain('paused  beta 2.0.0\n');
+    const resumed = await runSluice(['resume', String(id)], env);
+    expect(resumed.stdout).toBe('published  beta 2.0.0\n');
+    const again = await runSluice(['resume', String(id), '--json'], env);
+    expect(JSON.parse(again.stdout)).toMatchObject({ released: [], changed: [{}] });
+    const none = await runSluice(['resume', 'stp_0'], env);
+    expect([none.code, none.stderr]).toEqual([1, 'sluice: Unknown stop\n']);
+  });
+});
