@@ -17,6 +17,7 @@ import { Name } from '../part/name.tsx';
 import { LoadedView, Notice } from '../part/notice.tsx';
 import { useMay, useOrganization, useSession } from '../session/use-session.ts';
 import { NotFoundPage, Redirect } from './not-found-page.tsx';
+import { StopControls } from './stop-dialog.tsx';
 
 const REFRESH_MS = 15_000;
 
@@ -111,6 +112,7 @@ function AppTabs(props: {
         {app.archivedAt !== null && <Badge tone="quiet">Archived</Badge>}
         <EditApp app={app} onChange={onChange} />
       </p>
+      <StopControls key={app.id} app={app} channel={channel} onChange={onChange} />
       {app.archivedAt !== null && (
         <Notice tone="warn">
           This app is archived: it takes no releases. Its devices are answered as before.
