@@ -34,7 +34,7 @@ const OF_THE_SERVICE: Variables = [
 ];
 
 const PUBLISHERS: ReadonlySet<string> = new Set([
-  ...['release', 'plan', 'stop', 'resume', 'explain', 'import'],
+  ...['release', 'plan', 'stop', 'resume', 'device', 'explain', 'import'],
 ]);
 const LOCAL: ReadonlySet<string> = new Set(['serve', 'edge', 'doctor', 'migrate']);
 
@@ -92,6 +92,7 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   'plan cancel': RELEASE,
   stop: '--app notes --channel stable --reason "crashes on start"',
   resume: 'stp_01j9z3k5w8d2m4n6p7q8r9s0t1',
+  'device erase': '6f9b2f6e-8f1c-4f0e-9c55-3a5f5f6d0c11 --app notes',
   explain: '--app notes --device 6f9b2f6e-8f1c-4f0e-9c55-3a5f5f6d0c11',
   import: '--app notes --channel stable --github-json releases.json',
 };

@@ -7,6 +7,7 @@ import type { Explanation } from '../contract/explanation.ts';
 import { RELEASE_STATUSES, type Release, type ReleaseStatus } from '../contract/resource.ts';
 import type { Health } from '../contract/rollout-plan.ts';
 import { answering, asking, type Connect } from './asking.ts';
+import { addDeviceCommand } from './device-commands.ts';
 import { effectText, findingsText } from './findings-text.ts';
 import { addImportCommand } from './import-command.ts';
 import { type Options, query, wholeNumber } from './options.ts';
@@ -30,6 +31,7 @@ export function addReleaseCommands(program: Command, connect: Connect): void {
   addMovingCommands(release, connect);
   addPlanCommands(program, connect);
   addStopCommands(program, connect);
+  addDeviceCommand(program, connect);
   addExplainCommand(program, connect);
   addImportCommand(program, connect);
 }

@@ -15,6 +15,7 @@ type Surface = {
 };
 
 const CONSOLE = 'console/api';
+const NO_CONTENT = 204;
 const NOT_FOUND = 404;
 
 export class ServiceClient {
@@ -56,6 +57,7 @@ export class ServiceClient {
     const { token, missing } = this.surface;
     if (token === undefined) throw new ServiceError(missing);
     const response = await this.send(method, path, token, body);
+    if (response.status === NO_CONTENT) return {};
     const answer = await readJson(response);
     if (response.ok && answer !== undefined) return answer;
     if (response.ok) throw new ServiceError(`what answers at ${this.url} is not the service`);

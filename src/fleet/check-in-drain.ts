@@ -19,6 +19,7 @@ import { pause } from '../flow/pause.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { CheckInBatch, CheckInQueue } from '../store/check-in-queue.ts';
+import type { DeviceName } from '../store/label-store.ts';
 import type { Admission } from './admission.ts';
 import type { DeviceLabels } from './device-labels.ts';
 import type { LedgerClock } from './ledger-clock.ts';
@@ -196,12 +197,7 @@ export class CheckInDrain {
       memory.note(checkIns, result);
       const { labels: stored, unadmitted } = result;
       await labels.remember(stored, checkIns, 'queued');
-      if (unadmitted.length > 0) {
-        const labelled = new Set(
-          checkIns.filter((each) => each.labels !== undefined).map(deviceKey),
-        );
-        await labels.tellLost(unadmitted.filter((each) => labelled.has(deviceKey(each))));
-      }
+      await labels.tellLost(lostOf(checkIns, stored));
       metrics.checkIns.add('stored', checkIns.length - unadmitted.length);
       if (unadmitted.length > 0) metrics.checkIns.add('unadmitted', unadmitted.length);
     } catch (error) {
@@ -243,6 +239,18 @@ function datedBy(latestMs: number, batches: readonly CheckInBatch[]): readonly C
   return batches.flatMap(({ checkIns }) =>
     checkIns.map((each) => (each.at > latestMs ? { ...each, at: latestMs } : each)),
   );
+}
+
+/**
+ * Returns the devices whose check-in carried labels that are not on record: it was not admitted, or the device
+ * was erased after it.
+ */
+function lostOf(
+  checkIns: readonly CheckIn[],
+  stored: readonly DeviceName[],
+): readonly DeviceName[] {
+  const isStored = new Set(stored.map(deviceKey));
+  return checkIns.filter((each) => each.labels !== undefined && !isStored.has(deviceKey(each)));
 }
 
 /** Time of the earliest of these check-ins, in milliseconds since 1970; undefined when there are none. */

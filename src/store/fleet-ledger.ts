@@ -221,7 +221,20 @@ export interface FleetLedger {
     actor: Actor,
   ): Promise<Outcome<PurgedDevices, LostRight>>;
 
-  /** Counts the devices that one call of `purgeDevices` would delete, with the cursor that it would reach. */
+  /**
+   * Erases a device: its row, labels, history, offers and failures. The counts of hours, days and months keep
+   * it, those of the present and the health of releases do not. Check-ins from a queue with a time up to
+   * `slackMs` from now on count as received before, and do not bring it back.
+   */
+  eraseDevice(
+    scope: TenantScope,
+    app: string,
+    deviceId: string,
+    slackMs: number,
+    actor: Actor,
+  ): Promise<Outcome<undefined, 'unknownApp' | 'unknownDevice' | LostRight>>;
+
+  /** Counts the devices that `purgeDevices` would delete in one call, and tells how far it looked. */
   countPurgeable(
     purge: DevicePurge,
     after: string | undefined,

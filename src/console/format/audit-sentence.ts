@@ -181,6 +181,7 @@ const ACTIONS: Readonly<Record<string, string>> = {
   'app.update': 'Changed app',
   'channel.create': 'Added channel',
   'channel.update': 'Changed channel',
+  'device.erase': 'Erased a device of',
   'device.purge': 'Deleted devices of',
   'invitation.create': 'Invited',
   'invitation.revoke': 'Revoked invitation',

@@ -4,6 +4,7 @@
 import { z } from 'zod';
 import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
+import { eraseDevice } from '../../fleet/erase-device.ts';
 import { reportFleet } from '../../fleet/fleet-views.ts';
 import type { Wave, WaveDecision } from '../../serving/fleet-decisions.ts';
 import { jsonReply, type Reply } from '../reply.ts';
@@ -17,7 +18,8 @@ import {
   toldDeviceOf,
 } from '../shape/fleet-body.ts';
 import { jsonAnswer } from '../shape/operation.ts';
-import { call, type KeyOperation, read } from './key-operation.ts';
+import { noteApp, parseShape } from '../shape/parse-shape.ts';
+import { call, type KeyOperation, lastOfEach, read } from './key-operation.ts';
 
 const releaseId = z.object({ id: z.string().describe('Id of the release.') });
 const deviceQuery = z.object({
@@ -84,7 +86,7 @@ export const READING_OPERATIONS: readonly KeyOperation[] = [
   }),
 ];
 
-/** Operations of push mode. */
+/** Operations of push mode, and the erasure of a device. */
 export const FLEET_OPERATIONS: readonly KeyOperation[] = [
   call({
     ...{ method: 'POST', path: '/api/v1/fleet/report', id: 'reportFleet' },
@@ -111,6 +113,22 @@ export const FLEET_OPERATIONS: readonly KeyOperation[] = [
       return isFailure(wave) ? wave : waveReply(wave);
     },
   }),
+  {
+    ...{ method: 'DELETE', path: '/api/v1/devices/:deviceId', id: 'eraseDevice' },
+    ...{ tag: 'Fleet', right: 'fleet', isGuarded: true, parameters: deviceQuery.shape },
+    summary: 'Erase a device from the record',
+    description: 'Counts of hours and days stay. When it asks again, it is a new device.',
+    answers: { 204: { description: 'It is erased.' } },
+    refusals: [404],
+    async serve(services, caller, exchange) {
+      const given = { ...lastOfEach(exchange.queryText), ...Object.fromEntries(exchange.params) };
+      noteApp(exchange, given);
+      const query = parseShape(deviceQuery, given);
+      if (isFailure(query)) return query;
+      const erased = await eraseDevice(services, caller, query.app, query.deviceId);
+      return isFailure(erased) ? erased : { status: 204 };
+    },
+  },
 ];
 
 /**

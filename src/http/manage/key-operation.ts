@@ -115,7 +115,8 @@ export function read<Shape extends z.ZodObject, Answer extends z.ZodType<object>
   };
 }
 
-function lastOfEach(queryText: string): Readonly<Record<string, unknown>> {
+/** Returns the parameters of a query by their names: the last one of each. */
+export function lastOfEach(queryText: string): Readonly<Record<string, unknown>> {
   return Object.fromEntries(new URLSearchParams(queryText));
 }
 

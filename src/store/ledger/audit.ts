@@ -22,6 +22,7 @@ export type AuditAction =
   | 'app.update'
   | 'channel.create'
   | 'channel.update'
+  | 'device.erase'
   | 'device.purge'
   | 'key.create'
   | 'key.revoke'

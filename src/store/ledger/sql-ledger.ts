@@ -53,6 +53,7 @@ import { sampleDevices } from './device-samples.ts';
 import { countLabels, countPurgeable, listDevices, purgeDevices, readDevice } from './devices.ts';
 import { dryRunPlan } from './dry-run-plan.ts';
 import { dryRunPromotion, dryRunPublish, dryRunServing } from './dry-runs.ts';
+import { eraseDevice } from './erased-devices.ts';
 import {
   countSeen,
   readAdoption,
@@ -188,6 +189,7 @@ const CALLS = {
   forgetAdmissions,
   purgeDevices,
   countPurgeable,
+  eraseDevice,
   readLabels,
   readLabelChanges,
   sampleDevices,

@@ -19,6 +19,7 @@ import { describeEditions } from './edition-contract.ts';
 import { describeFailureBreakdown } from './failure-breakdown-contract.ts';
 import { describeFleetAdmission } from './fleet-admission-contract.ts';
 import { describeFleetCounts } from './fleet-counts-contract.ts';
+import { describeFleetErasure } from './fleet-erase-contract.ts';
 import { describeFleetPurge } from './fleet-purge-contract.ts';
 import { describeFleetReads } from './fleet-reads-contract.ts';
 import { describeFleetSweep } from './fleet-sweep-contract.ts';
@@ -96,6 +97,7 @@ const GROUPS: readonly Readonly<Record<string, Suite>>[] = [
     // After the sweep: each version that a device leaves is an empty count for that to delete.
     'keeping of devices': { rules: describeDeviceKeeping },
     purge: { rules: describeFleetPurge },
+    erasure: { rules: describeFleetErasure, pglite: 'its hashes, and rows of its triggers' },
     'the console': { rules: describeConsoleReads },
   },
   { plans: { rules: describePlans } },

@@ -412,6 +412,73 @@ CREATE FUNCTION public.device_place(app_id text, channel text) RETURNS integer
   SELECT hashtext($1 || ' ' || $2)
 $_$;
 
+CREATE FUNCTION public.erase_device(app text, device text, slack interval, draft text) RETURNS text
+    LANGUAGE plpgsql
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+  of_part CONSTANT smallint := device_part(app, device);
+  hash text;
+BEGIN
+  PERFORM note_writer(lock_device_parts(ARRAY [app], ARRAY [device]), '');
+  PERFORM FROM devices WHERE app_id = app AND device_id = device;
+  IF NOT FOUND THEN RETURN NULL; END IF;
+  PERFORM uncount_firsts(app, device);
+  WITH gone AS (
+    DELETE FROM devices WHERE app_id = app AND device_id = device RETURNING channel, version, platform
+  )
+  INSERT INTO fleet_count_parts (app_id, channel, version, platform, part, devices)
+  SELECT app, channel, version, platform, device_part(app, device), -1 FROM gone
+  ON CONFLICT (app_id, channel, version, platform, part)
+    DO UPDATE SET devices = fleet_count_parts.devices + excluded.devices;
+  DELETE FROM device_versions WHERE app_id = app AND device_id = device;
+  DELETE FROM awaited_devices
+  WHERE part = of_part AND app_id = app AND device_id = device;
+
+  INSERT INTO signing_keys (name, secret) VALUES ('erased-devices', draft) ON CONFLICT (name) DO NOTHING;
+  hash := erased_hash(app, device);
+  INSERT INTO erased_devices (app_id, device_hash, erased_at) VALUES (app, hash, fleet_time() + slack)
+  ON CONFLICT (app_id, device_hash) DO UPDATE SET erased_at = excluded.erased_at;
+  RETURN hash;
+END
+$$;
+
+CREATE FUNCTION public.erased_hash(app_id text, device_id text) RETURNS text
+    LANGUAGE sql STABLE
+    AS $$
+  SELECT encode(sha256(convert_to(secret || ' ' || app_id || ' ' || device_id, 'UTF8')), 'hex')
+  FROM signing_keys WHERE name = 'erased-devices'
+$$;
+
+CREATE FUNCTION public.find_erased(app_ids text[], device_ids text[], times bigint[]) RETURNS TABLE(place integer, erased_ms bigint)
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+BEGIN
+  IF NOT EXISTS (
+    SELECT FROM unnest(times) AS given (ms)
+    WHERE given.ms <= (SELECT extract(epoch FROM max(erased_at)) * 1000 FROM erased_devices)
+  ) THEN
+    RETURN;
+  END IF;
+  RETURN QUERY
+  SELECT item.place::integer, (extract(epoch FROM erased.erased_at) * 1000)::bigint
+  FROM unnest(app_ids, device_ids, times) WITH ORDINALITY AS item (app_id, device_id, ms, place)
+  LEFT JOIN devices ON devices.app_id = item.app_id AND devices.device_id = item.device_id
+  CROSS JOIN LATERAL (
+    SELECT erased_at FROM erased_devices
+    WHERE app_id = item.app_id AND device_hash = erased_hash(item.app_id, item.device_id) OFFSET 0
+  ) AS erased
+  WHERE (devices.first_seen IS NULL OR item.ms < extract(epoch FROM devices.first_seen) * 1000)
+    AND item.ms <= extract(epoch FROM erased.erased_at) * 1000;
+END
+$$;
+
 CREATE FUNCTION public.find_offered_releases(news public.device_news[]) RETURNS jsonb
     LANGUAGE plpgsql STABLE
     AS $$
@@ -989,10 +1056,20 @@ DECLARE
   parts smallint[];
   present timestamptz(3);
   done record;
+  erased record;
 BEGIN
   parts := lock_device_parts(app_ids, device_ids);
   PERFORM note_writer(parts, CASE WHEN are_awaited THEN NULL ELSE writer END);
   IF cardinality(array_remove(label_writes, NULL)) > 0 THEN PERFORM announce_label_positions(); END IF;
+  IF NOT are_awaited THEN
+    FOR erased IN SELECT place, erased_ms FROM find_erased(app_ids, device_ids, times) LOOP
+      -- Of no app, it is dropped. The writer is told that the device was seen later, which makes it forget it.
+      app_ids[erased.place] := '';
+      IF writer <> '' THEN
+        RETURN QUERY SELECT erased.place, NULL::text, NULL::integer, erased.erased_ms + 1;
+      END IF;
+    END LOOP;
+  END IF;
   -- Under the locks, so that no writer of a part has an earlier present than the one before it.
   present := fleet_time();
   -- A statement of its own, so that it sees what the locks' last holders have committed.
@@ -1414,6 +1491,30 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION public.uncount_firsts(app text, device text) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+BEGIN
+  INSERT INTO release_signals (release_id, kind, part, known, pushed, at, devices)
+  SELECT release_id, kind, device_part(app, device), known, pushed, signal.at, -1
+  FROM release_devices CROSS JOIN LATERAL (
+    SELECT 'reached' AS kind, 'epoch'::timestamptz AS at
+    UNION ALL SELECT 'offered', date_bin('1 hour', offered_at, 'epoch') WHERE offered_at IS NOT NULL
+    UNION ALL SELECT 'installed', date_bin('1 hour', installed_at, 'epoch') WHERE installed_at IS NOT NULL
+    UNION ALL SELECT 'reverted', date_bin('1 hour', reverted_at, 'epoch') WHERE reverted_at IS NOT NULL
+  ) AS signal
+  WHERE app_id = app AND device_id = device
+  ON CONFLICT (release_id, kind, part, known, pushed, at)
+    DO UPDATE SET devices = release_signals.devices + excluded.devices;
+
+  DELETE FROM release_failures WHERE device_id = device AND release_id IN (
+    SELECT releases.id FROM channels JOIN releases ON releases.channel_id = channels.id
+    WHERE channels.app_id = app AND releases.is_watched
+  );
+END
+$$;
+
 CREATE FUNCTION public.version_key(version text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
     AS $_$
@@ -1702,6 +1803,12 @@ CREATE TABLE public.edge_tokens (
     created_at timestamp(3) with time zone DEFAULT clock_timestamp() NOT NULL,
     created_by text NOT NULL,
     revoked_at timestamp(3) with time zone
+);
+
+CREATE TABLE public.erased_devices (
+    app_id text NOT NULL COLLATE pg_catalog."C",
+    device_hash text NOT NULL COLLATE pg_catalog."C",
+    erased_at timestamp(3) with time zone NOT NULL
 );
 
 CREATE TABLE public.failed_sign_ins (
@@ -2117,6 +2224,9 @@ ALTER TABLE ONLY public.edge_tokens
 ALTER TABLE ONLY public.edge_tokens
     ADD CONSTRAINT edge_tokens_prefix_key UNIQUE (prefix);
 
+ALTER TABLE ONLY public.erased_devices
+    ADD CONSTRAINT erased_devices_pkey PRIMARY KEY (app_id, device_hash);
+
 ALTER TABLE ONLY public.failed_sign_ins
     ADD CONSTRAINT failed_sign_ins_pkey PRIMARY KEY (account_id);
 
@@ -2223,6 +2333,8 @@ CREATE INDEX devices_of_version ON ONLY public.devices USING btree (version, app
 
 CREATE INDEX devices_0_version_app_id_device_id_idx ON public.devices_0 USING btree (version, app_id, device_id);
 
+CREATE INDEX erased_devices_newest_first ON public.erased_devices USING btree (erased_at DESC);
+
 CREATE INDEX fleet_hour_parts_to_fold ON public.fleet_hour_parts USING btree (hour) WHERE (part >= 0);
 
 CREATE INDEX fleet_hours_oldest_first ON public.fleet_hour_parts USING btree (hour);
@@ -2321,6 +2433,9 @@ ALTER TABLE ONLY public.channels
 
 ALTER TABLE ONLY public.edge_tokens
     ADD CONSTRAINT edge_tokens_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES public.organizations(id);
+
+ALTER TABLE ONLY public.erased_devices
+    ADD CONSTRAINT erased_devices_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(id);
 
 ALTER TABLE ONLY public.failed_sign_ins
     ADD CONSTRAINT failed_sign_ins_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { fail } from '../../../src/contract/failure.ts';
 import type { ReleaseStatus } from '../../../src/contract/resource.ts';
 import type { Serving } from '../../../src/domain/release/serving-change.ts';
+import type { PlanDefinition } from '../../../src/domain/rollout/plan-state.ts';
 import { FollowersNotAsked } from '../../../src/store/ledger-terms.ts';
 import {
   createTenant,
@@ -93,10 +94,11 @@ export function describeStops({ ledger }: LedgerUnderTest): void {
   test('plans are held, and stay so after the resumption', async () => {
     const tenant = await furnish();
     const name = { ...planned, app: tenant.app };
-    const definition = {
+    const definition: PlanDefinition = {
       steps: [{ rollout: 100, holdMinutes: 0 }],
-      ...{ guards: null, onTrip: 'hold', patienceMinutes: 1440, raiseBetween: null, preset: null },
-    } as const;
+      ...{ startAtMs: undefined, guards: null, onTrip: 'hold', onBlind: undefined },
+      ...{ patienceMinutes: 1440, raiseBetween: null, preset: null },
+    };
     const { organizationId: scope } = tenant;
     expectValue(await ledger.createPlan(scope, name, definition, PUBLISHER));
     const { value } = await stop(tenant);

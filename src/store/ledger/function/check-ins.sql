@@ -349,10 +349,20 @@ DECLARE
   parts smallint[];
   present timestamptz(3);
   done record;
+  erased record;
 BEGIN
   parts := lock_device_parts(app_ids, device_ids);
   PERFORM note_writer(parts, CASE WHEN are_awaited THEN NULL ELSE writer END);
   IF cardinality(array_remove(label_writes, NULL)) > 0 THEN PERFORM announce_label_positions(); END IF;
+  IF NOT are_awaited THEN
+    FOR erased IN SELECT place, erased_ms FROM find_erased(app_ids, device_ids, times) LOOP
+      -- Of no app, it is dropped. The writer is told that the device was seen later, which makes it forget it.
+      app_ids[erased.place] := '';
+      IF writer <> '' THEN
+        RETURN QUERY SELECT erased.place, NULL::text, NULL::integer, erased.erased_ms + 1;
+      END IF;
+    END LOOP;
+  END IF;
   -- Under the locks, so that no writer of a part has an earlier present than the one before it.
   present := fleet_time();
   -- A statement of its own, so that it sees what the locks' last holders have committed.

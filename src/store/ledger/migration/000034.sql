@@ -26,3 +26,14 @@ CREATE TABLE stopped_releases (
 -- Few releases are stopped at a time.
 CREATE INDEX stopped_releases_waiting ON stopped_releases (release_id)
   WHERE set_at IS NULL AND resumed_at IS NULL;
+
+-- Devices that were erased on request, by a keyed hash of their ids, so that check-ins which were received before
+-- do not bring them back.
+CREATE TABLE erased_devices (
+  app_id text COLLATE "C" NOT NULL REFERENCES apps (id),
+  device_hash text COLLATE "C" NOT NULL,
+  erased_at timestamptz(3) NOT NULL,
+  PRIMARY KEY (app_id, device_hash)
+);
+
+CREATE INDEX erased_devices_newest_first ON erased_devices (erased_at DESC);

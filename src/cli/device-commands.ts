@@ -1,0 +1,23 @@
+// Command that erases a device.
+
+import type { Command } from 'commander';
+import { asking, type Connect } from './asking.ts';
+import { query } from './options.ts';
+
+/** Adds the command, which calls the management API. */
+export function addDeviceCommand(program: Command, connect: Connect): void {
+  const device = program.command('device').description('a device of an app, with SLUICE_KEY');
+  asking(
+    device
+      .command('erase <id>')
+      .description('erase a device from the record; its counts of past hours and days stay')
+      .requiredOption('--app <ref>', 'app'),
+    connect,
+    ({ app }, [id = '']) => ({
+      method: 'DELETE',
+      path: `devices/${encodeURIComponent(id)}?${query({ app })}`,
+    }),
+    () => ({ erased: true }),
+    () => 'Erased. When it asks again, it is a new device.',
+  );
+}

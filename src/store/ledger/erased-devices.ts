@@ -1,0 +1,45 @@
+// SQL of devices that are erased on request: see function/erasing.sql.
+
+import { randomBytes } from 'node:crypto';
+import { fail, isFailure, type LostRight, type Outcome } from '../../contract/failure.ts';
+import { storableText } from '../../contract/text.ts';
+import type { Actor, TenantScope } from '../ledger-terms.ts';
+import { atomically } from './atomically.ts';
+import { insertAudit } from './audit.ts';
+import type { Database } from './database.ts';
+import { findApp } from './lookups.ts';
+
+const KEY_BYTES = 32;
+
+/**
+ * Erases the device in one transaction with its audit entry, which has the keyed hash of the id. The actor's
+ * right is read first, because the lock of the device's part is held from the deletion to the commit.
+ */
+export function eraseDevice(
+  database: Database,
+  scope: TenantScope,
+  appName: string,
+  deviceId: string,
+  slackMs: number,
+  actor: Actor,
+): Promise<Outcome<undefined, 'unknownApp' | 'unknownDevice' | LostRight>> {
+  return atomically<undefined, 'unknownApp' | 'unknownDevice'>(database, actor, async (sql) => {
+    const app = await findApp(sql, scope, appName);
+    if (isFailure(app)) return app;
+    await sql.confirmRight();
+    const [erased] = await sql.query<{ device: string | null }>(
+      `SELECT erase_device($1, $2, $3::integer * interval '1 millisecond', $4) AS device`,
+      [app.id, storableText(deviceId), slackMs, randomBytes(KEY_BYTES).toString('hex')],
+    );
+    const device = erased?.device ?? null;
+    if (device === null) return fail('unknownDevice');
+    await insertAudit(sql, {
+      organizationId: app.organizationId,
+      action: 'device.erase',
+      subject: app.ref,
+      before: { device },
+      after: null,
+    });
+    return undefined;
+  });
+}

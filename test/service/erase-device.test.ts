@@ -1,0 +1,94 @@
+// Tests the erasure of a device over HTTP: who may do it, what is answered, and that check-ins in flight do not
+// bring the device back (docs/contract.md 4.23). What goes and what stays is tested in
+// test/store/ledger/fleet-erase-contract.ts.
+
+import { expect, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { expectError } from '../support/expect-error.ts';
+import { auditOf } from '../support/published.ts';
+import { serviceSuite } from '../support/service-suite.ts';
+import { runSluice } from '../support/sluice-command.ts';
+import {
+  admin,
+  check,
+  createTenant,
+  devicesOf,
+  manage,
+  report,
+  type Tenant,
+} from '../support/tenant.ts';
+
+const DEVICE = { version: '1.0.0', platform: 'linux', arch: 'x86_64' };
+
+serviceSuite('erasure of a device', (node) => {
+  async function furnish(deviceId: string): Promise<Tenant> {
+    const tenant = await createTenant(node);
+    const device = { deviceId, ...DEVICE, labels: { ring: 'a' } };
+    expect((await report(node, tenant, [device])).status).toBe(200);
+    return tenant;
+  }
+
+  const erase = (tenant: Tenant, deviceId: string, app = tenant.app) =>
+    manage(node, tenant, 'DELETE', `devices/${encodeURIComponent(deviceId)}?app=${app}`);
+
+  async function idsOf(tenant: Tenant): Promise<unknown[]> {
+    return (await devicesOf(node, tenant)).map(({ deviceId }) => deviceId);
+  }
+
+  it('is 204 once, then 404, and the audit has a hash of the id (§4.23)', async () => {
+    const tenant = await furnish('a device/1');
+    expect(await erase(tenant, 'a device/1')).toMatchObject({ status: 204, text: '' });
+    expectError(await erase(tenant, 'a device/1'), 404, 'Unknown device');
+    expect(await idsOf(tenant)).toEqual([]);
+    const [entry] = await auditOf(node, tenant, 'action=device&limit=1');
+    expect(entry).toMatchObject({ action: 'device.erase', subject: tenant.app, after: null });
+    expect(JSON.stringify(entry)).not.toContain('a device/1');
+  });
+
+  it('it takes the right of the fleet, and what belongs to others is unknown (§25.3)', async () => {
+    const [tenant, stranger] = [await furnish('one'), await furnish('one')];
+    const limits = { org: tenant.org, name: 'narrow', may: ['read', 'publish', 'control'] };
+    const made = await admin(node, 'POST', 'keys', limits);
+    const narrow = { ...tenant, secret: String(made.body?.secret) };
+    expectError(await erase(narrow, 'one'), 403, 'This key may not report or plan for devices');
+    expectError(await erase(stranger, 'one', tenant.app), 404, 'Unknown app');
+    expectError(await manage(node, tenant, 'DELETE', 'devices/one'), 400, 'app: Required');
+    expect(await idsOf(tenant)).toEqual(['one']);
+  });
+
+  it('a check after the answer makes a new device, without the labels of the erased one', async () => {
+    const tenant = await furnish('one');
+    await erase(tenant, 'one');
+    await check(node, tenant, '2.0.0', { device: 'one' });
+    await eventually('the device is on record', async () => {
+      expect(await devicesOf(node, tenant)).toMatchObject([
+        { deviceId: 'one', version: '2.0.0', labels: {} },
+      ]);
+    });
+  });
+
+  it('checks in flight, and in the queue, do not bring it back', async () => {
+    const tenant = await furnish('one');
+    const checks = Array.from({ length: 200 }, (_, index) =>
+      check(node, tenant, `1.${index}.0`, { device: index % 2 === 0 ? 'one' : `other-${index}` }),
+    );
+    await Promise.all(checks);
+    expect((await erase(tenant, 'one')).status).toBe(204);
+    await check(node, tenant, '9.0.0', { device: 'last' });
+    await eventually('what was asked later is on record', async () => {
+      const ids = await idsOf(tenant);
+      expect(ids).toContain('last');
+      expect(ids).toHaveLength(101);
+    });
+    expect(await idsOf(tenant)).not.toContain('one');
+  });
+
+  it('the command says that it is done', async () => {
+    const tenant = await furnish('one');
+    const env = { SLUICE_URL: node.url, SLUICE_KEY: tenant.secret };
+    const done = await runSluice(['device', 'erase', 'one', '--app', tenant.app], env);
+    expect(done.stdout).toBe('Erased. When it asks again, it is a new device.\n');
+    const again = await runSluice(['device', 'erase', 'one', '--app', tenant.app], env);
+    expect([again.code, again.stderr]).toEqual([1, 'sluice: Unknown device\n']);
+  });
+});
