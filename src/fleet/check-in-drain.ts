@@ -242,8 +242,8 @@ function datedBy(latestMs: number, batches: readonly CheckInBatch[]): readonly C
 }
 
 /**
- * Returns the devices whose check-in carried labels that are not on record: it was not admitted, or the device
- * was erased after it.
+ * Returns the devices whose check-in carried labels that are not on record: it was not admitted, or the
+ * device was erased after it.
  */
 function lostOf(
   checkIns: readonly CheckIn[],

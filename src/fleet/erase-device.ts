@@ -1,5 +1,5 @@
-// Erasure of a device on request of whoever it belongs to: it goes from the record and from every cache, and is
-// a new device when it asks again.
+// Erasure of a device on request of whoever it belongs to: it goes from the record and from every cache, and
+// is a new device when it asks again.
 
 import type { Principal } from '../access/api-keys.ts';
 import { isFailure, type LostRight, type Outcome } from '../contract/failure.ts';
@@ -13,15 +13,15 @@ type EraseDependencies = {
 };
 
 /**
- * Milliseconds by which the clocks of nodes may differ from the ledger's (they follow it, as exactly as a round
- * trip tells). Check-ins of so long after the erasure count as received before.
+ * Milliseconds by which the clocks of nodes may differ from the ledger's, which they follow as exactly as a
+ * round trip tells. Check-ins of so long after the erasure count as received before.
  */
 const SLACK_MS = 250;
 
 /**
  * Erases a device. It answers late enough for a check after the answer to be later than what counts as
- * received before, by the clock of any node. Rejects with `Unavailable` when a store does not answer; the same
- * call again finishes what is left, though it may find the device gone from the record.
+ * received before, by the clock of any node. Rejects with `Unavailable` when a store does not answer; the
+ * same call again finishes what is left, though it may find the device gone from the record.
  */
 export async function eraseDevice(
   { ledger, labels }: EraseDependencies,

@@ -1,5 +1,6 @@
 // Deletes devices that have been silent for long, version changes that have newer ones enough, old adoption
-// counts and idempotency keys that are over: a few rows at a time, so that no other statement waits for it.
+// counts, idempotency keys that are over, and old entries of the audit: a few rows at a time, so that no other
+// statement waits for it.
 
 import { isoTime } from '../contract/iso-time.ts';
 import type { Log } from '../observe/log.ts';
@@ -11,6 +12,8 @@ export type Retention = {
   readonly devicesDays: number;
   /** Days for which adoption hours are kept. */
   readonly hoursDays: number;
+  /** Days for which entries of the audit are kept; undefined for ever. */
+  readonly auditDays: number | undefined;
 };
 
 const DAY_MS = 86_400_000;
@@ -24,7 +27,12 @@ const BUSY_INTERVAL_MS = 1000;
 
 type SweptLedger = Pick<
   Ledger,
-  'sweepFleet' | 'trimHistories' | 'forgetAdmissions' | 'forgetIdempotencyKeys' | 'readTime'
+  | 'sweepFleet'
+  | 'trimHistories'
+  | 'forgetAdmissions'
+  | 'forgetIdempotencyKeys'
+  | 'forgetAudit'
+  | 'readTime'
 >;
 
 export class FleetSweeper {
@@ -67,8 +75,9 @@ export class FleetSweeper {
       const trimmed = await this.ledger.trimHistories(ROWS_PER_TURN_MAX);
       const forgotten = await this.ledger.forgetAdmissions(ADMISSIONS_PER_TURN_MAX);
       const keys = await this.ledger.forgetIdempotencyKeys(IDEMPOTENCY_KEYS_PER_TURN_MAX);
+      const entries = await this.forgetAudit(nowMs);
       return (
-        Math.max(gone.devices, gone.hours, trimmed) === ROWS_PER_TURN_MAX ||
+        Math.max(gone.devices, gone.hours, trimmed, entries) === ROWS_PER_TURN_MAX ||
         forgotten === ADMISSIONS_PER_TURN_MAX ||
         keys === IDEMPOTENCY_KEYS_PER_TURN_MAX
       );
@@ -77,6 +86,15 @@ export class FleetSweeper {
       this.log.warn({ err: error }, 'sweeping the fleet failed');
       return false;
     }
+  }
+
+  private async forgetAudit(nowMs: number): Promise<number> {
+    const { auditDays } = this.retention;
+    if (auditDays === undefined) return 0;
+    const before = daysBefore(nowMs, auditDays);
+    const entries = await this.ledger.forgetAudit(before, ROWS_PER_TURN_MAX);
+    this.metrics.auditRemoved.inc(entries);
+    return entries;
   }
 
   private schedule(delayMs: number): void {

@@ -104,6 +104,7 @@ export function assembleBackground(
   const retention = {
     devicesDays: config.deviceRetentionDays,
     hoursDays: config.adoptionRetentionDays,
+    auditDays: config.auditDays,
   };
   const sweeper = new FleetSweeper(ledger, retention, metrics, log);
   const feed = new LabelFeed({ ledger, engine, log });

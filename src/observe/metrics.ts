@@ -108,7 +108,14 @@ export class Metrics {
     'reason',
   );
 
-  /** Functions that return 1 while a store answers, else 0, by store. */
+  /** Entries of the audit that were removed because they were too old. */
+  readonly auditRemoved = new Counter({
+    name: 'sluice_audit_entries_removed_total',
+    help: 'Entries of the audit removed because they were older than AUDIT_DAYS',
+    registers: [this.registry],
+  });
+
+  /** Functions that return 1 while a store is there, else 0, by the store. */
   readonly storeUp = this.gauges('sluice_store_up', 'Whether the store answers: 1, or 0', [
     'store',
   ]);

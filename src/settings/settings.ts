@@ -65,15 +65,13 @@ function oneOf<const Values extends readonly [string, ...string[]]>(
     .pipe(z.enum(values, { error: `must be one of ${values.join(', ')}` }));
 }
 
-function whole(fallback: number, min: number, max: number) {
+/** Whole number within bounds; unset it is the fallback, which may be no number. */
+function whole<Fallback extends number | undefined>(fallback: Fallback, min: number, max: number) {
   const reason = `must be a whole number from ${min} to ${max}`;
-  return z
-    .string()
-    .optional()
-    .transform((value) => (value ? value.trim() : String(fallback)))
-    .refine((value) => /^\d{1,6}$/.test(value), reason)
-    .transform(Number)
-    .refine((value) => value >= min && value <= max, reason);
+  return optionalText()
+    .refine((value) => value === undefined || /^\s*\d{1,6}\s*$/.test(value), reason)
+    .transform((value) => (value === undefined ? fallback : Number(value)))
+    .refine((value) => value === undefined || (value >= min && value <= max), reason);
 }
 
 /** Base URL without trailing slashes. */
@@ -166,6 +164,8 @@ export type Config = Readonly<{
   /** Number of version changes kept per device. */
   deviceHistory: number;
   adoptionRetentionDays: number;
+  /** Days for which entries of the audit are kept; undefined for ever. */
+  auditDays: number | undefined;
   /** Number of proxies in front of the service whose forwarded addresses are trusted. */
   trustProxy: number;
   /** Maximum number of new devices per client network and minute that checks record; 0: no limit. */
@@ -272,6 +272,7 @@ const ENVIRONMENT = z.object({
   // The database has 100 slots: a change takes the slot of its number modulo 100.
   DEVICE_HISTORY: whole(10, 1, 100),
   ADOPTION_RETENTION_DAYS: whole(400, 1, 36_500),
+  AUDIT_DAYS: whole(undefined, 1, 36_500),
   TRUST_PROXY: whole(0, 0, 16),
   NEW_DEVICES_PER_ADDRESS_PER_MINUTE: whole(1200, 0, 999_999),
   NEW_DEVICES_PER_APP_PER_MINUTE: whole(60_000, 0, 999_999),
@@ -359,6 +360,7 @@ function readSettings(environment: NodeJS.ProcessEnv, files: FileValues): Config
     deviceFreshnessSeconds: settings.DEVICE_FRESHNESS_SECONDS,
     deviceHistory: settings.DEVICE_HISTORY,
     adoptionRetentionDays: settings.ADOPTION_RETENTION_DAYS,
+    auditDays: settings.AUDIT_DAYS,
     trustProxy: settings.TRUST_PROXY,
     newDevicesPerAddressPerMinute: settings.NEW_DEVICES_PER_ADDRESS_PER_MINUTE,
     newDevicesPerAppPerMinute: settings.NEW_DEVICES_PER_APP_PER_MINUTE,

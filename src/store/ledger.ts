@@ -292,7 +292,13 @@ export interface Ledger
     known?: KnownStates,
   ): Promise<Outcome<Published, UnknownRelease | PublishObstacle | 'notPromotable' | LostRight>>;
 
-  /** Deletes at most `rowsMax` expired idempotency keys; returns how many. */
+  /**
+   * Deletes at most `rowsMax` entries of the audit from before a time (RFC 3339), the oldest first; returns
+   * how many it deleted.
+   */
+  forgetAudit(before: string, rowsMax: number): Promise<number>;
+
+  /** Deletes at most `rowsMax` idempotency keys that are over; returns how many it deleted. */
   forgetIdempotencyKeys(rowsMax: number): Promise<number>;
 
   /**

@@ -1,5 +1,5 @@
-// Tests stops against other calls on two nodes: whatever comes first, a release that a stop answered is offered
-// by no node after it, and the resumption publishes each exactly once (docs/contract.md 4.21 and 4.22).
+// Tests stops against other calls on two nodes: whatever comes first, each published release is paused by one
+// stop, and published again by one resumption of it (docs/contract.md 4.21 and 4.22).
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeOnRealStores } from '../support/backend.ts';

@@ -8,8 +8,11 @@ import { ledgerAway } from '../support/fake-ledger.ts';
 
 const NOON = Date.UTC(2025, 5, 15, 12);
 
-function setUp(readTime: () => Promise<number>, due: { devices?: number; changes?: number } = {}) {
+type Due = { devices?: number; changes?: number; auditDays?: number; entries?: number };
+
+function setUp(readTime: () => Promise<number>, due: Due = {}) {
   const swept: unknown[] = [];
+  const forgotten: unknown[] = [];
   const metrics = new Metrics();
   const ledger = {
     readTime,
@@ -26,10 +29,14 @@ function setUp(readTime: () => Promise<number>, due: { devices?: number; changes
     async forgetIdempotencyKeys() {
       return 0;
     },
+    async forgetAudit(...limits: unknown[]) {
+      forgotten.push(limits);
+      return due.entries ?? 0;
+    },
   };
-  const retention = { devicesDays: 10, hoursDays: 1 };
+  const retention = { devicesDays: 10, hoursDays: 1, auditDays: due.auditDays };
   const sweeper = new FleetSweeper(ledger, retention, metrics, createLog('silent'));
-  return { sweeper, swept, metrics };
+  return { sweeper, swept, forgotten, metrics };
 }
 
 it('devices and hours are old by the clock of the ledger', async () => {
@@ -46,6 +53,17 @@ it('more version changes may be due when a turn deleted as many as it may', asyn
   ] as const) {
     expect(await setUp(async () => NOON, { changes }).sweeper.sweep()).toBe(hasMore);
   }
+});
+
+it('entries of the audit are kept for ever, unless AUDIT_DAYS says for how long', async () => {
+  const kept = setUp(async () => NOON);
+  await kept.sweeper.sweep();
+  expect(kept.forgotten).toEqual([]);
+  const { sweeper, forgotten, metrics } = setUp(async () => NOON, { auditDays: 30, entries: 1000 });
+  expect(await sweeper.sweep()).toBe(true);
+  expect(forgotten).toEqual([['2025-05-16T12:00:00.000Z', 1000]]);
+  const { values } = await metrics.auditRemoved.get();
+  expect(values).toMatchObject([{ value: 1000 }]);
 });
 
 it('nothing is swept while that clock cannot be read', async () => {

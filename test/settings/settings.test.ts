@@ -32,6 +32,7 @@ describe('readConfig', () => {
       deviceFreshnessSeconds: 300,
       deviceHistory: 10,
       adoptionRetentionDays: 400,
+      auditDays: undefined,
       trustProxy: 0,
       newDevicesPerAddressPerMinute: 1200,
       newDevicesPerAppPerMinute: 60_000,
@@ -57,7 +58,7 @@ describe('readConfig', () => {
       ...['EDGE_UPSTREAM', 'EDGE_TOKEN', 'EDGE_TOKEN_FILE', 'EDGE_JOURNAL_MB'],
     ];
     const retention = [
-      ...['DEVICE_RETENTION_DAYS', 'ADOPTION_RETENTION_DAYS'],
+      ...['DEVICE_RETENTION_DAYS', 'ADOPTION_RETENTION_DAYS', 'AUDIT_DAYS'],
       ...['DEVICE_FRESHNESS_SECONDS', 'DEVICE_HISTORY'],
     ];
     const empty = Object.fromEntries([...names, ...more, ...retention].map((name) => [name, '']));
@@ -142,6 +143,7 @@ describe('readConfig', () => {
     ['DRAIN_SECONDS', ['-1', '1.5', '5s', '3601']],
     ['DEVICE_RETENTION_DAYS', ['0', '36501', 'never']],
     ['ADOPTION_RETENTION_DAYS', ['0', '36501', 'never']],
+    ['AUDIT_DAYS', ['0', '36501', 'never', '1.5']],
     ['DEVICE_FRESHNESS_SECONDS', ['9', '86401', '5m', '10.5']],
     ['DEVICE_HISTORY', ['0', '101', 'all', '-1']],
   ])('%s cannot be %j: one line says so, without a secret (Environment)', (variable, values) => {

@@ -152,7 +152,29 @@ export async function organizationExists(sql: Sql, id: string): Promise<boolean>
   return rows.length > 0;
 }
 
-/** Returns the actor as the audit names it: `admin-token`, `unknown`, or kind and name, such as `key:…`. */
+// Statement that removes old entries.
+
+/**
+ * Deletes entries from before a time, at most `rowsMax`: among the oldest so many by their ids, which are
+ * given in the order of time but for calls at once. Returns how many it deleted.
+ */
+export async function forgetAudit(sql: Sql, before: string, rowsMax: number): Promise<number> {
+  const rows = await sql.query(
+    `DELETE FROM audit_entries WHERE id = ANY (ARRAY (
+       SELECT id FROM (SELECT id, at FROM audit_entries ORDER BY id LIMIT $2) AS oldest
+       WHERE at < $1::timestamptz
+     )) RETURNING 1 AS one`,
+    [before, rowsMax],
+  );
+  return rows.length;
+}
+
+// Text by which the audit names an actor.
+
+/**
+ * Returns `admin-token`, `unknown`, or the actor's kind and name: `key:…`, `account:…`, `plan:…`,
+ * `integration:…`.
+ */
 export function actorText(actor: Actor): string {
   switch (actor.kind) {
     case 'admin-token':

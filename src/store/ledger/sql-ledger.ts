@@ -28,7 +28,7 @@ import {
   updateApp,
 } from './apps.ts';
 import { atomically } from './atomically.ts';
-import { listAudit } from './audit.ts';
+import { forgetAudit, listAudit } from './audit.ts';
 import { listChannelReleases } from './channel-releases.ts';
 import {
   createChannel,
@@ -166,6 +166,7 @@ const CALLS = {
   revokeKey,
   findKey,
   listAudit,
+  forgetAudit,
   findApp,
   listApps,
   listReleases,

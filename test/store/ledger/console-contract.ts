@@ -10,6 +10,7 @@ import {
   expectValue,
   OPERATOR,
   publish,
+  readAudit,
   serve,
   type TestTenant,
   tenantOfEach,
@@ -281,6 +282,23 @@ export function describeConsoleReads({ database, ledger }: LedgerUnderTest): voi
     expect(await find({ subject: '%' })).toBe(0);
     expect(await find({ actor: 'nul\u0000' })).toBe(0);
     expect(await find({ before: 'nonsense' })).toBe(9);
+  });
+
+  test('old entries of the audit go, a few at a time', async () => {
+    const tenant = await createTenant(ledger);
+    const count = async () => (await readAudit(ledger, tenant)).length;
+    await database.query(
+      `UPDATE audit_entries SET at = at - interval '900 days' WHERE organization_id = $1`,
+      [tenant.organizationId],
+    );
+    await publish(ledger, tenant, '1.0.0');
+    const before = await count();
+    expect(before).toBeGreaterThan(1);
+    const old = new Date(Date.now() - 800 * 86_400_000).toISOString();
+    expect(await ledger.forgetAudit(old, 0)).toBe(0);
+    expect(await ledger.forgetAudit(old, 1_000_000)).toBe(before - 1);
+    expect(await ledger.forgetAudit(old, 1_000_000)).toBe(0);
+    expect(await count()).toBe(1);
   });
 
   test('a channel is read with its policy', async () => {
