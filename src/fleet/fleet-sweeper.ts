@@ -1,6 +1,6 @@
 // Deletes devices that have been silent for long, version changes that have newer ones enough, old adoption
-// counts, idempotency keys that are over, and old entries of the audit: a few rows at a time, so that no other
-// statement waits for it.
+// counts, idempotency keys that are over, and old entries of the audit: a few rows at a time, so that no
+// other statement waits for it.
 
 import { isoTime } from '../contract/iso-time.ts';
 import type { Log } from '../observe/log.ts';

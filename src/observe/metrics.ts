@@ -109,11 +109,10 @@ export class Metrics {
   );
 
   /** Entries of the audit that were removed because they were too old. */
-  readonly auditRemoved = new Counter({
-    name: 'sluice_audit_entries_removed_total',
-    help: 'Entries of the audit removed because they were older than AUDIT_DAYS',
-    registers: [this.registry],
-  });
+  readonly auditRemoved = this.counter(
+    'sluice_audit_entries_removed_total',
+    'Entries of the audit removed because they were older than AUDIT_DAYS',
+  );
 
   /** Functions that return 1 while a store is there, else 0, by the store. */
   readonly storeUp = this.gauges('sluice_store_up', 'Whether the store answers: 1, or 0', [
@@ -164,6 +163,11 @@ export class Metrics {
       },
     });
     return reads;
+  }
+
+  /** Registers a counter without a label, which begins at 0. */
+  private counter(name: string, help: string): Counter {
+    return new Counter({ name, help, registers: [this.registry] });
   }
 
   private histogram<const Label extends string>(

@@ -34,9 +34,10 @@ describeInBrowser('stopping at the console', (browser) => {
     await page.getByRole('button', { name: 'Stop…', exact: true }).click();
     const dialog = page.getByRole('dialog', { name: /^Stop / });
     await dialog.getByText('It pauses 2 published releases, for 2 devices').waitFor();
-    await dialog.getByLabel('What').selectOption({ label: 'Only stable' });
+    const what = dialog.getByLabel('What', { exact: true });
+    await what.selectOption({ label: 'Only stable' });
     await dialog.getByText('It pauses 1 published release, for 1 device').waitFor();
-    await dialog.getByLabel('What').selectOption({ label: 'All channels' });
+    await what.selectOption({ label: 'All channels' });
     await dialog.getByText('It pauses 2 published releases, for 2 devices').waitFor();
     expect((await control(node, tenant, '1.0.0', { rollout: 80 })).status).toBe(200);
     await dialog.getByLabel('Reason').fill('they crash');

@@ -94,6 +94,7 @@ describe('metrics', () => {
 
   it('are those that the source has, with their type and label', () => {
     const counters = [...source.matchAll(/'(sluice_\w+_total)',\s*'[^']*',\s*'(\w+)'/g)];
+    const plain = [...source.matchAll(/\bcounter\(\s*'(sluice_\w+)'/g)];
     const gauges = [...source.matchAll(/\bgauge\(\s*'(sluice_\w+)'/g)];
     const labelled = [...source.matchAll(/\.(\w+)\(\s*'(sluice_\w+)',\s*'[^']*',\s*\[([^\]]*)\]/g)];
     const types: Readonly<Record<string, string>> = {
@@ -103,6 +104,7 @@ describe('metrics', () => {
     };
     const known = [
       ...counters.map(([, name, label]) => [name, 'counter', label]),
+      ...plain.map(([, name]) => [name, 'counter']),
       ...gauges.map(([, name]) => [name, 'gauge']),
       ...labelled.map(([, method = '', name, labels = '']) => [
         ...[name, types[method]],
