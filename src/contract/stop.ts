@@ -7,7 +7,7 @@ export type StoppedRelease = { readonly channel: string; readonly version: strin
 export type Stop = { readonly id: string; readonly releases: readonly StoppedRelease[] };
 
 /** Release that a stop has paused and that its resumption leaves alone, with the reason. */
-export type ChangedRelease = StoppedRelease & { readonly reason: string };
+type ChangedRelease = StoppedRelease & { readonly reason: string };
 
 /** What became of the releases of a stop that was resumed. */
 export type ResumedStop = {
