@@ -82,8 +82,8 @@ export async function insertAudits(
       entries.map(({ organizationId }) => organizationId),
       entries.map(({ action }) => action),
       entries.map(({ subject }) => subject),
-      entries.map(({ before }) => toJson(before)),
-      entries.map(({ after }) => toJson(after)),
+      entries.map(({ before }) => jsonOrNull(before)),
+      entries.map(({ after }) => jsonOrNull(after)),
       entries.map(({ reason }) => reason ?? null),
     ],
   );
