@@ -46,9 +46,10 @@ export async function readBuild(paths: readonly string[], version: string): Prom
 }
 
 /**
- * Reads the files of a build, in their order. `addressOf` returns the address of a file by its name,
- * undefined where there is none; a manifest may have it. Rejects with `ServiceError` when a file cannot be
- * read, two have one name, or a file is another than its manifest says.
+ * Reads the files of a build: first those that a manifest lists, because of two files for the same devices
+ * the first one is offered, and a portable program may lie beside its installer. `addressOf` returns the
+ * address of a file by its name, undefined where there is none; a manifest may have it. Rejects with
+ * `ServiceError` when a file cannot be read, two have one name, or a file is another than its manifest says.
  */
 export async function readReleaseFiles(
   build: Build,
@@ -60,7 +61,7 @@ export async function readReleaseFiles(
   const taken: TakenFile[] = [];
   const passedOver: PassedOver[] = [...build.passedOver];
   const byName = new Map<string, TakenFile>();
-  for (const file of build.files) {
+  for (const file of listedFirst(build.files, told)) {
     const entry = told.get(file);
     const target = entry?.reason ?? targetOf(file, targets.get(file.name), entry);
     if (typeof target === 'string') {
@@ -81,6 +82,13 @@ export async function readReleaseFiles(
     } else passedOver.push(repeated(file, same, content));
   }
   return { taken, passedOver: withoutUsed(passedOver, taken), findings };
+}
+
+function listedFirst(
+  files: readonly BuildFile[],
+  told: ReadonlyMap<BuildFile, ManifestEntry>,
+): readonly BuildFile[] {
+  return [...files.filter((file) => told.has(file)), ...files.filter((file) => !told.has(file))];
 }
 
 const NO_ARTIFACT = {
@@ -123,8 +131,8 @@ function repeated(file: BuildFile, same: TakenFile, { sha512 }: Content): Passed
   if (same.artifact.sha512 === sha512)
     return { file: file.path, reason: `the same file as ${path}` };
   throw new ServiceError(
-    `two files have the name ${file.name}, so that one address would stand for both: ${path} and ` +
-      `${file.path}; give one of them another name where it is built, such as with its architecture`,
+    `two files have the name ${file.name}, so that one address would stand for both: ` +
+      `${[path, file.path].toSorted().join(' and ')}; give one of them another name where it is built, such as with its architecture`,
   );
 }
 

@@ -169,6 +169,14 @@ serviceSuite('the command that publishes builds', (node) => {
     expect(stdout).not.toContain('.sig');
   });
 
+  it('a portable program comes after the installer that a manifest lists: devices get the first (Command line)', async () => {
+    await shell.json(...publish(lay({ ...ELECTRON_BUILDER, 'dist/My App 1.4.0.exe': 'portable' })));
+    const [release] = await shell.releases();
+    expect(linesOf(release).filter((line) => line.includes(' windows '))).toEqual([
+      ...['My-App-Setup-1.4.0.exe windows - nsis', 'My App 1.4.0.exe windows - exe'],
+    ]);
+  });
+
   it('a name that is another one in the address is shown with both (Command line)', async () => {
     const { stdout } = await shell.sluice(publish(lay(ELECTRON_BUILDER)));
     expect(stdout).toMatch(/^My App Setup 1\.4\.0\.exe \(at My-App-Setup-1\.4\.0\.exe\) +windows/m);
