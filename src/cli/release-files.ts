@@ -130,9 +130,10 @@ function repeated(file: BuildFile, same: TakenFile, { sha512 }: Content): Passed
   const { path } = same.file;
   if (same.artifact.sha512 === sha512)
     return { file: file.path, reason: `the same file as ${path}` };
+  const both = [path, file.path].toSorted().join(' and ');
   throw new ServiceError(
-    `two files have the name ${file.name}, so that one address would stand for both: ` +
-      `${[path, file.path].toSorted().join(' and ')}; give one of them another name where it is built, such as with its architecture`,
+    `two files have the name ${file.name}, so that one address would stand for both: ${both}; ` +
+      'give one of them another name where it is built, such as with its architecture',
   );
 }
 
