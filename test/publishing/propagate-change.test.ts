@@ -1,7 +1,6 @@
 // Tests the steps after a committed change: the node that answers serves it, the other nodes are told, and no
 // fault of a store makes it look as if nothing was committed, or as if it was served when it is not.
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, it, vi } from 'vitest';
 import { Unavailable } from '../../src/contract/unavailable.ts';
 import { createPropagateChange, RETELL_MS } from '../../src/publishing/propagate-change.ts';
@@ -90,12 +89,14 @@ it('what the engine missed it is told once it is back: each channel its latest s
 });
 
 it('what a later change of the channel told is not told again', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const node = propagatingNode();
   node.engine.fault = engineAway();
   await node.propagate([node.ledger.commit(channelAt(1))]);
   node.engine.fault = undefined;
   await node.propagate([node.ledger.commit(channelAt(2))]);
-  await sleep(3 * RETELL_MS);
+  await vi.advanceTimersByTimeAsync(3 * RETELL_MS);
+  await settle();
   expect(node.engine.announced.map(({ revision }) => revision)).toEqual([2]);
 });
 
