@@ -25,7 +25,6 @@ import type {
   ListedChannel,
   Organization,
   Release,
-  ReleaseStatus,
   ServingState,
   Targeting,
   WithdrawnRelease,
@@ -53,13 +52,9 @@ import type {
   TenantScope,
 } from './ledger-terms.ts';
 
-export type NewRelease = {
-  readonly app: string;
-  readonly channel: string;
-  readonly version: string;
+/** Release as it is published: what it is answered with, and what the ledger alone needs. */
+export type NewRelease = Omit<Release, 'id' | 'createdAt' | 'rolloutPct' | 'artifacts'> & {
   readonly canonicalVersion: string;
-  readonly notes: string;
-  readonly status: ReleaseStatus;
   /** Rollout in percent; undefined takes the channel's default. */
   readonly rolloutPct: number | undefined;
   readonly targets: Targeting | null;
