@@ -32,8 +32,6 @@ const LONGEST = [
     'browser/pages',
     'service/settings',
     'store/ledger/ledger',
-    'store/ledger/move-ledger',
-    'service/move',
     'service/embedded',
     'service/documents',
   ],
