@@ -21,6 +21,10 @@ const BASE64_SHA512 = /^[0-9A-Za-z+/]{85}[AQgw]==$/;
 const INSTEAD_OF_SIGNATURE = /^\s*["'<{[]|^\.{0,2}\/\S*\.\w+$|\.(?:sig|minisig|asc)\s*$/i;
 /** What Tauri alone installs, with a signature of minisign in base64. */
 const TAURI_ARCHIVE = 'app.tar.gz';
+/** Formats that no other updater than Tauri's installs. */
+const TAURI_FORMATS: ReadonlySet<string | undefined> = new Set([
+  ...[TAURI_ARCHIVE, 'appimage.tar.gz', 'nsis.zip', 'msi.zip'],
+]);
 
 export const ARTIFACT_RULES: readonly FindingRule[] = [
   each('error', 'url', ({ artifact }) =>
@@ -34,6 +38,7 @@ export const ARTIFACT_RULES: readonly FindingRule[] = [
   each('error', 'signature', noSignature),
   each('error', 'signature', foreignSignature),
   each('error', 'signature', missingSignature),
+  each('warning', 'signature', unsignedBundle),
   unknownPlatforms,
   each('warning', 'format', repeated),
   each('warning', 'url', ({ artifact: { url } }) =>
@@ -97,6 +102,14 @@ function missingSignature(
     (other) => other.isSigned && other.platform === platform && !isForPeople(other),
   );
   return isBesideSigned ? `Is missing, and other artifacts for ${platform} are signed` : undefined;
+}
+
+/** Only a warning: current versions of Tauri's updater are not offered the file, and so do not fail on it. */
+function unsignedBundle(artifact: ExaminedArtifact, release: ExaminedRelease): string | undefined {
+  const { isSigned, format } = artifact;
+  if (isSigned || !TAURI_FORMATS.has(format)) return undefined;
+  if (missingSignature(artifact, release) !== undefined) return undefined;
+  return `Is missing: Tauri's updater, for which ${format} is made, installs nothing unsigned`;
 }
 
 function unknownPlatforms(release: ExaminedRelease): readonly Finding[] {

@@ -63,6 +63,19 @@ describe('findings of artifacts', () => {
         good({ platform: 'darwin', url: `${HOST}a.dmg` }),
       ],
     ],
+    ...['app.tar.gz', 'AppImage.tar.gz', 'nsis.zip', 'msi.zip'].map(
+      (format): [string, readonly Artifact[], string] => [
+        `an unsigned ${format}, which Tauri alone installs`,
+        [good({ url: `${HOST}a-setup.${format}` })],
+        'warning artifacts.0.signature',
+      ],
+    ),
+    [
+      'an unsigned bundle of Tauri beside signed ones of its platform, said once',
+      [SIGNED, good({ arch: 'aarch64', url: `${HOST}a.AppImage.tar.gz` })],
+      'error artifacts.1.signature',
+    ],
+    ['an unsigned archive that others install too', [good({ url: `${HOST}a.tar.gz` })]],
     ['a url that is not https', [good({ url: 'http://a.b/a.deb' })], 'warning artifacts.0.url'],
     ['the same target twice', [GOOD, GOOD], 'warning artifacts.1.format'],
     ['the same target in two formats', [GOOD, good({ url: `${HOST}a.deb` })]],
