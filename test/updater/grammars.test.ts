@@ -180,8 +180,13 @@ const CLIENTS: readonly Client[] = [
       const items = releaseNotesOf(snapshot([served])).releases;
       return [open(feed), ...items.map((each) => item(feed, each, notesHtml)), close].join('');
     },
-    read: (text) => (JSON.parse(text) as { releases: [Fields] }).releases[0],
+    read: (text) => {
+      const [release] = (JSON.parse(text) as { releases: [Fields & { artifacts: [Fields] }] })
+        .releases;
+      return { ...release, url: release.artifacts[0].url };
+    },
     fields: [
+      ['url', ADDRESS, 'docs/contract.md 4.9'],
       ['version', isText, 'docs/contract.md 4.9'],
       ['createdAt', RFC_3339, 'docs/contract.md 4.9'],
       ['notes', isText, 'docs/contract.md 4.9'],

@@ -125,12 +125,15 @@ export function releaseNotesOf(snapshot: ServingSnapshot): ReleaseNotes {
   return { app, channel, releases };
 }
 
-/** Returns an artifact with the contract's fields alone: what else is known of it is for updaters. */
+/**
+ * Returns an artifact with the contract's fields alone, and its address as clients take it: what else is known
+ * of it is for updaters.
+ */
 function toContract({ platform, arch, url, sha512, size, signature }: Artifact): Artifact {
   return {
     platform,
     ...(arch === undefined ? {} : { arch }),
-    ...(url === undefined ? {} : { url }),
+    ...(url === undefined ? {} : { url: wireAddress(url) }),
     ...(sha512 === undefined ? {} : { sha512 }),
     ...(size === undefined ? {} : { size }),
     ...(signature === undefined ? {} : { signature }),
