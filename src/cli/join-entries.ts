@@ -24,11 +24,15 @@ export async function joinEntries(
   contents: FileContents,
 ): Promise<JoinedEntries> {
   const told = new Map<BuildFile, ManifestEntry>();
-  const findings: Finding[] = [];
+  const absent = new Map<string, ManifestEntry>();
   for (const entry of entries.filter(({ other }) => other === undefined)) {
     const file = await fileOf(entry, files, contents);
     if (file !== undefined) told.set(file, { ...entry, ...told.get(file) });
-    else if (isWanted(entry)) findings.push(missing(entry));
+    else if (isWanted(entry)) {
+      // Several manifests of one tool list a file: it is missing once.
+      const name = plainName(entry.name);
+      absent.set(name, absent.get(name) ?? entry);
+    }
   }
   for (const entry of entries.filter(({ other }) => other !== undefined)) {
     const file = await sameFile(entry, files, contents);
@@ -36,7 +40,7 @@ export async function joinEntries(
     const reason = `of version ${entry.other}, as ${entry.from} says`;
     told.set(file, { ...entry, reason });
   }
-  return { told, findings };
+  return { told, findings: [...absent.values()].map(missing) };
 }
 
 async function fileOf(
@@ -93,7 +97,9 @@ function isWanted({ name, reason }: ManifestEntry): boolean {
   return reason === undefined && mayBeArtifact({ name, path: name, size: 0 });
 }
 
-function missing({ from, name }: ManifestEntry): Finding {
-  const message = `Names ${name}, and none of the files has that content`;
+function missing({ from, name, ...entry }: ManifestEntry): Finding {
+  const hasSum = SUMS.some((sum) => entry[sum] !== undefined);
+  const orContent = hasSum ? ', and no file with its content' : '';
+  const message = `Names ${name}, which is missing: there is no file of that name${orContent}`;
   return { path: from, severity: 'error', message };
 }

@@ -197,11 +197,13 @@ function refuseIncomplete(client: ServiceClient, base: string | undefined, build
   if (!hasAddress) throw new UsageError(address.join());
 }
 
-function refuseUnusable({ taken, passedOver }: ReleaseFiles): void {
+function refuseUnusable({ taken, passedOver, findings }: ReleaseFiles): void {
   if (taken.length === 0) {
-    const names = passedOver.map(({ file }) => basename(file));
+    const missing = findings.filter(isError).map(({ path, message }) => `${path}: ${message}`);
+    const names = passedOver.map(({ file }) => basename(file)).join(', ');
+    const reasons = [...missing, names].filter(Boolean).join('; ');
     throw new ServiceError(
-      ['none of the files is for a device', names.join(', ')].filter(Boolean).join(': '),
+      ['none of the files is for a device', reasons].filter(Boolean).join(': '),
     );
   }
   const without = taken.filter(({ artifact }) => artifact.url === undefined).length;

@@ -10,7 +10,9 @@ import { knownArch } from '../domain/decision/fold-arch.ts';
 import { type AssetTarget, classifyAssets } from '../domain/release/classify-assets.ts';
 import { readAsset } from '../domain/release/read-asset.ts';
 import { type BuildFile, type BuildFiles, filesOfBuild, type PassedOver } from './build-files.ts';
+import { earlierVersion, updateFileFindings, versionFindings } from './build-findings.ts';
 import { type ManifestEntry, readManifest } from './build-manifest.ts';
+import { refuseOtherSums } from './checksum-files.ts';
 import type { Content, FileContents } from './file-contents.ts';
 import { joinEntries } from './join-entries.ts';
 import { ServiceError } from './service-client.ts';
@@ -19,13 +21,16 @@ import { ServiceError } from './service-client.ts';
 const SIGNATURE_BYTES_MAX = 16 * 1024;
 
 /** What a build has left, before its files are read. */
-export type Build = BuildFiles & { readonly entries: readonly ManifestEntry[] };
+export type Build = BuildFiles & {
+  readonly version: string;
+  readonly entries: readonly ManifestEntry[];
+};
 
 /** What a release is made of. */
 export type ReleaseFiles = {
   readonly taken: readonly TakenFile[];
   readonly passedOver: readonly PassedOver[];
-  /** What speaks against the release that only the manifests tell. */
+  /** What speaks against the release that only the folder of the build tells. */
   readonly findings: readonly Finding[];
 };
 
@@ -42,7 +47,7 @@ export async function readBuild(paths: readonly string[], version: string): Prom
     if (told === undefined) others.push(file);
     else entries.push(...told);
   }
-  return { files: others, passedOver, entries };
+  return { version, files: others, passedOver, entries };
 }
 
 /**
@@ -56,14 +61,19 @@ export async function readReleaseFiles(
   addressOf: (name: string) => string | undefined,
   contents: FileContents,
 ): Promise<ReleaseFiles> {
+  await refuseOtherSums(build.files, contents);
   const { told, findings } = await joinEntries(build.entries, build.files, contents);
+  const names = new Set(build.files.map(({ name }) => name));
   const targets = targetsOf(build.files);
   const taken: TakenFile[] = [];
   const passedOver: PassedOver[] = [...build.passedOver];
   const byName = new Map<string, TakenFile>();
   for (const file of listedFirst(build.files, told)) {
     const entry = told.get(file);
-    const target = entry?.reason ?? targetOf(file, targets.get(file.name), entry);
+    const earlier = entry === undefined && earlierVersion(file.name, build.version, names);
+    const target = earlier
+      ? `of version ${earlier}, by its name`
+      : (entry?.reason ?? targetOf(file, targets.get(file.name), entry));
     if (typeof target === 'string') {
       passedOver.push({ file: file.path, reason: target });
       continue;
@@ -81,7 +91,24 @@ export async function readReleaseFiles(
       taken.push({ file, artifact });
     } else passedOver.push(repeated(file, same, content));
   }
-  return { taken, passedOver: withoutUsed(passedOver, taken), findings };
+  return {
+    taken,
+    passedOver: withoutUsed(passedOver, taken),
+    findings: [
+      ...findings,
+      ...updateFileFindings(build.files, build.entries, taken),
+      ...versionsOf(build, taken),
+    ],
+  };
+}
+
+/** Returns what the names tell of the version, unless a manifest tells it: then it is the right one. */
+function versionsOf({ entries, version }: Build, taken: readonly TakenFile[]): readonly Finding[] {
+  if (entries.some(({ other }) => other === undefined)) return [];
+  return versionFindings(
+    taken.map(({ file }) => file.name),
+    version,
+  );
 }
 
 function listedFirst(
