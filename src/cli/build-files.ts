@@ -43,6 +43,14 @@ const IN_UNPACKED: ReadonlySet<string> = new Set([
   ...['AppRun', 'DEBIAN', 'debian-binary', 'usr'],
 ]);
 
+/** Endings of the archives that tools pack a folder of the same name into. */
+const ARCHIVE_ENDINGS = ['.zip', '.tar.gz', '.tar.xz', '.tar.zst', '.tgz'];
+/** What goreleaser writes at the root of its folder, beside a folder for each program that it has compiled. */
+const OF_GORELEASER = ['artifacts.json', 'metadata.json'];
+/** Folders of such programs: `notes_windows_amd64_v1`. */
+const COMPILED_NAME =
+  /_(?:aix|android|darwin|(?:free|net|open)bsd|linux|solaris|windows)_[a-z0-9]+/i;
+
 /**
  * Finds the files that paths name: a file is one itself, a folder has those below it. Throws a `ServiceError`
  * when there is no such file, or there are too many.
@@ -79,11 +87,14 @@ class Walk implements BuildFiles {
       const words = `more than ${ENTRIES_MAX} files and folders: name the folder of the installers`;
       throw new ServiceError(`${path} leads to ${words}`);
     }
-    for (const entry of entries) this.meet(join(path, entry.name), entry, depth);
+    const names = new Set(entries.map((entry) => entry.name));
+    for (const entry of entries) this.meet(join(path, entry.name), entry, depth, names);
   }
 
-  private meet(path: string, entry: Dirent, depth: number): void {
+  private meet(path: string, entry: Dirent, depth: number, beside: ReadonlySet<string>): void {
     if (entry.isSymbolicLink()) this.passOver(path, 'a symbolic link');
+    else if (entry.isDirectory() && isPackedBeside(entry.name, beside))
+      this.passOver(path, UNPACKED);
     else if (entry.isDirectory()) this.enter(path, depth + 1);
     else if (entry.isFile()) this.add(path, statOf(path).size);
     else this.passOver(path, 'no file');
@@ -102,6 +113,12 @@ class Walk implements BuildFiles {
     this.seen.add(place);
     this.passedOver.push({ file, reason });
   }
+}
+
+/** Whether a folder has what lies packed beside it: in an archive of its name, or in those of goreleaser. */
+function isPackedBeside(name: string, beside: ReadonlySet<string>): boolean {
+  if (ARCHIVE_ENDINGS.some((ending) => beside.has(`${name}${ending}`))) return true;
+  return COMPILED_NAME.test(name) && OF_GORELEASER.every((file) => beside.has(file));
 }
 
 function statOf(path: string): Stats {

@@ -8,7 +8,7 @@ import { ServiceError } from './service-client.ts';
 import { readText } from './text-file.ts';
 
 const NAME =
-  /(?:^|[-_.])(?:checksums?|sha(?:256|512)(?:sums?)?)(?:[-_.](?:sha256|sha512))?(?:\.txt)?$/i;
+  /(?:^|[-_.])(?:checksums?|sha(?:256|512)(?:\.?sums?)?)(?:[-_.](?:sha256|sha512))?(?:\.txt)?$/i;
 /** A sum in hexadecimal digits, and the name of the file unless it is the only line. */
 const LINE = /^([0-9a-f]{64}|[0-9a-f]{128})(?:\s+\*?(?:\.\/)?(\S.*?))?\s*$/i;
 const SHA512_LENGTH = 128;

@@ -2,9 +2,10 @@
 // its path.
 
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 
 /** Files of a folder, by their paths below it. */
-export type Folder = Readonly<Record<string, string>>;
+export type Folder = Readonly<Record<string, string | Buffer>>;
 
 /** Version that the folders are of. */
 export const BUILT = '1.4.0';
@@ -167,3 +168,57 @@ export const SPARKLE: Folder = {
 </rss>
 `,
 };
+
+function sumLine(path: string): string {
+  return `${sum('sha256', path, 'hex')}  ${path.slice(path.lastIndexOf('/') + 1)}\n`;
+}
+
+const GORELEASER_ARCHIVES = [
+  ...['notes_1.4.0_linux_amd64.tar.gz', 'notes_1.4.0_linux_arm64.tar.gz'],
+  ...['notes_1.4.0_darwin_all.tar.gz', 'notes_1.4.0_windows_amd64.zip'],
+].map((name) => `dist/${name}`);
+
+/** As goreleaser 2 lays it out: archives, their sums, and a folder for each program. */
+export const GORELEASER: Folder = {
+  ...files('', GORELEASER_ARCHIVES),
+  ...files('dist/', ['artifacts.json', 'metadata.json', 'config.yaml', 'CHANGELOG.md']),
+  ...files('dist/', ['notes_linux_amd64_v1/notes', 'notes_windows_amd64_v1/notes.exe']),
+  'dist/notes_1.4.0_checksums.txt': GORELEASER_ARCHIVES.map(sumLine).join(''),
+};
+
+const CARGO_DIST_ARCHIVES = [
+  ...['notes-x86_64-unknown-linux-gnu.tar.xz', 'notes-aarch64-apple-darwin.tar.xz'],
+  'notes-x86_64-pc-windows-msvc.zip',
+].map((name) => `target/distrib/${name}`);
+
+/** As cargo-dist lays it out: archives, a sum beside each, and the folders that it has packed. */
+export const CARGO_DIST: Folder = {
+  ...files('', CARGO_DIST_ARCHIVES),
+  ...Object.fromEntries(CARGO_DIST_ARCHIVES.map((path) => [`${path}.sha256`, sumLine(path)])),
+  ...files('target/distrib/', ['notes-installer.sh', 'source.tar.gz', 'dist-manifest.json']),
+  ...files('target/distrib/', ['notes-x86_64-pc-windows-msvc/notes.exe']),
+};
+
+type RealBuild = {
+  readonly version: string;
+  readonly command: string;
+  readonly files: Readonly<Record<string, { text?: string; base64?: string } | null>>;
+};
+
+/**
+ * Folders that the real tools have left for tiny apps: `real-builds.json` names each tool, its version and its
+ * command. Files above 8 kB, and those in folders that are passed over, have another content.
+ */
+export function realBuild(tool: string): Folder {
+  const text = readFileSync(new URL('real-builds.json', import.meta.url), 'utf8');
+  const build = (JSON.parse(text) as Readonly<Record<string, RealBuild>>)[tool];
+  if (build === undefined) throw new Error(`no build of ${tool}`);
+  return Object.fromEntries(
+    Object.entries(build.files).map(([path, file]) => [
+      path,
+      file?.base64 === undefined
+        ? (file?.text ?? contentOf(path))
+        : Buffer.from(file.base64, 'base64'),
+    ]),
+  );
+}
