@@ -183,9 +183,10 @@ async function ofAppcast({ path }: BuildFile, published: string): Promise<Entrie
   } catch (error) {
     throw new ServiceError(`cannot read ${path}: ${(error as Error).message}`);
   }
-  const { data, error } = appcast.safeParse(tree);
-  if (error !== undefined)
-    throw new ServiceError(`${path} is no appcast: ${error.issues[0]?.message}`);
+  const { data } = appcast.safeParse(tree);
+  if (data === undefined) {
+    throw new ServiceError(`${path} is no appcast: it must be RSS whose enclosures have a url`);
+  }
   const items = data.rss.flatMap(({ channel }) => channel).flatMap((each) => each.item ?? []);
   return items.flatMap((each) =>
     (each.enclosure ?? []).map((file) => ofEnclosure(each, file, published)),

@@ -11,6 +11,7 @@ import { addEdgeCommands } from './edge-commands.ts';
 import { addListCommands } from './list-commands.ts';
 import { names, type Options, query, wholeNumber } from './options.ts';
 import { printAnswer } from './print-answer.ts';
+import { printTable, takesColours } from './print-table.ts';
 import type { ServiceClient } from './service-client.ts';
 
 const PROVIDERS = `code host (${WEBHOOK_PROVIDERS.join(', ')})`;
@@ -201,7 +202,41 @@ function addWebhookCommands(program: Command, connect: Connect): void {
       .requiredOption('--app <ref>', 'app'),
     connect,
     ({ app }) => ({ method: 'GET', path: `webhooks?${query({ app })}` }),
+    undefined,
+    (answer) => webhooksText(answer as ConsoleAnswers['GET webhooks']),
   );
+}
+
+/** Returns the webhooks of an app and their last deliveries, as tables. */
+function webhooksText({ webhooks, deliveries }: ConsoleAnswers['GET webhooks']): string {
+  const isColoured = takesColours(process.stdout);
+  const hooks = printTable(
+    [
+      { label: 'provider', value: ({ provider }) => provider },
+      { label: 'state', value: ({ enabled }) => (enabled ? 'on' : 'off') },
+      { label: 'tag prefix', value: ({ tagPrefix }) => tagPrefix },
+      { label: 'hold', value: ({ hold }) => (hold ? 'yes' : 'no') },
+      { label: 'expect', value: ({ expect }) => expect?.join(', ') },
+      { label: 'address', value: ({ url }) => url },
+    ],
+    webhooks,
+    'no webhooks',
+    isColoured,
+  );
+  const table = printTable(
+    [
+      { label: 'at', value: ({ at }) => at },
+      { label: 'provider', value: ({ provider }) => provider },
+      { label: 'event', value: ({ event, action }) => [event, action].filter(Boolean).join(' ') },
+      { label: 'outcome', value: ({ outcome }) => outcome },
+      { label: 'version', value: ({ version }) => version },
+      { label: 'reason', value: ({ reason }) => reason },
+    ],
+    deliveries,
+    'no deliveries',
+    isColoured,
+  );
+  return [hooks, '', table].join('\n');
 }
 
 /** Returns address and secret, and says so where no code host on the internet can reach the address. */

@@ -186,14 +186,36 @@ const githubReleases = z.array(
   }),
 );
 
+/** Says in words what is not as GitHub answers it, and where: `[3].assets[0].size`. */
+function faultOf(issue: z.core.$ZodIssue | undefined): string {
+  const isList = issue?.path.length === 0;
+  if (issue === undefined || isList) {
+    return "is no list of releases, as GitHub's GET /repos/OWNER/REPO/releases answers it";
+  }
+  const place = issue.path
+    .map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
+    .join('');
+  const expected = issue.code === 'invalid_type' ? KINDS[issue.expected] : undefined;
+  const words = expected === undefined ? 'is not as GitHub writes it' : `must be ${expected}`;
+  return `is no answer of GitHub's releases: ${place} ${words}`;
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  string: 'a text',
+  boolean: 'true or false',
+  int: 'a whole number',
+  number: 'a whole number',
+  array: 'a list',
+  object: 'an object',
+};
+
 type GithubRelease = z.output<typeof githubReleases>[number];
 
 /** Returns the releases of an answer, oldest first. */
 function ofGithub(path: string, app: string, channel: string): readonly (Brought | PassedOver)[] {
   const parsed = githubReleases.safeParse(readJson(path));
   if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    throw new ServiceError(`${path}: ${issue?.path.join('.') || 'it'}: ${issue?.message}`);
+    throw new ServiceError(`${path} ${faultOf(parsed.error.issues[0])}`);
   }
   const timeOf = ({ published_at, created_at }: GithubRelease) => published_at ?? created_at;
   return parsed.data

@@ -15,19 +15,19 @@ const NOT_FOUND = 404;
 const CHANNEL_OPTIONS = ['channel', 'name', 'from', 'to', 'follows'];
 
 /**
- * Returns the refusal with the names that there are, where it is of an app, a channel or a release. It is
- * returned as it was when they cannot be read: a key may have no right to.
+ * Returns the refusal with the names that there are, where it is of an organization, an app, a channel or a
+ * release. It is returned as it was when they cannot be read: a key may have no right to.
  */
 export async function withKnownNames(
   client: ServiceClient,
   error: ServiceError,
   options: Options,
 ): Promise<ServiceError> {
-  const [, kind] = /^(?:.*: )?Unknown (app|channel|release)$/.exec(error.message) ?? [];
-  const app = options.app;
-  if (error.status !== NOT_FOUND || kind === undefined || typeof app !== 'string') return error;
+  const [, kind] = /^(?:.*: )?Unknown (\w+)$/.exec(error.message) ?? [];
+  const name = kind === 'organization' ? options.org : options.app;
+  if (error.status !== NOT_FOUND || !isKind(kind) || typeof name !== 'string') return error;
   try {
-    const text = await TEXTS[kind as keyof typeof TEXTS](client, app, options);
+    const text = await TEXTS[kind](client, name, options);
     return new ServiceError(error.message.replace(/Unknown \w+$/, text), error.status);
   } catch (other) {
     if (other instanceof ServiceError) return error;
@@ -35,7 +35,24 @@ export async function withKnownNames(
   }
 }
 
-const TEXTS = { app: appText, channel: channelText, release: releaseText };
+const TEXTS = {
+  organization: organizationText,
+  app: appText,
+  channel: channelText,
+  release: releaseText,
+};
+
+function isKind(kind: string | undefined): kind is keyof typeof TEXTS {
+  return kind !== undefined && Object.hasOwn(TEXTS, kind);
+}
+
+async function organizationText(client: ServiceClient, id: string): Promise<string> {
+  const organizations = (await membershipsOf(client)).map(
+    ({ organization }) => `${organization.id} (${organization.name})`,
+  );
+  const verb = organizations.length === 1 ? 'is' : 'are';
+  return `Unknown organization "${id}": there ${verb} ${listOf(organizations)}`;
+}
 
 async function appText(client: ServiceClient, app: string): Promise<string> {
   const refs = client.isOperators ? await allApps(client) : await appsOfKey(client);
@@ -50,16 +67,21 @@ async function appsOfKey(client: ServiceClient): Promise<readonly string[]> {
 }
 
 async function allApps(client: ServiceClient): Promise<readonly string[]> {
-  const session = (await client.call('GET', 'session')) as SessionState;
-  const members = session.state === 'signedIn' ? session.memberships : [];
   const refs: string[] = [];
-  for (const { organization } of members.slice(0, ORGANIZATIONS_MAX)) {
+  for (const { organization } of (await membershipsOf(client)).slice(0, ORGANIZATIONS_MAX)) {
     const path = `apps?${query({ org: organization.id })}`;
     const { apps } = (await client.call('GET', path)) as AppList;
     refs.push(...apps.map(({ ref }) => ref));
     if (refs.length > NAMES_MAX) break;
   }
   return refs;
+}
+
+async function membershipsOf(
+  client: ServiceClient,
+): Promise<Extract<SessionState, { state: 'signedIn' }>['memberships']> {
+  const session = (await client.call('GET', 'session')) as SessionState;
+  return session.state === 'signedIn' ? session.memberships : [];
 }
 
 async function channelText(client: ServiceClient, app: string, options: Options): Promise<string> {

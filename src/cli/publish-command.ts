@@ -4,15 +4,14 @@ import { basename } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { DryRunAnswer, Finding, UnpublishedRelease } from '../contract/dry-run.ts';
 import type { Artifact, Release } from '../contract/resource.ts';
-import { artifactFormat, decodedFileName } from '../domain/decision/artifact-format.ts';
 import { answering, type Connect, type Say } from './asking.ts';
 import type { PassedOver } from './build-files.ts';
 import { differenceOf } from './difference.ts';
 import { FileContents } from './file-contents.ts';
+import { type FileRow, fileRow, filesText } from './files-table.ts';
 import { effectText, errorsText, findingsText, isError } from './findings-text.ts';
 import { type Options, query, wholeNumber } from './options.ts';
 import { presetOption } from './plan-set-command.ts';
-import { printTable, takesColours } from './print-table.ts';
 import { printableText } from './printable-text.ts';
 import { ProgressLine } from './progress-line.ts';
 import {
@@ -43,16 +42,10 @@ type Labels = Readonly<Record<string, readonly string[]>>;
 type PublishAnswer = {
   readonly release: UnpublishedRelease;
   readonly outcome: 'published' | 'already published' | 'rehearsed' | 'stopped';
-  readonly files: readonly PublishedFile[];
+  readonly files: readonly FileRow[];
   readonly passedOver: readonly PassedOver[];
   readonly findings: readonly Finding[];
   readonly effect?: DryRunAnswer<unknown>['effect'];
-};
-
-/** File of a release: its path on this machine, and the fields of its artifact that people look at. */
-type PublishedFile = Pick<Artifact, 'url' | 'platform' | 'arch' | 'format' | 'size'> & {
-  readonly file: string;
-  readonly signed: boolean;
 };
 
 const CONFLICT = 409;
@@ -146,16 +139,8 @@ async function attempt<Answer>(
   }
 }
 
-function publishedFile({ file, artifact }: TakenFile): PublishedFile {
-  const { platform, arch, url, size, signature } = artifact;
-  const format = artifactFormat(artifact);
-  return {
-    ...{ file: file.path, platform, signed: signature !== undefined },
-    ...(url === undefined ? {} : { url }),
-    ...(arch === undefined ? {} : { arch }),
-    ...(format === undefined ? {} : { format }),
-    ...(size === undefined ? {} : { size }),
-  };
+function publishedFile({ file, artifact }: TakenFile): FileRow {
+  return { file: file.path, ...fileRow(artifact) };
 }
 
 function publicationOf(options: Options, { taken }: ReleaseFiles): Publication {
@@ -241,26 +226,4 @@ function builtText(
 ): string {
   const skipped = passedOver.map(({ file, reason }) => `passed over: ${file}: ${reason}`);
   return [filesText(files), ...skipped.map(printableText), ...findings].join('\n');
-}
-
-function filesText(files: readonly PublishedFile[]): string {
-  return printTable(
-    [
-      { label: 'file', value: nameOf },
-      { label: 'platform', value: ({ platform }) => platform },
-      { label: 'arch', value: ({ arch }) => arch },
-      { label: 'format', value: ({ format }) => format },
-      { label: 'signed', value: ({ signed }) => (signed ? 'yes' : 'no') },
-      { label: 'size', value: ({ size }) => size },
-    ],
-    files,
-    'no files',
-    takesColours(process.stdout),
-  );
-}
-
-/** Returns the name of a file, and that in its address where it is another one. */
-function nameOf({ file, url = '' }: PublishedFile): string {
-  const [name, inAddress] = [basename(file), decodedFileName(url)];
-  return inAddress === '' || inAddress === name ? name : `${name} (at ${inAddress})`;
 }

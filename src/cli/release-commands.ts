@@ -13,10 +13,10 @@ import { addImportCommand } from './import-command.ts';
 import { type Options, query, wholeNumber } from './options.ts';
 import { addPlanCommands } from './plan-commands.ts';
 import { presetOption } from './plan-set-command.ts';
-import { healthText } from './plan-text.ts';
 import { printAnswer } from './print-answer.ts';
 import { type Colour, printTable, takesColours } from './print-table.ts';
 import { addPublishCommand } from './publish-command.ts';
+import { releaseText, type ShownRelease } from './release-text.ts';
 import { type ServiceClient, ServiceError } from './service-client.ts';
 import { addStopCommands } from './stop-commands.ts';
 
@@ -56,21 +56,17 @@ function addReadingCommands(release: Command, connect: Connect): void {
     named(release.command('show').description('show a release, how it is served, and who runs it')),
     connect,
     show,
-    shownText,
+    releaseText,
   );
 }
 
-async function show(client: ServiceClient, options: Options): Promise<{ health: Health }> {
+async function show(client: ServiceClient, options: Options): Promise<ShownRelease> {
   const answer = await client.call('GET', `releases?${query(options)}`);
   const [found] = (answer as { releases: readonly Release[] }).releases;
   if (found === undefined) throw new ServiceError('Unknown release', NOT_FOUND);
   const owned = await client.call('GET', `releases/${encodeURIComponent(found.id)}`);
   const health = await client.call('GET', `releases/health?${query(options)}`);
-  return { ...(owned as object), ...(health as { health: Health }) };
-}
-
-function shownText({ health, ...owned }: { readonly health: Health }): string {
-  return [printAnswer(owned), '', healthText(health)].join('\n');
+  return { ...(owned as Omit<ShownRelease, 'health'>), ...(health as { health: Health }) };
 }
 
 /** Commands that change how a release is served, and the status that each sets. */

@@ -56,6 +56,12 @@ serviceSuite("publishers' commands", (node) => {
       [0, 0].map(() => head.indexOf('APP')),
     );
     expect(listed.stdout).not.toContain('\u001b');
+    const shown = await shell.sluice(['release', 'show', ...shell.name()]);
+    expect(shown.stdout).toMatch(/^release: \S+ 1\.2\.3 on stable$/m);
+    expect(shown.stdout).toMatch(/^rollout: 100 %\ntargets: every device\n/m);
+    expect(shown.stdout).toMatch(
+      /^FILE +PLATFORM +ARCH +FORMAT +SIGNED +SIZE +ADDRESS\na-linux\.zip/m,
+    );
     const { release } = await shell.json('release', 'withdraw', ...shell.name('beta'));
     expect(release).toMatchObject({ channel: 'beta', version: '1.2.3' });
     const gone = ['release', 'show', ...shell.name('beta')];
@@ -89,10 +95,28 @@ serviceSuite("publishers' commands", (node) => {
       ],
     ];
     for (const [args, words] of wrong) await shell.expectEnd(args, 1, words);
+    const list = ['app', 'list', '--org', 'org_x'];
+    await shell.expectEnd(list, 1, /^sluice: Unknown organization "org_x": there are org_/, {
+      ADMIN_TOKEN,
+    });
     const limits = { org: shell.tenant.org, name: 'ci', may: ['control'] };
     const { body } = await admin(node, 'POST', 'keys', limits);
     const env = { SLUICE_KEY: String(body?.secret) };
     await shell.expectEnd(wrong[0]?.[0] ?? [], 1, /^sluice: Unknown app\n$/, env);
+  });
+
+  it('import: a file that GitHub did not answer is refused in words, with the place (Command line)', async () => {
+    const command = (file: string) => [
+      ...['import', '--app', shell.tenant.app, '--channel', 'stable', '--github-json', file],
+    ];
+    const cases = {
+      '{}': 'is no list of releases',
+      '[{ "tag_name": "v1", "draft": "no", "prerelease": false, "created_at": "", "assets": [] }]':
+        "is no answer of GitHub's releases: [0].draft must be true or false",
+    };
+    for (const [text, words] of Object.entries(cases)) {
+      await shell.expectEnd(command(shell.write('releases.json', text)), 1, words);
+    }
   });
 
   it("import: a repository's releases, oldest first, at 100 %, and again without harm (Command line)", async () => {
