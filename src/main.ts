@@ -100,9 +100,9 @@ Sluice is serving at ${address}
   Admin token   ${token}
   Console       ${consoleAddress}/console (the first visit creates the owner, with the admin token)
 
-Next, in another terminal:
+Next, in another terminal (README.md says how to install the command):
 
-  npm run --silent sluice -- org create --name "My organization"
+  sluice org create --name "My organization"
 
 `;
 }

@@ -1,6 +1,10 @@
 // Runs the `console` blocks of a document as they are written, in one shell, against a running service.
 
 import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { findBinary } from './find-binary.ts';
 import type { ServingNode } from './node.ts';
 
@@ -14,6 +18,11 @@ const PROGRAMS = ['bash', 'curl'] as const;
 export function missingProgram(): string | undefined {
   return PROGRAMS.find((name) => findBinary(name) === undefined);
 }
+
+/** The command as its package has it, which the documents tell to install. */
+const COMMAND = fileURLToPath(
+  new URL('../../dist/cli-package/dist/cli/sluice.js', import.meta.url),
+);
 
 /** Mark in a document for text that is different every time. */
 const ANYTHING = '…';
@@ -37,10 +46,16 @@ export function runConsoleSteps(
   const script = steps
     .map(({ command }) => `${command}\nprintf '\\n%s\\n' '${END_OF_STEP}'`)
     .join('\n');
+  const bin = mkdtempSync(join(tmpdir(), 'sluice-bin-'));
+  const command = join(bin, 'sluice');
+  writeFileSync(command, `#!/bin/sh\nexec '${process.execPath}' '${COMMAND}' "$@"\n`);
+  chmodSync(command, 0o755);
+  const PATH = `${bin}:${process.env.PATH}`;
   const text = execFileSync('bash', ['--norc', '-c', `${script}\n${last}`], {
     encoding: 'utf8',
-    env: { PATH: process.env.PATH, DATA_DIR: node.dataDir, SLUICE_URL: node.url },
+    env: { PATH, DATA_DIR: node.dataDir, SLUICE_URL: node.url },
   });
+  rmSync(bin, { recursive: true });
   const outputs = text.split(`\n${END_OF_STEP}\n`).map((output) => output.trim());
   return { outputs: outputs.slice(0, -1), last: outputs.at(-1) ?? '' };
 }
@@ -67,6 +82,7 @@ function addLine(steps: ConsoleStep[], line: string): ConsoleStep[] {
   return steps;
 }
 
+/** Puts the address of the service under test in the place of that which documents show. */
 function addressed(line: string): string {
-  return line.replaceAll('localhost:8080', '"$SLUICE_URL"');
+  return line.replaceAll('http://localhost:8080', '"$SLUICE_URL"');
 }
