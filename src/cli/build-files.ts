@@ -45,7 +45,7 @@ const IN_UNPACKED: ReadonlySet<string> = new Set([
 
 /** Endings of the archives that tools pack a folder of the same name into. */
 const ARCHIVE_ENDINGS = ['.zip', '.tar.gz', '.tar.xz', '.tar.zst', '.tgz'];
-/** What goreleaser writes at the root of its folder, beside a folder for each program that it has compiled. */
+/** What goreleaser writes at the root of its folder, beside a folder for each program. */
 const OF_GORELEASER = ['artifacts.json', 'metadata.json'];
 /** Folders of such programs: `notes_windows_amd64_v1`. */
 const COMPILED_NAME =

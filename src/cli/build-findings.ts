@@ -14,7 +14,7 @@ const CITED_MAX = 3;
 
 /**
  * Returns the version that a name tells, where it is another one and the file of the published version lies
- * beside it: `App-1.3.0-full.nupkg` beside `App-1.4.0-full.nupkg`. Other numbers in a name are no version of it.
+ * beside it: `App-1.3.0-full.nupkg` beside `App-1.4.0-full.nupkg`. Other numbers in a name are no version.
  */
 export function earlierVersion(
   name: string,
@@ -81,8 +81,8 @@ export function updateFileFindings(
     if (!names.has(`${file.name}.blockmap`) || findings.has(path)) continue;
     const severity = listed.size > 0 ? 'error' : 'warning';
     const message =
-      `Is missing, while ${file.name} has a block map: electron-builder writes both, and the update file has ` +
-      'its name, its checksum and the lowest system version';
+      `Is missing, while ${file.name} has a block map: electron-builder writes both, and the update file ` +
+      'has its name, its checksum and the lowest system version';
     findings.set(path, { path, severity, message });
   }
   return [...findings.values()];

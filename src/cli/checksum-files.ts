@@ -1,5 +1,5 @@
-// Files of checksums that build tools write beside their files: `checksums.txt` of goreleaser, `NAME.sha256` of
-// cargo-dist, what `sha256sum` and `sha512sum` print. A file of a build must have the sum that they list.
+// Files of checksums that build tools write beside their files: `checksums.txt` of goreleaser, `NAME.sha256`
+// of cargo-dist, what `sha256sum` and `sha512sum` print. A file of a build must have the sum that they list.
 
 import { dirname, resolve } from 'node:path';
 import type { BuildFile } from './build-files.ts';

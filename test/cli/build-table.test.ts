@@ -1,5 +1,5 @@
-// Tests what becomes of whole folders of builds, four left by the real tools and seven laid out as their tools
-// leave them: as they are, with a damaged byte, without a manifest, and with a file unsigned
+// Tests what becomes of whole folders of builds, four left by the real tools and seven laid out as their
+// tools leave them: as they are, with a damaged byte, without a manifest, and with a file unsigned
 // (docs/operating/commands.md). The service is one that answers with its findings alone.
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

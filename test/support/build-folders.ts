@@ -178,7 +178,7 @@ const GORELEASER_ARCHIVES = [
   ...['notes_1.4.0_darwin_all.tar.gz', 'notes_1.4.0_windows_amd64.zip'],
 ].map((name) => `dist/${name}`);
 
-/** As goreleaser 2 lays it out: archives, their sums, and a folder for each program. */
+/** Folder of goreleaser 2: archives, their sums, and a folder for each program. */
 export const GORELEASER: Folder = {
   ...files('', GORELEASER_ARCHIVES),
   ...files('dist/', ['artifacts.json', 'metadata.json', 'config.yaml', 'CHANGELOG.md']),
@@ -191,7 +191,7 @@ const CARGO_DIST_ARCHIVES = [
   'notes-x86_64-pc-windows-msvc.zip',
 ].map((name) => `target/distrib/${name}`);
 
-/** As cargo-dist lays it out: archives, a sum beside each, and the folders that it has packed. */
+/** Folder of cargo-dist: archives, a sum beside each, and the folders that it has packed. */
 export const CARGO_DIST: Folder = {
   ...files('', CARGO_DIST_ARCHIVES),
   ...Object.fromEntries(CARGO_DIST_ARCHIVES.map((path) => [`${path}.sha256`, sumLine(path)])),
@@ -206,7 +206,7 @@ type RealBuild = {
 };
 
 /**
- * Folders that the real tools have left for tiny apps: `real-builds.json` names each tool, its version and its
+ * Returns the folder that a real tool has left for a tiny app: `real-builds.json` names its version and its
  * command. Files above 8 kB, and those in folders that are passed over, have another content.
  */
 export function realBuild(tool: string): Folder {

@@ -126,8 +126,8 @@ export function releaseNotesOf(snapshot: ServingSnapshot): ReleaseNotes {
 }
 
 /**
- * Returns an artifact with the contract's fields alone, and its address as clients take it: what else is known
- * of it is for updaters.
+ * Returns an artifact with the contract's fields alone, and its address as clients take it: the other fields
+ * are for updaters.
  */
 function toContract({ platform, arch, url, sha512, size, signature }: Artifact): Artifact {
   return {
