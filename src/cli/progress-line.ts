@@ -4,7 +4,7 @@ import { printableText } from './printable-text.ts';
 
 type Stream = { readonly isTTY?: boolean; write(text: string): unknown };
 
-/** Files below this size are read before anybody could look. */
+/** Files below this size are read faster than a person could look. */
 const SHOWN_BYTES_MIN = 32 * 1024 * 1024;
 const INTERVAL_MS = 100;
 const CLEAR = '\r\u001b[K';

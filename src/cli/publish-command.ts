@@ -85,7 +85,7 @@ async function publish(
   const { version, urlBase: base } = options as Readonly<Record<string, string>>;
   const build = await readBuild(paths, String(version));
   refuseIncomplete(client, base, build);
-  // A plan says how many, and a paused release is offered to nobody.
+  // A plan says how many, and a paused release is offered to no device.
   if ([options.rollout, options.plan, options.paused].every((each) => each === undefined)) {
     for (const { from, staged } of build.entries) refuseStaged(from, staged);
   }

@@ -91,7 +91,7 @@ function fieldsOf(value: unknown): Fields | undefined {
   return typeof value === 'object' && value !== null ? (value as Fields) : undefined;
 }
 
-/** Refuses to offer to more devices than an update file does, where nobody has said how many. */
+/** Refuses to offer to more devices than an update file does, unless the caller says how many. */
 export function refuseStaged(name: string, staged: string | undefined): void {
   if (staged === undefined) return;
   throw new UsageError(
