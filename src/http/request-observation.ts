@@ -302,7 +302,7 @@ export type RequestWatcher = {
 type WatchedRequest = {
   readonly labels: RouteLabels;
   readonly method: string;
-  /** Path as sent, without the query, which may have what is nobody's business. */
+  /** Path as sent, without the query, which may have secrets and personal data. */
   readonly path: string;
   readonly remoteAddress: string;
   /** Returns a header by its lower-case name; '' when the request has none. */

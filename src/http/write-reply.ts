@@ -86,7 +86,7 @@ function write(
     writeLargeBody(res, typeof body === 'string' ? Buffer.from(body) : body);
   } else {
     // uWebSockets.js may lose a body when it has to write what it gathered and the socket takes nothing. It
-    // ends the process then, unless somebody waits for the end of the connection.
+    // ends the process then, unless a handler waits for the end of the connection.
     if (budget.isExceeded) res.onAborted(ignoreAbort);
     writeHead(res, reply, endsConnection);
     res.end(body, endsConnection);

@@ -173,7 +173,7 @@ export class DeviceRoute<Item extends Candidate> extends DecisionRoute {
     const { question, check } = this;
     const queryText = req.getQuery();
     const read = queryText === undefined ? EMPTY_QUERY : this.readQuery(queryText);
-    // What is wrong with a request is told to whoever has not asked too often.
+    // The limit comes first: a client above it gets 429, also where its request is invalid.
     const asked = isFailure(read) ? EMPTY_QUERY : read;
     const id = this.readDeviceId(req, asked);
     const hash = id === undefined ? undefined : hashText(id);
