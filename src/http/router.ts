@@ -18,7 +18,7 @@ export type Route = {
    */
   readonly path: string;
   readonly handler: Handler;
-  /** Whether a write knows `?dryRun=true`; one that does not refuses it, so that no call writes by mistake. */
+  /** Whether a write knows `?dryRun=true`; one that does not refuses it: no call writes by mistake. */
   readonly hasDryRun?: true;
   /** Maximum size of a body; `LIMIT.bodyBytesMax` by default. */
   readonly bodyBytesMax?: number;
