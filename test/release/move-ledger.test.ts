@@ -12,12 +12,12 @@ import { moveLedger, undoMove } from '../../src/store/ledger/move-ledger.ts';
 import { openPgDatabase } from '../../src/store/ledger/pg-database.ts';
 import { openPgliteDatabase } from '../../src/store/ledger/pglite-database.ts';
 import { createSqlLedger } from '../../src/store/ledger/sql-ledger.ts';
+import { createTenant, expectValue, OPERATOR, publish } from '../store/ledger/ledger-fixture.ts';
 import { runPostgres } from '../support/copied-database.ts';
 import { freshDatabase } from '../support/fresh-database.ts';
 import { migratedDatabase } from '../support/migrated-database.ts';
 import { runOn } from '../support/run-on.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
-import { createTenant, expectValue, OPERATOR, publish } from '../store/ledger/ledger-fixture.ts';
 
 const postgresUrl = inject('postgresUrl');
 const needed = 'a move to PostgreSQL';
