@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // The `sluice` command where the service is: it runs the service, examines its settings, or asks it.
 
+import { requireNode } from '../node/required-node.ts';
 import { readMoveConfig } from '../settings/move-settings.ts';
 import { readConfig } from '../settings/settings.ts';
 import { runCommandLine } from './command-line.ts';
@@ -14,6 +15,7 @@ const LOCAL: LocalCommands = {
     return diagnose(upstream);
   },
   async edge(upstream) {
+    requireNode();
     // biome-ignore lint/style/noRestrictedImports: this command is the edge itself.
     const { runEdge } = await import('../node/run-until-signal.ts');
     await runEdge(upstream);
@@ -44,8 +46,10 @@ export function sluice(args: readonly string[]): Promise<number> {
       .command('serve')
       .description('run the service')
       .action(async () => {
+        requireNode();
         // biome-ignore lint/style/noRestrictedImports: this command is the service itself.
-        await import('../main.ts');
+        const { serve } = await import('../node/serve.ts');
+        await serve();
       });
     addLocalCommands(program, LOCAL);
   });

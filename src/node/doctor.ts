@@ -24,6 +24,7 @@ import { createMemoryEngine } from '../store/memory/memory-engine.ts';
 import { examineRedis } from '../store/redis/examine-redis.ts';
 import { createRedisEngine } from '../store/redis/redis-engine.ts';
 import { makeDataDirectory, OTHERS } from './data-directory.ts';
+import { examineNode } from './required-node.ts';
 import { hasOwnSecrets } from './secrets.ts';
 import { fromSetting } from './stores.ts';
 
@@ -110,13 +111,14 @@ export async function diagnose(
   upstream?: string,
   environment?: NodeJS.ProcessEnv,
 ): Promise<Diagnosis> {
+  const node = examineNode();
   try {
     const edge = readUpstreamConfig(upstream, environment);
     const checks = edge === undefined ? await ofNode(environment) : await ofEdge(edge);
-    return { checks: [settingsCheck(environment), ...checks] };
+    return { checks: [node, settingsCheck(environment), ...checks] };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    return { checks: [faulty('settings', error.message)] };
+    return { checks: [node, faulty('settings', error.message)] };
   }
 }
 

@@ -2,6 +2,7 @@
 // one line that names the variable, secrets are never printed, stdout is JSON lines and stderr is for people.
 
 import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import { chmod, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,6 +12,7 @@ import { eventually } from '../support/eventually.ts';
 import { findBinary } from '../support/find-binary.ts';
 import { freePort } from '../support/free-port.ts';
 import { ADMIN_TOKEN, type NodeSettings } from '../support/node.ts';
+import { Person } from '../support/person.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
 import { SLUICE_COMMAND } from '../support/sluice-command.ts';
 import { admin, check, manage, randomId, send } from '../support/tenant.ts';
@@ -209,6 +211,34 @@ describe('settings that are right (Environment)', () => {
     expect(run.stderr).toMatch(new RegExp(`State +${dataDir} `));
     expect(run.stderr).toContain(join(dataDir, 'admin-token'));
     expect(run.stderr).toMatch(/^ {2}sluice org create --name /m);
+    expect(run.stderr).toContain('(the first visit creates the owner, with the admin token)');
+  });
+
+  it('the embedded start tells no first step that was taken', async () => {
+    const first = start({ ADMIN_TOKEN });
+    const url = `http://127.0.0.1:${await listening(first)}`;
+    expect((await new Person({ url }).setUp('A')).status).toBe(201);
+    first.child.kill('SIGTERM');
+    await ended(first);
+    const again = start({ ADMIN_TOKEN });
+    await listening(again);
+    await eventually('the welcome', () => again.stderr.includes('Console  '));
+    expect(again.stderr).not.toMatch(/first visit|org create/);
+  });
+
+  it('dist/main.js tells its version and its usage, refuses other arguments, and starts nothing', async () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+    const told = async (...args: string[]) => {
+      const { exitCode, stdout, stderr } = await ended(start({}, [MAIN, ...args]));
+      return [exitCode, stdout + stderr];
+    };
+    expect(await told('--version')).toEqual([0, expect.stringContaining(version)]);
+    expect(await told('--help')).toEqual([
+      0,
+      expect.stringMatching(/^Usage: node dist\/main\.js\n/),
+    ]);
+    expect(await told('--vresion')).toEqual([2, expect.stringMatching(/^sluice: [^\n]+\n$/)]);
+    expect(existsSync(join(dataDir, 'ledger'))).toBe(false);
   });
 
   it('DATA_DIR is made when it is not there; PUBLIC_URL is the address that is printed', async () => {

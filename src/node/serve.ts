@@ -1,0 +1,136 @@
+// Runs the service: reads the settings, starts it, prints to the terminal and stops on a signal.
+
+import { resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { SessionState } from '../contract/console.ts';
+import type { Log } from '../observe/log.ts';
+import {
+  type Config,
+  ConfigError,
+  consoleUrlOf,
+  reachableHost,
+  readConfig,
+} from '../settings/settings.ts';
+import { readToken, tokenFilePath } from '../settings/token-file.ts';
+import { runUntilSignal } from './run-until-signal.ts';
+import { hasOwnSecrets } from './secrets.ts';
+import { type RunningService, startService } from './start-service.ts';
+
+/** Maximum number of questions whether the service is set up; the ledger may not be reachable yet. */
+const SET_UP_CHECKS_MAX = 300;
+const SET_UP_CHECK_INTERVAL_MS = 1000;
+
+/** Runs the service until a signal stops it; ends the process, with one line, if it cannot start. */
+export async function serve(): Promise<void> {
+  const config = readSettings();
+  const { service, log } = await runUntilSignal(config, startService);
+  const { address, port, adminPort } = service;
+  const console = consoleOf(service, config);
+  const admin = adminPort === undefined ? {} : { adminAddress: console.address, adminPort };
+  log.info({ address, port, ...admin }, 'listening');
+  const hasAccount = hasAccountOf(console);
+  if (config.databaseUrl === undefined) {
+    const first = { isNew: (await hasAccount) === false, isEmpty: await isEmpty(console, config) };
+    process.stderr.write(welcome(config, address, console.address, first));
+  }
+  if ((await hasAccount) === false) tellFirstStep(console, config, log);
+}
+
+function readSettings(): Config {
+  try {
+    return readConfig();
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`sluice: ${error.message}\n`);
+    process.exit(1);
+  }
+}
+
+/** Base URL of the console for people, and the one under which this machine reaches it. */
+type ConsoleAddress = { readonly address: string; readonly reachable: string };
+
+function consoleOf(service: RunningService, config: Config): ConsoleAddress {
+  const { adminListen } = config;
+  const host = adminListen?.host ?? config.host;
+  const reachable = `http://${reachableHost(host)}:${service.adminPort ?? service.port}`;
+  const fallback = adminListen === undefined ? service.address : reachable;
+  return { address: consoleUrlOf(config) ?? fallback, reachable };
+}
+
+/** Returns whether the service has an account; undefined if it does not say so in five minutes. */
+async function hasAccountOf({ reachable }: ConsoleAddress): Promise<boolean | undefined> {
+  for (let check = 0; check < SET_UP_CHECKS_MAX; check++) {
+    const session = await askSession(reachable);
+    if (session !== undefined) return session.state !== 'setup';
+    await sleep(SET_UP_CHECK_INTERVAL_MS, undefined, { ref: false });
+  }
+  return undefined;
+}
+
+/** Returns whether the service has no organization yet. */
+async function isEmpty({ reachable }: ConsoleAddress, config: Config): Promise<boolean> {
+  const token = config.adminTokens[0] ?? readToken(config.dataDir, 'admin-token');
+  const session = await askSession(reachable, { authorization: `Bearer ${token}` });
+  return session?.state === 'signedIn' && session.memberships.length === 0;
+}
+
+/**
+ * Asks the console API as a browser would, because every process that has it can answer. Undefined if it does
+ * not, or not well.
+ */
+async function askSession(
+  base: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<SessionState | undefined> {
+  const response = await fetch(`${base}/console/api/session`, { headers }).catch(() => undefined);
+  return response?.ok ? ((await response.json()) as SessionState) : undefined;
+}
+
+/** Logs where to create the owner. */
+function tellFirstStep(console: ConsoleAddress, config: Config, log: Log): void {
+  const address = `${console.address}/console`;
+  if (hasAdminToken(config)) {
+    log.info({ address }, 'nobody has an account yet: create the owner there with the admin token');
+    return;
+  }
+  log.warn(
+    { address },
+    'nobody has an account yet: set ADMIN_TOKEN, restart, and create the owner there with it',
+  );
+}
+
+/** Returns whether there is an admin token: the setting, or the one that an embedded service generates. */
+function hasAdminToken(config: Config): boolean {
+  return config.adminTokens.length > 0 || hasOwnSecrets(config);
+}
+
+/** What the service does not have yet: an account, an organization. */
+type FirstSteps = { readonly isNew: boolean; readonly isEmpty: boolean };
+
+function welcome(
+  config: Config,
+  address: string,
+  consoleAddress: string,
+  { isNew, isEmpty }: FirstSteps,
+): string {
+  const dataDir = resolve(config.dataDir);
+  const token =
+    config.adminTokens.length === 0
+      ? tokenFilePath(dataDir, 'admin-token')
+      : 'the one you set in ADMIN_TOKEN';
+  const firstVisit = isNew ? ' (the first visit creates the owner, with the admin token)' : '';
+  const next = `Next, in another terminal (README.md says how to install the command):
+
+  sluice org create --name "My organization"
+
+`;
+  return `
+Sluice is serving at ${address}
+
+  State         ${dataDir} (embedded PostgreSQL; keep this directory, back it up)
+  Hot state     ${config.redisUrl === undefined ? 'in this process' : 'Redis'}
+  Admin token   ${token}
+  Console       ${consoleAddress}/console${firstVisit}
+
+${isEmpty ? next : ''}`;
+}
