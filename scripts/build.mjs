@@ -302,4 +302,10 @@ function putInPlace(draft) {
   rmSync(previous, { recursive: true, force: true });
 }
 
-if (!(process.argv.includes('--if-stale') && isFresh())) await build();
+if (!(process.argv.includes('--if-stale') && isFresh())) {
+  const begin = performance.now();
+  const cause = existsSync(stamp) ? 'sources are newer than dist/' : 'dist/ is not there yet';
+  process.stderr.write(`Building the service (${cause}): this takes about a minute…\n`);
+  await build();
+  process.stderr.write(`Built in ${Math.round((performance.now() - begin) / 1000)} s.\n`);
+}

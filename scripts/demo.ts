@@ -4,26 +4,49 @@
 
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { claimPort } from '../src/node/node-calls.ts';
+import { ConfigError, readConfig } from '../src/settings/settings.ts';
 import { runDemoFleet } from './demo-fleet.ts';
 import { writeDemoHistory } from './demo-history.ts';
 import { BAD_VERSION, GOOD_VERSION } from './demo-releases.ts';
 
 const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 const EMAIL = 'release.manager@example.com';
+const USAGE = `Usage: npm run demo
+
+Runs the embedded service with two weeks of history, of an organization whose fleet goes on asking: about a
+minute to write, some 170 MB in the temporary directory, which are removed at the end.
+
+HOST and PORT say where it listens (default: 127.0.0.1, 8080), as for the service.
+`;
+
+const [argument] = process.argv.slice(2);
+if (argument !== undefined) {
+  const isHelp = argument === '--help' || argument === '-h';
+  if (isHelp) process.stdout.write(USAGE);
+  else process.stderr.write(`demo: unknown argument ${argument} (run with --help for the usage)\n`);
+  process.exit(isHelp ? 0 : 2);
+}
+const environment = { ...process.env, DATABASE_URL: '', REDIS_URL: '', WORKERS: '1' };
+await refuseTakenPort();
 
 const password = randomBytes(9).toString('base64url');
-const dataDir = await mkdtemp(join(tmpdir(), 'sluice-demo-'));
-process.stdout.write('Writing two weeks of history…\n');
+const dataDir = mkdtempSync(join(tmpdir(), 'sluice-demo-'));
+// However this process ends: the database of a history that is not finished may be writing still.
+process.on('exit', () => rmSync(dataDir, { recursive: true, force: true, maxRetries: 10 }));
+const stopWriting = (): never => process.exit(1);
+process.on('SIGINT', stopWriting).on('SIGTERM', stopWriting);
+process.stdout.write('Writing two weeks of history, for about a minute…\n');
 const fleet = await writeDemoHistory(dataDir, { email: EMAIL, password });
+process.off('SIGINT', stopWriting).off('SIGTERM', stopWriting);
 
 const service = spawn(process.execPath, [MAIN], {
   env: {
-    ...process.env,
-    ...{ DATA_DIR: dataDir, DATABASE_URL: '', REDIS_URL: '', WORKERS: '1' },
+    ...{ ...environment, DATA_DIR: dataDir },
     // The whole fleet asks from this machine.
     ...{ NEW_DEVICES_PER_ADDRESS_PER_MINUTE: '0', NEW_DEVICES_PER_APP_PER_MINUTE: '0' },
   },
@@ -41,9 +64,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     service.kill('SIGTERM');
   });
 }
-void ended.then(async (code) => {
+void ended.then((code) => {
   stopping.abort();
-  await rm(dataDir, { recursive: true, force: true });
   if (code !== 0) process.stderr.write(errors);
   process.exit(code);
 });
@@ -62,7 +84,20 @@ Ctrl+C ends the demo and removes what it wrote.
 `);
 await runDemoFleet(address, fleet, stopping.signal);
 
-/** Returns the address in the log line by which the service says that it listens. */
+/** Ends the demo before it writes anything if the service could not listen. */
+async function refuseTakenPort(): Promise<void> {
+  try {
+    const { host, port } = readConfig(environment);
+    await claimPort(host, port);
+  } catch (error) {
+    const isKnown = error instanceof ConfigError;
+    const reason = error instanceof Error ? error.message : String(error);
+    process.stderr.write(`demo: ${isKnown ? '' : 'HOST, PORT: '}${reason}\n`);
+    process.exit(1);
+  }
+}
+
+/** Returns the address in the log line by which the service says that it listens, once it does. */
 async function listening(): Promise<string> {
   let output = '';
   for await (const chunk of service.stdout) {
@@ -73,5 +108,6 @@ async function listening(): Promise<string> {
       return (JSON.parse(line) as { address: string }).address;
     }
   }
-  throw new Error(`The service did not start:\n${errors}`);
+  // It did not start, and says why once it has ended.
+  return process.exit(await ended);
 }
