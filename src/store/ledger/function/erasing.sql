@@ -49,14 +49,7 @@ BEGIN
   PERFORM FROM devices WHERE app_id = app AND device_id = device;
   IF NOT FOUND THEN RETURN NULL; END IF;
   PERFORM uncount_firsts(app, device);
-  WITH gone AS (
-    DELETE FROM devices WHERE app_id = app AND device_id = device RETURNING channel, version, platform
-  )
-  INSERT INTO fleet_count_parts (app_id, channel, version, platform, part, devices)
-  SELECT app, channel, version, platform, device_part(app, device), -1 FROM gone
-  ON CONFLICT (app_id, channel, version, platform, part)
-    DO UPDATE SET devices = fleet_count_parts.devices + excluded.devices;
-  DELETE FROM device_versions WHERE app_id = app AND device_id = device;
+  PERFORM delete_devices(ARRAY [app], ARRAY [device]);
   DELETE FROM awaited_devices
   WHERE part = of_part AND app_id = app AND device_id = device;
 

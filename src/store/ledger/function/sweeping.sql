@@ -34,6 +34,33 @@ BEGIN
 END
 $$;
 
+-- Deletes devices with their version changes, and takes them from the counts of the present. Returns what was deleted.
+-- Call it under the locks of their parts.
+CREATE OR REPLACE FUNCTION delete_devices(app_ids text[], device_ids text[])
+RETURNS TABLE (
+  app_id text, device_id text, part smallint, channel text, version text, platform text, last_seen timestamptz
+) LANGUAGE plpgsql VOLATILE AS $$
+#variable_conflict use_column
+BEGIN
+  RETURN QUERY
+  WITH gone AS (
+    DELETE FROM devices USING unnest(app_ids, device_ids) AS given (app_id, device_id)
+    WHERE devices.app_id = given.app_id AND devices.device_id = given.device_id
+    RETURNING devices.app_id, devices.device_id, device_part(devices.app_id, devices.device_id) AS part,
+      devices.channel, devices.version, devices.platform, devices.last_seen
+  ), uncounted AS (
+    INSERT INTO fleet_count_parts (app_id, channel, version, platform, part, devices)
+    SELECT app_id, channel, version, platform, part, -count(*) FROM gone GROUP BY 1, 2, 3, 4, 5
+    ON CONFLICT (app_id, channel, version, platform, part)
+      DO UPDATE SET devices = fleet_count_parts.devices + excluded.devices
+  ), forgotten AS (
+    DELETE FROM device_versions USING gone
+    WHERE device_versions.app_id = gone.app_id AND device_versions.device_id = gone.device_id
+  )
+  SELECT gone.* FROM gone;
+END
+$$;
+
 -- Deletes devices not seen since a time, hours before a time with the days and months that ended before it, and empty
 -- cells of the counts: at most `rows_max` of each. An index on `last_seen` would slow every check-in, so it searches
 -- random pages of each part, or all of a small one; repeated calls find all silent devices. The search takes no lock;
@@ -76,22 +103,11 @@ BEGIN
   END LOOP;
 
   PERFORM lock_fleet();
-  WITH gone AS (
-    DELETE FROM devices USING unnest(silent_apps, silent_devices) AS silent (app_id, device_id)
-    WHERE devices.app_id = silent.app_id AND devices.device_id = silent.device_id
-      AND devices.last_seen < devices_before
-    RETURNING devices.app_id, devices.device_id, channel, version, platform
-  ), uncounted AS (
-    INSERT INTO fleet_count_parts (app_id, channel, version, platform, part, devices)
-    SELECT app_id, channel, version, platform, device_part(app_id, device_id), -count(*)
-    FROM gone GROUP BY 1, 2, 3, 4, 5
-    ON CONFLICT (app_id, channel, version, platform, part)
-      DO UPDATE SET devices = fleet_count_parts.devices + excluded.devices
-  ), forgotten AS (
-    DELETE FROM device_versions USING gone
-    WHERE device_versions.app_id = gone.app_id AND device_versions.device_id = gone.device_id
-  )
-  SELECT count(*) INTO devices_gone FROM gone;
+  SELECT array_agg(devices.app_id), array_agg(devices.device_id) INTO silent_apps, silent_devices
+  FROM unnest(silent_apps, silent_devices) AS silent (app_id, device_id)
+  JOIN devices ON devices.app_id = silent.app_id AND devices.device_id = silent.device_id
+  WHERE devices.last_seen < devices_before;
+  SELECT count(*) INTO devices_gone FROM delete_devices(silent_apps, silent_devices);
 
   DELETE FROM fleet_count_parts WHERE ctid = ANY (ARRAY (
     SELECT ctid FROM fleet_count_parts WHERE devices = 0 LIMIT rows_max
@@ -153,20 +169,13 @@ BEGIN
   PERFORM note_writer(
     lock_device_parts(array_fill(app, ARRAY [cardinality(candidates)]), candidates), ''
   );
-  WITH gone AS (
-    DELETE FROM devices USING unnest(candidates) AS candidate (device_id)
-    WHERE devices.app_id = app AND devices.device_id = candidate.device_id
-      AND devices.first_seen > seen_after
-      AND (only_version IS NULL OR devices.version = only_version)
-    RETURNING device_part(devices.app_id, devices.device_id) AS part, devices.device_id, devices.channel,
-      devices.version, devices.platform,
-      devices.last_seen, date_trunc('hour', devices.last_seen, 'UTC') AS hour
-  ), uncounted AS (
-    INSERT INTO fleet_count_parts (app_id, channel, version, platform, part, devices)
-    SELECT app, channel, version, platform, part, -count(*)
-    FROM gone GROUP BY channel, version, platform, part
-    ON CONFLICT (app_id, channel, version, platform, part)
-      DO UPDATE SET devices = fleet_count_parts.devices + excluded.devices
+  SELECT coalesce(array_agg(devices.device_id), '{}') INTO candidates
+  FROM unnest(candidates) AS candidate (device_id)
+  JOIN devices ON devices.app_id = app AND devices.device_id = candidate.device_id
+  WHERE devices.first_seen > seen_after AND (only_version IS NULL OR devices.version = only_version);
+  WITH gone AS MATERIALIZED (
+    SELECT *, date_trunc('hour', last_seen, 'UTC') AS hour
+    FROM delete_devices(array_fill(app, ARRAY [cardinality(candidates)]), candidates)
   ), uncounted_in_hours AS (
     INSERT INTO fleet_hour_parts (app_id, hour, channel, version, platform, part, devices)
     SELECT app, hour, channel, version, platform, part, -count(*)
@@ -179,9 +188,6 @@ BEGIN
     FROM gone, unnest(ARRAY ['day', 'month']) AS step GROUP BY 2, 3, channel, version, platform, part
     ON CONFLICT (app_id, step, at, channel, version, platform, part)
       DO UPDATE SET devices = fleet_step_parts.devices + excluded.devices
-  ), forgotten AS (
-    DELETE FROM device_versions USING gone
-    WHERE device_versions.app_id = app AND device_versions.device_id = gone.device_id
   )
   SELECT coalesce(array_agg(device_id), '{}') INTO purged FROM gone;
   RETURN NEXT;
