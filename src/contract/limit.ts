@@ -14,6 +14,8 @@ export const LIMIT = {
   labelKeyLengthMax: 128,
   labelValueLengthMax: 256,
   deviceIdLengthMax: 128,
+  /** Age up to which a check-in that waited for the ledger, such as in an edge's journal, is recorded. */
+  checkInAgeDaysMax: 400,
 
   perPageMax: 100,
   perPageDefault: 20,

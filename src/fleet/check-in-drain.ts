@@ -12,6 +12,7 @@
 // it falls behind. Otherwise a database on the same machine would take a core from the service.
 
 import { randomUUID } from 'node:crypto';
+import { LIMIT } from '../contract/limit.ts';
 import { Unavailable } from '../contract/unavailable.ts';
 import { type CheckIn, coalesceCheckIns, deviceKey } from '../domain/fleet/check-in.ts';
 import { type BackOff, backOffMs } from '../flow/back-off.ts';
@@ -41,6 +42,7 @@ const REST_MS_MAX = 1000;
 const BACK_OFF: BackOff = { minMs: 100, maxMs: 2000 };
 /** Milliseconds by which the clocks of processes may differ. */
 const AHEAD_MS_MAX = 1000;
+const AGE_MS_MAX = LIMIT.checkInAgeDaysMax * 86_400_000;
 
 export type DrainDependencies = {
   readonly queue: CheckInQueue;
@@ -157,15 +159,19 @@ export class CheckInDrain {
     }
   }
 
-  /** Time after which no check-in can be; endless while the ledger's time is not known. */
-  private get latestMs(): number {
-    const { clock } = this.dependencies;
-    return clock.aheadMs === undefined ? Number.POSITIVE_INFINITY : clock.now() + AHEAD_MS_MAX;
+  /** Returns what is in hand with times that can be; all of it while the ledger's time is not known. */
+  private dated(): readonly CheckIn[] {
+    const { clock, metrics } = this.dependencies;
+    const given = this.inHand.flatMap(({ checkIns }) => checkIns);
+    if (clock.aheadMs === undefined) return given;
+    const dated = datedBy(clock.now(), given);
+    if (dated.length < given.length) metrics.checkIns.add('dropped', given.length - dated.length);
+    return dated;
   }
 
   private async settleOnce(): Promise<boolean> {
     const { queue, memory, metrics } = this.dependencies;
-    const distinct = coalesceCheckIns(datedBy(this.latestMs, this.inHand));
+    const distinct = coalesceCheckIns(this.dated());
     try {
       await memory.confirm(distinct);
       const needed = memory.sift(distinct);
@@ -233,12 +239,14 @@ export class CheckInDrain {
 /**
  * Returns check-ins in their order, none later than this time. One may be where the ledger's clock was put
  * back, or an edge began without its upstream and went by a wrong clock: it would count as later than all
- * that its device says until then.
+ * that its device says until then. Those older than any journal is are left out: the erasure of their device
+ * may be forgotten.
  */
-function datedBy(latestMs: number, batches: readonly CheckInBatch[]): readonly CheckIn[] {
-  return batches.flatMap(({ checkIns }) =>
-    checkIns.map((each) => (each.at > latestMs ? { ...each, at: latestMs } : each)),
-  );
+function datedBy(nowMs: number, checkIns: readonly CheckIn[]): readonly CheckIn[] {
+  const latestMs = nowMs + AHEAD_MS_MAX;
+  return checkIns
+    .filter(({ at }) => at >= nowMs - AGE_MS_MAX)
+    .map((each) => (each.at > latestMs ? { ...each, at: latestMs } : each));
 }
 
 /**

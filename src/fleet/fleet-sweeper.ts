@@ -1,8 +1,9 @@
 // Deletes devices that have been silent for long, version changes that have newer ones enough, old adoption
-// counts, idempotency keys that are over, and old entries of the audit: a few rows at a time, so that no
-// other statement waits for it.
+// counts, idempotency keys that are over, old entries of the audit, and erasures that no check-in can be
+// older than: a few rows at a time, so that no other statement waits for it.
 
 import { isoTime } from '../contract/iso-time.ts';
+import { LIMIT } from '../contract/limit.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Ledger } from '../store/ledger.ts';
@@ -21,6 +22,8 @@ const ROWS_PER_TURN_MAX = 1000;
 /** Maximum number of counts of new devices that a turn forgets: they are small and nobody waits for them. */
 const ADMISSIONS_PER_TURN_MAX = 10_000;
 const IDEMPOTENCY_KEYS_PER_TURN_MAX = 1000;
+/** Days for which an erasure is remembered: a day longer than a check-in from before it may be on its way. */
+const ERASURE_DAYS = LIMIT.checkInAgeDaysMax + 1;
 const TURN_INTERVAL_MS = 60_000;
 /** Milliseconds until the next turn when more rows are due: rows must go faster than new ones fall due. */
 const BUSY_INTERVAL_MS = 1000;
@@ -32,6 +35,7 @@ type SweptLedger = Pick<
   | 'forgetAdmissions'
   | 'forgetIdempotencyKeys'
   | 'forgetAudit'
+  | 'forgetErasures'
   | 'readTime'
 >;
 
@@ -76,8 +80,12 @@ export class FleetSweeper {
       const forgotten = await this.ledger.forgetAdmissions(ADMISSIONS_PER_TURN_MAX);
       const keys = await this.ledger.forgetIdempotencyKeys(IDEMPOTENCY_KEYS_PER_TURN_MAX);
       const entries = await this.forgetAudit(nowMs);
+      const erasures = await this.ledger.forgetErasures(
+        daysBefore(nowMs, ERASURE_DAYS),
+        ROWS_PER_TURN_MAX,
+      );
       return (
-        Math.max(gone.devices, gone.hours, trimmed, entries) === ROWS_PER_TURN_MAX ||
+        Math.max(gone.devices, gone.hours, trimmed, entries, erasures) === ROWS_PER_TURN_MAX ||
         forgotten === ADMISSIONS_PER_TURN_MAX ||
         keys === IDEMPOTENCY_KEYS_PER_TURN_MAX
       );

@@ -208,6 +208,9 @@ export interface FleetLedger {
     limit: number,
   ): Promise<readonly DeviceName[] | undefined>;
 
+  /** Forgets at most `rowsMax` erasures from before this ISO time; returns how many. */
+  forgetErasures(before: string, rowsMax: number): Promise<number>;
+
   /** Deletes at most `rowsMax` counts of new devices in minutes over an hour ago; returns how many. */
   forgetAdmissions(rowsMax: number): Promise<number>;
 

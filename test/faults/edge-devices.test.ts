@@ -145,4 +145,31 @@ describeOnBackends('what devices tell an edge', (backend) => {
       FAILED_MS_MAX,
     );
   });
+
+  it('a device that was erased does not come back from the journal (§4.23)', async () => {
+    tenant = await createTenant(upstream);
+    const known = { deviceId: 'erased', version: '0.9.0', platform: 'linux' };
+    expect((await report(upstream, tenant, [known])).status).toBe(200);
+    await publish(upstream, tenant, '1.0.0');
+    const checkAt = async (device: string) =>
+      (await check(edge, tenant, '0.9.0', { device })).status;
+    await eventually('the edge serves the channel', async () => (await checkAt('any')) === 200);
+    way.blackhole();
+    for (let index = 0; index < 20; index++) expect(await checkAt('erased')).toBe(200);
+    const path = `devices/erased?app=${tenant.app}`;
+    expect((await manage(upstream, tenant, 'DELETE', path)).status).toBe(204);
+    // As many as reach every stream of the queue, behind the check-ins of the erased device.
+    const later = Array.from({ length: 100 }, (_, index) => `later-${index}`);
+    for (const device of later) expect(await checkAt(device)).toBe(200);
+    way.heal();
+    const ids = async () => (await devicesOf(upstream, tenant)).map(({ deviceId }) => deviceId);
+    await eventually(
+      'what was asked later is on record',
+      async () => new Set(await ids()).size >= later.length + 1,
+      FAILED_MS_MAX,
+    );
+    expect(await ids()).not.toContain('erased');
+    expect(await checkAt('erased')).toBe(200);
+    await eventually('it is a new device', async () => (await ids()).includes('erased'));
+  });
 });

@@ -3,6 +3,7 @@
 // that ends with its process.
 
 import { afterEach, describe, expect, it } from 'vitest';
+import { LIMIT } from '../../src/contract/limit.ts';
 import { Unavailable } from '../../src/contract/unavailable.ts';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
 import { internContext, internVersion } from '../../src/domain/fleet/check-in-pack.ts';
@@ -25,6 +26,8 @@ import { packCheckIns } from '../support/pack-check-ins.ts';
 
 const ROWS_PER_STATEMENT_MAX = 2000;
 const DEADLINE_MS = 1500;
+/** Time of the ledger: that of the sample. */
+const NOW = checkInOf('').at;
 /** Deadline that no test reaches. */
 const NEVER_MS = 3_600_000;
 
@@ -98,7 +101,7 @@ function setUp() {
           if (devices.length > 0) story.push(`lost ${devices.map(({ deviceId }) => deviceId)}`);
         },
       },
-      clock: { now: () => Date.now(), aheadMs: 0 },
+      clock: { now: () => NOW, aheadMs: 0 },
       metrics,
       log: createLog('silent'),
     });
@@ -148,13 +151,23 @@ function names(from: number, to: number): string[] {
 describe('what is taken', () => {
   it('is dated now where it is of a later time, and hides nothing that comes after it', async () => {
     const { engine, ledger, drainOf } = setUp();
-    const at = Date.now();
-    const first = { ...checkInOf('d'), version: '1.0.0', at: at + 3_600_000 };
+    const first = { ...checkInOf('d'), version: '1.0.0', at: NOW + 3_600_000 };
     await engine.appendCheckIns(packCheckIns([first]));
-    await engine.appendCheckIns(packCheckIns([{ ...first, version: '2.0.0', at: at + 5000 }]));
+    await engine.appendCheckIns(packCheckIns([{ ...first, version: '2.0.0', at: NOW + 5000 }]));
     await drainOf().finish(DEADLINE_MS);
     expect(ledger.recorded.map(({ version }) => version)).toEqual(['2.0.0']);
-    expect(ledger.recorded[0]?.at).toBeLessThan(Date.now() + 2000);
+    expect(ledger.recorded[0]?.at).toBeLessThan(NOW + 2000);
+  });
+
+  it('is dropped, and counted, where it is older than an erasure is remembered (§4.23)', async () => {
+    const { engine, ledger, drainOf, count } = setUp();
+    const oldest = NOW - LIMIT.checkInAgeDaysMax * 86_400_000;
+    const batch = [checkInOf('erased?', { at: oldest - 1 }), checkInOf('old', { at: oldest })];
+    await engine.appendCheckIns(packCheckIns(batch));
+    await drainOf().finish(DEADLINE_MS);
+    expect(ledger.devices).toEqual(['old']);
+    expect([count('dropped'), count('stored')]).toEqual([1, 1]);
+    expect(await engine.takeCheckIns('another', 1, 0, 0)).toEqual([]);
   });
 
   it('is more batches at a time while they are small, and fewer when they are large', async () => {

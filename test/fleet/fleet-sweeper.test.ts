@@ -1,6 +1,7 @@
 // Tests the sweep of silent devices: it goes by the ledger's clock, because a node's may be wrong by years.
 
 import { expect, it } from 'vitest';
+import { LIMIT } from '../../src/contract/limit.ts';
 import { FleetSweeper } from '../../src/fleet/fleet-sweeper.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
@@ -8,11 +9,18 @@ import { ledgerAway } from '../support/fake-ledger.ts';
 
 const NOON = Date.UTC(2025, 5, 15, 12);
 
-type Due = { devices?: number; changes?: number; auditDays?: number; entries?: number };
+type Due = {
+  devices?: number;
+  changes?: number;
+  auditDays?: number;
+  entries?: number;
+  erasures?: number;
+};
 
 function setUp(readTime: () => Promise<number>, due: Due = {}) {
   const swept: unknown[] = [];
   const forgotten: unknown[] = [];
+  const erasures: unknown[] = [];
   const metrics = new Metrics();
   const ledger = {
     readTime,
@@ -33,10 +41,14 @@ function setUp(readTime: () => Promise<number>, due: Due = {}) {
       forgotten.push(limits);
       return due.entries ?? 0;
     },
+    async forgetErasures(...limits: unknown[]) {
+      erasures.push(limits);
+      return due.erasures ?? 0;
+    },
   };
   const retention = { devicesDays: 10, hoursDays: 1, auditDays: due.auditDays };
   const sweeper = new FleetSweeper(ledger, retention, metrics, createLog('silent'));
-  return { sweeper, swept, forgotten, metrics };
+  return { sweeper, swept, forgotten, erasures, metrics };
 }
 
 it('devices and hours are old by the clock of the ledger', async () => {
@@ -73,4 +85,11 @@ it('nothing is swept while that clock cannot be read', async () => {
   expect(await sweeper.sweep()).toBe(false);
   expect(swept).toEqual([]);
   expect(metrics.faults.counts.get('sweep')).toBe(1);
+});
+
+it('an erasure is forgotten once no check-in from before it is recorded any more (§4.23)', async () => {
+  const { sweeper, erasures } = setUp(async () => NOON, { erasures: 1000 });
+  expect(await sweeper.sweep()).toBe(true);
+  const days = (Date.parse(String((erasures[0] as unknown[])[0])) - NOON) / 86_400_000;
+  expect([days, (erasures[0] as unknown[])[1]]).toEqual([-(LIMIT.checkInAgeDaysMax + 1), 1000]);
 });

@@ -6,7 +6,7 @@ import { storableText } from '../../contract/text.ts';
 import type { Actor, TenantScope } from '../ledger-terms.ts';
 import { atomically } from './atomically.ts';
 import { insertAudit } from './audit.ts';
-import type { Database } from './database.ts';
+import type { Database, Sql } from './database.ts';
 import { findApp } from './lookups.ts';
 
 const KEY_BYTES = 32;
@@ -42,4 +42,15 @@ export function eraseDevice(
     });
     return undefined;
   });
+}
+
+/** Forgets up to `rowsMax` erasures from before a time, which no check-in can be older than; returns how many. */
+export async function forgetErasures(sql: Sql, before: string, rowsMax: number): Promise<number> {
+  const rows = await sql.query(
+    `DELETE FROM erased_devices WHERE ctid = ANY (ARRAY (
+       SELECT ctid FROM erased_devices WHERE erased_at < $1 ORDER BY erased_at LIMIT $2
+     )) RETURNING 1 AS one`,
+    [before, rowsMax],
+  );
+  return rows.length;
 }

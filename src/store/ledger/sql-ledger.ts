@@ -53,7 +53,7 @@ import { sampleDevices } from './device-samples.ts';
 import { countLabels, countPurgeable, listDevices, purgeDevices, readDevice } from './devices.ts';
 import { dryRunPlan } from './dry-run-plan.ts';
 import { dryRunPromotion, dryRunPublish, dryRunServing } from './dry-runs.ts';
-import { eraseDevice } from './erased-devices.ts';
+import { eraseDevice, forgetErasures } from './erased-devices.ts';
 import {
   countSeen,
   readAdoption,
@@ -191,6 +191,7 @@ const CALLS = {
   purgeDevices,
   countPurgeable,
   eraseDevice,
+  forgetErasures,
   readLabels,
   readLabelChanges,
   sampleDevices,
