@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs the unit tests, and enough of the service to see its native modules and the command at work, on the other
-# line of Node that package.json names: 22, or 20 where this machine has 22. npm brings that Node; nothing stays.
+# line of Node that package.json names: 22, or 20 where this machine has 22; and that a later one is refused before
+# anything is opened. npm brings these Nodes; nothing stays.
 set -euo pipefail
 
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
@@ -19,3 +20,9 @@ PATH=$other_node/node_modules/$package/bin:$PATH
 echo "Node $(node --version)"
 npm run test:unit
 npm run test:service -- test/service/{tour,health,embedded,update-check-decision}.test.ts
+
+npm install --no-save --no-package-lock --loglevel=error --prefix "$other_node/later" "$package@24.21.0"
+later=$other_node/later/node_modules/$package/bin/node
+told=$(DATA_DIR=$other_node/data "$later" dist/main.js 2>&1) && status=0 || status=$?
+echo "$told"
+[ "$status" = 1 ] && [[ $told == 'sluice: this is Node 24'* ]] && [ ! -e "$other_node/data" ]
