@@ -1,10 +1,18 @@
-// Tests what deploy/ has for service managers: the unit of systemd by systemd's own programs, and the
+// Tests what deploy/ has for service managers: the units of systemd by systemd's own programs, and the
 // manifests of Kubernetes against the settings of the service and against each other.
 
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { load } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
 import { readEdgeConfig } from '../src/settings/edge-settings.ts';
@@ -57,28 +65,129 @@ describe.each([
     }
   });
 
+  itAnalyzes(`${name}.service`);
+});
+
+describe('deploy/systemd/sluice-backup', () => {
+  const unit = readFileSync(join(DEPLOY, 'systemd/sluice-backup.service'), 'utf8');
+
+  itAnalyzes('sluice-backup.service', 'sluice-backup.timer');
+
+  it('runs as the account of the service, which it reads the settings of', () => {
+    const service = readFileSync(join(DEPLOY, 'systemd/sluice.service'), 'utf8').split('\n');
+    const lines = unit.split('\n');
+    expect(lines).toEqual(expect.arrayContaining(['DynamicUser=yes', 'User=sluice']));
+    const shared = service.filter((line) => /^(Environment|EnvironmentFile|UMask)=/.test(line));
+    expect(shared).toHaveLength(3);
+    expect(lines).toEqual(expect.arrayContaining(shared));
+  });
+
+  // As systemd reads it: lines joined, and dollars and percent signs that stand twice are one.
+  const [, quoted = ''] = /^ExecStart=\/bin\/sh -euc '\\\n([^']*)'$/m.exec(unit) ?? [];
+  const script = quoted.replaceAll('\\\n', ' ').replaceAll('$$', '$').replaceAll('%%', '%');
+  const places = { '/var/lib/sluice-backup': '.', '/usr/bin/node': 'echo' } as const;
+  itBacksUp(script, places, (url) => ({ DATABASE_URL: url }));
+
+  it('asks the running service where there is no DATABASE_URL', () => {
+    const { printed } = runBackup(script, places, {});
+    expect(printed).toMatch(
+      /^\/opt\/sluice\/dist\/cli\/sluice\.js backup \.\/sluice-\w+Z\.tar\.gz\n$/,
+    );
+  });
+});
+
+/** Declares that systemd takes the units of deploy/systemd, the first of which is a service. */
+function itAnalyzes(...names: readonly [string, ...string[]]): void {
   const analyze = findBinary('systemd-analyze');
   const title = 'is what systemd takes without a word, and hardly exposed';
   const missing = analyze === undefined ? ' (skipped: no systemd-analyze on this machine)' : '';
   it.skipIf(analyze === undefined)(`${title}${missing}`, () => {
     const folder = mkdtempSync(join(tmpdir(), 'sluice-unit-'));
     try {
-      const path = join(folder, `${name}.service`);
-      writeFileSync(path, unit.replaceAll('/usr/bin/node', process.execPath));
-      const verified = spawnSync(analyze ?? '', ['verify', '--man=no', path], { encoding: 'utf8' });
-      expect([verified.status, complaintsIn(verified.stderr, name)]).toEqual([0, []]);
+      const paths = names.map((name) => {
+        const unit = readFileSync(join(DEPLOY, 'systemd', name), 'utf8');
+        writeFileSync(join(folder, name), unit.replaceAll('/usr/bin/node', process.execPath));
+        return join(folder, name);
+      });
+      const verified = spawnSync(analyze ?? '', ['verify', '--man=no', ...paths], {
+        encoding: 'utf8',
+      });
+      expect([verified.status, complaintsIn(verified.stderr, names)]).toEqual([0, []]);
       const limits = [`--threshold=${EXPOSURE_MAX}`, '--offline=true', '--no-pager'];
-      const told = execFileSync(analyze ?? '', ['security', ...limits, path], { encoding: 'utf8' });
+      const args = ['security', ...limits, paths[0] ?? ''];
+      const told = execFileSync(analyze ?? '', args, { encoding: 'utf8' });
       console.info(told.trim().split('\n').at(-1));
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
   });
-});
+}
 
-/** Returns what is said of the unit itself: systemd also reads, and judges, the units of the machine. */
-function complaintsIn(output: string, name: string): string[] {
-  return output.split('\n').filter((line) => line.includes(`${name}.service`));
+/** What a script of a backup replaces of its places, so that it runs in a folder of a test. */
+type Places = Readonly<Record<string, string>>;
+
+/**
+ * Runs a script with a `pg_dump` that writes its address into the file, or fails half-way for the address
+ * `broken`. Returns the files that are there then; two were there before, of 15 and of 12 days ago.
+ */
+function runBackup(script: string, places: Places, env: Readonly<Record<string, string>>) {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-backup-'));
+  try {
+    const dump = '#!/bin/sh\necho "$3" >"$(echo "$2" | cut -c8-)"\n[ "$3" != broken ]\n';
+    writeFileSync(join(folder, 'pg_dump'), dump, { mode: 0o755 });
+    for (const days of [15, 12]) {
+      const path = join(folder, `sluice-${days}-days.dump`);
+      writeFileSync(path, '');
+      const at = new Date(Date.now() - days * 86_400_000);
+      utimesSync(path, at, at);
+    }
+    writeFileSync(join(folder, 'database-url'), env.DATABASE_URL ?? '');
+    const moved = Object.entries(places).reduce(
+      (text, [place, other]) => text.replaceAll(place, other),
+      script,
+    );
+    const PATH = `${folder}${delimiter}${process.env.PATH}`;
+    const { status, stdout } = spawnSync('sh', ['-euc', moved], {
+      cwd: folder,
+      env: { ...env, PATH },
+      encoding: 'utf8',
+    });
+    const files = readdirSync(folder).filter((name) => name.startsWith('sluice-'));
+    const contents = files.map((name) => readFileSync(join(folder, name), 'utf8').trim());
+    return { status, printed: stdout, files, contents };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Declares what a script of a backup does; `envOf` has the settings by which it gets an address. */
+function itBacksUp(
+  script: string,
+  places: Places,
+  envOf: (url: string) => Readonly<Record<string, string>>,
+): void {
+  it('names a file a backup when it is whole, and then removes those that are older than 14 days', () => {
+    const { status, files, contents } = runBackup(script, places, envOf('postgres://db/sluice'));
+    expect([status, files]).toEqual([
+      0,
+      ['sluice-12-days.dump', expect.stringMatching(/^sluice-\d{8}T\d{6}Z\.dump$/)],
+    ]);
+    expect(contents[1]).toBe('postgres://db/sluice');
+  });
+
+  it('that fails ends with an error, names nothing a backup and removes none', () => {
+    const { status, files } = runBackup(script, places, envOf('broken'));
+    expect(status).not.toBe(0);
+    expect(files.filter((name) => name.endsWith('.dump'))).toEqual([
+      'sluice-12-days.dump',
+      'sluice-15-days.dump',
+    ]);
+  });
+}
+
+/** Returns what is said of the units themselves: systemd also reads, and judges, the units of the machine. */
+function complaintsIn(output: string, names: readonly string[]): string[] {
+  return output.split('\n').filter((line) => names.some((name) => line.includes(name)));
 }
 
 describe('deploy/kubernetes', () => {
@@ -176,6 +285,30 @@ describe('deploy/kubernetes', () => {
     expect(at(document('service.yaml'), 'metadata', 'labels')).not.toMatchObject(
       at(monitor, 'selector', 'matchLabels'),
     );
+  });
+
+  describe('the CronJob of the backup', () => {
+    const job = at(document('backup-cron-job.yaml'), 'spec');
+    const backup = at(job, 'jobTemplate', 'spec', 'template', 'spec');
+    const runs = at(backup, 'containers', 0);
+
+    it('begins one at a time, once a day, as no root, with its volume to write to', () => {
+      expect(job).toMatchObject({ schedule: '17 3 * * *', concurrencyPolicy: 'Forbid' });
+      expect(backup).toMatchObject({
+        restartPolicy: 'Never',
+        securityContext: pod.securityContext,
+      });
+      expect(runs.securityContext).toEqual(container.securityContext);
+      const [claim = {}, secret = {}] = list(backup, 'volumes');
+      const volume = at(document('backup-volume.yaml'), 'metadata').name;
+      expect(at(claim, 'persistentVolumeClaim').claimName).toBe(volume);
+      expect(at(secret, 'secret').secretName).toBe('sluice');
+      const { images } = document('kustomization.yaml');
+      expect(images).toContainEqual({ name: runs.image, newTag: '17-alpine' });
+    });
+
+    const places = { '/backup': '.', '/run/secrets/sluice': '.' };
+    itBacksUp((runs.args as string[])[0] ?? '', places, (url) => ({ DATABASE_URL: url }));
   });
 
   it('scales and evicts one pod after the other, and keeps strangers from the admin port', () => {
