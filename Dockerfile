@@ -1,6 +1,10 @@
 # The service as an image. Debian rather than Alpine: uWebSockets.js is a native module built for glibc.
 
+# Commit that the image is built from: scripts/release.mjs fills it in, and there is no repository here to ask.
+ARG SLUICE_COMMIT=unknown
+
 FROM node:22-bookworm-slim AS build
+ARG SLUICE_COMMIT
 WORKDIR /app
 # Dependencies first: a change to the sources alone does not fetch them again.
 COPY package.json package-lock.json .npmrc ./
@@ -11,6 +15,9 @@ COPY src ./src
 RUN npm run build && npm prune --omit=dev
 
 FROM node:22-bookworm-slim
+ARG SLUICE_COMMIT
+LABEL org.opencontainers.image.title=sluice org.opencontainers.image.version=0.2.0 \
+  org.opencontainers.image.revision=$SLUICE_COMMIT org.opencontainers.image.licenses=Apache-2.0
 WORKDIR /app
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist

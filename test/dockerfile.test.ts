@@ -8,7 +8,8 @@ import { describe, expect, it } from 'vitest';
 const ROOT = new URL('../', import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, ROOT), 'utf8');
 
-const { engines, scripts } = JSON.parse(read('package.json')) as {
+const { version, engines, scripts } = JSON.parse(read('package.json')) as {
+  version: string;
   engines: { node: string };
   scripts: Record<string, string>;
 };
@@ -50,6 +51,14 @@ describe('the Dockerfile', () => {
     expect(copied.length).toBeGreaterThan(5);
     expect(copied.filter((path) => !existsSync(new URL(path, ROOT)))).toEqual([]);
     expect(new Set(copied)).toEqual(new Set(passed));
+  });
+
+  it('names the version, and the commit that the build is told', () => {
+    const labels = argumentsOf('LABEL').join(' ');
+    expect(labels).toContain(`org.opencontainers.image.version=${version} `);
+    expect(labels).toContain('org.opencontainers.image.revision=$SLUICE_COMMIT ');
+    const named = 'SLUICE_COMMIT';
+    expect(argumentsOf('ARG')).toEqual([`${named}=unknown`, named, named]);
   });
 
   it('starts the service as npm start does, but Node itself, which gets the signals', () => {

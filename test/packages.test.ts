@@ -25,16 +25,16 @@ const SCRIPTS_NOT_NEEDED = ['node_modules/@scarf/scarf', 'node_modules/esbuild']
 /** Packages that ask for a later Node than they need: npm warns of these on Node 20 (docs/decisions/0001). */
 const ENGINES_TOO_NARROW = ['node_modules/uWebSockets.js'];
 
-const { engines, allowScripts, scarfSettings } = JSON.parse(
-  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
-) as {
+const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
+
+const { engines, allowScripts, scarfSettings } = JSON.parse(read('package.json')) as {
   engines: { node: string };
   allowScripts: Record<string, boolean>;
   scarfSettings: { enabled: boolean };
 };
-const { packages } = JSON.parse(
-  readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8'),
-) as { packages: Record<string, LockedPackage> };
+const { packages } = JSON.parse(read('package-lock.json')) as {
+  packages: Record<string, LockedPackage>;
+};
 
 const installed = Object.entries(packages).filter(
   ([path, { link }]) => path !== '' && link !== true,
@@ -82,6 +82,22 @@ describe('package.json', () => {
     const named = majors.filter((major) => semver.intersects(engines.node, `${major}`));
     expect(named).toEqual([20, 22]);
     expect(semver.minVersion(engines.node)?.version).toBe('20.19.0');
+  });
+});
+
+describe('the version', () => {
+  it('is the same wherever it is written', () => {
+    const { version } = JSON.parse(read('package.json')) as { version: string };
+    expect(JSON.parse(read('package-lock.json'))).toMatchObject({ version });
+    for (const [path, text] of [
+      ['deploy/kubernetes/kustomization.yaml', `newTag: ${version}\n`],
+      ['deploy/kubernetes-edge/kustomization.yaml', `newTag: ${version}\n`],
+      ['docs/publishing.md', `sluice-cli-${version}.tgz`],
+      ['examples/s3/publish.sh', `sluice-cli-${version}.tgz`],
+      ['CHANGELOG.md', `\n## [${version}]`],
+    ] as const) {
+      expect(read(path), path).toContain(text);
+    }
   });
 });
 
