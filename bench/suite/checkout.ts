@@ -56,14 +56,21 @@ export function startArguments(folder: string): string[] {
 
 /** Gives a checkout this tree's packages when it wants the same ones, and its own otherwise. */
 function addDependencies(root: string, folder: string): void {
-  const [own, other] = [root, folder].map((each) => readFileSync(join(each, 'package-lock.json')));
-  if (other !== undefined && own?.equals(other)) {
+  const [own, other] = [root, folder].map(packagesOf);
+  if (own === other) {
     symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'dir');
     return;
   }
   console.error('  npm ci, since its package-lock.json is another …');
   // The prefix by name, because npm tells its scripts that of the present tree in their environment.
   run(folder, 'npm', ['ci', '--no-audit', '--no-fund', '--prefix', folder]);
+}
+
+/** Returns the packages of a lock file as text, without the version of the repository itself. */
+function packagesOf(folder: string): string {
+  const text = readFileSync(join(folder, 'package-lock.json'), 'utf8');
+  const { packages = {} } = JSON.parse(text) as { packages?: Readonly<Record<string, object>> };
+  return JSON.stringify({ ...packages, '': { ...packages[''], version: undefined } });
 }
 
 /** Runs a program and blocks until it ends, so that no program outlives this process. */

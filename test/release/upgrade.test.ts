@@ -1,0 +1,245 @@
+// Tests the upgrade from the version before (docs/operating/upgrade.md), built from its commit: two nodes are
+// replaced one after the other under load, and nothing fails or is decided otherwise; the way back is the
+// backup from before. An older node that starts on the newer schema serves what it knows, or says what to do.
+
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { checkOut, ROOT, startArguments } from '../../bench/suite/checkout.ts';
+import { describeOnRealStores, realStores } from '../support/backend.ts';
+import { eventually } from '../support/eventually.ts';
+import { freshDatabase } from '../support/fresh-database.ts';
+import { type NodeSettings, type ServingNode, startNode } from '../support/node.ts';
+import { findPostgres } from '../support/postgres-server.ts';
+import { startRedis } from '../support/redis-server.ts';
+import { removeFolder, temporaryFolder } from '../support/server-process.ts';
+import {
+  anotherKey,
+  check,
+  control,
+  createTenant,
+  devicesOf,
+  manage,
+  publish,
+  report,
+  type Tenant,
+} from '../support/tenant.ts';
+
+/** The version before, as CHANGELOG.md has it. */
+const BEFORE = { version: '0.1.0', commit: 'ff1a3c7f8769a9d8ea08aae00e853bdb40c93ed8' };
+const SECRET_KEY = 'a key of the tests';
+const DEVICES = Array.from({ length: 100 }, (_, index) => `device-${index}`);
+
+const hasCommit =
+  spawnSync('git', ['cat-file', '-e', `${BEFORE.commit}^{commit}`], { cwd: ROOT }).status === 0;
+const missing = hasCommit
+  ? ''
+  : ` (skipped: this clone lacks commit ${BEFORE.commit.slice(0, 8)}: git fetch --unshallow)`;
+
+describe.skipIf(!hasCommit)(`the upgrade from ${BEFORE.version}${missing}`, () => {
+  let before: { folder: string; remove: () => void };
+  const endings: (() => unknown)[] = [];
+
+  beforeAll(() => {
+    before = checkOut(BEFORE.commit);
+  });
+  afterEach(async () => {
+    for (const end of endings.splice(0).reverse()) await end();
+  });
+  afterAll(() => before?.remove());
+
+  async function startOn(settings: NodeSettings, args?: readonly string[]): Promise<ServingNode> {
+    const node = await startNode({ SECRET_KEY, ...settings }, args);
+    endings.push(() => node.dispose());
+    return node;
+  }
+
+  const startBefore = (settings: NodeSettings = {}) =>
+    startOn(settings, startArguments(before.folder));
+
+  it('embedded: the directory is taken over, and its copy from before is the way back', async () => {
+    const folder = temporaryFolder('sluice-upgrade-');
+    endings.push(() => removeFolder(folder));
+    const [dataDir, copy] = [join(folder, 'data'), join(folder, 'copy')];
+    let node = await startBefore({ DATA_DIR: dataDir });
+    const tenant = await furnish(node);
+    const expected = await answersOf(node, tenant);
+    await node.stop();
+    cpSync(dataDir, copy, { recursive: true });
+
+    node = await startOn({ DATA_DIR: dataDir });
+    expect(await answersOf(node, tenant)).toEqual(expected);
+    expect((await publish(node, tenant, '3.0.0')).status).toBe(201);
+    const stopped = await manage(node, tenant, 'POST', 'stop', { app: tenant.app });
+    expect(stopped.status).toBe(200);
+    await node.stop();
+    node = await startBefore({ DATA_DIR: dataDir });
+    await expectToServeAlone(node, tenant);
+    await node.stop();
+
+    rmSync(dataDir, { recursive: true });
+    cpSync(copy, dataDir, { recursive: true });
+    node = await startBefore({ DATA_DIR: dataDir });
+    expect(await answersOf(node, tenant)).toEqual(expected);
+    expect((await publish(node, tenant, '3.0.0')).status).toBe(201);
+  });
+
+  describeOnRealStores('node by node', () => {
+    it('under load: nothing fails, and all is as before; the backup is the way back', async () => {
+      const stores = await startStores();
+      const [settings, folder] = [stores.settings, temporaryFolder('sluice-upgrade-')];
+      endings.push(() => removeFolder(folder));
+      let first = await startBefore(settings);
+      let second = await startBefore(settings);
+      const tenant = await furnish(first);
+      const expected = await answersOf(first, tenant);
+      const dump = join(folder, 'sluice.dump');
+      runPg('pg_dump', '--format=custom', `--file=${dump}`, stores.url);
+
+      const load = startLoad(second, await anotherKey(second, tenant), expected);
+      await eventually('there is load', async () => load.published.length > 0);
+      await first.stop();
+      first = await startOn({ ...settings, DATA_DIR: first.dataDir });
+      expect(await answersOf(first, tenant)).toEqual(expected);
+      await eventually('both versions write', async () => load.published.length > 10);
+      load.goTo(first);
+      await second.stop();
+      second = await startOn({ ...settings, DATA_DIR: second.dataDir });
+      const { length } = load.published;
+      await eventually('load goes on', async () => load.published.length > length + 5);
+      const published = await load.end();
+      console.info(`${load.checks} checks and ${published.length} publishes during the upgrade`);
+      expect(load.faults).toEqual([]);
+      for (const node of [first, second]) {
+        expect(await answersOf(node, tenant)).toEqual(expected);
+        const { body } = await manage(
+          node,
+          tenant,
+          'GET',
+          `releases?app=${tenant.app}&channel=beta`,
+        );
+        expect(body).toMatchObject({ total: published.length });
+      }
+
+      const older = await startBefore(settings);
+      await expectToServeAlone(older, tenant);
+      const unknowing = startBefore({ DATABASE_URL: stores.url });
+      await expect(unknowing).rejects.toThrow(/start the newer version again/);
+      await Promise.all([first, second, older].map((node) => node.stop()));
+      await stores.restore(dump);
+      const back = await startBefore(settings);
+      expect(await answersOf(back, tenant)).toEqual(expected);
+      expect((await publish(back, tenant, '3.0.0')).status).toBe(201);
+    });
+  });
+
+  async function startStores() {
+    const { postgresUrl } = realStores() ?? { postgresUrl: '' };
+    const [database, redis] = await Promise.all([freshDatabase(postgresUrl), startRedis()]);
+    endings.push(() => redis.stop());
+    endings.push(() => database.drop());
+    const maintenance = `--maintenance-db=${postgresUrl}`;
+    const name = new URL(database.url).pathname.slice(1);
+    return {
+      url: database.url,
+      settings: { DATABASE_URL: database.url, REDIS_URL: redis.url },
+      async restore(dump: string): Promise<void> {
+        runPg('dropdb', maintenance, '--force', name);
+        runPg('createdb', maintenance, name);
+        runPg('pg_restore', '--single-transaction', '--no-owner', `--dbname=${database.url}`, dump);
+      },
+    };
+  }
+});
+
+/** Runs a program of PostgreSQL, of the server's version where it has one. */
+function runPg(program: string, ...args: string[]): void {
+  const PATH = `${dirname(findPostgres() ?? '')}:${process.env.PATH}`;
+  execFileSync(program, args, { stdio: 'pipe', env: { ...process.env, PATH } });
+}
+
+/** Expects an older node on the newer schema to tell devices what it knows, and publishers 503. */
+async function expectToServeAlone(node: ServingNode, tenant: Tenant): Promise<void> {
+  await eventually('it serves', async () => (await check(node, tenant, '1.0.0')).status < 300);
+  expect((await publish(node, tenant, '4.0.0')).status).toBe(503);
+}
+
+/** Makes an app with devices on record, releases of each kind, and a rollout that half of the devices get. */
+async function furnish(node: ServingNode): Promise<Tenant> {
+  const tenant = await createTenant(node);
+  const labels = { ring: 'inner' };
+  const devices = DEVICES.map((deviceId, index) => ({
+    ...{ deviceId, version: '1.0.0', platform: 'linux', arch: 'x86_64' },
+    ...(index < 10 ? { labels } : {}),
+  }));
+  expect((await report(node, tenant, devices)).status).toBe(200);
+  for (const [version, more] of [
+    ['1.1.0', {}],
+    ['1.2.0', { rollout: 50 }],
+    ['1.3.0', { targets: { matchLabels: { ring: ['inner'] } } }],
+    ['1.4.0', {}],
+  ] as const) {
+    expect((await publish(node, tenant, version, more)).status, version).toBe(201);
+  }
+  expect((await control(node, tenant, '1.4.0', { status: 'paused' })).status).toBe(200);
+  return tenant;
+}
+
+/** What each device is told, and the numbers of the record. */
+async function answersOf(node: ServingNode, tenant: Tenant): Promise<unknown> {
+  const versions = await Promise.all(
+    DEVICES.map(async (device) => (await check(node, tenant, '1.0.0', { device })).body?.version),
+  );
+  const releases = await manage(node, tenant, 'GET', `releases?app=${tenant.app}&channel=stable`);
+  return { versions, devices: (await devicesOf(node, tenant)).length, releases: releases.body };
+}
+
+type Load = {
+  checks: number;
+  /** Versions that were published on beta. */
+  readonly published: string[];
+  readonly faults: string[];
+  goTo(node: ServingNode): void;
+  end(): Promise<readonly string[]>;
+};
+
+/** Devices that ask and a publisher that publishes, one call after the other each, at one node at a time. */
+function startLoad(node: ServingNode, tenant: Tenant, expected: unknown): Load {
+  const { versions } = expected as { readonly versions: readonly unknown[] };
+  let target = node;
+  let isOver = false;
+  const load: Load = {
+    ...{ checks: 0, published: [], faults: [] },
+    goTo(other) {
+      target = other;
+    },
+    async end() {
+      isOver = true;
+      await running;
+      return load.published;
+    },
+  };
+  async function ask(): Promise<void> {
+    for (let turn = 0; !isOver; turn = (turn + 1) % DEVICES.length) {
+      const device = DEVICES[turn] ?? '';
+      const { status, body } = await check(target, tenant, '1.0.0', { device });
+      load.checks += 1;
+      if (status !== 200 || body?.version !== versions[turn]) {
+        load.faults.push(`${device}: ${status} ${body?.version}`);
+      }
+    }
+  }
+  async function write(): Promise<void> {
+    for (let turn = 1; !isOver; turn++) {
+      const version = `2.${turn}.0`;
+      const { status, text } = await publish(target, tenant, version, { channel: 'beta' });
+      if (status === 201) load.published.push(version);
+      else load.faults.push(`publish ${version}: ${status} ${text}`);
+      // A key may make 300 calls in a minute.
+      await new Promise((resolve) => setTimeout(resolve, 250));
+    }
+  }
+  const running = Promise.all([ask(), write()]);
+  return load;
+}
