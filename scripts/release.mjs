@@ -63,7 +63,8 @@ if (argument === '--help') {
 }
 if (argument?.startsWith('-') || others.length > 0) refuse('one folder (--help for the usage)');
 const folder = resolve(argument ?? join(root, 'release'));
-const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+const { version } = manifest;
 if (!readFileSync(join(root, 'CHANGELOG.md'), 'utf8').includes(`\n## [${version}]`)) {
   refuse(`CHANGELOG.md has no heading for ${version}`);
 }
@@ -94,10 +95,15 @@ try {
 /** Copies the service with its lock, by which npm installs the very packages that the tests ran with. */
 function stageService() {
   const content = join(tree, 'sluice');
-  for (const name of ['dist', 'package.json', 'LICENSE', 'README.md', 'CHANGELOG.md']) {
+  for (const name of ['dist', 'LICENSE', 'README.md', 'CHANGELOG.md']) {
     cpSync(join(root, name), join(content, name), { recursive: true });
   }
   cpSync(join(root, 'package-lock.json'), join(content, 'npm-shrinkwrap.json'));
+  const described = {
+    ...manifest,
+    files: [...manifest.files, 'CHANGELOG.md', 'npm-shrinkwrap.json'],
+  };
+  writeFileSync(join(content, 'package.json'), `${JSON.stringify(described, undefined, 2)}\n`);
   return content;
 }
 

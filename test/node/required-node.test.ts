@@ -32,7 +32,7 @@ describe('the Node that the service needs', () => {
 
   it('is told with the reason, in one line', () => {
     expect(refusalOfNode('24.11.0')).toMatch(
-      /^this is Node 24\.11\.0, and Sluice needs Node 22 [^\n]+ because its HTTP server, uWebSockets\.js, [^\n]+$/,
+      /^this is Node 24\.11\.0, and Sluice needs Node 22 [^\n]+ its HTTP server, uWebSockets\.js, [^\n]+$/,
     );
   });
 

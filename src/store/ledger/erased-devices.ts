@@ -44,7 +44,7 @@ export function eraseDevice(
   });
 }
 
-/** Forgets up to `rowsMax` erasures from before a time, which no check-in can be older than; returns how many. */
+/** Forgets up to `rowsMax` erasures from before a time that no check-in is older than; returns how many. */
 export async function forgetErasures(sql: Sql, before: string, rowsMax: number): Promise<number> {
   const rows = await sql.query(
     `DELETE FROM erased_devices WHERE ctid = ANY (ARRAY (
