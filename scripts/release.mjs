@@ -25,7 +25,7 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const USAGE = `Usage: node scripts/release.mjs [FOLDER]
+const USAGE = `Usage: npm run release -- [FOLDER]
 
 Makes the files of a release in FOLDER (default: release): packages, the context of the image, SBOM and
 checksums. The version is that of package.json, for which CHANGELOG.md has a heading. Every file is committed,
