@@ -1949,10 +1949,85 @@ CREATE TABLE public.memberships (
     CONSTRAINT memberships_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'publisher'::text, 'viewer'::text])))
 );
 
+CREATE TABLE public.notification_deliveries (
+    id text NOT NULL COLLATE pg_catalog."C",
+    destination_id text NOT NULL COLLATE pg_catalog."C",
+    event_id text NOT NULL COLLATE pg_catalog."C",
+    seq bigint NOT NULL,
+    state text DEFAULT 'waiting'::text NOT NULL COLLATE pg_catalog."C",
+    created_at timestamp(3) with time zone DEFAULT clock_timestamp() NOT NULL,
+    next_at timestamp(3) with time zone DEFAULT clock_timestamp() NOT NULL,
+    first_failed_at timestamp(3) with time zone,
+    try_count integer DEFAULT 0 NOT NULL,
+    tries jsonb DEFAULT '[]'::jsonb NOT NULL,
+    CONSTRAINT notification_deliveries_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'delivered'::text, 'failed'::text, 'dropped'::text])))
+);
+
+ALTER TABLE public.notification_deliveries ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.notification_deliveries_seq_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.notification_destinations (
+    id text NOT NULL COLLATE pg_catalog."C",
+    organization_id text NOT NULL COLLATE pg_catalog."C",
+    name text NOT NULL,
+    kind text NOT NULL COLLATE pg_catalog."C",
+    url text,
+    mail_to text,
+    events text[],
+    apps text[],
+    is_enabled boolean DEFAULT true NOT NULL,
+    disabled_why text,
+    secret_sealed text,
+    former_secret_sealed text,
+    former_secret_until timestamp(3) with time zone,
+    created_at timestamp(3) with time zone DEFAULT clock_timestamp() NOT NULL,
+    created_by text NOT NULL,
+    failing_since timestamp(3) with time zone,
+    leased_until timestamp(3) with time zone,
+    lease_holder text,
+    CONSTRAINT notification_destinations_check CHECK (((kind = 'mail'::text) = (mail_to IS NOT NULL))),
+    CONSTRAINT notification_destinations_check1 CHECK (((kind = 'mail'::text) = (url IS NULL))),
+    CONSTRAINT notification_destinations_check2 CHECK (((kind = 'webhook'::text) = (secret_sealed IS NOT NULL))),
+    CONSTRAINT notification_destinations_kind_check CHECK ((kind = ANY (ARRAY['webhook'::text, 'slack'::text, 'mail'::text])))
+);
+
+CREATE TABLE public.notification_events (
+    id text NOT NULL COLLATE pg_catalog."C",
+    organization_id text NOT NULL COLLATE pg_catalog."C",
+    "position" bigint NOT NULL,
+    app_id text COLLATE pg_catalog."C",
+    type text NOT NULL COLLATE pg_catalog."C",
+    at timestamp(3) with time zone DEFAULT clock_timestamp() NOT NULL,
+    data json NOT NULL
+);
+
+CREATE TABLE public.notification_positions (
+    organization_id text NOT NULL COLLATE pg_catalog."C",
+    "position" bigint NOT NULL
+);
+
 CREATE TABLE public.organizations (
     id text NOT NULL COLLATE pg_catalog."C",
     name text NOT NULL,
     created_at timestamp(3) with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
+CREATE TABLE public.outgoing_mails (
+    id text NOT NULL COLLATE pg_catalog."C",
+    kind text NOT NULL COLLATE pg_catalog."C",
+    sealed text NOT NULL,
+    created_at timestamp(3) with time zone DEFAULT clock_timestamp() NOT NULL,
+    next_at timestamp(3) with time zone DEFAULT clock_timestamp() NOT NULL,
+    try_count integer DEFAULT 0 NOT NULL,
+    expires_at timestamp(3) with time zone NOT NULL,
+    leased_until timestamp(3) with time zone,
+    CONSTRAINT outgoing_mails_kind_check CHECK ((kind = ANY (ARRAY['invitation'::text, 'password-reset'::text, 'sign-in'::text, 'confirmation'::text])))
 );
 
 CREATE TABLE public.password_resets (
@@ -2165,6 +2240,8 @@ SELECT pg_catalog.setval('public.audit_entries_id_seq', 1, false);
 
 SELECT pg_catalog.setval('public.label_positions', 1, false);
 
+SELECT pg_catalog.setval('public.notification_deliveries_seq_seq', 1, false);
+
 SELECT pg_catalog.setval('public.webhook_deliveries_id_seq', 1, false);
 
 ALTER TABLE ONLY public.accounts
@@ -2257,8 +2334,26 @@ ALTER TABLE ONLY public.ledger_epoch
 ALTER TABLE ONLY public.memberships
     ADD CONSTRAINT memberships_pkey PRIMARY KEY (organization_id, account_id);
 
+ALTER TABLE ONLY public.notification_deliveries
+    ADD CONSTRAINT notification_deliveries_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.notification_destinations
+    ADD CONSTRAINT notification_destinations_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.notification_events
+    ADD CONSTRAINT notification_events_organization_id_position_key UNIQUE (organization_id, "position");
+
+ALTER TABLE ONLY public.notification_events
+    ADD CONSTRAINT notification_events_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.notification_positions
+    ADD CONSTRAINT notification_positions_pkey PRIMARY KEY (organization_id);
+
 ALTER TABLE ONLY public.organizations
     ADD CONSTRAINT organizations_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.outgoing_mails
+    ADD CONSTRAINT outgoing_mails_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.password_resets
     ADD CONSTRAINT password_resets_pkey PRIMARY KEY (account_id);
@@ -2350,6 +2445,20 @@ CREATE INDEX idempotency_keys_oldest_first ON public.idempotency_keys USING btre
 CREATE INDEX invitations_of_organization ON public.invitations USING btree (organization_id, created_at DESC);
 
 CREATE INDEX memberships_of_account ON public.memberships USING btree (account_id);
+
+CREATE INDEX notification_deliveries_due ON public.notification_deliveries USING btree (next_at) WHERE (state = 'waiting'::text);
+
+CREATE INDEX notification_deliveries_newest_first ON public.notification_deliveries USING btree (destination_id, seq DESC);
+
+CREATE INDEX notification_deliveries_of_event ON public.notification_deliveries USING btree (event_id);
+
+CREATE INDEX notification_deliveries_waiting ON public.notification_deliveries USING btree (destination_id, seq) WHERE (state = 'waiting'::text);
+
+CREATE INDEX notification_destinations_of ON public.notification_destinations USING btree (organization_id, id);
+
+CREATE INDEX notification_events_oldest_first ON public.notification_events USING btree (at);
+
+CREATE INDEX outgoing_mails_due ON public.outgoing_mails USING btree (next_at);
 
 CREATE INDEX release_devices_in_order ON public.release_devices USING btree (release_id, known, hashtext(device_id));
 
@@ -2457,6 +2566,24 @@ ALTER TABLE ONLY public.memberships
 
 ALTER TABLE ONLY public.memberships
     ADD CONSTRAINT memberships_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES public.organizations(id);
+
+ALTER TABLE ONLY public.notification_deliveries
+    ADD CONSTRAINT notification_deliveries_destination_id_fkey FOREIGN KEY (destination_id) REFERENCES public.notification_destinations(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.notification_deliveries
+    ADD CONSTRAINT notification_deliveries_event_id_fkey FOREIGN KEY (event_id) REFERENCES public.notification_events(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.notification_destinations
+    ADD CONSTRAINT notification_destinations_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES public.organizations(id);
+
+ALTER TABLE ONLY public.notification_events
+    ADD CONSTRAINT notification_events_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(id);
+
+ALTER TABLE ONLY public.notification_events
+    ADD CONSTRAINT notification_events_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES public.organizations(id);
+
+ALTER TABLE ONLY public.notification_positions
+    ADD CONSTRAINT notification_positions_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES public.organizations(id);
 
 ALTER TABLE ONLY public.password_resets
     ADD CONSTRAINT password_resets_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
