@@ -21,6 +21,8 @@ export const FAILURES = {
   unknownKey: 'Unknown API key',
   unknownEdgeToken: 'Unknown edge token',
   edgeUnauthorized: 'Invalid or revoked edge token',
+  unknownDestination: 'Unknown destination',
+  unknownDelivery: 'Unknown delivery',
   unknownMember: 'Unknown member',
   unknownInvitation: 'Unknown or expired invitation',
   unknownAccount: 'Unknown account',
@@ -50,6 +52,10 @@ export const FAILURES = {
   alreadyMember: 'Already a member of this organization',
   lastOwner: 'An organization must keep an owner',
   tooManyInvitations: 'Too many open invitations: revoke some',
+  tooManyDestinations: 'Too many destinations: remove some',
+  destinationOff: 'This destination is off: turn it on first',
+  noSecret: 'Only a webhook has a secret',
+  mailMissing: 'Mail cannot be sent: SMTP_URL is not set',
   notEmbedded: 'This service keeps its ledger in PostgreSQL: back it up with pg_dump',
   backupRunning: 'Another backup is being taken, or was broken off within ten minutes',
   secretKeyMissing: 'Webhooks cannot be enabled: SECRET_KEY is not set',
@@ -75,7 +81,8 @@ export type UnknownPlace =
   | 'unknownApp'
   | 'unknownOrganization'
   | 'unknownKey'
-  | 'unknownInvitation';
+  | 'unknownInvitation'
+  | 'unknownDestination';
 
 /** Kinds of refusal of a write whose author has lost the right since the call began. */
 export type LostRight =

@@ -121,6 +121,17 @@ export const LIMIT = {
   /** Maximum number of an app's latest check-ins at the start of a live feed. */
   liveSamplesMax: 20,
   keysShownMax: 1000,
+  /** Maximum number per organization. */
+  destinationsMax: 50,
+  destinationAppsMax: 100,
+  /** Maximum number of tests and repeated messages of a destination in a window. */
+  destinationCallsMax: 10,
+  destinationCallsWindowMs: 60_000,
+  /** Time for which messages are listed, and after which they are no longer sent. */
+  deliveryKeptMs: 7 * 86_400_000,
+  deliveriesShownMax: 100,
+  /** Time for which the secret before the present one signs as well. */
+  formerSecretMs: 86_400_000,
   releaseHistoryMax: 50,
   labelKeysShownMax: 50,
   labelValuesShownMax: 50,

@@ -157,6 +157,16 @@ export type EventFacts = {
   readonly test: DestinationFacts;
 };
 
+/** Event without its id, its time and its place: what has happened, and why. */
+export type Told = {
+  readonly [Type in EventType]: {
+    readonly type: Type;
+    readonly facts: EventFacts[Type];
+    /** Reason that a plan has for it; undefined where only its author may have given one. */
+    readonly reason?: string | null;
+  };
+}[EventType];
+
 /** Event as the ledger tells it; a message adds the `url` of its page to `data`. */
 export type NotificationEvent = {
   readonly [Type in EventType]: {

@@ -64,14 +64,18 @@ export type AppAccessRight = AccessRight & {
   readonly app: { readonly id: string; readonly ref: string; readonly name: string };
 };
 
-/** Target of an access check: an organization, or a key or an invitation by its id. */
+/** Target of an access check: an organization, or what belongs to one by its id. */
 export type AccessTarget = {
-  readonly type: 'organization' | 'key' | 'invitation';
+  readonly type: 'organization' | 'key' | 'invitation' | 'destination';
   readonly id: string;
 };
 
 /** Refusals of a target that does not exist, or that the account may not see. */
-export type UnknownTarget = 'unknownOrganization' | 'unknownKey' | 'unknownInvitation';
+export type UnknownTarget =
+  | 'unknownOrganization'
+  | 'unknownKey'
+  | 'unknownInvitation'
+  | 'unknownDestination';
 
 export type NewInvitation = {
   readonly organizationId: string;

@@ -19,6 +19,7 @@ export type Actor = (
   | IntegrationActor
   | StrangerActor
   | PlanActor
+  | ServiceActor
 ) &
   ByRequest;
 
@@ -76,6 +77,9 @@ type IntegrationActor = {
 
 /** A rollout plan; it may act while it runs, and its transaction checks that itself. */
 type PlanActor = { readonly kind: 'plan'; readonly id: string };
+
+/** The service itself, for what follows from no call of anybody. */
+type ServiceActor = { readonly kind: 'service' };
 
 /** A client that did not sign in; only its failed sign-ins are recorded. */
 type StrangerActor = { readonly kind: 'stranger' };

@@ -12,8 +12,8 @@ import type {
   StoredAccount,
 } from '../account-ledger.ts';
 import type { Actor } from '../ledger-terms.ts';
+import { actorText } from './actor-text.ts';
 import { type ActorSql, atomically } from './atomically.ts';
-import { actorText } from './audit.ts';
 import { columns, newId } from './columns.ts';
 import type { Database, Sql } from './database.ts';
 

@@ -146,6 +146,7 @@ async function change(
     version,
     before: { artifacts: former.length, ...(isServed ? { status: standing.status } : {}) },
     after: { artifacts: artifacts.length, ...(isServed ? { status } : {}) },
+    isFirst: status === 'published' && standing.hold !== null,
     ...(isMadeAnew ? { reason: 'made anew by the code host' } : {}),
   });
   const before = { status: standing.status, artifacts: former.length };

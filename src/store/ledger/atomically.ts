@@ -7,9 +7,11 @@ import {
   type LostRight,
   type Outcome,
 } from '../../contract/failure.ts';
+import type { Told } from '../../contract/notification.ts';
 import { refuseRight } from '../../contract/refuse-right.ts';
 import type { Actor } from '../ledger-terms.ts';
 import type { Database, Sql } from './database.ts';
+import { type EventAbout, Outbox } from './outbox.ts';
 import { findLostRight } from './rights.ts';
 
 /** Statements of a transaction for an actor; audited writes need one, so none runs outside `atomically`. */
@@ -21,11 +23,14 @@ export interface ActorSql extends Sql {
    * lost. `atomically` calls it last. Work that changes the actor's own right calls it before that change.
    */
   confirmRight(): Promise<void>;
+
+  /** Tells events once the transaction commits; without events it does nothing. */
+  tell(about: EventAbout, events: readonly Told[]): void;
 }
 
 /** Refusals of an actor that lost its right; never for actors that only the work itself can check. */
 type LostRightOf<Author extends Actor> = Author extends {
-  readonly kind: 'token' | 'stranger' | 'plan';
+  readonly kind: 'token' | 'stranger' | 'plan' | 'service';
 }
   ? never
   : LostRight;
@@ -34,8 +39,8 @@ type LostRightOf<Author extends Actor> = Author extends {
  * Runs `work` in a transaction for an actor. A refusal that it returns rolls back, as an error does, and is
  * returned. The actor's right is read last and held until the commit: a revocation that committed before
  * makes this a refusal, and a later one waits for the commit. Reading it last keeps the lock short, so that
- * calls of a key cannot delay its revocation, and puts it after all other locks, so that transactions cannot
- * deadlock.
+ * calls of a key cannot delay its revocation, and puts it after all other locks but that of the outbox, which
+ * is always the last one, so that transactions cannot deadlock.
  */
 export async function atomically<
   Value,
@@ -48,11 +53,14 @@ export async function atomically<
 ): Promise<Outcome<Value, Kind | LostRightOf<Author>>> {
   try {
     return await database.transaction(async (connection) => {
-      const sql = actorSql(connection, actor);
+      const outbox = new Outbox(actor);
+      const sql = actorSql(connection, actor, outbox);
       const outcome = await work(sql);
       // Also before a refusal, so that a caller without the right learns nothing about what it named.
       await sql.confirmRight();
       refuseFirst(outcome, actor);
+      // After the right, because a transaction that ends a right holds it before it comes here.
+      await outbox.write(connection);
       return outcome;
     });
   } catch (error) {
@@ -93,12 +101,13 @@ function refuseFirst(outcome: unknown, actor: Actor): void {
   if (first !== undefined) throw new Refused(first);
 }
 
-function actorSql(connection: Sql, actor: Actor): ActorSql {
+function actorSql(connection: Sql, actor: Actor, outbox: Outbox): ActorSql {
   let isConfirmed = false;
   return {
     actor,
     query: (text, values, timeoutMs) => connection.query(text, values, timeoutMs),
     runScript: (text) => connection.runScript(text),
+    tell: (about, events) => outbox.add(about, events),
     async confirmRight() {
       if (isConfirmed) return;
       const lost = await findLostRight(connection, actor, 'held');

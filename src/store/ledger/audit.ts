@@ -5,59 +5,15 @@ import { fail, type Outcome } from '../../contract/failure.ts';
 import type { AuditEntry } from '../../contract/resource.ts';
 import { isStorable } from '../../contract/text.ts';
 import type { AuditFilter } from '../console-ledger.ts';
-import type { Actor } from '../ledger-terms.ts';
+import { actorText } from './actor-text.ts';
 import type { ActorSql } from './atomically.ts';
+import { eventsOf, type NewAuditEntry } from './audit-entry.ts';
 import { AUDIT_COLUMNS, conditionsText, jsonOrNull, textOrNull } from './columns.ts';
 import type { Sql } from './database.ts';
 
-export type AuditAction =
-  | 'organization.create'
-  | 'organization.update'
-  | 'member.join'
-  | 'member.update'
-  | 'member.remove'
-  | 'invitation.create'
-  | 'invitation.revoke'
-  | 'app.create'
-  | 'app.update'
-  | 'channel.create'
-  | 'channel.update'
-  | 'device.erase'
-  | 'device.purge'
-  | 'key.create'
-  | 'key.revoke'
-  | 'plan.advance'
-  | 'plan.cancel'
-  | 'plan.complete'
-  | 'plan.create'
-  | 'plan.hold'
-  | 'plan.resume'
-  | 'plan.start'
-  | 'release.publish'
-  | 'release.promote'
-  | 'release.complete'
-  | 'release.serve'
-  | 'release.withdraw'
-  | 'webhook.enable'
-  | 'webhook.update'
-  | 'webhook.disable';
-
-export type NewAuditEntry = {
-  readonly organizationId: string;
-  readonly action: AuditAction;
-  /** Name of the changed object, e.g. `app-ref/stable@1.2.0`. */
-  readonly subject: string;
-  /** State before the change; null if the subject did not exist. */
-  readonly before: object | null;
-  /** State after the change; null if the subject no longer exists. */
-  readonly after: object | null;
-  /** Reason given by the author of the change. */
-  readonly reason?: string | undefined;
-};
-
 /**
- * Adds an entry in the transaction of the change, so that neither is stored without the other. The entry
- * names the transaction's actor and request. Returns its id.
+ * Adds an entry in the transaction of the change, so that neither is stored without the other, and tells the
+ * events that follow from it (`eventsOf`). The entry names the transaction's actor and request. Returns its id.
  */
 export async function insertAudit(sql: ActorSql, entry: NewAuditEntry): Promise<string> {
   const [id] = await insertAudits(sql, [entry]);
@@ -87,6 +43,10 @@ export async function insertAudits(
       entries.map(({ reason }) => reason ?? null),
     ],
   );
+  for (const entry of entries) {
+    const { organizationId, place, reason } = entry;
+    sql.tell({ organizationId, place, reason }, eventsOf(entry, sql.actor));
+  }
   return rows.map(({ id }) => id);
 }
 
@@ -167,28 +127,4 @@ export async function forgetAudit(sql: Sql, before: string, rowsMax: number): Pr
     [before, rowsMax],
   );
   return rows.length;
-}
-
-// Text by which the audit names an actor.
-
-/**
- * Returns `admin-token`, `unknown`, or the actor's kind and name: `key:…`, `account:…`, `plan:…`,
- * `integration:…`.
- */
-export function actorText(actor: Actor): string {
-  switch (actor.kind) {
-    case 'admin-token':
-      return 'admin-token';
-    case 'stranger':
-      return 'unknown';
-    case 'key':
-      return `key:${actor.id} (${actor.name})`;
-    case 'account':
-    case 'token':
-      return `account:${actor.email}`;
-    case 'plan':
-      return `plan:${actor.id}`;
-    case 'integration':
-      return `integration:${actor.provider}`;
-  }
 }

@@ -24,7 +24,8 @@ import {
   type TenantScope,
 } from '../ledger-terms.ts';
 import { type ActorSql, atomically } from './atomically.ts';
-import { insertAudit, type NewAuditEntry } from './audit.ts';
+import { insertAudit } from './audit.ts';
+import type { NewAuditEntry } from './audit-entry.ts';
 import { type ChannelPolicy, newId, POLICY_COLUMNS } from './columns.ts';
 import type { Database, Sql } from './database.ts';
 import { type FoundApp, findApp, findChannel, refuseArchived } from './lookups.ts';
@@ -234,7 +235,7 @@ async function isBehind(sql: Sql, channelId: string, known: KnownState): Promise
   return known.offeredAmong(present.neverOffered).length > 0;
 }
 
-type ChannelChangeEntry = Omit<NewAuditEntry, 'organizationId' | 'subject'> & {
+type ChannelChangeEntry = Omit<NewAuditEntry, 'organizationId' | 'subject' | 'place'> & {
   /** Version of the changed release; undefined when the channel itself changes. */
   readonly version?: string;
 };
@@ -252,7 +253,12 @@ export async function recordChannelChange(
   const changed = await raiseRevisions(sql, app, [id], version !== undefined);
   const place = `${app.ref}/${name}`;
   const subject = version === undefined ? place : `${place}@${version}`;
-  await insertAudit(sql, { ...entry, organizationId: app.organizationId, subject });
+  await insertAudit(sql, {
+    ...entry,
+    organizationId: app.organizationId,
+    subject,
+    place: { app, channel: name, version: version ?? null },
+  });
   return changed;
 }
 

@@ -16,8 +16,9 @@ import { isStorable } from '../../contract/text.ts';
 import type { EdgeScope, KeyUse, NewEdgeToken, StoredEdgeToken } from '../console-ledger.ts';
 import type { NewKey, StoredKey } from '../ledger.ts';
 import type { Actor } from '../ledger-terms.ts';
+import { actorText } from './actor-text.ts';
 import { type ActorSql, atomically } from './atomically.ts';
-import { actorText, insertAudit, organizationExists } from './audit.ts';
+import { insertAudit, organizationExists } from './audit.ts';
 import { columns, isoText, jsonOrNull, newId } from './columns.ts';
 import type { Database, Sql } from './database.ts';
 import { findApp } from './lookups.ts';
@@ -58,7 +59,7 @@ export function createKey(
 }
 
 /** Returns the ids of apps given by ref or id, each once; a refusal that names the first unknown app. */
-async function findApps(
+export async function findApps(
   sql: Sql,
   organizationId: string,
   names: readonly string[],
@@ -151,6 +152,7 @@ export function revokeKey(
       subject: id,
       before: { revokedAt: null },
       after: { revokedAt },
+      also: { name: key.name, prefix: key.prefix },
     });
     return { id, revokedAt };
   });
@@ -260,15 +262,22 @@ export function revokeEdgeToken(
   });
 }
 
+type LockedSecret<Organization extends EdgeScope> = {
+  readonly organizationId: Organization;
+  readonly name: string;
+  readonly prefix: string;
+  readonly revokedAt: string | null;
+};
+
 /** Locks a key or a token until the transaction ends; undefined if it does not exist. */
 async function lockSecret<Organization extends EdgeScope>(
   sql: Sql,
   table: 'api_keys' | 'edge_tokens',
   id: string,
-): Promise<{ organizationId: Organization; revokedAt: string | null } | undefined> {
+): Promise<LockedSecret<Organization> | undefined> {
   if (!isStorable(id)) return undefined;
-  const rows = await sql.query<{ organizationId: Organization; revokedAt: string | null }>(
-    `SELECT organization_id AS "organizationId", ${isoText('revoked_at')} AS "revokedAt"
+  const rows = await sql.query<LockedSecret<Organization>>(
+    `SELECT organization_id AS "organizationId", name, prefix, ${isoText('revoked_at')} AS "revokedAt"
      FROM ${table} WHERE id = $1 FOR UPDATE`,
     [id],
   );

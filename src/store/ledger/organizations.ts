@@ -15,8 +15,9 @@ import { isStorable } from '../../contract/text.ts';
 import type { Joining, NewAccount, NewInvitation, StoredAccount } from '../account-ledger.ts';
 import type { Actor } from '../ledger-terms.ts';
 import { findAccount, hasAccounts, insertAccount, storePassword } from './accounts.ts';
+import { actorText } from './actor-text.ts';
 import { type ActorSql, atomically } from './atomically.ts';
-import { actorText, insertAudit } from './audit.ts';
+import { insertAudit } from './audit.ts';
 import {
   columns,
   INVITATION_COLUMNS,

@@ -2,13 +2,15 @@
 
 import { type Failure, fail, isFailure, type UnknownRelease } from '../../contract/failure.ts';
 import { isoTime } from '../../contract/iso-time.ts';
-import type { RolloutPlan, UnstoredPlan } from '../../contract/rollout-plan.ts';
+import type { Told } from '../../contract/notification.ts';
+import type { Health, RolloutPlan, UnstoredPlan } from '../../contract/rollout-plan.ts';
 import { isStorable } from '../../contract/text.ts';
 import {
   firstRollout,
   followRelease,
   followWithdrawal,
 } from '../../domain/rollout/follow-release.ts';
+import { planEvents } from '../../domain/rollout/plan-events.ts';
 import {
   nextAtMs,
   openingAt,
@@ -17,8 +19,10 @@ import {
   type PlanTime,
 } from '../../domain/rollout/plan-state.ts';
 import type { ReleaseName, TenantScope } from '../ledger-terms.ts';
+import { actorText } from './actor-text.ts';
 import type { ActorSql } from './atomically.ts';
-import { type AuditAction, actorText, insertAudit } from './audit.ts';
+import { insertAudit } from './audit.ts';
+import type { AuditAction } from './audit-entry.ts';
 import type { LockedChannel } from './channels.ts';
 import { columns, isoText, newId } from './columns.ts';
 import type { Sql } from './database.ts';
@@ -42,7 +46,7 @@ const COLUMNS = columns<PlanRow>({
 
 /** Names of a plan's release. */
 type PlanPlace = {
-  readonly app: { readonly ref: string; readonly organizationId: string };
+  readonly app: Pick<FoundApp, 'id' | 'ref' | 'organizationId'>;
   readonly channel: string;
   readonly version: string;
 };
@@ -115,19 +119,26 @@ export async function insertPlan(
     ...{ onBlind, patienceMinutes, raiseBetween, preset },
   };
   await insertAudit(sql, { ...entryOf(place, 'plan.create'), before: null, after, reason });
+  tellPlan(sql, place, planEvents(row.id, undefined, state), reason);
   return row;
 }
 
+/** Why a plan changes: what an operator asked, or the health by which its guards tripped. */
+type PlanCause = {
+  readonly asked?: { readonly action: AuditAction; readonly reason: string | undefined };
+  readonly health?: Health | undefined;
+};
+
 /**
  * Stores the new state of a plan. Audits a change of its status, and every action of an operator with its
- * `reason`.
+ * `reason`; tells what has happened to it (`planEvents`).
  */
 export async function storePlan(
   sql: ActorSql,
   row: PlanRow,
   place: PlanPlace,
   state: PlanState,
-  asked?: { readonly action: AuditAction; readonly reason: string | undefined },
+  { asked, health }: PlanCause = {},
 ): Promise<PlanRow> {
   if (state === row.state) return row;
   await sql.query(
@@ -145,7 +156,18 @@ export async function storePlan(
       reason: asked?.reason,
     });
   }
+  tellPlan(sql, place, planEvents(row.id, row.state, state, health), asked?.reason);
   return { ...row, state };
+}
+
+/** Tells events of a plan. Its audit entry does not say enough: neither its steps nor its guards. */
+function tellPlan(
+  sql: ActorSql,
+  place: PlanPlace,
+  events: readonly Told[],
+  reason: string | undefined,
+): void {
+  sql.tell({ organizationId: place.app.organizationId, place, reason }, events);
 }
 
 /** Returns a plan as the contract shows it. */

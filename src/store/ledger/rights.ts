@@ -34,6 +34,7 @@ export async function findLostRight(
     case 'admin-token':
     case 'token':
     case 'stranger':
+    case 'service':
     // The driver reads the plan itself, and so whether it may act.
     case 'plan':
       return undefined;
@@ -112,6 +113,13 @@ const TARGET_TABLES: Readonly<Record<AccessTarget['type'], TargetTable>> = {
     from: 'invitations JOIN organizations ON organizations.id = invitations.organization_id',
     id: 'invitations.id',
     unknown: 'unknownInvitation',
+  },
+  destination: {
+    from:
+      'notification_destinations JOIN organizations ' +
+      'ON organizations.id = notification_destinations.organization_id',
+    id: 'notification_destinations.id',
+    unknown: 'unknownDestination',
   },
 };
 

@@ -20,6 +20,7 @@ import {
   isOpen,
   type PlanDefinition,
   type PlannedRelease,
+  type PlanState,
   type PlanTime,
 } from '../../domain/rollout/plan-state.ts';
 import type { SignalCounts } from '../../domain/rollout/signal-counts.ts';
@@ -170,11 +171,24 @@ export async function drivePlan(
     const time = await readPlanTime(sql);
     const { state, act } = driven(row.state, release, time, evidence);
     const place = placeOf(channel, release.version);
-    const stored = await storePlan(sql, row, place, state);
+    const health = healthAt(row.state, state, release, evidence);
+    const stored = await storePlan(sql, row, place, state, { health });
     const changed = await perform(sql, channel, name.canonicalVersion, act);
     if (isFailure(changed)) return changed;
     return { value: shownPlan(stored, place, time), changed };
   });
+}
+
+/** Returns the health by which guards have tripped; undefined if none has. */
+function healthAt(
+  before: PlanState,
+  { guards, tripped }: PlanState,
+  { status }: PlannedRelease,
+  evidence: PlanEvidence | undefined,
+): Health | undefined {
+  if (evidence === undefined || tripped.length <= before.tripped.length) return undefined;
+  const context = { guards, tripped, silentOthers: before.silentOthers };
+  return judgeHealth(evidence.counts, { ...context, isOffered: status === 'published' }).health;
 }
 
 async function readEvidence(
@@ -243,7 +257,7 @@ export async function steerPlan(
       if (isFailure(state)) return state;
       const place = placeOf(channel, release.version);
       const asked = { action: `plan.${action}`, reason } as const;
-      return shownPlan(await storePlan(sql, row, place, state, asked), place, time);
+      return shownPlan(await storePlan(sql, row, place, state, { asked }), place, time);
     },
   );
 }

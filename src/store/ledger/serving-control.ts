@@ -84,6 +84,7 @@ export async function controlOn<Kind extends FailureKind>(
     before,
     after,
     reason,
+    isFirst: isPublished && !wasPublished,
   });
   return { value, changed };
 }

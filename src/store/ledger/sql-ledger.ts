@@ -49,6 +49,20 @@ import {
   USUAL_KEEPING,
 } from './check-ins.ts';
 import type { Database } from './database.ts';
+import {
+  createDestination,
+  disableDestination,
+  findDestination,
+  listDeliveries,
+  listDestinationSecrets,
+  listDestinations,
+  removeDestination,
+  replaceDestinationSecrets,
+  rotateDestination,
+  sendAgain,
+  testDestination,
+  updateDestination,
+} from './destinations.ts';
 import { sampleDevices } from './device-samples.ts';
 import { countLabels, countPurgeable, listDevices, purgeDevices, readDevice } from './devices.ts';
 import { dryRunPlan } from './dry-run-plan.ts';
@@ -258,6 +272,18 @@ const CALLS = {
   recordDelivery,
   announceRelease,
   retractRelease,
+  createDestination,
+  listDestinations,
+  findDestination,
+  updateDestination,
+  rotateDestination,
+  removeDestination,
+  disableDestination,
+  testDestination,
+  listDeliveries,
+  sendAgain,
+  listDestinationSecrets,
+  replaceDestinationSecrets,
 };
 
 /** Functions without their first argument, the database. */

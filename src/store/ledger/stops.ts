@@ -227,10 +227,12 @@ async function record(
     sql,
     releases.map((release) => {
       const { version, rolloutPct, targets } = release;
+      const channel = channelOf(channels, release).name;
       return {
         organizationId: app.organizationId,
         action: 'release.serve',
-        subject: `${app.ref}/${channelOf(channels, release).name}@${version}`,
+        subject: `${app.ref}/${channel}@${version}`,
+        place: { app, channel, version },
         before: { rolloutPct, status: was, targets },
         after: { rolloutPct, status, targets, stop },
         reason,

@@ -1,0 +1,57 @@
+// What is told of a release after a change of how it is served.
+
+import type { ServedFacts, Told } from '../../contract/notification.ts';
+import type { ReleaseStatus, Targeting } from '../../contract/resource.ts';
+
+/** State of a release as its audit entry has it; an absent field did not change. */
+export type ServedState = {
+  readonly status?: ReleaseStatus;
+  readonly rolloutPct?: number;
+  readonly targets?: Targeting | null;
+  readonly stop?: string;
+};
+
+const STATUS_EVENTS = {
+  published: 'release.resumed',
+  paused: 'release.paused',
+  rolled_back: 'release.rolled_back',
+  deprecated: 'release.deprecated',
+} as const;
+
+/**
+ * Returns what has happened. The first publishing is one event, whatever it also raises or retargets.
+ * `isStep`: a plan raised the roll-out, which is told as its step.
+ */
+export function servingEvents(
+  before: ServedState,
+  after: ServedState,
+  { isFirst, isStep }: { readonly isFirst: boolean; readonly isStep: boolean },
+): readonly Told[] {
+  const { status } = after;
+  if (status === undefined) return [];
+  const facts = servedFacts(status, after, before.rolloutPct);
+  const isSet = status !== before.status;
+  if (isSet && isFirst && status === 'published') return [{ type: 'release.published', facts }];
+  const events: Told[] = [];
+  if (isSet) events.push({ type: STATUS_EVENTS[status], facts });
+  const isRaised = (after.rolloutPct ?? 0) > (before.rolloutPct ?? after.rolloutPct ?? 0);
+  if (isRaised && !isStep) events.push({ type: 'release.raised', facts });
+  const isRetargeted = JSON.stringify(after.targets) !== JSON.stringify(before.targets);
+  if (isRetargeted) events.push({ type: 'release.retargeted', facts });
+  return events;
+}
+
+/** Returns how a release is served, as a message says it. */
+export function servedFacts(
+  status: ReleaseStatus,
+  { rolloutPct, targets, stop }: ServedState,
+  rolloutBefore?: number,
+): ServedFacts {
+  return {
+    status,
+    ...(rolloutPct === undefined ? {} : { rollout: rolloutPct }),
+    ...(rolloutBefore === undefined ? {} : { rolloutBefore }),
+    ...(targets === undefined ? {} : { targets }),
+    ...(stop === undefined ? {} : { stop }),
+  };
+}

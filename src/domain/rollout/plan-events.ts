@@ -1,0 +1,73 @@
+// What is told of a rollout plan after a change of its state. Each fact is told once: a trip is not also a
+// hold, a wait is told when it begins, and steps that others reached are no steps of the plan.
+
+import type { GuardFacts, PlanFacts, Told } from '../../contract/notification.ts';
+import { type Health, type PlanGuards, SIGNALS } from '../../contract/rollout-plan.ts';
+import type { PlanState } from './plan-state.ts';
+
+/** Returns what has happened, in its order; `before` is undefined for a new plan, `health` but for a trip. */
+export function planEvents(
+  id: string,
+  before: PlanState | undefined,
+  after: PlanState,
+  health?: Health,
+): readonly Told[] {
+  const facts = factsOf(id, after);
+  const { reason, waitingFor } = after;
+  const events: Told[] = [];
+  if (isStart(before, after)) events.push({ type: 'plan.started', facts });
+  if (isStep(before, after)) events.push({ type: 'plan.step', facts });
+  if (waitingFor !== null && !isSameWait(before?.waitingFor ?? null, waitingFor)) {
+    events.push({
+      type: 'plan.waiting',
+      facts: { ...facts, waitingFor },
+      reason: waitingFor.reason,
+    });
+  }
+  const isTripped = after.tripped.length > (before?.tripped.length ?? 0);
+  if (isTripped) {
+    const guards = guardsOf(after.guards, health);
+    events.push({ type: 'plan.tripped', facts: { ...facts, guards }, reason });
+  } else if (after.status !== (before?.status ?? 'scheduled')) {
+    const type = ENDS[after.status];
+    if (type !== undefined) events.push({ type, facts, reason });
+  }
+  return events;
+}
+
+const ENDS: Partial<
+  Record<PlanState['status'], 'plan.held' | 'plan.completed' | 'plan.cancelled'>
+> = { held: 'plan.held', completed: 'plan.completed', cancelled: 'plan.cancelled' };
+
+/** A resumed plan has started before, unless it was held before its first step. */
+function isStart(before: PlanState | undefined, after: PlanState): boolean {
+  if (after.status !== 'running' || before?.status === 'running') return false;
+  return before === undefined || before.status === 'scheduled' || before.step === null;
+}
+
+function isStep(before: PlanState | undefined, after: PlanState): boolean {
+  return after.step !== null && after.step !== (before?.step ?? null) && !after.isReached;
+}
+
+function isSameWait(before: PlanState['waitingFor'], after: PlanState['waitingFor']): boolean {
+  return before?.guard === after?.guard && before?.since === after?.since;
+}
+
+function factsOf(id: string, { status, step, steps }: PlanState): PlanFacts {
+  const present = step === null ? undefined : steps[step];
+  return {
+    plan: {
+      ...{ id, status, step: step === null ? null : step + 1, steps: steps.length },
+      rollout: present?.rollout ?? null,
+    },
+  };
+}
+
+/** Returns the guards that have a limit, with their present figures. */
+function guardsOf(guards: PlanGuards | null, health: Health | undefined): readonly GuardFacts[] {
+  if (guards === null || health === undefined) return [];
+  return SIGNALS.flatMap((guard) => {
+    const { limit, ...rate } = health.rates[guard];
+    return limit === null ? [] : [{ guard, count: health[guard], ...rate, limit }];
+  });
+}

@@ -1,0 +1,130 @@
+// The part of the ledger for destinations of notifications: their settings and secrets, and what became of the
+// messages to them. Events themselves are written with the changes that they tell of. The obligations of
+// `ledger.ts` hold here too.
+
+import type { LostRight, Outcome } from '../contract/failure.ts';
+import type {
+  Destination,
+  DestinationKind,
+  EventFilter,
+  NotificationDelivery,
+} from '../contract/notification.ts';
+import type { Actor } from './ledger-terms.ts';
+
+export type NewDestination = {
+  readonly organizationId: string;
+  readonly name: string;
+  readonly kind: DestinationKind;
+  /** Null for mail. */
+  readonly url: string | null;
+  /** Recipient of mail; null otherwise. */
+  readonly to: string | null;
+  /** Null for all. */
+  readonly events: readonly EventFilter[] | null;
+  /** Refs or ids; null for all. */
+  readonly apps: readonly string[] | null;
+  readonly enabled: boolean;
+};
+
+/** Change of a destination; an undefined field stays as it is. */
+export type DestinationChange = {
+  readonly name?: string | undefined;
+  readonly url?: string | undefined;
+  readonly to?: string | undefined;
+  readonly events?: readonly EventFilter[] | null | undefined;
+  readonly apps?: readonly string[] | null | undefined;
+  readonly enabled?: boolean | undefined;
+};
+
+/** Makes a new secret and returns it sealed for the destination of this id. */
+export type SealSecret = (destinationId: string) => string;
+
+/** Page of deliveries; `next` is the cursor of the following one. */
+export type DeliveryPage = {
+  readonly deliveries: readonly NotificationDelivery[];
+  readonly next: string | null;
+};
+
+/** Sealed secrets of a webhook; the former one is null unless it still signs. */
+export type DestinationSecrets = {
+  readonly id: string;
+  readonly sealed: string;
+  readonly former: string | null;
+};
+
+/** Secrets sealed again: they replace those that are still as they were read. */
+export type ResealedDestination = {
+  readonly from: DestinationSecrets;
+  readonly to: DestinationSecrets;
+};
+
+type Refusal = 'unknownDestination' | LostRight;
+
+export interface DestinationLedger {
+  /**
+   * Stores a destination, and calls `seal` for a webhook. Mail goes only to members. Refuses apps that the
+   * organization does not have.
+   */
+  createDestination(
+    destination: NewDestination,
+    seal: SealSecret,
+    actor: Actor,
+  ): Promise<Outcome<Destination, 'invalid' | 'tooManyDestinations' | LostRight>>;
+
+  /** Lists the organization's destinations, the oldest first. */
+  listDestinations(organizationId: string): Promise<readonly Destination[]>;
+
+  findDestination(id: string): Promise<Destination | undefined>;
+
+  /**
+   * Changes a destination. A webhook with another address gets a new secret from `seal`. Turning it off or on
+   * drops what waits for it. A change without effect writes nothing.
+   */
+  updateDestination(
+    id: string,
+    change: DestinationChange,
+    seal: SealSecret,
+    actor: Actor,
+  ): Promise<Outcome<Destination, 'invalid' | Refusal>>;
+
+  /** Gives a webhook a new secret; the one before signs as well for a day. */
+  rotateDestination(
+    id: string,
+    seal: SealSecret,
+    actor: Actor,
+  ): Promise<Outcome<Destination, 'noSecret' | Refusal>>;
+
+  /** Removes a destination and what became of its messages. */
+  removeDestination(id: string, actor: Actor): Promise<Outcome<{ readonly id: string }, Refusal>>;
+
+  /** Sends the event `test` to one destination, whatever it asks for; returns the delivery. */
+  testDestination(
+    id: string,
+    actor: Actor,
+  ): Promise<Outcome<NotificationDelivery, 'destinationOff' | Refusal>>;
+
+  /** Lists what was sent in the last seven days, the newest first. A malformed cursor is the first page. */
+  listDeliveries(id: string, before: string | undefined, limit: number): Promise<DeliveryPage>;
+
+  /** Sends a message of the last seven days again, at once. */
+  sendAgain(
+    id: string,
+    deliveryId: string,
+    actor: Actor,
+  ): Promise<Outcome<NotificationDelivery, 'unknownDelivery' | 'destinationOff' | Refusal>>;
+
+  /**
+   * Turns off a destination that does not work, and tells the others why; what waits for it is dropped.
+   * Returns whether it was on.
+   */
+  disableDestination(id: string, why: string): Promise<boolean>;
+
+  /** Reads the next sealed secrets, by id. */
+  listDestinationSecrets(
+    after: string | undefined,
+    countMax: number,
+  ): Promise<readonly DestinationSecrets[]>;
+
+  /** Replaces secrets that are unchanged; returns of how many destinations. */
+  replaceDestinationSecrets(changes: readonly ResealedDestination[]): Promise<number>;
+}

@@ -1,0 +1,476 @@
+// SQL of destinations: their settings and secrets, and what became of the messages to them.
+
+import {
+  type Failure,
+  fail,
+  invalidField,
+  isFailure,
+  type LostRight,
+  type Outcome,
+} from '../../contract/failure.ts';
+import { LIMIT } from '../../contract/limit.ts';
+import type {
+  Destination,
+  DestinationKind,
+  NotificationDelivery,
+} from '../../contract/notification.ts';
+import { isStorable, storableText } from '../../contract/text.ts';
+import type {
+  DeliveryPage,
+  DestinationChange,
+  DestinationSecrets,
+  NewDestination,
+  ResealedDestination,
+  SealSecret,
+} from '../destination-ledger.ts';
+import type { Actor } from '../ledger-terms.ts';
+import { actorText } from './actor-text.ts';
+import { type ActorSql, atomically } from './atomically.ts';
+import { insertAudit } from './audit.ts';
+import { columns, isoText, newId } from './columns.ts';
+import type { Database, Sql } from './database.ts';
+import { findApps } from './keys.ts';
+
+const COLUMNS = columns<Destination>({
+  id: 'id',
+  name: 'name',
+  kind: 'kind',
+  url: 'url',
+  to: 'mail_to',
+  events: 'events',
+  apps: `(
+    SELECT json_agg(apps.ref ORDER BY apps.ref) FROM apps
+    WHERE apps.id = ANY (notification_destinations.apps)
+  )`,
+  enabled: 'is_enabled',
+  disabledWhy: 'disabled_why',
+  failingSince: isoText('failing_since'),
+  createdAt: isoText('created_at'),
+  createdBy: 'created_by',
+});
+
+type Refusal = 'unknownDestination' | LostRight;
+
+/** Stores the destination and its audit entry, which never has the secret, in one transaction. */
+export function createDestination(
+  database: Database,
+  destination: NewDestination,
+  seal: SealSecret,
+  actor: Actor,
+): Promise<Outcome<Destination, 'invalid' | 'tooManyDestinations' | LostRight>> {
+  return atomically<Destination, 'invalid' | 'tooManyDestinations' | 'unknownApp'>(
+    database,
+    actor,
+    async (sql) => {
+      const { organizationId, name, kind, url, to, events, enabled } = destination;
+      const apps = await readApps(sql, organizationId, destination.apps);
+      if (isFailure(apps)) return apps;
+      const stranger = await refuseStranger(sql, organizationId, to);
+      if (stranger !== undefined) return stranger;
+      if (await isFull(sql, organizationId)) return fail('tooManyDestinations');
+      const id = newId('dst');
+      const rows = await sql.query<Destination>(
+        `INSERT INTO notification_destinations
+           (id, organization_id, name, kind, url, mail_to, events, apps, is_enabled, secret_sealed,
+            created_by)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING ${COLUMNS}`,
+        [
+          ...[id, organizationId, name, kind, url, to, events, apps, enabled],
+          ...[kind === 'webhook' ? seal(id) : null, actorText(actor)],
+        ],
+      );
+      const [stored] = rows;
+      if (stored === undefined) throw new Error(`New destination ${id} has no row`);
+      const after = auditState(stored);
+      await insertAudit(sql, {
+        ...{ organizationId, action: 'destination.create', subject: id },
+        ...{ before: null, after },
+      });
+      return stored;
+    },
+  );
+}
+
+function readApps(
+  sql: Sql,
+  organizationId: string,
+  apps: readonly string[] | null,
+): Promise<readonly string[] | null | Failure<'unknownApp'>> {
+  return apps === null ? Promise.resolve(null) : findApps(sql, organizationId, apps);
+}
+
+/** Refuses a recipient who is no member: a stranger would be told what concerns the organization alone. */
+async function refuseStranger(
+  sql: Sql,
+  organizationId: string,
+  to: string | null,
+): Promise<Failure<'invalid'> | undefined> {
+  if (to === null) return undefined;
+  const rows = await sql.query(
+    `SELECT FROM memberships JOIN accounts ON accounts.id = memberships.account_id
+     WHERE memberships.organization_id = $1 AND accounts.email = $2`,
+    [organizationId, to],
+  );
+  return rows.length > 0 ? undefined : invalidField('to', 'Must be the address of a member');
+}
+
+async function isFull(sql: Sql, organizationId: string): Promise<boolean> {
+  const rows = await sql.query(
+    `SELECT FROM notification_destinations WHERE organization_id = $1
+     OFFSET ${LIMIT.destinationsMax - 1} LIMIT 1`,
+    [organizationId],
+  );
+  return rows.length > 0;
+}
+
+/**
+ * Returns the state for the audit, which members read who may not read the address: of an address it has the
+ * origin, because the rest of it is often a secret.
+ */
+function auditState({ name, kind, url, to, events, apps, enabled }: Destination): object {
+  const place = url === null ? { to } : { url: new URL(url).origin };
+  return { name, kind, ...place, events, apps, enabled };
+}
+
+export function listDestinations(sql: Sql, organizationId: string): Promise<Destination[]> {
+  return sql.query<Destination>(
+    `SELECT ${COLUMNS} FROM notification_destinations WHERE organization_id = $1
+     ORDER BY id LIMIT ${LIMIT.destinationsMax}`,
+    [organizationId],
+  );
+}
+
+export async function findDestination(sql: Sql, id: string): Promise<Destination | undefined> {
+  if (!isStorable(id)) return undefined;
+  const rows = await sql.query<Destination>(
+    `SELECT ${COLUMNS} FROM notification_destinations WHERE id = $1`,
+    [id],
+  );
+  return rows[0];
+}
+
+type LockedDestination = Destination & { readonly organizationId: string };
+
+/** Locks a destination against changes until the transaction ends, but not against messages to it. */
+async function lockDestination(
+  sql: Sql,
+  id: string,
+): Promise<LockedDestination | Failure<'unknownDestination'>> {
+  if (!isStorable(id)) return fail('unknownDestination');
+  const rows = await sql.query<LockedDestination>(
+    `SELECT organization_id AS "organizationId", ${COLUMNS}
+     FROM notification_destinations WHERE id = $1 FOR NO KEY UPDATE`,
+    [id],
+  );
+  return rows[0] ?? fail('unknownDestination');
+}
+
+/** Stores the change, a new secret for a new address, and the audit entry in one transaction. */
+export function updateDestination(
+  database: Database,
+  id: string,
+  change: DestinationChange,
+  seal: SealSecret,
+  actor: Actor,
+): Promise<Outcome<Destination, 'invalid' | Refusal>> {
+  return atomically<Destination, 'invalid' | 'unknownDestination' | 'unknownApp'>(
+    database,
+    actor,
+    async (sql) => {
+      const before = await lockDestination(sql, id);
+      if (isFailure(before)) return before;
+      const { organizationId } = before;
+      const misfit = refuseMisfit(before.kind, change);
+      if (misfit !== undefined) return misfit;
+      const apps = await readApps(sql, organizationId, change.apps ?? null);
+      if (isFailure(apps)) return apps;
+      const to = change.to ?? before.to;
+      const stranger = to === before.to ? undefined : await refuseStranger(sql, organizationId, to);
+      if (stranger !== undefined) return stranger;
+      const after = await store(sql, before, change, apps, seal);
+      const { organizationId: _, ...unchanged } = before;
+      if (JSON.stringify(after) === JSON.stringify(unchanged)) return after;
+      const isNewUrl = before.url !== after.url;
+      await insertAudit(sql, {
+        ...{ organizationId, action: 'destination.update', subject: id },
+        before: auditState(before),
+        after: { ...auditState(after), ...(isNewUrl ? { newUrl: true } : {}) },
+      });
+      return after;
+    },
+  );
+}
+
+/** Refuses an address of the wrong kind. */
+function refuseMisfit(
+  kind: DestinationKind,
+  { url, to }: DestinationChange,
+): Failure<'invalid'> | undefined {
+  if (kind === 'mail' && url !== undefined) return invalidField('url', 'Mail has no url');
+  if (kind !== 'mail' && to !== undefined) return invalidField('to', 'Only mail has a recipient');
+  return undefined;
+}
+
+async function store(
+  sql: Sql,
+  before: LockedDestination,
+  change: DestinationChange,
+  apps: readonly string[] | null,
+  seal: SealSecret,
+): Promise<Destination> {
+  const { id, kind } = before;
+  const url = change.url ?? before.url;
+  const enabled = change.enabled ?? before.enabled;
+  const isSwitched = enabled !== before.enabled;
+  const isNewUrl = url !== before.url;
+  if (isSwitched) await dropWaiting(sql, id);
+  const rows = await sql.query<Destination>(
+    `UPDATE notification_destinations SET name = $2, url = $3, mail_to = $4, events = $5,
+       apps = CASE WHEN $6 THEN $7 ELSE apps END, is_enabled = $8,
+       secret_sealed = coalesce($9, secret_sealed),
+       former_secret_sealed = CASE WHEN $9 IS NULL THEN former_secret_sealed END,
+       former_secret_until = CASE WHEN $9 IS NULL THEN former_secret_until END,
+       disabled_why = CASE WHEN $10 THEN NULL ELSE disabled_why END,
+       failing_since = CASE WHEN $10 OR $11 THEN NULL ELSE failing_since END
+     WHERE id = $1 RETURNING ${COLUMNS}`,
+    [
+      ...[id, change.name ?? before.name, url, change.to ?? before.to],
+      change.events === undefined ? before.events : change.events,
+      ...[change.apps !== undefined, apps, enabled],
+      ...[isNewUrl && kind === 'webhook' ? seal(id) : null, isSwitched, isNewUrl],
+    ],
+  );
+  const [stored] = rows;
+  if (stored === undefined) throw new Error(`Locked destination ${id} is gone`);
+  return stored;
+}
+
+/** Drops what waits for a destination: what happens while it is off is not sent later. */
+async function dropWaiting(sql: Sql, id: string): Promise<void> {
+  await sql.query(
+    `UPDATE notification_deliveries SET state = 'dropped'
+     WHERE destination_id = $1 AND state = 'waiting'`,
+    [id],
+  );
+}
+
+export function rotateDestination(
+  database: Database,
+  id: string,
+  seal: SealSecret,
+  actor: Actor,
+): Promise<Outcome<Destination, 'noSecret' | Refusal>> {
+  return atomically<Destination, 'noSecret' | 'unknownDestination'>(
+    database,
+    actor,
+    async (sql) => {
+      const found = await lockDestination(sql, id);
+      if (isFailure(found)) return found;
+      const { organizationId, ...destination } = found;
+      if (destination.kind !== 'webhook') return fail('noSecret');
+      await sql.query(
+        `UPDATE notification_destinations SET former_secret_sealed = secret_sealed,
+           former_secret_until = clock_timestamp() + $3 * interval '1 millisecond',
+           secret_sealed = $2
+         WHERE id = $1`,
+        [id, seal(id), LIMIT.formerSecretMs],
+      );
+      const { name } = destination;
+      await insertAudit(sql, {
+        ...{ organizationId, action: 'destination.rotate', subject: id },
+        ...{ before: { name }, after: { name, newSecret: true } },
+      });
+      return destination;
+    },
+  );
+}
+
+export function removeDestination(
+  database: Database,
+  id: string,
+  actor: Actor,
+): Promise<Outcome<{ readonly id: string }, Refusal>> {
+  return atomically(database, actor, async (sql) => {
+    const found = await lockDestination(sql, id);
+    if (isFailure(found)) return found;
+    await sql.query('DELETE FROM notification_destinations WHERE id = $1', [id]);
+    await insertAudit(sql, {
+      ...{ organizationId: found.organizationId, action: 'destination.remove', subject: id },
+      ...{ before: auditState(found), after: null },
+    });
+    return { id };
+  });
+}
+
+/** Turns off a destination for the service, and tells the organization's others. */
+export async function disableDestination(
+  database: Database,
+  id: string,
+  why: string,
+): Promise<boolean> {
+  const disabled = await atomically<boolean, never, { readonly kind: 'service' }>(
+    database,
+    { kind: 'service' },
+    async (sql) => {
+      const found = await lockDestination(sql, id);
+      if (isFailure(found) || !found.enabled) return false;
+      await dropWaiting(sql, id);
+      await sql.query(
+        `UPDATE notification_destinations SET is_enabled = false, disabled_why = $2 WHERE id = $1`,
+        [id, storableText(why)],
+      );
+      await insertAudit(sql, {
+        organizationId: found.organizationId,
+        action: 'destination.disable',
+        subject: id,
+        before: auditState(found),
+        after: auditState({ ...found, enabled: false }),
+        reason: storableText(why),
+      });
+      return true;
+    },
+  );
+  return disabled === true;
+}
+
+// Messages to a destination.
+
+const DELIVERY_COLUMNS = columns<NotificationDelivery>({
+  id: 'delivery.id',
+  event: 'delivery.event_id',
+  type: 'event.type',
+  state: 'delivery.state',
+  tries: 'delivery.tries',
+});
+
+const DELIVERIES = `notification_deliveries AS delivery
+  JOIN notification_events AS event ON event.id = delivery.event_id`;
+
+const IS_KEPT = `delivery.created_at > clock_timestamp() - ${LIMIT.deliveryKeptMs / 1000} * interval '1 second'`;
+
+/** Tells the event as the transaction's last statement; reads its delivery after the commit. */
+export async function testDestination(
+  database: Database,
+  id: string,
+  actor: Actor,
+): Promise<Outcome<NotificationDelivery, 'destinationOff' | Refusal>> {
+  const told = await atomically<true, 'destinationOff' | 'unknownDestination'>(
+    database,
+    actor,
+    async (sql) => {
+      const found = await findEnabled(sql, id);
+      if (isFailure(found)) return found;
+      const { organizationId, kind, name } = found;
+      const facts = { destination: { id, kind, name } };
+      sql.tell({ organizationId, only: id }, [{ type: 'test', facts }]);
+      return true as const;
+    },
+  );
+  if (isFailure(told)) return told;
+  const [delivery] = await database.query<NotificationDelivery>(
+    `SELECT ${DELIVERY_COLUMNS} FROM ${DELIVERIES}
+     WHERE delivery.destination_id = $1 AND event.type = 'test' ORDER BY delivery.seq DESC LIMIT 1`,
+    [id],
+  );
+  // Removed meanwhile.
+  return delivery ?? fail('unknownDestination');
+}
+
+async function findEnabled(
+  sql: ActorSql,
+  id: string,
+): Promise<LockedDestination | Failure<'unknownDestination' | 'destinationOff'>> {
+  const found = await lockDestination(sql, id);
+  if (isFailure(found)) return found;
+  return found.enabled ? found : fail('destinationOff');
+}
+
+/** Cursor of a page: place of its last delivery. */
+const CURSOR = /^\d{1,18}$/;
+
+export async function listDeliveries(
+  sql: Sql,
+  id: string,
+  before: string | undefined,
+  limit: number,
+): Promise<DeliveryPage> {
+  if (!isStorable(id)) return { deliveries: [], next: null };
+  const rows = await sql.query<NotificationDelivery & { readonly seq: string }>(
+    `SELECT delivery.seq::text AS seq, ${DELIVERY_COLUMNS} FROM ${DELIVERIES}
+     WHERE delivery.destination_id = $1 AND ($2::bigint IS NULL OR delivery.seq < $2) AND ${IS_KEPT}
+     ORDER BY delivery.seq DESC LIMIT $3`,
+    [id, CURSOR.exec(before ?? '')?.[0] ?? null, limit + 1],
+  );
+  const page = rows.slice(0, limit);
+  const next = rows.length > limit ? (page.at(-1)?.seq ?? null) : null;
+  return { deliveries: page.map(({ seq: _, ...delivery }) => delivery), next };
+}
+
+export function sendAgain(
+  database: Database,
+  id: string,
+  deliveryId: string,
+  actor: Actor,
+): Promise<Outcome<NotificationDelivery, 'unknownDelivery' | 'destinationOff' | Refusal>> {
+  return atomically<
+    NotificationDelivery,
+    'unknownDelivery' | 'destinationOff' | 'unknownDestination'
+  >(database, actor, async (sql) => {
+    const found = await findEnabled(sql, id);
+    if (isFailure(found)) return found;
+    if (!isStorable(deliveryId)) return fail('unknownDelivery');
+    const rows = await sql.query<NotificationDelivery>(
+      `UPDATE notification_deliveries AS delivery SET state = 'waiting',
+         next_at = clock_timestamp(), first_failed_at = NULL, try_count = 0
+       FROM notification_events AS event
+       WHERE delivery.id = $2 AND delivery.destination_id = $1 AND event.id = delivery.event_id
+         AND ${IS_KEPT}
+       RETURNING ${DELIVERY_COLUMNS}`,
+      [id, deliveryId],
+    );
+    return rows[0] ?? fail('unknownDelivery');
+  });
+}
+
+// Secrets at rest.
+
+/** Reads the next sealed secrets, by id. */
+export function listDestinationSecrets(
+  sql: Sql,
+  after: string | undefined,
+  countMax: number,
+): Promise<DestinationSecrets[]> {
+  return sql.query<DestinationSecrets>(
+    `SELECT id, secret_sealed AS sealed,
+       CASE WHEN former_secret_until > clock_timestamp() THEN former_secret_sealed END AS former
+     FROM notification_destinations WHERE id > $1 AND secret_sealed IS NOT NULL
+     ORDER BY id LIMIT $2`,
+    [storableText(after ?? ''), countMax],
+  );
+}
+
+/** Replaces secrets that are still as they were read; locks the rows in the order of their ids. */
+export async function replaceDestinationSecrets(
+  sql: Sql,
+  changes: readonly ResealedDestination[],
+): Promise<number> {
+  const rows = await sql.query(
+    `WITH held AS (
+       SELECT destination.id, change.sealed, change.former
+       FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS change (id, was, sealed, former)
+       JOIN notification_destinations AS destination
+         ON destination.id = change.id AND destination.secret_sealed = change.was
+       ORDER BY destination.id FOR NO KEY UPDATE OF destination
+     )
+     UPDATE notification_destinations AS destination
+     SET secret_sealed = held.sealed, former_secret_sealed = held.former
+     FROM held WHERE destination.id = held.id RETURNING 1 AS one`,
+    [
+      changes.map(({ to }) => to.id),
+      changes.map(({ from }) => from.sealed),
+      changes.map(({ to }) => to.sealed),
+      changes.map(({ to }) => to.former),
+    ],
+  );
+  return rows.length;
+}
