@@ -2,6 +2,7 @@
 // messages to them. Events themselves are written with the changes that they tell of. The obligations of
 // `ledger.ts` hold here too.
 
+import type { DeliveryPage } from '../contract/console.ts';
 import type { LostRight, Outcome } from '../contract/failure.ts';
 import type {
   Destination,
@@ -38,12 +39,6 @@ export type DestinationChange = {
 
 /** Makes a new secret and returns it sealed for the destination of this id. */
 export type SealSecret = (destinationId: string) => string;
-
-/** Page of deliveries; `next` is the cursor of the following one. */
-export type DeliveryPage = {
-  readonly deliveries: readonly NotificationDelivery[];
-  readonly next: string | null;
-};
 
 /** Sealed secrets of a webhook; the former one is null unless it still signs. */
 export type DestinationSecrets = {

@@ -1,5 +1,6 @@
 // SQL of destinations: their settings and secrets, and what became of the messages to them.
 
+import type { DeliveryPage } from '../../contract/console.ts';
 import {
   type Failure,
   fail,
@@ -16,7 +17,6 @@ import type {
 } from '../../contract/notification.ts';
 import { isStorable, storableText } from '../../contract/text.ts';
 import type {
-  DeliveryPage,
   DestinationChange,
   DestinationSecrets,
   NewDestination,

@@ -2,7 +2,7 @@
 // tell of. So an event is stored exactly when its change is.
 //
 // That statement takes the next positions of the organization and holds their row until the commit, so that the
-// order of positions is the order of the commits (docs/decisions/0066). Nothing is locked or stored where no
+// order of positions is the order of the commits (docs/decisions/0067). Nothing is locked or stored where no
 // destination takes the events.
 
 import type { EventPlace, Told } from '../../contract/notification.ts';
@@ -85,7 +85,7 @@ function dataOf({ about, told }: OutboxEvent, actor: Actor): EventPlace & Told['
  * destination that asks for some apps gets nothing of what concerns no app, and a former member no mail.
  */
 const TAKES = `destination.is_enabled AND (
-  destination.id = event.only OR event.only IS NULL
+  destination.id = event.sole OR event.sole IS NULL
     AND (events IS NULL OR event.type = ANY (events)
       OR split_part(event.type, '.', 1) || '.*' = ANY (events))
     AND (apps IS NULL OR event.app_id = ANY (apps))
@@ -101,7 +101,7 @@ const TAKES = `destination.is_enabled AND (
 const WRITE = `
   WITH event AS MATERIALIZED (
     SELECT * FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
-      WITH ORDINALITY AS event (id, type, app_id, data, only, place)
+      WITH ORDINALITY AS event (id, type, app_id, data, sole, place)
   ), taken AS MATERIALIZED (
     SELECT destination.id AS destination_id, event.id, event.place
     FROM notification_destinations AS destination JOIN event ON ${TAKES}

@@ -29,6 +29,7 @@ import { describeGuardTrips } from './guard-trip-contract.ts';
 import { describeIdempotency } from './idempotency-contract.ts';
 import { describeLabels } from './labels-contract.ts';
 import { describeLostRights } from './lost-right-contract.ts';
+import { describeNotifications } from './notification-contract.ts';
 import { describePlans } from './plan-contract.ts';
 import { describePlanWaits } from './plan-wait-contract.ts';
 import { describePublishing } from './publishing-contract.ts';
@@ -99,6 +100,12 @@ const GROUPS: readonly Readonly<Record<string, Suite>>[] = [
     purge: { rules: describeFleetPurge },
     erasure: { rules: describeFleetErasure, pglite: 'its hashes, and rows of its triggers' },
     'the console': { rules: describeConsoleReads },
+  },
+  {
+    notifications: {
+      rules: describeNotifications,
+      pglite: 'rows of statements that depend on each other',
+    },
   },
   { plans: { rules: describePlans } },
   { 'plans that wait': { rules: describePlanWaits } },

@@ -1,0 +1,563 @@
+// Rules of what is told: each event by its cause, once, in the order of commits, to the destinations that ask
+// for it; and of the destinations themselves (docs/contract.md 30).
+
+import { describe, expect, test } from 'vitest';
+import { fail, isFailure } from '../../../src/contract/failure.ts';
+import type { EventFilter, EventType, Told } from '../../../src/contract/notification.ts';
+import { USUAL_GUARDS } from '../../../src/domain/rollout/judge-health.ts';
+import type { NewDestination } from '../../../src/store/destination-ledger.ts';
+import type { Actor } from '../../../src/store/ledger-terms.ts';
+import { definition } from '../../domain/rollout/plan-fixture.ts';
+import { iso, START } from './fleet-fixture.ts';
+import {
+  createTenant,
+  expectValue,
+  newRelease,
+  OPERATOR,
+  PUBLISHER,
+  publish,
+  readAudit,
+  serve,
+  type TestTenant,
+  UNKNOWN_NAMES,
+} from './ledger-fixture.ts';
+import type { LedgerUnderTest } from './test-database.ts';
+
+const CAUGHT_UP = Number.MAX_SAFE_INTEGER;
+const ALL = { channel: undefined, reason: undefined };
+const SEAL = (id: string) => `sealed for ${id}`;
+
+type StoredEvent = { readonly id: string; readonly type: EventType; readonly data: Told['facts'] };
+
+let count = 0;
+const unique = (name: string): string => `${name}-${++count}-${process.pid}`;
+
+export function describeNotifications({ database, ledger }: LedgerUnderTest): void {
+  async function listen(
+    { organizationId }: Pick<TestTenant, 'organizationId'>,
+    parts: Partial<NewDestination> = {},
+  ) {
+    const destination: NewDestination = {
+      ...{ organizationId, name: 'ops', kind: 'webhook', url: 'https://ops.example.com/hook' },
+      ...{ to: null, events: null, apps: null, enabled: true },
+      ...parts,
+    };
+    return expectValue(await ledger.createDestination(destination, SEAL, OPERATOR));
+  }
+
+  /** Returns what was told to a destination, in the order in which it is sent. */
+  function toldTo({ id }: { readonly id: string }): Promise<StoredEvent[]> {
+    return database.query<StoredEvent>(
+      `SELECT event.id, event.type, event.data FROM notification_deliveries AS delivery
+       JOIN notification_events AS event ON event.id = event_id
+       WHERE destination_id = $1 ORDER BY seq`,
+      [id],
+    );
+  }
+
+  async function typesTo(destination: { readonly id: string }): Promise<readonly EventType[]> {
+    return (await toldTo(destination)).map(({ type }) => type);
+  }
+
+  async function furnish(channels?: readonly string[]) {
+    const tenant = await createTenant(ledger, channels);
+    return { tenant, destination: await listen(tenant) };
+  }
+
+  function nameOf({ app }: TestTenant, channel = 'stable') {
+    return { app, channel, canonicalVersion: '1.0.0' };
+  }
+
+  async function pass(minutes: number): Promise<void> {
+    await database.query('UPDATE plan_clock SET counted_ms = counted_ms + $1', [minutes * 60_000]);
+  }
+
+  async function join({ organizationId }: TestTenant, email: string) {
+    const tokenHash = unique('token');
+    const times = { at: iso(START), expiresAt: iso(START + 86_400_000) };
+    const invitation = { organizationId, tokenHash, email, role: 'viewer', ...times } as const;
+    expectValue(await ledger.createInvitation(invitation, OPERATOR));
+    const account = { email, name: 'A Person', passwordHash: 'hash', as: 'new' } as const;
+    return expectValue(await ledger.acceptInvitation(tokenHash, account, iso(START)));
+  }
+
+  describe('events of a release', () => {
+    type Case = {
+      readonly title: string;
+      readonly given?: Parameters<typeof publish>[3];
+      readonly act?: (tenant: TestTenant) => Promise<unknown>;
+      readonly told: readonly EventType[];
+    };
+
+    const paused = { status: 'paused' } as const;
+    const CASES: readonly Case[] = [
+      { title: 'publishing', told: ['release.published'] },
+      { title: 'publishing paused', given: paused, told: [] },
+      {
+        title: 'the first publishing, which also raises',
+        given: { ...paused, rolloutPct: 5 },
+        act: (tenant) => serve(ledger, tenant, '1.0.0', { status: 'published', rollout: 50 }),
+        told: ['release.published'],
+      },
+      {
+        title: 'a raise',
+        given: { rolloutPct: 10 },
+        act: (tenant) => serve(ledger, tenant, '1.0.0', { rollout: 20 }),
+        told: ['release.published', 'release.raised'],
+      },
+      {
+        title: 'a lower roll-out, which no event tells',
+        given: { rolloutPct: 10 },
+        act: (tenant) => serve(ledger, tenant, '1.0.0', { rollout: 5 }),
+        told: ['release.published'],
+      },
+      {
+        title: 'a pause, and its end',
+        act: async (tenant) => {
+          await serve(ledger, tenant, '1.0.0', paused);
+          await serve(ledger, tenant, '1.0.0', paused);
+          await serve(ledger, tenant, '1.0.0', { status: 'published' });
+        },
+        told: ['release.published', 'release.paused', 'release.resumed'],
+      },
+      {
+        title: 'a rollback',
+        act: (tenant) => serve(ledger, tenant, '1.0.0', { status: 'rolled_back' }),
+        told: ['release.published', 'release.rolled_back'],
+      },
+      {
+        title: 'a deprecation',
+        act: (tenant) => serve(ledger, tenant, '1.0.0', { status: 'deprecated' }),
+        told: ['release.published', 'release.deprecated'],
+      },
+      {
+        title: 'another targeting',
+        act: (tenant) =>
+          serve(ledger, tenant, '1.0.0', (serving) => ({
+            ...serving,
+            targets: { labels: { ring: ['early'] } } as never,
+          })),
+        told: ['release.published', 'release.retargeted'],
+      },
+      {
+        title: 'a withdrawal',
+        act: (tenant) => ledger.withdrawRelease(tenant.organizationId, nameOf(tenant), PUBLISHER),
+        told: ['release.published', 'release.withdrawn'],
+      },
+      {
+        title: 'a stop, and its end',
+        act: async ({ organizationId, app }) => {
+          const stop = await ledger.stopReleases(organizationId, { app, ...ALL }, PUBLISHER);
+          await ledger.resumeStop(organizationId, expectValue(stop).value.id, PUBLISHER);
+        },
+        told: ['release.published', 'release.paused', 'release.resumed'],
+      },
+      {
+        title: 'a promotion',
+        act: (tenant) => {
+          const { app, canonicalVersion } = nameOf(tenant);
+          const place = { app, from: 'stable', to: 'beta', canonicalVersion };
+          const serving = { status: 'published', rolloutPct: 10, targets: null } as const;
+          const promotion = { ...place, ...serving, reason: undefined };
+          return ledger.promoteRelease(tenant.organizationId, promotion, PUBLISHER);
+        },
+        told: ['release.published', 'release.promoted'],
+      },
+    ];
+
+    test.each(CASES)('$title is told once (§30.1)', async ({ given, act, told }) => {
+      const { tenant, destination } = await furnish(['stable', 'beta']);
+      await publish(ledger, tenant, '1.0.0', given);
+      expect(isFailure(await act?.(tenant))).toBe(false);
+      expect(await typesTo(destination)).toEqual(told);
+    });
+
+    test('an event says where, what, who and why (§30.2)', async () => {
+      const { tenant, destination } = await furnish();
+      await publish(ledger, tenant, '1.0.0', { rolloutPct: 10 });
+      const transition = (serving: object) => ({ ...serving, rolloutPct: 20 }) as never;
+      const { organizationId, app } = tenant;
+      await ledger.controlServing(
+        ...([organizationId, nameOf(tenant), transition, PUBLISHER, 'all is well'] as const),
+      );
+      const [, raised] = await toldTo(destination);
+      expect(raised).toEqual({
+        id: expect.stringMatching(/^evt_/),
+        type: 'release.raised',
+        data: {
+          ...{ app, channel: 'stable', version: '1.0.0', reason: 'all is well' },
+          actor: 'account:publisher@example.com',
+          ...{ status: 'published', rollout: 20, rolloutBefore: 10, targets: null },
+        },
+      });
+    });
+  });
+
+  describe('events of a plan', () => {
+    async function planned(parts: Parameters<typeof definition>[1] = {}, rolloutPct = 0) {
+      const { tenant, destination } = await furnish();
+      await publish(ledger, tenant, '1.0.0', { rolloutPct });
+      const scope = tenant.organizationId;
+      const steps = definition('10:60 100:0', parts);
+      const made = await ledger.createPlan(scope, nameOf(tenant), steps, PUBLISHER);
+      const { id } = expectValue(made).value;
+      const drive = async () =>
+        expectValue(await ledger.drivePlan({ id, ...nameOf(tenant) }, CAUGHT_UP)).value;
+      const steer = (action: 'hold' | 'resume' | 'cancel') =>
+        ledger.steerPlan(scope, nameOf(tenant), action, PUBLISHER, 'because');
+      return { tenant, destination, id, drive, steer };
+    }
+
+    test('from its start to its end: each raise is a step, and nothing else (§30.1)', async () => {
+      const { destination, id, drive } = await planned();
+      await drive();
+      await pass(61);
+      await drive();
+      await pass(61);
+      await drive();
+      expect(await typesTo(destination)).toEqual([
+        ...['release.published', 'plan.started', 'plan.step', 'plan.step', 'plan.completed'],
+      ]);
+      const [, , step] = await toldTo(destination);
+      expect(step?.data).toMatchObject({
+        actor: `plan:${id}`,
+        plan: { id, status: 'running', step: 1, steps: 2, rollout: 10 },
+      });
+    });
+
+    test("a person's pause is told, and that it holds the plan (§30.1)", async () => {
+      const { tenant, destination, drive, steer } = await planned();
+      await drive();
+      await serve(ledger, tenant, '1.0.0', { status: 'paused' });
+      await serve(ledger, tenant, '1.0.0', { status: 'published' });
+      expectValue(await steer('resume'));
+      expectValue(await steer('hold'));
+      expectValue(await steer('cancel'));
+      expect(await typesTo(destination)).toEqual([
+        ...['release.published', 'plan.started', 'plan.step', 'release.paused', 'plan.held'],
+        ...['release.resumed', 'plan.held', 'plan.cancelled'],
+      ]);
+      const held = (await toldTo(destination)).filter(({ type }) => type === 'plan.held');
+      expect(held.map(({ data }) => (data as { reason?: unknown } & object).reason)).toEqual([
+        ...['The release was paused', 'because'],
+      ]);
+    });
+
+    test('steps that others reached tell nothing but their raise (§30.1)', async () => {
+      const { tenant, destination } = await planned({}, 5);
+      await serve(ledger, tenant, '1.0.0', { rollout: 30 });
+      expect(await typesTo(destination)).toEqual([
+        ...['release.published', 'plan.started', 'release.raised'],
+      ]);
+    });
+
+    test('a wait is told once, and its end in a hold (§30.1)', async () => {
+      const guards = { ...USUAL_GUARDS, failedPercent: 1 };
+      const { destination, drive } = await planned({ guards, patienceMinutes: 10 });
+      await drive();
+      await pass(61);
+      await drive();
+      await drive();
+      await pass(11);
+      await drive();
+      expect(await typesTo(destination)).toEqual([
+        ...['release.published', 'plan.started', 'plan.step', 'plan.waiting', 'plan.held'],
+      ]);
+      const waiting = (await toldTo(destination))[3];
+      expect(waiting?.data).toMatchObject({ waitingFor: { guard: 'failed' } });
+    });
+
+    test('a release born under a plan is published, and its plan started (§30.1)', async () => {
+      const { tenant, destination } = await furnish();
+      await publish(ledger, tenant, '1.0.0', { plan: definition('10:60 100:0') });
+      await serve(ledger, tenant, '1.0.0', { status: 'rolled_back' });
+      expect(await typesTo(destination)).toEqual([
+        ...['release.published', 'plan.started', 'release.rolled_back', 'plan.cancelled'],
+      ]);
+    });
+
+    test('a plan that waits for its release starts with it (§30.1)', async () => {
+      const { tenant, destination } = await furnish();
+      const given = { status: 'paused', plan: definition('10:60') } as const;
+      const { value } = await publish(ledger, tenant, '1.0.0', given);
+      await serve(ledger, tenant, '1.0.0', { status: 'published' });
+      const plan = expectValue(await ledger.readPlan(tenant.organizationId, nameOf(tenant))).plan;
+      expectValue(await ledger.drivePlan({ id: plan.id, ...nameOf(tenant) }, CAUGHT_UP));
+      expect(value.status).toBe('paused');
+      expect(await typesTo(destination)).toEqual([
+        ...['release.published', 'plan.started', 'plan.step'],
+      ]);
+    });
+  });
+
+  describe('events of an organization', () => {
+    test('keys and members are told, with their names (§30.1)', async () => {
+      const { tenant, destination } = await furnish();
+      const { organizationId } = tenant;
+      const prefix = unique('prefix');
+      const key = { organizationId, name: 'CI', prefix, secretHash: 'hash' };
+      const { id } = expectValue(await ledger.createKey(key, OPERATOR));
+      expectValue(await ledger.revokeKey(id, OPERATOR));
+      expectValue(await ledger.revokeKey(id, OPERATOR));
+      const email = `${unique('person')}@example.com`;
+      const member = await join(tenant, email);
+      for (const role of ['publisher', 'publisher', undefined] as const) {
+        expectValue(await ledger.changeMember(organizationId, member.id, role, OPERATOR));
+      }
+      const told = (await toldTo(destination)).map(({ type, data }) => [type, data]);
+      const facts = (extra: object) => expect.objectContaining(extra);
+      const roles = (roleBefore: string | null, role: string | null) =>
+        facts({ app: null, member: { email, roleBefore, role } });
+      expect(told).toEqual([
+        ['key.created', facts({ actor: 'admin-token', key: { id, name: 'CI', prefix } })],
+        ['key.revoked', facts({ key: { id, name: 'CI', prefix } })],
+        ['member.changed', roles(null, 'viewer')],
+        ['member.changed', roles('viewer', 'publisher')],
+        ['member.changed', roles('publisher', null)],
+      ]);
+    });
+
+    test('a destination that is turned off is told to the others, and gets nothing later (§30.6)', async () => {
+      const { tenant, destination } = await furnish();
+      const other = await listen(tenant, { name: 'other' });
+      await publish(ledger, tenant, '1.0.0');
+      expect(await ledger.disableDestination(destination.id, 'Answered 410')).toBe(true);
+      expect(await ledger.disableDestination(destination.id, 'Answered 410')).toBe(false);
+      await publish(ledger, tenant, '2.0.0');
+      expect(await typesTo(other)).toEqual([
+        ...['release.published', 'destination.disabled', 'release.published'],
+      ]);
+      const [, disabled] = await toldTo(other);
+      expect(disabled?.data).toMatchObject({
+        ...{ actor: 'service', reason: 'Answered 410' },
+        destination: { id: destination.id, kind: 'webhook', name: 'ops' },
+      });
+      const found = await ledger.findDestination(destination.id);
+      expect(found).toMatchObject({ enabled: false, disabledWhy: 'Answered 410' });
+      expect((await ledger.listDeliveries(destination.id, undefined, 10)).deliveries).toMatchObject(
+        [{ type: 'release.published', state: 'dropped' }],
+      );
+      const on = await ledger.updateDestination(destination.id, { enabled: true }, SEAL, OPERATOR);
+      expect(on).toMatchObject({ enabled: true, disabledWhy: null });
+      expect(await typesTo(destination)).toEqual(['release.published']);
+    });
+
+    test('a refusal and a dry run tell nothing (§30.3)', async () => {
+      const { tenant, destination } = await furnish();
+      const { organizationId } = tenant;
+      await publish(ledger, tenant, '1.0.0');
+      const again = newRelease(tenant, '1.0.0');
+      const next = newRelease(tenant, '2.0.0');
+      expect(await ledger.publishRelease(organizationId, again, PUBLISHER)).toMatchObject({
+        failure: 'versionExists',
+      });
+      const revoked = { kind: 'key', id: 'key_none', name: 'none', organizationId } as const;
+      expect(await ledger.publishRelease(organizationId, next, revoked)).toMatchObject({
+        failure: 'unauthorized',
+      });
+      expectValue(await ledger.dryRunPublish(organizationId, next, PUBLISHER));
+      expect(await typesTo(destination)).toEqual(['release.published']);
+      const kept = 'SELECT FROM notification_events WHERE organization_id = $1';
+      expect(await database.query(kept, [organizationId])).toHaveLength(1);
+    });
+  });
+
+  describe('who is told', () => {
+    const asks = (events: readonly EventFilter[] | null) => ({ events });
+
+    test('a destination gets the events and apps that it asks for, of its organization (§30.5)', async () => {
+      const { tenant, destination: all } = await furnish();
+      const stranger = await listen(await createTenant(ledger));
+      const app = { ...tenant, ref: unique('second'), name: 'Second', channels: ['stable'] };
+      const second = expectValue(await ledger.createApp(app, OPERATOR)).value;
+      const releases = await listen(tenant, asks(['release.*']));
+      const pauses = await listen(tenant, asks(['release.paused', 'key.created']));
+      const other = await listen(tenant, { apps: [second.ref] });
+      const off = await listen(tenant, { enabled: false });
+      await publish(ledger, tenant, '1.0.0');
+      await publish(ledger, { ...tenant, app: second.ref }, '1.0.0');
+      await serve(ledger, tenant, '1.0.0', { status: 'paused' });
+      const key = { organizationId: tenant.organizationId, name: 'CI', secretHash: 'hash' };
+      expectValue(await ledger.createKey({ ...key, prefix: unique('prefix') }, OPERATOR));
+      const published = 'release.published';
+      expect(await typesTo(all)).toEqual([
+        ...[published, published, 'release.paused', 'key.created'],
+      ]);
+      expect(await typesTo(releases)).toEqual([published, published, 'release.paused']);
+      expect(await typesTo(pauses)).toEqual(['release.paused', 'key.created']);
+      expect(await typesTo(other)).toEqual([published]);
+      expect(await typesTo(off)).toEqual([]);
+      expect(await typesTo(stranger)).toEqual([]);
+    });
+
+    test('mail goes to members alone, and to a former member no longer (§30.5)', async () => {
+      const { tenant } = await furnish();
+      const email = `${unique('person')}@example.com`;
+      const mail = { kind: 'mail', url: null, to: email } as const;
+      const destination = { ...mail, organizationId: tenant.organizationId, name: 'me' };
+      const asked = { ...destination, events: null, apps: null, enabled: true };
+      expect(await ledger.createDestination(asked, SEAL, OPERATOR)).toEqual(
+        fail('invalid', 'to: Must be the address of a member'),
+      );
+      const member = await join(tenant, email);
+      const made = expectValue(await ledger.createDestination(asked, SEAL, OPERATOR));
+      await publish(ledger, tenant, '1.0.0');
+      const { organizationId } = tenant;
+      expectValue(await ledger.changeMember(organizationId, member.id, undefined, OPERATOR));
+      await publish(ledger, tenant, '2.0.0');
+      expect(await typesTo(made)).toEqual(['release.published']);
+    });
+  });
+
+  describe('destinations', () => {
+    test('is stored, listed, changed and removed, each with an entry without a secret (§30.5)', async () => {
+      const { tenant, destination } = await furnish();
+      const { id } = destination;
+      expect(await ledger.listDestinations(tenant.organizationId)).toEqual([destination]);
+      const change = { name: 'night shift', events: ['plan.*'], apps: [tenant.app] } as const;
+      const changed = await ledger.updateDestination(id, change, SEAL, OPERATOR);
+      expect(changed).toEqual({ ...destination, ...change });
+      expect(await ledger.updateDestination(id, change, SEAL, OPERATOR)).toEqual(changed);
+      expect(await ledger.removeDestination(id, OPERATOR)).toEqual({ id });
+      expect(await ledger.removeDestination(id, OPERATOR)).toEqual(fail('unknownDestination'));
+      expect(await ledger.findDestination(id)).toBeUndefined();
+      const entries = (await readAudit(ledger, tenant)).filter(({ subject }) => subject === id);
+      expect(entries.map(({ action }) => action)).toEqual([
+        ...['destination.remove', 'destination.update', 'destination.create'],
+      ]);
+      expect(JSON.stringify(entries)).not.toMatch(/sealed|\/hook/);
+    });
+
+    test('a new address and a rotation give a webhook a new secret (§30.7)', async () => {
+      const { destination } = await furnish();
+      const { id } = destination;
+      const secrets = async () =>
+        (await ledger.listDestinationSecrets(undefined, 1000)).find((each) => each.id === id);
+      const seal = (text: string) => () => text;
+      expect(await secrets()).toEqual({ id, sealed: SEAL(id), former: null });
+      await ledger.rotateDestination(id, seal('second'), OPERATOR);
+      expect(await secrets()).toEqual({ id, sealed: 'second', former: SEAL(id) });
+      const url = 'https://other.example.com/hook';
+      await ledger.updateDestination(id, { name: 'renamed' }, seal('unused'), OPERATOR);
+      await ledger.updateDestination(id, { url }, seal('third'), OPERATOR);
+      expect(await secrets()).toEqual({ id, sealed: 'third', former: null });
+      const from = { id, sealed: 'third', former: null };
+      const to = { id, sealed: 'resealed', former: null };
+      expect(await ledger.replaceDestinationSecrets([{ from, to }])).toBe(1);
+      expect(await ledger.replaceDestinationSecrets([{ from, to }])).toBe(0);
+      expect((await secrets())?.sealed).toBe('resealed');
+    });
+
+    test('a test goes to one destination, whatever it asks for; a message is sent again (§30.8)', async () => {
+      const { tenant, destination: other } = await furnish();
+      const { id } = await listen(tenant, { events: ['plan.*'], name: 'plans' });
+      const sent = expectValue(await ledger.testDestination(id, OPERATOR));
+      expect(sent).toMatchObject({ type: 'test', state: 'waiting', tries: [] });
+      expect(await typesTo(other)).toEqual([]);
+      await database.query(
+        `UPDATE notification_deliveries SET state = 'delivered', try_count = 3 WHERE id = $1`,
+        [sent.id],
+      );
+      const again = await ledger.sendAgain(id, sent.id, OPERATOR);
+      expect(again).toEqual({ ...sent, state: 'waiting' });
+      expect(await ledger.sendAgain(other.id, sent.id, OPERATOR)).toEqual(fail('unknownDelivery'));
+      await ledger.updateDestination(id, { enabled: false }, SEAL, OPERATOR);
+      expect(await ledger.testDestination(id, OPERATOR)).toEqual(fail('destinationOff'));
+      expect(await ledger.sendAgain(id, sent.id, OPERATOR)).toEqual(fail('destinationOff'));
+    });
+
+    test('deliveries are listed in pages, the newest first, for seven days (§30.8)', async () => {
+      const { tenant, destination } = await furnish();
+      for (const version of ['1.0.0', '2.0.0', '3.0.0']) await publish(ledger, tenant, version);
+      const [old] = await toldTo(destination);
+      const first = await ledger.listDeliveries(destination.id, undefined, 2);
+      expect(first.deliveries).toHaveLength(2);
+      const rest = await ledger.listDeliveries(destination.id, first.next ?? '', 2);
+      expect(rest).toMatchObject({ deliveries: [{ event: old?.id }], next: null });
+      await database.query(
+        `UPDATE notification_deliveries SET created_at = created_at - interval '7 days'
+         WHERE event_id = $1`,
+        [old?.id],
+      );
+      expect((await ledger.listDeliveries(destination.id, 'none', 10)).deliveries).toHaveLength(2);
+    });
+
+    test('what does not exist is refused, whatever its name (§30.5)', async () => {
+      const { tenant } = await furnish();
+      for (const name of UNKNOWN_NAMES) {
+        const unknown = fail('unknownDestination');
+        expect(await ledger.findDestination(name)).toBeUndefined();
+        expect(await ledger.updateDestination(name, {}, SEAL, OPERATOR)).toEqual(unknown);
+        expect(await ledger.rotateDestination(name, SEAL, OPERATOR)).toEqual(unknown);
+        expect(await ledger.removeDestination(name, OPERATOR)).toEqual(unknown);
+        expect(await ledger.testDestination(name, OPERATOR)).toEqual(unknown);
+        expect(await ledger.disableDestination(name, 'why')).toBe(false);
+        const apps = { apps: [name] };
+        await expect(listen(tenant, apps)).rejects.toThrow('unknownApp');
+      }
+    });
+  });
+
+  test('events are in the order of commits: who has read up to one has missed none (§30.3)', async () => {
+    const { tenant, destination } = await furnish();
+    const { organizationId } = tenant;
+    const key = (name: string) => ({
+      ...{ organizationId, name, prefix: unique('prefix'), secretHash: 'hash' },
+    });
+    let isOver = false;
+    let reads = 0;
+    const reader = (async () => {
+      while (!isOver) {
+        const [seen] = await database.query<{ last: number; events: number; deliveries: number }>(
+          `SELECT coalesce(max(position), 0)::int AS last, count(*)::int AS events,
+             (SELECT count(*) FROM notification_deliveries WHERE destination_id = $2)::int AS deliveries
+           FROM notification_events WHERE organization_id = $1`,
+          [organizationId, destination.id],
+        );
+        expect(seen?.events).toBe(seen?.last);
+        expect(seen?.deliveries).toBe(seen?.last);
+        reads += 1;
+      }
+    })();
+    const ROUNDS = 200;
+    try {
+      for (let round = 0; round < ROUNDS; round++) {
+        const made = await Promise.all([
+          ledger.createKey(key(`left ${round}`), OPERATOR),
+          ledger.createKey(key(`right ${round}`), OPERATOR),
+        ]);
+        for (const each of made) expectValue(each);
+      }
+    } finally {
+      isOver = true;
+      await reader;
+    }
+    expect(reads).toBeGreaterThan(10);
+    const inOrder = await database.query<{ position: string }>(
+      `SELECT position FROM notification_deliveries JOIN notification_events AS event
+         ON event.id = event_id WHERE destination_id = $1 ORDER BY seq`,
+      [destination.id],
+    );
+    expect(inOrder.map(({ position }) => Number(position))).toEqual(
+      Array.from({ length: 2 * ROUNDS }, (_, index) => index + 1),
+    );
+  });
+
+  test('a key that is revoked while it publishes deadlocks with nothing (§30.3)', async () => {
+    const { tenant, destination } = await furnish();
+    const { organizationId } = tenant;
+    for (let round = 0; round < 20; round++) {
+      const named = { organizationId, name: 'CI', prefix: unique('prefix'), secretHash: 'hash' };
+      const { id, name } = expectValue(await ledger.createKey(named, OPERATOR));
+      const actor: Actor = { kind: 'key', id, name, organizationId };
+      const [published, revoked] = await Promise.all([
+        ledger.publishRelease(organizationId, newRelease(tenant, `1.0.${round}`), actor),
+        ledger.revokeKey(id, OPERATOR),
+      ]);
+      expectValue(revoked);
+      if ('failure' in published) expect(published.failure).toBe('unauthorized');
+    }
+    const revocations = (await typesTo(destination)).filter((type) => type === 'key.revoked');
+    expect(revocations).toHaveLength(20);
+  });
+}
