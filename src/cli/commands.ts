@@ -9,6 +9,7 @@ import { answering, asking, type Connect } from './asking.ts';
 import { backupFile } from './backup-file.ts';
 import { addEdgeCommands } from './edge-commands.ts';
 import { addListCommands } from './list-commands.ts';
+import { addNotifyCommands } from './notify-commands.ts';
 import { names, type Options, query, wholeNumber } from './options.ts';
 import { printAnswer } from './print-answer.ts';
 import { printTable, takesColours } from './print-table.ts';
@@ -28,6 +29,7 @@ export function addCommands(program: Command, connect: Connect): void {
   addKeyCommands(key, connect);
   addListCommands({ org, app, channel, key }, connect);
   addWebhookCommands(program, connect);
+  addNotifyCommands(program, connect);
   addSecretCommands(program, connect);
   addBackupCommand(program, connect);
   addAccountCommands(program, connect);

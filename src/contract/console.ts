@@ -19,6 +19,7 @@ import type {
 import type { IssuedEdgeToken, ListedEdgeToken, RevokedEdgeToken } from './edge-token.ts';
 import type { Explanation } from './explanation.ts';
 import type { FailureBreakdown, ReleaseAdoption } from './failure-breakdown.ts';
+import type { Destination, IssuedDestination, NotificationDelivery } from './notification.ts';
 import type {
   Account,
   ApiKey,
@@ -114,6 +115,15 @@ export type ConsoleAnswers = {
   'POST webhooks': IssuedWebhookSecret;
   'PATCH webhooks': AppWebhook;
   'POST webhooks/disable': DisabledWebhook;
+  'GET destinations': { readonly destinations: readonly Destination[] };
+  'POST destinations': IssuedDestination;
+  'GET destinations/:id': Destination;
+  [change: `PATCH destinations/${string}`]: IssuedDestination;
+  [removal: `DELETE destinations/${string}`]: { readonly id: string };
+  [test: `POST destinations/${string}/test`]: SentDelivery;
+  [rotation: `POST destinations/${string}/rotate`]: { readonly secret: string };
+  [page: `GET destinations/${string}/deliveries`]: DeliveryPage;
+  [repetition: `POST destinations/${string}/send-again`]: SentDelivery;
   'POST secrets/reseal': ResealedSecrets;
   'GET edge-tokens': { readonly edgeTokens: readonly ListedEdgeToken[] };
   'POST edge-tokens': IssuedEdgeToken;
@@ -347,6 +357,14 @@ export type IssuedWebhookSecret = { readonly url: string; readonly secret: strin
 
 /** Whether the app still has an enabled webhook. */
 export type DisabledWebhook = { readonly enabled: boolean };
+
+type SentDelivery = { readonly delivery: NotificationDelivery };
+
+/** Deliveries to a destination, newest first; `next` is the cursor of the next page, null on the last. */
+export type DeliveryPage = {
+  readonly deliveries: readonly NotificationDelivery[];
+  readonly next: string | null;
+};
 
 /** Webhook secrets that a call has sealed again under the first key. */
 export type ResealedSecrets = {

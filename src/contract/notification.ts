@@ -1,5 +1,5 @@
 // Notifications: the events that an organization is told, what each says, and the destinations that take them
-// (docs/contract.md 44).
+// (docs/contract.md 30).
 
 import type { Organization, ReleaseStatus, Role, Targeting } from './resource.ts';
 import type { PlanStatus, PlanWait, Signal, SignalRate } from './rollout-plan.ts';
@@ -215,6 +215,9 @@ export type Destination = {
   readonly createdAt: string;
   readonly createdBy: string;
 };
+
+/** Destination with the secret of a webhook where it is new, which is shown only once. */
+export type IssuedDestination = Destination & { readonly secret?: string };
 
 export const DELIVERY_STATES = ['waiting', 'delivered', 'failed', 'dropped'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];

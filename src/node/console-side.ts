@@ -13,6 +13,7 @@ import {
   SignInGate,
   type ThrottleDependencies,
 } from '../access/sign-in-limits.ts';
+import { isReachableAddress } from '../contract/reachable-address.ts';
 import { EdgeTokens } from '../edge/server/edge-tokens.ts';
 import type { DeviceLabels } from '../fleet/device-labels.ts';
 import { PurgeDevices, ViewFleet } from '../fleet/fleet-views.ts';
@@ -23,6 +24,7 @@ import type { NotesRenderer } from '../http/notes/notes-renderer.ts';
 import type { Route } from '../http/router.ts';
 import type { RareLog } from '../observe/rare-log.ts';
 import { Administer, ViewConsole } from '../publishing/administer.ts';
+import { Destinations } from '../publishing/destinations.ts';
 import type { DryRun } from '../publishing/dry-run.ts';
 import type { PropagateChange } from '../publishing/propagate-change.ts';
 import { ResealSecrets, type Webhooks } from '../publishing/webhooks.ts';
@@ -86,6 +88,7 @@ export function assembleConsole({
       purge: new PurgeDevices({ ledger, labels }),
       explainer,
       webhooks,
+      destinations: assembleDestinations(ledger, secrets, limits),
       copies,
       edgeTokens: new EdgeTokens(ledger, secrets.signer),
       resealing: new ResealSecrets({ ledger, box: secrets.box }),
@@ -97,6 +100,17 @@ export function assembleConsole({
       freshnessSeconds: config.deviceFreshnessSeconds,
     }),
   ];
+}
+
+function assembleDestinations(
+  ledger: Ledger,
+  { box }: Secrets,
+  limits: ThrottleDependencies,
+): Destinations {
+  return new Destinations({
+    ...{ ...limits, ledger, box, hasMail: false },
+    refuseUrl: (url) => (isReachableAddress(url) ? undefined : 'Must be a public address'),
+  });
 }
 
 /** Assembles the operations on accounts and members for the console's routes. */

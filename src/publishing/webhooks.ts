@@ -26,6 +26,7 @@ import type {
 } from '../store/console-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { Actor } from '../store/ledger-terms.ts';
+import { type DestinationSecretsLedger, resealDestinations } from './destinations.ts';
 import type { SecretBox } from './secret-box.ts';
 
 type WebhooksDependencies = {
@@ -214,12 +215,13 @@ export function isSignedWith(secret: string, signed: Buffer, signature: Buffer):
   return digest.length === signature.length && timingSafeEqual(digest, signature);
 }
 
-// Seals webhook secrets again under the first of several keys, so that an operator can remove the others. A
+// Seals secrets of webhooks and destinations again under the first of several keys, so that an operator can remove the others. A
 // call works for 2 seconds and returns where the next one continues. Repeating it changes nothing, and
 // deliveries are verified meanwhile.
 
 type ResealDependencies = {
-  readonly ledger: Pick<WebhookLedger, 'listSealedSecrets' | 'replaceSealedSecrets'>;
+  readonly ledger: Pick<WebhookLedger, 'listSealedSecrets' | 'replaceSealedSecrets'> &
+    DestinationSecretsLedger;
   /** Undefined without SECRET_KEY. */
   readonly box: SecretBox | undefined;
   /** Clock in milliseconds that never goes back. */
@@ -241,8 +243,7 @@ export class ResealSecrets {
   }
 
   /**
-   * Seals again the webhook secrets after `after`, the `next` of the previous answer (by app and code host);
-   * undefined is the first call. Secrets that no key opens are counted and stay. Rejects with `Unavailable`
+   * Seals again the secrets after `after`, the `next` of the previous answer; undefined is the first call. Secrets that no key opens are counted and stay. Rejects with `Unavailable`
    * if the ledger does not answer; repeating the call then continues.
    */
   async reseal(after: string | undefined): Promise<Outcome<ResealedSecrets, 'secretKeyMissing'>> {
@@ -261,7 +262,19 @@ export class ResealSecrets {
     return total;
   }
 
-  private async resealBatch(box: SecretBox, after: string | undefined): Promise<ResealedSecrets> {
+  /** Seals a batch again: webhooks first, by app and code host, then destinations. */
+  private resealBatch(box: SecretBox, after: string | undefined): Promise<ResealedSecrets> {
+    const { ledger } = this.dependencies;
+    const destination = DESTINATION.exec(after ?? '');
+    return destination === null
+      ? this.resealWebhooks(box, after)
+      : resealDestinations(ledger, box, destination[1] ?? '', BATCH_MAX);
+  }
+
+  private async resealWebhooks(
+    box: SecretBox,
+    after: string | undefined,
+  ): Promise<ResealedSecrets> {
     const { ledger } = this.dependencies;
     const batch = await ledger.listSealedSecrets(readCursor(after), BATCH_MAX);
     const opened = batch.map((row) => ({
@@ -283,10 +296,14 @@ export class ResealSecrets {
     const resealed = changes.length === 0 ? 0 : await ledger.replaceSealedSecrets(changes);
     const unreadable = opened.filter((row) => row.opened === undefined).length;
     const last = batch.length < BATCH_MAX ? undefined : batch.at(-1);
-    const next = last === undefined ? null : `${last.appId}/${last.provider}`;
+    const next = last === undefined ? DESTINATIONS : `${last.appId}/${last.provider}`;
     return { resealed, unreadable, next };
   }
 }
+
+/** Cursor of the first destination; those of the others have an id behind it. */
+const DESTINATIONS = 'destinations/';
+const DESTINATION = /^destinations\/(.*)$/s;
 
 /** Parses a cursor; a text without a code host precedes the app's first one. */
 function readCursor(after: string | undefined): SecretPlace | undefined {

@@ -6,6 +6,10 @@ import { fail } from '../../src/contract/failure.ts';
 import { SecretBox } from '../../src/publishing/secret-box.ts';
 import { ResealSecrets } from '../../src/publishing/webhooks.ts';
 import type { ResealedSecret, SecretPlace } from '../../src/store/console-ledger.ts';
+import type {
+  DestinationSecrets,
+  ResealedDestination,
+} from '../../src/store/destination-ledger.ts';
 
 const former = new SecretBox(['the key before']);
 const both = new SecretBox(['the new key', 'the key before']);
@@ -14,12 +18,25 @@ const both = new SecretBox(['the new key', 'the key before']);
 class Rows {
   readonly sealed = new Map<string, string>();
   readonly batches: number[] = [];
+  destinations: DestinationSecrets[] = [];
 
   constructor(count: number) {
     for (let index = 0; index < count; index++) {
       const appId = `app_${String(index).padStart(4, '0')}`;
       this.sealed.set(appId, former.seal(`secret ${index}`, `webhook:${appId}`));
     }
+  }
+
+  async listDestinationSecrets(after: string | undefined, countMax: number) {
+    const rows = this.destinations.filter(({ id }) => id > (after ?? ''));
+    return rows.slice(0, countMax);
+  }
+
+  async replaceDestinationSecrets(changes: readonly ResealedDestination[]): Promise<number> {
+    for (const { to } of changes) {
+      this.destinations = this.destinations.map((each) => (each.id === to.id ? to : each));
+    }
+    return changes.length;
   }
 
   async listSealedSecrets(after: SecretPlace | undefined, countMax: number) {
@@ -53,6 +70,23 @@ describe('ResealSecrets', () => {
     const before = new Map(ledger.sealed);
     expect(await resealing.reseal(undefined)).toEqual({ resealed: 0, unreadable: 0, next: null });
     expect(ledger.sealed).toEqual(before);
+  });
+
+  it('secrets of destinations follow, the former ones as well', async () => {
+    const ledger = new Rows(1);
+    const seal = (id: string) => former.seal(`whsec_ of ${id}`, `destination:${id}`);
+    const ids = Array.from({ length: 150 }, (_, index) => `dst_${String(index).padStart(4, '0')}`);
+    ledger.destinations = ids.map((id) => ({ id, sealed: seal(id), former: seal(id) }));
+    ledger.destinations.push({ id: 'dst_9999', sealed: 'what no key opens', former: null });
+    const resealing = new ResealSecrets({ ledger, box: both });
+    const all = { resealed: 151, unreadable: 1, next: null };
+    expect(await resealing.reseal(undefined)).toEqual(all);
+    expect(await resealing.reseal(undefined)).toEqual({ ...all, resealed: 0 });
+    const alone = new SecretBox(['the new key']);
+    const opened = ledger.destinations.flatMap(({ id, sealed, former: before }) =>
+      [sealed, before ?? ''].map((text) => alone.open(text, `destination:${id}`)?.secret),
+    );
+    expect(opened.slice(0, 300)).toEqual(ids.flatMap((id) => Array(2).fill(`whsec_ of ${id}`)));
   });
 
   it('a call ends after two seconds and tells where the next one goes on', async () => {

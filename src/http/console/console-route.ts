@@ -2,7 +2,7 @@
 // about, and the role that it needs. All routes refuse in the same order: the visitor (401, or 403 for a page
 // of another origin), the input (400), an unknown organization, app, key or invitation (404), the role (403).
 
-import type { z } from 'zod';
+import { z } from 'zod';
 import { type Access, actorOf, OPERATOR, type Visitor } from '../../access/access.ts';
 import type { Accounts } from '../../access/accounts.ts';
 import type { Principal } from '../../access/api-keys.ts';
@@ -17,6 +17,7 @@ import { bearerToken, type Exchange, type Handler } from '../exchange.ts';
 import type { ChangeServices, Endpoint, SessionRoute } from '../manage/key-operation.ts';
 import { failureReply, type HeaderPair, jsonReply, NO_STORE, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';
+import { nameField } from '../shape/field.ts';
 import { parseBody, parseQuery } from '../shape/parse-shape.ts';
 
 /** Context of a route's work: the organization that it is about, and the visitor who calls. */
@@ -37,7 +38,16 @@ type Declared<E extends string, Shape extends z.ZodType> = {
 /** Answer that the contract names for an endpoint, or a refusal. */
 type Answering<E extends Endpoint> = Promise<Outcome<ConsoleAnswers[E], FailureKind>>;
 
-type NamesOrganization = z.ZodType<{ readonly org: string }>;
+/** Declaration of a route by what is not its role; a bare one takes no input. */
+type Bare<Route> = Omit<Route, 'role'> & { readonly isBare?: boolean };
+type OfDestination<E extends string, Shape extends z.ZodType> = Omit<
+  Declared<E, Shape>,
+  'role' | 'shape'
+> & { readonly shape?: Shape };
+
+const ORG_QUERY = z.object({ org: nameField });
+
+type NamesOrganization = z.ZodType<{ readonly org?: string | undefined }>;
 type NamesApp = z.ZodType<{ readonly app: string }>;
 
 export class ConsoleRoutes {
@@ -49,13 +59,15 @@ export class ConsoleRoutes {
     this.access = access;
   }
 
-  /** Builds a route about an organization, which the input names by its id in `org`. */
+  /** Builds a route about an organization, which the input names by its id in `org`, or else the query. */
   onOrganization<E extends Endpoint, Shape extends NamesOrganization>(
     declared: Declared<E, Shape>,
     work: (context: RouteContext, input: z.output<Shape>, exchange: Exchange) => Answering<E>,
   ): Route {
     return this.declare(declared, async (input, visitor, exchange) => {
-      const target = { type: 'organization', id: input.org } as const;
+      const named = input.org === undefined ? parseQuery(exchange, ORG_QUERY) : input;
+      if (isFailure(named)) return named;
+      const target = { type: 'organization', id: named.org ?? '' } as const;
       const right = await this.access.to(visitor, target, declared.role);
       if (isFailure(right)) return right;
       const needs = needed(right, declared.role, 'unknownOrganization');
@@ -116,6 +128,27 @@ export class ConsoleRoutes {
     return routeOf(endpoint, handler);
   }
 
+  /** Builds a route for owners about a destination, which the path names by `:id`. */
+  onDestination<E extends Endpoint, Shape extends z.ZodType = z.ZodUndefined>(
+    { endpoint, shape, status }: OfDestination<E, Shape>,
+    work: (
+      context: RouteContext,
+      id: string,
+      input: z.output<Shape>,
+      exchange: Exchange,
+    ) => Answering<E>,
+  ): Route {
+    const isBare = shape === undefined;
+    const declared = { endpoint, shape: shape ?? z.unknown(), status: status ?? 200, isBare };
+    return this.declare(declared, async (input, visitor, exchange) => {
+      const id = exchange.params.get('id') ?? '';
+      const right = await this.access.to(visitor, { type: 'destination', id }, 'owner');
+      if (isFailure(right)) return right;
+      const needs = needed(right, 'owner', 'unknownDestination');
+      return work(contextOf(visitor, needs), id, input as z.output<Shape>, exchange);
+    });
+  }
+
   /** Builds a route that only the admin token may use. */
   onOperator<E extends Endpoint, Shape extends z.ZodType>(
     declared: Omit<Declared<E, Shape>, 'role'>,
@@ -137,7 +170,7 @@ export class ConsoleRoutes {
   }
 
   private declare<Shape extends z.ZodType>(
-    { endpoint, shape, status = 200 }: Omit<Declared<string, Shape>, 'role'>,
+    { endpoint, shape, status = 200, isBare = false }: Bare<Declared<string, Shape>>,
     work: (
       input: z.output<Shape>,
       visitor: Visitor,
@@ -147,6 +180,7 @@ export class ConsoleRoutes {
     const handler = this.admit(
       async (exchange, visitor) => {
         const isRead = endpoint.startsWith('GET ');
+        if (isBare) return work(undefined as z.output<Shape>, visitor, exchange);
         const input = isRead ? parseQuery(exchange, shape) : await parseBody(exchange, shape);
         return isFailure(input) ? input : work(input, visitor, exchange);
       },

@@ -5,6 +5,7 @@ import { Access } from '../../access/access.ts';
 import type { LiveEndReason } from '../../contract/console-fleet.ts';
 import { fail } from '../../contract/failure.ts';
 import type { PurgeDevices, ViewFleet } from '../../fleet/fleet-views.ts';
+import type { Destinations } from '../../publishing/destinations.ts';
 import type { Webhooks } from '../../publishing/webhooks.ts';
 import type { ExplainDecision } from '../../serving/explain-decision.ts';
 import { failureReply, type Reply } from '../reply.ts';
@@ -12,6 +13,7 @@ import type { Route } from '../router.ts';
 import { staticSite } from '../static-site.ts';
 import { type AppDependencies, appRoutes } from './app-routes.ts';
 import { ConsoleRoutes, createAuthorize } from './console-route.ts';
+import { destinationRoutes } from './destination-routes.ts';
 import { fleetConsoleRoutes } from './fleet-console-routes.ts';
 import { type OperatorDependencies, operatorRoutes } from './operator-routes.ts';
 import {
@@ -30,6 +32,7 @@ type ConsoleDependencies = Omit<SessionDependencies, 'admit'> &
     readonly purge: PurgeDevices;
     readonly explainer: ExplainDecision;
     readonly webhooks: Webhooks;
+    readonly destinations: Destinations;
   };
 
 /** Routes that end sessions or rights: open event streams are checked after them. */
@@ -45,7 +48,8 @@ const ENDING_ACCESS: ReadonlySet<string> = new Set([
 
 /** Builds the routes below `/console/api`. */
 export function consoleRoutes(dependencies: ConsoleDependencies): readonly Route[] {
-  const { accounts, consoleUrl, ledger, fleet, purge, explainer, webhooks } = dependencies;
+  const { accounts, consoleUrl, ledger, fleet, purge, explainer, webhooks, destinations } =
+    dependencies;
   const admit = createAuthorize(accounts, consoleUrl);
   const access = new Access(ledger);
   const routes = new ConsoleRoutes(admit, access);
@@ -56,6 +60,7 @@ export function consoleRoutes(dependencies: ConsoleDependencies): readonly Route
     ...appRoutes(routes, dependencies),
     ...fleetConsoleRoutes(routes, { fleet, purge, explainer, access, accounts, recheck }),
     ...webhookConsoleRoutes(routes, webhooks),
+    ...destinationRoutes(routes, destinations),
     ...operatorRoutes(routes, dependencies),
   ];
   return all.map((route) =>

@@ -1,0 +1,83 @@
+// Commands that say where an organization's events are told.
+
+import { type Command, Option } from 'commander';
+import type { ConsoleAnswers } from '../contract/console.ts';
+import { DESTINATION_KINDS, type Destination } from '../contract/notification.ts';
+import { asking, type Connect } from './asking.ts';
+import { listing } from './list-commands.ts';
+import { names, query } from './options.ts';
+import type { Column } from './print-table.ts';
+
+const COLUMNS: readonly Column<Destination>[] = [
+  { label: 'id', value: ({ id }) => id },
+  { label: 'name', value: ({ name }) => name },
+  { label: 'kind', value: ({ kind }) => kind },
+  { label: 'to', value: ({ url, to }) => url ?? to },
+  { label: 'events', value: ({ events }) => events?.join(', ') ?? 'all' },
+  { label: 'apps', value: ({ apps }) => apps?.join(', ') ?? 'all' },
+  {
+    label: 'state',
+    value: ({ enabled, failingSince }) => stateOf(enabled, failingSince),
+    paint: ({ enabled, failingSince }) => (enabled && failingSince === null ? 'green' : 'red'),
+  },
+];
+
+function stateOf(enabled: boolean, failingSince: string | null): string {
+  if (!enabled) return 'off';
+  return failingSince === null ? 'on' : `failing since ${failingSince}`;
+}
+
+/** Adds `notify` with its subcommands. */
+export function addNotifyCommands(program: Command, connect: Connect): void {
+  const group = program
+    .command('notify')
+    .description('where events are told: webhooks, Slack, mail');
+  asking(
+    group
+      .command('add')
+      .description("tell an organization's events somewhere; a webhook's secret is shown this once")
+      .requiredOption('--org <id>', 'organization')
+      .addOption(
+        new Option('--kind <kind>', 'how it is told')
+          .choices(DESTINATION_KINDS)
+          .makeOptionMandatory(),
+      )
+      .option('--url <url>', 'address of a webhook, or of an incoming webhook of Slack')
+      .option('--to <email>', 'who gets the mails: a member')
+      .option('--events <names>', 'only these, e.g. plan.tripped,release.* (default: all)', names)
+      .option('--apps <refs>', 'only of these apps (default: all)', names)
+      .requiredOption('--name <name>', 'what it is for'),
+    connect,
+    (options) => ({ method: 'POST', path: 'destinations', body: options }),
+  );
+  listing(
+    group
+      .command('list')
+      .description("list where an organization's events are told")
+      .requiredOption('--org <id>', 'organization'),
+    connect,
+    {
+      path: ({ org }) => `destinations?${query({ org })}`,
+      rows: ({ destinations }: ConsoleAnswers['GET destinations']) => destinations,
+      as: 'destinations',
+      columns: COLUMNS,
+    },
+  );
+  asking(
+    group.command('test <destination-id>').description('send the event `test` to a destination'),
+    connect,
+    (_options, [id = '']) => ({ method: 'POST', path: pathOf(id, '/test'), body: {} }),
+    (answer) => (answer as { readonly delivery: unknown }).delivery,
+  );
+  asking(
+    group
+      .command('remove <destination-id>')
+      .description('tell nothing there any more, and forget what was'),
+    connect,
+    (_options, [id = '']) => ({ method: 'DELETE', path: pathOf(id) }),
+  );
+}
+
+function pathOf(id: string, rest = ''): string {
+  return `destinations/${encodeURIComponent(id)}${rest}`;
+}

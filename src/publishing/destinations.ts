@@ -1,0 +1,267 @@
+// Administration of the destinations of notifications: their addresses and secrets, tests, and what became of
+// the messages to them. Who delivers the messages is another matter (docs/architecture.md).
+
+import { randomBytes } from 'node:crypto';
+import type { DeliveryPage, ResealedSecrets } from '../contract/console.ts';
+import {
+  type Failure,
+  fail,
+  failUntil,
+  invalidField,
+  isFailure,
+  type LostRight,
+  type Outcome,
+} from '../contract/failure.ts';
+import { LIMIT } from '../contract/limit.ts';
+import type {
+  Destination,
+  DestinationKind,
+  IssuedDestination,
+  NotificationDelivery,
+} from '../contract/notification.ts';
+import { Unavailable } from '../contract/unavailable.ts';
+import type {
+  DestinationChange,
+  DestinationLedger,
+  DestinationSecrets,
+  NewDestination,
+} from '../store/destination-ledger.ts';
+import type { Engine } from '../store/engine.ts';
+import type { Ledger } from '../store/ledger.ts';
+import type { Actor } from '../store/ledger-terms.ts';
+import type { SecretBox } from './secret-box.ts';
+
+type Counter = Pick<Engine, 'countRequest'>;
+
+type DestinationsDependencies = {
+  readonly ledger: Ledger;
+  /** Encryption of secrets; without SECRET_KEY undefined, and there can be no webhook. */
+  readonly box: SecretBox | undefined;
+  readonly engine: Counter;
+  /** Counter of this node alone, used while the engine is unavailable. */
+  readonly alone: Counter;
+  /** Returns why a message must not go to an address; undefined if it may. */
+  readonly refuseUrl: (url: string) => string | undefined;
+  /** Whether the service can send mail. */
+  readonly hasMail: boolean;
+};
+
+/** Destination as an owner asks for it; `kind` decides which address it has. */
+export type AskedDestination = Omit<NewDestination, 'organizationId' | 'url' | 'to'> & {
+  readonly url?: string | undefined;
+  readonly to?: string | undefined;
+};
+
+const SECRET_BYTES = 32;
+
+type Refusal = 'unknownDestination' | LostRight;
+
+export class Destinations {
+  private readonly dependencies: DestinationsDependencies;
+
+  constructor(dependencies: DestinationsDependencies) {
+    this.dependencies = dependencies;
+  }
+
+  async list(organizationId: string): Promise<{ readonly destinations: readonly Destination[] }> {
+    return { destinations: await this.dependencies.ledger.listDestinations(organizationId) };
+  }
+
+  async show(id: string): Promise<Outcome<Destination, 'unknownDestination'>> {
+    return (await this.dependencies.ledger.findDestination(id)) ?? fail('unknownDestination');
+  }
+
+  /** Adds a destination; only the answer for a webhook has its secret, this once. */
+  async add(
+    organizationId: string,
+    asked: AskedDestination,
+    actor: Actor,
+  ): Promise<
+    Outcome<
+      IssuedDestination,
+      'invalid' | 'secretKeyMissing' | 'mailMissing' | 'tooManyDestinations' | LostRight
+    >
+  > {
+    const { kind, url = null, to = null, ...settings } = asked;
+    const refused = this.refuseAddress(kind, { url, to }) ?? this.refuseKind(kind);
+    if (refused !== undefined) return refused;
+    const issued = this.issue();
+    const destination = { ...settings, organizationId, kind, url, to };
+    const { ledger } = this.dependencies;
+    const made = await ledger.createDestination(destination, issued.seal, actor);
+    return isFailure(made) ? made : { ...made, ...issued.shown() };
+  }
+
+  /** Changes a destination; only the answer to a new address of a webhook has its new secret. */
+  async update(
+    id: string,
+    change: DestinationChange,
+    actor: Actor,
+  ): Promise<Outcome<IssuedDestination, 'invalid' | 'secretKeyMissing' | Refusal>> {
+    const words = change.url === undefined ? undefined : this.dependencies.refuseUrl(change.url);
+    if (words !== undefined) return invalidField('url', words);
+    if (change.url !== undefined && this.dependencies.box === undefined) {
+      return fail('secretKeyMissing');
+    }
+    const issued = this.issue();
+    const changed = await this.dependencies.ledger.updateDestination(
+      id,
+      change,
+      issued.seal,
+      actor,
+    );
+    return isFailure(changed) ? changed : { ...changed, ...issued.shown() };
+  }
+
+  /** Gives a webhook a new secret; the one before signs as well for a day. */
+  async rotate(
+    id: string,
+    actor: Actor,
+  ): Promise<Outcome<{ readonly secret: string }, 'noSecret' | 'secretKeyMissing' | Refusal>> {
+    if (this.dependencies.box === undefined) return fail('secretKeyMissing');
+    const issued = this.issue();
+    const rotated = await this.dependencies.ledger.rotateDestination(id, issued.seal, actor);
+    if (isFailure(rotated)) return rotated;
+    const { secret } = issued.shown();
+    if (secret === undefined) throw new Error(`Destination ${id} got no secret`);
+    return { secret };
+  }
+
+  remove(id: string, actor: Actor): Promise<Outcome<{ readonly id: string }, Refusal>> {
+    return this.dependencies.ledger.removeDestination(id, actor);
+  }
+
+  /** Sends a test, at most ten in a minute together with what is sent again. */
+  async test(
+    id: string,
+    actor: Actor,
+  ): Promise<
+    Outcome<{ readonly delivery: NotificationDelivery }, 'rateLimited' | 'destinationOff' | Refusal>
+  > {
+    const limited = await this.count(id);
+    if (limited !== undefined) return limited;
+    const delivery = await this.dependencies.ledger.testDestination(id, actor);
+    return isFailure(delivery) ? delivery : { delivery };
+  }
+
+  deliveries(id: string, before: string | undefined, limit: number): Promise<DeliveryPage> {
+    return this.dependencies.ledger.listDeliveries(id, before, limit);
+  }
+
+  /** Sends a message again, with the id that it had. */
+  async sendAgain(
+    id: string,
+    deliveryId: string,
+    actor: Actor,
+  ): Promise<
+    Outcome<
+      { readonly delivery: NotificationDelivery },
+      'rateLimited' | 'unknownDelivery' | 'destinationOff' | Refusal
+    >
+  > {
+    const limited = await this.count(id);
+    if (limited !== undefined) return limited;
+    const delivery = await this.dependencies.ledger.sendAgain(id, deliveryId, actor);
+    return isFailure(delivery) ? delivery : { delivery };
+  }
+
+  /** Returns what makes a secret when the ledger asks for one, and the secret that it made, to be shown. */
+  private issue() {
+    const { box } = this.dependencies;
+    let secret: string | undefined;
+    return {
+      seal(id: string): string {
+        if (box === undefined) throw new Error('A secret cannot be sealed without SECRET_KEY');
+        secret = createDestinationSecret();
+        return box.seal(secret, destinationOwner(id));
+      },
+      shown: () => (secret === undefined ? {} : { secret }),
+    };
+  }
+
+  private refuseAddress(
+    kind: DestinationKind,
+    { url, to }: Pick<Destination, 'url' | 'to'>,
+  ): Failure<'invalid'> | undefined {
+    const isMail = kind === 'mail';
+    if (isMail && url !== null) return invalidField('url', 'Mail has no url');
+    if (!isMail && to !== null) return invalidField('to', 'Only mail has a recipient');
+    if (isMail && to === null) return invalidField('to', 'Required');
+    if (url === null) return isMail ? undefined : invalidField('url', 'Required');
+    const words = this.dependencies.refuseUrl(url);
+    return words === undefined ? undefined : invalidField('url', words);
+  }
+
+  private refuseKind(
+    kind: DestinationKind,
+  ): Failure<'secretKeyMissing' | 'mailMissing'> | undefined {
+    const { box, hasMail } = this.dependencies;
+    if (kind === 'webhook' && box === undefined) return fail('secretKeyMissing');
+    return kind === 'mail' && !hasMail ? fail('mailMissing') : undefined;
+  }
+
+  private async count(id: string): Promise<Failure<'rateLimited'> | undefined> {
+    const { engine, alone } = this.dependencies;
+    const ask = (counter: Counter) =>
+      counter.countRequest(
+        `destination:${id}`,
+        LIMIT.destinationCallsMax,
+        LIMIT.destinationCallsWindowMs,
+      );
+    const decision = await ask(engine).catch((error: unknown) => {
+      if (error instanceof Unavailable) return ask(alone);
+      throw error;
+    });
+    return decision.isAllowed ? undefined : failUntil('rateLimited', decision.waitMs);
+  }
+}
+
+/** Returns the owner under which a destination's secret is sealed. */
+export function destinationOwner(id: string): string {
+  return `destination:${id}`;
+}
+
+/** What sealing again needs of the ledger. */
+export type DestinationSecretsLedger = Pick<
+  DestinationLedger,
+  'listDestinationSecrets' | 'replaceDestinationSecrets'
+>;
+
+/** Seals again the secrets of at most `countMax` destinations after an id, the former ones as well. */
+export async function resealDestinations(
+  ledger: DestinationSecretsLedger,
+  box: SecretBox,
+  after: string,
+  countMax: number,
+): Promise<ResealedSecrets> {
+  const batch = await ledger.listDestinationSecrets(after, countMax);
+  const judged = batch.map((from) => ({ from, to: resealedBy(box, from) }));
+  const changes = judged.flatMap(({ from, to }) =>
+    to === undefined || (to.sealed === from.sealed && to.former === from.former)
+      ? []
+      : [{ from, to }],
+  );
+  const resealed = changes.length === 0 ? 0 : await ledger.replaceDestinationSecrets(changes);
+  const unreadable = judged.filter(({ to }) => to === undefined).length;
+  const last = batch.length < countMax ? undefined : batch.at(-1);
+  return { resealed, unreadable, next: last === undefined ? null : `destinations/${last.id}` };
+}
+
+/** Returns the secrets under the first key; undefined if no key opens the present one. */
+function resealedBy(box: SecretBox, secrets: DestinationSecrets): DestinationSecrets | undefined {
+  const owner = destinationOwner(secrets.id);
+  const reseal = (sealed: string): string | undefined => {
+    const opened = box.open(sealed, owner);
+    if (opened === undefined) return undefined;
+    return opened.isUnderFirst ? sealed : box.seal(opened.secret, owner);
+  };
+  const sealed = reseal(secrets.sealed);
+  if (sealed === undefined) return undefined;
+  const former = secrets.former === null ? null : (reseal(secrets.former) ?? null);
+  return { id: secrets.id, sealed, former };
+}
+
+/** Returns a new secret in the form of Standard Webhooks. */
+function createDestinationSecret(): string {
+  return `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
+}
