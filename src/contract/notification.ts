@@ -170,7 +170,7 @@ export type Told = {
 /** Event as the ledger tells it; a message adds the `url` of its page to `data`. */
 export type NotificationEvent = {
   readonly [Type in EventType]: {
-    /** The same at every try, and for every destination. */
+    /** Id that is the same at every try, and for every destination. */
     readonly id: string;
     readonly type: Type;
     /** RFC 3339. */
@@ -194,7 +194,7 @@ export function eventPath({ data, type }: NotificationEvent): string {
 export const DESTINATION_KINDS = ['webhook', 'slack', 'mail'] as const;
 export type DestinationKind = (typeof DESTINATION_KINDS)[number];
 
-/** Where an organization's events go; its secret is shown once, when it is made. */
+/** Place to which an organization's events are sent; its secret is shown once, when it is made. */
 export type Destination = {
   readonly id: string;
   readonly name: string;

@@ -215,9 +215,9 @@ export function isSignedWith(secret: string, signed: Buffer, signature: Buffer):
   return digest.length === signature.length && timingSafeEqual(digest, signature);
 }
 
-// Seals secrets of webhooks and destinations again under the first of several keys, so that an operator can remove the others. A
-// call works for 2 seconds and returns where the next one continues. Repeating it changes nothing, and
-// deliveries are verified meanwhile.
+// Seals secrets of webhooks and destinations again under the first of several keys, so that an operator can
+// remove the others. A call works for 2 seconds and returns where the next one continues. Repeating it
+// changes nothing, and deliveries are verified meanwhile.
 
 type ResealDependencies = {
   readonly ledger: Pick<WebhookLedger, 'listSealedSecrets' | 'replaceSealedSecrets'> &
@@ -243,8 +243,9 @@ export class ResealSecrets {
   }
 
   /**
-   * Seals again the secrets after `after`, the `next` of the previous answer; undefined is the first call. Secrets that no key opens are counted and stay. Rejects with `Unavailable`
-   * if the ledger does not answer; repeating the call then continues.
+   * Seals again the secrets after `after`, the `next` of the previous answer; undefined is the first call.
+   * Secrets that no key opens are counted and stay. Rejects with `Unavailable` if the ledger does not answer;
+   * repeating the call then continues.
    */
   async reseal(after: string | undefined): Promise<Outcome<ResealedSecrets, 'secretKeyMissing'>> {
     const { box } = this.dependencies;

@@ -337,6 +337,9 @@ export interface EdgeLedger {
     actor: Actor,
   ): Promise<Outcome<RevokedEdgeToken, 'unknownEdgeToken' | LostRight>>;
 
+  /** Tells, once, that an edge goes on asking with a revoked token. */
+  tellRefusedEdge(id: string): Promise<void>;
+
   /** Finds the token with this public prefix, revoked or not. */
   findEdgeToken(prefix: string): Promise<StoredEdgeToken | undefined>;
 

@@ -1,5 +1,5 @@
-// The part of the ledger for destinations of notifications: their settings and secrets, and what became of the
-// messages to them. Events themselves are written with the changes that they tell of. The obligations of
+// The part of the ledger for destinations of notifications: their settings and secrets, and what became of
+// the messages to them. Events themselves are written with the changes that they tell of. The obligations of
 // `ledger.ts` hold here too.
 
 import type { DeliveryPage } from '../contract/console.ts';

@@ -16,6 +16,7 @@ function furnish() {
   const state = {
     now: 0,
     lookups: 0,
+    told: [] as string[],
     isAway: false,
     token: { id: 'edt_1', organizationId: 'org_1', secretHash: hash, isRevoked: false },
   };
@@ -24,6 +25,10 @@ function furnish() {
       state.lookups += 1;
       if (state.isAway) throw new Unavailable('ledger', new Error('away'));
       return wanted === prefix ? state.token : undefined;
+    },
+    async tellRefusedEdge(id: string): Promise<void> {
+      if (state.isAway) throw new Unavailable('ledger', new Error('away'));
+      state.told.push(id);
     },
   };
   return { state, secret, edges: new AuthenticateEdge(ledger, () => state.now) };
@@ -66,4 +71,13 @@ it('while the ledger is away a known token counts for an hour, and a new one not
   await expect(edges.authenticate(createBearerSecret('sluice-edge').secret)).rejects.toThrow(
     Unavailable,
   );
+});
+
+it('that a revoked token is refused is told once (§30.1)', async () => {
+  const { edges, secret, state } = furnish();
+  state.token = { ...state.token, isRevoked: true };
+  for (let count = 0; count < 3; count++) {
+    expect(await edges.authenticate(secret)).toEqual(fail('edgeUnauthorized'));
+  }
+  expect(state.told).toEqual(['edt_1']);
 });

@@ -84,18 +84,18 @@ const LOOKUPS_RUNNING_MAX = 2;
 const LOOKUPS_WAITING_MAX = 1000;
 
 type Known = { readonly token: StoredEdgeToken; readonly readAt: number };
+type TokensOfEdges = Pick<EdgeLedger, 'findEdgeToken' | 'tellRefusedEdge'>;
 
 export class AuthenticateEdge {
-  private readonly ledger: Pick<EdgeLedger, 'findEdgeToken'>;
+  private readonly ledger: TokensOfEdges;
   private readonly now: () => number;
   private readonly known = new LRUCache<string, Known>({ max: TOKENS_MAX });
+  /** Tokens, by id, of which this process has told that they are refused. */
+  private readonly told = new LRUCache<string, true>({ max: TOKENS_MAX });
   private readonly gate = new ConcurrencyLimit(LOOKUPS_RUNNING_MAX, LOOKUPS_WAITING_MAX);
 
   /** `now` returns milliseconds that never go back. */
-  constructor(
-    ledger: Pick<EdgeLedger, 'findEdgeToken'>,
-    now: () => number = () => performance.now(),
-  ) {
+  constructor(ledger: TokensOfEdges, now: () => number = () => performance.now()) {
     this.ledger = ledger;
     this.now = now;
   }
@@ -109,8 +109,23 @@ export class AuthenticateEdge {
     if (secret === undefined || prefix === undefined) return fail('edgeUnauthorized');
     const token = await this.find(prefix);
     const isRight = equalSecrets(hashSecret(secret), token?.secretHash ?? '');
-    if (token === undefined || !isRight || token.isRevoked) return fail('edgeUnauthorized');
+    if (token === undefined || !isRight) return fail('edgeUnauthorized');
+    if (token.isRevoked) {
+      await this.tellOnce(token.id);
+      return fail('edgeUnauthorized');
+    }
     return { tokenId: token.id, scope: token.organizationId };
+  }
+
+  /** Tells that an edge uses a revoked token; while the ledger is away, one of its next calls does. */
+  private async tellOnce(id: string): Promise<void> {
+    if (this.told.has(id)) return;
+    try {
+      await this.gate.pass(() => this.ledger.tellRefusedEdge(id));
+      this.told.set(id, true);
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+    }
   }
 
   private async find(prefix: string): Promise<StoredEdgeToken | undefined> {

@@ -13,7 +13,8 @@ import type { Sql } from './database.ts';
 
 /**
  * Adds an entry in the transaction of the change, so that neither is stored without the other, and tells the
- * events that follow from it (`eventsOf`). The entry names the transaction's actor and request. Returns its id.
+ * events that follow from it (`eventsOf`). The entry names the transaction's actor and request. Returns its
+ * id.
  */
 export async function insertAudit(sql: ActorSql, entry: NewAuditEntry): Promise<string> {
   const [id] = await insertAudits(sql, [entry]);

@@ -346,7 +346,8 @@ const DELIVERY_COLUMNS = columns<NotificationDelivery>({
 const DELIVERIES = `notification_deliveries AS delivery
   JOIN notification_events AS event ON event.id = delivery.event_id`;
 
-const IS_KEPT = `delivery.created_at > clock_timestamp() - ${LIMIT.deliveryKeptMs / 1000} * interval '1 second'`;
+const IS_KEPT = `delivery.created_at
+  > clock_timestamp() - make_interval(secs => ${LIMIT.deliveryKeptMs / 1000})`;
 
 /** Tells the event as the transaction's last statement; reads its delivery after the commit. */
 export async function testDestination(

@@ -269,6 +269,39 @@ type LockedSecret<Organization extends EdgeScope> = {
   readonly revokedAt: string | null;
 };
 
+type RefusedEdge = { readonly org: EdgeScope; readonly name: string; readonly prefix: string };
+
+/**
+ * Tells, once for each token, that an edge goes on asking with it although it was revoked: the organization of
+ * the token, or every one for a token of all.
+ */
+export async function tellRefusedEdge(database: Database, id: string): Promise<void> {
+  const service = { kind: 'service' } as const;
+  await atomically<undefined, never, typeof service>(database, service, async (sql) => {
+    const [edge] = await sql.query<RefusedEdge>(
+      `UPDATE edge_tokens SET refusal_told_at = clock_timestamp()
+       WHERE id = $1 AND revoked_at IS NOT NULL AND refusal_told_at IS NULL
+       RETURNING organization_id AS org, name, prefix`,
+      [id],
+    );
+    if (edge === undefined) return undefined;
+    const { org, name, prefix } = edge;
+    const told = [{ type: 'edge.refused', facts: { edge: { id, name, prefix } } }] as const;
+    for (const organizationId of org === null ? await listenersOf(sql) : [org]) {
+      sql.tell({ organizationId }, told);
+    }
+    return undefined;
+  });
+}
+
+/** Lists the organizations that are told something. */
+async function listenersOf(sql: Sql): Promise<readonly string[]> {
+  const rows = await sql.query<{ id: string }>(
+    'SELECT DISTINCT organization_id AS id FROM notification_destinations WHERE is_enabled',
+  );
+  return rows.map(({ id }) => id);
+}
+
 /** Locks a key or a token until the transaction ends; undefined if it does not exist. */
 async function lockSecret<Organization extends EdgeScope>(
   sql: Sql,

@@ -1,8 +1,8 @@
 // The outbox: events on their way into the ledger, written as the last statement of the transaction that they
 // tell of. So an event is stored exactly when its change is.
 //
-// That statement takes the next positions of the organization and holds their row until the commit, so that the
-// order of positions is the order of the commits (docs/decisions/0067). Nothing is locked or stored where no
+// That statement takes the next positions of the organization and holds their row until the commit, so that
+// the order of positions is the order of the commits (docs/decisions/0064). Nothing is locked or stored where no
 // destination takes the events.
 
 import type { EventPlace, Told } from '../../contract/notification.ts';

@@ -86,6 +86,7 @@ import {
   recordKeyUses,
   revokeEdgeToken,
   revokeKey,
+  tellRefusedEdge,
 } from './keys.ts';
 import { readLabelChanges, readLabels } from './labels.ts';
 import { findApp } from './lookups.ts';
@@ -251,6 +252,7 @@ const CALLS = {
   createEdgeToken,
   listEdgeTokens,
   revokeEdgeToken,
+  tellRefusedEdge,
   findEdgeToken,
   findReleaseApps,
   readChannelStates,

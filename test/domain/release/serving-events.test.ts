@@ -6,6 +6,7 @@ import { type ServedState, servingEvents } from '../../../src/domain/release/ser
 
 const LIVE = { status: 'published', rolloutPct: 20, targets: null } as const;
 const PAUSED = { ...LIVE, status: 'paused' } as const;
+const WIDER = { ...LIVE, rolloutPct: 30 } as const;
 const NARROW = { labels: { ring: ['early'] } } as never;
 
 type Case = readonly [
@@ -13,41 +14,41 @@ type Case = readonly [
   before: ServedState,
   after: ServedState,
   told: readonly EventType[],
-  flags?: { readonly isFirst?: boolean; readonly isStep?: boolean },
+  flags: { readonly isFirst?: boolean; readonly isStep?: boolean },
 ];
 
 const CASES: readonly Case[] = [
-  ['nothing', LIVE, LIVE, []],
-  ['a raise', LIVE, { ...LIVE, rolloutPct: 30 }, ['release.raised']],
-  ['a raise by a plan', LIVE, { ...LIVE, rolloutPct: 30 }, [], { isStep: true }],
-  ['a lower roll-out', LIVE, { ...LIVE, rolloutPct: 10 }, []],
-  ['a pause', LIVE, PAUSED, ['release.paused']],
+  ['nothing', LIVE, LIVE, [], {}],
+  ['a raise', LIVE, WIDER, ['release.raised'], {}],
+  ['a raise by a plan', LIVE, WIDER, [], { isStep: true }],
+  ['a lower roll-out', LIVE, { ...LIVE, rolloutPct: 10 }, [], {}],
+  ['a pause', LIVE, PAUSED, ['release.paused'], {}],
   ['a pause by a plan', LIVE, PAUSED, ['release.paused'], { isStep: true }],
   [
     'a pause that only names the status',
     { status: 'published' },
     { status: 'paused' },
     ['release.paused'],
+    {},
   ],
-  ['the end of a pause', PAUSED, LIVE, ['release.resumed']],
-  [
-    'the end of a pause, with a raise',
-    ...([PAUSED, { ...LIVE, rolloutPct: 30 }, ['release.resumed', 'release.raised']] as const),
-  ],
+  ['the end of a pause', PAUSED, LIVE, ['release.resumed'], {}],
+  ['the end of a pause, with a raise', PAUSED, WIDER, ['release.resumed', 'release.raised'], {}],
   ['the first publishing', PAUSED, LIVE, ['release.published'], { isFirst: true }],
   [
     'the first publishing, which also raises and retargets',
-    ...([PAUSED, { ...LIVE, rolloutPct: 30, targets: NARROW }, ['release.published']] as const),
+    PAUSED,
+    { ...WIDER, targets: NARROW },
+    ['release.published'],
     { isFirst: true },
   ],
-  ['a rollback', LIVE, { ...LIVE, status: 'rolled_back' }, ['release.rolled_back']],
-  ['a deprecation', LIVE, { ...LIVE, status: 'deprecated' }, ['release.deprecated']],
-  ['another targeting', LIVE, { ...LIVE, targets: NARROW }, ['release.retargeted']],
-  ['files alone', {}, {}, []],
+  ['a rollback', LIVE, { ...LIVE, status: 'rolled_back' }, ['release.rolled_back'], {}],
+  ['a deprecation', LIVE, { ...LIVE, status: 'deprecated' }, ['release.deprecated'], {}],
+  ['another targeting', LIVE, { ...LIVE, targets: NARROW }, ['release.retargeted'], {}],
+  ['files alone', {}, {}, [], {}],
 ];
 
 describe('what is told of a release (§30.1)', () => {
-  test.each(CASES)('%s', (_title, before, after, told, flags = {}) => {
+  test.each(CASES)('%s', (_title, before, after, told, flags) => {
     const events = servingEvents(before, after, { isFirst: false, isStep: false, ...flags });
     expect(events.map(({ type }) => type)).toEqual(told);
   });

@@ -84,6 +84,22 @@ export function describeGuardTrips({ database }: LedgerUnderTest): void {
       return check();
     }
 
+    async function listen({ organizationId }: TestTenant) {
+      const address = { kind: 'webhook', url: 'https://ops.example.com/hook', to: null } as const;
+      const asked = { name: 'ops', events: null, apps: null, enabled: true };
+      const destination = { organizationId, ...address, ...asked };
+      return expectValue(await ledger.createDestination(destination, () => 'sealed', PUBLISHER));
+    }
+
+    function toldTo(destination: string) {
+      return database.query<{ readonly type: string; readonly data: unknown }>(
+        `SELECT type, data FROM notification_deliveries
+         JOIN notification_events ON notification_events.id = event_id
+         WHERE destination_id = $1 ORDER BY seq`,
+        [destination],
+      );
+    }
+
     async function statusOf({ appId }: TestTenant): Promise<string | undefined> {
       const rows = await database.query<{ status: string }>(
         `SELECT releases.status FROM releases JOIN channels ON channels.id = channel_id
@@ -97,6 +113,7 @@ export function describeGuardTrips({ database }: LedgerUnderTest): void {
       'a release by which devices are %s is paused, and its plan says why',
       async (signal) => {
         const tenant = await liveThrough(signal);
+        const { id: destination } = await listen(tenant);
         const plan = await drive(tenant, { [`${signal}Percent`]: 10 });
         // Of silent ones the interval is that of a difference to 40 others, none of whom is silent.
         const low = signal === 'silent' ? 11.1 : 14.2;
@@ -105,6 +122,14 @@ export function describeGuardTrips({ database }: LedgerUnderTest): void {
         const reason = `${signal}: ${figures}, above the limit of 10 %`;
         expect(plan).toMatchObject({ status: 'held', reason });
         expect(await statusOf(tenant)).toBe('paused');
+        const told = await toldTo(destination);
+        expect(told.map(({ type }) => type)).toEqual([
+          ...['plan.started', 'plan.tripped', 'release.paused'],
+        ]);
+        expect(told[1]?.data).toMatchObject({
+          reason,
+          guards: [{ guard: signal, count: 10, base: 40, percent: 25, low, high: 40.2, limit: 10 }],
+        });
       },
     );
 

@@ -317,6 +317,26 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
       ]);
     });
 
+    test('an edge that asks with a revoked token is told once, to all if it may serve all (§30.1)', async () => {
+      const { tenant, destination } = await furnish();
+      const other = await furnish();
+      const { organizationId } = tenant;
+      const token = async (scope: string | null) => {
+        const prefix = unique('edge');
+        const named = { organizationId: scope, name: 'west', prefix, secretHash: 'hash' };
+        return expectValue(await ledger.createEdgeToken(named, OPERATOR));
+      };
+      const [own, all] = [await token(organizationId), await token(null)];
+      await ledger.tellRefusedEdge(own.id);
+      for (const { id } of [own, all]) {
+        expectValue(await ledger.revokeEdgeToken(id, OPERATOR));
+        await Promise.all([ledger.tellRefusedEdge(id), ledger.tellRefusedEdge(id)]);
+      }
+      const edgeOf = ({ data }: StoredEvent) => (data as { edge?: { id: string } }).edge?.id;
+      expect((await toldTo(destination)).map(edgeOf)).toEqual([own.id, all.id]);
+      expect((await toldTo(other.destination)).map(edgeOf)).toEqual([all.id]);
+    });
+
     test('a destination that is turned off is told to the others, and gets nothing later (§30.6)', async () => {
       const { tenant, destination } = await furnish();
       const other = await listen(tenant, { name: 'other' });

@@ -80,6 +80,9 @@ CREATE INDEX notification_deliveries_waiting ON notification_deliveries (destina
   WHERE state = 'waiting';
 CREATE INDEX notification_deliveries_due ON notification_deliveries (next_at) WHERE state = 'waiting';
 
+-- When it was told that an edge goes on asking with a revoked token; null before.
+ALTER TABLE edge_tokens ADD COLUMN refusal_told_at timestamptz(3);
+
 -- Mails to people that belong to no destination.
 CREATE TABLE outgoing_mails (
   id text COLLATE "C" PRIMARY KEY,
