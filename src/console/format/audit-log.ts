@@ -44,6 +44,7 @@ export const DEED_WORDS: readonly Deed[] = [
   deed('Deleted devices', 'device'),
   deed('Minted or revoked keys', 'key'),
   deed('Changed webhooks', 'webhook'),
+  deed('Changed notifications', 'destination'),
   deed('Changed members', 'member'),
   deed('Invited people', 'invitation'),
   deed('Signed in, or set a password', 'account'),

@@ -272,8 +272,8 @@ type LockedSecret<Organization extends EdgeScope> = {
 type RefusedEdge = { readonly org: EdgeScope; readonly name: string; readonly prefix: string };
 
 /**
- * Tells, once for each token, that an edge goes on asking with it although it was revoked: the organization of
- * the token, or every one for a token of all.
+ * Tells, once for each token, that an edge goes on asking with it although it was revoked: the organization
+ * of the token, or every one for a token of all.
  */
 export async function tellRefusedEdge(database: Database, id: string): Promise<void> {
   const service = { kind: 'service' } as const;

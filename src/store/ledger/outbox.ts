@@ -2,8 +2,8 @@
 // tell of. So an event is stored exactly when its change is.
 //
 // That statement takes the next positions of the organization and holds their row until the commit, so that
-// the order of positions is the order of the commits (docs/decisions/0064). Nothing is locked or stored where no
-// destination takes the events.
+// the order of positions is the order of the commits (docs/decisions/0064). Nothing is locked or stored where
+// no destination takes the events.
 
 import type { EventPlace, Told } from '../../contract/notification.ts';
 import type { Actor } from '../ledger-terms.ts';

@@ -1802,7 +1802,8 @@ CREATE TABLE public.edge_tokens (
     secret_hash text NOT NULL,
     created_at timestamp(3) with time zone DEFAULT clock_timestamp() NOT NULL,
     created_by text NOT NULL,
-    revoked_at timestamp(3) with time zone
+    revoked_at timestamp(3) with time zone,
+    refusal_told_at timestamp(3) with time zone
 );
 
 CREATE TABLE public.erased_devices (
