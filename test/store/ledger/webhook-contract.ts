@@ -290,6 +290,20 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
       expect((await readStable(ledger, tenant)).revision).toBe(revision + 1);
     });
 
+    test('tell when a held release publishes itself, and when it is called back (§30.1)', async () => {
+      const { organizationId } = tenant;
+      const address = { kind: 'webhook', url: 'https://ops.example.com/hook', to: null } as const;
+      const asked = { name: 'ops', events: null, apps: null, enabled: true };
+      const destination = { organizationId, ...address, ...asked };
+      const made = await ledger.createDestination(destination, () => 'sealed', OPERATOR);
+      const held = { holdOf: () => 'expecting' as const, isComplete: () => true };
+      expectValue(await announce([], {}, held));
+      expectValue(await announce([ARTIFACT], {}, held));
+      expectValue(await retract());
+      const { deliveries } = await ledger.listDeliveries(expectValue(made).id, undefined, 10);
+      expect(deliveries.map(({ type }) => type)).toEqual(['release.paused', 'release.published']);
+    });
+
     test('keep the sum they came with for the snapshot, and tell it nowhere else', async () => {
       const digest = 'ab'.repeat(32);
       const summed = { ...ARTIFACT, digest };
