@@ -116,7 +116,7 @@ type DestinationFacts = {
 };
 
 /** What each event says beside its place. */
-export type EventFacts = {
+type EventFacts = {
   readonly 'release.published': ServedFacts;
   readonly 'release.raised': ServedFacts;
   readonly 'release.paused': ServedFacts;
@@ -219,9 +219,6 @@ export type Destination = {
 /** Destination with the secret of a webhook where it is new, which is shown only once. */
 export type IssuedDestination = Destination & { readonly secret?: string };
 
-export const DELIVERY_STATES = ['waiting', 'delivered', 'failed', 'dropped'] as const;
-export type DeliveryState = (typeof DELIVERY_STATES)[number];
-
 export type DeliveryTry = {
   /** RFC 3339. */
   readonly at: string;
@@ -238,6 +235,6 @@ export type NotificationDelivery = {
   /** Id of the event. */
   readonly event: string;
   readonly type: EventType;
-  readonly state: DeliveryState;
+  readonly state: 'waiting' | 'delivered' | 'failed' | 'dropped';
   readonly tries: readonly DeliveryTry[];
 };
