@@ -1,0 +1,233 @@
+// Sends a request to an address that others have chosen. The name is resolved once, every address is judged,
+// and exactly those are dialled: a name that resolves otherwise a moment later reaches nothing else. No
+// redirect is followed, no proxy used, no connection kept.
+
+import type { LookupAddress } from 'node:dns';
+import { lookup, Resolver } from 'node:dns/promises';
+import { type IncomingMessage, request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import type { LookupFunction } from 'node:net';
+import { isIP } from 'node:net';
+import { type AddressJudge, literalOf } from './address-judgement.ts';
+
+/** Longest time for a request in all, in milliseconds: name, connection, TLS, answer. */
+export const DIAL_MS_MAX = 10_000;
+/** Bytes of an answer that are read; the connection is closed then. */
+const ANSWER_BYTES_MAX = 64 * 1024;
+/** Bytes of an answer that are kept, for the log of tries. */
+const KEPT_BYTES_MAX = 256;
+/** Of several addresses each is tried, for as many milliseconds before the next. */
+const CONNECT_OPTIONS = { autoSelectFamily: true, autoSelectFamilyAttemptTimeout: 2000 };
+const RESOLVE_MS_MAX = 2000;
+const RESOLVE_TRIES = 2;
+
+/** What came of a request: an answer of any status, or in words why there is none. */
+export type Answer =
+  | { readonly status: number; readonly retryAfter: string | undefined; readonly text: string }
+  | { readonly status: undefined; readonly error: string };
+
+export type DialRequest = {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+};
+
+/** Resolves a name to all of its addresses; rejects with an error of DNS. */
+export type ResolveName = (name: string) => Promise<readonly LookupAddress[]>;
+
+export type DialerDependencies = {
+  readonly judge: AddressJudge;
+  readonly resolve: ResolveName;
+  /** Certificates that count beside those of Node, for tests. */
+  readonly ca?: string;
+  /** Default: `DIAL_MS_MAX`. */
+  readonly timeoutMs?: number;
+};
+
+export class Dialer {
+  readonly #dependencies: DialerDependencies;
+
+  constructor(dependencies: DialerDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Posts a body. Never rejects: what goes wrong is an answer in words, without the secrets of the URL. */
+  async post({ url, headers, body }: DialRequest): Promise<Answer> {
+    const deadline = new Deadline(this.#dependencies.timeoutMs ?? DIAL_MS_MAX);
+    const target = new URL(url);
+    try {
+      const addresses = await deadline.bound(this.#resolve(target));
+      const refusal = this.#refuse(target, addresses);
+      if (refusal !== undefined) return { status: undefined, error: refusal };
+      return await this.#send(target, { headers, body, addresses, signal: deadline.signal });
+    } catch (error) {
+      return { status: undefined, error: deadline.isOver ? deadline.words : wordsOf(error) };
+    } finally {
+      deadline.end();
+    }
+  }
+
+  async #resolve(target: URL): Promise<readonly LookupAddress[]> {
+    const literal = literalOf(target);
+    if (literal !== undefined) return [{ address: literal, family: isIP(literal) }];
+    return await this.#dependencies.resolve(target.hostname);
+  }
+
+  /** One address that is refused refuses the name: an attacker could choose which one is dialled. */
+  #refuse(target: URL, addresses: readonly LookupAddress[]): string | undefined {
+    const judgements = addresses.map(({ address }) => this.#dependencies.judge.judge(address));
+    if (judgements.length === 0) return 'The name has no address';
+    if (judgements.includes('refused')) return 'The name leads to an address that is not public';
+    if (target.protocol === 'http:' && judgements.includes('public')) {
+      return 'The address is public, and must be https://';
+    }
+    return undefined;
+  }
+
+  #send(target: URL, sending: Sending): Promise<Answer> {
+    const { headers, body, addresses, signal } = sending;
+    const request = target.protocol === 'https:' ? requestHttps : requestHttp;
+    const { ca } = this.#dependencies;
+    return new Promise((resolve, reject) => {
+      const call = request(
+        target,
+        {
+          method: 'POST',
+          headers: { ...headers, 'content-length': Buffer.byteLength(body) },
+          // An agent of its own, which keeps no connection.
+          agent: false,
+          lookup: lookupIn(addresses),
+          signal,
+          ...CONNECT_OPTIONS,
+          ...(ca === undefined ? {} : { ca }),
+        },
+        (response) => resolve(readAnswer(response)),
+      );
+      call.on('error', reject);
+      call.end(body);
+    });
+  }
+}
+
+type Sending = {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly addresses: readonly LookupAddress[];
+  readonly signal: AbortSignal;
+};
+
+/** Time that a request may take, over all that it waits for. */
+class Deadline {
+  readonly #controller = new AbortController();
+  readonly #timer: NodeJS.Timeout;
+  readonly words: string;
+
+  constructor(ms: number) {
+    this.words = `No answer within ${ms / 1000} s`;
+    this.#timer = setTimeout(() => this.#controller.abort(), ms);
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  get isOver(): boolean {
+    return this.signal.aborted;
+  }
+
+  /** Returns the outcome of work that no signal ends; rejects at the deadline. */
+  bound<Value>(work: Promise<Value>): Promise<Value> {
+    return Promise.race([work, aborted(this.signal)]);
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+}
+
+/** Answers the look-ups of a connection with what was judged. */
+function lookupIn(addresses: readonly LookupAddress[]): LookupFunction {
+  return (_hostname, options, callback) => {
+    const [first] = addresses;
+    if (options.all) callback(null, [...addresses]);
+    else callback(null, first?.address ?? '', first?.family);
+  };
+}
+
+/** Reads an answer to its end or its bound. What breaks it off does not undo its status. */
+async function readAnswer(response: IncomingMessage): Promise<Answer> {
+  const kept: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      if (bytes < KEPT_BYTES_MAX) kept.push(chunk.subarray(0, KEPT_BYTES_MAX - bytes));
+      bytes += chunk.length;
+      if (bytes >= ANSWER_BYTES_MAX) break;
+    }
+  } catch {
+    // The receiver closed the connection, or the time is over: the status counts.
+  } finally {
+    response.destroy();
+  }
+  return {
+    status: response.statusCode ?? 0,
+    retryAfter: response.headers['retry-after'],
+    text: Buffer.concat(kept).toString('utf8'),
+  };
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  ENOTFOUND: 'The name has no address',
+  ENODATA: 'The name has no address',
+  ESERVFAIL: 'The name could not be resolved',
+  ETIMEOUT: 'The name could not be resolved in time',
+  ECONNREFUSED: 'The connection was refused',
+  ECONNRESET: 'The receiver closed the connection without an answer',
+  EPIPE: 'The receiver closed the connection without an answer',
+  EHOSTUNREACH: 'The address cannot be reached',
+  ENETUNREACH: 'The address cannot be reached',
+  ETIMEDOUT: 'The connection could not be made in time',
+  HPE_HEADER_OVERFLOW: 'The head of the answer is too large',
+};
+
+/** Says in words what went wrong; the messages of Node name hosts, and never paths. */
+function wordsOf(error: unknown): string {
+  // Of several addresses, each with its error, the first one's is said.
+  const first = error instanceof AggregateError ? (error.errors[0] ?? error) : error;
+  const { code = '', message } = first as Partial<NodeJS.ErrnoException>;
+  return WORDS[code] || message || 'The request failed';
+}
+
+/**
+ * Returns the resolver of the service. It asks the servers of the system by itself: Node has two threads for
+ * the system's own resolver, which two slow names would hold up for all others. Where the operator allows
+ * networks of the service's own, names of the system count as well (`/etc/hosts`, search domains).
+ */
+export function createResolver(knowsSystemNames: boolean): ResolveName {
+  return async (name) => {
+    const found = await askServers(name).catch((error: unknown) => error);
+    if (Array.isArray(found)) return found;
+    if (!knowsSystemNames) throw found;
+    return await lookup(name, { all: true, verbatim: true });
+  };
+}
+
+/** Asks for both families; one of them is enough. */
+async function askServers(name: string): Promise<readonly LookupAddress[]> {
+  const resolver = new Resolver({ timeout: RESOLVE_MS_MAX, tries: RESOLVE_TRIES });
+  const asked = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
+  const found = asked.flatMap((answer, index) =>
+    answer.status === 'rejected'
+      ? []
+      : answer.value.map((address) => ({ address, family: index === 0 ? 4 : 6 })),
+  );
+  const [first] = asked;
+  if (found.length === 0 && first?.status === 'rejected') throw first.reason;
+  return found;
+}
