@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { parseUrl } from '../contract/parse-url.ts';
 import { splitHosts } from '../contract/split-hosts.ts';
 import { type NearSetting, nearSettings } from './misspelt-settings.ts';
+import { NOTIFY_SHAPE, type NotifySettings, readNotify } from './notify-settings.ts';
 import { readTracing, type TracingSettings } from './tracing-settings.ts';
 
 // Shapes of the settings' values: what a variable of a kind may hold, and what becomes of it.
@@ -181,6 +182,7 @@ export type Config = Readonly<{
   /** Milliseconds without an answer of any store until the node is not ready; undefined for no limit. */
   readyUnconfirmedMsMax: number | undefined;
   edge: EdgeSettings;
+  notify: NotifySettings;
   /** Contents of the files of settings, for child processes. */
   files: FileValues;
 }>;
@@ -201,6 +203,7 @@ const FILE_SETTINGS = [
   'DATABASE_URL',
   'REDIS_URL',
   'EDGE_TOKEN',
+  'SMTP_URL',
 ] as const;
 export type FileValues = Readonly<Partial<Record<(typeof FILE_SETTINGS)[number], string>>>;
 
@@ -256,6 +259,7 @@ const ENVIRONMENT = z.object({
   EDGE_TOKEN: optionalText(),
   EDGE_TOKEN_FILE: optionalText(),
   EDGE_JOURNAL_MB: whole(1024, 16, 999_999),
+  ...NOTIFY_SHAPE,
   ORGANIZATIONS_BY: oneOf(ORGANIZATION_MAKERS, 'operator'),
   PUBLIC_URL: baseUrl(),
   ADMIN_LISTEN: optionalText().transform((value, { addIssue }) => {
@@ -374,6 +378,7 @@ function readSettings(environment: NodeJS.ProcessEnv, files: FileValues): Config
       token: settings.EDGE_TOKEN,
       journalMb: settings.EDGE_JOURNAL_MB,
     }),
+    notify: readNotify(settings, refuse),
     files,
   });
 }

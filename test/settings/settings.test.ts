@@ -44,6 +44,7 @@ describe('readConfig', () => {
       adminListen: undefined,
       adminUrl: undefined,
       edge: { upstream: undefined, token: undefined, journalMb: 1024 },
+      notify: { privateNetworks: [], mail: undefined },
       files: {},
     };
     expect(readConfig({})).toEqual(defaults);
@@ -55,6 +56,7 @@ describe('readConfig', () => {
       ...['ADMIN_LISTEN', 'ADMIN_URL'],
       ...['NEW_DEVICES_PER_ADDRESS_PER_MINUTE', 'NEW_DEVICES_PER_APP_PER_MINUTE'],
       ...['ADMIN_TOKEN_FILE', 'SECRET_KEY_FILE', 'DATABASE_URL_FILE', 'REDIS_URL_FILE'],
+      ...['NOTIFY_PRIVATE', 'SMTP_URL', 'SMTP_URL_FILE', 'MAIL_FROM'],
       ...['EDGE_UPSTREAM', 'EDGE_TOKEN', 'EDGE_TOKEN_FILE', 'EDGE_JOURNAL_MB'],
     ];
     const retention = [
