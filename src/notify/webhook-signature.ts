@@ -1,5 +1,5 @@
-// Signatures of outgoing webhooks by the scheme of Standard Webhooks, version 1: receivers check them with the
-// libraries of that scheme.
+// Signatures of outgoing webhooks by the scheme of Standard Webhooks, version 1: receivers check them with
+// the libraries of that scheme.
 
 import { createHmac, randomBytes } from 'node:crypto';
 

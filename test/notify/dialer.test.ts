@@ -202,21 +202,22 @@ describe('an answer', () => {
 
   it('is read up to 64 KiB; then the connection is closed', async () => {
     let sent = 0;
+    let close: () => void = () => undefined;
     const closed = new Promise<void>((done) => {
-      serve((_, response) => {
-        const part = Buffer.alloc(16 * 1024, 'x');
-        const more = () => {
-          while (!response.destroyed) {
-            sent += part.length;
-            if (!response.write(part)) break;
-          }
-        };
-        response.on('drain', more).on('close', done);
-        more();
-      }).then(async (port) => {
-        expect((await post(`http://${NAME}:${port}/`)).status).toBe(200);
-      });
+      close = done;
     });
+    const port = await serve((_, response) => {
+      const part = Buffer.alloc(16 * 1024, 'x');
+      const more = () => {
+        while (!response.destroyed) {
+          sent += part.length;
+          if (!response.write(part)) break;
+        }
+      };
+      response.on('drain', more).on('close', close);
+      more();
+    });
+    expect((await post(`http://${NAME}:${port}/`)).status).toBe(200);
     await closed;
     // What the buffers of both sockets hold comes on top.
     expect(sent).toBeLessThan(32 * 1024 * 1024);

@@ -1,0 +1,150 @@
+// One sentence for each event, in plain words: where, what happened, by whom and why. Slack messages and the
+// subjects of mails are made of it.
+
+import type { EventType, NotificationEvent } from '../contract/notification.ts';
+
+type EventOf<Type extends EventType> = Extract<NotificationEvent, { readonly type: Type }>;
+type DataOf<Type extends EventType> = EventOf<Type>['data'];
+type Sentences = { readonly [Type in EventType]: (data: DataOf<Type>) => string };
+type Served = DataOf<'release.published'>;
+type Approval = DataOf<'approval.requested'>;
+type Tripped = DataOf<'plan.tripped'>;
+
+/** Longest sentence, in characters: names and reasons are shorter, but each event has several. */
+const SENTENCE_LENGTH_MAX = 1000;
+
+/**
+ * Returns the sentence of an event, in one line, with a full stop. It holds names and reasons as people gave
+ * them: the caller escapes it.
+ */
+export function eventSentence(event: NotificationEvent): string {
+  // The type chooses the function whose data it has.
+  const say = SENTENCES[event.type] as (data: NotificationEvent['data']) => string;
+  const line = say(event.data).replaceAll(LINE_BREAKS, ' ').trim();
+  const cut =
+    line.length > SENTENCE_LENGTH_MAX ? `${line.slice(0, SENTENCE_LENGTH_MAX - 1)}…` : line;
+  return /[.!?…]$/.test(cut) ? cut : `${cut}.`;
+}
+
+/** Control characters and separators of lines, alone or in a row. */
+const LINE_BREAKS = /[\p{Cc}\u2028\u2029]+/gu;
+
+const SENTENCES: Sentences = {
+  'release.published': (data) => said(data, `published${rolloutOf(data)}`),
+  'release.raised': (data) => said(data, `raised ${raiseOf(data)}`),
+  'release.paused': (data) =>
+    said(data, data.stop === undefined ? 'paused' : 'stopped with its app'),
+  'release.resumed': (data) => said(data, `published again${rolloutOf(data)}`),
+  'release.rolled_back': (data) => said(data, 'rolled back'),
+  'release.deprecated': (data) => said(data, 'deprecated'),
+  'release.retargeted': (data) => said(data, 'offered to other devices'),
+  'release.withdrawn': (data) => said(data, 'withdrawn'),
+  'release.promoted': (data) => said(data, `promoted from ${data.from}${rolloutOf(data)}`),
+  'plan.started': (data) => said(data, `goes out by a plan of ${count(data.plan.steps, 'step')}`),
+  'plan.step': (data) => {
+    const { step, steps, rollout } = data.plan;
+    return `${placeOf(data)} is at ${rollout} %: step ${step} of ${steps} of its plan began`;
+  },
+  'plan.waiting': (data) => `${placeOf(data)} waits with its next step: ${data.waitingFor.reason}`,
+  'plan.tripped': (data) => `${placeOf(data)} stopped by its guard: ${trippedGuards(data)}`,
+  'plan.held': (data) => said(data, 'goes no further: its plan was held'),
+  'plan.completed': (data) => `${placeOf(data)} completed its plan${because(data.reason)}`,
+  'plan.cancelled': (data) => said(data, 'goes on without its plan, which was cancelled'),
+  'edge.refused': ({ edge }) =>
+    `Edge ${edge.name} (${edge.prefix}…) was refused: its token is revoked`,
+  'key.created': (data) => `Key ${data.key.name} (${data.key.prefix}…) created${author(data)}`,
+  'key.revoked': (data) => `Key ${data.key.name} (${data.key.prefix}…) revoked${author(data)}`,
+  'member.changed': (data) => `${memberChange(data)}${author(data)}`,
+  'approval.requested': (data) =>
+    `${callOf(data)} waits for an approval, asked for by ${actorWords(data.approval.requestedBy)}` +
+    because(data.reason),
+  'approval.approved': (data) =>
+    `${callOf(data)} was approved${decider(data)}${because(data.reason)}`,
+  'approval.declined': (data) =>
+    `${callOf(data)} was declined${decider(data)}${because(data.reason)}`,
+  'approval.expired': (data) => `${callOf(data)} was not approved in time${because(data.reason)}`,
+  'approval.failed': (data) =>
+    `${callOf(data)} was approved and could not be done${because(data.reason)}`,
+  'destination.disabled': ({ destination, reason }) =>
+    `Notifications to ${destination.name} (${destination.kind}) are switched off${because(reason)}`,
+  test: (data) => `This is a test of ${data.destination.name}, sent${author(data)}`,
+};
+
+type Place = Pick<Served, 'app' | 'channel' | 'version' | 'actor' | 'reason' | 'organization'>;
+
+function said(data: Place, deed: string): string {
+  return `${placeOf(data)} ${deed}${author(data)}${because(data.reason)}`;
+}
+
+/** Names what an event is about, such as `desktop beta 2.5.0-beta.1`; else the organization. */
+function placeOf({ app, channel, version, organization }: Place): string {
+  const parts = [app, channel, version].filter((part) => part !== null);
+  return parts.length === 0 ? organization.name : parts.join(' ');
+}
+
+function author({ actor }: Place): string {
+  return ` by ${actorWords(actor)}`;
+}
+
+function because(reason: string | null): string {
+  return reason === null ? '' : `: ${reason}`;
+}
+
+/** Names an actor of the audit log as people do. */
+function actorWords(actor: string): string {
+  if (actor === 'admin-token') return 'the operator';
+  const [kind, ...rest] = actor.split(':');
+  const name = rest.join(':');
+  switch (kind) {
+    case 'account':
+      return name;
+    case 'key':
+      return `key ${/\((.*)\)$/s.exec(name)?.[1] ?? name}`;
+    case 'plan':
+      return 'its plan';
+    case 'integration':
+      return `the webhook of ${name}`;
+    default:
+      return actor;
+  }
+}
+
+function rolloutOf({ rollout, status }: Served): string {
+  return rollout === undefined || status !== 'published' ? '' : ` at ${rollout} %`;
+}
+
+function raiseOf({ rollout, rolloutBefore }: Served): string {
+  const from = rolloutBefore === undefined ? '' : `from ${rolloutBefore} % `;
+  return `${from}to ${rollout} %`;
+}
+
+/** Lists the guards that stopped a plan, such as `stuck 14.6 % of 205 devices (limit 2.5 %)`. */
+function trippedGuards({ guards }: Tripped): string {
+  return guards
+    .filter(({ tripped }) => tripped)
+    .map(({ guard, percent, base, limit }) => {
+      return `${guard} ${percent} % of ${count(base, 'device')} (limit ${limit} %)`;
+    })
+    .join(', ');
+}
+
+function memberChange({ member, organization }: DataOf<'member.changed'>): string {
+  const { email, role, roleBefore } = member;
+  if (role === null) return `${email} is no longer a member of ${organization.name}, removed`;
+  if (roleBefore === null) return `${email} joined ${organization.name} as ${role}, invited`;
+  return `${email} is now ${role} of ${organization.name}, was ${roleBefore}, changed`;
+}
+
+/** Names the call that waits, such as `desktop beta 2.5.0: publish`. */
+function callOf(data: Approval): string {
+  const { operation } = data.approval;
+  return `${placeOf(data)}: ${operation.slice(operation.indexOf('.') + 1)}`;
+}
+
+function decider({ approval }: Approval): string {
+  return approval.decidedBy === null ? '' : ` by ${actorWords(approval.decidedBy)}`;
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}

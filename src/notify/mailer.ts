@@ -1,0 +1,66 @@
+// Sends mails by the operator's SMTP server, each on a connection of its own.
+
+import { createTransport } from 'nodemailer';
+import { withinTime } from '../flow/within-time.ts';
+import type { MailText } from './message.ts';
+
+/** Longest time for a mail in all, in milliseconds. */
+const MAIL_MS_MAX = 10_000;
+/** An address as a header has it: no list, no name, no line break. */
+const ADDRESS = /^[^\p{Cc}\s<>@",;]+@[^\p{Cc}\s<>@",;]+$/u;
+
+export type Mail = MailText & {
+  /** Address of the recipient. */
+  readonly to: string;
+  /** The same at every try: mail programs take a second one for a copy. */
+  readonly id: string;
+};
+
+/** How mails are sent: URL of the server, and the sender as in the header `From`. */
+export type MailServer = { readonly smtpUrl: string; readonly from: string };
+
+export class Mailer {
+  #server: MailServer | undefined;
+
+  constructor(server: MailServer | undefined) {
+    this.#server = server;
+  }
+
+  /** Uses another server from the next mail on; undefined: none. */
+  use(server: MailServer | undefined): void {
+    this.#server = server;
+  }
+
+  /** Sends a mail. Returns why it could not, in words; undefined once the server has taken it. */
+  async send({ to, subject, text, id }: Mail): Promise<string | undefined> {
+    if (this.#server === undefined) return 'SMTP_URL is not set';
+    if (!ADDRESS.test(to)) return 'The address of the recipient is none';
+    const { smtpUrl, from } = this.#server;
+    const domain = /@([^>\s]+)>?$/.exec(from)?.[1] ?? 'localhost';
+    const sent = createTransport(optionsOf(smtpUrl))
+      .sendMail({
+        ...{ from, to: { name: '', address: to }, subject, text, messageId: `<${id}@${domain}>` },
+        // So that absence notes are not sent back.
+        headers: { 'Auto-Submitted': 'auto-generated' },
+      })
+      .then(() => 'sent', wordsOf);
+    // What comes later counts as not sent: it is tried again.
+    const outcome = await withinTime(sent, MAIL_MS_MAX);
+    return outcome === 'sent' ? undefined : (outcome ?? `No answer within ${MAIL_MS_MAX / 1000} s`);
+  }
+}
+
+function optionsOf(url: string) {
+  return {
+    ...{ url, connectionTimeout: MAIL_MS_MAX, greetingTimeout: MAIL_MS_MAX },
+    ...{ socketTimeout: MAIL_MS_MAX, dnsTimeout: MAIL_MS_MAX },
+    // Texts of mails are never read from files or addresses.
+    ...{ disableFileAccess: true, disableUrlAccess: true },
+  };
+}
+
+/** Says what the server answered; else what went wrong on the way. Neither has the password. */
+function wordsOf(error: unknown): string {
+  const { response, message } = error as { readonly response?: string; readonly message?: string };
+  return response || message || 'The mail could not be sent';
+}

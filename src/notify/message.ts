@@ -1,0 +1,50 @@
+// Messages about an event, in the form of each kind of destination: the body of a webhook, the text of Slack,
+// the subject and text of a mail. All have the address of the page that shows more.
+
+import { eventPath, type NotificationEvent } from '../contract/notification.ts';
+import { eventSentence } from './event-sentence.ts';
+
+/** Longest subject of a mail, in characters. */
+const SUBJECT_LENGTH_MAX = 200;
+
+/** Returns the address of the page about an event. `consoleUrl` is the base URL of the console. */
+function pageUrl(event: NotificationEvent, consoleUrl: string): string {
+  return consoleUrl + eventPath(event);
+}
+
+/** Returns the body of a webhook, as Standard Webhooks recommend it. */
+export function webhookBody(event: NotificationEvent, consoleUrl: string): string {
+  const { type, timestamp, data } = event;
+  return JSON.stringify({ type, timestamp, data: { ...data, url: pageUrl(event, consoleUrl) } });
+}
+
+/** Returns the body for an incoming webhook of Slack, which Mattermost and Discord understand as well. */
+export function slackBody(event: NotificationEvent, consoleUrl: string): string {
+  const link = `<${escapeSlack(pageUrl(event, consoleUrl))}|Open>`;
+  return JSON.stringify({ text: `${escapeSlack(eventSentence(event))} ${link}` });
+}
+
+/** Escapes what Slack would take for a link, a mention or a command. */
+function escapeSlack(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}
+
+export type MailText = { readonly subject: string; readonly text: string };
+
+/** Returns a mail about an event. */
+export function eventMail(event: NotificationEvent, consoleUrl: string): MailText {
+  const sentence = eventSentence(event);
+  const { organization, reason } = event.data;
+  const lines = [
+    sentence,
+    '',
+    pageUrl(event, consoleUrl),
+    '',
+    `${event.type}, ${event.timestamp}`,
+    `Organization: ${organization.name}`,
+    ...(reason === null ? [] : [`Reason: ${reason}`]),
+  ];
+  const isLong = sentence.length > SUBJECT_LENGTH_MAX;
+  const subject = isLong ? `${sentence.slice(0, SUBJECT_LENGTH_MAX - 1)}…` : sentence;
+  return { subject: subject.replace(/\.$/, ''), text: `${lines.join('\n')}\n` };
+}

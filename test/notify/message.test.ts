@@ -1,0 +1,57 @@
+// Tests what messages say, and that what people wrote into names and reasons stays text.
+
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { EVENT_TYPES } from '../../src/contract/notification.ts';
+import { eventSentence } from '../../src/notify/event-sentence.ts';
+import { eventMail, slackBody, webhookBody } from '../../src/notify/message.ts';
+import { EVENTS, eventWith } from './events.ts';
+
+const CONSOLE = 'https://updates.example.com';
+const PAGE = `${CONSOLE}/console/apps/desktop/beta/2.5.0-beta.1`;
+
+it.each(EVENTS)('%o is said in a sentence', (event, sentence) => {
+  expect(eventSentence(event)).toBe(sentence);
+});
+
+it('has a sentence for each event', () => {
+  expect(EVENTS.map(([{ type }]) => type)).toEqual([...EVENT_TYPES]);
+});
+
+it('is told to a webhook with its type, time and data', () => {
+  const event = eventWith('plan.tripped', {});
+  expect(JSON.parse(webhookBody(event, CONSOLE))).toEqual({
+    type: 'plan.tripped',
+    timestamp: event.timestamp,
+    data: { ...event.data, url: PAGE },
+  });
+});
+
+it('is told to Slack in a sentence with a link, in which names are no commands', () => {
+  const event = eventWith('release.paused', { reason: '<!channel> & <https://evil|click>' });
+  expect(JSON.parse(slackBody(event, CONSOLE))).toEqual({
+    text:
+      'desktop beta 2.5.0-beta.1 paused by its plan: &lt;!channel&gt; &amp; &lt;https://evil|click&gt;. ' +
+      `<${PAGE}|Open>`,
+  });
+});
+
+it('is told by mail with a subject of one line, and the page', () => {
+  const event = eventWith('release.paused', { reason: 'bad\r\nBcc: all@example.com' });
+  expect(eventMail(event, CONSOLE)).toEqual({
+    subject: 'desktop beta 2.5.0-beta.1 paused by its plan: bad Bcc: all@example.com',
+    text: expect.stringContaining(`\n\n${PAGE}\n\n`),
+  });
+});
+
+it('is one bounded line, whatever people write', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', maxLength: 2000 }), (reason) => {
+      const sentence = eventSentence(eventWith('release.paused', { reason }));
+      expect(sentence).not.toMatch(/[\p{Cc}\u2028\u2029]/u);
+      expect(sentence.length).toBeLessThanOrEqual(1000);
+      const { subject } = eventMail(eventWith('release.paused', { reason }), CONSOLE);
+      expect(subject.length).toBeLessThanOrEqual(200);
+    }),
+  );
+});
