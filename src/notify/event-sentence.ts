@@ -18,9 +18,11 @@ const SENTENCE_LENGTH_MAX = 1000;
  * them: the caller escapes it.
  */
 export function eventSentence(event: NotificationEvent): string {
-  // The type chooses the function whose data it has.
-  const say = SENTENCES[event.type] as (data: NotificationEvent['data']) => string;
-  const line = say(event.data).replaceAll(LINE_BREAKS, ' ').trim();
+  // The type chooses the function whose data it has. A node that is newer may have told other types.
+  const say = SENTENCES[event.type] as ((data: NotificationEvent['data']) => string) | undefined;
+  const line = (say?.(event.data) ?? `${placeOf(event.data)}: ${event.type}`)
+    .replaceAll(LINE_BREAKS, ' ')
+    .trim();
   const cut =
     line.length > SENTENCE_LENGTH_MAX ? `${line.slice(0, SENTENCE_LENGTH_MAX - 1)}…` : line;
   return /[.!?…]$/.test(cut) ? cut : `${cut}.`;
@@ -93,6 +95,7 @@ function because(reason: string | null): string {
 /** Names an actor of the audit log as people do. */
 function actorWords(actor: string): string {
   if (actor === 'admin-token') return 'the operator';
+  if (actor === 'service') return 'the service';
   const [kind, ...rest] = actor.split(':');
   const name = rest.join(':');
   switch (kind) {

@@ -114,6 +114,13 @@ export class Metrics {
     'Entries of the audit removed because they were older than AUDIT_DAYS',
   );
 
+  /** Messages by what became of them: tries that delivered and that failed; too old, and never sent. */
+  readonly notifications = this.tally<'delivered' | 'failed' | 'dropped'>(
+    'sluice_notifications_total',
+    'Tries of notifications that delivered or failed, and messages dropped because they were too old',
+    'outcome',
+  );
+
   /** Functions that return 1 while a store is there, else 0, by the store. */
   readonly storeUp = this.gauges('sluice_store_up', 'Whether the store answers: 1, or 0', [
     'store',

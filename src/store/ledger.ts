@@ -37,6 +37,7 @@ import type { WithdrawalObstacle } from '../domain/release/withdrawal.ts';
 import type { PlanDefinition } from '../domain/rollout/plan-state.ts';
 import type { AccountLedger } from './account-ledger.ts';
 import type { AuditFilter, ConsoleLedger, EdgeLedger, WebhookLedger } from './console-ledger.ts';
+import type { DeliveryLedger } from './delivery-ledger.ts';
 import type { DestinationLedger } from './destination-ledger.ts';
 import type { ChannelNameList } from './engine.ts';
 import type { FleetLedger, PlanLedger } from './fleet-ledger.ts';
@@ -180,6 +181,7 @@ export interface Ledger
     WebhookLedger,
     PlanLedger,
     DestinationLedger,
+    DeliveryLedger,
     EdgeLedger {
   /** Creates an organization; an account that creates it becomes its owner. */
   createOrganization(name: string, actor: Actor): Promise<Outcome<Organization, LostRight>>;

@@ -422,7 +422,7 @@ export function sendAgain(
     if (!isStorable(deliveryId)) return fail('unknownDelivery');
     const rows = await sql.query<NotificationDelivery>(
       `UPDATE notification_deliveries AS delivery SET state = 'waiting',
-         next_at = clock_timestamp(), first_failed_at = NULL, try_count = 0
+         is_apart = true, next_at = clock_timestamp(), first_failed_at = NULL, try_count = 0
        FROM notification_events AS event
        WHERE delivery.id = $2 AND delivery.destination_id = $1 AND event.id = delivery.event_id
          AND ${IS_KEPT}

@@ -103,7 +103,7 @@ const WRITE = `
     SELECT * FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
       WITH ORDINALITY AS event (id, type, app_id, data, sole, place)
   ), taken AS MATERIALIZED (
-    SELECT destination.id AS destination_id, event.id, event.place
+    SELECT destination.id AS destination_id, event.id, event.place, event.only IS NOT NULL AS is_apart
     FROM notification_destinations AS destination JOIN event ON ${TAKES}
     WHERE destination.organization_id = $1
     -- Holds off a removal, and leaves out what is removed already.
@@ -121,6 +121,6 @@ const WRITE = `
     SELECT id, $1, counted.position - total + number, app_id, type, data::json
     FROM counted CROSS JOIN numbered JOIN event USING (id) ORDER BY number
   )
-  INSERT INTO notification_deliveries (id, destination_id, event_id)
-  SELECT 'dlv_' || replace(gen_random_uuid()::text, '-', ''), destination_id, taken.id
+  INSERT INTO notification_deliveries (id, destination_id, event_id, is_apart)
+  SELECT 'dlv_' || replace(gen_random_uuid()::text, '-', ''), destination_id, taken.id, is_apart
   FROM counted CROSS JOIN taken ORDER BY place, destination_id`;

@@ -50,6 +50,17 @@ import {
 } from './check-ins.ts';
 import type { Database } from './database.ts';
 import {
+  countWaitingMessages,
+  createMail,
+  dropOldMessages,
+  leaseDestinations,
+  leaseMails,
+  nextDelivery,
+  recordMail,
+  recordTry,
+  releaseDestination,
+} from './deliveries.ts';
+import {
   createDestination,
   disableDestination,
   findDestination,
@@ -286,6 +297,15 @@ const CALLS = {
   sendAgain,
   listDestinationSecrets,
   replaceDestinationSecrets,
+  leaseDestinations,
+  nextDelivery,
+  releaseDestination,
+  recordTry,
+  dropOldMessages,
+  countWaitingMessages,
+  createMail,
+  leaseMails,
+  recordMail,
 };
 
 /** Functions without their first argument, the database. */

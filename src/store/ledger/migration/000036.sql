@@ -63,6 +63,8 @@ CREATE TABLE notification_deliveries (
   event_id text COLLATE "C" NOT NULL REFERENCES notification_events (id) ON DELETE CASCADE,
   -- Order within the destination.
   seq bigint GENERATED ALWAYS AS IDENTITY,
+  -- Tests, and what is sent again: held up by no other, and holding up none.
+  is_apart boolean NOT NULL DEFAULT false,
   state text COLLATE "C" NOT NULL DEFAULT 'waiting'
     CHECK (state IN ('waiting', 'delivered', 'failed', 'dropped')),
   created_at timestamptz(3) NOT NULL DEFAULT clock_timestamp(),
@@ -78,7 +80,9 @@ CREATE INDEX notification_deliveries_newest_first ON notification_deliveries (de
 CREATE INDEX notification_deliveries_of_event ON notification_deliveries (event_id);
 CREATE INDEX notification_deliveries_waiting ON notification_deliveries (destination_id, seq)
   WHERE state = 'waiting';
-CREATE INDEX notification_deliveries_due ON notification_deliveries (next_at) WHERE state = 'waiting';
+-- Few have failed: one after the other.
+CREATE INDEX notification_deliveries_apart ON notification_deliveries (destination_id, seq)
+  WHERE state = 'waiting' AND (is_apart OR first_failed_at IS NOT NULL);
 
 -- When it was told that an edge goes on asking with a revoked token; null before.
 ALTER TABLE edge_tokens ADD COLUMN refusal_told_at timestamptz(3);

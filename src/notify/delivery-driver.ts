@@ -1,0 +1,213 @@
+// Sends what the outbox holds: messages of each destination in order, destinations side by side. Every node
+// drives; a lease keeps two of them from sending to one destination at the same time. A node that dies leaves
+// its messages waiting, and another one sends them again when the lease has ended: with the same ids.
+
+import type { DeliveryTry } from '../contract/notification.ts';
+import { Unavailable } from '../contract/unavailable.ts';
+import { pause } from '../flow/pause.ts';
+import { withinTime } from '../flow/within-time.ts';
+import type { Log } from '../observe/log.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import type { DeliveryLedger, DueDelivery, DueMail } from '../store/delivery-ledger.ts';
+import type { DestinationLedger } from '../store/destination-ledger.ts';
+import { afterTry, retryMs, type TryOutcome } from './delivery-state.ts';
+import type { SendMessage } from './send-message.ts';
+
+/** Milliseconds between two looks for what is due. */
+const TURN_INTERVAL_MS = 500;
+/** Maximum number of destinations that are sent to at a time, and of those among them that fail. */
+const RUNNING_MAX = 64;
+const FAILING_MAX = 16;
+/** Maximum number of mails to people that are sent at a time. */
+const MAILS_MAX = 8;
+/** Longest time for a try, with what is around it, in milliseconds; then another node may send. */
+const LEASE_MS = 20_000;
+/** Messages of a destination, and milliseconds, after which others get its place. */
+const IN_A_ROW_MAX = 50;
+const IN_A_ROW_MS_MAX = 2000;
+/** Milliseconds between two looks for what is too old, and at what waits. */
+const SWEEP_MS = 15_000;
+const SWEPT_AT_A_TIME_MAX = 500;
+/** Longest wait of a stop for messages on their way, in milliseconds. */
+const STOP_MS_MAX = 2000;
+
+/** Counted from the start, so that the first of each is seen as an increase. */
+const OUTCOMES = ['delivered', 'failed', 'dropped'] as const;
+
+export type DeliveryDriverDependencies = {
+  readonly ledger: DeliveryLedger & Pick<DestinationLedger, 'disableDestination'>;
+  readonly send: Pick<SendMessage, 'toDestination' | 'toPerson'>;
+  /** Name of this process, which no other has. */
+  readonly holder: string;
+  readonly metrics: Pick<Metrics, 'faults' | 'notifications'>;
+  readonly log: Log;
+  readonly now: () => number;
+  /** 0 to 1. */
+  readonly random: () => number;
+};
+
+export class DeliveryDriver {
+  private readonly dependencies: DeliveryDriverDependencies;
+  private readonly stopping = new AbortController();
+  /** Destinations that are sent to, and whether they fail; and mails. */
+  private readonly running = new Map<
+    string,
+    { readonly isFailing: boolean; work: Promise<void> }
+  >();
+  private readonly mails = new Map<string, Promise<void>>();
+  private loop: Promise<void> | undefined;
+  private sweptAt = Number.NEGATIVE_INFINITY;
+  /** Messages that wait, and for how long the oldest does, as of the last look. */
+  waiting = { count: 0, oldestMs: 0 };
+
+  constructor(dependencies: DeliveryDriverDependencies) {
+    this.dependencies = dependencies;
+    for (const outcome of OUTCOMES) dependencies.metrics.notifications.add(outcome, 0);
+  }
+
+  /** Sends until `stop`. */
+  start(): void {
+    this.loop ??= this.run();
+  }
+
+  /** Stops; messages on their way have a moment to arrive, else they are sent again. */
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    await this.loop;
+    await withinTime(this.settle(), STOP_MS_MAX);
+  }
+
+  /** Resolves when nothing is on its way. */
+  async settle(): Promise<void> {
+    while (this.running.size + this.mails.size > 0) {
+      const works = [...this.running.values()].map(({ work }) => work);
+      await Promise.all([...works, ...this.mails.values()]);
+    }
+  }
+
+  /** Begins to send what is due, as far as there is room. Never rejects. */
+  async turn(): Promise<void> {
+    try {
+      await this.takeDestinations();
+      await this.takeMails();
+      await this.sweep();
+    } catch (error) {
+      this.report(error);
+    }
+  }
+
+  private async run(): Promise<void> {
+    while (!this.stopping.signal.aborted) {
+      await this.turn();
+      await pause(TURN_INTERVAL_MS, this.stopping.signal);
+    }
+  }
+
+  private async takeDestinations(): Promise<void> {
+    const { ledger, holder } = this.dependencies;
+    const states = [...this.running.values()];
+    const failing = states.filter(({ isFailing }) => isFailing).length;
+    const failingMax = FAILING_MAX - failing;
+    const workingMax = RUNNING_MAX - FAILING_MAX - (states.length - failing);
+    if (failingMax + workingMax === 0) return;
+    const limits = { workingMax, failingMax, leaseMs: LEASE_MS };
+    for (const { id, isFailing } of await ledger.leaseDestinations(holder, limits)) {
+      const work = this.serve(id).finally(() => this.running.delete(id));
+      this.running.set(id, { isFailing, work });
+    }
+  }
+
+  /** Sends the messages of a leased destination, one after the other. Never rejects. */
+  private async serve(id: string): Promise<void> {
+    const { ledger, holder, now } = this.dependencies;
+    const since = now();
+    try {
+      for (let sent = 0; sent < IN_A_ROW_MAX && now() - since < IN_A_ROW_MS_MAX; sent++) {
+        if (this.stopping.signal.aborted) break;
+        const due = await ledger.nextDelivery(id, holder, LEASE_MS);
+        if (due === undefined) break;
+        await this.deliver(due);
+      }
+      await ledger.releaseDestination(id, holder);
+    } catch (error) {
+      // The lease ends by itself.
+      this.report(error);
+    }
+  }
+
+  private async deliver(due: DueDelivery): Promise<void> {
+    const { ledger, send, metrics, log, now, random } = this.dependencies;
+    const startedAt = now();
+    const outcome = await send.toDestination(due);
+    const tried = tryOf(outcome, startedAt, now());
+    const next = afterTry(due, outcome, random());
+    if (next.kind === 'disable') {
+      // First, so that a node that dies between the two finds the message still waiting.
+      const wasOn = await ledger.disableDestination(due.destinationId, next.why);
+      if (wasOn)
+        log.warn({ destination: due.destinationId, why: next.why }, 'a destination was disabled');
+    }
+    const state =
+      next.kind === 'retry'
+        ? ({ state: 'waiting', inMs: next.inMs } as const)
+        : ({ state: next.kind === 'delivered' ? 'delivered' : 'failed' } as const);
+    await ledger.recordTry(due, tried, state);
+    metrics.notifications.add(outcome.kind);
+    const { id, event } = due;
+    const line = { delivery: id, event: event.type, status: tried.status, ms: tried.ms };
+    if (outcome.kind === 'delivered') log.debug(line, 'a notification was delivered');
+    else log.info({ ...line, error: outcome.error }, 'a notification was not delivered');
+  }
+
+  private async takeMails(): Promise<void> {
+    const free = MAILS_MAX - this.mails.size;
+    if (free === 0) return;
+    for (const mail of await this.dependencies.ledger.leaseMails(free, LEASE_MS)) {
+      this.mails.set(
+        mail.id,
+        this.mail(mail).finally(() => this.mails.delete(mail.id)),
+      );
+    }
+  }
+
+  /** Sends a mail to a person. Never rejects. */
+  private async mail(mail: DueMail): Promise<void> {
+    const { ledger, send, metrics, log, random } = this.dependencies;
+    try {
+      const outcome = await send.toPerson(mail);
+      const isSent = outcome.kind === 'delivered';
+      await ledger.recordMail(mail.id, isSent ? undefined : retryMs(mail.failures + 1, random()));
+      metrics.notifications.add(outcome.kind);
+      if (isSent) log.debug({ mail: mail.kind }, 'a mail was sent');
+      else log.warn({ mail: mail.kind, error: outcome.error }, 'a mail could not be sent');
+    } catch (error) {
+      this.report(error);
+    }
+  }
+
+  /** Drops what is too old, and looks at what waits. */
+  private async sweep(): Promise<void> {
+    const { ledger, metrics, now } = this.dependencies;
+    if (now() - this.sweptAt < SWEEP_MS) return;
+    const { deleted, dropped } = await ledger.dropOldMessages(SWEPT_AT_A_TIME_MAX);
+    metrics.notifications.add('dropped', dropped);
+    this.waiting = await ledger.countWaitingMessages();
+    if (deleted < SWEPT_AT_A_TIME_MAX) this.sweptAt = now();
+  }
+
+  private report(error: unknown): void {
+    const { metrics, log } = this.dependencies;
+    metrics.faults.add('notify');
+    if (error instanceof Unavailable) log.debug({ err: error }, 'notifications wait');
+    else log.error({ err: error }, 'notifications could not be sent');
+  }
+}
+
+function tryOf(outcome: TryOutcome, startedAt: number, endedAt: number): DeliveryTry {
+  return {
+    at: new Date(startedAt).toISOString(),
+    status: outcome.status,
+    error: outcome.kind === 'failed' ? outcome.error : null,
+    ms: Math.max(0, Math.round(endedAt - startedAt)),
+  };
+}

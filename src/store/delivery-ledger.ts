@@ -1,0 +1,105 @@
+// The part of the ledger for sending what was told: which destinations are due, what came of each try, and
+// mails to people. A node leases a destination, sends its messages in order, and gives it back; the lease of
+// a node that dies ends by itself. The obligations of `ledger.ts` hold here too.
+
+import type { DeliveryTry, DestinationKind, NotificationEvent } from '../contract/notification.ts';
+
+/** Destination that this node may send to. */
+export type LeasedDestination = {
+  readonly id: string;
+  /** Whether its last try failed. */
+  readonly isFailing: boolean;
+};
+
+/** Message that is to be sent now. */
+export type DueDelivery = {
+  readonly id: string;
+  readonly destinationId: string;
+  readonly kind: DestinationKind;
+  /** Null for mail. */
+  readonly url: string | null;
+  /** Recipient of mail; null otherwise. */
+  readonly to: string | null;
+  /** Secrets of a webhook, encrypted; the former one is null unless it still signs. */
+  readonly sealed: string | null;
+  readonly former: string | null;
+  readonly event: NotificationEvent;
+  /** Failed tries since it was sent anew. */
+  readonly failures: number;
+  /** Milliseconds since the destination's first failure after its last success; null while it works. */
+  readonly failingMs: number | null;
+};
+
+/** State of a delivery after a try; one that waits is due again after so many milliseconds. */
+export type TriedState =
+  | { readonly state: 'delivered' | 'failed' }
+  | { readonly state: 'waiting'; readonly inMs: number };
+
+export const MAIL_KINDS = ['invitation', 'password-reset', 'sign-in', 'confirmation'] as const;
+export type MailKind = (typeof MAIL_KINDS)[number];
+
+/** Mail to a person that is on its way into the ledger. */
+export type NewMail = {
+  readonly id: string;
+  readonly kind: MailKind;
+  /** Recipient, subject and text, encrypted: links in them open something. */
+  readonly sealed: string;
+  /** RFC 3339; the mail is of no use afterwards. */
+  readonly expiresAt: string;
+};
+
+/** Mail that is to be sent now. */
+export type DueMail = Pick<NewMail, 'id' | 'kind' | 'sealed'> & {
+  /** Failed tries. */
+  readonly failures: number;
+};
+
+/** What waits to be sent, destinations and people together. */
+export type WaitingMessages = {
+  readonly count: number;
+  /** Milliseconds for which the oldest waits; 0 if none does. */
+  readonly oldestMs: number;
+};
+
+export interface DeliveryLedger {
+  /**
+   * Leases destinations with a message that is due to `holder`: at most `workingMax` of those whose last try
+   * succeeded, and `failingMax` others. Those that were served least recently come first.
+   */
+  leaseDestinations(
+    holder: string,
+    limits: { readonly workingMax: number; readonly failingMax: number; readonly leaseMs: number },
+  ): Promise<readonly LeasedDestination[]>;
+
+  /**
+   * Renews the lease of a destination and returns its next message that is due. Undefined without one, or
+   * when another node has the lease. Messages come in the order of their events; one that has failed for ten
+   * minutes, a test, and one that is sent again hold up no other.
+   */
+  nextDelivery(id: string, holder: string, leaseMs: number): Promise<DueDelivery | undefined>;
+
+  /** Gives a leased destination back. */
+  releaseDestination(id: string, holder: string): Promise<void>;
+
+  /** Records a try of a delivery, and whether its destination works. */
+  recordTry(delivery: DueDelivery, tried: DeliveryTry, next: TriedState): Promise<void>;
+
+  /**
+   * Deletes events that are too old to be told, the oldest first, and mails of no use. Returns how many it
+   * deleted, and how many messages had not been delivered.
+   */
+  dropOldMessages(
+    countMax: number,
+  ): Promise<{ readonly deleted: number; readonly dropped: number }>;
+
+  countWaitingMessages(): Promise<WaitingMessages>;
+
+  /** Stores a mail to a person. */
+  createMail(mail: NewMail): Promise<void>;
+
+  /** Leases mails that are due, the oldest first. */
+  leaseMails(countMax: number, leaseMs: number): Promise<readonly DueMail[]>;
+
+  /** Records a try of a mail: forgets one that was sent; the other is due again after `retryInMs`. */
+  recordMail(id: string, retryInMs: number | undefined): Promise<void>;
+}

@@ -1,0 +1,271 @@
+// SQL of sending what was told: leases of destinations, the next message of each, and what came of tries; and
+// mails to people.
+
+import { LIMIT } from '../../contract/limit.ts';
+import type { DeliveryTry, NotificationEvent } from '../../contract/notification.ts';
+import { storableText } from '../../contract/text.ts';
+import type {
+  DueDelivery,
+  DueMail,
+  LeasedDestination,
+  NewMail,
+  TriedState,
+  WaitingMessages,
+} from '../delivery-ledger.ts';
+import { columns, isoText } from './columns.ts';
+import type { Database, Sql } from './database.ts';
+
+/** Time after the first failure from which a delivery no longer holds up later ones. */
+const HELD_UP = "interval '10 minutes'";
+const KEPT = `${LIMIT.deliveryKeptMs / 1000} * interval '1 second'`;
+/** Number of tries of a delivery that are kept. */
+const TRIES_MAX = 20;
+
+/**
+ * Condition of a waiting delivery that goes its own way. Its first part is that of an index, which has few
+ * rows: a receiver that is away fails with one after the other.
+ */
+const IS_APART = `(is_apart OR first_failed_at IS NOT NULL)
+  AND (is_apart OR first_failed_at <= clock_timestamp() - ${HELD_UP})`;
+
+/** Next due delivery of `destination`: the head of its order, or an earlier one that goes its own way. */
+const NEXT = `(
+  SELECT * FROM (
+    (SELECT * FROM notification_deliveries
+     WHERE destination_id = destination.id AND state = 'waiting' AND NOT is_apart
+       AND (first_failed_at IS NULL OR first_failed_at > clock_timestamp() - ${HELD_UP})
+     ORDER BY seq LIMIT 1)
+    UNION ALL
+    (SELECT * FROM notification_deliveries
+     WHERE destination_id = destination.id AND state = 'waiting' AND ${IS_APART}
+       AND next_at <= clock_timestamp()
+     ORDER BY seq LIMIT 1)
+  ) AS candidate
+  WHERE next_at <= clock_timestamp() ORDER BY seq LIMIT 1
+)`;
+
+const IS_FREE = '(leased_until IS NULL OR leased_until <= clock_timestamp())';
+
+/**
+ * Leases destinations in one statement. What another node leases at the same moment is skipped; whether a
+ * message is still due, `nextDelivery` finds under the lease.
+ */
+export function leaseDestinations(
+  sql: Sql,
+  holder: string,
+  limits: { readonly workingMax: number; readonly failingMax: number; readonly leaseMs: number },
+): Promise<LeasedDestination[]> {
+  return sql.query<LeasedDestination>(
+    `WITH due AS MATERIALIZED (
+       SELECT id, failing_since IS NOT NULL AS is_failing,
+         row_number() OVER (
+           PARTITION BY failing_since IS NOT NULL ORDER BY leased_until NULLS FIRST, id
+         ) AS place
+       FROM notification_destinations AS destination
+       WHERE is_enabled AND ${IS_FREE} AND EXISTS ${NEXT}
+     ), free AS MATERIALIZED (
+       SELECT id FROM notification_destinations
+       WHERE is_enabled AND ${IS_FREE} AND id IN (
+         SELECT id FROM due WHERE place <= CASE WHEN is_failing THEN $3::int ELSE $2::int END
+       )
+       FOR NO KEY UPDATE SKIP LOCKED
+     )
+     UPDATE notification_destinations AS destination
+     SET leased_until = clock_timestamp() + $4 * interval '1 millisecond', lease_holder = $1
+     FROM free WHERE destination.id = free.id
+     RETURNING destination.id, failing_since IS NOT NULL AS "isFailing"`,
+    [holder, limits.workingMax, limits.failingMax, limits.leaseMs],
+  );
+}
+
+type DueRow = Omit<DueDelivery, 'event'> & {
+  readonly eventId: string;
+  readonly type: NotificationEvent['type'];
+  readonly timestamp: string;
+  readonly organizationId: string;
+  readonly organizationName: string;
+  readonly data: object;
+};
+
+const DUE_COLUMNS = columns<DueRow>({
+  id: 'next.id',
+  destinationId: 'destination.id',
+  kind: 'destination.kind',
+  url: 'destination.url',
+  to: 'destination.mail_to',
+  sealed: 'destination.secret_sealed',
+  former: `CASE WHEN destination.former_secret_until > clock_timestamp()
+    THEN destination.former_secret_sealed END`,
+  failures: 'next.try_count',
+  failingMs: '(extract(epoch FROM clock_timestamp() - destination.failing_since) * 1000)::float8',
+  eventId: 'event.id',
+  type: 'event.type',
+  timestamp: isoText('event.at'),
+  organizationId: 'organization.id',
+  organizationName: 'organization.name',
+  data: 'event.data',
+});
+
+/** Renews the lease and reads the next message in one statement. */
+export async function nextDelivery(
+  sql: Sql,
+  id: string,
+  holder: string,
+  leaseMs: number,
+): Promise<DueDelivery | undefined> {
+  const [row] = await sql.query<DueRow>(
+    `WITH destination AS (
+       UPDATE notification_destinations
+       SET leased_until = clock_timestamp() + $3 * interval '1 millisecond'
+       WHERE id = $1 AND lease_holder = $2 AND is_enabled RETURNING *
+     )
+     SELECT ${DUE_COLUMNS}
+     FROM destination CROSS JOIN LATERAL ${NEXT} AS next
+     JOIN notification_events AS event ON event.id = next.event_id
+     JOIN organizations AS organization ON organization.id = event.organization_id`,
+    [id, holder, leaseMs],
+  );
+  if (row === undefined) return undefined;
+  const { eventId, type, timestamp, organizationId, organizationName, data, ...due } = row;
+  const organization = { id: organizationId, name: organizationName };
+  // The outbox wrote the data that this type has.
+  const event = { id: eventId, type, timestamp, data: { organization, ...data } };
+  return { ...due, event: event as NotificationEvent };
+}
+
+/** Ends the lease now; the time says when the destination was last served. */
+export async function releaseDestination(sql: Sql, id: string, holder: string): Promise<void> {
+  await sql.query(
+    `UPDATE notification_destinations SET leased_until = clock_timestamp(), lease_holder = NULL
+     WHERE id = $1 AND lease_holder = $2`,
+    [id, holder],
+  );
+}
+
+/**
+ * Records a try in one statement, which locks the destination first, as changes of it do. What was dropped
+ * meanwhile does not wait again.
+ */
+export async function recordTry(
+  sql: Sql,
+  { id, destinationId }: DueDelivery,
+  tried: DeliveryTry,
+  next: TriedState,
+): Promise<void> {
+  const isDelivered = next.state === 'delivered';
+  await sql.query(
+    `WITH destination AS (
+       UPDATE notification_destinations
+       SET failing_since = CASE WHEN $3 THEN NULL ELSE coalesce(failing_since, clock_timestamp()) END
+       WHERE id = $2 RETURNING id
+     )
+     UPDATE notification_deliveries AS delivery
+     SET state = CASE WHEN state = 'waiting' OR $3 THEN $4 ELSE state END,
+       next_at = clock_timestamp() + $5 * interval '1 millisecond',
+       first_failed_at = CASE WHEN $3 THEN first_failed_at
+         ELSE coalesce(first_failed_at, clock_timestamp()) END,
+       try_count = try_count + CASE WHEN $3 THEN 0 ELSE 1 END,
+       tries = (
+         SELECT jsonb_agg(tried ORDER BY place) FROM (
+           SELECT tried, place FROM jsonb_array_elements(tries || $6::jsonb)
+             WITH ORDINALITY AS known (tried, place)
+           ORDER BY place DESC LIMIT ${TRIES_MAX}
+         ) AS kept
+       )
+     FROM destination
+     WHERE delivery.id = $1 AND delivery.destination_id = destination.id`,
+    [
+      ...[id, destinationId, isDelivered, next.state],
+      ...[next.state === 'waiting' ? next.inMs : 0, JSON.stringify([storable(tried)])],
+    ],
+  );
+}
+
+/** Errors quote what a receiver answered. */
+function storable(tried: DeliveryTry): DeliveryTry {
+  return { ...tried, error: tried.error === null ? null : storableText(tried.error) };
+}
+
+/** Deletes events with their deliveries, and mails, in one statement; others delete what it skips. */
+export async function dropOldMessages(
+  sql: Sql,
+  countMax: number,
+): Promise<{ readonly deleted: number; readonly dropped: number }> {
+  const [row] = await sql.query<{ deleted: number; dropped: number }>(
+    `WITH old AS MATERIALIZED (
+       SELECT id FROM notification_events WHERE at < clock_timestamp() - ${KEPT}
+       ORDER BY at LIMIT $1 FOR UPDATE SKIP LOCKED
+     ), waiting AS (
+       SELECT 1 AS one FROM notification_deliveries AS delivery
+       JOIN old ON old.id = delivery.event_id WHERE state = 'waiting'
+     ), events AS (
+       DELETE FROM notification_events AS event USING old WHERE event.id = old.id RETURNING 1 AS one
+     ), useless AS MATERIALIZED (
+       SELECT id FROM outgoing_mails WHERE expires_at <= clock_timestamp()
+       LIMIT $1 FOR UPDATE SKIP LOCKED
+     ), mails AS (
+       DELETE FROM outgoing_mails AS mail USING useless WHERE mail.id = useless.id RETURNING 1 AS one
+     )
+     SELECT ((SELECT count(*) FROM events) + (SELECT count(*) FROM mails))::int AS deleted,
+       ((SELECT count(*) FROM waiting) + (SELECT count(*) FROM mails))::int AS dropped`,
+    [countMax],
+  );
+  return row ?? { deleted: 0, dropped: 0 };
+}
+
+export async function countWaitingMessages(sql: Sql): Promise<WaitingMessages> {
+  const [row] = await sql.query<WaitingMessages>(
+    `SELECT count(*)::int AS count,
+       coalesce(extract(epoch FROM clock_timestamp() - min(created_at)) * 1000, 0)::float8 AS "oldestMs"
+     FROM (
+       SELECT created_at FROM notification_deliveries WHERE state = 'waiting'
+       UNION ALL SELECT created_at FROM outgoing_mails
+     ) AS message`,
+  );
+  return row ?? { count: 0, oldestMs: 0 };
+}
+
+// Mails to people.
+
+/** Stores a mail, in the transaction of what it tells of where there is one. */
+export async function insertMail(sql: Sql, mail: NewMail): Promise<void> {
+  await sql.query(
+    'INSERT INTO outgoing_mails (id, kind, sealed, expires_at) VALUES ($1, $2, $3, $4)',
+    [mail.id, mail.kind, mail.sealed, mail.expiresAt],
+  );
+}
+
+export function createMail(database: Database, mail: NewMail): Promise<void> {
+  return insertMail(database, mail);
+}
+
+export function leaseMails(sql: Sql, countMax: number, leaseMs: number): Promise<DueMail[]> {
+  return sql.query<DueMail>(
+    `WITH due AS MATERIALIZED (
+       SELECT id FROM outgoing_mails
+       WHERE next_at <= clock_timestamp() AND expires_at > clock_timestamp() AND ${IS_FREE}
+       ORDER BY next_at LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED
+     )
+     UPDATE outgoing_mails AS mail SET leased_until = clock_timestamp() + $2 * interval '1 millisecond'
+     FROM due WHERE mail.id = due.id
+     RETURNING mail.id, kind, sealed, try_count AS failures`,
+    [countMax, leaseMs],
+  );
+}
+
+export async function recordMail(
+  sql: Sql,
+  id: string,
+  retryInMs: number | undefined,
+): Promise<void> {
+  if (retryInMs === undefined) {
+    await sql.query('DELETE FROM outgoing_mails WHERE id = $1', [id]);
+    return;
+  }
+  await sql.query(
+    `UPDATE outgoing_mails SET leased_until = NULL, try_count = try_count + 1,
+       next_at = clock_timestamp() + $2 * interval '1 millisecond'
+     WHERE id = $1`,
+    [id, retryInMs],
+  );
+}
