@@ -83,7 +83,7 @@ export async function composeAdmin(
   );
   live.start();
   return {
-    reload: reloadable(log, secrets, stores),
+    reload: reloadable(log, [secrets, stores]),
     async stop() {
       server.stopAccepting();
       await traffic.drain(IN_FLIGHT_WAIT_MS_MAX);

@@ -15,6 +15,8 @@ import { createPropagateChange, type PropagateChange } from '../publishing/propa
 import { guardChanges } from '../serving/guard-changes.ts';
 import type { Config } from '../settings/settings.ts';
 import type { Ledger } from '../store/ledger.ts';
+import { assembleDeliveries } from './deliveries.ts';
+import { Secrets } from './secrets.ts';
 import {
   assembleAdmission,
   assembleCatalogs,
@@ -27,6 +29,8 @@ import { watchStores } from './watch-stores.ts';
 
 export type Background = {
   start(): void;
+  /** Uses the settings that may change at run time. */
+  use(config: Config): Promise<void>;
   /** Stops within seconds. First drains a memory engine into the ledger: it ends with this process. */
   stop(): Promise<void>;
 };
@@ -52,15 +56,16 @@ export async function composeBackground(
   const rareLog = new RareLog(log);
   const now = () => clock.now();
   const propagate = createPropagateChange(catalogs, stores.engine, metrics, rareLog, now);
+  const secrets = new Secrets(config);
   const background = assembleBackground(config, log, metrics, stores, {
-    ...{ labels, clock },
+    ...{ labels, clock, secrets },
     changes: { ledger: guardChanges(stores.ledger, catalogs), propagate },
   });
   refresher.start(stores.engine);
   knownPoll.start(stores.engine);
   background.start();
   return {
-    reload: reloadable(log, undefined, stores),
+    reload: reloadable(log, [secrets, background, stores]),
     async stop() {
       await background.stop();
       clockWatch.stop();
@@ -74,6 +79,7 @@ export async function composeBackground(
 type BackgroundParts = Pick<Fleet, 'labels' | 'clock'> & {
   /** Ledger and propagation with which plans change releases, as callers do. */
   readonly changes: { readonly ledger: Ledger; readonly propagate: PropagateChange };
+  readonly secrets: Secrets;
 };
 
 /** Assembles the background work for the process that runs it. */
@@ -82,7 +88,7 @@ export function assembleBackground(
   log: Log,
   metrics: Metrics,
   { ledger, engine }: Stores,
-  { labels, clock, changes }: BackgroundParts,
+  { labels, clock, changes, secrets }: BackgroundParts,
 ): Background {
   const admission = assembleAdmission(config, ledger, log, rememberRecorded(engine));
   const share = new StreamShare(engine, metrics, log);
@@ -110,9 +116,12 @@ export function assembleBackground(
   const feed = new LabelFeed({ ledger, engine, log });
   const labelRefresher = new LabelRefresher(() => feed.feed(), metrics, log);
   const plans = new PlanDriver({ ...changes, queue: engine, metrics, log });
+  const deliveries = assembleDeliveries(config, log, metrics, ledger, secrets);
   return {
+    use: async (changed) => deliveries.use(changed),
     start() {
       plans.start();
+      deliveries.start();
       share.start();
       for (const drain of drains) drain.start();
       length.start();
@@ -120,7 +129,7 @@ export function assembleBackground(
       sweeper.start();
     },
     async stop() {
-      await plans.stop();
+      await Promise.all([plans.stop(), deliveries.stop()]);
       labelRefresher.stop();
       await sweeper.stop();
       length.stop();

@@ -276,7 +276,11 @@ export async function composeService(
     tracing,
   });
   const background = hasBackground
-    ? assembleBackground(config, log, metrics, stores, { ...fleet, changes: serving.changes })
+    ? assembleBackground(config, log, metrics, stores, {
+        ...fleet,
+        secrets,
+        changes: serving.changes,
+      })
     : undefined;
   const { clock } = fleet;
   const clockWatch = new ClockWatch({ clock, metrics, log, isTelling: hasBackground });
@@ -311,7 +315,7 @@ export async function composeService(
     state: serving.state,
     follow: serving.follow,
     drain: serving.drain,
-    reload: reloadable(log, secrets, stores),
+    reload: reloadable(log, [secrets, ...(background === undefined ? [] : [background]), stores]),
     close,
     async stop() {
       close();

@@ -22,7 +22,6 @@ import type { LedgerCopies, LedgerReport, RememberedChannel } from '../store/led
 import { parseTarget } from '../store/redis/target.ts';
 import { keepOwnerOnly, makeDataDirectory } from './data-directory.ts';
 import { openEngine } from './open-engine.ts';
-import type { Secrets } from './secrets.ts';
 
 export type Stores = {
   readonly ledger: Ledger;
@@ -355,13 +354,11 @@ export class EmbeddedCopies implements LedgerCopies {
 /** Returns a function that makes a process use changed settings. It logs a failure and never rejects. */
 export function reloadable(
   log: Log,
-  secrets: Pick<Secrets, 'use'> | undefined,
-  stores: Pick<Stores, 'use'>,
+  parts: readonly Pick<Stores, 'use'>[],
 ): (config: Config) => Promise<void> {
   return async (config) => {
     try {
-      await secrets?.use(config);
-      await stores.use(config);
+      for (const part of parts) await part.use(config);
     } catch (error) {
       log.error({ err: error }, 'changed settings could not be taken over');
     }

@@ -29,7 +29,7 @@ const IN_A_ROW_MS_MAX = 2000;
 const SWEEP_MS = 15_000;
 const SWEPT_AT_A_TIME_MAX = 500;
 /** Longest wait of a stop for messages on their way, in milliseconds. */
-const STOP_MS_MAX = 2000;
+const STOP_MS_MAX = 1000;
 
 /** Counted from the start, so that the first of each is seen as an increase. */
 const OUTCOMES = ['delivered', 'failed', 'dropped'] as const;

@@ -469,6 +469,11 @@ export function consoleUrlOf({ adminUrl, adminListen, publicUrl }: Config): stri
   return adminUrl ?? (adminListen === undefined ? publicUrl : undefined);
 }
 
+/** Returns the base URL of the console for links that no request asks for. */
+export function consoleLinksOf(config: Config): string {
+  return consoleUrlOf(config) ?? urlOf(config.adminListen ?? config);
+}
+
 /** Returns whether two addresses are known to collide. Other collisions show when the service listens. */
 function isSameAddress(one: ListenAddress, other: ListenAddress): boolean {
   const isEveryInterface = [one, other].some(({ host }) => WILDCARDS.has(host));
