@@ -22,6 +22,7 @@ import { consoleFiles, consoleRoutes } from '../http/console/console-routes.ts';
 import { metricsRoutes, type ReadMetrics, rootRoute } from '../http/health-routes.ts';
 import type { NotesRenderer } from '../http/notes/notes-renderer.ts';
 import type { Route } from '../http/router.ts';
+import { PeopleMails } from '../notify/outgoing-mail.ts';
 import type { RareLog } from '../observe/rare-log.ts';
 import { Administer, ViewConsole } from '../publishing/administer.ts';
 import { Destinations } from '../publishing/destinations.ts';
@@ -91,6 +92,7 @@ export function assembleConsole({
       destinations: assembleDestinations(ledger, secrets, limits),
       copies,
       edgeTokens: new EdgeTokens(ledger, secrets.signer),
+      mails: assembleMails(config, secrets, ledger),
       resealing: new ResealSecrets({ ledger, box: secrets.box }),
       ledger,
       propagate,
@@ -110,6 +112,15 @@ function assembleDestinations(
   return new Destinations({
     ...{ ...limits, ledger, box, hasMail: false },
     refuseUrl: (url) => (isReachableAddress(url) ? undefined : 'Must be a public address'),
+  });
+}
+
+/** Assembles mails to people: none without a server of mails, or a key to encrypt them with. */
+function assembleMails({ notify }: Config, { box }: Secrets, ledger: Ledger): PeopleMails {
+  const isOn = notify.mail !== undefined && box !== undefined;
+  return new PeopleMails({
+    ledger,
+    seal: isOn ? (text, owner) => box.seal(text, owner) : undefined,
   });
 }
 

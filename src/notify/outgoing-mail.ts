@@ -2,14 +2,17 @@
 // browsers. They wait in the ledger encrypted, because their links open something.
 
 import { randomBytes } from 'node:crypto';
-import type { MailKind, NewMail } from '../store/delivery-ledger.ts';
+import type { DeliveryLedger, MailKind, NewMail } from '../store/delivery-ledger.ts';
 import type { MailText } from './message.ts';
 
+/** Time after which a sign-in is no news, in milliseconds. */
+const SIGN_IN_MAIL_MS = 86_400_000;
+
 /** Mail to a person. */
-export type PersonMail = MailText & { readonly to: string };
+type PersonMail = MailText & { readonly to: string };
 
 /** Encrypts a text for an owner, and decrypts it: undefined if no key fits. */
-export type Seal = (text: string, owner: string) => string;
+type Seal = (text: string, owner: string) => string;
 export type Unseal = (sealed: string, owner: string) => string | undefined;
 
 /** Returns a mail as the ledger keeps it. `expiresAt`: RFC 3339. */
@@ -28,34 +31,44 @@ export function unsealMail(
   return text === undefined ? undefined : (JSON.parse(text) as PersonMail);
 }
 
-export function invitationMail(to: string, organization: string, url: string): PersonMail {
-  return {
-    to,
-    subject: oneLine(`You are invited to ${organization}`),
-    text: `You are invited to join ${oneLine(organization)} in Sluice:\n\n${url}\n\nThe link works once.\n`,
-  };
-}
+type PeopleMailsDependencies = {
+  readonly ledger: Pick<DeliveryLedger, 'createMail'>;
+  /** Undefined if no mails are sent: without a server of mails, or a key to encrypt them with. */
+  readonly seal: Seal | undefined;
+};
 
-export function passwordResetMail(to: string, url: string): PersonMail {
-  return {
-    to,
-    subject: 'Set a new password',
-    text: `With this link you set a new password for ${to} in Sluice:\n\n${url}\n\nIt works once.\n`,
-  };
-}
+/** Writes mails to people; without a server of mails, none. They are sent in the background. */
+export class PeopleMails {
+  readonly #dependencies: PeopleMailsDependencies;
 
-/** Tells of a sign-in from a browser that the account was not used with before. `at`: RFC 3339. */
-export function signInMail(to: string, address: string, at: string): PersonMail {
-  return {
-    to,
-    subject: 'Sign-in from a new browser',
-    text:
+  constructor(dependencies: PeopleMailsDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Mails the link of an invitation, which is of use until `expiresAt` (RFC 3339). */
+  invitation(to: string, url: string, expiresAt: string): Promise<void> {
+    const text = `You are invited to an organization in Sluice. This link says which, and works once:\n\n${url}\n`;
+    return this.#write('invitation', { to, subject: 'You are invited to Sluice', text }, expiresAt);
+  }
+
+  /** Mails the link that sets a new password, which is of use until `expiresAt` (RFC 3339). */
+  passwordReset(to: string, url: string, expiresAt: string): Promise<void> {
+    const text = `With this link you set a new password for ${to}. It works once:\n\n${url}\n`;
+    return this.#write('password-reset', { to, subject: 'Set a new password', text }, expiresAt);
+  }
+
+  /** Tells of a sign-in from a browser that the account was not used with before. */
+  signIn(to: string, address: string, atMs: number): Promise<void> {
+    const at = new Date(atMs).toISOString();
+    const text =
       `Your account ${to} was signed in to from a new browser: ${at}, address ${address}.\n\n` +
-      'If that was not you, set another password, which ends all sessions.\n',
-  };
-}
+      'If that was not you, set another password, which ends all sessions.\n';
+    const expiresAt = new Date(atMs + SIGN_IN_MAIL_MS).toISOString();
+    return this.#write('sign-in', { to, subject: 'Sign-in from a new browser', text }, expiresAt);
+  }
 
-/** Names may have any characters. */
-function oneLine(text: string): string {
-  return text.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ');
+  async #write(kind: MailKind, mail: PersonMail, expiresAt: string): Promise<void> {
+    const { ledger, seal } = this.#dependencies;
+    if (seal !== undefined) await ledger.createMail(sealMail(seal, kind, mail, expiresAt));
+  }
 }

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import type { PasswordResets } from '../../access/password-resets.ts';
 import { isFailure } from '../../contract/failure.ts';
 import type { EdgeTokens } from '../../edge/server/edge-tokens.ts';
+import type { PeopleMails } from '../../notify/outgoing-mail.ts';
 import type { ResealSecrets } from '../../publishing/webhooks.ts';
 import type { LedgerCopies } from '../../store/ledger-identity.ts';
 import type { Route } from '../router.ts';
@@ -23,6 +24,7 @@ export type OperatorDependencies = {
   readonly edgeTokens: EdgeTokens;
   readonly copies: LedgerCopies;
   readonly resealing: ResealSecrets;
+  readonly mails: PeopleMails;
   /** Base URL of the console; undefined when no setting names one. */
   readonly consoleUrl: string | undefined;
 };
@@ -30,7 +32,7 @@ export type OperatorDependencies = {
 /** Builds the routes of the operator. */
 export function operatorRoutes(
   routes: ConsoleRoutes,
-  { resets, edgeTokens, copies, resealing, consoleUrl }: OperatorDependencies,
+  { resets, edgeTokens, copies, resealing, mails, consoleUrl }: OperatorDependencies,
 ): readonly Route[] {
   return [
     routes.onOperator(
@@ -40,7 +42,9 @@ export function operatorRoutes(
         if (isFailure(created)) return created;
         const { token, expiresAt } = created;
         const base = consoleUrl ?? requestOrigin(exchange);
-        return { url: `${base}/console/password-reset/${token}`, expiresAt };
+        const url = `${base}/console/password-reset/${token}`;
+        await mails.passwordReset(email, url, expiresAt);
+        return { url, expiresAt };
       },
     ),
     routes.onOperator({ endpoint: 'GET edge-tokens', shape: noQuery }, async () => ({

@@ -8,6 +8,7 @@ import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { KEY_RIGHTS, ROLES } from '../../contract/resource.ts';
 import { WEBHOOK_PROVIDERS } from '../../contract/webhook-provider.ts';
+import type { PeopleMails } from '../../notify/outgoing-mail.ts';
 import type { Administer, ViewConsole } from '../../publishing/administer.ts';
 import { isTarget } from '../../publishing/receive-release.ts';
 import type { Webhooks } from '../../publishing/webhooks.ts';
@@ -60,6 +61,7 @@ export type OrganizationDependencies = {
   readonly administer: Administer;
   readonly members: Members;
   readonly view: ViewConsole;
+  readonly mails: PeopleMails;
   /** Base URL of the console; undefined when no setting names one. */
   readonly consoleUrl: string | undefined;
 };
@@ -90,7 +92,7 @@ export function organizationRoutes(
 
 function memberRoutes(
   routes: ConsoleRoutes,
-  { members, consoleUrl }: OrganizationDependencies,
+  { members, mails, consoleUrl }: OrganizationDependencies,
 ): readonly Route[] {
   return [
     routes.onOrganization(
@@ -118,7 +120,9 @@ function memberRoutes(
         const invited = await members.invite(organizationId, email, role, actor);
         if (isFailure(invited)) return invited;
         const { id, token, expiresAt } = invited;
-        return { id, url: invitationUrl(consoleUrl, exchange, token), expiresAt };
+        const url = invitationUrl(consoleUrl, exchange, token);
+        await mails.invitation(email, url, expiresAt);
+        return { id, url, expiresAt };
       },
     ),
     routes.onKeyOrInvitation(

@@ -103,7 +103,7 @@ const WRITE = `
     SELECT * FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
       WITH ORDINALITY AS event (id, type, app_id, data, sole, place)
   ), taken AS MATERIALIZED (
-    SELECT destination.id AS destination_id, event.id, event.place, event.only IS NOT NULL AS is_apart
+    SELECT destination.id AS destination_id, event.id, event.place, event.sole IS NOT NULL AS is_apart
     FROM notification_destinations AS destination JOIN event ON ${TAKES}
     WHERE destination.organization_id = $1
     -- Holds off a removal, and leaves out what is removed already.

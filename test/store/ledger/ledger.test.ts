@@ -12,6 +12,7 @@ import { describeChannelNames } from './channel-names-contract.ts';
 import { describeCheckIns } from './check-in-contract.ts';
 import { describeConsoleReads } from './console-contract.ts';
 import { describeDatabase } from './database-contract.ts';
+import { describeDeliveries } from './delivery-contract.ts';
 import { describeDeviceKeeping } from './device-keeping-contract.ts';
 import { describeDeviceParts } from './device-parts-contract.ts';
 import { describeEdges } from './edge-contract.ts';
@@ -108,6 +109,8 @@ const GROUPS: readonly Readonly<Record<string, Suite>>[] = [
     },
   },
   { plans: { rules: describePlans } },
+  // Of its own: it leases every destination.
+  { deliveries: { rules: describeDeliveries, pglite: 'windows, JSON and locks' } },
   { 'plans that wait': { rules: describePlanWaits } },
   {
     signals: { rules: describeSignals },

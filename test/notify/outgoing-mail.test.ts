@@ -1,0 +1,67 @@
+// Tests mails to people: encrypted while they wait, sent as they were written.
+
+import { expect, it } from 'vitest';
+import type { TryOutcome } from '../../src/notify/delivery-state.ts';
+import type { Mail } from '../../src/notify/mailer.ts';
+import { PeopleMails } from '../../src/notify/outgoing-mail.ts';
+import { SendMessage } from '../../src/notify/send-message.ts';
+import { SecretBox } from '../../src/publishing/secret-box.ts';
+import type { DueMail, NewMail } from '../../src/store/delivery-ledger.ts';
+
+const URL = 'https://updates.example.com/console/invitation/t0ken';
+const EXPIRES_AT = '2026-08-08T00:00:00.000Z';
+const box = new SecretBox(['a key of the service']);
+const written: NewMail[] = [];
+const ledger = {
+  async createMail(mail: NewMail) {
+    written.push(mail);
+  },
+};
+const mails = new PeopleMails({ ledger, seal: (text, owner) => box.seal(text, owner) });
+
+function send(due: DueMail, key = box): Promise<readonly [TryOutcome, readonly Mail[]]> {
+  const sent: Mail[] = [];
+  const sender = new SendMessage({
+    dialer: { post: () => Promise.reject(new Error('no webhook')) },
+    mailer: {
+      async send(mail) {
+        sent.push(mail);
+        return undefined;
+      },
+    },
+    unseal: (sealed, owner) => key.open(sealed, owner)?.secret,
+    ownerOf: (id) => id,
+    ...{ consoleUrl: '', now: Date.now },
+  });
+  return sender.toPerson(due).then((outcome) => [outcome, sent]);
+}
+
+it('wait encrypted, and arrive with their link and one id', async () => {
+  await mails.invitation('ann@example.com', URL, EXPIRES_AT);
+  await mails.passwordReset('ann@example.com', URL, EXPIRES_AT);
+  await mails.signIn('ann@example.com', '192.0.2.1', 0);
+  expect(written.map(({ kind }) => kind)).toEqual(['invitation', 'password-reset', 'sign-in']);
+  expect(JSON.stringify(written)).not.toMatch(/t0ken|ann@|192\.0/);
+  const [first] = written;
+  expect(first?.expiresAt).toBe(EXPIRES_AT);
+  const [outcome, sent] = await send({ ...(first as NewMail), failures: 0 });
+  expect(outcome).toEqual({ kind: 'delivered', status: null });
+  expect(sent).toMatchObject([
+    { to: 'ann@example.com', id: first?.id, text: expect.stringContaining(URL) },
+  ]);
+});
+
+it('cannot be read with another key, or as another mail', async () => {
+  const [first, second] = written as [NewMail, NewMail];
+  const [other] = await send({ ...first, failures: 0 }, new SecretBox(['another key']));
+  expect(other).toMatchObject({ kind: 'failed', error: expect.stringContaining('SECRET_KEY') });
+  const [copied] = await send({ ...first, id: second.id, failures: 0 });
+  expect(copied.kind).toBe('failed');
+});
+
+it('are not written without a server of mails', async () => {
+  const before = written.length;
+  const none = new PeopleMails({ ledger, seal: undefined });
+  await none.invitation('ann@example.com', URL, EXPIRES_AT);
+  expect(written).toHaveLength(before);
+});

@@ -1,0 +1,264 @@
+// Rules of sending what was told in the ledger port: leases, the order of a destination, what came of tries,
+// and mails to people (docs/contract.md, Delivery).
+
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { DeliveryTry } from '../../../src/contract/notification.ts';
+import type { DueDelivery, TriedState } from '../../../src/store/delivery-ledger.ts';
+import { createTenant, expectValue, OPERATOR, publish, type TestTenant } from './ledger-fixture.ts';
+import type { LedgerUnderTest } from './test-database.ts';
+
+const LEASE_MS = 60_000;
+const LIMITS = { workingMax: 10, failingMax: 10, leaseMs: LEASE_MS };
+const OK: DeliveryTry = { at: '2026-08-01T00:00:00.000Z', status: 200, error: null, ms: 12 };
+const BAD: DeliveryTry = { ...OK, status: 500, error: 'Answered 500: \u0000 \ud800' };
+const DONE: TriedState = { state: 'delivered' };
+const later = (inMs: number): TriedState => ({ state: 'waiting', inMs });
+
+export function describeDeliveries({ database, ledger }: LedgerUnderTest): void {
+  let tenant: TestTenant;
+  let count = 0;
+
+  // Leases look at all destinations.
+  beforeEach(async () => {
+    await database.query('DELETE FROM notification_destinations');
+    await database.query('DELETE FROM outgoing_mails');
+    tenant = await createTenant(ledger);
+  });
+
+  async function listen(events: readonly 'release.*'[] | null = null): Promise<string> {
+    const { organizationId } = tenant;
+    const place = { url: 'https://ops.example.com/hook', to: null, apps: null, enabled: true };
+    const destination = { organizationId, name: 'ops', kind: 'webhook', events, ...place } as const;
+    const created = await ledger.createDestination(destination, (id) => `sealed ${id}`, OPERATOR);
+    return expectValue(created).id;
+  }
+
+  /** Tells so many events. */
+  async function tell(times: number): Promise<void> {
+    for (let index = 0; index < times; index++) await publish(ledger, tenant, `1.0.${count++}`);
+  }
+
+  const lease = async (holder: string, limits = LIMITS) =>
+    (await ledger.leaseDestinations(holder, limits)).map(({ id }) => id);
+  const next = (id: string, holder = 'a') => ledger.nextDelivery(id, holder, LEASE_MS);
+
+  async function expectNext(id: string, holder = 'a'): Promise<DueDelivery> {
+    const due = await next(id, holder);
+    if (due === undefined) throw new Error('nothing is due');
+    return due;
+  }
+
+  /** Lets time pass: moves what the ledger noted into the past. */
+  async function pass(minutes: number): Promise<void> {
+    const past = (column: string) => `${column} = ${column} - $1 * interval '1 minute'`;
+    await database.query(
+      `UPDATE notification_deliveries SET ${past('next_at')}, ${past('first_failed_at')}`,
+      [minutes],
+    );
+    await database.query(
+      `UPDATE notification_destinations SET ${past('failing_since')}, ${past('leased_until')}`,
+      [minutes],
+    );
+  }
+
+  const versionsOf = async (id: string): Promise<readonly (string | null)[]> => {
+    const versions: (string | null)[] = [];
+    for (let due = await next(id); due !== undefined; due = await next(id)) {
+      versions.push(due.event.data.version);
+      await ledger.recordTry(due, OK, DONE);
+    }
+    return versions;
+  };
+
+  describe('a lease', () => {
+    test('is of one node, until it gives it back or the time ends', async () => {
+      const id = await listen();
+      expect(await lease('a')).toEqual([]);
+      await tell(1);
+      expect(await lease('a')).toEqual([id]);
+      expect(await lease('b')).toEqual([]);
+      expect(await next(id, 'b')).toBe(undefined);
+      await ledger.releaseDestination(id, 'b');
+      expect(await lease('b')).toEqual([]);
+      await ledger.releaseDestination(id, 'a');
+      expect(await lease('b')).toEqual([id]);
+      await pass(2);
+      expect(await lease('c')).toEqual([id]);
+      // The node that was slow finds that it has the lease no more.
+      expect(await next(id, 'b')).toBe(undefined);
+      expect(await next(id, 'c')).toBeDefined();
+    });
+
+    test('goes to one of several nodes that ask at once', async () => {
+      const ids = new Set([await listen(), await listen(), await listen()]);
+      await tell(1);
+      const leases = await Promise.all(['a', 'b', 'c', 'd'].map((holder) => lease(holder)));
+      expect(leases.flat().sort()).toEqual([...ids].sort());
+    });
+
+    test('is bounded, apart for those that work and those that fail', async () => {
+      const [working, failing] = [
+        [await listen(), await listen()],
+        [await listen(), await listen()],
+      ];
+      await tell(1);
+      await lease('a');
+      for (const id of failing) await ledger.recordTry(await expectNext(id), BAD, later(0));
+      for (const id of [...working, ...failing]) await ledger.releaseDestination(id, 'a');
+      const leased = async (workingMax: number, failingMax: number) => {
+        const found = await ledger.leaseDestinations('b', { ...LIMITS, workingMax, failingMax });
+        for (const { id } of found) await ledger.releaseDestination(id, 'b');
+        return found.map(({ isFailing }) => isFailing).sort();
+      };
+      expect(await leased(1, 0)).toEqual([false]);
+      expect(await leased(0, 1)).toEqual([true]);
+      expect(await leased(10, 10)).toEqual([false, false, true, true]);
+      // The one that was served least recently comes first.
+      const [first] = await lease('b', { ...LIMITS, workingMax: 1, failingMax: 0 });
+      await ledger.releaseDestination(first ?? '', 'b');
+      expect(await lease('b', { ...LIMITS, workingMax: 1, failingMax: 0 })).not.toEqual([first]);
+    });
+
+    test('is not given of a destination that is off', async () => {
+      const id = await listen();
+      await tell(1);
+      await lease('a');
+      const due = await expectNext(id);
+      expect(await ledger.disableDestination(id, 'gone')).toBe(true);
+      expect(await next(id)).toBe(undefined);
+      // What was on its way is recorded, and does not wait again.
+      await ledger.recordTry(due, BAD, later(0));
+      expect((await ledger.listDeliveries(id, undefined, 10)).deliveries[0]?.state).toBe('dropped');
+      expect(await lease('b')).toEqual([]);
+    });
+  });
+
+  describe('messages', () => {
+    test('have the event, the place, the secrets and what failed before', async () => {
+      const id = await listen();
+      await tell(1);
+      await lease('a');
+      const due = await expectNext(id);
+      expect(due).toMatchObject({
+        ...{ destinationId: id, kind: 'webhook', url: 'https://ops.example.com/hook', to: null },
+        ...{ sealed: `sealed ${id}`, former: null, failures: 0, failingMs: null },
+        event: {
+          type: 'release.published',
+          data: { organization: { id: tenant.organizationId }, app: tenant.app, channel: 'stable' },
+        },
+      });
+      expect(due.event.timestamp).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+      await ledger.recordTry(due, BAD, later(0));
+      await pass(3);
+      expect(await lease('a')).toEqual([id]);
+      const again = await expectNext(id);
+      expect(again).toMatchObject({ id: due.id, event: { id: due.event.id }, failures: 1 });
+      expect(again.failingMs).toBeGreaterThanOrEqual(180_000);
+      await ledger.rotateDestination(id, () => 'sealed anew', OPERATOR);
+      expect(await expectNext(id)).toMatchObject({ sealed: 'sealed anew', former: `sealed ${id}` });
+    });
+
+    test('come in the order of their events, and one that waits holds up later ones', async () => {
+      const id = await listen();
+      const before = count;
+      await tell(3);
+      await lease('a');
+      await ledger.recordTry(await expectNext(id), BAD, later(60_000));
+      expect(await next(id)).toBe(undefined);
+      await ledger.releaseDestination(id, 'a');
+      expect(await lease('a')).toEqual([]);
+      await pass(1);
+      expect(await lease('a')).toEqual([id]);
+      expect(await versionsOf(id)).toEqual([0, 1, 2].map((index) => `1.0.${before + index}`));
+    });
+
+    test('that have failed for ten minutes hold up none, and are tried at their own times', async () => {
+      const id = await listen();
+      await tell(2);
+      await lease('a');
+      const first = await expectNext(id);
+      await ledger.recordTry(first, BAD, later(3_600_000));
+      await pass(9);
+      await lease('a');
+      expect(await next(id)).toBe(undefined);
+      await pass(1);
+      const second = await expectNext(id);
+      expect(second.id).not.toBe(first.id);
+      await ledger.recordTry(second, OK, DONE);
+      expect(await next(id)).toBe(undefined);
+      await pass(51);
+      await lease('a');
+      expect((await expectNext(id)).id).toBe(first.id);
+    });
+
+    test('that are tests, or sent again, are held up by none', async () => {
+      const id = await listen();
+      await tell(2);
+      await lease('a');
+      await ledger.recordTry(await expectNext(id), BAD, later(3_600_000));
+      const tested = expectValue(await ledger.testDestination(id, OPERATOR));
+      const due = await expectNext(id);
+      expect(due.id).toBe(tested.id);
+      await ledger.recordTry(due, OK, DONE);
+      expect(await next(id)).toBe(undefined);
+      expectValue(await ledger.sendAgain(id, tested.id, OPERATOR));
+      expect((await expectNext(id)).event.id).toBe(due.event.id);
+    });
+
+    test('keep their last twenty tries, in order, with errors that can be stored', async () => {
+      const id = await listen();
+      await tell(1);
+      await lease('a');
+      for (let ms = 0; ms < 22; ms++) {
+        await ledger.recordTry(await expectNext(id), { ...BAD, ms }, later(0));
+      }
+      await ledger.recordTry(await expectNext(id), OK, DONE);
+      const [delivery] = (await ledger.listDeliveries(id, undefined, 10)).deliveries;
+      expect(delivery?.state).toBe('delivered');
+      expect(delivery?.tries.map(({ ms }) => ms)).toEqual([...range(3, 22), 12]);
+      expect(delivery?.tries[0]?.error).toBe('Answered 500: \ufffd \ufffd');
+      const [found] = await ledger.listDestinations(tenant.organizationId);
+      expect(found?.failingSince).toBe(null);
+    });
+
+    test('of events that are older than seven days are dropped and counted', async () => {
+      const id = await listen();
+      await tell(3);
+      await lease('a');
+      await ledger.recordTry(await expectNext(id), OK, DONE);
+      expect(await ledger.dropOldMessages(10)).toEqual({ deleted: 0, dropped: 0 });
+      expect(await ledger.countWaitingMessages()).toMatchObject({ count: 2 });
+      await database.query("UPDATE notification_events SET at = at - interval '8 days'");
+      expect(await ledger.dropOldMessages(2)).toEqual({ deleted: 2, dropped: 1 });
+      expect(await ledger.dropOldMessages(10)).toMatchObject({ dropped: 1 });
+      expect(await ledger.countWaitingMessages()).toEqual({ count: 0, oldestMs: 0 });
+      expect((await ledger.listDeliveries(id, undefined, 10)).deliveries).toEqual([]);
+    });
+  });
+
+  test('mails to people are leased once, sent, tried again, and dropped when they are of no use', async () => {
+    const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
+    const mail = (id: string) =>
+      ({ id, kind: 'invitation', sealed: `sealed ${id}`, expiresAt }) as const;
+    await ledger.createMail(mail('mail_1'));
+    await ledger.createMail(mail('mail_2'));
+    const due = await ledger.leaseMails(10, LEASE_MS);
+    expect(due.map(({ id }) => id).sort()).toEqual(['mail_1', 'mail_2']);
+    expect(due[0]).toEqual({
+      id: due[0]?.id,
+      kind: 'invitation',
+      sealed: `sealed ${due[0]?.id}`,
+      failures: 0,
+    });
+    expect(await ledger.leaseMails(10, LEASE_MS)).toEqual([]);
+    await ledger.recordMail('mail_1', undefined);
+    await ledger.recordMail('mail_2', 0);
+    expect(await ledger.leaseMails(10, LEASE_MS)).toMatchObject([{ id: 'mail_2', failures: 1 }]);
+    await database.query("UPDATE outgoing_mails SET expires_at = expires_at - interval '2 hours'");
+    expect(await ledger.dropOldMessages(10)).toEqual({ deleted: 1, dropped: 1 });
+  });
+}
+
+function range(from: number, to: number): readonly number[] {
+  return Array.from({ length: to - from }, (_, index) => from + index);
+}
