@@ -8,6 +8,7 @@ import { Mailer } from '../notify/mailer.ts';
 import { SendMessage } from '../notify/send-message.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
+import { destinationOwner } from '../publishing/destinations.ts';
 import { type Config, consoleLinksOf } from '../settings/settings.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { Secrets } from './secrets.ts';
@@ -36,7 +37,7 @@ export function assembleDeliveries(
       dialer: new Dialer({ judge, resolve: createResolver(privateNetworks.length > 0) }),
       mailer,
       unseal: (sealed, owner) => secrets.box?.open(sealed, owner)?.secret,
-      ownerOf: (id) => `destination:${id}`,
+      ownerOf: destinationOwner,
       consoleUrl: consoleLinksOf(config),
       now: Date.now,
     }),
