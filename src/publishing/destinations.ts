@@ -1,7 +1,6 @@
 // Administration of the destinations of notifications: their addresses and secrets, tests, and what became of
 // the messages to them. Who delivers the messages is another matter (docs/architecture.md).
 
-import { randomBytes } from 'node:crypto';
 import type { DeliveryPage, ResealedSecrets } from '../contract/console.ts';
 import {
   type Failure,
@@ -20,6 +19,7 @@ import type {
   NotificationDelivery,
 } from '../contract/notification.ts';
 import { Unavailable } from '../contract/unavailable.ts';
+import { createWebhookSecret } from '../notify/webhook-signature.ts';
 import type {
   DestinationChange,
   DestinationLedger,
@@ -51,8 +51,6 @@ export type AskedDestination = Omit<NewDestination, 'organizationId' | 'url' | '
   readonly url?: string | undefined;
   readonly to?: string | undefined;
 };
-
-const SECRET_BYTES = 32;
 
 type Refusal = 'unknownDestination' | LostRight;
 
@@ -172,7 +170,7 @@ export class Destinations {
     return {
       seal(id: string): string {
         if (box === undefined) throw new Error('A secret cannot be sealed without SECRET_KEY');
-        secret = createDestinationSecret();
+        secret = createWebhookSecret();
         return box.seal(secret, destinationOwner(id));
       },
       shown: () => (secret === undefined ? {} : { secret }),
@@ -259,9 +257,4 @@ function resealedBy(box: SecretBox, secrets: DestinationSecrets): DestinationSec
   if (sealed === undefined) return undefined;
   const former = secrets.former === null ? null : (reseal(secrets.former) ?? null);
   return { id: secrets.id, sealed, former };
-}
-
-/** Returns a new secret in the form of Standard Webhooks. */
-function createDestinationSecret(): string {
-  return `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
 }

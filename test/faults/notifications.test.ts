@@ -1,0 +1,140 @@
+// Tests that notifications arrive whatever ends: each event at least once, under one id, in order; and that a
+// receiver that hangs, fails or closes holds up no other (docs/contract.md 30).
+
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { describeOnRealStores } from '../support/backend.ts';
+import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
+import { eventually, sleep } from '../support/eventually.ts';
+import { IS_FULL } from '../support/full-run.ts';
+import type { ServingNode } from '../support/node.ts';
+import { type Receiver, startReceiver, TO_LOOPBACK } from '../support/receiver.ts';
+import { admin, control, createTenant, publish, type Tenant } from '../support/tenant.ts';
+
+const ROUNDS = IS_FULL ? 20 : 5;
+/** A lease of a dead node, a restart, and the first retries. */
+const ARRIVE_MS_MAX = 90_000;
+/** Promise for receivers that work, and what a busy machine takes on top. */
+const OTHERS_MS_MAX = 2000 + 3000;
+const SETTINGS = { ...TO_LOOPBACK, SECRET_KEY: 'a secret key of the fault tests' };
+
+let receivers: Receiver[] = [];
+
+async function listen(node: ServingNode, tenant: Tenant): Promise<Receiver> {
+  const receiver = await startReceiver();
+  receivers.push(receiver);
+  const body = { kind: 'webhook', name: 'ops', url: receiver.url };
+  const answer = await admin(node, 'POST', `destinations?org=${tenant.org}`, body);
+  expect(answer.status, answer.text).toBe(201);
+  receiver.secret = String(answer.body?.secret);
+  return receiver;
+}
+
+/** Versions in the order in which their events arrived first. */
+function arrivals({ received }: Receiver): readonly unknown[] {
+  return [...new Map(received.map(({ id, data }) => [id, data.version])).values()];
+}
+
+describeOnRealStores('notifications', () => {
+  let cluster: Cluster;
+  let nodes: ClusterNode[];
+  let tenant: Tenant;
+
+  beforeAll(async () => {
+    cluster = await startCluster();
+    nodes = [await cluster.addNode(SETTINGS), await cluster.addNode(SETTINGS)];
+  });
+  afterAll(async () => {
+    await Promise.all((nodes ?? []).map((each) => each.dispose()));
+    await cluster?.dispose();
+  });
+  afterEach(async () => {
+    await Promise.all(receivers.map((receiver) => receiver.close()));
+    receivers = [];
+  });
+
+  const node = (index: number): ClusterNode => {
+    const found = nodes[index % nodes.length];
+    if (found === undefined) throw new Error('no node');
+    return found;
+  };
+
+  async function killAndRestart(index: number): Promise<void> {
+    await node(index).kill();
+    nodes[index % nodes.length] = { ...node(index), ...(await node(index).restart()) };
+  }
+
+  it('arrive in order, each under one id, when nodes are killed in the middle of deliveries', async () => {
+    tenant = await createTenant(node(0));
+    const receiver = await listen(node(0), tenant);
+    // Slow enough that a kill meets one on its way.
+    receiver.answer = (response) => setTimeout(() => response.writeHead(204).end(), 100);
+    const published: string[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      for (let index = 0; index < 4; index++) {
+        const version = `1.${round}.${index}`;
+        expect((await publish(node(round), tenant, version)).status).toBe(201);
+        published.push(version);
+      }
+      const before = receiver.received.length;
+      await eventually('one is on its way', () => receiver.received.length > before, ARRIVE_MS_MAX);
+      await killAndRestart(round);
+    }
+    const isAll = () => arrivals(receiver).length === published.length;
+    await eventually('all have arrived', isAll, ARRIVE_MS_MAX);
+    expect(arrivals(receiver)).toEqual(published);
+    // What came again came with the id that it had.
+    for (const { id, data } of receiver.received) {
+      expect(receiver.received.find((other) => other.id === id)?.data).toEqual(data);
+    }
+  });
+
+  it('arrive after Redis and PostgreSQL were away', async () => {
+    tenant = await createTenant(node(0));
+    const receiver = await listen(node(0), tenant);
+    await publish(node(0), tenant, '1.0.0');
+    await cluster.redis.kill();
+    await publish(node(0), tenant, '1.0.1');
+    await eventually('without Redis', () => arrivals(receiver).length === 2, ARRIVE_MS_MAX);
+    await cluster.redis.restart();
+    // The answer comes after PostgreSQL has gone: the message is sent again.
+    const away = new Promise<void>((done) => {
+      receiver.answer = (response) => {
+        receiver.answer = (again) => again.writeHead(204).end();
+        cluster.postgres.kill().then(() => {
+          response.writeHead(204).end();
+          done();
+        }, done);
+      };
+    });
+    await publish(node(1), tenant, '1.0.2');
+    await away;
+    await sleep(1000);
+    await cluster.postgres.restart();
+    const later = async () => (await publish(node(1), tenant, '1.0.3')).status === 201;
+    await eventually('the record is back', later, ARRIVE_MS_MAX);
+    const isAll = () => arrivals(receiver).length === 4;
+    await eventually('all have arrived', isAll, ARRIVE_MS_MAX);
+    expect(arrivals(receiver)).toEqual(['1.0.0', '1.0.1', '1.0.2', '1.0.3']);
+  });
+
+  it('are not held up by receivers that hang, fail or close', async () => {
+    tenant = await createTenant(node(0));
+    const bad = [await listen(node(0), tenant), await listen(node(0), tenant), await listen(node(0), tenant)];
+    const [hanging, failing, closing] = bad as [Receiver, Receiver, Receiver];
+    hanging.answer = () => undefined;
+    failing.answer = (response) => response.writeHead(500).end('broken');
+    closing.answer = (response) => response.destroy();
+    const good = await listen(node(0), tenant);
+    for (let index = 0; index < 5; index++) {
+      const before = good.received.length;
+      const toldAt = Date.now();
+      await publish(node(index), tenant, `1.0.${index}`, { rollout: 10 });
+      await control(node(index), tenant, `1.0.${index}`, { rollout: 50 });
+      await eventually('the others get theirs', () => good.received.length >= before + 2, ARRIVE_MS_MAX);
+      expect((good.received.at(-1)?.atMs ?? 0) - toldAt).toBeLessThan(OTHERS_MS_MAX);
+    }
+    await eventually('each bad one was tried', () => bad.every(({ received }) => received.length > 0));
+    // Later ones wait for the first, which has failed for less than ten minutes.
+    for (const { received } of bad) expect(new Set(received.map(({ id }) => id)).size).toBe(1);
+  });
+});

@@ -1,0 +1,55 @@
+// Receiver of webhooks for tests: a server on loopback that notes what arrives, and answers as a test says.
+
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Webhook } from 'standardwebhooks';
+
+/** Message that arrived, its signature checked. */
+export type Received = {
+  /** Id of the event. */
+  readonly id: string;
+  readonly type: string;
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly atMs: number;
+};
+
+export type Receiver = {
+  readonly url: string;
+  readonly received: readonly Received[];
+  /** Secret of the destination; without one, messages are taken unchecked. */
+  secret: string | undefined;
+  /** Answers a message; default: 204. */
+  answer: (response: ServerResponse, message: Received) => void;
+  close(): Promise<void>;
+};
+
+/** Settings with which a node sends to receivers of this kind. */
+export const TO_LOOPBACK = { NOTIFY_PRIVATE: '127.0.0.0/8' };
+
+export async function startReceiver(): Promise<Receiver> {
+  const received: Received[] = [];
+  const server = createServer(async (request, response) => {
+    let body = '';
+    for await (const part of request) body += part;
+    const headers = Object.fromEntries(
+      Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
+    );
+    if (receiver.secret !== undefined) new Webhook(receiver.secret).verify(body, headers);
+    const { type, data } = JSON.parse(body);
+    const message = { id: headers['webhook-id'] ?? '', type, data, atMs: Date.now() };
+    received.push(message);
+    receiver.answer(response, message);
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const receiver: Receiver = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    received,
+    secret: undefined,
+    answer: (response) => response.writeHead(204).end(),
+    close() {
+      server.closeAllConnections();
+      return new Promise((done) => server.close(() => done()));
+    },
+  };
+  return receiver;
+}
