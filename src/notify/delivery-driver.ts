@@ -11,6 +11,7 @@ import type { Metrics } from '../observe/metrics.ts';
 import type { DeliveryLedger, DueDelivery, DueMail } from '../store/delivery-ledger.ts';
 import type { DestinationLedger } from '../store/destination-ledger.ts';
 import { afterTry, retryMs, type TryOutcome } from './delivery-state.ts';
+import { DIAL_MS_MAX } from './dialer.ts';
 import type { SendMessage } from './send-message.ts';
 
 /** Milliseconds between two looks for what is due. */
@@ -21,7 +22,7 @@ const FAILING_MAX = 16;
 /** Maximum number of mails to people that are sent at a time. */
 const MAILS_MAX = 8;
 /** Longest time for a try, with what is around it, in milliseconds; then another node may send. */
-const LEASE_MS = 20_000;
+const LEASE_MS = 13_000;
 /** Messages of a destination, and milliseconds, after which others get its place. */
 const IN_A_ROW_MAX = 50;
 const IN_A_ROW_MS_MAX = 2000;
@@ -124,8 +125,10 @@ export class DeliveryDriver {
     try {
       for (let sent = 0; sent < IN_A_ROW_MAX && now() - since < IN_A_ROW_MS_MAX; sent++) {
         if (this.stopping.signal.aborted) break;
+        const askedAt = now();
         const due = await ledger.nextDelivery(id, holder, LEASE_MS);
-        if (due === undefined) break;
+        // After a long wait the lease could end before the try does.
+        if (due === undefined || now() - askedAt > LEASE_MS - DIAL_MS_MAX) break;
         await this.deliver(due);
       }
       await ledger.releaseDestination(id, holder);

@@ -47,7 +47,7 @@ export class PeopleMails {
 
   /** Mails the link of an invitation, which is of use until `expiresAt` (RFC 3339). */
   invitation(to: string, url: string, expiresAt: string): Promise<void> {
-    const text = `You are invited to an organization in Sluice. This link says which, and works once:\n\n${url}\n`;
+    const text = `You are invited to an organization. This link says which, and works once:\n\n${url}\n`;
     return this.#write('invitation', { to, subject: 'You are invited to Sluice', text }, expiresAt);
   }
 
