@@ -16,7 +16,7 @@ export const DIAL_MS_MAX = 10_000;
 const ANSWER_BYTES_MAX = 64 * 1024;
 /** Bytes of an answer that are kept, for the log of tries. */
 const KEPT_BYTES_MAX = 256;
-/** Of several addresses each is tried, for as many milliseconds before the next. */
+/** Options that try one address after the other, each for so many milliseconds before the next. */
 const CONNECT_OPTIONS = { autoSelectFamily: true, autoSelectFamilyAttemptTimeout: 2000 };
 const RESOLVE_MS_MAX = 2000;
 const RESOLVE_TRIES = 2;

@@ -12,7 +12,7 @@ const ADDRESS = /^[^\p{Cc}\s<>@",;]+@[^\p{Cc}\s<>@",;]+$/u;
 export type Mail = MailText & {
   /** Address of the recipient. */
   readonly to: string;
-  /** The same at every try: mail programs take a second one for a copy. */
+  /** Name of the mail, the same at every try: mail programs take a second one for a copy. */
   readonly id: string;
 };
 

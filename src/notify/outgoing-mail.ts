@@ -16,7 +16,7 @@ type Seal = (text: string, owner: string) => string;
 export type Unseal = (sealed: string, owner: string) => string | undefined;
 
 /** Returns a mail as the ledger keeps it. `expiresAt`: RFC 3339. */
-export function sealMail(seal: Seal, kind: MailKind, mail: PersonMail, expiresAt: string): NewMail {
+function sealMail(seal: Seal, kind: MailKind, mail: PersonMail, expiresAt: string): NewMail {
   const id = `mail_${randomBytes(12).toString('hex')}`;
   return { id, kind, sealed: seal(JSON.stringify(mail), id), expiresAt };
 }

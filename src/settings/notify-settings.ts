@@ -11,7 +11,7 @@ export type NotifySettings = Readonly<{
   mail: MailSettings | undefined;
 }>;
 
-export type MailSettings = Readonly<{
+type MailSettings = Readonly<{
   /** URL of the SMTP server, with user name and password. */
   smtpUrl: string;
   /** Sender, as in the header `From`. */

@@ -35,8 +35,7 @@ export type TriedState =
   | { readonly state: 'delivered' | 'failed' }
   | { readonly state: 'waiting'; readonly inMs: number };
 
-export const MAIL_KINDS = ['invitation', 'password-reset', 'sign-in', 'confirmation'] as const;
-export type MailKind = (typeof MAIL_KINDS)[number];
+export type MailKind = 'invitation' | 'password-reset' | 'sign-in' | 'confirmation';
 
 /** Mail to a person that is on its way into the ledger. */
 export type NewMail = {

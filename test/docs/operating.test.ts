@@ -74,8 +74,9 @@ describe('settings', () => {
   const rows = tableRows(text.split('What lies in')[0] as string);
   const documented = rows.flatMap(([name = '']) => quotedIn(name));
 
-  it('are those that src/settings/settings.ts reads', () => {
-    const config = sources.get('settings/settings.ts') ?? '';
+  it('are those that src/settings reads', () => {
+    const files = ['settings/settings.ts', 'settings/notify-settings.ts'];
+    const config = files.map((file) => sources.get(file)).join('\n');
     const service = [...config.matchAll(/^ {2}([A-Z][A-Z_]*):/gm)].map(([, name]) => name);
     const client = [...config.matchAll(/environment\.([A-Z][A-Z_]*)/g)].map(([, name]) => name);
     expect(service.length).toBeGreaterThan(10);

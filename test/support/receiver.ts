@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 
 /** Message that arrived, its signature checked. */
-export type Received = {
+type Received = {
   /** Id of the event. */
   readonly id: string;
   readonly type: string;

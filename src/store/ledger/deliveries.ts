@@ -13,7 +13,7 @@ import type {
   WaitingMessages,
 } from '../delivery-ledger.ts';
 import { columns, isoText } from './columns.ts';
-import type { Database, Sql } from './database.ts';
+import type { Sql } from './database.ts';
 
 /** Time after the first failure from which a delivery no longer holds up later ones. */
 const HELD_UP = "interval '10 minutes'";
@@ -227,16 +227,11 @@ export async function countWaitingMessages(sql: Sql): Promise<WaitingMessages> {
 
 // Mails to people.
 
-/** Stores a mail, in the transaction of what it tells of where there is one. */
-export async function insertMail(sql: Sql, mail: NewMail): Promise<void> {
+export async function createMail(sql: Sql, mail: NewMail): Promise<void> {
   await sql.query(
     'INSERT INTO outgoing_mails (id, kind, sealed, expires_at) VALUES ($1, $2, $3, $4)',
     [mail.id, mail.kind, mail.sealed, mail.expiresAt],
   );
-}
-
-export function createMail(database: Database, mail: NewMail): Promise<void> {
-  return insertMail(database, mail);
 }
 
 export function leaseMails(sql: Sql, countMax: number, leaseMs: number): Promise<DueMail[]> {
