@@ -75,8 +75,21 @@ async function build() {
     throw error;
   }
   chmodSync(join(draft, 'cli', 'sluice.js'), 0o755);
+  for (const folder of [draft, join(draft, 'cli-package', 'dist')]) {
+    writeFileSync(join(folder, 'commit'), `${readCommit()}\n`);
+  }
   writeFileSync(join(draft, '.built'), '');
   putInPlace(draft);
+}
+
+/** Returns the commit of these sources, which `/metrics` and `sluice --version` tell; `unknown` without git. */
+function readCommit() {
+  // Not the commit of a repository around this one, such as that of a program that has Sluice as a package.
+  const args = ['describe', '--always', '--dirty', '--abbrev=12', '--exclude=*'];
+  const told = existsSync(join(root, '.git'))
+    ? spawnSync('git', args, { cwd: root, encoding: 'utf8' })
+    : undefined;
+  return told?.status === 0 ? told.stdout.trim() : 'unknown';
 }
 
 /**

@@ -2,7 +2,7 @@
 // stderr, with exit code 1 when the service refuses or cannot be reached, and 2 when the usage is wrong.
 
 import { Command, CommanderError } from 'commander';
-import { version } from '../node/version.ts';
+import { build } from '../node/version.ts';
 import { ConfigError, readClientConfig } from '../settings/settings.ts';
 import { readToken } from '../settings/token-file.ts';
 import { addHelp, HELP } from './command-help.ts';
@@ -24,9 +24,10 @@ export async function runCommandLine(
   args: readonly string[],
   addMore: (program: Command) => void = () => undefined,
 ): Promise<number> {
+  const { version, commit } = build();
   const program = new Command('sluice')
     .description('Self-hosted release control plane')
-    .version(version(), '--version', 'print the version')
+    .version(`${version} (${commit})`, '--version', 'print the version and its commit')
     .configureOutput({ outputError: (text, write) => write(usageLine(text)) })
     .configureHelp(HELP)
     // Options after a command's name are that command's, whatever the others have.

@@ -17,6 +17,7 @@ import { Unavailable } from '../contract/unavailable.ts';
 import { type CheckIn, coalesceCheckIns, deviceKey } from '../domain/fleet/check-in.ts';
 import { type BackOff, backOffMs } from '../flow/back-off.ts';
 import { pause } from '../flow/pause.ts';
+import type { FaultPlace } from '../observe/label-values.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { CheckInBatch, CheckInQueue } from '../store/check-in-queue.ts';
@@ -228,7 +229,7 @@ export class CheckInDrain {
    * Reports an error. An unavailable store is expected; anything else is a bug, and the drain keeps trying
    * all the same.
    */
-  private report(error: unknown, place: string): void {
+  private report(error: unknown, place: FaultPlace): void {
     const { metrics, log } = this.dependencies;
     metrics.faults.add(place);
     if (error instanceof Unavailable) log.debug({ err: error, place }, 'check-ins wait');

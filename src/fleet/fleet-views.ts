@@ -28,6 +28,7 @@ import { type CheckIn, coalesceCheckIns } from '../domain/fleet/check-in.ts';
 import { internContext, internVersion } from '../domain/fleet/check-in-pack.ts';
 import type { NetworkWords } from '../domain/fleet/network-words.ts';
 import { Batcher } from '../flow/batcher.ts';
+import type { Metrics } from '../observe/metrics.ts';
 import type {
   DeviceFilter,
   DevicePurge,
@@ -181,13 +182,14 @@ type FleetReport = { readonly app: string; readonly devices: readonly ReportedDe
 
 export type ReportFleetDependencies = {
   readonly ledger: Pick<Ledger, 'findApp' | 'recordReport' | 'recordReportedFailures'>;
+  readonly metrics: Pick<Metrics, 'failures'>;
   readonly labels: DeviceLabels;
   readonly live: ActivityBroadcast;
 };
 
 /** Records a report. A device named twice is in its last state, with the labels merged in order. */
 export async function reportFleet(
-  { ledger, labels, live }: ReportFleetDependencies,
+  { ledger, metrics, labels, live }: ReportFleetDependencies,
   caller: Caller,
   report: FleetReport,
   nowMs: number,
@@ -202,6 +204,7 @@ export async function reportFleet(
   const refused =
     failures.length === 0 ? undefined : await ledger.recordReportedFailures(failures, caller.actor);
   if (refused !== undefined) return refused;
+  metrics.failures.of(app.ref).reported.count += failures.length;
   await labels.remember(recorded, distinct, 'awaited');
   for (const checkIn of distinct) live.note(checkIn);
   return { app: app.ref, received: report.devices.length };
@@ -315,12 +318,16 @@ const BATCH_SIZE_MAX = 500;
 const PENDING_MAX = 2000;
 
 /** Device that reports a failure, as its address and its client's address tell it. */
-type FailingDevice = Pick<CheckIn, 'platform' | 'arch'> & { readonly words: NetworkWords };
+type FailingDevice = Pick<CheckIn, 'platform' | 'arch'> & {
+  readonly appRef: string;
+  readonly words: NetworkWords;
+};
 
 type FailureReportsDependencies = {
   readonly ledger: Pick<PlanLedger, 'recordFailures'>;
   readonly checkIns: Pick<CheckIns, 'add'>;
   readonly clock: Pick<LedgerClock, 'now'>;
+  readonly metrics: Pick<Metrics, 'failures'>;
 };
 
 export class FailureReports {
@@ -341,8 +348,11 @@ export class FailureReports {
   }
 
   /** Records a failure. Rejects with `Unavailable` when the ledger does not answer, or too many wait. */
-  async note(failure: ReportedFailure, { platform, arch, words }: FailingDevice): Promise<void> {
-    const { checkIns, clock } = this.dependencies;
+  async note(
+    failure: ReportedFailure,
+    { appRef, platform, arch, words }: FailingDevice,
+  ): Promise<void> {
+    const { checkIns, clock, metrics } = this.dependencies;
     const { appId, channel, runs, deviceId } = failure;
     const context = internContext({
       ...{ appId, channel, platform, arch, source: 'pull', client: undefined, bundle: undefined },
@@ -350,5 +360,6 @@ export class FailureReports {
     });
     checkIns.add(context, internVersion(runs), deviceId, clock.now(), undefined, words);
     await this.batcher.ask(failure);
+    metrics.failures.of(appRef).reported.count += 1;
   }
 }

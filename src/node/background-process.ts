@@ -10,7 +10,7 @@ import { RecordMemory } from '../fleet/record-cache.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { RareLog } from '../observe/rare-log.ts';
-import { PlanDriver } from '../publishing/plan-driver.ts';
+import { PlanDriver, PlanWatch } from '../publishing/plan-driver.ts';
 import { createPropagateChange, type PropagateChange } from '../publishing/propagate-change.ts';
 import { guardChanges } from '../serving/guard-changes.ts';
 import type { Config } from '../settings/settings.ts';
@@ -117,11 +117,13 @@ export function assembleBackground(
   const labelRefresher = new LabelRefresher(() => feed.feed(), metrics, log);
   const plans = new PlanDriver({ ...changes, queue: engine, metrics, log });
   const deliveries = assembleDeliveries(config, log, metrics, ledger, secrets);
+  const planWatch = new PlanWatch({ ledger, metrics, log });
   return {
     use: async (changed) => deliveries.use(changed),
     start() {
       plans.start();
       deliveries.start();
+      planWatch.start();
       share.start();
       for (const drain of drains) drain.start();
       length.start();
@@ -129,6 +131,7 @@ export function assembleBackground(
       sweeper.start();
     },
     async stop() {
+      planWatch.stop();
       await Promise.all([plans.stop(), deliveries.stop()]);
       labelRefresher.stop();
       await sweeper.stop();

@@ -8,6 +8,7 @@ import {
   lstatSync,
   mkdirSync,
   readdirSync,
+  statfsSync,
   statSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -70,6 +71,23 @@ function isDirectory(path: string): boolean {
 
 function codeOf(error: unknown): string | undefined {
   return (error as NodeJS.ErrnoException).code;
+}
+
+/** Space of a disk in bytes. */
+export type DiskSpace = {
+  /** What this account may still write. */
+  readonly free: number;
+  readonly size: number;
+};
+
+/** Reads the space of the disk that has a directory; NaN where the system does not tell it. */
+export function readDiskSpace(directory: string): DiskSpace {
+  try {
+    const { bavail, blocks, bsize } = statfsSync(directory);
+    return { free: bavail * bsize, size: blocks * bsize };
+  } catch {
+    return { free: Number.NaN, size: Number.NaN };
+  }
 }
 
 /** Mode bits that give access to other accounts. */

@@ -47,8 +47,14 @@ import { makeDataDirectory } from './data-directory.ts';
 import { assembleDeviceSide, type DeviceSide } from './device-side.ts';
 import { assembleConnectionLimit, openTracing } from './observe-requests.ts';
 import { assembleFleet, type Fleet, watchQueue } from './shared-parts.ts';
-import { fromSetting, LoggedLedgerReport, type ServingStores, tellDiskFaults } from './stores.ts';
-import { version } from './version.ts';
+import {
+  fromSetting,
+  LoggedLedgerReport,
+  type ServingStores,
+  tellDiskFaults,
+  watchDisk,
+} from './stores.ts';
+import { build } from './version.ts';
 import { watchStore } from './watch-stores.ts';
 
 type Edge = {
@@ -76,7 +82,7 @@ const UPSTREAM_WAIT_MS_MAX = 1000;
 
 /** Starts an edge; rejects when the port is taken or the directory cannot be used. */
 export async function composeEdge(config: EdgeConfig, log: Log): Promise<Edge> {
-  const metrics = new Metrics('main', version());
+  const metrics = new Metrics('main', build());
   const tracing = await openTracing(config, log, undefined);
   const stores = await openEdgeStores({ config, log, metrics, tracing });
   const fleet = assembleFleet(config, stores, metrics, log);
@@ -209,11 +215,12 @@ function assembleRoutes(
   },
 ): Routes {
   const { catalogs, gate, health, routes } = parts.devices;
-  const { checkIns, clock } = parts.fleet;
+  const { fleet, metrics } = parts;
+  const { checkIns, clock } = fleet;
   const ledger = journalFailures(parts.stores.failureJournal);
-  const failures = new FailureReports({ ledger, checkIns, clock });
+  const failures = new FailureReports({ ledger, checkIns, clock, metrics });
   const healthOfEdge = healthRoutes(() => health.state());
-  const figures = metricsRoutes(() => parts.metrics.registry.metrics());
+  const figures = metricsRoutes(() => metrics.registry.metrics());
   const main = [...routes, failureRoute({ catalogs, gate, failures, trustProxy }), ...healthOfEdge];
   if (adminListen === undefined) return { main: [...main, ...figures], admin: undefined };
   return { main, admin: [...healthOfEdge, ...figures] };
@@ -302,6 +309,7 @@ async function openEdgeStores(options: EdgeStoresOptions): Promise<EdgeStores> {
   const { config, log, metrics } = options;
   const directory = edgeDirectory(config);
   const onDiskFault = tellDiskFaults(metrics, log);
+  watchDisk(metrics, config.dataDir);
   const { journal, failureJournal, lock } = await openDirectory(options, directory);
   const state = new FollowedState();
   const files = new DiskSnapshotFiles(directory, undefined, onDiskFault);

@@ -177,7 +177,7 @@ function assembleHandlers(
   const effects = new MeasureEffect(ledger);
   const dryRun = new DryRun({ ledger, catalogs, effects });
   const webhooks = new Webhooks({ ledger, box: secrets.box, address, log: rareLog });
-  const failures = new FailureReports({ ledger, checkIns, clock });
+  const failures = new FailureReports({ ledger, checkIns, clock, metrics });
   const freshnessSeconds = config.deviceFreshnessSeconds;
   const healthOfNode = healthRoutes(() => parts.health.state());
   const routes = [
@@ -185,7 +185,17 @@ function assembleHandlers(
     failureRoute({ catalogs, gate, failures, trustProxy: config.trustProxy }),
     ...healthOfNode,
     ...keyRoutes(guards, {
-      ...{ ledger, propagate, dryRun, freshnessSeconds, explainer, labels, live, planWave },
+      ...{
+        ledger,
+        metrics,
+        propagate,
+        dryRun,
+        freshnessSeconds,
+        explainer,
+        labels,
+        live,
+        planWave,
+      },
     }),
     ...webhookRoutes({ webhooks, ledger, propagate, catalogs, metrics, log: rareLog }),
     ...parts.edgeRoutes,

@@ -23,7 +23,7 @@ import {
 import { composeService } from './serving-process.ts';
 import { refuseBadAddresses } from './stores.ts';
 import { SupervisedProcess, Watchdog } from './supervised-process.ts';
-import { version } from './version.ts';
+import { build } from './version.ts';
 
 export type RunningService = {
   /** Base URL of the service, for the log and for feeds. */
@@ -62,13 +62,13 @@ function startProcesses(config: Config, log: Log): Promise<RunningService> {
 }
 
 function serveAlone(config: Config, log: Log): Promise<RunningService> {
-  const metrics = new Metrics('main', version());
+  const metrics = new Metrics('main', build());
   const readMetrics = () => metrics.registry.metrics();
   return composeService(config, log, { metrics, readMetrics, hasBackground: true });
 }
 
 async function serveBesideBackground(config: Config, log: Log): Promise<RunningService> {
-  const metrics = new Metrics('main', version());
+  const metrics = new Metrics('main', build());
   const nodeMetrics = new NodeMetrics(metrics, log);
   const service = await composeService(config, log, {
     metrics,
@@ -123,7 +123,7 @@ async function startSupervisor(config: Config, log: Log): Promise<Supervisor> {
   const port = await claim('HOST, PORT', config);
   const { adminListen } = config;
   const adminPort = adminListen && (await claim('ADMIN_LISTEN', adminListen));
-  const metrics = new Metrics('supervisor', version());
+  const metrics = new Metrics('supervisor', build());
   const nodeMetrics = new NodeMetrics(metrics, log);
   const settings = new NodeSettings(config.files);
   const calls = new NodeCalls(nodeMetrics, settings);

@@ -20,7 +20,7 @@ import { markCopied } from '../store/ledger/refuse-recreation.ts';
 import type { Ledger, ServingLedger } from '../store/ledger.ts';
 import type { LedgerCopies, LedgerReport, RememberedChannel } from '../store/ledger-identity.ts';
 import { parseTarget } from '../store/redis/target.ts';
-import { keepOwnerOnly, makeDataDirectory } from './data-directory.ts';
+import { keepOwnerOnly, makeDataDirectory, readDiskSpace } from './data-directory.ts';
 import { openEngine } from './open-engine.ts';
 
 export type Stores = {
@@ -163,6 +163,7 @@ function closeDataDirectory({ dataDir }: Config, log: Log): void {
 function openDiskSnapshots({ config, log, metrics, holder }: StoresOptions): DiskSnapshots {
   const isServing = typeof holder !== 'string';
   const worker = isServing ? holder : undefined;
+  if (isServing) watchDisk(metrics, config.dataDir);
   const files = new DiskSnapshotFiles(config.dataDir, worker, tellDiskFaults(metrics, log), true);
   return isServing ? files : readOnly(files);
 }
@@ -295,6 +296,20 @@ export class LoggedLedgerReport implements LedgerReport {
     const names = lost.slice(0, NAMES_MAX).map(({ appRef, channel }) => `${appRef}/${channel}`);
     this.log.error({ channels: names, count: lost.length }, 'the ledger has lost channels');
   }
+}
+
+/** Adds the space of the disk of DATA_DIR to the metrics of a process that writes there. */
+export function watchDisk(metrics: Metrics, dataDir: string): void {
+  metrics.gauge(
+    'sluice_data_dir_free_bytes',
+    'Bytes that the service may still write to the disk of DATA_DIR',
+    () => readDiskSpace(dataDir).free,
+  );
+  metrics.gauge(
+    'sluice_data_dir_size_bytes',
+    'Bytes that the disk of DATA_DIR has in all',
+    () => readDiskSpace(dataDir).size,
+  );
 }
 
 /** Returns a listener that counts faults of the disk, and logs them at most once a minute. */

@@ -11,7 +11,7 @@ import { type Config, type FileValues, readConfig } from '../settings/settings.t
 import { NodeLink } from './node-calls.ts';
 import type { Service } from './serving-process.ts';
 import type { CallsToProcess, CallsToSupervisor } from './supervised-process.ts';
-import { version } from './version.ts';
+import { build } from './version.ts';
 
 type Running = Pick<Service, 'stop' | 'reload'> &
   Partial<Pick<Service, 'drain' | 'close' | 'state' | 'follow'>>;
@@ -27,7 +27,7 @@ const starts: Readonly<Record<string, (config: Config, log: Log) => Promise<Runn
 };
 const STARTING = { obstacle: 'starting', degraded: [] };
 const processName = part === '--worker' ? `worker-${first}` : part.replace(/^--/, '');
-const metrics = new Metrics(processName, version());
+const metrics = new Metrics(processName, build());
 let running: Running | undefined;
 /** Settings of the latest reload; undefined before the first. */
 let told: Config | undefined;

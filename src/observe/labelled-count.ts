@@ -1,15 +1,24 @@
-/** Counter with one label. Incrementing costs one look-up and one addition: cheap on every request. */
-export class LabelledCount<Label extends string = string> {
-  private readonly cells = new Map<Label, { count: number }>();
+// Counter with one label whose values are all known.
 
-  add(label: Label, amount = 1): void {
-    const known = this.cells.get(label);
-    if (known === undefined) this.cells.set(label, { count: amount });
-    else known.count += amount;
+/**
+ * Counts by label. Every label begins at 0 and is exported so: Prometheus sees an increase only in a series
+ * that it had before. Incrementing costs one look-up and one addition: cheap on every request.
+ */
+export class LabelledCount<Label extends string = string> {
+  private readonly cells: ReadonlyMap<Label, { count: number }>;
+
+  constructor(labels: readonly Label[]) {
+    this.cells = new Map(labels.map((label) => [label, { count: 0 }]));
   }
 
-  /** Counts by label, for labels with at least one addition. */
-  get counts(): ReadonlyMap<Label, number> {
+  add(label: Label, amount = 1): void {
+    const cell = this.cells.get(label);
+    if (cell === undefined) throw new Error(`${label} is no label of this counter`);
+    cell.count += amount;
+  }
+
+  /** Counts by label, those of 0 too. */
+  get counts(): ReadonlyMap<string, number> {
     return new Map([...this.cells].map(([label, { count }]) => [label, count]));
   }
 }

@@ -3,6 +3,22 @@
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Reason } from '../contract/reason.ts';
+import { AppCounts } from './app-counts.ts';
+import {
+  APP_OUTCOMES,
+  CATALOG_SOURCES,
+  CHECK_IN_OUTCOMES,
+  CHECK_REASONS,
+  CONNECTION_OUTCOMES,
+  DELIVERY_OUTCOMES,
+  DEVICE_LIMIT_OUTCOMES,
+  EDGE_REFUSALS,
+  FAULT_PLACES,
+  FIRST_OFFER_OUTCOMES,
+  PROCESS_EVENTS,
+  REWIND_EVENTS,
+  SIGN_IN_OUTCOMES,
+} from './label-values.ts';
 import { LabelledCount } from './labelled-count.ts';
 import { RouteCounts } from './route-counts.ts';
 
@@ -18,14 +34,17 @@ const CALL_SECONDS = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5];
 /** Upper bounds around the promise: within 1 s, and 5 s if an announcement is lost. */
 const PROPAGATION_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
+/** Program that runs: its version, and the commit that it was built from. */
+export type Build = { readonly version: string; readonly commit: string };
+
+const UNKNOWN_BUILD: Build = { version: 'unknown', commit: 'unknown' };
+
 export class Metrics {
   readonly registry = new Registry();
-  /** Update checks by the reason of their answer. */
-  readonly checks = this.tally<Reason>(
-    'sluice_checks_total',
-    'Decided update checks by the reason of the answer',
-    'reason',
-  );
+  /** Update checks by app and by the reason of their answer. */
+  readonly checks = new AppCounts<Reason>(CHECK_REASONS);
+  /** Reports of devices that could not install a release, by app. */
+  readonly failures = new AppCounts(['reported']);
   /** Requests to all other endpoints by route and status. */
   readonly requests = this.routeCounts(
     'sluice_requests_total',
@@ -56,42 +75,59 @@ export class Metrics {
     'sluice_first_offers_total',
     'First offers by outcome',
     'outcome',
+    FIRST_OFFER_OUTCOMES,
   );
   readonly refreshes = this.tally(
     'sluice_catalog_loads_total',
     'Catalog loads by source',
     'source',
+    CATALOG_SOURCES,
   );
   /** Check-ins by outcome: accepted by the engine, stored in the ledger, dropped at a bound. */
-  readonly checkIns = this.tally('sluice_check_ins_total', 'Check-ins by outcome', 'outcome');
-  readonly connections = this.tally<'accepted' | 'refused'>(
+  readonly checkIns = this.tally(
+    'sluice_check_ins_total',
+    'Check-ins by outcome',
+    'outcome',
+    CHECK_IN_OUTCOMES,
+  );
+  readonly connections = this.tally(
     'sluice_connections_total',
     'Connections of clients by outcome',
     'outcome',
+    CONNECTION_OUTCOMES,
   );
-  readonly signIns = this.tally('sluice_sign_ins_total', 'Sign-ins by outcome', 'outcome');
+  readonly signIns = this.tally(
+    'sluice_sign_ins_total',
+    'Sign-ins by outcome',
+    'outcome',
+    SIGN_IN_OUTCOMES,
+  );
   readonly deliveries = this.tally(
     'sluice_webhook_deliveries_total',
     'Webhook deliveries by outcome',
     'outcome',
+    DELIVERY_OUTCOMES,
   );
   /** Actions of the device limit: requests refused, requests decided by the engine. */
   readonly deviceLimit = this.tally(
     'sluice_device_limit_total',
     'Device requests refused, and decided with other processes',
     'outcome',
+    DEVICE_LIMIT_OUTCOMES,
   );
   /** Events of child processes: restarted after an exit, killed when hung, silent when asked for metrics. */
   readonly processes = this.tally(
     'sluice_process_events_total',
     'Processes restarted, killed because they hung, and missing in the metrics without an answer',
     'event',
+    PROCESS_EVENTS,
   );
   /** Survived faults of stores by the code that met them. */
   readonly faults = this.tally(
     'sluice_store_faults_total',
     'Survived store faults by the code that met them',
     'place',
+    FAULT_PLACES,
   );
 
   /** Repairs of a ledger that went back, by event. */
@@ -99,6 +135,7 @@ export class Metrics {
     'sluice_ledger_rewinds_total',
     'Repairs by nodes after the ledger went back',
     'event',
+    REWIND_EVENTS,
   );
 
   /** Answers of the upstream that an edge refused, by reason. */
@@ -106,6 +143,7 @@ export class Metrics {
     'sluice_edge_refused_total',
     'Answers of the upstream that this edge refused',
     'reason',
+    EDGE_REFUSALS,
   );
 
   /** Entries of the audit that were removed because they were too old. */
@@ -125,6 +163,10 @@ export class Metrics {
   readonly storeUp = this.gauges('sluice_store_up', 'Whether the store answers: 1, or 0', [
     'store',
   ]);
+  /** Functions that return a number of open rollout plans, by state. */
+  readonly plans = this.gauges('sluice_plans', 'Open rollout plans of the service by state', [
+    'state',
+  ]);
   /** Functions that return a number of connections to PostgreSQL, by state. */
   readonly poolConnections = this.gauges(
     'sluice_database_connections',
@@ -133,12 +175,34 @@ export class Metrics {
   );
 
   /** `process` labels the series of this process among those of the node. */
-  constructor(process = 'main', version = 'unknown') {
+  constructor(process = 'main', build: Build = UNKNOWN_BUILD) {
     this.registry.setDefaultLabels({ process });
     collectDefaultMetrics({ register: this.registry });
     for (const name of MISNAMED) this.registry.removeSingleMetric(name);
-    const build = this.gauges('sluice_build_info', 'Version of the service', ['version']);
-    build.set(version, () => 1);
+    this.build(
+      'sluice_build_info',
+      'Version and commit of the service',
+      ['version', 'commit'],
+      build,
+    );
+    this.counts(
+      'sluice_checks_total',
+      'Decided update checks by the reason of the answer',
+      ['reason'],
+      () => [...this.checks.sums].map(([reason, count]) => ({ labels: { reason }, count })),
+    );
+    this.counts(
+      'sluice_app_checks_total',
+      'Update checks by app and by what they came to',
+      ['app', 'outcome'],
+      () => outcomesOf(this.checks),
+    );
+    this.counts(
+      'sluice_app_failures_total',
+      'Reports of devices that could not install a release',
+      ['app'],
+      () => this.failures.list().map(({ app, count }) => ({ labels: { app }, count })),
+    );
   }
 
   /** Registers a gauge whose value is read at scrape time. */
@@ -188,6 +252,17 @@ export class Metrics {
 
   private routeCounts(name: string, help: string, labelNames: readonly string[]): RouteCounts {
     const routes = new RouteCounts();
+    this.counts(name, help, labelNames, () => routes.list());
+    return routes;
+  }
+
+  /** Registers a counter whose series are read at scrape time. */
+  private counts(
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+    read: () => readonly Counted[],
+  ): void {
     new Counter({
       name,
       help,
@@ -195,28 +270,48 @@ export class Metrics {
       registers: [this.registry],
       collect() {
         this.reset();
-        for (const { labels, count } of routes.list()) this.inc(labels, count);
+        for (const { labels, count } of read()) this.inc(labels, count);
       },
     });
-    return routes;
+  }
+
+  /** Registers a gauge that is always 1, and whose labels say which program runs. */
+  private build(name: string, help: string, labelNames: readonly string[], build: Build): void {
+    new Gauge({ name, help, labelNames, registers: [this.registry] }).set(build, 1);
   }
 
   private tally<Label extends string>(
     name: string,
     help: string,
     label: string,
+    values: readonly Label[],
   ): LabelledCount<Label> {
-    const tally = new LabelledCount<Label>();
-    new Counter({
-      name,
-      help,
-      labelNames: [label],
-      registers: [this.registry],
-      collect() {
-        this.reset();
-        for (const [value, count] of tally.counts) this.inc({ [label]: value }, count);
-      },
-    });
+    const tally = new LabelledCount(values);
+    this.counts(name, help, [label], () =>
+      [...tally.counts].map(([value, count]) => ({ labels: { [label]: value }, count })),
+    );
     return tally;
   }
+}
+
+/** One series of a counter. */
+type Counted = { readonly labels: Readonly<Record<string, string>>; readonly count: number };
+
+/** Returns the checks of each app by what they came to. */
+function outcomesOf(checks: AppCounts<Reason>): readonly Counted[] {
+  const sums = new Map<string, Map<string, number>>();
+  for (const { app, label, count } of checks.list()) {
+    const outcomes = sums.get(app) ?? new Map(APP_OUTCOMES.map((outcome) => [outcome, 0]));
+    const outcome = outcomeOf(label);
+    outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + count);
+    sums.set(app, outcomes);
+  }
+  return [...sums].flatMap(([app, outcomes]) =>
+    [...outcomes].map(([outcome, count]) => ({ labels: { app, outcome }, count })),
+  );
+}
+
+function outcomeOf(reason: Reason): (typeof APP_OUTCOMES)[number] {
+  if (reason === 'offered') return 'offered';
+  return reason === 'first-offer-unavailable' ? 'unavailable' : 'nothing';
 }

@@ -30,7 +30,7 @@ export class RouteCounts {
     return known;
   }
 
-  /** Lists all counts above 0. */
+  /** Lists the counts of all replies that were given, and of those that alerts ask for. */
   list(): { readonly labels: RouteLabels & { readonly status: string }; readonly count: number }[] {
     return [...this.routes.values()].flatMap(({ labels: { surface, method, route }, counts }) =>
       [...counts].map(([status, count]) => ({
@@ -41,9 +41,12 @@ export class RouteCounts {
   }
 }
 
+/** Statuses that alerts ask for: their series begin at 0, so that the first one is seen as an increase. */
+const WATCHED_STATUSES = [500, 503];
+
 export class RouteCount {
   readonly labels: RouteLabels;
-  readonly counts = new Map<number, number>();
+  readonly counts = new Map(WATCHED_STATUSES.map((status) => [status, 0]));
 
   constructor(labels: RouteLabels) {
     this.labels = labels;

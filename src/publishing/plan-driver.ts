@@ -7,7 +7,12 @@ import { pause } from '../flow/pause.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { CheckInQueue } from '../store/check-in-queue.ts';
-import type { PlanLedger, PlanToDrive } from '../store/fleet-ledger.ts';
+import type {
+  DrivenRollout,
+  OpenPlanState,
+  PlanLedger,
+  PlanToDrive,
+} from '../store/fleet-ledger.ts';
 import type { PropagateChange } from './propagate-change.ts';
 
 /** Milliseconds between two turns, unless one turn cannot do everything. */
@@ -95,10 +100,18 @@ export class PlanDriver {
     try {
       const driven = await ledger.drivePlan(plan, seenUpToMs);
       // If the release was deleted meanwhile, or the plan has ended, nothing is to do.
-      if (!isFailure(driven)) await propagate(driven.changed);
+      if (isFailure(driven)) return;
+      if (driven.tripped.length > 0) this.tellTrip(driven);
+      await propagate(driven.changed);
     } catch (error) {
       this.report(error, plan.id);
     }
+  }
+
+  private tellTrip({ value, tripped }: DrivenRollout): void {
+    const { id: plan, app, channel, version, reason, onTrip } = value;
+    const details = { plan, app, channel, version, guards: tripped, reason, onTrip };
+    this.dependencies.log.warn(details, 'a guard has stopped a rollout');
   }
 
   private report(error: unknown, plan: string | undefined): void {
@@ -106,5 +119,54 @@ export class PlanDriver {
     metrics.faults.add('plan-drive');
     if (error instanceof Unavailable) log.debug({ err: error, plan }, 'plans wait');
     else log.error({ err: error, plan }, 'a plan could not be driven');
+  }
+}
+
+// Watch of the open plans, for the metrics: by it an operator learns that a guard has stopped a release, or
+// that a plan waits. Every node counts all plans of the service.
+
+/** Milliseconds between counts. */
+const COUNT_INTERVAL_MS = 15_000;
+/** Milliseconds for which a step may be due before its plan is late; a driven plan is due for seconds. */
+const LATE_MS = 120_000;
+
+export type PlanWatchDependencies = {
+  readonly ledger: Pick<PlanLedger, 'countPlans'>;
+  readonly metrics: Pick<Metrics, 'plans' | 'faults'>;
+  readonly log: Pick<Log, 'error'>;
+};
+
+export class PlanWatch {
+  private readonly dependencies: PlanWatchDependencies;
+  private counts: Readonly<Record<OpenPlanState, number>> = {
+    ...{ scheduled: 0, running: 0, waiting: 0, late: 0, held: 0, tripped: 0 },
+  };
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(dependencies: PlanWatchDependencies) {
+    this.dependencies = dependencies;
+    const states = Object.keys(this.counts) as OpenPlanState[];
+    for (const state of states) dependencies.metrics.plans.set(state, () => this.counts[state]);
+  }
+
+  /** Counts now and then until `stop`. */
+  start(): void {
+    void this.count();
+    this.timer ??= setInterval(() => void this.count(), COUNT_INTERVAL_MS).unref();
+  }
+
+  stop(): void {
+    clearInterval(this.timer);
+  }
+
+  /** Counts the plans once; without the ledger, the last counts stay. Never rejects. */
+  async count(): Promise<void> {
+    const { ledger, metrics, log } = this.dependencies;
+    try {
+      this.counts = await ledger.countPlans(LATE_MS);
+    } catch (error) {
+      metrics.faults.add('plan-drive');
+      if (!(error instanceof Unavailable)) log.error({ err: error }, 'plans could not be counted');
+    }
   }
 }

@@ -2,6 +2,7 @@
 // position of a version among the catalog's landmarks. Plans are dropped with their catalog, because a query
 // that never comes again must not keep an old catalog in memory.
 
+import type { Reason } from '../contract/reason.ts';
 import type { Candidate, Catalog } from '../domain/decision/catalog.ts';
 import {
   type Choice,
@@ -20,6 +21,7 @@ import {
   internContext,
   internVersion,
 } from '../domain/fleet/check-in-pack.ts';
+import type { AppCells, AppCounts, Cell } from '../observe/app-counts.ts';
 import type { Question } from '../updater/updater.ts';
 
 /** Question with the index of its plans in a slot, which saves each check a look-up by key. */
@@ -46,6 +48,8 @@ type PlanQuery<Item extends Candidate = Candidate> = {
 export type PlanDecision<Item extends Candidate = Candidate> = Decision<Item> & {
   readonly plan: Plan<Item>;
   readonly context: InternedValue<CheckInContext>;
+  /** Count of the checks of its app with its reason. */
+  readonly counted: Cell;
 };
 
 /** Client and bundle of a plan's devices, for their check-ins. */
@@ -69,9 +73,12 @@ export class CatalogSlot {
    */
   private generation = nextGeneration();
   private readonly budget: PlanBudget;
+  private readonly counts: AppCounts<Reason>;
 
-  constructor(budget: PlanBudget) {
+  /** `counts` are those of the process's checks. */
+  constructor(budget: PlanBudget, counts: AppCounts<Reason>) {
     this.budget = budget;
+    this.counts = counts;
   }
 
   /** Present catalog; undefined after the channel's eviction, because nothing updates the catalog then. */
@@ -91,7 +98,7 @@ export class CatalogSlot {
       const catalog = this.present;
       if (catalog === undefined) return undefined;
       const { scope, version } = query;
-      if (!scope.isKept) return preparePlan(scope, version, catalog);
+      if (!scope.isKept) return this.prepare(scope, version, catalog);
       query.planIndex = this.planIndexOf(scope, version, catalog);
       query.generation = this.generation;
     }
@@ -114,9 +121,19 @@ export class CatalogSlot {
     if (known !== undefined) return known;
     // Called before the plan is added, because the budget may make this slot drop its plans.
     this.budget.take(this);
-    const index = this.plans.push(preparePlan(scope, version, catalog)) - 1;
+    const index = this.plans.push(this.prepare(scope, version, catalog)) - 1;
     this.plansOf(scope).set(position, index);
     return index;
+  }
+
+  private prepare<Item extends Candidate>(
+    { client, bundle, platform, arch, candidates }: PlanScope<Item>,
+    version: Version | undefined,
+    catalog: Catalog,
+  ): PreparedPlan<Item> {
+    const plan = planUpdate(catalog, { version, platform, arch }, candidates(catalog));
+    const cells = this.counts.of(catalog.snapshot.appRef);
+    return new PreparedPlan(plan, { client, bundle }, cells);
   }
 
   private plansOf(scope: PlanScope): PlanIndexes {
@@ -128,15 +145,6 @@ export class CatalogSlot {
     }
     return this.plansOfScopes[scope.plansIndex] as PlanIndexes;
   }
-}
-
-function preparePlan<Item extends Candidate>(
-  { client, bundle, platform, arch, candidates }: PlanScope<Item>,
-  version: Version | undefined,
-  catalog: Catalog,
-): PreparedPlan<Item> {
-  const plan = planUpdate(catalog, { version, platform, arch }, candidates(catalog));
-  return new PreparedPlan(plan, { client, bundle });
 }
 
 function nextGeneration(): number {
@@ -153,13 +161,16 @@ export class PreparedPlan<Item extends Candidate = Candidate> {
   /** Decisions that depend on the device, one per choice, so that a check allocates no objects. */
   private decisions: Map<Choice<Item>, PlanDecision<Item>> | undefined;
   private readonly asking: Asking;
+  /** Counts of the checks of its app. */
+  private readonly cells: AppCells<Reason>;
 
-  constructor(plan: Plan<Item>, asking: Asking) {
+  constructor(plan: Plan<Item>, asking: Asking, cells: AppCells<Reason>) {
     this.plan = plan;
     this.asking = asking;
+    this.cells = cells;
     this.asksForLabels = plan.labelKeys.length > 0;
     const choice = commonChoice(plan);
-    this.common = choice === undefined ? undefined : planDecision(plan, asking, choice);
+    this.common = choice === undefined ? undefined : planDecision(plan, asking, choice, cells);
   }
 
   /** Check-in context of devices with this client that are not decided for yet. */
@@ -175,7 +186,7 @@ export class PreparedPlan<Item extends Candidate = Candidate> {
   }
 
   private remember(choice: Choice<Item>): PlanDecision<Item> {
-    const decision = planDecision(this.plan, this.asking, choice);
+    const decision = planDecision(this.plan, this.asking, choice, this.cells);
     this.decisions ??= new Map();
     this.decisions.set(choice, decision);
     return decision;
@@ -186,11 +197,13 @@ function planDecision<Item extends Candidate>(
   plan: Plan<Item>,
   asking: Asking,
   choice: Choice<Item>,
+  cells: AppCells<Reason>,
 ): PlanDecision<Item> {
   const { reason, candidate } = decisionOf(choice);
   const context = internContext(checkInContext(plan, asking, candidate));
   // Written out instead of spread: every check reads such an object, and spreads yield no common shape.
-  return { reason, candidate, plan, context } as PlanDecision<Item>;
+  const counted = cells[reason];
+  return { reason, candidate, plan, context, counted } as PlanDecision<Item>;
 }
 
 /** Returns the check-in context of all devices that a plan offers this candidate, or nothing (undefined). */

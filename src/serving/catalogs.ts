@@ -313,7 +313,7 @@ export class Catalogs {
    */
   private async adopt(
     snapshot: ServingSnapshot | undefined,
-    source: string,
+    source: 'engine' | 'disk',
   ): Promise<CatalogSlot | undefined> {
     if (snapshot === undefined) return undefined;
     try {
@@ -364,7 +364,9 @@ export class Catalogs {
     const earlier = markedBefore(read, present);
     const snapshot = earlier ? await this.dependencies.recovery.carryOffers(read, earlier) : read;
     const catalog = isNewer(read, present) ? await compileInSlices(snapshot, present) : undefined;
-    const slot = this.slots.get(snapshot.channelId) ?? new CatalogSlot(this.plans);
+    const slot =
+      this.slots.get(snapshot.channelId) ??
+      new CatalogSlot(this.plans, this.dependencies.metrics.checks);
     // Carry over marks made meanwhile as well.
     if (markedBefore(read, slot.catalog) !== earlier) return this.install(read);
     // During the compilation a newer catalog may have been installed, or the channel evicted.

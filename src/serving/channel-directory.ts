@@ -12,6 +12,7 @@ import { Unavailable } from '../contract/unavailable.ts';
 import { pause } from '../flow/pause.ts';
 import { SharedCall } from '../flow/shared-call.ts';
 import { withinTime } from '../flow/within-time.ts';
+import type { FaultPlace } from '../observe/label-values.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { RareLog } from '../observe/rare-log.ts';
 import type { DiskSnapshots } from '../store/disk-snapshots.ts';
@@ -268,7 +269,7 @@ export class ChannelDirectory {
     }
   }
 
-  private surviveEngine(error: unknown, place: string): void {
+  private surviveEngine(error: unknown, place: FaultPlace): void {
     this.dependencies.metrics.faults.add(place);
     if (error instanceof Unavailable) return;
     this.dependencies.log.warn({ err: error }, 'names of channels could not be shared');

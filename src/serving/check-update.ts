@@ -98,7 +98,8 @@ export class CheckUpdate {
     const decision = await this.decide(query, slot, prepared.plan.labelKeys, known);
     if (decision === undefined) return this.later(query, device);
     if (isFailure(decision)) {
-      this.dependencies.metrics.checks.add('first-offer-unavailable');
+      const { appRef } = prepared.plan.catalog.snapshot;
+      this.dependencies.metrics.checks.of(appRef)['first-offer-unavailable'].count += 1;
       return decision;
     }
     return this.conclude(query, device, decision, unstored);
@@ -232,8 +233,8 @@ export class CheckUpdate {
     decision: PlanDecision<Item>,
     unstored: Labels | undefined,
   ): PlanDecision<Item> {
-    const { checkIns, clock, labels, metrics } = this.dependencies;
-    metrics.checks.add(decision.reason);
+    const { checkIns, clock, labels } = this.dependencies;
+    decision.counted.count += 1;
     if (id === undefined) return decision;
     const isTaken = checkIns.add(decision.context, reported, id, clock.now(), unstored, network);
     if (isTaken && unstored !== undefined) {

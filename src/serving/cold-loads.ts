@@ -19,6 +19,7 @@ import type { ServingOrder, ServingSnapshot } from '../domain/decision/serving-s
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import { TimeSlice } from '../flow/time-slice.ts';
 import { withinTime } from '../flow/within-time.ts';
+import type { FaultPlace } from '../observe/label-values.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { RareLog } from '../observe/rare-log.ts';
 import type { Engine, SnapshotHead } from '../store/engine.ts';
@@ -211,7 +212,7 @@ export class SharedSnapshots {
   }
 
   private async survive<Answer>(
-    place: string,
+    place: FaultPlace,
     answer: Promise<Answer | undefined>,
   ): Promise<Answer | undefined> {
     try {

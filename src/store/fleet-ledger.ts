@@ -299,6 +299,15 @@ export interface FleetLedger {
 /** Open plan with a step or a check of its guards that is due. */
 export type PlanToDrive = ReleaseName & { readonly id: string };
 
+/** Plan after it was driven, the changes of its release, and the signals that have just tripped. */
+export type DrivenRollout = Changed<RolloutPlan> & { readonly tripped: readonly Signal[] };
+
+/**
+ * State of an open plan. `waiting`: for a guard; `late`: due and not begun; `tripped`: held by a guard;
+ * `held`: by a person, a pause, or because its guards were blind for too long.
+ */
+export type OpenPlanState = 'scheduled' | 'running' | 'waiting' | 'late' | 'held' | 'tripped';
+
 /** Result of a dry run of a plan. */
 export type DryRunDefinition = {
   readonly version: string;
@@ -425,7 +434,10 @@ export interface PlanLedger {
     plan: PlanToDrive,
     seenUpToMs: number | undefined,
     known?: KnownStates,
-  ): Promise<Outcome<Changed<RolloutPlan>, UnknownRelease | 'unknownPlan'>>;
+  ): Promise<Outcome<DrivenRollout, UnknownRelease | 'unknownPlan'>>;
+
+  /** Counts the open plans by state; a step or start that is due for `lateMs` and has not begun is late. */
+  countPlans(lateMs: number): Promise<Readonly<Record<OpenPlanState, number>>>;
 
   /**
    * Records failed installations, once per device and release. Skips devices that were not on record before

@@ -31,7 +31,7 @@ function furnish() {
   const index = new EdgeIndex({
     ledger: { readChannelStates: async () => ({ ...PRESENT, channels: [STATE] }) },
     now: () => clock.ms,
-    metrics: new Metrics('main', '0.0.0'),
+    metrics: new Metrics(),
     log: { warn: () => undefined } as never,
   });
   index.start({

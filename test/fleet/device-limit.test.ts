@@ -56,7 +56,12 @@ describe('alone', () => {
     clock.now += 1000;
     expect(limit.now(...DEVICE)).toBe(0);
     expect(store.batches).toBe(0);
-    expect(metrics.deviceLimit.counts).toEqual(new Map([['refused', 2]]));
+    expect(metrics.deviceLimit.counts).toEqual(
+      new Map([
+        ['refused', 2],
+        ['settled', 0],
+      ]),
+    );
     const message = 'Rate limit exceeded';
     expect(refusalOf(7)).toEqual({ failure: 'rateLimited', message, retryAfterSeconds: 7 });
   });

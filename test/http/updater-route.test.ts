@@ -6,6 +6,8 @@ import { type Candidate, candidatesBy } from '../../src/domain/decision/catalog.
 import type { Plan } from '../../src/domain/decision/plan.ts';
 import { replyOf } from '../../src/http/device/updater-route.ts';
 import type { Reply } from '../../src/http/reply.ts';
+import { AppCounts } from '../../src/observe/app-counts.ts';
+import { CHECK_REASONS } from '../../src/observe/label-values.ts';
 import { CatalogSlot, checkQuery, checkScope, PlanBudget } from '../../src/serving/catalog-slot.ts';
 import type { Question, Updater } from '../../src/updater/updater.ts';
 import { catalog, device, release } from '../domain/sample.ts';
@@ -38,7 +40,7 @@ function replies(
     nothing: 'no-content',
     ...parts,
   });
-  const slot = new CatalogSlot(new PlanBudget());
+  const slot = new CatalogSlot(new PlanBudget(), new AppCounts(CHECK_REASONS));
   slot.replace(catalog(version === undefined ? [] : [release(version)]));
   const prepared = slot.planFor(checkQuery(checkScope('acme', 'stable', QUESTION), undefined));
   if (prepared === undefined) throw new Error('the slot has no catalog');

@@ -6,12 +6,12 @@ import type { RolloutPlan } from '../../src/contract/rollout-plan.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import { PlanDriver } from '../../src/publishing/plan-driver.ts';
-import type { PlanLedger, PlanToDrive } from '../../src/store/fleet-ledger.ts';
-import type { Changed, ChannelRevision } from '../../src/store/ledger-terms.ts';
+import type { DrivenRollout, PlanLedger, PlanToDrive } from '../../src/store/fleet-ledger.ts';
+import type { ChannelRevision } from '../../src/store/ledger-terms.ts';
 import { eventually } from '../support/eventually.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';
 
-type Driven = Outcome<Changed<RolloutPlan>, 'unknownPlan'>;
+type Driven = Outcome<DrivenRollout, 'unknownPlan'>;
 
 const COUNTED_MS = 1_000_000;
 /** Milliseconds for which a check-in may lie in its node, as docs/architecture.md has them. */
@@ -26,7 +26,7 @@ function change(channel: string): ChannelRevision {
 }
 
 function driven(...changed: ChannelRevision[]): Driven {
-  return { value: {} as RolloutPlan, changed };
+  return { value: {} as RolloutPlan, changed, tripped: [] };
 }
 
 type SetUp = {

@@ -65,13 +65,15 @@ describeOnBackends('the sluice command', (backend) => {
     expect(result.stderr, what).toMatch(reason);
   }
 
-  it('--version: the version of the package, without a service (Command line)', async () => {
+  it('--version: the version of the package and its commit, without a service (Command line)', async () => {
     const { version } = JSON.parse(
       readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
     ) as { version: string };
     const env = { SLUICE_URL: 'http://127.0.0.1:1' };
     const answer = await sluice(['--version'], env, runSluice);
-    expect(answer).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
+    const stdout = expect.stringMatching(/^\S+ \((unknown|[0-9a-f]{12}(-dirty)?)\)\n$/);
+    expect(answer).toEqual({ code: 0, stdout, stderr: '' });
+    expect(answer.stdout.split(' ')[0]).toBe(version);
   });
 
   it('org create: id and name, which cannot steer the terminal (Command line)', async () => {

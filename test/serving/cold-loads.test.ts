@@ -3,6 +3,8 @@
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { fail, failUntil } from '../../src/contract/failure.ts';
+import { AppCounts } from '../../src/observe/app-counts.ts';
+import { CHECK_REASONS } from '../../src/observe/label-values.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import { RareLog } from '../../src/observe/rare-log.ts';
 import { CatalogSlot, PlanBudget } from '../../src/serving/catalog-slot.ts';
@@ -26,7 +28,11 @@ afterEach(() => vi.useRealTimers());
 function coldLoads() {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   const plans = new PlanBudget();
-  const slots = { ledger: new CatalogSlot(plans), elsewhere: new CatalogSlot(plans) };
+  const checks = new AppCounts(CHECK_REASONS);
+  const slots = {
+    ledger: new CatalogSlot(plans, checks),
+    elsewhere: new CatalogSlot(plans, checks),
+  };
   const asked: string[] = [];
   const answers = new Map<string, Answer>();
   const elsewhere = new Map<string, CatalogSlot>();

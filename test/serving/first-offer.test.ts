@@ -339,8 +339,8 @@ describe('a check for which nothing is left but first offers that cannot be reco
     const addCheckIn = vi.spyOn(CheckIns.prototype, 'add');
     const settled = node.check.later(queryOf('0.9.0'), { ...DEVICE, id: 'device-1' });
     expect(await settled).toMatchObject({ failure: 'unavailable', retryAfterSeconds: 1 });
-    expect(node.metrics.checks.counts).toEqual(new Map([['first-offer-unavailable', 1]]));
-    expect(node.metrics.firstOffers.counts).toEqual(new Map([['unavailable', 1]]));
+    expect(node.metrics.checks.sums.get('first-offer-unavailable')).toBe(1);
+    expect(node.metrics.firstOffers.counts.get('unavailable')).toBe(1);
     expect(addCheckIn).not.toHaveBeenCalled();
   });
 

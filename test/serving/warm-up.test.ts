@@ -2,6 +2,8 @@
 
 import { afterEach, expect, it, vi } from 'vitest';
 import { fail, failUntil } from '../../src/contract/failure.ts';
+import { AppCounts } from '../../src/observe/app-counts.ts';
+import { CHECK_REASONS } from '../../src/observe/label-values.ts';
 import { CatalogSlot, PlanBudget } from '../../src/serving/catalog-slot.ts';
 import { WarmUp } from '../../src/serving/readiness.ts';
 import type { ChannelName } from '../../src/store/engine.ts';
@@ -26,7 +28,7 @@ function warmUpOf(names: readonly ChannelName[], find: Find) {
   return { lines, warmUp: new WarmUp({ find }, { readDisk: async () => names }, log) };
 }
 
-const SLOT = new CatalogSlot(new PlanBudget());
+const SLOT = new CatalogSlot(new PlanBudget(), new AppCounts(CHECK_REASONS));
 const NAMES = Array.from({ length: 10 }, (_, index) => channelAt(1, `c${index}`));
 
 it('a node without files is ready at once', async () => {

@@ -167,7 +167,7 @@ export function failureRoute(dependencies: FailureRouteDependencies): Route {
       if (isFailure(body)) return body;
       const catalog = await find();
       if (isFailure(catalog)) return catalog;
-      const { appId, channel } = catalog.snapshot;
+      const { appId, appRef, channel } = catalog.snapshot;
       const forwarded = exchange.headers.get('x-forwarded-for') ?? '';
       const network = clientAddress(exchange.remoteAddress, forwarded, trustProxy);
       const words = new Int32Array(NETWORK_WORDS);
@@ -176,7 +176,7 @@ export function failureRoute(dependencies: FailureRouteDependencies): Route {
       const { version: canonicalVersion, reason } = body;
       await failures.note(
         { appId, channel, deviceId, runs, canonicalVersion, reason, network },
-        { ...machine, words },
+        { ...machine, appRef, words },
       );
       return { status: 204 };
     }),

@@ -25,7 +25,7 @@ import {
 } from '../../domain/rollout/plan-state.ts';
 import type { SignalCounts } from '../../domain/rollout/signal-counts.ts';
 import { newPlan, steerPlan as steered } from '../../domain/rollout/steer-plan.ts';
-import type { PlanToDrive } from '../fleet-ledger.ts';
+import type { DrivenRollout, OpenPlanState, PlanToDrive } from '../fleet-ledger.ts';
 import type { Actor, Changed, KnownStates, ReleaseName, TenantScope } from '../ledger-terms.ts';
 import { type ActorSql, atomically } from './atomically.ts';
 import { type LockedChannel, lockChannel } from './channels.ts';
@@ -154,10 +154,10 @@ export async function drivePlan(
   { id, ...name }: PlanToDrive,
   seenUpToMs: number | undefined,
   known?: KnownStates,
-): Promise<Outcome<Changed<RolloutPlan>, UnknownRelease | 'unknownPlan'>> {
+): Promise<Outcome<DrivenRollout, UnknownRelease | 'unknownPlan'>> {
   const evidence = await readEvidence(database, id, seenUpToMs);
   return atomically<
-    Changed<RolloutPlan>,
+    DrivenRollout,
     UnknownRelease | 'unknownPlan',
     { readonly kind: 'plan'; readonly id: string }
   >(database, { kind: 'plan', id }, async (sql) => {
@@ -175,7 +175,8 @@ export async function drivePlan(
     const stored = await storePlan(sql, row, place, state, { health });
     const changed = await perform(sql, channel, name.canonicalVersion, act);
     if (isFailure(changed)) return changed;
-    return { value: shownPlan(stored, place, time), changed };
+    const tripped = state.tripped.filter((signal) => !row.state.tripped.includes(signal));
+    return { value: shownPlan(stored, place, time), changed, tripped };
   });
 }
 
@@ -307,6 +308,31 @@ export async function countPlanTime(sql: Sql): Promise<PlanTime> {
   );
   if (time === undefined) throw new Error('The ledger has no clock of plans');
   return time;
+}
+
+/** Counts the open plans by state. Reads the partial index of open plans, which are few. */
+export async function countPlans(
+  sql: Sql,
+  lateMs: number,
+): Promise<Readonly<Record<OpenPlanState, number>>> {
+  const counts = { scheduled: 0, running: 0, waiting: 0, late: 0, held: 0, tripped: 0 };
+  const rows = await sql.query<{ state: OpenPlanState; plans: number }>(
+    `SELECT CASE
+         WHEN plan.status = 'held' THEN
+           CASE WHEN json_array_length(plan.state -> 'tripped') > 0 THEN 'tripped' ELSE 'held' END
+         WHEN plan.state -> 'waitingFor' ->> 'guard' IS NOT NULL THEN 'waiting'
+         WHEN plan.status = 'running' AND plan.due_ms <= present.counted_ms - $1::bigint
+           OR releases.status = 'published' AND plan.start_at_ms <= present.now_ms - $1::bigint THEN 'late'
+         ELSE plan.status
+       END AS state, count(*)::integer AS plans
+     FROM rollout_plans AS plan
+     JOIN releases ON releases.id = plan.release_id
+     CROSS JOIN plan_time() AS present
+     WHERE plan.status IN ('scheduled', 'running', 'held') GROUP BY 1`,
+    [lateMs],
+  );
+  for (const { state, plans } of rows) counts[state] = plans;
+  return counts;
 }
 
 /** Maximum number of plans in a list with a verdict: each needs sums, and a channel has one or two. */

@@ -129,6 +129,7 @@ import {
 } from './releases.ts';
 import { findAccessRight, findAppAccessRight, findLostRight } from './rights.ts';
 import {
+  countPlans,
   countPlanTime,
   createPlan,
   drivePlan,
@@ -273,6 +274,7 @@ const CALLS = {
   readReleaseAdoption,
   listSignalDevices,
   countPlanTime,
+  countPlans,
   drivePlan,
   enableWebhook,
   updateWebhook,

@@ -17,6 +17,8 @@ import type {
   SnapshotRelease,
 } from '../../../src/domain/decision/serving-snapshot.ts';
 import { compareVersions, parseVersion } from '../../../src/domain/decision/version.ts';
+import { AppCounts } from '../../../src/observe/app-counts.ts';
+import { CHECK_REASONS } from '../../../src/observe/label-values.ts';
 import {
   CatalogSlot,
   checkQuery,
@@ -189,7 +191,7 @@ describe('plan and decide, against a naive reading of the rules', () => {
 });
 
 function slotOf(served: ServingSnapshot): CatalogSlot {
-  const slot = new CatalogSlot(new PlanBudget());
+  const slot = new CatalogSlot(new PlanBudget(), new AppCounts(CHECK_REASONS));
   slot.replace(catalog(served.releases, served));
   return slot;
 }

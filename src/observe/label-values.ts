@@ -1,0 +1,101 @@
+// Values of the labels of counters. Each has a series from the start, so that Prometheus sees the first event
+// as an increase. docs/operating/metrics.md says what each value means.
+
+import type { Reason } from '../contract/reason.ts';
+
+export const CHECK_REASONS = [
+  'offered',
+  'up-to-date',
+  'no-artifact',
+  'not-targeted',
+  'outside-cohort',
+  'rolled-back-without-fallback',
+  'first-offer-unavailable',
+] as const satisfies readonly Reason[];
+
+/** What the checks of one app came to. */
+export const APP_OUTCOMES = ['offered', 'nothing', 'unavailable'] as const;
+
+export const FIRST_OFFER_OUTCOMES = ['recorded', 'stale', 'unavailable', 'late', 'shared'] as const;
+
+export const CATALOG_SOURCES = ['ledger', 'engine', 'disk'] as const;
+
+export const CHECK_IN_OUTCOMES = [
+  'accepted',
+  'stored',
+  'unadmitted',
+  'handed-over',
+  'dropped',
+] as const;
+
+export const CONNECTION_OUTCOMES = ['accepted', 'refused'] as const;
+
+export const SIGN_IN_OUTCOMES = ['succeeded', 'failed', 'limited'] as const;
+
+export const DELIVERY_OUTCOMES = [
+  'created',
+  'duplicate',
+  'ignored',
+  'refused',
+  'badSignature',
+  'bodyTooLarge',
+  'bodyTooSlow',
+  'unavailable',
+] as const;
+
+export const DEVICE_LIMIT_OUTCOMES = ['refused', 'settled'] as const;
+
+export const PROCESS_EVENTS = ['restarted', 'hung', 'silent'] as const;
+
+export const REWIND_EVENTS = ['epoch-raised', 'offer-restored', 'channel-lost'] as const;
+
+export const EDGE_REFUSALS = [
+  'unsigned',
+  'tampered',
+  'replayed',
+  'foreign',
+  'malformed',
+  'revoked',
+] as const;
+
+/** Code that met a fault of a store and survived it, by the store. */
+export const FAULT_PLACES = [
+  // PostgreSQL
+  'cold-load',
+  'poll',
+  'names',
+  'label-write',
+  'check-in-record',
+  'plan-drive',
+  'label-poll',
+  'sweep',
+  'deliveries',
+  'clock',
+  'compare',
+  'ledger-refused',
+  'ledger-foreign',
+  // Redis
+  'engine-read',
+  'engine-write',
+  'spread',
+  'names-read',
+  'names-share',
+  'check-in-append',
+  'check-in-take',
+  'check-in-share',
+  'label-read',
+  'label-share',
+  'device-rate',
+  'rate',
+  'login',
+  'live',
+  'edge-index',
+  // The service of an edge
+  'upstream-follow',
+  'hand-over',
+  // The disk and the node itself
+  'disk',
+  'notes',
+] as const;
+
+export type FaultPlace = (typeof FAULT_PLACES)[number];
