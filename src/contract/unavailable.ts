@@ -1,20 +1,28 @@
 // The error of every store that cannot be reached or does not answer in time. It says nothing about the data:
 // the caller may try again after `Retry-After`.
 
-/** Store by its role for a node; an edge's ledger is the service that it follows (`upstream`). */
-export type UnavailableStore = 'ledger' | 'engine' | 'upstream';
+import { describeStoreFault, type UnavailableStore } from './store-fault.ts';
 
 export class Unavailable extends Error {
   readonly store: UnavailableStore;
 
-  /** `cause` is the driver's error, kept for the log. */
-  constructor(store: UnavailableStore, cause: unknown) {
-    const told = describable(cause);
-    super(`${store} unavailable: ${told instanceof Error ? told.message : String(told)}`, {
-      cause: told,
-    });
+  /**
+   * The message is what anybody may read (`store-fault.ts`). `cause` is the driver's error, for the log, or a
+   * sentence; that of another `Unavailable` is taken over, so that nothing is said twice. `name` replaces the
+   * name of the store.
+   */
+  constructor(store: UnavailableStore, cause: unknown, name?: string) {
+    const root = cause instanceof Unavailable ? cause.cause : describable(cause);
+    const told =
+      cause instanceof Unavailable ? cause.message : describeStoreFault(store, root, name);
+    super(told, { cause: root });
     this.name = 'Unavailable';
     this.store = store;
+  }
+
+  /** What the driver said, for operators; undefined if that is the message. */
+  get detail(): string | undefined {
+    return this.cause instanceof Error ? this.cause.message.replace(/\s+/g, ' ') : undefined;
   }
 }
 
@@ -26,6 +34,13 @@ export class OfAnotherRecord extends Unavailable {}
  * need other locks may succeed.
  */
 export class LockedTooLong extends Unavailable {}
+
+/** The error of a call that waited, or would have waited, too long in this process: no store was asked. */
+export class Overloaded extends Unavailable {
+  constructor(why: string) {
+    super('process', why);
+  }
+}
 
 /**
  * Returns an error with a message. A host with several IP addresses fails with an AggregateError, which has a

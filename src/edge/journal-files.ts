@@ -84,7 +84,8 @@ export class CheckInJournalFiles implements CheckInJournal {
   }
 
   append(batch: Buffer): Promise<'accepted' | 'full'> {
-    if (this.isClosed) return Promise.reject(new Unavailable('engine', new Error('closed')));
+    if (this.isClosed)
+      return Promise.reject(new Unavailable('engine', new Error('closed'), 'the journal'));
     const record = writeRecord(batch, Date.now());
     if (this.bytes + record.length > this.options.bytesMax) return Promise.resolve('full');
     this.pendingBytes += record.length;
@@ -240,7 +241,7 @@ export class CheckInJournalFiles implements CheckInJournal {
       // Bytes written of the group are beyond the end of the segment, and never read.
       await this.leaveSegment();
       await this.removeEmpty();
-      for (const { reject } of group) reject(new Unavailable('engine', error));
+      for (const { reject } of group) reject(new Unavailable('engine', error, 'the journal'));
     } finally {
       this.pendingBytes -= bytes;
     }

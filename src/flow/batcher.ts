@@ -2,7 +2,7 @@
 // While the maximum number of batches is in flight, further requests wait for the next one, so slow answers
 // cause larger batches, and a busy store gets fewer requests instead of more.
 
-import { Unavailable } from '../contract/unavailable.ts';
+import { Overloaded } from '../contract/unavailable.ts';
 
 type Waiting<Item, Answer> = {
   readonly item: Item;
@@ -31,10 +31,10 @@ export class Batcher<Item, Answer> {
     this.options = options;
   }
 
-  /** Returns the answer to an item; rejects with `Unavailable` if too many are pending. */
+  /** Returns the answer to an item; rejects with `Overloaded` if too many are pending. */
   ask(item: Item): Promise<Answer> {
     if (this.pending >= this.options.pendingMax) {
-      return Promise.reject(new Unavailable('engine', 'too many requests wait for it'));
+      return Promise.reject(new Overloaded(`${this.pending} calls wait for a batch`));
     }
     this.pending += 1;
     return new Promise((resolve, reject) => {

@@ -2,7 +2,7 @@
 // too many wait or if they wait too long. A limit of 1 is a queue for a resource that serves one task at a
 // time; a higher limit keeps requests of clients from using up a whole store.
 
-import { Unavailable } from '../contract/unavailable.ts';
+import { Overloaded, type Unavailable } from '../contract/unavailable.ts';
 
 type Waiter = {
   readonly since: number;
@@ -26,7 +26,7 @@ export class ConcurrencyLimit {
   }
 
   /**
-   * Runs the task in its turn. Rejects with `Unavailable` without running it: at once if too many tasks wait,
+   * Runs the task in its turn. Rejects with `Overloaded` without running it: at once if too many tasks wait,
    * or in its turn if that comes too late.
    */
   async pass<Value>(task: () => Promise<Value>): Promise<Value> {
@@ -39,11 +39,11 @@ export class ConcurrencyLimit {
     }
   }
 
-  /** Rejects all waiting tasks with `Unavailable`; running tasks continue. */
-  rejectWaiting(cause: unknown): void {
+  /** Rejects all waiting tasks with this error; running tasks continue. */
+  rejectWaiting(error: Unavailable): void {
     const { waiters } = this;
     this.waiters = [];
-    for (const { reject } of waiters) reject(new Unavailable('ledger', cause));
+    for (const { reject } of waiters) reject(error);
   }
 
   /** Resolves once no task runs or waits. */
@@ -54,7 +54,7 @@ export class ConcurrencyLimit {
 
   private turn(): Promise<void> {
     if (this.waiters.length >= this.waitingMax) {
-      return Promise.reject(new Unavailable('ledger', 'too many requests wait for it'));
+      return Promise.reject(new Overloaded(`${this.waiters.length} calls wait for their turn`));
     }
     return new Promise((resolve, reject) => {
       this.waiters.push({ since: performance.now(), start: resolve, reject });
@@ -68,9 +68,7 @@ export class ConcurrencyLimit {
         next.start();
         return;
       }
-      next.reject(
-        new Unavailable('ledger', `waited longer than ${this.waitMsMax} ms for its turn`),
-      );
+      next.reject(new Overloaded(`a call waited longer than ${this.waitMsMax} ms for its turn`));
     }
     this.running -= 1;
     if (this.running > 0) return;

@@ -144,19 +144,31 @@ export function answerLater(
 
 /**
  * Returns the 5xx for an exception: 503 for an unavailable store, 500 for a bug, both with an id in the log.
+ * Whoever has an account or a key is told which store it is and why.
  */
 export function faultReply(
   error: unknown,
-  { method, path, notes = new RequestNotes() }: Omit<AnsweredRequest, 'replies'>,
+  { method, path, replies, notes = new RequestNotes() }: AnsweredRequest,
   traffic: Traffic,
 ): Reply {
   const { requestId } = notes;
   notes.tellId();
-  const isOutage = error instanceof Unavailable;
-  const details = { err: error, requestId, method, path: path.slice(0, 200) };
-  if (isOutage) traffic.rareLog.warn(details, 'store unavailable');
-  else traffic.log.error(details, 'request failed');
-  const reply = failureReply(isOutage ? failUntil('unavailable', RETRY_MS) : fail('internal'));
+  const { isForOperators } = replies;
+  const details = { requestId, method, path: path.slice(0, 200) };
+  if (!(error instanceof Unavailable)) {
+    traffic.log.error({ err: error, ...details }, 'request failed');
+    return notes.addTo(failureReply(fail('internal')));
+  }
+  const { store, message: reason, detail } = error;
+  traffic.rareLog.warnAbout(
+    `${store} ${reason}`,
+    { store, reason, detail, ...details },
+    'store unavailable',
+  );
+  const told = failUntil('unavailable', RETRY_MS);
+  // Publishers and operators can do something about it; devices come back.
+  const message = isForOperators ? `${told.message}: ${reason}` : told.message;
+  const reply = failureReply({ ...told, message });
   return notes.addTo(reply);
 }
 

@@ -117,6 +117,8 @@ export type Observation = {
 export class RouteTraffic {
   /** Whether requests are watched: else what is observed of them serves their answers only. */
   readonly isWatched: boolean;
+  /** Whether its callers have an account, a key or a webhook's secret. */
+  readonly isForOperators: boolean;
   private readonly traffic: Traffic;
   private readonly replies: RouteCount;
   private readonly options: RouteOptions;
@@ -126,6 +128,7 @@ export class RouteTraffic {
     this.replies = replies;
     this.options = options;
     this.isWatched = options.watch !== undefined;
+    this.isForOperators = options.tellsIds;
   }
 
   /** Begins to observe a request; `app` is the ref or id in its address. */

@@ -4,6 +4,7 @@
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import type { LabelledCount } from '../observe/labelled-count.ts';
 import type { RareLog } from '../observe/rare-log.ts';
+import { findPortFault } from './port-fault.ts';
 
 export type RequestHandler = (res: HttpResponse, req: HttpRequest) => void;
 
@@ -86,10 +87,7 @@ function listen(
     const listenWithOptions = app.listen.bind(app) as unknown as ListenWithOptions;
     listenWithOptions(host, port, isPortShared ? SHARED_PORT : EXCLUSIVE_PORT, (socket) => {
       if (socket) resolve(socket);
-      else
-        reject(
-          new Error(`cannot listen on ${host}:${port}, which is in use or not of this machine`),
-        );
+      else void findPortFault(host, port).then((reason) => reject(new Error(reason)));
     });
   });
 }

@@ -57,6 +57,7 @@ function tryToMake(directory: string): boolean {
 /** Returns why a directory cannot be created, in the words of `sluice doctor`. */
 function reasonOf(directory: string, code: string | undefined): string {
   if (code === 'EEXIST') return `${directory} is no directory`;
+  if (code === 'ENOSPC') return `the disk of ${directory} is full: make room`;
   if (code === 'ENOTDIR') return `${dirname(directory)} is no directory`;
   return `${directory} cannot be made by this account (${code})`;
 }

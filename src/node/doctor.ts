@@ -20,10 +20,12 @@ import type { Engine } from '../store/engine.ts';
 import { examineEmbedded, examinePostgres } from '../store/ledger/examine-ledger.ts';
 import type { SchemaChange } from '../store/ledger/migrate.ts';
 import { migrateLedger } from '../store/ledger/migrate-ledger.ts';
+import type { LedgerMemory } from '../store/ledger-identity.ts';
 import { createMemoryEngine } from '../store/memory/memory-engine.ts';
 import { examineRedis } from '../store/redis/examine-redis.ts';
 import { createRedisEngine } from '../store/redis/redis-engine.ts';
 import { makeDataDirectory, OTHERS } from './data-directory.ts';
+import { examineDisk, examinePort } from './examine-machine.ts';
 import { examineNode } from './required-node.ts';
 import { hasOwnSecrets } from './secrets.ts';
 import { fromSetting } from './stores.ts';
@@ -57,7 +59,10 @@ function ownershipCheck(directory: string, owner: number, mode: number): Check {
   }
   return (mode & OTHERS) === 0
     ? sound(NAME, `${directory} is for account ${owner} only`)
-    : sound(NAME, `${directory} lets other accounts in; the next start ends that`);
+    : faulty(
+        NAME,
+        `${directory} lets other accounts in: chmod -R go= ${directory}, or start the service`,
+      );
 }
 
 /** Returns a path below a directory that belongs to another account; undefined if there is none. */
@@ -130,26 +135,55 @@ function settingsCheck(environment?: NodeJS.ProcessEnv): Check {
 }
 
 async function ofEdge(config: UpstreamConfig): Promise<readonly Check[]> {
-  return [examineDataDirectory(config.dataDir), ...(await examineEdge(config.edge))];
+  const here = [...(await examinePlace(config)), examineDataDirectory(config.dataDir)];
+  return [...here, ...(await examineEdge(config.edge))];
 }
 
 async function ofNode(environment?: NodeJS.ProcessEnv): Promise<readonly Check[]> {
   const config = readConfig(environment);
-  const [ledger, redis] = await Promise.all([examineLedger(config), examineEngine(config)]);
-  const directory = examineDataDirectory(config.dataDir);
-  return [...examineSettings(config), directory, ...ledger, ...redis];
+  const disk = new DiskSnapshotFiles(config.dataDir, undefined, () => undefined);
+  const memory = new RememberedChannels(disk, createMemoryEngine());
+  const { checks: ledger, record } = await examineLedger(config, memory);
+  const redis = await examineEngine(config, record ?? (await disk.readRecord()));
+  const here = [...(await examinePlace(config)), examineDataDirectory(config.dataDir)];
+  return [...examineSettings(config), ...here, ...ledger, ...redis];
 }
 
-async function examineLedger(config: Config): Promise<readonly Check[]> {
+/** Examines Node.js, the disk and the ports. */
+async function examinePlace(config: Config | UpstreamConfig): Promise<readonly Check[]> {
+  const { host, port, adminListen, dataDir } = config;
+  const ports = [await examinePort('PORT', { host, port })];
+  if (adminListen !== undefined) ports.push(await examinePort('ADMIN_LISTEN', adminListen));
+  return [examineNode(), ...ports, examineDisk(nearestThere(dataDir))];
+}
+
+/** Returns a directory, or the nearest parent that exists. */
+function nearestThere(path: string): string {
+  const directory = resolve(path);
+  return isThere(directory) ? directory : nearestAbove(directory);
+}
+
+type ExaminedLedger = { readonly checks: readonly Check[]; readonly record: string | undefined };
+
+async function examineLedger(config: Config, memory: LedgerMemory): Promise<ExaminedLedger> {
   const { databaseUrl: url, dataDir } = config;
-  if (url === undefined) return examineEmbedded(dataDir);
+  if (url === undefined) return { checks: await examineEmbedded(dataDir), record: undefined };
   const connections = config.databasePool * processesOf(config);
-  return tried('ledger', 'DATABASE_URL', () => examinePostgres({ url, connections, dataDir }));
+  let record: string | undefined;
+  const checks = await tried('ledger', 'DATABASE_URL', async () => {
+    const examined = await examinePostgres({ url, connections, dataDir, memory });
+    record = examined.record;
+    return examined.checks;
+  });
+  return { checks, record };
 }
 
-async function examineEngine({ redisUrl, redisPrefix }: Config): Promise<readonly Check[]> {
-  if (redisUrl === undefined) return [sound('redis', 'none: the hot state is in the process')];
-  return tried('redis', 'REDIS_URL', () => examineRedis({ url: redisUrl, prefix: redisPrefix }));
+async function examineEngine(
+  { redisUrl: url, redisPrefix: prefix }: Config,
+  record: string | undefined,
+): Promise<readonly Check[]> {
+  if (url === undefined) return [sound('redis', 'none: the hot state is in the process')];
+  return tried('redis', 'REDIS_URL', () => examineRedis({ url, prefix, record }));
 }
 
 /** Turns the error of an unusable address, which does not quote the address, into a check. */

@@ -6,6 +6,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { SharedCall } from '../flow/shared-call.ts';
 import { SoleCall } from '../flow/sole-call.ts';
 import { withinTime } from '../flow/within-time.ts';
+import { portFault } from '../http/port-fault.ts';
 import { joinMetrics } from '../observe/join-metrics.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -116,8 +117,7 @@ export async function claimPort(host: string, port: number): Promise<number> {
     server.listen({ host, port, exclusive: true });
     await once(server, 'listening');
   } catch (error) {
-    const reason = `cannot listen on ${host}:${port}, which is in use or not of this machine`;
-    throw new Error(reason, { cause: error });
+    throw new Error(portFault(host, port, error), { cause: error });
   }
   const claimed = (server.address() as AddressInfo).port;
   server.close();

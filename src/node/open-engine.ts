@@ -3,6 +3,7 @@
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { RareLog } from '../observe/rare-log.ts';
+import { tellFault } from '../observe/store-health.ts';
 import type { Config } from '../settings/settings.ts';
 import type { Engine } from '../store/engine.ts';
 import { createMemoryEngine } from '../store/memory/memory-engine.ts';
@@ -46,7 +47,7 @@ export function openEngine({ config, log, metrics }: OpenEngineOptions): OpenedE
   const engine = createRedisEngine({
     url: config.redisUrl,
     prefix: config.redisPrefix,
-    onFault: (error) => rareLog.warnAbout('engine', { err: error }, 'engine fault'),
+    onFault: (error) => rareLog.warnAbout('engine', tellFault('engine', error), 'engine fault'),
     onRemoved: (removed) =>
       rareLog.warnAbout('engine', removed, 'removed a key of another type from Redis'),
     onRefused(refusal) {

@@ -7,6 +7,7 @@ import { Unavailable } from '../contract/unavailable.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { RareLog } from '../observe/rare-log.ts';
+import { tellFault } from '../observe/store-health.ts';
 import type { Tracing } from '../observe/tracing.ts';
 import { RememberedChannels } from '../serving/ledger-recovery.ts';
 import type { RefusalOf } from '../serving/readiness.ts';
@@ -57,13 +58,10 @@ export type StoresOptions = {
   readonly holder: number | 'admin' | 'background' | undefined;
 };
 
-/** Effect of refusing a store that belongs to another record. */
-const FOREIGN = {
-  ledger: 'the database is not the record: known channels are served, nothing can be changed',
-  engine:
-    'Redis is of another record than the database, and is not used: changes arrive by poll, ' +
-    'limits count per process',
-};
+/** Effect of refusing a Redis of another record; calls of the ledger say themselves why it is refused. */
+const FOREIGN_REDIS =
+  'Redis is of another record than the database, and is not used: changes arrive by poll, ' +
+  'limits count per process';
 
 /** Opens ledger and engine; rejects with a `ConfigError` when retrying may not help. */
 export async function openStores(options: StoresOptions): Promise<Stores> {
@@ -118,10 +116,8 @@ export async function openStores(options: StoresOptions): Promise<Stores> {
       if (redisUrl !== undefined) await hotState.useRedis(redisUrl);
     };
     const copies = new EmbeddedCopies(config.dataDir, opened.copyTo);
-    const refusalOf: RefusalOf = (store) => {
-      if (store === 'engine' && hotState.isForeign()) return FOREIGN.engine;
-      return store === 'ledger' && report.isForeign ? FOREIGN.ledger : undefined;
-    };
+    const refusalOf: RefusalOf = (store) =>
+      store === 'engine' && hotState.isForeign() ? FOREIGN_REDIS : undefined;
     return { ledger: opened, engine, diskSnapshots, memory, report, refusalOf, copies, use };
   } catch (error) {
     await engine.close();
@@ -252,14 +248,14 @@ export class LoggedLedgerReport implements LedgerReport {
   }
 
   fault(error: unknown): void {
-    this.warnings.warnAbout('ledger', { err: error }, 'ledger fault');
+    this.warnings.warnAbout('ledger', tellFault('ledger', error), 'ledger fault');
   }
 
   refused(error: unknown): void {
     this.metrics.faults.add('ledger-refused');
     this.errors.warnAbout(
       'ledger',
-      { err: error },
+      tellFault('ledger', error),
       'the database cannot be used, what is known is served',
     );
   }

@@ -1,6 +1,6 @@
 // Watches the stores: every call shows whether the store answers, and a probe asks a store without calls.
 
-import { LockedTooLong, Unavailable } from '../contract/unavailable.ts';
+import { LockedTooLong, Overloaded, Unavailable } from '../contract/unavailable.ts';
 import { StoreHealth, type StoreName } from '../observe/store-health.ts';
 import type { Tracing } from '../observe/tracing.ts';
 import { openStores, type Stores, type StoresOptions } from './stores.ts';
@@ -14,7 +14,7 @@ const WAITING: ReadonlySet<string> = new Set(['takeCheckIns']);
 type StorePort = {
   isReachable(): Promise<boolean>;
   /** Returns why it is not reachable, if known. */
-  lastFailure?(): Error;
+  lastFailure?(): unknown;
   close(): Promise<void>;
 };
 
@@ -37,6 +37,7 @@ function watchOpened(options: StoresOptions, stores: Stores): WatchedStores {
   const watchedLedger = watchStore('ledger', stores.ledger, options);
   if (config.redisUrl === undefined) {
     metrics.storeUp.set('engine', () => 1);
+    metrics.storeFull.set('engine', () => 0);
     return { ...stores, ledger: watchedLedger.port, healths: [watchedLedger.health] };
   }
   const watchedEngine = watchStore('engine', stores.engine, options);
@@ -58,13 +59,14 @@ export function watchStore<Port extends StorePort>(
   { metrics, log, tracing, reasonOf }: WatchOptions,
 ): { readonly port: Port; readonly health: StoreHealth } {
   const health = new StoreHealth(store, log, reasonOf);
-  metrics.storeUp.set(store, () => (health.outage === undefined ? 1 : 0));
+  metrics.storeUp.set(store, () => (health.isLost ? 0 : 1));
+  metrics.storeFull.set(store, () => (health.isFull ? 1 : 0));
   let isProbing = false;
   const probe = async (): Promise<void> => {
     if (isProbing || health.silentMs < PROBE_INTERVAL_MS) return;
     isProbing = true;
     if (await port.isReachable()) health.succeeded();
-    else health.failed(port.lastFailure?.() ?? 'the store does not answer');
+    else health.failed(port.lastFailure?.() ?? new Error('timeout'));
     isProbing = false;
   };
   const timer = setInterval(() => void probe(), PROBE_INTERVAL_MS).unref();
@@ -107,6 +109,15 @@ function tracedCalls(tracing: Tracing, store: StoreName): TracedCall {
   };
 }
 
+/**
+ * Returns whether a call failed because of the store. It answered one that waited too long for a lock, and
+ * was not asked by one that waited too long in this process.
+ */
+function isOutage(error: unknown): boolean {
+  const isOwn = error instanceof LockedTooLong || error instanceof Overloaded;
+  return error instanceof Unavailable && !isOwn;
+}
+
 function noteCalls<Port extends StorePort>(
   port: Port,
   { health, observe, onClose, traced }: CallNotes,
@@ -116,12 +127,10 @@ function noteCalls<Port extends StorePort>(
     const beganAt = performance.now();
     try {
       const value = await answer;
-      health.succeeded();
+      health.succeeded(String(name));
       return value;
     } catch (error) {
-      // The store answered a call that waited too long for a lock.
-      const isOutage = error instanceof Unavailable && !(error instanceof LockedTooLong);
-      if (isOutage && !isClosed) health.failed(error);
+      if (isOutage(error) && !isClosed) health.failed(error, String(name));
       throw error;
     } finally {
       observe(String(name), (performance.now() - beganAt) / 1000);

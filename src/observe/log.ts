@@ -2,6 +2,7 @@
 // URLs; the redaction below is only a second line of defence.
 
 import { type Logger, pino } from 'pino';
+import { Unavailable } from '../contract/unavailable.ts';
 import type { LogLevel } from '../settings/settings.ts';
 
 export type Log = Pick<Logger, 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal'>;
@@ -18,12 +19,18 @@ export function createLog(level: LogLevel, fields: Readonly<Record<string, unkno
     timestamp: pino.stdTimeFunctions.isoTime,
     redact: { paths: SECRET_FIELDS.flatMap((field) => [field, `*.${field}`]), censor: '[hidden]' },
     // A driver's error can have properties such as `connectionString`: only the explanatory ones are kept.
-    serializers: { err: describeError },
+    serializers: { err: describeError, detail: withoutCredentials },
   });
 }
 
 function describeError(error: unknown): unknown {
   if (!(error instanceof Error)) return String(error);
+  // An expected fault: a stack would say nothing of the store.
+  if (error instanceof Unavailable) {
+    const { name: type, message, detail, cause } = error;
+    const { code } = (cause ?? {}) as NodeJS.ErrnoException;
+    return { type, message, code, detail: detail && withoutCredentials(detail) };
+  }
   return {
     type: error.name,
     message: withoutCredentials(error.message),

@@ -163,6 +163,12 @@ export class Metrics {
   readonly storeUp = this.gauges('sluice_store_up', 'Whether the store answers: 1, or 0', [
     'store',
   ]);
+  /** Functions that return 1 while a store refuses writes for want of room, else 0, by the store. */
+  readonly storeFull = this.gauges(
+    'sluice_store_full',
+    'Whether the store refuses writes because its disk or memory is full: 1, or 0',
+    ['store'],
+  );
   /** Functions that return a number of open rollout plans, by state. */
   readonly plans = this.gauges('sluice_plans', 'Open rollout plans of the service by state', [
     'state',

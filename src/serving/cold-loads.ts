@@ -165,7 +165,11 @@ export class ColdLoads {
     this.ledger = ledger;
     this.avoidUntil = this.now() + AVOID_MS;
     this.metrics.faults.add('cold-load');
-    this.log.warn({ err: cause }, 'ledger unavailable, looking for the last known state');
+    this.log.warnAbout(
+      'ledger',
+      { err: cause },
+      'ledger unavailable, looking for the last known state',
+    );
   }
 }
 

@@ -91,12 +91,12 @@ export type NodeState = {
   readonly degraded: readonly Degradation[];
 };
 
-/** The reasons of a node's own stores contain their URLs and go to the log only. */
+/** What an outage means; its reason says which store and why, as the log and the 503 of publishers do. */
 const MESSAGES: Readonly<Record<StoreOutage['store'], (reason: string) => string>> = {
-  ledger: () => 'PostgreSQL does not answer: known channels are served, nothing can be changed',
+  ledger: (reason) => `${reason}: known channels are served, nothing can be changed`,
   upstream: (reason) =>
     `the upstream does not answer, known channels are served as they were last: ${reason}`,
-  engine: () => 'Redis does not answer: changes arrive by poll, limits count per process',
+  engine: (reason) => `${reason}: changes arrive by poll, limits count per process`,
 };
 
 export class NodeHealth {

@@ -90,7 +90,7 @@ describe.skipIf(openssl === undefined)(title + missing, () => {
         .split('\n')
         .find((line) => line.includes('"store lost"'));
     await eventually('it is lost', () => lost() !== undefined);
-    const { err } = JSON.parse(lost() ?? '') as { err: { message: string } };
+    const line = JSON.parse(lost() ?? '') as { reason: string; detail?: string };
     const { status, body } = await send(edge, 'GET', '/readyz');
     expect([status, body?.error]).toEqual([
       503,
@@ -108,7 +108,7 @@ describe.skipIf(openssl === undefined)(title + missing, () => {
     expect(found).toMatchObject({ ok: false });
     // Codes of OpenSSL behind that name addresses in memory.
     const cause = found?.message.replace(/^upstream unavailable: /, '').slice(0, 10);
-    expect(err.message).toContain(cause);
+    expect(line.detail ?? line.reason).toContain(cause);
   });
 
   it('trusts a private authority that NODE_EXTRA_CA_CERTS names, as the doctor does', async () => {

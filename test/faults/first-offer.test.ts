@@ -144,7 +144,7 @@ describeOnRealStores('a first offer', () => {
       app: tenant.app,
       channel: 'stable',
       version: '1.0.0',
-      err: { message: expect.stringContaining('lock timeout') },
+      err: { detail: expect.stringContaining('lock timeout') },
     });
   });
 

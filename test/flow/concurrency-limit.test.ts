@@ -110,7 +110,7 @@ it('can refuse all that wait: what runs goes on, and later tasks are served', as
   const { pass, end, begun } = workbench(limit);
   const running = pass(0);
   const waiting = [pass(1), pass(2)].map((task) => expect(task).rejects.toThrow('has ended'));
-  limit.rejectWaiting(new Error('the process has ended'));
+  limit.rejectWaiting(new Unavailable('ledger', 'its process has ended'));
   await Promise.all(waiting);
   const later = pass(3);
   await end(0);

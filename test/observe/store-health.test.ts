@@ -2,6 +2,7 @@
 // fails while others succeed.
 
 import { expect, it, vi } from 'vitest';
+import { Unavailable } from '../../src/contract/unavailable.ts';
 import { StoreHealth } from '../../src/observe/store-health.ts';
 
 function setUp() {
@@ -30,17 +31,34 @@ it('a call that fails while others succeed is no outage', () => {
 
 it('one line when it is lost, one when it is back: how long it was away and how many calls failed', () => {
   const { health, lines, pass } = setUp();
-  const error = new Error('connection refused');
+  const error = Object.assign(new Error('connect ECONNREFUSED 10.0.0.7:5432'), {
+    code: 'ECONNREFUSED',
+  });
   pass(2500);
   for (let call = 0; call < 300; call++) {
     health.failed(error);
     pass(100);
   }
-  expect(lines()).toEqual([{ message: 'store lost', store: 'ledger', err: error }]);
-  expect(health.outage).toMatchObject({ store: 'ledger', reason: 'connection refused' });
+  expect(lines()).toEqual([
+    {
+      ...{ message: 'store lost', store: 'ledger' },
+      ...{
+        reason: 'PostgreSQL refuses the connection',
+        detail: 'connect ECONNREFUSED 10.0.0.7:5432',
+      },
+    },
+  ]);
+  expect(health.outage).toMatchObject({
+    store: 'ledger',
+    reason: 'PostgreSQL refuses the connection',
+  });
   const since = health.outage?.since;
-  health.failed(new Error('no route'));
-  expect(health.outage).toEqual({ store: 'ledger', reason: 'no route', since });
+  health.failed(Object.assign(new Error('no route'), { code: 'EHOSTUNREACH' }));
+  expect(health.outage).toEqual({
+    store: 'ledger',
+    reason: 'PostgreSQL is at a host that cannot be reached',
+    since,
+  });
   health.succeeded();
   health.succeeded();
   expect(lines().slice(1)).toEqual([
@@ -48,4 +66,26 @@ it('one line when it is lost, one when it is back: how long it was away and how 
   ]);
   expect(health.outage).toBeUndefined();
   expect(health.silentMs).toBe(0);
+});
+
+it('a store that has no room is full until the same operation succeeds, or nothing was refused for long', () => {
+  const { health, lines, pass } = setUp();
+  const full = new Unavailable(
+    'ledger',
+    Object.assign(new Error('could not extend'), { code: '53100' }),
+  );
+  health.failed(full, 'publishRelease');
+  health.succeeded('findKey');
+  health.failed(full, 'publishRelease');
+  const reason = 'PostgreSQL has no room left on its disk';
+  expect([health.isFull, health.isLost, health.outage?.reason]).toEqual([true, false, reason]);
+  health.succeeded('publishRelease');
+  expect([health.isFull, health.outage]).toEqual([false, undefined]);
+  expect(lines()).toEqual([
+    { message: 'store refuses writes', store: 'ledger', reason, detail: 'could not extend' },
+    { message: 'store takes writes again', store: 'ledger' },
+  ]);
+  health.failed(full, 'publishRelease');
+  pass(5 * 60_000);
+  expect(health.isFull).toBe(false);
 });

@@ -35,7 +35,8 @@ function dataDir(): string {
 
 /** Runs the doctor; returns its checks by name, and the names of those that failed. */
 async function doctor(settings: NodeSettings) {
-  const environment = { DATA_DIR: dataDir(), ADMIN_TOKEN: SECRET, SECRET_KEY: SECRET, ...settings };
+  const secrets = { ADMIN_TOKEN: SECRET, SECRET_KEY: SECRET };
+  const environment = { DATA_DIR: dataDir(), PORT: '0', ...secrets, ...settings };
   const { code, stdout, stderr } = await runSluice(['doctor', '--json'], environment);
   expect(stderr).toBe('');
   expect(stdout).not.toContain(SECRET);

@@ -4,7 +4,7 @@
 
 import { createHash } from 'node:crypto';
 import type { EdgeIndexAnswer, EdgeIndexEntry } from '../../contract/edge-answer.ts';
-import { Unavailable } from '../../contract/unavailable.ts';
+import { Overloaded, Unavailable } from '../../contract/unavailable.ts';
 import type { PresentStates } from '../../domain/decision/is-index-ahead.ts';
 import { compareServing, type ServingOrder } from '../../domain/decision/serving-snapshot.ts';
 import { SharedCall } from '../../flow/shared-call.ts';
@@ -245,7 +245,7 @@ export class EdgeIndex {
   /** Resolves after a change, or after `ms`. */
   private change(ms: number): Promise<void> {
     if (this.waiting.size >= EDGES_WAITING_MAX) {
-      return Promise.reject(new Unavailable('ledger', 'too many edges wait'));
+      return Promise.reject(new Overloaded('too many edges wait'));
     }
     return new Promise((resolve) => {
       const wake = () => {

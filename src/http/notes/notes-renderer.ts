@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { Worker } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
 import type { Release } from '../../contract/resource.ts';
-import { Unavailable } from '../../contract/unavailable.ts';
+import { Overloaded } from '../../contract/unavailable.ts';
 import { ConcurrencyLimit } from '../../flow/concurrency-limit.ts';
 import type { Appcast } from '../../updater/sparkle.ts';
 import type { TaggedBody } from '../reply.ts';
@@ -71,7 +71,7 @@ export class NotesRenderer {
       WRITE_MS_MAX,
       moved,
     );
-    if (answer === GIVEN_UP) throw new Unavailable('engine', 'a feed took too long');
+    if (answer === GIVEN_UP) throw new Overloaded('a feed took too long');
     const { bytes, etag } = answer as WrittenFeed;
     return { bytes: Buffer.from(bytes.buffer), etag };
   }
@@ -88,7 +88,7 @@ export class NotesRenderer {
       this.slow.set(digestOf(notes), true);
     }
     const answer = await this.thread.ask({ ...job, isPlain: true }, WRITE_MS_MAX);
-    if (answer === GIVEN_UP) throw new Unavailable('engine', 'notes took too long');
+    if (answer === GIVEN_UP) throw new Overloaded('notes took too long');
     return answer;
   }
 
@@ -168,7 +168,7 @@ export class JobThread<Job, Answer> {
 
   private async start(): Promise<Worker> {
     if (this.worker !== undefined) return this.worker;
-    if (this.isStopped) throw new Unavailable('engine', 'the thread was stopped');
+    if (this.isStopped) throw new Overloaded('the thread was stopped');
     const { program, heapMibMax } = this.options;
     const worker = new Worker(program, {
       // The thread gets none of the service's settings, secrets among them.
@@ -186,7 +186,7 @@ export class JobThread<Job, Answer> {
       await answerOf(worker, () => undefined, START_MS_MAX);
     } catch (error) {
       await this.end();
-      throw new Unavailable('engine', error === GIVEN_UP ? 'no thread within 10 s' : error);
+      throw new Overloaded(error === GIVEN_UP ? 'no thread within 10 s' : 'the thread has ended');
     }
     return worker;
   }

@@ -3,9 +3,11 @@
 
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Check, faulty, sound } from '../../contract/diagnosis.ts';
+import { type Check, faulty, sound, unusable } from '../../contract/diagnosis.ts';
 import { splitHosts } from '../../contract/split-hosts.ts';
+import { remedyOf } from '../../contract/store-fault.ts';
 import { isHolderAlive, isOfThisHost, readHolder } from '../../process/directory-lock.ts';
+import type { LedgerMemory } from '../ledger-identity.ts';
 import { readTime } from './check-ins.ts';
 import type { Database, Sql } from './database.ts';
 import { readSchema } from './migrate.ts';
@@ -13,6 +15,7 @@ import { isUnmoved, refuseMoved } from './move-mark.ts';
 import { directoryIn } from './open-ledger.ts';
 import { openPgDatabase } from './pg-database.ts';
 import { openPgliteDatabase } from './pglite-database.ts';
+import { examineRecord, ForeignDatabase } from './record-database.ts';
 import { refuseRecreation } from './refuse-recreation.ts';
 
 /** Oldest version with all features that the service uses, and oldest version that the tests run on. */
@@ -30,6 +33,14 @@ type ExaminePostgresOptions = {
   /** Maximum number of connections of this node. */
   readonly connections: number;
   readonly dataDir: string;
+  /** What DATA_DIR remembers of its record. */
+  readonly memory: LedgerMemory;
+};
+
+/** Checks of a PostgreSQL, and the name of its record; undefined without one. */
+type ExaminedPostgres = {
+  readonly checks: readonly Check[];
+  readonly record: string | undefined;
 };
 
 type Facts = {
@@ -71,13 +82,15 @@ const FACTS = `
 type Settings = ReadonlyMap<string, string>;
 
 /** Examines the PostgreSQL. Throws only for an invalid URL. */
-export async function examinePostgres(options: ExaminePostgresOptions): Promise<readonly Check[]> {
+export async function examinePostgres(options: ExaminePostgresOptions): Promise<ExaminedPostgres> {
   const database = openPgDatabase({ url: options.url, onFault: () => undefined });
   try {
     return await examine(database, options);
   } catch (error) {
-    const place = placeOf(options.url);
-    return [faulty('ledger', `PostgreSQL at ${place} cannot be used: ${messageOf(error)}`)];
+    return {
+      checks: [unusable('ledger', { store: 'ledger', place: placeOf(options.url) }, error)],
+      record: undefined,
+    };
   } finally {
     await database.close();
   }
@@ -85,23 +98,39 @@ export async function examinePostgres(options: ExaminePostgresOptions): Promise<
 
 async function examine(
   database: Database,
-  { url, connections, dataDir }: ExaminePostgresOptions,
-): Promise<readonly Check[]> {
+  { url, connections, dataDir, memory }: ExaminePostgresOptions,
+): Promise<ExaminedPostgres> {
   const [facts] = await database.query<Facts>(FACTS);
   if (facts === undefined) throw new Error('it told nothing of itself');
   const settings = await readSettings(database);
-  return [
+  const { check: recordCheck, record } = await examineKinship(database, memory);
+  const checks = [
     facts.isStandby
       ? faulty('ledger', `PostgreSQL at ${placeOf(url)} is a standby, which refuses writes`)
       : sound('ledger', `PostgreSQL ${facts.version} at ${placeOf(url)} answers`),
     versionCheck(facts),
     rightsCheck(facts),
     await schemaCheck(database, dataDir),
+    recordCheck,
     await clockCheck(database),
     durabilityCheck(settings),
     checkpointsCheck(settings, facts.devices ?? 0),
     connectionsCheck(settings, facts, connections),
   ];
+  return { checks, record };
+}
+
+/** Compares the record of a database with what DATA_DIR remembers. */
+async function examineKinship(sql: Sql, memory: LedgerMemory) {
+  const name = 'ledger-record';
+  try {
+    const { record } = await examineRecord(sql, memory);
+    const told = record === undefined ? 'none yet' : 'of this deployment, as far as DATA_DIR knows';
+    return { check: sound(name, told), record };
+  } catch (error) {
+    if (!(error instanceof ForeignDatabase)) throw error;
+    return { check: faulty(name, `${error.message}: ${remedyOf(error.cause)}`), record: undefined };
+  }
 }
 
 async function readSettings(sql: Sql): Promise<Settings> {

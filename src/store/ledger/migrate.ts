@@ -6,6 +6,7 @@
 // 0061).
 
 import { readdir, readFile } from 'node:fs/promises';
+import type { ToldFault } from '../../contract/store-fault.ts';
 import { Unavailable } from '../../contract/unavailable.ts';
 import { type Database, isMissingObject, type Sql } from './database.ts';
 
@@ -86,7 +87,12 @@ function refusalOf(applied: number, known: number): Error | undefined {
 }
 
 /** Error of a database that is older than the baseline. */
-class SchemaTooOld extends Error {
+class SchemaTooOld extends Error implements ToldFault {
+  readonly told = {
+    why: 'has the schema of a version that is too old to be upgraded',
+    remedy: 'upgrade by the versions in between',
+  };
+
   constructor(found: number) {
     super(
       `The database is at migration ${found}, and this version of Sluice goes on from ${BASELINE}: ` +
@@ -98,7 +104,12 @@ class SchemaTooOld extends Error {
 }
 
 /** Error of a database that a newer version of this program has migrated. */
-class SchemaTooNew extends Error {
+class SchemaTooNew extends Error implements ToldFault {
+  readonly told = {
+    why: 'has the schema of a newer version of Sluice',
+    remedy: 'start the newer version again',
+  };
+
   constructor(found: number, known: number) {
     super(
       `The database is at migration ${found}, but this version of Sluice knows only ${known}: ` +
@@ -109,7 +120,9 @@ class SchemaTooNew extends Error {
 }
 
 /** Error of a migration that failed and was rolled back. */
-class MigrationFailed extends Error {
+class MigrationFailed extends Error implements ToldFault {
+  readonly told = { why: 'could not be migrated', remedy: 'look at the log' };
+
   constructor({ name }: Migration, cause: unknown) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     super(`migration ${name.replace('.sql', '')} failed and was rolled back: ${reason}`, {

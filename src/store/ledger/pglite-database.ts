@@ -101,7 +101,7 @@ class PgliteDatabase extends ConnectedDatabase implements EmbeddedDatabase {
   ): Promise<Value> {
     if (this.#session === undefined) {
       // Calls do not wait, because a start may take long and callers can go on without an answer.
-      throw new Unavailable('ledger', 'the embedded database is starting again');
+      throw unavailable('it is starting again');
     }
     const { connection, turns } = this.#session;
     return turns.pass(() => work(connection));
@@ -116,7 +116,7 @@ class PgliteDatabase extends ConnectedDatabase implements EmbeddedDatabase {
 
   #endSession({ how, startError }: ChildEnd): void {
     const error = startError ?? new Error(`The embedded database's process ended (${how})`);
-    this.#session?.turns.rejectWaiting(error);
+    this.#session?.turns.rejectWaiting(unavailable(error));
     this.#session = undefined;
     this.#onFault(error);
   }
@@ -177,7 +177,7 @@ class PgliteConnection implements Connection {
     try {
       const reply = await this.#process.call(request);
       if (reply === undefined) {
-        throw new Unavailable('ledger', "the embedded database's process has ended");
+        throw unavailable('its process has ended');
       }
       if (reply.kind === 'rows') return reply.rows;
       if (reply.isFatal) this.#process.kill();
@@ -201,11 +201,13 @@ class PgliteError extends Error {
   }
 }
 
+function unavailable(cause: unknown): Unavailable {
+  return new Unavailable('ledger', cause, 'the embedded database');
+}
+
 function toError(fields: PgliteErrorFields): Error {
   const error = new PgliteError(fields);
-  return sqlStateKind(fields.code ?? '') === 'unavailable'
-    ? new Unavailable('ledger', error)
-    : error;
+  return sqlStateKind(fields.code ?? '') === 'unavailable' ? unavailable(error) : error;
 }
 
 export type PgliteRequest =

@@ -4,7 +4,7 @@
 // The process ends at once when its parent is gone, and must write nothing after that, because the process of
 // another parent may already wait for the lock.
 
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, statfsSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import { PGlite } from '@electric-sql/pglite';
 import { type NoCalls, ParentLink } from '../../process/child-process.ts';
@@ -17,6 +17,9 @@ import type {
   PgliteRequest,
 } from './pglite-database.ts';
 import { markUsed, refuseRecreation } from './refuse-recreation.ts';
+
+/** Free bytes below which a failed start is put down to the disk: a segment of the database's log. */
+const ROOM_BYTES_MIN = 16 * 1024 * 1024;
 
 // PGlite uses the process's umask; only the owner may read its files.
 process.umask(0o077);
@@ -52,10 +55,15 @@ async function open(): Promise<PGlite> {
 
 /** Returns a sentence for the operator; PGlite's own names neither the database nor what to do. */
 function cannotOpen(error: unknown): string {
+  const { bavail, bsize } = statfsSync(directory);
+  // In its own words, PGlite aborts.
+  if (bavail * bsize < ROOM_BYTES_MIN) {
+    return `The disk of ${directory} is full: make room, and start again. Nothing is lost.`;
+  }
   const [reason = ''] = describeError(error).message.split('\n');
   return (
     `The embedded database in ${directory} cannot be opened (${reason.trim()}). ` +
-    'If the disk is not full, its files are damaged: restore a backup.'
+    'Its files are damaged: restore a backup.'
   );
 }
 

@@ -3,6 +3,7 @@
 // behind the name), and when tables are missing. Until an examination succeeds, every call rejects with
 // `Unavailable`, and callers serve their known states.
 
+import type { ToldFault } from '../../contract/store-fault.ts';
 import { Unavailable } from '../../contract/unavailable.ts';
 import { judgeDatabase } from '../../domain/decision/judge-database.ts';
 import { type Holding, recordKinship } from '../../domain/decision/record-kinship.ts';
@@ -59,7 +60,7 @@ class MigratedDatabase implements Database, Greeter {
   #settling: Promise<void> | undefined;
   /** First attempt after the address led to another database; calls wait a moment for it. */
   #turn: Promise<unknown> | undefined;
-  #reason: unknown = 'the database was not reached and migrated yet';
+  #reason: unknown = 'it was not reached and migrated yet';
 
   constructor(options: MigratedDatabaseOptions) {
     this.#options = options;
@@ -335,6 +336,21 @@ async function claim(sql: Sql, { identity, record, held, former, isCopy = false 
   return { epoch, isRaised, record: row.record ?? record };
 }
 
+/** Fault of a database that answers, and is not the one that this node or Redis has served. */
+class NotTheRecord extends Error implements ToldFault {
+  readonly told: ToldFault['told'];
+
+  constructor(isEmpty: boolean) {
+    super('the database is not the record that DATA_DIR or Redis remember');
+    this.told = {
+      why: isEmpty
+        ? 'has an empty database, and not the record that DATA_DIR or Redis remember'
+        : 'has the database of another record than DATA_DIR or Redis remember',
+      remedy: 'name the right one, or see docs/operating/another-record.md',
+    };
+  }
+}
+
 /** Error of a database of another record than is remembered, or of an empty one. */
 export class ForeignDatabase extends Unavailable {
   /** Number of remembered channels. */
@@ -342,9 +358,8 @@ export class ForeignDatabase extends Unavailable {
   /** What to do, where that is known. */
   readonly remedy: string | undefined;
 
-  constructor(count: number, remedy?: string) {
-    const told = `the database is not the record that DATA_DIR or Redis remember (${count} channels)`;
-    super('ledger', remedy ?? told);
+  constructor(count: number, isEmpty: boolean, remedy?: string) {
+    super('ledger', new NotTheRecord(isEmpty));
     this.count = count;
     this.remedy = remedy;
   }
@@ -379,7 +394,7 @@ async function readParts(sql: Sql, parts: readonly string[]): Promise<string | u
     AS identity`;
   const rows = await readUnlessRefused(sql, text);
   if (rows?.[0]?.identity === null) {
-    throw new Unavailable('ledger', 'the database is a standby, which refuses writes');
+    throw new Unavailable('ledger', new Error('the database is a standby'));
   }
   return rows?.[0]?.identity;
 }
@@ -422,13 +437,14 @@ export async function examineRecord(
   const hasChannels = await knowsAny(sql);
   const remembered = [...own.channels, ...(shared?.channels ?? [])];
   if (unmoved !== undefined && record === undefined && !hasChannels) {
-    throw new ForeignDatabase(remembered.length, wayOf(unmoved));
+    throw new ForeignDatabase(remembered.length, true, wayOf(unmoved));
   }
   const known = await findKnown(sql, remembered);
   const mine = holdingOf(own, known);
   const theirs = shared && holdingOf(shared, known);
   const { isRecord, ...verdict } = judgeDatabase({ record, hasChannels }, mine, theirs);
-  if (!isRecord) throw new ForeignDatabase(remembered.length);
+  const isEmpty = record === undefined && !hasChannels;
+  if (!isRecord) throw new ForeignDatabase(remembered.length, isEmpty);
   const isShared = theirs !== undefined && recordKinship(theirs, record) === 'same';
   const lost = new Map(
     (isShared ? remembered : own.channels)

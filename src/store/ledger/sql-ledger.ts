@@ -177,7 +177,7 @@ export function createSqlLedger(
     findAnyApp: (app) => findApp(database, undefined, app),
     findLostRight: (actor) => findLostRight(database, actor, 'read'),
     confirm,
-    isReachable: () => isReachable(database),
+    ...probe(database),
     close: () => database.close(),
   };
 }
@@ -228,7 +228,6 @@ const CALLS = {
   sweepFleet,
   raiseEpoch,
   restoreOffers,
-  isReachable,
   hasAccounts,
   createFirstAccount,
   findAccount,
@@ -371,11 +370,19 @@ function dryRuns(database: Database) {
   } satisfies Partial<Ledger>;
 }
 
-async function isReachable(database: Database): Promise<boolean> {
-  try {
-    await database.query('SELECT 1');
-    return true;
-  } catch {
-    return false;
-  }
+/** Asks whether the database answers, and keeps why it did not. */
+function probe(database: Database) {
+  let failure: unknown;
+  return {
+    async isReachable() {
+      try {
+        await database.query('SELECT 1');
+        return true;
+      } catch (error) {
+        failure = error;
+        return false;
+      }
+    },
+    lastFailure: () => failure,
+  };
 }

@@ -1,6 +1,6 @@
 // The label cache of a single process. `LabelCache` states the obligations.
 
-import { Unavailable } from '../../contract/unavailable.ts';
+import { Overloaded } from '../../contract/unavailable.ts';
 import { deviceKey } from '../../domain/fleet/check-in.ts';
 import { latestTimes, type TimedLabels } from '../../domain/fleet/labels.ts';
 import {
@@ -170,7 +170,7 @@ function createNotes(now: () => number, endedBefore: () => number) {
     const device = deviceKey({ appId, deviceId });
     const notes = byDevice.get(device) ?? new Map<string, Note>();
     if (notes.size === 0 && byDevice.size >= NOTED_COUNT_MAX) {
-      throw new Unavailable('engine', 'too many devices wait for their labels to be recorded');
+      throw new Overloaded('too many devices wait for their labels to be recorded');
     }
     for (const [key, value] of labels) {
       const known = notes.get(key);

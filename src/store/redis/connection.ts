@@ -66,6 +66,8 @@ export function openConnection(
   let isKnown = client instanceof Cluster || target.sentinel !== undefined;
   let isClosed = false;
   let session: object | undefined;
+  /** Why the connection is lost; undefined while it stands. */
+  let lostFor: unknown;
 
   watch(client);
   if (!isKnown) client.on('ready', () => void learn());
@@ -74,6 +76,10 @@ export function openConnection(
   function watch(watched: Redis | Cluster): void {
     watched.on('ready', () => {
       session = {};
+      lostFor = undefined;
+    });
+    watched.on('error', (error: unknown) => {
+      lostFor = error;
     });
   }
 
@@ -100,7 +106,9 @@ export function openConnection(
     try {
       return await answer;
     } catch (error) {
-      throw new Unavailable('engine', faultOf(error, target));
+      // Without a connection, the driver's own error says nothing of the reason.
+      const isLost = client.status !== 'ready' && lostFor !== undefined;
+      throw new Unavailable('engine', faultOf(isLost ? lostFor : error, target));
     }
   }
 

@@ -2,7 +2,7 @@
 // Connects as the service does, and changes nothing.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Check, faulty, sound } from '../../contract/diagnosis.ts';
+import { type Check, faulty, sound, unusable } from '../../contract/diagnosis.ts';
 import { faultOf, openConnection, type RedisConnection } from './connection.ts';
 import { createKeys, type Keys } from './keys.ts';
 import { measureQueue } from './redis-check-ins.ts';
@@ -20,23 +20,28 @@ const WAIT_MS_MAX = 60_000;
 
 type Info = ReadonlyMap<string, string>;
 
-export type ExamineRedisOptions = { readonly url: string; readonly prefix: string };
+export type ExamineRedisOptions = {
+  readonly url: string;
+  readonly prefix: string;
+  /** Name of the record of the database, or of DATA_DIR; undefined if unknown. */
+  readonly record: string | undefined;
+};
 
 /** Examines the Redis. Throws only for an invalid URL. */
 export async function examineRedis(options: ExamineRedisOptions): Promise<readonly Check[]> {
   const target = parseTarget(options.url);
+  const at = { store: 'engine', place: placeOf(target) } as const;
   let fault: Error | undefined;
   const connection = openConnection(target, (error) => {
     fault = faultOf(error, target);
   });
   try {
     if (!(await untilReachable(connection))) {
-      const reason = fault?.message || 'no answer';
-      return [faulty('redis', `Redis at ${placeOf(target)} cannot be used: ${reason}`)];
+      return [unusable('redis', at, fault ?? new Error('timeout'))];
     }
-    return await examine(connection, target, options.prefix);
+    return await examine(connection, target, options);
   } catch (error) {
-    return [faulty('redis', `Redis at ${placeOf(target)} stopped answering: ${messageOf(error)}`)];
+    return [unusable('redis', at, error)];
   } finally {
     connection.close();
   }
@@ -54,7 +59,7 @@ async function untilReachable(connection: RedisConnection): Promise<boolean> {
 async function examine(
   connection: RedisConnection,
   target: RedisTarget,
-  prefix: string,
+  { prefix, record }: ExamineRedisOptions,
 ): Promise<readonly Check[]> {
   const keys = createKeys({ prefix, database: target.login.db });
   const servers = (await connection.describeServers()).map(parseInfo);
@@ -65,8 +70,30 @@ async function examine(
     versionCheck(versions),
     ...worstOf(servers.map(memoryCheck)),
     ...worstOf(servers.map(persistenceCheck)),
+    await recordCheck(connection, keys, record),
     await checkInsCheck(connection, keys),
   ];
+}
+
+async function recordCheck(
+  connection: RedisConnection,
+  keys: Keys,
+  record: string | undefined,
+): Promise<Check> {
+  const name = 'redis-record';
+  const found = await connection.readField(keys.record, 'name').catch((error: unknown) => error);
+  if (found instanceof Error) {
+    return faulty(name, `the name of the record cannot be used: ${messageOf(found)}`);
+  }
+  if (found === null) return sound(name, 'none yet');
+  if (record === undefined) return sound(name, 'there is one; the database has none to compare');
+  return found === record
+    ? sound(name, 'that of the database')
+    : faulty(
+        name,
+        'Redis: it is of another record than the database: name the right one in REDIS_URL, or see ' +
+          'docs/operating/another-record.md',
+      );
 }
 
 /** Returns the first failed check, else the first one: one line for all masters of a cluster. */

@@ -103,7 +103,7 @@ export class RecordGuard {
     const refusal =
       found === record
         ? undefined
-        : new OfAnotherRecord('engine', 'Redis is of another record than the database');
+        : new OfAnotherRecord('engine', 'it is of another record than the database');
     // Ignored if this node has got another record meanwhile.
     if (this.record === record) this.note({ session, record, refusal });
   }

@@ -57,7 +57,11 @@ export type RedisEngine = Engine & {
 export function createRedisEngine(options: RedisEngineOptions): RedisEngine {
   let { url } = options;
   let target = parseTarget(url);
-  const onFault = (error: unknown) => options.onFault(faultOf(error, target));
+  let latestFault: Error | undefined;
+  const onFault = (error: unknown) => {
+    latestFault = faultOf(error, target);
+    options.onFault(latestFault);
+  };
   const keys = createKeys({ prefix: options.prefix, database: target.login.db });
   const unguarded = repairingConnection(
     openMovableConnection(target, onFault),
@@ -97,7 +101,7 @@ export function createRedisEngine(options: RedisEngineOptions): RedisEngine {
 
     isReachable: connection.isReachable,
 
-    lastFailure: () => guard.refusal ?? new Error('the store does not answer'),
+    lastFailure: () => guard.refusal ?? latestFault ?? new Error('timeout'),
 
     belongTo: (record, knowsSome) => guard.expect(record, knowsSome),
 

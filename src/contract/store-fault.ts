@@ -1,0 +1,125 @@
+// Words for the faults of stores: which store, why, and what to do. `/readyz`, the log, the doctor and the
+// 503 of publishers say them alike. They name no address and no account, because anybody may read `/readyz`.
+
+/**
+ * What cannot be used, by its role for a node. An edge's ledger is the service that it follows (`upstream`);
+ * `process`: a queue of this process is full, and no store was asked.
+ */
+export type UnavailableStore = 'ledger' | 'engine' | 'upstream' | 'process';
+
+/** Fault of a store: what is wrong, to be said after the store's name, and what to do. */
+type FaultWords = { readonly why: string; readonly remedy: string };
+
+const NAMES: Readonly<Record<UnavailableStore, string>> = {
+  ledger: 'PostgreSQL',
+  engine: 'Redis',
+  upstream: 'the upstream',
+  process: 'this process is busy',
+};
+
+const FULL = { why: 'has no room left on its disk', remedy: 'make room' };
+const LOGIN = {
+  why: 'refuses the login',
+  remedy: 'check the account and the password of the address',
+};
+const SLOW = {
+  why: 'does not answer in time',
+  remedy: 'look at its load, and at the network on the way',
+};
+const LOST = { why: 'has closed the connection', remedy: 'look at its log' };
+const REFUSED = {
+  why: 'refuses the connection',
+  remedy: 'see that it runs, and that host and port are right',
+};
+const UNKNOWN_HOST = {
+  why: 'is at a host whose name is not known',
+  remedy: 'check the host of the address',
+};
+const UNREACHABLE = {
+  why: 'is at a host that cannot be reached',
+  remedy: 'look at the network on the way',
+};
+const STARTING = { why: 'is starting or stopping', remedy: 'wait, or look at its log' };
+const STANDBY = {
+  why: 'is a standby, which refuses writes',
+  remedy: 'let the address lead to the primary',
+};
+const MEMORY = { why: 'has no memory left', remedy: 'give it more, or look for what fills it' };
+
+/** Words by the code of a system or SQLSTATE, or by its class (two characters). */
+const BY_CODE: Readonly<Record<string, FaultWords>> = {
+  '53100': FULL,
+  '53200': MEMORY,
+  '53300': { why: 'takes no more connections', remedy: 'raise max_connections' },
+  '28': LOGIN,
+  '3D000': {
+    why: 'has no database of this name',
+    remedy: 'check the address, or make it: createdb --owner=ACCOUNT NAME',
+  },
+  '42501': { why: 'refuses the account what it needs', remedy: 'grant it' },
+  '57014': SLOW,
+  '55P03': { why: 'has the row locked by another call', remedy: 'wait' },
+  '57': STARTING,
+  '25006': STANDBY,
+  ENOSPC: FULL,
+  EDQUOT: FULL,
+  ECONNREFUSED: REFUSED,
+  ENOTFOUND: UNKNOWN_HOST,
+  EAI_AGAIN: UNKNOWN_HOST,
+  ETIMEDOUT: SLOW,
+  EHOSTUNREACH: UNREACHABLE,
+  ENETUNREACH: UNREACHABLE,
+  ECONNRESET: LOST,
+  EPIPE: LOST,
+};
+
+/** Words by the text of a driver or of Redis, whose errors have no code. */
+const BY_TEXT: readonly (readonly [RegExp, FaultWords])[] = [
+  [/No space left on device/i, FULL],
+  [/^MISCONF/, { why: 'cannot write to its disk', remedy: 'make room there, and look at its log' }],
+  [/^OOM|maxmemory/, MEMORY],
+  [/^NOPERM/, { why: 'refuses the account what it needs', remedy: 'grant it' }],
+  [/^(WRONGPASS|NOAUTH)|invalid password|username-password pair/, LOGIN],
+  [/^LOADING/, { why: 'is loading its data', remedy: 'wait' }],
+  [/^(READONLY|MASTERDOWN)|takes writes|is a standby/, STANDBY],
+  [/^CLUSTERDOWN/, { why: 'has lost a part of its cluster', remedy: 'look at its nodes' }],
+  [/time(d)? ?out|timeout/i, SLOW],
+  [/closed|terminated|not queryable|isn't writeable|ended/i, LOST],
+];
+
+/** Error whose message is already words that anybody may read, with what to do. */
+export type ToldFault = { readonly told: FaultWords };
+
+/** Returns the words for a fault: `PostgreSQL refuses the login`. `name` replaces that of the store. */
+export function describeStoreFault(
+  store: UnavailableStore,
+  error: unknown,
+  name: string = NAMES[store],
+): string {
+  // Sentences of our own, which name no address.
+  if (typeof error === 'string') return `${name}: ${error}`;
+  const why = wordsOf(error)?.why;
+  if (why !== undefined) return `${name} ${why}`;
+  // The messages of the upstream's client are sentences of our own as well.
+  const isOwn = store === 'upstream' && error instanceof Error;
+  return isOwn ? `${name}: ${error.message}` : `${name} cannot be used`;
+}
+
+/** Returns what an operator can do about a fault; undefined if only its log may tell. */
+export function remedyOf(error: unknown): string | undefined {
+  return wordsOf(error)?.remedy;
+}
+
+/** Returns whether a store refuses writes because its disk or memory is full. */
+export function isFull(error: unknown): boolean {
+  const words = wordsOf(error);
+  return words === FULL || words === MEMORY || words === BY_TEXT[1]?.[1];
+}
+
+function wordsOf(error: unknown): FaultWords | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if ('told' in error) return (error as ToldFault).told;
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  const known = BY_CODE[code] ?? BY_CODE[code.slice(0, 2)];
+  return known ?? BY_TEXT.find(([text]) => text.test(error.message))?.[1];
+}

@@ -1,0 +1,32 @@
+// Words for a port that cannot be listened on, for the start and for the doctor.
+
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+
+/** Why a port cannot be listened on, in the words of the start and of the doctor. */
+export function portFault(host: string, port: number, error: unknown): string {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'EACCES') {
+    return (
+      `cannot listen on ${host}:${port}: this account has no right to it. Choose a port above 1023, or ` +
+      'give the program CAP_NET_BIND_SERVICE'
+    );
+  }
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
+    return `cannot listen on ${host}:${port}: ${host} is no address of this machine`;
+  }
+  return `cannot listen on ${host}:${port}, which is in use or not of this machine`;
+}
+
+/** Returns why a port cannot be listened on, for a server that does not say it, as uWebSockets.js. */
+export async function findPortFault(host: string, port: number): Promise<string> {
+  const server = createServer();
+  try {
+    server.listen({ host, port, exclusive: true });
+    await once(server, 'listening');
+    server.close();
+    return portFault(host, port, new Error('it was in use a moment ago'));
+  } catch (error) {
+    return portFault(host, port, error);
+  }
+}

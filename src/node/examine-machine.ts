@@ -1,0 +1,55 @@
+// Examines the machine for `sluice doctor`: the disk, and the ports.
+
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { resolve } from 'node:path';
+import { type Check, faulty, sound } from '../contract/diagnosis.ts';
+import { portFault } from '../http/port-fault.ts';
+import { type ListenAddress, reachableHost } from '../settings/settings.ts';
+import { readDiskSpace } from './data-directory.ts';
+
+/** Free space that an embedded database, snapshots and journals need for their next hours. */
+const FREE_BYTES_MIN = 256 * 1024 * 1024;
+const FREE_SHARE_MIN = 0.05;
+const MEBIBYTE = 1024 * 1024;
+/** Longest wait for the answer of what has the port. */
+const ANSWER_MS_MAX = 1000;
+
+/** Examines the space of the disk that has `DATA_DIR`, or will have it. */
+export function examineDisk(directory: string): Check {
+  const { free, size } = readDiskSpace(directory);
+  if (Number.isNaN(free)) return sound('disk', 'of DATA_DIR: its space is not told');
+  const told = `${Math.floor(free / MEBIBYTE)} MB of ${Math.floor(size / MEBIBYTE)} MB are free`;
+  return free < FREE_BYTES_MIN || free < size * FREE_SHARE_MIN
+    ? faulty('disk', `${told} where ${resolve(directory)} is: make room`)
+    : sound('disk', `${told} for DATA_DIR`);
+}
+
+/** Examines whether the service could listen. `variable` names the setting. */
+export async function examinePort(variable: string, { host, port }: ListenAddress): Promise<Check> {
+  const name = variable === 'PORT' ? 'port' : 'admin-port';
+  const server = createServer();
+  try {
+    server.listen({ host, port, exclusive: true });
+    await once(server, 'listening');
+    server.close();
+    return sound(name, `${host}:${port} is free`);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') {
+      return faulty(name, `${variable}: ${portFault(host, port, error)}`);
+    }
+    return (await isServiceAt(host, port))
+      ? sound(name, `${host}:${port} is in use by a running service`)
+      : faulty(name, `${variable}: ${host}:${port} is in use by another program: choose another`);
+  }
+}
+
+async function isServiceAt(host: string, port: number): Promise<boolean> {
+  try {
+    const signal = AbortSignal.timeout(ANSWER_MS_MAX);
+    const answer = await fetch(`http://${reachableHost(host)}:${port}/healthz`, { signal });
+    return answer.ok && (await answer.text()).includes('"status"');
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,56 @@
+// Tests the words for faults of stores: which store, why, and no address or account.
+
+import { describe, expect, it } from 'vitest';
+import { isFull } from '../../src/contract/store-fault.ts';
+import { Overloaded, Unavailable } from '../../src/contract/unavailable.ts';
+
+function fault(message: string, code?: string): Error {
+  return Object.assign(new Error(message), code === undefined ? {} : { code });
+}
+
+describe('an unavailable store', () => {
+  it.each([
+    ['ledger', fault('password authentication failed for user "x"', '28P01'), 'refuses the login'],
+    ['ledger', fault('role "x" is not permitted to log in', '28000'), 'refuses the login'],
+    ['ledger', fault('database "x" does not exist', '3D000'), 'has no database of this name'],
+    ['ledger', fault('could not extend file', '53100'), 'has no room left on its disk'],
+    [
+      'ledger',
+      fault('connect ECONNREFUSED 10.0.0.7:5432', 'ECONNREFUSED'),
+      'refuses the connection',
+    ],
+    ['ledger', fault('Query read timeout'), 'does not answer in time'],
+    [
+      'ledger',
+      fault('canceling statement due to statement timeout', '57014'),
+      'does not answer in time',
+    ],
+    ['ledger', fault('the database system is starting up', '57P03'), 'is starting or stopping'],
+    ['ledger', fault('Connection terminated unexpectedly'), 'has closed the connection'],
+    ['ledger', fault('what nobody has foreseen at 10.0.0.7'), 'cannot be used'],
+    ['engine', fault('WRONGPASS invalid username-password pair'), 'refuses the login'],
+    ['engine', fault('OOM command not allowed'), 'has no memory left'],
+    ['engine', fault('Command timed out'), 'does not answer in time'],
+  ] as const)('%s: %s', (store, cause, why) => {
+    const name = store === 'ledger' ? 'PostgreSQL' : 'Redis';
+    expect(new Unavailable(store, cause).message).toBe(`${name} ${why}`);
+  });
+
+  it('says nothing twice, and keeps what the driver said for the log', () => {
+    const cause = fault('connect ECONNREFUSED 10.0.0.7:5432', 'ECONNREFUSED');
+    const error = new Unavailable('ledger', new Unavailable('ledger', cause));
+    expect(error).toMatchObject({ message: 'PostgreSQL refuses the connection', cause });
+    expect(error.detail).toBe('connect ECONNREFUSED 10.0.0.7:5432');
+  });
+
+  it('is not blamed for a wait in this process', () => {
+    const error = new Overloaded('200 calls wait for their turn');
+    expect(error.store).toBe('process');
+    expect(error.message).toBe('this process is busy: 200 calls wait for their turn');
+  });
+
+  it('is full when its disk or memory is', () => {
+    expect([fault('x', '53100'), fault('OOM x'), fault('MISCONF x')].every(isFull)).toBe(true);
+    expect([fault('x', '28P01'), 'full', undefined].some(isFull)).toBe(false);
+  });
+});
