@@ -6,7 +6,7 @@
 // - SluiceCheckInsHeld, SluiceCheckInsDropped, SluiceCheckInsNotRecorded, SluiceEdgeCheckInsNotHandedOver,
 //   SluiceEdgeJournalFilling: 10,000 to 200,000 check-ins, or minutes of them; test/faults fills the queues.
 // - SluiceForeignDatabase, SluiceLedgerWentBack, SluiceEdgeRefusesService, SluiceClockWrong, SluiceLimited,
-//   SluiceConnectionsRefused, SluiceDevicesUnadmitted, SluiceProcessSilent: tests of their own make the causes
+//   SluiceEdgeJournalFilling: 10,000 to 200,000 check-ins, or minutes of them; test/faults fills the queues.
 //   and read the figures.
 // - SluiceDiskFilling: only a file system of the test's own can be filled; store-words.test.ts does it where
 //   the account may mount one.
@@ -169,8 +169,8 @@ describeOnRealStores('alerts', () => {
 
   it.skipIf(!HAS_PROMTOOL)(`an edge is refused: its token was revoked${SKIPPED}`, async () => {
     const { body } = await admin(node, 'GET', 'edge-tokens');
-    const { tokens = [] } = body as { tokens?: { id: string }[] };
-    for (const { id } of tokens) await admin(node, 'POST', 'edge-tokens/revoke', { id });
+    const { edgeTokens } = body as { edgeTokens: { id: string }[] };
+    for (const { id } of edgeTokens) await admin(node, 'POST', 'edge-tokens/revoke', { id });
     await expectAlert('SluiceEdgeRefusesAnswers', { of: edge });
   });
 
