@@ -6,7 +6,7 @@
 // - SluiceCheckInsHeld, SluiceCheckInsDropped, SluiceCheckInsNotRecorded, SluiceEdgeCheckInsNotHandedOver,
 //   SluiceEdgeJournalFilling: 10,000 to 200,000 check-ins, or minutes of them; test/faults fills the queues.
 // - SluiceForeignDatabase, SluiceLedgerWentBack, SluiceEdgeRefusesService, SluiceClockWrong, SluiceLimited,
-//   SluiceEdgeJournalFilling: 10,000 to 200,000 check-ins, or minutes of them; test/faults fills the queues.
+//   SluiceConnectionsRefused, SluiceDevicesUnadmitted, SluiceProcessSilent: other tests make the causes
 //   and read the figures.
 // - SluiceDiskFilling: only a file system of the test's own can be filled; store-words.test.ts does it where
 //   the account may mount one.
