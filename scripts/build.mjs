@@ -84,6 +84,8 @@ async function build() {
 
 /** Returns the commit of these sources, which `/metrics` and `sluice --version` tell; `unknown` without git. */
 function readCommit() {
+  // An image is built without .git.
+  if (process.env.SLUICE_COMMIT) return process.env.SLUICE_COMMIT;
   // Not the commit of a repository around this one, such as that of a program that has Sluice as a package.
   const args = ['describe', '--always', '--dirty', '--abbrev=12', '--exclude=*'];
   const told = existsSync(join(root, '.git'))

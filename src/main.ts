@@ -3,7 +3,7 @@
 
 import { parseArgs } from 'node:util';
 import { requireNode } from './node/required-node.ts';
-import { version } from './node/version.ts';
+import { build } from './node/version.ts';
 
 const USAGE = `Usage: node dist/main.js
 
@@ -28,8 +28,10 @@ function readOptions(): { readonly version?: boolean; readonly help?: boolean } 
 }
 
 const options = readOptions();
-if (options.version) process.stdout.write(`${version()}\n`);
-else if (options.help) process.stdout.write(USAGE);
+if (options.version) {
+  const { version, commit } = build();
+  process.stdout.write(`${version} (${commit})\n`);
+} else if (options.help) process.stdout.write(USAGE);
 else {
   requireNode();
   const { serve } = await import('./node/serve.ts');

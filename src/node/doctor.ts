@@ -149,12 +149,12 @@ async function ofNode(environment?: NodeJS.ProcessEnv): Promise<readonly Check[]
   return [...examineSettings(config), ...here, ...ledger, ...redis];
 }
 
-/** Examines Node.js, the disk and the ports. */
+/** Examines the disk and the ports. */
 async function examinePlace(config: Config | UpstreamConfig): Promise<readonly Check[]> {
   const { host, port, adminListen, dataDir } = config;
   const ports = [await examinePort('PORT', { host, port })];
   if (adminListen !== undefined) ports.push(await examinePort('ADMIN_LISTEN', adminListen));
-  return [examineNode(), ...ports, examineDisk(nearestThere(dataDir))];
+  return [...ports, examineDisk(nearestThere(dataDir))];
 }
 
 /** Returns a directory, or the nearest parent that exists. */

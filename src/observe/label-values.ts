@@ -67,6 +67,7 @@ export const FAULT_PLACES = [
   'label-write',
   'check-in-record',
   'plan-drive',
+  'notify',
   'label-poll',
   'sweep',
   'deliveries',

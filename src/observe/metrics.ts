@@ -153,10 +153,11 @@ export class Metrics {
   );
 
   /** Messages by what became of them: tries that delivered and that failed; too old, and never sent. */
-  readonly notifications = this.tally<'delivered' | 'failed' | 'dropped'>(
+  readonly notifications = this.tally(
     'sluice_notifications_total',
     'Tries of notifications that delivered or failed, and messages dropped because they were too old',
     'outcome',
+    ['delivered', 'failed', 'dropped'],
   );
 
   /** Functions that return 1 while a store is there, else 0, by the store. */
