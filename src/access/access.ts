@@ -27,13 +27,17 @@ export class Access {
     this.ledger = ledger;
   }
 
-  /** Returns the visitor's right. For a visitor who is no member, the target is unknown. */
+  /**
+   * Returns the visitor's right. For a visitor who is no member, the target is unknown. A session without the
+   * second factor that the organization asks for has none.
+   */
   async to(
     visitor: Visitor,
     target: AccessTarget,
     role: Role,
-  ): Promise<Outcome<AccessRight, UnknownTarget | 'forbidden'>> {
-    return atLeast(role, await this.ledger.findAccessRight(visitor.session?.account.id, target));
+  ): Promise<Outcome<AccessRight, UnknownTarget | 'secondFactorNeeded' | 'forbidden'>> {
+    const { account, isStrong } = visitor.session ?? {};
+    return atLeast(role, await this.ledger.findAccessRight(account?.id, target, isStrong));
   }
 
   /** Returns the visitor's right to an app, given by ref or id, like `to`. */
@@ -41,8 +45,9 @@ export class Access {
     visitor: Visitor,
     app: string,
     role: Role,
-  ): Promise<Outcome<AppAccessRight, 'unknownApp' | 'forbidden'>> {
-    return atLeast(role, await this.ledger.findAppAccessRight(visitor.session?.account.id, app));
+  ): Promise<Outcome<AppAccessRight, 'unknownApp' | 'secondFactorNeeded' | 'forbidden'>> {
+    const { account, isStrong } = visitor.session ?? {};
+    return atLeast(role, await this.ledger.findAppAccessRight(account?.id, app, isStrong));
   }
 }
 

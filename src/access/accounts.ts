@@ -2,6 +2,7 @@
 // checks session tokens. `Access` decides what an account may do.
 
 import { randomBytes } from 'node:crypto';
+import type { NoContent } from '../contract/console.ts';
 import {
   fail,
   invalidField,
@@ -11,12 +12,13 @@ import {
 } from '../contract/failure.ts';
 import { isoTime } from '../contract/iso-time.ts';
 import { LIMIT } from '../contract/limit.ts';
-import type { Account, Membership } from '../contract/resource.ts';
+import type { Account, ListedSession, Membership, SessionOpener } from '../contract/resource.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
-import type { StoredAccount } from '../store/account-ledger.ts';
+import type { Opening, ShownPasskey, StoredSession } from '../store/account-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
-import type { Actor, NeededRole } from '../store/ledger-terms.ts';
+import type { AccountActor, NeededRole } from '../store/ledger-terms.ts';
 import { equalSecrets, hashSecret } from './api-keys.ts';
+import { browserName } from './browser-name.ts';
 import type { Passwords } from './passwords.ts';
 import type { Client, KnownBrowsers, LoginThrottle, SignInGate } from './sign-in-limits.ts';
 
@@ -26,7 +28,19 @@ export type SignedIn = {
   readonly token: string;
   /** Cookie that identifies the browser from then on. */
   readonly browser: string;
+  /** Whether this browser had not signed in to the account before. */
+  readonly isNewBrowser: boolean;
+  /** Whether the session fulfils the demand for a second factor. */
+  readonly isStrong: boolean;
 };
+
+/** Account whose password was right, and which has to show a passkey as well. */
+export type AwaitsPasskey = {
+  readonly awaits: Required<Pick<Account & Opening, 'id' | 'passwordHash'>>;
+};
+
+/** How a session is opened. */
+type Opened = { readonly openedBy: SessionOpener; readonly secondFactor: boolean };
 
 type Credentials = { readonly email: string; readonly password: string };
 
@@ -46,6 +60,8 @@ type AccountsDependencies = {
   readonly adminTokens: () => readonly string[];
   readonly now: () => number;
 };
+
+const BY_PASSWORD: Opened = { openedBy: 'password', secondFactor: false };
 
 /** Maximum number of concurrent session look-ups, because every forged token costs one. */
 const LOOKUPS_RUNNING_MAX = 4;
@@ -78,8 +94,8 @@ export class Accounts {
     const hash = tokenHash(token);
     const found = hash === undefined ? undefined : await this.lookUp(hash);
     if (hash === undefined || found === undefined) return undefined;
-    const { id, email, name, passwordHash } = found;
-    return { account: { id, email, name }, passwordHash, tokenHash: hash };
+    const { id, email, name, passwordHash, isStrong } = found;
+    return { account: { id, email, name }, passwordHash, tokenHash: hash, isStrong };
   }
 
   /** Returns whether a session that was found before still exists. */
@@ -95,19 +111,22 @@ export class Accounts {
   /** Creates the first account for the holder of the admin token, and signs it in. */
   async setUp(
     request: SetUpRequest,
-    address: string,
+    client: Client,
   ): Promise<
-    Outcome<SignedIn, 'rateLimited' | 'adminUnauthorized' | 'alreadySetUp' | 'wrongLogin'>
+    Outcome<
+      SignedIn | AwaitsPasskey,
+      'rateLimited' | 'adminUnauthorized' | 'alreadySetUp' | 'wrongLogin'
+    >
   > {
     const { ledger, passwords, throttle } = this.dependencies;
-    const refusal = await throttle.admitAddress(address);
+    const refusal = await throttle.admitAddress(client.address);
     if (refusal !== undefined) return refusal;
     if (!this.isAdminToken(request.token)) return fail('adminUnauthorized');
     if (await ledger.hasAccounts()) return fail('alreadySetUp');
     const { email, name, password, organization } = request;
     const passwordHash = await passwords.hash(password, true);
     const account = await ledger.createFirstAccount({ email, name, passwordHash }, organization);
-    return isFailure(account) ? account : this.begin({ ...account, passwordHash }, address);
+    return isFailure(account) ? account : this.begin({ ...account, passwordHash }, client);
   }
 
   /** Begins a new session and ends the presented one. `wrongLogin` does not reveal what was wrong. */
@@ -115,14 +134,14 @@ export class Accounts {
     { email, password }: Credentials,
     client: Client,
     presented: string | undefined,
-  ): Promise<Outcome<SignedIn, 'rateLimited' | 'wrongLogin'>> {
+  ): Promise<Outcome<SignedIn | AwaitsPasskey, 'rateLimited' | 'wrongLogin'>> {
     const { ledger, gate } = this.dependencies;
     const tried = await gate.try(email, password, client);
     if (isFailure(tried)) return tried;
     if (!tried.isRight || tried.account === undefined) return fail('wrongLogin');
     const former = tokenHash(presented);
     if (former !== undefined) await ledger.endSession(former);
-    return this.begin(tried.account, client.address);
+    return this.begin(tried.account, client);
   }
 
   signOut(session: Session): Promise<void> {
@@ -156,12 +175,41 @@ export class Accounts {
     return { browser: await browsers.issue(account.email, changed) };
   }
 
-  /** Opens a session for an account whose password was just verified, unless it has changed since. */
+  /**
+   * Opens a session for an account that has just proved itself, unless its password, if that was the proof,
+   * has changed since. A password alone opens none for an account with passkeys, which then awaits one.
+   */
   async begin(
-    { id, email, name, passwordHash }: Account & { readonly passwordHash: string },
-    address: string,
-  ): Promise<Outcome<SignedIn, 'wrongLogin'>> {
-    const { ledger, browsers } = this.dependencies;
+    { id, email, name, passwordHash }: Account & Pick<Opening, 'passwordHash'>,
+    client: Client,
+    opened: Opened = BY_PASSWORD,
+  ): Promise<Outcome<SignedIn | AwaitsPasskey, 'wrongLogin'>> {
+    const { ledger } = this.dependencies;
+    const { token, session } = this.newSession(client, opened);
+    const passwordNumber = await ledger.openSession({ id, email, passwordHash }, session);
+    if (!isFailure(passwordNumber)) {
+      return this.signedIn({ id, email, name }, { token, session }, passwordNumber, client);
+    }
+    return passwordNumber.failure === 'wrongLogin'
+      ? fail('wrongLogin')
+      : { awaits: { id, passwordHash } };
+  }
+
+  /** Opens a session for an account whose passkey gave a right answer. */
+  async beginByPasskey(
+    { id, email, name, passwordHash }: Account & Opening,
+    shown: ShownPasskey,
+    client: Client,
+    openedBy: SessionOpener,
+  ): Promise<Outcome<SignedIn, 'wrongLogin' | 'wrongPasskey' | 'staleChallenge'>> {
+    const { token, session } = this.newSession(client, { openedBy, secondFactor: true });
+    const account = { id, email, passwordHash };
+    const opened = await this.dependencies.ledger.openSessionByPasskey(account, shown, session);
+    if (isFailure(opened)) return opened;
+    return this.signedIn({ id, email, name }, { token, session }, opened, client);
+  }
+
+  private newSession({ address, agent }: Client, { openedBy, secondFactor }: Opened) {
     const { token, hash } = createSessionToken();
     const now = this.dependencies.now();
     const session = {
@@ -169,14 +217,49 @@ export class Accounts {
       at: isoTime(now),
       expiresAt: isoTime(now + LIMIT.sessionLifetimeMs),
       address,
+      browser: browserName(agent),
+      openedBy,
+      secondFactor,
     };
-    const passwordNumber = await ledger.openSession({ id, email, passwordHash }, session);
-    if (isFailure(passwordNumber)) return passwordNumber;
-    const browser = await browsers.issue(email, passwordNumber);
-    return { account: { id, email, name }, token, browser };
+    return { token, session };
   }
 
-  private lookUp(hash: string): Promise<StoredAccount | undefined> {
+  private async signedIn(
+    account: Account,
+    { token, session }: { readonly token: string; readonly session: Opened },
+    passwordNumber: number,
+    client: Client,
+  ): Promise<SignedIn> {
+    const { browsers } = this.dependencies;
+    const isNewBrowser = (await browsers.recognise(client.browser, account.email)) === undefined;
+    const browser = await browsers.issue(account.email, passwordNumber);
+    const isStrong = session.openedBy !== 'password' || session.secondFactor;
+    return { account, token, browser, isNewBrowser, isStrong };
+  }
+
+  /** Lists the open sessions of the session's account. */
+  listSessions({ account, tokenHash: hash }: Session): Promise<readonly ListedSession[]> {
+    const now = this.dependencies.now();
+    const idleSince = isoTime(now - LIMIT.sessionIdleMs);
+    const actor = { accountId: account.id, tokenHash: hash };
+    return this.dependencies.ledger.listSessions(actor, isoTime(now), idleSince);
+  }
+
+  /** Ends a session of the session's account by its id. */
+  endSession(
+    session: Session,
+    id: string,
+    requestId?: string,
+  ): Promise<Outcome<NoContent, 'unknownSession' | LostRight>> {
+    return this.dependencies.ledger.endSessionById(id, { ...sessionActor(session), requestId });
+  }
+
+  /** Ends the sessions of the session's account, except itself. */
+  endOthers(session: Session, requestId?: string): Promise<Outcome<NoContent, LostRight>> {
+    return this.dependencies.ledger.endOtherSessions({ ...sessionActor(session), requestId });
+  }
+
+  private lookUp(hash: string): Promise<StoredSession | undefined> {
     const now = this.dependencies.now();
     const idleSince = isoTime(now - LIMIT.sessionIdleMs);
     return this.gate.pass(() =>
@@ -191,13 +274,12 @@ export type Session = {
   readonly account: Account;
   readonly tokenHash: string;
   readonly passwordHash: string;
+  /** Whether it fulfils the demand for a second factor. */
+  readonly isStrong: boolean;
 };
 
 /** Returns the actor of a session's change; `needs` is the role that the change needs, if any. */
-export function sessionActor(
-  { account, tokenHash }: Session,
-  needs?: NeededRole,
-): Extract<Actor, { kind: 'account' }> {
+export function sessionActor({ account, tokenHash }: Session, needs?: NeededRole): AccountActor {
   return { kind: 'account', email: account.email, accountId: account.id, tokenHash, needs };
 }
 

@@ -12,10 +12,16 @@ import { isoTime } from '../contract/iso-time.ts';
 import { LIMIT } from '../contract/limit.ts';
 import type { Invitation, Member, Organization, Role } from '../contract/resource.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
-import type { Joining } from '../store/account-ledger.ts';
+import type { Joining, OrganizationChange } from '../store/account-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { Actor } from '../store/ledger-terms.ts';
-import { type Accounts, createSessionToken, type SignedIn, tokenHash } from './accounts.ts';
+import {
+  type Accounts,
+  type AwaitsPasskey,
+  createSessionToken,
+  type SignedIn,
+  tokenHash,
+} from './accounts.ts';
 import type { Passwords } from './passwords.ts';
 import type { Client, LoginThrottle, SignInGate } from './sign-in-limits.ts';
 
@@ -57,12 +63,13 @@ export class Members {
     return this.dependencies.ledger.changeMember(organizationId, accountId, role, actor);
   }
 
-  rename(
+  /** Changes the organization's name, or whether its members must show a second factor. */
+  update(
     organizationId: string,
-    name: string,
+    change: OrganizationChange,
     actor: Actor,
-  ): Promise<Outcome<Organization, LostRight>> {
-    return this.dependencies.ledger.renameOrganization(organizationId, name, actor);
+  ): Promise<Outcome<Organization, 'secondFactorFirst' | LostRight>> {
+    return this.dependencies.ledger.updateOrganization(organizationId, change, actor);
   }
 
   /** Invites an email address. Only this answer has the token. */
@@ -123,7 +130,12 @@ export class Members {
   async accept(
     request: { readonly token: string; readonly name: string; readonly password: string },
     client: Client,
-  ): Promise<Outcome<SignedIn, 'rateLimited' | 'unknownInvitation' | 'invalid' | 'wrongLogin'>> {
+  ): Promise<
+    Outcome<
+      SignedIn | AwaitsPasskey,
+      'rateLimited' | 'unknownInvitation' | 'invalid' | 'wrongLogin'
+    >
+  > {
     const { ledger, accounts, now } = this.dependencies;
     const invitation = await this.readInvitation(request.token, client.address);
     if (isFailure(invitation)) return invitation;
@@ -131,7 +143,7 @@ export class Members {
     if (isFailure(joining)) return joining;
     const account = await ledger.acceptInvitation(invitation.hash, joining, isoTime(now()));
     if (isFailure(account)) return account;
-    return accounts.begin({ ...account, passwordHash: joining.passwordHash }, client.address);
+    return accounts.begin({ ...account, passwordHash: joining.passwordHash }, client);
   }
 
   /** Returns the account that joins; only an account's password joins as that account. */

@@ -7,9 +7,15 @@ import { LIMIT } from '../contract/limit.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { Actor } from '../store/ledger-terms.ts';
-import { type Accounts, createSessionToken, type SignedIn, tokenHash } from './accounts.ts';
+import {
+  type Accounts,
+  type AwaitsPasskey,
+  createSessionToken,
+  type SignedIn,
+  tokenHash,
+} from './accounts.ts';
 import type { Passwords } from './passwords.ts';
-import type { LoginThrottle } from './sign-in-limits.ts';
+import type { Client, LoginThrottle } from './sign-in-limits.ts';
 
 export type PasswordResetsDependencies = {
   readonly ledger: Ledger;
@@ -71,13 +77,13 @@ export class PasswordResets {
   /** Sets the password, ends every session of the account, and signs in. */
   async use(
     request: { readonly token: string; readonly password: string },
-    address: string,
-  ): Promise<Outcome<SignedIn, 'rateLimited' | 'unknownReset' | 'wrongLogin'>> {
+    client: Client,
+  ): Promise<Outcome<SignedIn | AwaitsPasskey, 'rateLimited' | 'unknownReset' | 'wrongLogin'>> {
     const { ledger, accounts, passwords, now } = this.dependencies;
-    const reset = await this.read(request.token, address);
+    const reset = await this.read(request.token, client.address);
     if (isFailure(reset)) return reset;
     const passwordHash = await passwords.hash(request.password, true);
     const account = await ledger.usePasswordReset(reset.hash, passwordHash, isoTime(now()));
-    return isFailure(account) ? account : accounts.begin(account, address);
+    return isFailure(account) ? account : accounts.begin(account, client);
   }
 }

@@ -3,7 +3,7 @@
 
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { type Failure, failUntil, type Outcome } from '../contract/failure.ts';
+import { type Failure, failUntil, isFailure, type Outcome } from '../contract/failure.ts';
 import { LIMIT } from '../contract/limit.ts';
 import { Unavailable } from '../contract/unavailable.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
@@ -119,12 +119,21 @@ export type Client = {
   readonly address: string;
   /** Cookie of a known browser, genuine or not; undefined without one. */
   readonly browser: string | undefined;
+  /** `User-Agent` of the client. */
+  readonly agent: string | undefined;
   /** Hash of the client's invitation to the account: its tries count separately. */
   readonly voucher?: string;
 };
 
 /** Result of a try: the account, and whether the password was right. */
 type Tried = { readonly account: StoredAccount | undefined; readonly isRight: boolean };
+
+/** Try that the limits admit; `known` is the id of a known browser. */
+type Admitted = {
+  readonly email: string;
+  readonly address: string;
+  readonly known: string | undefined;
+};
 
 type SignInGateDependencies = {
   readonly ledger: Pick<Ledger, 'findAccount'>;
@@ -153,22 +162,42 @@ export class SignInGate {
     password: string,
     client: Client,
   ): Promise<Outcome<Tried, 'rateLimited'>> {
-    const { passwords, throttle, failed, metrics } = this.dependencies;
+    const admitted = await this.admit(email, client);
+    if (isFailure(admitted)) return admitted;
+    const account = await this.lookUp(email);
+    const isKnown = admitted.known !== undefined;
+    const isRight = await this.dependencies.passwords.verify(
+      account?.passwordHash,
+      password,
+      isKnown,
+    );
+    await this.conclude(admitted, account, isRight);
+    return { account, isRight };
+  }
+
+  /** Counts a try of this client for an account, before it is made. */
+  async admit(email: string, client: Client): Promise<Outcome<Admitted, 'rateLimited'>> {
+    const { throttle, metrics } = this.dependencies;
     const known = client.voucher ?? (await this.recognise(email, client));
     const refusal = await (known === undefined
       ? throttle.admit(email, client.address)
       : throttle.admitKnown(known));
-    if (refusal !== undefined) {
-      metrics.signIns.add('limited');
-      return refusal;
-    }
-    const account = await this.lookUp(email);
-    const isRight = await passwords.verify(account?.passwordHash, password, known !== undefined);
+    if (refusal === undefined) return { email, address: client.address, known };
+    metrics.signIns.add('limited');
+    return refusal;
+  }
+
+  /** Notes what came of a try: a success clears the count, a failure is audited. */
+  async conclude(
+    { email, address, known }: Admitted,
+    account: FailedSignIn['account'] | undefined,
+    isRight: boolean,
+  ): Promise<void> {
+    const { throttle, failed, metrics } = this.dependencies;
     metrics.signIns.add(isRight ? 'succeeded' : 'failed');
-    if (!isRight && account !== undefined) failed.note(account, client.address);
-    if (isRight && known === undefined) await throttle.succeed(email, client.address);
+    if (!isRight && account !== undefined) failed.note(account, address);
+    if (isRight && known === undefined) await throttle.succeed(email, address);
     if (isRight && known !== undefined) await throttle.succeedKnown(known);
-    return { account, isRight };
   }
 
   /** Returns the browser's id if it signed in to the account with its present password. */

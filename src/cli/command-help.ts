@@ -72,6 +72,7 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   'secrets reseal': '',
   backup: 'ledger.tar.gz',
   'account reset-password': 'ada@example.com',
+  'account recover': 'ada@example.com',
   devices: '--app notes --limit 1000',
   'devices purge': '--app notes --first-seen-after 2026-01-31T00:00:00Z --dry-run',
   'edge-token create': '--name west --all',

@@ -322,6 +322,13 @@ function addAccountCommands(program: Command, connect: Connect): void {
       body: { email },
     }),
   );
+  asking(
+    account
+      .command('recover <email>')
+      .description('make a link that removes lost passkeys; it works once, for a day'),
+    connect,
+    (_options, [email = '']) => ({ method: 'POST', path: 'accounts/recover', body: { email } }),
+  );
 }
 
 function addDeviceCommands(program: Command, connect: Connect): void {

@@ -31,9 +31,11 @@ import type {
   Invitation,
   ListedChannel,
   ListedKey,
+  ListedSession,
   Member,
   Membership,
   Organization,
+  Passkey,
   Release,
   ReleaseStatus,
   Role,
@@ -52,6 +54,20 @@ export type ConsoleAnswers = {
   'POST session': SessionState;
   'DELETE session': NoContent;
   'DELETE sessions': NoContent;
+  'GET account/sessions': { readonly sessions: readonly ListedSession[] };
+  'DELETE account/sessions': NoContent;
+  [ending: `DELETE account/sessions/${string}`]: NoContent;
+  'GET account/passkeys': PasskeyList;
+  'POST account/passkeys/options': { readonly options: PasskeyOptions };
+  'POST account/passkeys': Passkey;
+  [renaming: `PATCH account/passkeys/${string}`]: Passkey;
+  [removal: `DELETE account/passkeys/${string}`]: NoContent;
+  'POST session/passkey/options': { readonly options: PasskeyOptions };
+  'POST session/passkey': SessionState;
+  'GET recovery': OpenReset;
+  'POST recovery': SessionState;
+  'POST accounts/recover': IssuedReset;
+  'POST members/recover': IssuedReset;
   'POST setup': SessionState;
   'POST password': NoContent;
   'GET invitation': OpenInvitation;
@@ -61,7 +77,9 @@ export type ConsoleAnswers = {
   'POST accounts/reset-password': IssuedReset;
 
   'POST organizations': Organization;
-  'PATCH organizations': Organization;
+  'PATCH organizations': Omit<Organization, 'requireSecondFactor'> & {
+    readonly requireSecondFactor?: boolean;
+  };
   'GET members': MemberList;
   'PATCH members': Member;
   'DELETE members': Member;
@@ -141,7 +159,15 @@ export type ConsoleEvents = { readonly live: LiveEvents };
 
 export type NoContent = Readonly<Record<string, never>>;
 
+/** What a browser hands to `navigator.credentials`, as JSON (WebAuthn). */
+export type PasskeyOptions = object;
+
 export type SessionState =
+  | {
+      /** The password was right, and a passkey has to follow. */
+      readonly state: 'secondFactor';
+      readonly options: PasskeyOptions;
+    }
   | {
       /** `setup` until the first account exists. */
       readonly state: 'setup' | 'signedOut';
@@ -162,11 +188,14 @@ export type OpenInvitation = {
   readonly email: string;
 };
 
-/** A password reset link as the holder of its token sees it. */
+/** A link for a password or for lost passkeys, as the holder of its token sees it. */
 export type OpenReset = { readonly email: string };
 
-/** A new password reset link; shown only once. */
-type IssuedReset = { readonly url: string; readonly expiresAt: string };
+/** Passkeys of the account; `unavailable` says why none can be added or used here. */
+type PasskeyList = { readonly passkeys: readonly Passkey[]; readonly unavailable?: string };
+
+/** A new link for a password or for lost passkeys; shown only once. */
+export type IssuedReset = { readonly url: string; readonly expiresAt: string };
 
 export type MemberList = {
   readonly members: readonly Member[];

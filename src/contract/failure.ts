@@ -6,7 +6,10 @@ export const FAILURES = {
   unauthorized: 'Invalid or revoked API key',
   adminUnauthorized: 'Invalid admin token',
   signedOut: 'Sign in first',
+  wrongPasskey: 'This passkey was not accepted',
   wrongLogin: 'Wrong email or password',
+  secondFactorNeeded: 'This organization asks for a second factor',
+  secondFactorFirst: 'Sign in with a passkey or single sign-on first',
   forbidden: 'Your role may not do this',
   keyMayNot: 'This key may not do this',
   originNotAllowed: 'Origin not allowed',
@@ -26,6 +29,8 @@ export const FAILURES = {
   unknownMember: 'Unknown member',
   unknownInvitation: 'Unknown or expired invitation',
   unknownAccount: 'Unknown account',
+  unknownPasskey: 'Unknown passkey',
+  unknownSession: 'Unknown session',
   unknownReset: 'Unknown or expired link',
   unknownFile: 'Unknown file',
   unknownWebhook: 'The app has no webhook of this code host that is on',
@@ -49,6 +54,11 @@ export const FAILURES = {
   channelExists: 'A channel with this name already exists on this app',
   followsInCircle: 'A channel cannot follow itself, nor one that follows it',
   alreadySetUp: 'An account exists already: sign in',
+  passkeysUnavailable:
+    'Passkeys need the address of the console: the operator sets PUBLIC_URL or ADMIN_URL',
+  staleChallenge: 'This was asked too long ago, or was answered already: try again',
+  passkeyTaken: 'This passkey is registered already',
+  tooManyPasskeys: 'Too many passkeys: remove some',
   alreadyMember: 'Already a member of this organization',
   lastOwner: 'An organization must keep an owner',
   tooManyInvitations: 'Too many open invitations: revoke some',
@@ -90,6 +100,7 @@ export type LostRight =
   | 'signedOut'
   | 'badSignature'
   | 'forbidden'
+  | 'secondFactorNeeded'
   | 'keyMayNot'
   | UnknownPlace;
 

@@ -147,6 +147,12 @@ export const LIMIT = {
   /** Lifetime of the cookie of such a browser: the longest that browsers keep one. */
   knownBrowserLifetimeMs: 400 * 86_400_000,
   passwordResetLifetimeMs: 3_600_000,
+  /** Time for showing a passkey, from the question on. */
+  challengeLifetimeMs: 5 * 60_000,
+  passkeysPerAccountMax: 20,
+  recoveryLifetimeMs: 86_400_000,
+  /** Maximum length of each text that a browser tells of a passkey. */
+  passkeyTextLengthMax: 8192,
   /**
    * Attempts for one account from all IP addresses, beyond which new ones are slowed down: see
    * `LoginThrottle`.

@@ -128,7 +128,12 @@ export const ADOPTION_STEPS = ['hour', 'day', 'month'] as const;
 /** Step between the points of an adoption chart, in UTC. */
 export type AdoptionStep = (typeof ADOPTION_STEPS)[number];
 
-export type Organization = { readonly id: string; readonly name: string };
+export type Organization = {
+  readonly id: string;
+  readonly name: string;
+  /** Whether its members must show a second factor; absent if not. */
+  readonly requireSecondFactor?: true;
+};
 
 /** Role of a member in an organization; each role includes the rights of the roles after it. */
 export const ROLES = ['owner', 'publisher', 'viewer'] as const;
@@ -136,9 +141,42 @@ export type Role = (typeof ROLES)[number];
 
 export type Account = { readonly id: string; readonly email: string; readonly name: string };
 
-export type Membership = { readonly organization: Organization; readonly role: Role };
+export type Membership = {
+  readonly organization: Organization;
+  readonly role: Role;
+  /** Whether this session has no rights there, because it lacks a second factor; absent if not. */
+  readonly needsSecondFactor?: true;
+};
 
 export type Member = { readonly account: Account; readonly role: Role; readonly since: string };
+
+/** How a session was opened. */
+export type SessionOpener = 'password' | 'oidc' | 'passkey';
+
+/** Open session of a person, as its list shows it. */
+export type ListedSession = {
+  readonly id: string;
+  /** Short words for the browser, and the address, at the sign-in; null if a former version opened it. */
+  readonly browser: string | null;
+  readonly address: string | null;
+  readonly createdAt: string;
+  /** Lags by up to a minute. */
+  readonly lastUsedAt: string;
+  readonly openedBy: SessionOpener;
+  /** Whether a passkey was shown. */
+  readonly secondFactor: boolean;
+  /** Whether it is the session that asks. */
+  readonly current: boolean;
+};
+
+/** Passkey of a person. */
+export type Passkey = {
+  readonly id: string;
+  readonly name: string;
+  readonly createdAt: string;
+  /** Time of the last sign-in with it; null before the first. */
+  readonly lastUsedAt: string | null;
+};
 
 /** Invitation that is neither used, revoked nor expired. */
 export type Invitation = {

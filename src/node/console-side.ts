@@ -3,7 +3,10 @@
 
 import { fileURLToPath } from 'node:url';
 import { Accounts } from '../access/accounts.ts';
+import { Challenges } from '../access/challenges.ts';
 import { Members } from '../access/members.ts';
+import { PasskeyRecoveries } from '../access/passkey-recoveries.ts';
+import { Passkeys } from '../access/passkeys.ts';
 import { PasswordResets } from '../access/password-resets.ts';
 import { argon2Hasher, Passwords } from '../access/passwords.ts';
 import {
@@ -140,8 +143,12 @@ function assembleAccounts(
   const accounts = new Accounts({ ...shared, adminTokens: () => secrets.adminTokens });
   const members = new Members({ ...shared, accounts });
   const resets = new PasswordResets({ ...shared, accounts });
-  const areOrganizationsOpen = config.organizationsBy === 'anyone';
   const consoleUrl = consoleUrlOf(config);
+  const recoveries = new PasskeyRecoveries({ ...shared, accounts });
+  const challenges = new Challenges(shared);
+  const passkeys = new Passkeys({ ...shared, accounts, challenges, consoleUrl });
+  const areOrganizationsOpen = config.organizationsBy === 'anyone';
   const { trustProxy } = config;
-  return { accounts, members, resets, consoleUrl, trustProxy, areOrganizationsOpen };
+  const made = { accounts, members, resets, recoveries, passkeys };
+  return { ...made, consoleUrl, trustProxy, areOrganizationsOpen };
 }

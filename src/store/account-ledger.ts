@@ -2,17 +2,20 @@
 // hold here too. Times are RFC 3339, and the caller passes the present time that expiry is compared with.
 // Tokens are passed as lower-case hex SHA-256 hashes, passwords as the hasher encoded them.
 
-import type { OpenInvitation, RevokedInvitation } from '../contract/console.ts';
+import type { NoContent, OpenInvitation, RevokedInvitation } from '../contract/console.ts';
 import type { LostRight, Outcome } from '../contract/failure.ts';
 import type {
   Account,
   Invitation,
+  ListedSession,
   Member,
   Membership,
   Organization,
+  Passkey,
   Role,
+  SessionOpener,
 } from '../contract/resource.ts';
-import type { Actor } from './ledger-terms.ts';
+import type { AccountActor, Actor } from './ledger-terms.ts';
 
 export type NewAccount = {
   /** E-mail address in lower case. */
@@ -52,9 +55,69 @@ export type NewSession = {
   readonly tokenHash: string;
   readonly at: string;
   readonly expiresAt: string;
-  /** Address of the client, for the audit. */
   readonly address: string;
+  /** Short words for the browser, such as `Firefox on Linux`. */
+  readonly browser: string;
+  readonly openedBy: SessionOpener;
+  /** Whether a passkey was shown. */
+  readonly secondFactor: boolean;
 };
+
+/** Account for which a session opens, with its password as it was checked; undefined where none was. */
+export type Opening = {
+  readonly id: string;
+  readonly email: string;
+  readonly passwordHash?: string | undefined;
+};
+
+/** Account of an open session, and whether the session fulfils the demand for a second factor. */
+export type StoredSession = StoredAccount & { readonly isStrong: boolean };
+
+/** Passkey with what a browser needs to find it. */
+export type StoredPasskey = Passkey & {
+  /** As the authenticator named it, in base64url. */
+  readonly credentialId: string;
+  readonly transports: readonly string[];
+};
+
+/** Passkey as it was registered; `publicKey` is the COSE key in base64url. */
+export type NewPasskey = {
+  readonly credentialId: string;
+  readonly publicKey: string;
+  readonly counter: number;
+  readonly transports: readonly string[];
+  readonly name: string;
+  readonly at: string;
+};
+
+/** Passkey that somebody claims to have, with its account. */
+export type KnownPasskey = {
+  readonly id: string;
+  readonly publicKey: string;
+  readonly account: StoredAccount;
+};
+
+/** Challenge that was answered rightly; it is not accepted again until it has expired. */
+export type AnsweredChallenge = { readonly text: string; readonly expiresAt: string };
+
+/** Right answer of a passkey, with which a session opens. */
+export type ShownPasskey = {
+  readonly id: string;
+  /** Number of the authenticator's signatures; 0 of one that does not count. */
+  readonly counter: number;
+  readonly challenge: AnsweredChallenge;
+};
+
+export type NewRecovery = {
+  readonly tokenHash: string;
+  readonly at: string;
+  readonly expiresAt: string;
+};
+
+/** Account that a recovery is for: of an email address, or a member of an organization. */
+export type RecoveredAccount =
+  | { readonly email: string }
+  | { readonly organizationId: string; readonly accountId: string };
 
 /** Role of an account in the organization of an access target. */
 export type AccessRight = { readonly organizationId: string; readonly role: Role };
@@ -86,6 +149,11 @@ export type NewInvitation = {
   readonly expiresAt: string;
 };
 
+export type OrganizationChange = {
+  readonly name?: string | undefined;
+  readonly requireSecondFactor?: boolean | undefined;
+};
+
 export interface AccountLedger {
   hasAccounts(): Promise<boolean>;
 
@@ -103,12 +171,72 @@ export interface AccountLedger {
   /**
    * Opens a session if the account still has this password hash, and ends the account's oldest sessions
    * beyond the limit. Writes an audit entry, with the failed sign-ins not yet in the audit. Returns the
-   * password's number, or `wrongLogin` when the hash has changed.
+   * password's number, or `wrongLogin` when the hash has changed. A password alone opens no session of an
+   * account with passkeys: `secondFactorFirst`.
    */
   openSession(
-    account: { readonly id: string; readonly email: string; readonly passwordHash: string },
+    account: Opening,
     session: NewSession,
-  ): Promise<Outcome<number, 'wrongLogin'>>;
+  ): Promise<Outcome<number, 'wrongLogin' | 'secondFactorFirst'>>;
+
+  /**
+   * Opens a session as `openSession` does, for the right answer of a passkey, and uses the challenge up. A
+   * counter that did not rise opens none, and is audited: there is a copy of the passkey.
+   */
+  openSessionByPasskey(
+    account: Opening,
+    shown: ShownPasskey,
+    session: NewSession,
+  ): Promise<Outcome<number, 'wrongLogin' | 'wrongPasskey' | 'staleChallenge'>>;
+
+  /** Lists the passkeys of an account, the oldest first. */
+  listPasskeys(accountId: string): Promise<readonly StoredPasskey[]>;
+
+  findPasskey(credentialId: string): Promise<KnownPasskey | undefined>;
+
+  /**
+   * Adds a passkey to the actor's account, uses the challenge up, and notes at the actor's session that a
+   * second factor was shown. A session by password alone may only add the first one.
+   */
+  addPasskey(
+    passkey: NewPasskey,
+    challenge: AnsweredChallenge,
+    actor: AccountActor,
+  ): Promise<
+    Outcome<
+      Passkey,
+      'staleChallenge' | 'passkeyTaken' | 'tooManyPasskeys' | 'secondFactorFirst' | LostRight
+    >
+  >;
+
+  renamePasskey(
+    id: string,
+    name: string,
+    actor: AccountActor,
+  ): Promise<Outcome<Passkey, 'unknownPasskey' | LostRight>>;
+
+  /** Removes a passkey of the actor's account and ends its other sessions. */
+  removePasskey(
+    id: string,
+    actor: AccountActor,
+  ): Promise<Outcome<NoContent, 'unknownPasskey' | 'secondFactorFirst' | LostRight>>;
+
+  /** Stores a link that removes the passkeys of an account; replaces the account's earlier link. */
+  createRecovery(
+    of: RecoveredAccount,
+    recovery: NewRecovery,
+    actor: Actor,
+  ): Promise<Outcome<{ readonly email: string }, 'unknownAccount' | 'unknownMember' | LostRight>>;
+
+  /** Finds the account of a recovery link; undefined when the link is unknown or expired at `now`. */
+  findRecovery(tokenHash: string, now: string): Promise<{ readonly email: string } | undefined>;
+
+  /** Uses up a link: removes the passkeys and ends all sessions. Of concurrent calls one succeeds. */
+  useRecovery(
+    account: { readonly id: string; readonly email: string },
+    tokenHash: string,
+    now: string,
+  ): Promise<Outcome<{ readonly removed: number }, 'unknownReset'>>;
 
   /** Counts failed sign-ins; writes an audit entry at most once an hour for each account. */
   recordFailedSignIns(failed: FailedSignIn): Promise<void>;
@@ -124,7 +252,23 @@ export interface AccountLedger {
     tokenHash: string,
     now: string,
     idleSince: string,
-  ): Promise<StoredAccount | undefined>;
+  ): Promise<StoredSession | undefined>;
+
+  /** Lists the open sessions of the actor's account, the last used first. */
+  listSessions(
+    actor: Pick<AccountActor, 'accountId' | 'tokenHash'>,
+    now: string,
+    idleSince: string,
+  ): Promise<readonly ListedSession[]>;
+
+  /** Ends a session of the actor's account, named by its id. */
+  endSessionById(
+    id: string,
+    actor: AccountActor,
+  ): Promise<Outcome<NoContent, 'unknownSession' | LostRight>>;
+
+  /** Ends the sessions of the actor's account, except the actor's own. */
+  endOtherSessions(actor: AccountActor): Promise<Outcome<NoContent, LostRight>>;
 
   /** Ends a session; does nothing for an unknown one. */
   endSession(tokenHash: string): Promise<void>;
@@ -165,18 +309,21 @@ export interface AccountLedger {
 
   /**
    * Reads the account's present role at the target; undefined is the operator, who owns every organization.
-   * A target in an organization that the account does not belong to is unknown.
+   * A target in an organization that the account does not belong to is unknown. `isStrong` says whether the
+   * session fulfils the demand for a second factor.
    */
   findAccessRight(
     accountId: string | undefined,
     target: AccessTarget,
-  ): Promise<Outcome<AccessRight, UnknownTarget>>;
+    isStrong?: boolean,
+  ): Promise<Outcome<AccessRight, UnknownTarget | 'secondFactorNeeded'>>;
 
   /** Reads the account's role at an app, given by ref or id, as `findAccessRight` does. */
   findAppAccessRight(
     accountId: string | undefined,
     app: string,
-  ): Promise<Outcome<AppAccessRight, 'unknownApp'>>;
+    isStrong?: boolean,
+  ): Promise<Outcome<AppAccessRight, 'unknownApp' | 'secondFactorNeeded'>>;
 
   /** Lists the members of an organization, owners first, then by name. */
   listMembers(organizationId: string): Promise<readonly Member[]>;
@@ -221,11 +368,15 @@ export interface AccountLedger {
     now: string,
   ): Promise<Outcome<Account, 'unknownInvitation'>>;
 
-  renameOrganization(
+  /**
+   * Changes an organization; an undefined field stays as it is. A person may only turn `requireSecondFactor`
+   * on in a session that fulfils it, so that the demand does not lock its author out.
+   */
+  updateOrganization(
     id: string,
-    name: string,
+    change: OrganizationChange,
     actor: Actor,
-  ): Promise<Outcome<Organization, LostRight>>;
+  ): Promise<Outcome<Organization, 'secondFactorFirst' | LostRight>>;
 }
 
 export interface PasswordHasher {

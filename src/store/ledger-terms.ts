@@ -40,7 +40,7 @@ export type KeyActor = ByRequest & {
 };
 
 /** A person with a session; may act while the session is open and the role suffices. */
-type AccountActor = {
+export type AccountActor = ByRequest & {
   readonly kind: 'account';
   readonly email: string;
   readonly accountId: string;

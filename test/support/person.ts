@@ -16,6 +16,10 @@ export class Person {
   token: string | undefined;
   /** Value of the cookie by which this browser is known; undefined before the first sign-in. */
   browser: string | undefined;
+  /** Value of the cookie with the challenge of a passkey; undefined before the first one. */
+  challenge: string | undefined;
+  /** `User-Agent` of every request; undefined leaves it to the client. */
+  agent: string | undefined;
   accountId = '';
 
   constructor(node: Addressed, email = `person-${randomId()}@example.com`) {
@@ -28,10 +32,12 @@ export class Person {
   async call(method: string, path: string, body?: unknown): Promise<Answer> {
     const headers: Record<string, string> = {};
     if (this.origin !== undefined) headers.origin = this.origin;
+    if (this.agent !== undefined) headers['user-agent'] = this.agent;
     const cookies = [
       'theme=dark',
       ...(this.token === undefined ? [] : [`sluice_session=${this.token}`]),
       ...(this.browser === undefined ? [] : [`sluice_browser=${this.browser}`]),
+      ...(this.challenge === undefined ? [] : [`sluice_challenge=${this.challenge}`]),
     ];
     if (cookies.length > 1) headers.cookie = cookies.join('; ');
     const answer = await send(this.node, method, `/console/api/${path}`, { body, headers });
@@ -39,6 +45,7 @@ export class Person {
       const [, name, value = ''] = /^(\w+)=([^;]*)/.exec(cookie) ?? [];
       if (name === 'sluice_session') this.token = value || undefined;
       if (name === 'sluice_browser') this.browser = value || undefined;
+      if (name === 'sluice_challenge') this.challenge = value || undefined;
     }
     const account = answer.body?.account as { id: string } | undefined;
     if (account !== undefined) this.accountId = account.id;
@@ -59,6 +66,7 @@ export class Person {
   elsewhere(): Person {
     const other = new Person(this.node, this.email);
     other.accountId = this.accountId;
+    other.origin = this.origin;
     return other;
   }
 

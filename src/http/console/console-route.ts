@@ -193,7 +193,7 @@ export class ConsoleRoutes {
     visitor: Visitor,
     app: string,
     role: Role,
-  ): Promise<Outcome<AppContext, 'unknownApp' | 'forbidden'>> {
+  ): Promise<Outcome<AppContext, 'unknownApp' | 'secondFactorNeeded' | 'forbidden'>> {
     const right = await this.access.toApp(visitor, app, role);
     if (isFailure(right)) return right;
     return { ...contextOf(visitor, needed(right, role, 'unknownApp')), app: right.app };
@@ -306,11 +306,12 @@ export function requestOrigin({ headers }: Pick<Exchange, 'headers'>): string {
   return headers.get('origin') ?? `http://${headers.get('host') ?? 'localhost'}`;
 }
 
-// Cookies of the console: the session, and the one by which a browser that signed in before is known. Scripts
-// cannot read them, and pages of other sites cannot make a browser send them.
+// Cookies of the console: the session, the one by which a browser that signed in before is known, and the
+// challenge that its authenticator answers. Scripts cannot read them, and pages of other sites cannot make a browser send them.
 
 const SESSION = 'sluice_session';
 const BROWSER = 'sluice_browser';
+const CHALLENGE = 'sluice_challenge';
 
 /** Returns the token in the session's cookie, valid or not; undefined without the cookie. */
 export function sessionCookie(exchange: Pick<Exchange, 'headers'>): string | undefined {
@@ -335,6 +336,16 @@ export function setSessionCookie(token: string | undefined, isSecure: boolean): 
 /** Returns the header that sets the cookie by which the browser is known. Signing out leaves it. */
 export function setBrowserCookie(cookie: string, isSecure: boolean): HeaderPair {
   return setCookie(BROWSER, cookie, LIMIT.knownBrowserLifetimeMs, isSecure);
+}
+
+/** Returns the cookie with the challenge of a passkey, genuine or not; undefined without it. */
+export function challengeCookie(exchange: Pick<Exchange, 'headers'>): string | undefined {
+  return readCookie(exchange, CHALLENGE);
+}
+
+/** Returns the header that sets the cookie with the challenge of a passkey. */
+export function setChallengeCookie(cookie: string, isSecure: boolean): HeaderPair {
+  return setCookie(CHALLENGE, cookie, LIMIT.challengeLifetimeMs, isSecure);
 }
 
 function readCookie({ headers }: Pick<Exchange, 'headers'>, name: string): string | undefined {

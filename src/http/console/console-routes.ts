@@ -11,6 +11,7 @@ import type { ExplainDecision } from '../../serving/explain-decision.ts';
 import { failureReply, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';
 import { staticSite } from '../static-site.ts';
+import { accountRoutes } from './account-routes.ts';
 import { type AppDependencies, appRoutes } from './app-routes.ts';
 import { ConsoleRoutes, createAuthorize } from './console-route.ts';
 import { destinationRoutes } from './destination-routes.ts';
@@ -40,8 +41,14 @@ const ENDING_ACCESS: ReadonlySet<string> = new Set([
   'POST /console/api/session',
   'DELETE /console/api/session',
   'DELETE /console/api/sessions',
+  'DELETE /console/api/account/sessions',
+  'DELETE /console/api/account/sessions/:id',
   'POST /console/api/password',
   'POST /console/api/password-reset',
+  'POST /console/api/recovery',
+  'POST /console/api/session/passkey',
+  'DELETE /console/api/account/passkeys/:id',
+  'PATCH /console/api/organizations',
   'PATCH /console/api/members',
   'DELETE /console/api/members',
 ]);
@@ -56,6 +63,7 @@ export function consoleRoutes(dependencies: ConsoleDependencies): readonly Route
   const recheck = new RecheckAccess<LiveEndReason>();
   const all = [
     ...sessionRoutes({ ...dependencies, admit }),
+    ...accountRoutes({ ...dependencies, admit }),
     ...organizationRoutes(routes, dependencies),
     ...appRoutes(routes, dependencies),
     ...fleetConsoleRoutes(routes, { fleet, purge, explainer, access, accounts, recheck }),

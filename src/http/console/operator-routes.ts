@@ -1,7 +1,8 @@
-// Routes of the console API that only the admin token may use: links that set passwords, tokens of edges,
+// Routes of the console API that only the admin token may use: links for lost passwords and passkeys, tokens of edges,
 // copies of the embedded ledger, and the key of sealed secrets.
 
 import { z } from 'zod';
+import type { PasskeyRecoveries } from '../../access/passkey-recoveries.ts';
 import type { PasswordResets } from '../../access/password-resets.ts';
 import { isFailure } from '../../contract/failure.ts';
 import type { EdgeTokens } from '../../edge/server/edge-tokens.ts';
@@ -11,6 +12,7 @@ import type { LedgerCopies } from '../../store/ledger-identity.ts';
 import type { Route } from '../router.ts';
 import { emailField, nameField, titleField } from '../shape/field.ts';
 import { type ConsoleRoutes, requestOrigin } from './console-route.ts';
+import { recoveryLink } from './organization-routes.ts';
 
 const resetBody = z.strictObject({ email: emailField });
 const noQuery = z.object({});
@@ -21,6 +23,7 @@ const resealBody = z.strictObject({ after: nameField.optional() });
 
 export type OperatorDependencies = {
   readonly resets: PasswordResets;
+  readonly recoveries: PasskeyRecoveries;
   readonly edgeTokens: EdgeTokens;
   readonly copies: LedgerCopies;
   readonly resealing: ResealSecrets;
@@ -32,7 +35,7 @@ export type OperatorDependencies = {
 /** Builds the routes of the operator. */
 export function operatorRoutes(
   routes: ConsoleRoutes,
-  { resets, edgeTokens, copies, resealing, mails, consoleUrl }: OperatorDependencies,
+  { resets, recoveries, edgeTokens, copies, resealing, mails, consoleUrl }: OperatorDependencies,
 ): readonly Route[] {
   return [
     routes.onOperator(
@@ -45,6 +48,13 @@ export function operatorRoutes(
         const url = `${base}/console/password-reset/${token}`;
         await mails.passwordReset(email, url, expiresAt);
         return { url, expiresAt };
+      },
+    ),
+    routes.onOperator(
+      { endpoint: 'POST accounts/recover', shape: resetBody, status: 201 },
+      async ({ email }, actor, exchange) => {
+        const created = await recoveries.create({ email }, actor);
+        return isFailure(created) ? created : recoveryLink(consoleUrl, exchange, created);
       },
     ),
     routes.onOperator({ endpoint: 'GET edge-tokens', shape: noQuery }, async () => ({

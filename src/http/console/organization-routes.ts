@@ -3,7 +3,9 @@
 import { z } from 'zod';
 import { actorOf } from '../../access/access.ts';
 import type { Members } from '../../access/members.ts';
+import type { PasskeyRecoveries } from '../../access/passkey-recoveries.ts';
 import { AUDIT_DEEDS } from '../../contract/audit-deed.ts';
+import type { IssuedReset } from '../../contract/console.ts';
 import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { KEY_RIGHTS, ROLES } from '../../contract/resource.ts';
@@ -32,9 +34,18 @@ const filterField = textField(1024, 0)
 
 const orgQuery = z.object({ org: nameField });
 const newOrganizationBody = z.strictObject({ name: titleField });
-const organizationBody = z.strictObject({ org: nameField, name: titleField });
+const organizationBody = z
+  .strictObject({
+    org: nameField,
+    name: titleField.optional(),
+    requireSecondFactor: z.boolean().optional(),
+  })
+  .refine(({ name, requireSecondFactor }) => (name ?? requireSecondFactor) !== undefined, {
+    path: ['name'],
+    message: 'Required',
+  });
 const memberBody = z.strictObject({ org: nameField, account: nameField, role: roleField });
-const formerMemberBody = z.strictObject({ org: nameField, account: nameField });
+const namedMemberBody = z.strictObject({ org: nameField, account: nameField });
 const invitationBody = z.strictObject({ org: nameField, email: newEmailField, role: roleField });
 const keyBody = z.strictObject({
   org: nameField,
@@ -60,6 +71,7 @@ const searchQuery = z.object({ org: nameField, text: textField(LIMIT.searchLengt
 export type OrganizationDependencies = {
   readonly administer: Administer;
   readonly members: Members;
+  readonly recoveries: PasskeyRecoveries;
   readonly view: ViewConsole;
   readonly mails: PeopleMails;
   /** Base URL of the console; undefined when no setting names one. */
@@ -79,7 +91,12 @@ export function organizationRoutes(
     ),
     routes.onOrganization(
       { endpoint: 'PATCH organizations', role: 'owner', shape: organizationBody },
-      ({ organizationId, actor }, { name }) => members.rename(organizationId, name, actor),
+      async ({ organizationId, actor }, { name, requireSecondFactor }) => {
+        const change = { name, requireSecondFactor };
+        const changed = await members.update(organizationId, change, actor);
+        if (isFailure(changed) || requireSecondFactor === undefined) return changed;
+        return { ...changed, requireSecondFactor };
+      },
     ),
     routes.onOrganization(
       { endpoint: 'GET search', role: 'viewer', shape: searchQuery },
@@ -92,7 +109,7 @@ export function organizationRoutes(
 
 function memberRoutes(
   routes: ConsoleRoutes,
-  { members, mails, consoleUrl }: OrganizationDependencies,
+  { members, recoveries, mails, consoleUrl }: OrganizationDependencies,
 ): readonly Route[] {
   return [
     routes.onOrganization(
@@ -105,9 +122,16 @@ function memberRoutes(
         members.change(organizationId, account, role, actor),
     ),
     routes.onOrganization(
-      { endpoint: 'DELETE members', role: 'owner', shape: formerMemberBody },
+      { endpoint: 'DELETE members', role: 'owner', shape: namedMemberBody },
       ({ organizationId, actor }, { account }) =>
         members.change(organizationId, account, undefined, actor),
+    ),
+    routes.onOrganization(
+      { endpoint: 'POST members/recover', role: 'owner', shape: namedMemberBody, status: 201 },
+      async ({ organizationId, actor }, { account: accountId }, exchange) => {
+        const created = await recoveries.create({ organizationId, accountId }, actor);
+        return isFailure(created) ? created : recoveryLink(consoleUrl, exchange, created);
+      },
     ),
     routes.onOrganization(
       {
@@ -156,6 +180,16 @@ function keyRoutes(
       ({ organizationId }, { org: _, ...filter }) => view.listAudit(organizationId, filter),
     ),
   ];
+}
+
+/** Returns a recovery link as it is shown, this once. */
+export function recoveryLink(
+  consoleUrl: string | undefined,
+  exchange: Exchange,
+  { token, expiresAt }: { readonly token: string; readonly expiresAt: string },
+): IssuedReset {
+  const base = consoleUrl ?? requestOrigin(exchange);
+  return { url: `${base}/console/recovery/${token}`, expiresAt };
 }
 
 function invitationUrl(consoleUrl: string | undefined, exchange: Exchange, token: string): string {

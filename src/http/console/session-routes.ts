@@ -1,11 +1,19 @@
-// Routes of the console API for accounts and sessions: the first account, signing in and out, changing and
-// resetting the password, accepting an invitation.
+// Routes of the console API for accounts and sessions: the first account, signing in and out, with a password
+// or a passkey, changing and resetting the password, accepting an invitation.
 
 import { z } from 'zod';
-import type { Accounts, Session, SignedIn } from '../../access/accounts.ts';
+import type { Accounts, AwaitsPasskey, Session, SignedIn } from '../../access/accounts.ts';
 import type { Members } from '../../access/members.ts';
+import type { PasskeyRecoveries } from '../../access/passkey-recoveries.ts';
+import type { PasskeyQuestion, Passkeys } from '../../access/passkeys.ts';
 import type { PasswordResets } from '../../access/password-resets.ts';
-import type { NoContent, OpenInvitation, OpenReset, SessionState } from '../../contract/console.ts';
+import type {
+  NoContent,
+  OpenInvitation,
+  OpenReset,
+  PasskeyOptions,
+  SessionState,
+} from '../../contract/console.ts';
 import { type FailureKind, fail, isFailure, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { clientAddress } from '../client-address.ts';
@@ -20,13 +28,16 @@ import {
   titleField,
 } from '../shape/field.ts';
 import { parseBody, parseQuery } from '../shape/parse-shape.ts';
+import { shownPasskeyField } from '../shape/passkey-body.ts';
 import {
   type Authorize,
   browserCookie,
+  challengeCookie,
   isOwnOrigin,
   routeOf,
   sessionCookie,
   setBrowserCookie,
+  setChallengeCookie,
   setSessionCookie,
   unstored,
 } from './console-route.ts';
@@ -35,6 +46,8 @@ export type SessionDependencies = {
   readonly accounts: Accounts;
   readonly members: Members;
   readonly resets: PasswordResets;
+  readonly passkeys: Passkeys;
+  readonly recoveries: PasskeyRecoveries;
   readonly admit: Authorize;
   /** Base URL of the console; undefined when no setting names one. */
   readonly consoleUrl: string | undefined;
@@ -63,20 +76,24 @@ const invitationBody = z.strictObject({
   name: titleField,
   password: newPasswordField,
 });
+const recoveryBody = z.strictObject({ token: secretField, password: presentPasswordField });
+const passkeyBody = z.strictObject({ credential: shownPasskeyField });
+const noBody = z.strictObject({});
 const resetBody = z.strictObject({ token: secretField, password: newPasswordField });
 
 /** Builds the routes for accounts and sessions. */
 export function sessionRoutes(dependencies: SessionDependencies): readonly Route[] {
-  const { accounts, members, resets, trustProxy } = dependencies;
+  const { accounts, members, resets, passkeys, recoveries, trustProxy } = dependencies;
   const open = createOpen(dependencies);
   const addressOf = (exchange: Exchange) => addressIn(exchange, trustProxy);
   const clientOf = (exchange: Exchange) => ({
     address: addressOf(exchange),
     browser: browserCookie(exchange),
+    agent: exchange.headers.get('user-agent'),
   });
   return [
     routeOf('GET session', readSession(dependencies)),
-    open('setup', 201, setUpBody, (body, exchange) => accounts.setUp(body, addressOf(exchange))),
+    open('setup', 201, setUpBody, (body, exchange) => accounts.setUp(body, clientOf(exchange))),
     open('session', 200, signInBody, (body, exchange) =>
       accounts.signIn(body, clientOf(exchange), sessionCookie(exchange)),
     ),
@@ -84,8 +101,24 @@ export function sessionRoutes(dependencies: SessionDependencies): readonly Route
       members.accept(body, clientOf(exchange)),
     ),
     open('password-reset', 200, resetBody, (body, exchange) =>
-      resets.use(body, addressOf(exchange)),
+      resets.use(body, clientOf(exchange)),
     ),
+    askForPasskey(dependencies),
+    open('session/passkey', 200, passkeyBody, ({ credential }, exchange) =>
+      passkeys.signIn(
+        credential,
+        challengeCookie(exchange),
+        clientOf(exchange),
+        sessionCookie(exchange),
+      ),
+    ),
+    open('recovery', 200, recoveryBody, (body, exchange) =>
+      recoveries.use(body, clientOf(exchange)),
+    ),
+    readToken('recovery', async (token, exchange): Promise<Outcome<OpenReset, FailureKind>> => {
+      const found = await recoveries.read(token, addressOf(exchange));
+      return isFailure(found) ? found : { email: found.email };
+    }),
     readToken(
       'invitation',
       async (token, exchange): Promise<Outcome<OpenInvitation, FailureKind>> => {
@@ -179,19 +212,22 @@ function createOpen(dependencies: SessionDependencies) {
     path: string,
     status: number,
     shape: Shape,
-    work: (body: z.output<Shape>, exchange: Exchange) => Promise<Outcome<SignedIn, FailureKind>>,
+    work: (
+      body: z.output<Shape>,
+      exchange: Exchange,
+    ) => Promise<Outcome<SignedIn | AwaitsPasskey, FailureKind>>,
   ): Route => ({
     bodyBytesMax: BODY_BYTES_MAX,
     ...routeOf(`POST ${path}`, async (exchange): Promise<Reply> => {
-      const isBrowser = exchange.headers.has('origin') || sessionCookie(exchange) !== undefined;
-      if (isBrowser && !isOwnOrigin(exchange, consoleUrl)) {
+      if (isForeign(exchange, consoleUrl)) {
         return unstored(failureReply(fail('originNotAllowed')));
       }
       const body = await parseBody(exchange, shape);
       const signedIn = isFailure(body) ? body : await work(body, exchange);
       if (isFailure(signedIn)) return unstored(failureReply(signedIn));
-      const { account, token, browser } = signedIn;
-      const reply = unstored(jsonReply(status, await describeSession(dependencies, account)));
+      if ('awaits' in signedIn) return askSecond(dependencies, signedIn);
+      const { token, browser } = signedIn;
+      const reply = unstored(jsonReply(status, await describeSession(dependencies, signedIn)));
       return withHeaders(reply, [
         setSessionCookie(token, isSecure(consoleUrl)),
         setBrowserCookie(browser, isSecure(consoleUrl)),
@@ -200,13 +236,56 @@ function createOpen(dependencies: SessionDependencies) {
   });
 }
 
+/** Returns whether a request is of a browser, and of no page of this service. */
+function isForeign(exchange: Exchange, consoleUrl: string | undefined): boolean {
+  const isBrowser =
+    exchange.headers.has('origin') ||
+    sessionCookie(exchange) !== undefined ||
+    challengeCookie(exchange) !== undefined;
+  return isBrowser && !isOwnOrigin(exchange, consoleUrl);
+}
+
+/** Builds the route that asks the browser for a passkey, to sign in with it alone. */
+function askForPasskey({ passkeys, consoleUrl }: SessionDependencies): Route {
+  return routeOf('POST session/passkey/options', async (exchange) => {
+    if (isForeign(exchange, consoleUrl)) {
+      return unstored(failureReply(fail('originNotAllowed')));
+    }
+    const body = await parseBody(exchange, noBody);
+    const question = isFailure(body) ? body : await passkeys.askAlone();
+    if (isFailure(question)) return unstored(failureReply(question));
+    return questionReply(question, { options: question.options }, consoleUrl);
+  });
+}
+
+/** Asks for the passkey that must follow a right password. */
+async function askSecond(
+  { passkeys, consoleUrl }: SessionDependencies,
+  signedIn: AwaitsPasskey,
+): Promise<Reply> {
+  const question = await passkeys.askSecond(signedIn);
+  if (isFailure(question)) return unstored(failureReply(question));
+  const answer: SessionState = { state: 'secondFactor', options: question.options };
+  return questionReply(question, answer, consoleUrl);
+}
+
+/** Returns the reply with a question to an authenticator, and the cookie that belongs to it. */
+export function questionReply(
+  { cookie }: PasskeyQuestion,
+  answer: SessionState | { readonly options: PasskeyOptions },
+  consoleUrl: string | undefined,
+): Reply {
+  const reply = unstored(jsonReply(200, answer));
+  return withHeaders(reply, [setChallengeCookie(cookie, isSecure(consoleUrl))]);
+}
+
 /**
  * Builds the handler that tells a page at its start who is signed in. Without a valid session it answers 200
  * with the state; only a wrong admin token is a 401. The admin token has all organizations, and no account.
  */
 function readSession(dependencies: SessionDependencies): Handler {
   const { accounts, admit } = dependencies;
-  const known = admit(async (_, { session }) => describeSession(dependencies, session?.account));
+  const known = admit(async (_, { session }) => describeSession(dependencies, session));
   return async (exchange) => {
     const reply = await known(exchange);
     if (reply.status !== 401 || exchange.headers.has('authorization')) return reply;
@@ -217,11 +296,17 @@ function readSession(dependencies: SessionDependencies): Handler {
 
 async function describeSession(
   { accounts, areOrganizationsOpen }: SessionDependencies,
-  account: SignedIn['account'] | undefined,
+  session: Pick<Session, 'account' | 'isStrong'> | undefined,
 ): Promise<SessionState> {
-  const memberships = await accounts.listMemberships(account?.id);
+  const found = await accounts.listMemberships(session?.account.id);
+  const isWeak = session !== undefined && !session.isStrong;
+  const memberships = found.map((each) =>
+    isWeak && each.organization.requireSecondFactor
+      ? { ...each, needsSecondFactor: true as const }
+      : each,
+  );
   const rights = areOrganizationsOpen ? { mayCreateOrganizations: true as const } : {};
-  return { state: 'signedIn', account, memberships, ...rights };
+  return { state: 'signedIn', account: session?.account, memberships, ...rights };
 }
 
 function withHeaders(reply: Reply, headers: readonly HeaderPair[]): Reply {

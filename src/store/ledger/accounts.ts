@@ -1,138 +1,20 @@
-// SQL of accounts: sessions, passwords, password resets, and failed sign-ins.
+// SQL of accounts: passwords, password resets, failed sign-ins, and the keys that nodes sign with.
 
 import { fail, type LostRight, type Outcome } from '../../contract/failure.ts';
-import { LIMIT } from '../../contract/limit.ts';
 import type { Account } from '../../contract/resource.ts';
 import { isStorable } from '../../contract/text.ts';
 import type {
   FailedSignIn,
   NewAccount,
   NewPasswordReset,
-  NewSession,
   StoredAccount,
 } from '../account-ledger.ts';
 import type { Actor } from '../ledger-terms.ts';
-import { actorText } from './actor-text.ts';
-import { type ActorSql, atomically } from './atomically.ts';
-import { columns, newId } from './columns.ts';
+import { atomically } from './atomically.ts';
+import { insertAccountAudit } from './audit.ts';
+import { ACCOUNT_COLUMNS, newId } from './columns.ts';
 import type { Database, Sql } from './database.ts';
-
-const ACCOUNT_COLUMNS = columns<StoredAccount>({
-  id: 'accounts.id',
-  email: 'accounts.email',
-  name: 'accounts.name',
-  passwordHash: 'accounts.password_hash',
-  passwordNumber: 'accounts.password_number',
-});
-
-/**
- * Locks the account's row and compares the password hash, so that no session with the old password opens
- * after a password change. In the same transaction, deletes the account's expired sessions and its oldest
- * ones beyond the limit, and writes an audit entry. Returns the password's number, or `wrongLogin` if the
- * hash differs.
- */
-export function openSession(
-  database: Database,
-  { id: accountId, email, passwordHash }: Opening,
-  { tokenHash, at, expiresAt, address }: NewSession,
-): Promise<Outcome<number, 'wrongLogin'>> {
-  return atomically(database, { kind: 'token', email }, async (sql) => {
-    const [account] = await sql.query<{ passwordNumber: number }>(
-      `SELECT password_number AS "passwordNumber" FROM accounts
-       WHERE id = $1 AND password_hash = $2 FOR NO KEY UPDATE`,
-      [accountId, passwordHash],
-    );
-    if (account === undefined) return fail('wrongLogin');
-    await sql.query(
-      `DELETE FROM sessions WHERE account_id = $1 AND (expires_at <= $2::timestamptz OR token_hash IN (
-         SELECT token_hash FROM sessions WHERE account_id = $1
-         ORDER BY created_at DESC, token_hash OFFSET $3
-       ))`,
-      [accountId, at, LIMIT.sessionsPerAccountMax - 1],
-    );
-    await sql.query(
-      `INSERT INTO sessions (token_hash, account_id, created_at, last_seen_at, expires_at)
-       VALUES ($1, $2, $3, $3, $4)`,
-      [tokenHash, accountId, at, expiresAt],
-    );
-    const failuresBefore = await tellFailures(sql, accountId);
-    await insertAccountAudit(sql, { id: accountId, email }, 'account.sign-in', {
-      address,
-      ...(failuresBefore === 0 ? {} : { failuresBefore }),
-    });
-    return account.passwordNumber;
-  });
-}
-
-type Opening = { readonly id: string; readonly email: string; readonly passwordHash: string };
-
-/** Resets the count of failed sign-ins that are not in the audit yet; returns it. */
-async function tellFailures(sql: ActorSql, accountId: string): Promise<number> {
-  const [told] = await sql.query<{ failures: number }>(
-    `UPDATE failed_sign_ins SET failures = 0
-     FROM (SELECT failures FROM failed_sign_ins WHERE account_id = $1 FOR UPDATE) AS before
-     WHERE account_id = $1 RETURNING before.failures::int AS failures`,
-    [accountId],
-  );
-  return told?.failures ?? 0;
-}
-
-/**
- * Returns the account of a session that is not expired at `now` and was used since `idleSince`. Stores the
- * time of use at most once a minute; that write changes no row if the session has ended meanwhile.
- */
-export async function findSession(
-  sql: Sql,
-  tokenHash: string,
-  now: string,
-  idleSince: string,
-): Promise<StoredAccount | undefined> {
-  const rows = await sql.query<StoredAccount & { isStale: boolean }>(
-    `SELECT ${ACCOUNT_COLUMNS},
-       last_seen_at <= $2::timestamptz - interval '1 minute' AS "isStale"
-     FROM sessions JOIN accounts ON accounts.id = sessions.account_id
-     WHERE token_hash = $1 AND expires_at > $2::timestamptz AND last_seen_at > $3::timestamptz`,
-    [tokenHash, now, idleSince],
-  );
-  const [found] = rows;
-  if (found === undefined) return undefined;
-  const { isStale, ...account } = found;
-  if (isStale) {
-    await sql.query('UPDATE sessions SET last_seen_at = $2::timestamptz WHERE token_hash = $1', [
-      tokenHash,
-      now,
-    ]);
-  }
-  return account;
-}
-
-/**
- * Ends all sessions of an account. Locks the account's row first, as every transaction does that ends several
- * sessions, so that two of them cannot deadlock.
- */
-export function endSessions(database: Database, accountId: string): Promise<void> {
-  return database.transaction(async (sql) => {
-    await sql.query('SELECT FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [accountId]);
-    await deleteSessions(sql, accountId, undefined);
-  });
-}
-
-/** Ends an account's sessions except the one with this token hash, under the lock on the account's row. */
-async function deleteSessions(
-  sql: Sql,
-  accountId: string,
-  keptTokenHash: string | undefined,
-): Promise<void> {
-  await sql.query(
-    'DELETE FROM sessions WHERE account_id = $1 AND ($2::text IS NULL OR token_hash <> $2)',
-    [accountId, keptTokenHash ?? null],
-  );
-}
-
-/** Ends the session with this token hash; an unknown one is no error. */
-export async function endSession(sql: Sql, tokenHash: string): Promise<void> {
-  await sql.query('DELETE FROM sessions WHERE token_hash = $1', [tokenHash]);
-}
+import { deleteSessions, lockAccountRow } from './sessions.ts';
 
 /** Reads an account by its email in lower case. */
 export async function findAccount(sql: Sql, email: string): Promise<StoredAccount | undefined> {
@@ -160,35 +42,6 @@ export async function insertAccount(sql: Sql, account: NewAccount): Promise<Acco
     [id, email, name, passwordHash],
   );
   return rows.length === 0 ? undefined : { id, email, name };
-}
-
-type AccountAction =
-  | 'account.sign-in'
-  | 'account.fail-sign-in'
-  | 'account.reset-password'
-  | 'account.set-password';
-
-/** Adds the entry to the audit of each organization of the account, in the transaction of the event. */
-async function insertAccountAudit(
-  sql: ActorSql,
-  account: { readonly id: string; readonly email: string },
-  action: AccountAction,
-  after: object,
-): Promise<void> {
-  await sql.query(
-    `INSERT INTO audit_entries (organization_id, actor, action, subject, before, after, request_id)
-     SELECT organization_id, $2, $3, $4, NULL, $5, $7 FROM memberships
-     WHERE account_id = $1 ORDER BY created_at, organization_id LIMIT $6`,
-    [
-      account.id,
-      actorText(sql.actor),
-      action,
-      account.email,
-      JSON.stringify(after),
-      LIMIT.organizationsShownMax,
-      sql.actor.requestId ?? null,
-    ],
-  );
 }
 
 /**
@@ -291,7 +144,7 @@ export async function usePasswordReset(
   return atomically(database, { kind: 'token', email: found.email }, async (sql) => {
     const account = await findAccount(sql, found.email);
     if (account === undefined) return fail('unknownReset');
-    await sql.query('SELECT FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [account.id]);
+    await lockAccountRow(sql, account.id);
     const used = await sql.query(
       `DELETE FROM password_resets WHERE account_id = $1 AND token_hash = $2
          AND expires_at > $3::timestamptz RETURNING account_id`,

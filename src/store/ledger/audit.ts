@@ -2,6 +2,7 @@
 
 import type { AuditPage } from '../../contract/console.ts';
 import { fail, type Outcome } from '../../contract/failure.ts';
+import { LIMIT } from '../../contract/limit.ts';
 import type { AuditEntry } from '../../contract/resource.ts';
 import { isStorable } from '../../contract/text.ts';
 import type { AuditFilter } from '../console-ledger.ts';
@@ -128,4 +129,42 @@ export async function forgetAudit(sql: Sql, before: string, rowsMax: number): Pr
     [before, rowsMax],
   );
   return rows.length;
+}
+
+// Audit of accounts, which belong to no organization.
+
+type AccountAction =
+  | 'account.sign-in'
+  | 'account.end-session'
+  | 'account.add-passkey'
+  | 'account.remove-passkey'
+  | 'account.refuse-passkey'
+  | 'account.recover'
+  | 'account.use-recovery'
+  | 'account.end-sessions'
+  | 'account.fail-sign-in'
+  | 'account.reset-password'
+  | 'account.set-password';
+
+/** Adds the entry to the audit of each organization of the account, in the transaction of the event. */
+export async function insertAccountAudit(
+  sql: ActorSql,
+  account: { readonly id: string; readonly email: string },
+  action: AccountAction,
+  after: object,
+): Promise<void> {
+  await sql.query(
+    `INSERT INTO audit_entries (organization_id, actor, action, subject, before, after, request_id)
+     SELECT organization_id, $2, $3, $4, NULL, $5, $7 FROM memberships
+     WHERE account_id = $1 ORDER BY created_at, organization_id LIMIT $6`,
+    [
+      account.id,
+      actorText(sql.actor),
+      action,
+      account.email,
+      JSON.stringify(after),
+      LIMIT.organizationsShownMax,
+      sql.actor.requestId ?? null,
+    ],
+  );
 }

@@ -16,6 +16,7 @@ import type {
 } from '../../contract/resource.ts';
 import { storableText } from '../../contract/text.ts';
 import { NO_CONDITIONS } from '../../domain/decision/is-targeted.ts';
+import type { StoredAccount } from '../account-ledger.ts';
 import type { NewArtifact } from '../ledger-terms.ts';
 
 /** One SQL expression for each field of a type. */
@@ -92,6 +93,18 @@ export const INVITATION_COLUMNS = columns<Invitation>({
 export const IS_OPEN = `invitations.used_at IS NULL AND invitations.revoked_at IS NULL
   AND invitations.expires_at > $1::timestamptz`;
 
+/** Columns of an account with its password, for rows of `accounts`. */
+export const ACCOUNT_COLUMNS = columns<StoredAccount>({
+  id: 'accounts.id',
+  email: 'accounts.email',
+  name: 'accounts.name',
+  passwordHash: 'accounts.password_hash',
+  passwordNumber: 'accounts.password_number',
+});
+
+/** Whether a session, a row of `sessions`, fulfils the demand for a second factor. */
+export const IS_STRONG = `(sessions.opened_by <> 'password' OR sessions.second_factor)`;
+
 /** Columns of a member, for rows of `memberships` joined with `accounts`. */
 export const MEMBER_COLUMNS = columns<Member>({
   account: jsonObject<Account>({
@@ -104,10 +117,11 @@ export const MEMBER_COLUMNS = columns<Member>({
 });
 
 /** An organization as JSON, for rows of `organizations`. */
-export const ORGANIZATION_JSON = jsonObject<Organization>({
+export const ORGANIZATION_JSON = `json_strip_nulls(${jsonObject<Organization>({
   id: 'organizations.id',
   name: 'organizations.name',
-});
+  requireSecondFactor: 'nullif(organizations.require_second_factor, false)',
+})})`;
 
 /**
  * Parts of a statement that read an account's role in each row of `organizations`. $1 is the account's id;
@@ -219,7 +233,9 @@ type IdPrefix =
   | 'rec'
   | 'stp'
   | 'evt'
-  | 'dst';
+  | 'dst'
+  | 'ses'
+  | 'pky';
 
 /** Returns a new identifier, e.g. `app_01j9z3k5w8d2m4n6p7q8r9s0t1`; `now` is milliseconds since 1970. */
 export function newId(prefix: IdPrefix, now = Date.now()): string {

@@ -12,7 +12,13 @@ import type {
   Role,
 } from '../../contract/resource.ts';
 import { isStorable } from '../../contract/text.ts';
-import type { Joining, NewAccount, NewInvitation, StoredAccount } from '../account-ledger.ts';
+import type {
+  Joining,
+  NewAccount,
+  NewInvitation,
+  OrganizationChange,
+  StoredAccount,
+} from '../account-ledger.ts';
 import type { Actor } from '../ledger-terms.ts';
 import { findAccount, hasAccounts, insertAccount, storePassword } from './accounts.ts';
 import { actorText } from './actor-text.ts';
@@ -28,6 +34,7 @@ import {
   ROLE_OF,
 } from './columns.ts';
 import type { Database, Sql } from './database.ts';
+import { isStrong } from './passkeys.ts';
 
 type Used = {
   readonly id: string;
@@ -88,7 +95,10 @@ async function findUnchanged(sql: Sql, account: NewAccount): Promise<Account | u
   return { id, email, name };
 }
 
-/** Gives the account the invited person's name and password, unless it has a membership by now. */
+/**
+ * Gives the account the invited person's name and password, and takes the passkeys of the one who made it,
+ * unless it has a membership by now.
+ */
 async function claim(sql: Sql, account: NewAccount): Promise<Account | undefined> {
   const stored = await lockAccount(sql, account.email);
   if (stored === undefined) return undefined;
@@ -99,6 +109,7 @@ async function claim(sql: Sql, account: NewAccount): Promise<Account | undefined
   if (memberships.length > 0) return undefined;
   await sql.query('UPDATE accounts SET name = $2 WHERE id = $1', [id, account.name]);
   await storePassword(sql, id, account.passwordHash, undefined);
+  await sql.query('DELETE FROM passkeys WHERE account_id = $1', [id]);
   return { id, email, name: account.name };
 }
 
@@ -162,41 +173,96 @@ async function insertOrganization(sql: ActorSql, name: string): Promise<Organiza
   return { id, name };
 }
 
-/** Renames an organization under its lock. A name that it has already is not audited. */
-export function renameOrganization(
+/**
+ * Changes an organization under its lock. What it has already is not audited. A demand for a second factor
+ * is turned on under the lock on every membership, which writes of members hold until they commit
+ * (`findLostRight`): later ones find the demand.
+ */
+export function updateOrganization(
   database: Database,
   id: string,
-  name: string,
+  change: OrganizationChange,
   actor: Actor,
-): Promise<Outcome<Organization, 'unknownOrganization' | LostRight>> {
+): Promise<Outcome<Organization, 'unknownOrganization' | 'secondFactorFirst' | LostRight>> {
   return atomically(database, actor, async (sql) => {
-    const before = await lockOrganization(sql, id);
-    if (before === undefined) return fail('unknownOrganization');
-    if (before.name === name) return before;
-    await sql.query('UPDATE organizations SET name = $2 WHERE id = $1', [id, name]);
-    await insertAudit(sql, {
-      organizationId: id,
-      action: 'organization.update',
-      subject: id,
-      before: { name: before.name },
-      after: { name },
-    });
-    return { id, name };
+    const found = await lockOrganization(sql, id);
+    if (found === undefined) return fail('unknownOrganization');
+    const before = settingsOf(found);
+    const after = { ...before, ...definedOf(change) };
+    const isTurnedOn = after.requireSecondFactor && !before.requireSecondFactor;
+    if (isTurnedOn) {
+      // Before the change, which the actor's session may not fulfil.
+      await sql.confirmRight();
+      if (actor.kind === 'account' && !(await isStrong(sql, actor.tokenHash))) {
+        return fail('secondFactorFirst');
+      }
+      await sql.query(
+        `SELECT FROM memberships WHERE organization_id = $1 ORDER BY account_id FOR NO KEY UPDATE`,
+        [id],
+      );
+    }
+    await storeOrganization(sql, id, before, after);
+    return organizationOf(id, after);
+  });
+}
+
+type Settings = { readonly name: string; readonly requireSecondFactor: boolean };
+
+function settingsOf({ name, requireSecondFactor }: Organization): Settings {
+  return { name, requireSecondFactor: requireSecondFactor === true };
+}
+
+function definedOf({ name, requireSecondFactor }: OrganizationChange): Partial<Settings> {
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(requireSecondFactor === undefined ? {} : { requireSecondFactor }),
+  };
+}
+
+function organizationOf(id: string, { name, requireSecondFactor }: Settings): Organization {
+  return { id, name, ...(requireSecondFactor ? { requireSecondFactor } : {}) };
+}
+
+/** Stores the settings, with an audit entry of those that change. */
+async function storeOrganization(
+  sql: ActorSql,
+  id: string,
+  before: Settings,
+  after: Settings,
+): Promise<void> {
+  const changed = (['name', 'requireSecondFactor'] as const).filter(
+    (name) => before[name] !== after[name],
+  );
+  if (changed.length === 0) return;
+  await sql.query('UPDATE organizations SET name = $2, require_second_factor = $3 WHERE id = $1', [
+    id,
+    after.name,
+    after.requireSecondFactor,
+  ]);
+  const shown = (settings: Settings) =>
+    Object.fromEntries(changed.map((name) => [name, settings[name]]));
+  await insertAudit(sql, {
+    organizationId: id,
+    action: 'organization.update',
+    subject: id,
+    before: shown(before),
+    after: shown(after),
   });
 }
 
 /**
  * Locks the organization until the transaction ends; undefined if it does not exist. The lock orders changes
- * of its name, members and invitations. NO KEY UPDATE, so that other transactions can insert rows that refer
- * to the organization.
+ * of its settings, members and invitations. NO KEY UPDATE, so that other transactions can insert rows that
+ * refer to the organization.
  */
 async function lockOrganization(sql: Sql, id: string): Promise<Organization | undefined> {
   if (!isStorable(id)) return undefined;
-  const rows = await sql.query<Organization>(
-    'SELECT id, name FROM organizations WHERE id = $1 FOR NO KEY UPDATE',
+  const rows = await sql.query<{ organization: Organization }>(
+    `SELECT ${ORGANIZATION_JSON} AS organization FROM organizations WHERE id = $1
+     FOR NO KEY UPDATE`,
     [id],
   );
-  return rows[0];
+  return rows[0]?.organization;
 }
 
 /**
@@ -313,7 +379,7 @@ export function listMemberships(
   accountId: string | undefined,
 ): Promise<readonly Membership[]> {
   return sql.query<Membership>(
-    `SELECT ${columns<Membership>({ organization: ORGANIZATION_JSON, role: ROLE_OF.role })}
+    `SELECT ${columns<Omit<Membership, 'needsSecondFactor'>>({ organization: ORGANIZATION_JSON, role: ROLE_OF.role })}
      FROM organizations ${ROLE_OF.join} WHERE ${ROLE_OF.isVisible}
      ORDER BY organizations.name, organizations.id LIMIT ${LIMIT.organizationsShownMax}`,
     [accountId ?? null],

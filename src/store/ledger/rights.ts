@@ -11,7 +11,7 @@ import type {
   UnknownTarget,
 } from '../account-ledger.ts';
 import type { Actor } from '../ledger-terms.ts';
-import { ROLE_OF } from './columns.ts';
+import { IS_STRONG, ROLE_OF } from './columns.ts';
 import type { Sql } from './database.ts';
 
 /** Whether the rows that hold the right are locked until the transaction ends. */
@@ -66,19 +66,35 @@ async function findLostAccount(
   { accountId, tokenHash, needs }: Extract<Actor, { kind: 'account' }>,
   hold: Hold,
 ): Promise<Failure<LostRight> | undefined> {
-  const sessions = await sql.query(
-    `SELECT FROM sessions WHERE token_hash = $1 AND account_id = $2 ${lock(hold)}`,
+  const [session] = await sql.query<{ isStrong: boolean }>(
+    `SELECT ${IS_STRONG} AS "isStrong" FROM sessions
+     WHERE token_hash = $1 AND account_id = $2 ${lock(hold)}`,
     [tokenHash, accountId],
   );
-  if (sessions.length === 0) return fail('signedOut');
+  if (session === undefined) return fail('signedOut');
   if (needs === undefined) return undefined;
   const [membership] = await sql.query<{ role: Role }>(
     `SELECT role FROM memberships WHERE organization_id = $1 AND account_id = $2 ${lock(hold)}`,
     [needs.organizationId, accountId],
   );
   if (membership === undefined) return fail(needs.unknown);
+  if (!session.isStrong && (await asksForSecondFactor(sql, needs.organizationId))) {
+    return fail('secondFactorNeeded');
+  }
   const suffices = ROLES.indexOf(membership.role) <= ROLES.indexOf(needs.role);
   return suffices ? undefined : fail('forbidden');
+}
+
+/**
+ * Returns whether an organization asks for a second factor. A statement of its own, after the one that locks
+ * the membership: it sees a demand that was turned on while that one waited.
+ */
+async function asksForSecondFactor(sql: Sql, organizationId: string): Promise<boolean> {
+  const rows = await sql.query(
+    'SELECT FROM organizations WHERE id = $1 AND require_second_factor',
+    [organizationId],
+  );
+  return rows.length > 0;
 }
 
 async function findLostWebhook(
@@ -123,21 +139,34 @@ const TARGET_TABLES: Readonly<Record<AccessTarget['type'], TargetTable>> = {
   },
 };
 
+/** Whether a row of `organizations` asks the account $1 for a second factor, which it lacks unless $3. */
+const DEMAND = `organizations.require_second_factor AND $1::text IS NOT NULL AND NOT $3::boolean
+  AS "isDemanded"`;
+type Demand = { readonly isDemanded: boolean };
+
+function unlessDemanded<Right extends AccessRight>({
+  isDemanded,
+  ...right
+}: Right & Demand): Outcome<Omit<Right & Demand, 'isDemanded'>, 'secondFactorNeeded'> {
+  return isDemanded ? fail('secondFactorNeeded') : right;
+}
+
 /** Reads the role from the database with every call. A target of another organization is unknown. */
 export async function findAccessRight(
   sql: Sql,
   accountId: string | undefined,
   { type, id }: AccessTarget,
-): Promise<Outcome<AccessRight, UnknownTarget>> {
+  isStrong = false,
+): Promise<Outcome<AccessRight, UnknownTarget | 'secondFactorNeeded'>> {
   const table = TARGET_TABLES[type];
   if (!isStorable(id)) return fail(table.unknown);
-  const rows = await sql.query<AccessRight>(
-    `SELECT organizations.id AS "organizationId", ${ROLE_OF.role} AS role
+  const rows = await sql.query<AccessRight & Demand>(
+    `SELECT organizations.id AS "organizationId", ${ROLE_OF.role} AS role, ${DEMAND}
      FROM ${table.from} ${ROLE_OF.join}
      WHERE ${table.id} = $2 AND ${ROLE_OF.isVisible}`,
-    [accountId ?? null, id],
+    [accountId ?? null, id, isStrong],
   );
-  return rows[0] ?? fail(table.unknown);
+  return rows[0] === undefined ? fail(table.unknown) : unlessDemanded(rows[0]);
 }
 
 /** Finds the app by ref or id; a ref wins. An app of an organization without the account is unknown. */
@@ -145,15 +174,16 @@ export async function findAppAccessRight(
   sql: Sql,
   accountId: string | undefined,
   app: string,
-): Promise<Outcome<AppAccessRight, 'unknownApp'>> {
+  isStrong = false,
+): Promise<Outcome<AppAccessRight, 'unknownApp' | 'secondFactorNeeded'>> {
   if (!isStorable(app)) return fail('unknownApp');
-  const rows = await sql.query<AppAccessRight>(
-    `SELECT organizations.id AS "organizationId", ${ROLE_OF.role} AS role,
+  const rows = await sql.query<AppAccessRight & Demand>(
+    `SELECT organizations.id AS "organizationId", ${ROLE_OF.role} AS role, ${DEMAND},
        json_build_object('id', apps.id, 'ref', apps.ref, 'name', apps.name) AS app
      FROM apps JOIN organizations ON organizations.id = apps.organization_id ${ROLE_OF.join}
      WHERE (apps.ref = $2 OR apps.id = $2) AND ${ROLE_OF.isVisible}
      ORDER BY (apps.ref = $2) DESC LIMIT 1`,
-    [accountId ?? null, app],
+    [accountId ?? null, app, isStrong],
   );
-  return rows[0] ?? fail('unknownApp');
+  return rows[0] === undefined ? fail('unknownApp') : unlessDemanded(rows[0]);
 }

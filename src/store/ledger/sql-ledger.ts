@@ -6,13 +6,9 @@ import type { Ledger } from '../ledger.ts';
 import {
   changePassword,
   createPasswordReset,
-  endSession,
-  endSessions,
   findAccount,
   findPasswordReset,
-  findSession,
   hasAccounts,
-  openSession,
   readSigningKey,
   recordFailedSignIns,
   usePasswordReset,
@@ -111,9 +107,20 @@ import {
   listInvitations,
   listMembers,
   listMemberships,
-  renameOrganization,
   revokeInvitation,
+  updateOrganization,
 } from './organizations.ts';
+import {
+  addPasskey,
+  createRecovery,
+  findPasskey,
+  findRecovery,
+  listPasskeys,
+  openSessionByPasskey,
+  removePasskey,
+  renamePasskey,
+  useRecovery,
+} from './passkeys.ts';
 import { readFailureBreakdown, recordFailures } from './release-failures.ts';
 import {
   listReleases,
@@ -140,6 +147,15 @@ import {
 } from './rollout-plans.ts';
 import { listSignalDevices } from './rollout-signals.ts';
 import { controlServing, raiseEpoch, recordFirstOffer, restoreOffers } from './serving-control.ts';
+import {
+  endOtherSessions,
+  endSession,
+  endSessionById,
+  endSessions,
+  findSession,
+  listSessions,
+  openSession,
+} from './sessions.ts';
 import { readSnapshot } from './snapshots.ts';
 import { findStop, measureStop, resumeStop, stopReleases } from './stops.ts';
 import {
@@ -232,10 +248,22 @@ const CALLS = {
   createFirstAccount,
   findAccount,
   openSession,
+  openSessionByPasskey,
+  listPasskeys,
+  findPasskey,
+  addPasskey,
+  renamePasskey,
+  removePasskey,
+  createRecovery,
+  findRecovery,
+  useRecovery,
   recordFailedSignIns,
   readSigningKey,
   findSession,
+  listSessions,
   endSession,
+  endSessionById,
+  endOtherSessions,
   endSessions,
   changePassword,
   createPasswordReset,
@@ -251,7 +279,7 @@ const CALLS = {
   revokeInvitation,
   findInvitation,
   acceptInvitation,
-  renameOrganization,
+  updateOrganization,
   listKeys,
   recordKeyUses,
   listAppOverviews,

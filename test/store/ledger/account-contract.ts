@@ -9,6 +9,7 @@ import { iso, START } from './fleet-fixture.ts';
 import {
   createTenant,
   expectValue,
+  OPENED,
   OPERATOR,
   type TestTenant,
   UNKNOWN_NAMES,
@@ -47,7 +48,7 @@ export function describeAccounts({ ledger }: LedgerUnderTest): void {
 
   async function open(account: StoredAccount, at = NOW, expiresAt = LATER): Promise<string> {
     const tokenHash = unique('session');
-    const session = { tokenHash, at, expiresAt, address: '192.0.2.1' };
+    const session = { tokenHash, at, expiresAt, ...OPENED };
     expect(await ledger.openSession(account, session)).toBe(account.passwordNumber);
     return tokenHash;
   }
@@ -100,7 +101,7 @@ export function describeAccounts({ ledger }: LedgerUnderTest): void {
     const account = await join(await createTenant(ledger), 'viewer');
     const [kept, other] = [await open(account), await open(account)];
     const times = { at: NOW, expiresAt: LATER };
-    const session = { tokenHash: unique('session'), ...times, address: '192.0.2.1' };
+    const session = { tokenHash: unique('session'), ...times, ...OPENED };
     const actor = actorOf(account, kept);
     expect(await ledger.changePassword('wrong', 'new', actor)).toBeUndefined();
     expect(await ledger.changePassword(account.passwordHash, 'new', actor)).toBe(2);
@@ -188,8 +189,8 @@ export function describeAccounts({ ledger }: LedgerUnderTest): void {
       [viewer.id, 'publisher'],
     ]);
     await ledger.changeMember(org, viewer.id, undefined, PERSON);
-    await ledger.renameOrganization(org, 'Renamed', PERSON);
-    await ledger.renameOrganization(org, 'Renamed', PERSON);
+    await ledger.updateOrganization(org, { name: 'Renamed' }, PERSON);
+    await ledger.updateOrganization(org, { name: 'Renamed' }, PERSON);
     const page = expectValue(await ledger.listAudit(org, { limit: 4 }));
     const told = page.entries.map(({ actor, action, before, after }) => [
       actor,

@@ -1,7 +1,7 @@
 // Tests how long a session lasts, by a clock that the test moves, on a ledger of its own.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { Accounts, type SignedIn } from '../../../src/access/accounts.ts';
+import { Accounts, type AwaitsPasskey, type SignedIn } from '../../../src/access/accounts.ts';
 import { Members } from '../../../src/access/members.ts';
 import { Passwords } from '../../../src/access/passwords.ts';
 import {
@@ -10,6 +10,7 @@ import {
   LoginThrottle,
   SignInGate,
 } from '../../../src/access/sign-in-limits.ts';
+import type { FailureKind, Outcome } from '../../../src/contract/failure.ts';
 import { createLog } from '../../../src/observe/log.ts';
 import { Metrics } from '../../../src/observe/metrics.ts';
 import { RareLog } from '../../../src/observe/rare-log.ts';
@@ -22,7 +23,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const PASSWORD = 'correct horse battery';
 const EMAIL = 'owner@example.com';
-const HOME = { address: 'home', browser: undefined };
+const HOME = { address: 'home', browser: undefined, agent: undefined };
 
 let opened: TestDatabase;
 let accounts: Accounts;
@@ -54,15 +55,24 @@ beforeAll(async () => {
     password: PASSWORD,
     organization: 'A',
   };
-  const { account } = expectValue(await accounts.setUp(request, 'home'));
+  const { account } = signedIn(await accounts.setUp(request, HOME));
   const [membership] = await accounts.listMemberships(account.id);
   organizationId = membership?.organization.id ?? '';
 });
 afterAll(() => opened?.dispose());
 
+/** Returns the session that was opened: no account here has a passkey. */
+function signedIn<Kind extends FailureKind>(
+  outcome: Outcome<SignedIn | AwaitsPasskey, Kind>,
+): SignedIn {
+  const opened = expectValue(outcome);
+  if ('awaits' in opened) throw new Error('a passkey is awaited');
+  return opened;
+}
+
 async function signIn(): Promise<SignedIn> {
   nowMs += HOUR_MS;
-  return expectValue(await accounts.signIn({ email: EMAIL, password: PASSWORD }, HOME, undefined));
+  return signedIn(await accounts.signIn({ email: EMAIL, password: PASSWORD }, HOME, undefined));
 }
 
 it('a session ends when it was not used for twelve hours', async () => {
@@ -106,7 +116,7 @@ it('an invitation ends after seven days', async () => {
   const [early, late] = [await invite('early@example.com'), await invite('late@example.com')];
   nowMs += 7 * DAY_MS - 1;
   const accept = (token: string) => members.accept({ token, name: 'N', password: PASSWORD }, HOME);
-  expect(expectValue(await accept(early)).account.email).toBe('early@example.com');
+  expect(signedIn(await accept(early)).account.email).toBe('early@example.com');
   nowMs += 1;
   expect(await members.readInvitation(late, 'elsewhere')).toMatchObject({
     failure: 'unknownInvitation',

@@ -19,6 +19,13 @@ import type { Ledger, NewRelease } from '../../../src/store/ledger.ts';
 import type { Actor, Changed } from '../../../src/store/ledger-terms.ts';
 
 export const OPERATOR: Actor = { kind: 'admin-token' };
+/** Session that a password alone opened, as far as its times and tokens do not matter. */
+export const OPENED = {
+  address: '192.0.2.1',
+  browser: 'Firefox on Linux',
+  openedBy: 'password',
+  secondFactor: false,
+} as const;
 /** Names that nothing has: of the usual form, and such as break statements. */
 export const UNKNOWN_NAMES = ['nobody', '', 'nul\u0000', "quote'--", '\ud800', 'x'.repeat(10_000)];
 export const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;

@@ -31,6 +31,7 @@ import { describeIdempotency } from './idempotency-contract.ts';
 import { describeLabels } from './labels-contract.ts';
 import { describeLostRights } from './lost-right-contract.ts';
 import { describeNotifications } from './notification-contract.ts';
+import { describePasskeys } from './passkey-contract.ts';
 import { describePlans } from './plan-contract.ts';
 import { describePlanWaits } from './plan-wait-contract.ts';
 import { describePublishing } from './publishing-contract.ts';
@@ -87,6 +88,7 @@ const GROUPS: readonly Readonly<Record<string, Suite>>[] = [
   {
     // First: the first account is of a database without accounts.
     accounts: { rules: describeAccounts },
+    passkeys: { rules: describePasskeys },
     'parts of the fleet': { rules: describeDeviceParts, pglite: 'its hashes and partitions' },
     'check-ins': { rules: describeCheckIns, pglite: 'large arrays of parameters, JSON, any text' },
     labels: { rules: describeLabels },

@@ -11,6 +11,7 @@ import {
   createTenant,
   expectValue,
   newRelease,
+  OPENED,
   OPERATOR,
   readStable,
   type TestTenant,
@@ -79,7 +80,7 @@ export function describeLostRights({ database, ledger }: LedgerUnderTest): void 
     const { id: accountId } = expectValue(joined);
     const tokenHash = unique('session');
     const account = { id: accountId, email, passwordHash: 'hash' };
-    const session = { tokenHash, ...times, address: '192.0.2.1' };
+    const session = { tokenHash, ...times, ...OPENED };
     expectValue(await ledger.openSession(account, session));
     const needs = { organizationId, role: needed, unknown: 'unknownApp' } as const;
     return { kind: 'account', email, accountId, tokenHash, needs };

@@ -1,0 +1,82 @@
+// Challenges of passkeys: random texts that an authenticator signs. The service stores none that is open: a
+// signed cookie has it, so that strangers cannot fill a table by asking, every node knows it, and it belongs
+// to one browser. What was answered is stored until it expires, so that it is not answered twice.
+
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { isoTime } from '../contract/iso-time.ts';
+import { LIMIT } from '../contract/limit.ts';
+import type { Ledger } from '../store/ledger.ts';
+
+/** What the answer to a challenge is for. */
+export type ChallengePurpose =
+  /** Adds a passkey to this account. */
+  | { readonly for: 'add'; readonly accountId: string }
+  /** Signs in by itself, with a passkey of any account. */
+  | { readonly for: 'alone' }
+  /** Signs in to this account after its password, whose stored hash had this hash. */
+  | { readonly for: 'second'; readonly accountId: string; readonly proof: string };
+
+export type Challenge = {
+  readonly text: string;
+  /** RFC 3339. */
+  readonly expiresAt: string;
+};
+
+const KEY_NAME = 'passkey-challenge';
+const KEY_BYTES = 32;
+const CHALLENGE_BYTES = 32;
+const COOKIE_LENGTH_MAX = 1024;
+
+type Signed = Challenge & { readonly purpose: ChallengePurpose };
+
+type ChallengesDependencies = {
+  readonly ledger: Pick<Ledger, 'readSigningKey'>;
+  readonly now: () => number;
+};
+
+export class Challenges {
+  private readonly dependencies: ChallengesDependencies;
+  private key: Promise<string> | undefined;
+
+  constructor(dependencies: ChallengesDependencies) {
+    this.dependencies = dependencies;
+  }
+
+  /** Makes a challenge, and the cookie that its answer must come with. */
+  async issue(purpose: ChallengePurpose): Promise<{ challenge: Challenge; cookie: string }> {
+    const text = randomBytes(CHALLENGE_BYTES).toString('base64url');
+    const expiresAt = isoTime(this.dependencies.now() + LIMIT.challengeLifetimeMs);
+    const body = Buffer.from(JSON.stringify({ text, expiresAt, purpose })).toString('base64url');
+    const signature = sign(await this.readKey(), body).toString('base64url');
+    return { challenge: { text, expiresAt }, cookie: `${body}.${signature}` };
+  }
+
+  /** Returns the challenge of a cookie; undefined for one that has expired, and for any other text. */
+  async read(cookie: string | undefined): Promise<Signed | undefined> {
+    if (cookie === undefined || cookie.length > COOKIE_LENGTH_MAX) return undefined;
+    const [body = '', signature = '', ...rest] = cookie.split('.');
+    const expected = sign(await this.readKey(), body);
+    const given = Buffer.from(signature, 'base64url');
+    const isRight = given.length === expected.length && timingSafeEqual(given, expected);
+    if (!isRight || rest.length > 0) return undefined;
+    // Only `issue` has signed it.
+    const challenge = JSON.parse(Buffer.from(body, 'base64url').toString()) as Signed;
+    return Date.parse(challenge.expiresAt) > this.dependencies.now() ? challenge : undefined;
+  }
+
+  /** Reads the key once; the next call repeats a failed read. */
+  private readKey(): Promise<string> {
+    const draft = randomBytes(KEY_BYTES).toString('base64url');
+    this.key ??= this.dependencies.ledger
+      .readSigningKey(KEY_NAME, draft)
+      .catch((error: unknown) => {
+        this.key = undefined;
+        throw error;
+      });
+    return this.key;
+  }
+}
+
+function sign(key: string, body: string): Buffer {
+  return createHmac('sha256', key).update(body).digest();
+}

@@ -1,0 +1,104 @@
+// Links that remove the passkeys of an account whose person has lost them: made by an owner of one of its
+// organizations, or by the operator; valid once and for a day. A link opens nothing by itself: its holder
+// shows the account's password, too.
+
+import {
+  fail,
+  invalidField,
+  isFailure,
+  type LostRight,
+  type Outcome,
+} from '../contract/failure.ts';
+import { isoTime } from '../contract/iso-time.ts';
+import { LIMIT } from '../contract/limit.ts';
+import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
+import type { RecoveredAccount } from '../store/account-ledger.ts';
+import type { Ledger } from '../store/ledger.ts';
+import type { Actor } from '../store/ledger-terms.ts';
+import {
+  type Accounts,
+  type AwaitsPasskey,
+  createSessionToken,
+  type SignedIn,
+  tokenHash,
+} from './accounts.ts';
+import type { Client, LoginThrottle, SignInGate } from './sign-in-limits.ts';
+
+type PasskeyRecoveriesDependencies = {
+  readonly ledger: Ledger;
+  readonly accounts: Accounts;
+  readonly throttle: LoginThrottle;
+  readonly gate: SignInGate;
+  readonly now: () => number;
+};
+
+/** Maximum number of concurrent look-ups, because every forged token costs one. */
+const LOOKUPS_RUNNING_MAX = 2;
+const LOOKUPS_WAITING_MAX = 1000;
+
+export class PasskeyRecoveries {
+  private readonly dependencies: PasskeyRecoveriesDependencies;
+  private readonly lookups = new ConcurrencyLimit(LOOKUPS_RUNNING_MAX, LOOKUPS_WAITING_MAX);
+
+  constructor(dependencies: PasskeyRecoveriesDependencies) {
+    this.dependencies = dependencies;
+  }
+
+  /** Creates a link for an account. Only this answer has the token. */
+  async create(
+    of: RecoveredAccount,
+    actor: Actor,
+  ): Promise<
+    Outcome<
+      { readonly token: string; readonly expiresAt: string },
+      'unknownAccount' | 'unknownMember' | LostRight
+    >
+  > {
+    const { ledger, now } = this.dependencies;
+    const { token, hash } = createSessionToken();
+    const at = now();
+    const expiresAt = isoTime(at + LIMIT.recoveryLifetimeMs);
+    const recovery = { tokenHash: hash, at: isoTime(at), expiresAt };
+    const created = await ledger.createRecovery(of, recovery, actor);
+    return isFailure(created) ? created : { token, expiresAt };
+  }
+
+  /**
+   * Returns the email address of a link's account while the link can be used. Only invalid tokens count as
+   * tries of an IP address.
+   */
+  async read(
+    token: string,
+    address: string,
+  ): Promise<
+    Outcome<{ readonly email: string; readonly hash: string }, 'rateLimited' | 'unknownReset'>
+  > {
+    const { ledger, throttle, now } = this.dependencies;
+    const hash = tokenHash(token);
+    const found =
+      hash === undefined
+        ? undefined
+        : await this.lookups.pass(() => ledger.findRecovery(hash, isoTime(now())));
+    if (hash !== undefined && found !== undefined) return { ...found, hash };
+    return (await throttle.admitAddress(address)) ?? fail('unknownReset');
+  }
+
+  /** Removes the passkeys, ends every session of the account, and signs in by the password alone. */
+  async use(
+    request: { readonly token: string; readonly password: string },
+    client: Client,
+  ): Promise<
+    Outcome<SignedIn | AwaitsPasskey, 'rateLimited' | 'unknownReset' | 'invalid' | 'wrongLogin'>
+  > {
+    const { ledger, accounts, gate, now } = this.dependencies;
+    const link = await this.read(request.token, client.address);
+    if (isFailure(link)) return link;
+    const voucher = { ...client, voucher: link.hash };
+    const tried = await gate.try(link.email, request.password, voucher);
+    if (isFailure(tried)) return tried;
+    const { account, isRight } = tried;
+    if (!isRight || account === undefined) return invalidField('password', 'Wrong password');
+    const used = await ledger.useRecovery(account, link.hash, isoTime(now()));
+    return isFailure(used) ? used : accounts.begin(account, client);
+  }
+}

@@ -1,0 +1,338 @@
+// Passkeys (WebAuthn): people add, name and remove them, and sign in with one, alone or after the password.
+// The authenticator verifies its person each time.
+
+import {
+  type AuthenticationResponseJSON,
+  generateAuthenticationOptions,
+  generateRegistrationOptions,
+  type RegistrationResponseJSON,
+  verifyAuthenticationResponse,
+  verifyRegistrationResponse,
+} from '@simplewebauthn/server';
+import type { NoContent } from '../contract/console.ts';
+import {
+  fail,
+  invalidField,
+  isFailure,
+  type LostRight,
+  type Outcome,
+} from '../contract/failure.ts';
+import { isoTime } from '../contract/iso-time.ts';
+import { LIMIT } from '../contract/limit.ts';
+import type { Passkey } from '../contract/resource.ts';
+import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
+import type { KnownPasskey, NewPasskey } from '../store/account-ledger.ts';
+import type { Ledger } from '../store/ledger.ts';
+import type { AccountActor } from '../store/ledger-terms.ts';
+import {
+  type Accounts,
+  type AwaitsPasskey,
+  type Session,
+  type SignedIn,
+  sessionActor,
+  tokenHash,
+} from './accounts.ts';
+import { hashSecret } from './api-keys.ts';
+import type { Challenge, ChallengePurpose, Challenges } from './challenges.ts';
+import { type RelyingParty, relyingPartyOf } from './relying-party.ts';
+import type { Client, LoginThrottle, SignInGate } from './sign-in-limits.ts';
+
+/** Question to an authenticator, and the cookie that its answer must come with. */
+export type PasskeyQuestion = { readonly options: object; readonly cookie: string };
+
+type PasskeysDependencies = {
+  readonly ledger: Ledger;
+  readonly accounts: Accounts;
+  readonly challenges: Challenges;
+  readonly throttle: LoginThrottle;
+  readonly gate: SignInGate;
+  /** Base URL of the console; undefined when no setting names one. */
+  readonly consoleUrl: string | undefined;
+  readonly now: () => number;
+};
+
+/** Maximum number of concurrent look-ups, because every forged answer costs one. */
+const LOOKUPS_RUNNING_MAX = 2;
+const LOOKUPS_WAITING_MAX = 1000;
+
+export class Passkeys {
+  private readonly dependencies: PasskeysDependencies;
+  private readonly lookups = new ConcurrencyLimit(LOOKUPS_RUNNING_MAX, LOOKUPS_WAITING_MAX);
+
+  constructor(dependencies: PasskeysDependencies) {
+    this.dependencies = dependencies;
+  }
+
+  /** Lists the passkeys of the session's account; `unavailable` says why none can be used here. */
+  async list({
+    account,
+  }: Session): Promise<{ readonly passkeys: readonly Passkey[]; readonly unavailable?: string }> {
+    const party = this.party();
+    const passkeys = (await this.dependencies.ledger.listPasskeys(account.id)).map(
+      ({ credentialId: _, transports: __, ...shown }) => shown,
+    );
+    return isFailure(party) ? { passkeys, unavailable: party.message } : { passkeys };
+  }
+
+  /** Asks the browser to make a passkey for the session's account. */
+  async askForNew({
+    account,
+    isStrong,
+  }: Session): Promise<
+    Outcome<PasskeyQuestion, 'passkeysUnavailable' | 'tooManyPasskeys' | 'secondFactorFirst'>
+  > {
+    const party = this.party();
+    if (isFailure(party)) return party;
+    const there = await this.dependencies.ledger.listPasskeys(account.id);
+    if (there.length > 0 && !isStrong) return fail('secondFactorFirst');
+    if (there.length >= LIMIT.passkeysPerAccountMax) return fail('tooManyPasskeys');
+    const asked = await this.ask({ for: 'add', accountId: account.id });
+    const options = await generateRegistrationOptions({
+      rpName: 'Sluice',
+      rpID: party.id,
+      userID: new TextEncoder().encode(account.id),
+      userName: account.email,
+      userDisplayName: account.name,
+      challenge: asked.bytes,
+      timeout: LIMIT.challengeLifetimeMs,
+      attestationType: 'none',
+      excludeCredentials: there.map(describe),
+      authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+    });
+    return { options, cookie: asked.cookie };
+  }
+
+  /** Adds the passkey that the browser made. */
+  async add(
+    session: Session,
+    { name, credential }: { readonly name: string; readonly credential: RegistrationResponseJSON },
+    cookie: string | undefined,
+    requestId?: string,
+  ): Promise<
+    Outcome<
+      Passkey,
+      | 'passkeysUnavailable'
+      | 'invalid'
+      | 'staleChallenge'
+      | 'passkeyTaken'
+      | 'tooManyPasskeys'
+      | 'secondFactorFirst'
+      | LostRight
+    >
+  > {
+    const { ledger, challenges, now } = this.dependencies;
+    const party = this.party();
+    if (isFailure(party)) return party;
+    const challenge = await challenges.read(cookie);
+    const { account } = session;
+    if (challenge?.purpose.for !== 'add' || challenge.purpose.accountId !== account.id) {
+      return fail('staleChallenge');
+    }
+    const made = await readNew(credential, challenge, party);
+    if (made === undefined) return invalidField('credential', 'This passkey was not accepted');
+    const passkey = { ...made, name, at: isoTime(now()) };
+    return ledger.addPasskey(passkey, challenge, actorOf(session, requestId));
+  }
+
+  rename(
+    session: Session,
+    id: string,
+    name: string,
+    requestId?: string,
+  ): Promise<Outcome<Passkey, 'unknownPasskey' | LostRight>> {
+    return this.dependencies.ledger.renamePasskey(id, name, actorOf(session, requestId));
+  }
+
+  /** Removes a passkey, and ends the account's other sessions. */
+  remove(
+    session: Session,
+    id: string,
+    requestId?: string,
+  ): Promise<Outcome<NoContent, 'unknownPasskey' | 'secondFactorFirst' | LostRight>> {
+    return this.dependencies.ledger.removePasskey(id, actorOf(session, requestId));
+  }
+
+  /** Asks the browser for a passkey of any account, to sign in with it alone. */
+  async askAlone(): Promise<Outcome<PasskeyQuestion, 'passkeysUnavailable'>> {
+    const party = this.party();
+    return isFailure(party) ? party : this.askFor({ for: 'alone' }, party, []);
+  }
+
+  /** Asks for a passkey of the account whose password was right. */
+  async askSecond({
+    awaits: { id, passwordHash },
+  }: AwaitsPasskey): Promise<Outcome<PasskeyQuestion, 'passkeysUnavailable'>> {
+    const party = this.party();
+    if (isFailure(party)) return party;
+    const passkeys = await this.dependencies.ledger.listPasskeys(id);
+    const purpose = {
+      for: 'second',
+      accountId: id,
+      proof: hashSecret(passwordHash ?? ''),
+    } as const;
+    return this.askFor(purpose, party, passkeys.map(describe));
+  }
+
+  /**
+   * Signs in with the answer to a question, and ends the presented session. Only answers by unknown passkeys
+   * count as tries of an IP address; the others count as tries of the account.
+   */
+  async signIn(
+    credential: AuthenticationResponseJSON,
+    cookie: string | undefined,
+    client: Client,
+    presented: string | undefined,
+  ): Promise<
+    Outcome<
+      SignedIn,
+      'passkeysUnavailable' | 'rateLimited' | 'staleChallenge' | 'wrongPasskey' | 'wrongLogin'
+    >
+  > {
+    const { ledger, accounts, challenges, throttle, gate } = this.dependencies;
+    const party = this.party();
+    if (isFailure(party)) return party;
+    const challenge = await challenges.read(cookie);
+    if (challenge === undefined || challenge.purpose.for === 'add') return fail('staleChallenge');
+    const known = await this.lookups.pass(() => ledger.findPasskey(credential.id));
+    if (known === undefined) {
+      return (await throttle.admitAddress(client.address)) ?? fail('wrongPasskey');
+    }
+    const { account } = known;
+    const admitted = await gate.admit(account.email, client);
+    if (isFailure(admitted)) return admitted;
+    const isMeant = isFor(challenge.purpose, known, credential);
+    const counter = isMeant ? await readCounter(credential, challenge, known, party) : undefined;
+    const openedBy = challenge.purpose.for === 'alone' ? 'passkey' : 'password';
+    const signedIn =
+      counter === undefined
+        ? fail('wrongPasskey')
+        : await accounts.beginByPasskey(
+            account,
+            { id: known.id, counter, challenge },
+            client,
+            openedBy,
+          );
+    await gate.conclude(admitted, account, !isFailure(signedIn));
+    const former = tokenHash(presented);
+    if (!isFailure(signedIn) && former !== undefined) await ledger.endSession(former);
+    return signedIn;
+  }
+
+  private party() {
+    return relyingPartyOf(this.dependencies.consoleUrl);
+  }
+
+  private async ask(purpose: ChallengePurpose) {
+    const { challenge, cookie } = await this.dependencies.challenges.issue(purpose);
+    return { bytes: new Uint8Array(Buffer.from(challenge.text, 'base64url')), cookie };
+  }
+
+  private async askFor(
+    purpose: ChallengePurpose,
+    party: RelyingParty,
+    allowCredentials: ReturnType<typeof describe>[],
+  ): Promise<PasskeyQuestion> {
+    const { bytes, cookie } = await this.ask(purpose);
+    const options = await generateAuthenticationOptions({
+      rpID: party.id,
+      challenge: bytes,
+      timeout: LIMIT.challengeLifetimeMs,
+      userVerification: 'required',
+      allowCredentials,
+    });
+    return { options, cookie };
+  }
+}
+
+function actorOf(session: Session, requestId: string | undefined): AccountActor {
+  return { ...sessionActor(session), requestId };
+}
+
+/** Names a passkey for the browser, which asks only its authenticator. */
+function describe(passkey: {
+  readonly credentialId: string;
+  readonly transports: readonly string[];
+}) {
+  return { id: passkey.credentialId, transports: [...passkey.transports] };
+}
+
+/**
+ * Returns whether the answer is for this passkey's account: after the password for the account that it was
+ * of, while it is the same password; alone for the one that the authenticator names.
+ */
+function isFor(
+  purpose: ChallengePurpose,
+  { account }: KnownPasskey,
+  { response }: AuthenticationResponseJSON,
+): boolean {
+  if (purpose.for === 'second') {
+    return purpose.accountId === account.id && purpose.proof === hashSecret(account.passwordHash);
+  }
+  return response.userHandle === Buffer.from(account.id).toString('base64url');
+}
+
+type Made = Omit<NewPasskey, 'name' | 'at'>;
+
+/** Returns the passkey of a right answer to the question for a new one; undefined for any other answer. */
+async function readNew(
+  response: RegistrationResponseJSON,
+  challenge: Challenge,
+  party: RelyingParty,
+): Promise<Made | undefined> {
+  const answer = await verified(
+    verifyRegistrationResponse({
+      response,
+      expectedChallenge: challenge.text,
+      expectedOrigin: party.origin,
+      expectedRPID: party.id,
+      requireUserVerification: true,
+    }),
+  );
+  if (answer?.registrationInfo === undefined) return undefined;
+  const { id, publicKey, counter, transports = [] } = answer.registrationInfo.credential;
+  return {
+    credentialId: id,
+    publicKey: Buffer.from(publicKey).toString('base64url'),
+    counter,
+    transports,
+  };
+}
+
+/**
+ * Returns the counter of a right answer; undefined for any other answer. Whether the counter has risen is
+ * compared where it is stored, because another node may have stored a higher one.
+ */
+async function readCounter(
+  response: AuthenticationResponseJSON,
+  challenge: Challenge,
+  { publicKey }: KnownPasskey,
+  party: RelyingParty,
+): Promise<number | undefined> {
+  const answer = await verified(
+    verifyAuthenticationResponse({
+      response,
+      expectedChallenge: challenge.text,
+      expectedOrigin: party.origin,
+      expectedRPID: party.id,
+      requireUserVerification: true,
+      credential: {
+        id: response.id,
+        publicKey: new Uint8Array(Buffer.from(publicKey, 'base64url')),
+        counter: 0,
+      },
+    }),
+  );
+  return answer?.authenticationInfo.newCounter;
+}
+
+/** Returns the library's result; undefined for a wrong answer, for which it mostly rejects. */
+async function verified<Result extends { readonly verified: boolean }>(
+  result: Promise<Result>,
+): Promise<Result | undefined> {
+  try {
+    const read = await result;
+    return read.verified ? read : undefined;
+  } catch {
+    return undefined;
+  }
+}
