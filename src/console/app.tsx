@@ -12,6 +12,7 @@ import { DevicePage } from './page/device-page.tsx';
 import { FleetPage } from './page/fleet-page.tsx';
 import { NotFoundPage, Redirect } from './page/not-found-page.tsx';
 import { ReleasePage } from './page/release-page.tsx';
+import { SecondFactorPage } from './page/second-factor-page.tsx';
 import { SettingsPage } from './page/settings-page.tsx';
 import { Shell } from './page/shell.tsx';
 import { Card } from './part/card.tsx';
@@ -19,12 +20,17 @@ import { Field } from './part/field.tsx';
 import { Form } from './part/form.tsx';
 import { useTitle } from './part/page-head.tsx';
 import { ThemeContext, useThemeState } from './part/theme.tsx';
-import { InvitationPage, PasswordResetPage } from './session/link-page.tsx';
+import { InvitationPage, PasswordResetPage, RecoveryPage } from './session/link-page.tsx';
 import { SessionGate } from './session/session-gate.tsx';
 import { useSession } from './session/use-session.ts';
 
 /** Pages that a one-time link opens, with or without a session. */
-const BY_TOKEN = /^\/console\/(invitation|password-reset)\/([^/]+)$/;
+const BY_TOKEN = /^\/console\/(invitation|password-reset|recovery)\/([^/]+)$/;
+const LINK_PAGES = {
+  invitation: InvitationPage,
+  'password-reset': PasswordResetPage,
+  recovery: RecoveryPage,
+} as const;
 
 export function App() {
   return (
@@ -41,7 +47,7 @@ function Entrance() {
   const { path } = useLocation();
   const [, page, token] = BY_TOKEN.exec(path) ?? [];
   if (token !== undefined) {
-    const Page = page === 'invitation' ? InvitationPage : PasswordResetPage;
+    const Page = LINK_PAGES[page as keyof typeof LINK_PAGES];
     return <Page key={token} token={token} />;
   }
   return (
@@ -56,6 +62,7 @@ function Entrance() {
 function Pages() {
   const { membership } = useSession();
   if (membership === undefined) return <NewcomerPage />;
+  if (membership.needsSecondFactor) return <SecondFactorPage membership={membership} />;
   return (
     // Keyed by organization, so that no state of another organization stays.
     <Router key={membership.organization.id}>

@@ -13,7 +13,7 @@ import { sharedNode } from '../support/service-suite.ts';
 const HARMLESS = [
   ...['Hold feed', 'Open device', 'Filter', 'Try again'],
   ...['Search', 'Save as CSV', 'Show'],
-  ...['Sign out', 'Sign out everywhere', 'Change password'],
+  ...['Sign out', 'End all others', 'Change password', 'Add a passkey'],
 ];
 /** Beginnings of the names of further harmless buttons, which go on with their subject. */
 const HARMLESS_BEGIN = /^(?:Theme|Copy) ?/;

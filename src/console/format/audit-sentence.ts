@@ -173,10 +173,17 @@ function isEmpty(value: unknown): boolean {
 }
 
 const ACTIONS: Readonly<Record<string, string>> = {
+  'account.add-passkey': 'Added a passkey of',
+  'account.end-session': 'Ended a session of',
+  'account.end-sessions': 'Ended the other sessions of',
   'account.fail-sign-in': 'Failed to sign in as',
+  'account.recover': 'Made a link for lost passkeys of',
+  'account.refuse-passkey': 'Refused a copied passkey of',
+  'account.remove-passkey': 'Removed a passkey of',
   'account.reset-password': 'Made a password link for',
   'account.set-password': 'Set password of',
   'account.sign-in': 'Signed in as',
+  'account.use-recovery': 'Removed the lost passkeys of',
   'app.create': 'Created app',
   'app.update': 'Changed app',
   'channel.create': 'Added channel',
@@ -196,7 +203,7 @@ const ACTIONS: Readonly<Record<string, string>> = {
   'member.update': 'Changed role',
   'member.remove': 'Removed member',
   'organization.create': 'Created organization',
-  'organization.update': 'Renamed organization',
+  'organization.update': 'Changed organization',
   'plan.advance': 'Advanced the plan of',
   'plan.cancel': 'Cancelled the plan of',
   'plan.complete': 'Completed the plan of',

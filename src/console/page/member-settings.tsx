@@ -1,7 +1,7 @@
 // Members of the organization with their roles, open invitations, and the dialog for a new one.
 
 import { useState } from 'preact/hooks';
-import type { IssuedInvitation } from '../../contract/console.ts';
+import type { IssuedInvitation, IssuedReset } from '../../contract/console.ts';
 import type { Invitation, Member, Role } from '../../contract/resource.ts';
 import { call } from '../api/call.ts';
 import { queryText } from '../format/console-path.ts';
@@ -28,6 +28,7 @@ export function MemberSettings() {
   const members = useLoad(`members${queryText({ org })}`, REFRESH_MS);
   const [isInviting, setInviting] = useState(false);
   const [removed, setRemoved] = useState<Member>();
+  const [recovered, setRecovered] = useState<Member>();
   const change = async (method: 'PATCH' | 'DELETE', member: Member, role?: Role) => {
     await call(method, 'members', { org, account: member.account.id, ...(role && { role }) });
     // The reader's own role may have changed.
@@ -56,7 +57,7 @@ export function MemberSettings() {
                 columns={memberColumns(
                   mayChange,
                   (member, role) => void action.run(() => change('PATCH', member, role)),
-                  setRemoved,
+                  { remove: setRemoved, recover: setRecovered },
                 )}
                 rows={found.members}
                 keyOf={(member) => member.account.id}
@@ -75,6 +76,9 @@ export function MemberSettings() {
           onRemove={() => change('DELETE', removed)}
           onClose={() => setRemoved(undefined)}
         />
+      )}
+      {recovered !== undefined && (
+        <RecoverDialog org={org} member={recovered} onClose={() => setRecovered(undefined)} />
       )}
       {isInviting && (
         <InviteDialog org={org} onInvited={members.reload} onClose={() => setInviting(false)} />
@@ -106,10 +110,40 @@ function RemoveMember(props: {
   );
 }
 
+/** Dialog for a link by which a member who lost all passkeys gets rid of them. */
+function RecoverDialog(props: { org: string; member: Member; onClose: () => void }) {
+  const { org, member, onClose } = props;
+  const { account } = member;
+  const [link, setLink] = useState<IssuedReset>();
+  if (link !== undefined) {
+    return (
+      <SecretDialog title="Link made" label="Link" text={link.url} what="link" onClose={onClose}>
+        Send this link to {account.email}. It works once, with the password of the account, is shown
+        this once, and expires <Time at={link.expiresAt} />.
+      </SecretDialog>
+    );
+  }
+  const make = async () =>
+    setLink(await call('POST', 'members/recover', { org, account: account.id }));
+  return (
+    <Dialog title="Lost passkeys" onClose={onClose}>
+      <Form send="Make a link" onSend={make} onCancel={onClose}>
+        <p>
+          The link removes all passkeys of{' '}
+          <strong>
+            <Name text={account.name} />
+          </strong>
+          , once they have shown their password. Make sure that it was them who asked.
+        </p>
+      </Form>
+    </Dialog>
+  );
+}
+
 function memberColumns(
   mayChange: boolean,
   onRole: (member: Member, role: Role) => void,
-  onRemove: (member: Member) => void,
+  on: Readonly<Record<'remove' | 'recover', (member: Member) => void>>,
 ): readonly Column<Member>[] {
   const columns: Column<Member>[] = [
     {
@@ -141,10 +175,19 @@ function memberColumns(
   return [
     ...columns,
     {
+      label: 'Recover',
+      isAction: true,
+      render: (member) => (
+        <button type="button" class="button plain small" onClick={() => on.recover(member)}>
+          Lost passkeys<span class="unseen"> of {member.account.name}</span>
+        </button>
+      ),
+    },
+    {
       label: 'Remove',
       isAction: true,
       render: (member) => (
-        <button type="button" class="button plain small" onClick={() => onRemove(member)}>
+        <button type="button" class="button plain small" onClick={() => on.remove(member)}>
           Remove<span class="unseen"> {member.account.name}</span>
         </button>
       ),

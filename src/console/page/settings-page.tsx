@@ -1,18 +1,16 @@
-// Settings of the organization and the account, with a path per section; the organization's name and the
-// account are in this file.
+// Settings of the organization and the account, with a path per section; the organization itself is in this
+// file.
 
 import { useState } from 'preact/hooks';
 import { call } from '../api/call.ts';
 import { consolePath } from '../format/console-path.ts';
-import { forgetLoaded } from '../hook/use-load.ts';
 import { Card } from '../part/card.tsx';
 import { CopyButton } from '../part/copy-button.tsx';
 import { Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
-import { Notice } from '../part/notice.tsx';
 import { PageHead, useTitle } from '../part/page-head.tsx';
-import { PASSWORD_HINT } from '../session/signed-out-layout.tsx';
 import { useMay, useOrganization, useSession } from '../session/use-session.ts';
+import { AccountSettings } from './account-settings.tsx';
 import { KeySettings } from './key-settings.tsx';
 import { MemberSettings } from './member-settings.tsx';
 import { NotFoundPage } from './not-found-page.tsx';
@@ -82,8 +80,43 @@ function OrganizationSettings() {
           </p>
         )}
       </Card>
+      <SecondFactorDemand />
       {mayCreateOrganizations && <NewOrganization />}
     </>
+  );
+}
+
+/** Whether members must show a second factor; owners change it. */
+function SecondFactorDemand() {
+  const { id: org, requireSecondFactor } = useOrganization();
+  const { refresh } = useSession();
+  const mayChange = useMay('owner');
+  const isOn = requireSecondFactor === true;
+  const change = async () => {
+    await call('PATCH', 'organizations', { org, requireSecondFactor: !isOn });
+    await refresh();
+  };
+  return (
+    <Card title="Second factor">
+      <p>
+        {isOn
+          ? 'Members must sign in with a passkey, or by single sign-on.'
+          : 'Members may sign in with a password alone.'}
+      </p>
+      {mayChange && (
+        <>
+          <p class="hint">
+            Sessions that a password alone opened lose their rights here at once. Keys go on. Sign
+            in with a passkey yourself before you ask for it.
+          </p>
+          <Form
+            send={isOn ? 'Allow a password alone' : 'Ask for a second factor'}
+            tone="plain"
+            onSend={change}
+          />
+        </>
+      )}
+    </Card>
   );
 }
 
@@ -100,65 +133,6 @@ function NewOrganization() {
       <p class="hint">Apps, keys and members of its own. You will own it.</p>
       <Form send="Create organization" tone="plain" onSend={create}>
         <Field name="name" label="Name of the new one" value={name} onInput={setName} isRequired />
-      </Form>
-    </Card>
-  );
-}
-
-/** Settings of the account, which apply in every organization. */
-function AccountSettings() {
-  const { account, refresh } = useSession();
-  const signOutEverywhere = async () => {
-    await call('DELETE', 'sessions');
-    forgetLoaded();
-    await refresh();
-  };
-  return (
-    <>
-      <PasswordCard email={account.email} />
-      <Card title="Sessions">
-        <p class="hint">Ends every session of yours, on every device, this one included.</p>
-        <Form send="Sign out everywhere" tone="plain" onSend={signOutEverywhere} />
-      </Card>
-    </>
-  );
-}
-
-function PasswordCard({ email }: { email: string }) {
-  const [current, setCurrent] = useState('');
-  const [next, setNext] = useState('');
-  const [isChanged, setChanged] = useState(false);
-  const change = async () => {
-    setChanged(false);
-    await call('POST', 'password', { current, next });
-    setCurrent('');
-    setNext('');
-    setChanged(true);
-  };
-  return (
-    <Card title="Password">
-      <p class="hint">Signed in as {email}. Your other sessions end when it changes.</p>
-      <Form send="Change password" onSend={change}>
-        <Field
-          name="current"
-          label="Current password"
-          type="password"
-          complete="current-password"
-          value={current}
-          onInput={setCurrent}
-          isRequired
-        />
-        <Field
-          name="next"
-          label="New password"
-          type="password"
-          complete="new-password"
-          value={next}
-          onInput={setNext}
-          hint={PASSWORD_HINT}
-          isRequired
-        />
-        {isChanged && <Notice tone="good">Your password was changed.</Notice>}
       </Form>
     </Card>
   );

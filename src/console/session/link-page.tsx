@@ -1,9 +1,11 @@
-// Pages that a one-time link opens: one accepts an invitation, one sets a new password.
+// Pages that a one-time link opens: one accepts an invitation, one sets a new password, one removes lost
+// passkeys.
 
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { OpenInvitation } from '../../contract/console.ts';
 import { type ApiError, call } from '../api/call.ts';
+import { completeSignIn } from '../api/passkey.ts';
 import { consolePath, queryText } from '../format/console-path.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Field } from '../part/field.tsx';
@@ -33,7 +35,7 @@ function Acceptance({ token, offer }: { token: string; offer: OpenInvitation }) 
   const [name, setName] = useState('');
   const [password, setPassword] = useState('');
   const accept = async () => {
-    await call('POST', 'invitation', { token, name, password });
+    await completeSignIn(await call('POST', 'invitation', { token, name, password }));
     route(consolePath.apps, true);
   };
   return (
@@ -93,7 +95,7 @@ function NewPassword({ token, email }: { token: string; email: string }) {
   const { route } = useLocation();
   const [password, setPassword] = useState('');
   const set = async () => {
-    await call('POST', 'password-reset', { token, password });
+    await completeSignIn(await call('POST', 'password-reset', { token, password }));
     route(consolePath.apps, true);
   };
   return (
@@ -115,6 +117,55 @@ function NewPassword({ token, email }: { token: string; email: string }) {
           value={password}
           onInput={setPassword}
           hint={PASSWORD_HINT}
+          isRequired
+          isFocused
+        />
+      </Form>
+    </SignedOutLayout>
+  );
+}
+
+/** Page of one recovery link, with or without a session. */
+export function RecoveryPage({ token }: { token: string }) {
+  const { data, error } = useLoad(`recovery${queryText({ token })}`);
+  if (error !== undefined) {
+    return (
+      <UnusableLink
+        title="Lost passkeys"
+        lead="This link cannot be used."
+        gone="It was used or has expired. Ask an owner of your organization for a new one."
+        error={error}
+      />
+    );
+  }
+  return data === undefined ? null : <Recovery token={token} email={data.email} />;
+}
+
+function Recovery({ token, email }: { token: string; email: string }) {
+  const { route } = useLocation();
+  const [password, setPassword] = useState('');
+  const recover = async () => {
+    await call('POST', 'recovery', { token, password });
+    route(consolePath.settings('account'), true);
+  };
+  return (
+    <SignedOutLayout
+      title="Lost passkeys"
+      lead={
+        <>
+          All passkeys of <strong>{email}</strong> are removed, and every session ends. Add a new
+          passkey afterwards.
+        </>
+      }
+    >
+      <Form send="Remove my passkeys" onSend={recover}>
+        <Field
+          name="password"
+          label="Password"
+          type="password"
+          complete="current-password"
+          value={password}
+          onInput={setPassword}
           isRequired
           isFocused
         />

@@ -5,6 +5,7 @@ import { type ComponentChildren, Fragment } from 'preact';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { SessionState } from '../../contract/console.ts';
 import { ApiError, call, whenRefused } from '../api/call.ts';
+import { completeSignIn, KNOWS_PASSKEYS, signInByPasskey } from '../api/passkey.ts';
 import { hasUnsaved } from '../hook/unsaved.ts';
 import { forgetLoaded } from '../hook/use-load.ts';
 import { Field } from '../part/field.tsx';
@@ -119,7 +120,7 @@ function SignInPage(props: { onSignedIn: (session: SessionState) => Promise<void
       <SignInForm onSignedIn={props.onSignedIn} />
       <p class="hint">
         No account? Ask an owner of your organization for an invitation. Forgot your password? Ask
-        the operator of this service for a link.
+        the operator of this service for a link. Lost your passkey? Ask an owner for a link.
       </p>
     </SignedOutLayout>
   );
@@ -163,30 +164,40 @@ function SignInForm(props: {
   const [email, setEmail] = useState('');
   const [password, setPassword] = useState('');
   const signIn = async () => {
-    await onSignedIn(await call('POST', 'session', { email, password }));
+    const answer = await call('POST', 'session', { email, password });
+    await onSignedIn(await completeSignIn(answer));
   };
   return (
-    <Form send="Sign in" onSend={signIn} {...(onCancel === undefined ? {} : { onCancel })}>
-      <Field
-        name="email"
-        label="Email"
-        type="email"
-        complete="username"
-        value={email}
-        onInput={setEmail}
-        isRequired
-        isFocused
-      />
-      <Field
-        name="password"
-        label="Password"
-        type="password"
-        complete="current-password"
-        value={password}
-        onInput={setPassword}
-        isRequired
-      />
-    </Form>
+    <>
+      <Form send="Sign in" onSend={signIn} {...(onCancel === undefined ? {} : { onCancel })}>
+        <Field
+          name="email"
+          label="Email"
+          type="email"
+          complete="username"
+          value={email}
+          onInput={setEmail}
+          isRequired
+          isFocused
+        />
+        <Field
+          name="password"
+          label="Password"
+          type="password"
+          complete="current-password"
+          value={password}
+          onInput={setPassword}
+          isRequired
+        />
+      </Form>
+      {KNOWS_PASSKEYS && (
+        <Form
+          send="Sign in with a passkey"
+          tone="plain"
+          onSend={async () => onSignedIn(await signInByPasskey())}
+        />
+      )}
+    </>
   );
 }
 
