@@ -7,7 +7,7 @@ import { describeOnBackends } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import type { ServingNode } from '../support/node.ts';
 import { member, PASSWORD, Person, tokenIn } from '../support/person.ts';
-import { type Answer, admin, createTenant, randomId } from '../support/tenant.ts';
+import { type Answer, admin, createTenant, randomId, send } from '../support/tenant.ts';
 
 const ORIGIN = 'https://sluice.example.com';
 const REFUSED = { error: 'This passkey was not accepted' };
@@ -290,8 +290,7 @@ describeOnBackends('passkeys', (backend) => {
       for (const field of ['clientDataJSON', 'authenticatorData', 'signature']) {
         const credential = { ...shown, response: { ...shown.response, [field]: each } };
         const answer = await other.call('POST', 'session/passkey', { credential });
-        // The limits of sign-ins come first after ten.
-        expect([401, 429]).toContain(answer.status);
+        expect(answer.status).toBe(401);
       }
     }
   });
@@ -301,8 +300,11 @@ describeOnBackends('passkeys', (backend) => {
     const statuses: number[] = [];
     for (let count = 0; count < 11; count++) {
       const other = person.elsewhere();
-      const options = await ask(other);
-      statuses.push((await show(other, authenticator, options, { origin: 'x' })).status);
+      const credential = authenticator.show(await ask(other), { origin: 'x' });
+      const cookie = `sluice_challenge=${other.challenge}`;
+      const headers = { origin: ORIGIN, cookie, 'x-forwarded-for': '203.0.113.7' };
+      const path = '/console/api/session/passkey';
+      statuses.push((await send(node, 'POST', path, { body: { credential }, headers })).status);
     }
     expect(statuses).toEqual([...Array(10).fill(401), 429]);
     await eventually('the failures are told', async () =>

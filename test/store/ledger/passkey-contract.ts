@@ -23,7 +23,7 @@ const MUCH_LATER = iso(START + 86_400_000);
 const ROUNDS = 10;
 
 let count = 0;
-const unique = (name: string): string => `${name}-${++count}-${process.pid}`;
+const unique = (name: string): string => `passkeys-${name}-${++count}-${process.pid}`;
 
 export function describePasskeys({ ledger }: LedgerUnderTest): void {
   const challenge = () => ({ text: unique('challenge'), expiresAt: LATER });
