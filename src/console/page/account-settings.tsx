@@ -224,29 +224,28 @@ export function SessionsCard() {
       if (current) forgetLoaded();
       await (current ? refresh() : loaded.reload());
     });
-  const endOthers = async () => {
-    await call('DELETE', 'account/sessions');
-    await loaded.reload();
-  };
+  const endOthers = () =>
+    void action.run(async () => {
+      await call('DELETE', 'account/sessions');
+      await loaded.reload();
+    });
+  const others =
+    (loaded.data?.sessions.length ?? 0) > 1 ? (
+      <button type="button" class="button plain small" disabled={action.isBusy} onClick={endOthers}>
+        End all others
+      </button>
+    ) : undefined;
   return (
-    <Card title="Sessions">
+    <Card title="Sessions" aside={others} isFlush={loaded.data !== undefined}>
       {action.error !== undefined && <Notice tone="bad">{action.error}</Notice>}
       <LoadedView of={loaded}>
         {({ sessions }) => (
-          <>
-            <DataTable
-              caption="Sessions"
-              columns={sessionColumns(end)}
-              rows={sessions}
-              keyOf={({ id }) => id}
-            />
-            <Form
-              send="End all others"
-              tone="plain"
-              onSend={endOthers}
-              obstacle={sessions.length > 1 ? undefined : 'There is no other session'}
-            />
-          </>
+          <DataTable
+            caption="Sessions"
+            columns={sessionColumns(end)}
+            rows={sessions}
+            keyOf={({ id }) => id}
+          />
         )}
       </LoadedView>
     </Card>
