@@ -1,5 +1,5 @@
-// Short words for a browser, from its `User-Agent`: a person recognises a session by them. They prove nothing,
-// because the client writes the header.
+// Short words for a browser, from its `User-Agent`: a person recognises a session by them. They prove
+// nothing, because the client writes the header.
 
 type Names = readonly (readonly [mark: RegExp, name: string])[];
 

@@ -75,7 +75,7 @@ export type StoredSession = StoredAccount & { readonly isStrong: boolean };
 
 /** Passkey with what a browser needs to find it. */
 export type StoredPasskey = Passkey & {
-  /** As the authenticator named it, in base64url. */
+  /** Name that the authenticator gave it, in base64url. */
   readonly credentialId: string;
   readonly transports: readonly string[];
 };

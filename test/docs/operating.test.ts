@@ -22,6 +22,7 @@ import {
 const NO_METRICS: ReadonlySet<string> = new Set([
   'sluice_session',
   'sluice_browser',
+  'sluice_challenge',
   'sluice_migrations',
   'sluice_',
 ]);

@@ -307,7 +307,8 @@ export function requestOrigin({ headers }: Pick<Exchange, 'headers'>): string {
 }
 
 // Cookies of the console: the session, the one by which a browser that signed in before is known, and the
-// challenge that its authenticator answers. Scripts cannot read them, and pages of other sites cannot make a browser send them.
+// challenge that its authenticator answers. Scripts cannot read them, and pages of other sites cannot make a
+// browser send them.
 
 const SESSION = 'sluice_session';
 const BROWSER = 'sluice_browser';

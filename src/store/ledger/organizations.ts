@@ -378,8 +378,10 @@ export function listMemberships(
   sql: Sql,
   accountId: string | undefined,
 ): Promise<readonly Membership[]> {
-  return sql.query<Membership>(
-    `SELECT ${columns<Omit<Membership, 'needsSecondFactor'>>({ organization: ORGANIZATION_JSON, role: ROLE_OF.role })}
+  type Stored = Omit<Membership, 'needsSecondFactor'>;
+  const stored = { organization: ORGANIZATION_JSON, role: ROLE_OF.role };
+  return sql.query<Stored>(
+    `SELECT ${columns<Stored>(stored)}
      FROM organizations ${ROLE_OF.join} WHERE ${ROLE_OF.isVisible}
      ORDER BY organizations.name, organizations.id LIMIT ${LIMIT.organizationsShownMax}`,
     [accountId ?? null],

@@ -114,7 +114,7 @@ export async function findSession(
   return session;
 }
 
-/** Lists the sessions of an account that are open at `now`, the last used first; `tokenHash` is the current. */
+/** Lists the sessions of an account that are open at `now`, the last used first. */
 export function listSessions(
   sql: Sql,
   { accountId, tokenHash }: Pick<AccountActor, 'accountId' | 'tokenHash'>,
