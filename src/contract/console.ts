@@ -1,6 +1,7 @@
 // Answers of the console API, the one description that store, routes and browser import. A field that is
 // renamed in one place does not compile in the others.
 
+import type { Approval, ApprovalPage } from './approval.ts';
 import type {
   Adoption,
   DeviceDetail,
@@ -120,6 +121,11 @@ export type ConsoleAnswers = {
   'POST stop': { readonly stop: Stop };
   'POST resume': ResumedStop;
 
+  'GET approvals': ApprovalPage;
+  [reading: `GET approvals/${string}`]: ApprovalAnswer;
+  [approval: `POST approvals/${string}/approve`]: ApprovalAnswer;
+  [decline: `POST approvals/${string}/decline`]: ApprovalAnswer;
+
   'GET devices': DevicePage;
   'POST devices/purge': PurgedDevices;
   'GET device': DeviceDetail;
@@ -148,6 +154,8 @@ export type ConsoleAnswers = {
   'POST edge-tokens/revoke': RevokedEdgeToken;
   'POST backup': { readonly directory: string };
 };
+
+type ApprovalAnswer = { readonly approval: Approval };
 
 /** Answer of one endpoint; a path parameter may be spelled as anything, such as `:id`. */
 export type ConsoleAnswer<Endpoint extends string> = Endpoint extends keyof ConsoleAnswers

@@ -1,6 +1,8 @@
 // Every refusal of the service with its message. Operations return refusals as values; they throw only for
 // bugs and for unavailable stores. src/http/reply.ts has the HTTP status of each.
 
+import type { StoredApproval } from './approval.ts';
+
 export const FAILURES = {
   invalid: 'Invalid request',
   unauthorized: 'Invalid or revoked API key',
@@ -19,6 +21,7 @@ export const FAILURES = {
   unknownRelease: 'Unknown release',
   unknownPlan: 'No plan',
   unknownStop: 'Unknown stop',
+  unknownApproval: 'Unknown approval',
   unknownOrganization: 'Unknown organization',
   unknownDevice: 'Unknown device',
   unknownKey: 'Unknown API key',
@@ -46,6 +49,10 @@ export const FAILURES = {
   idempotencyKeyUsed: 'Idempotency-Key was used for another request',
   changedMeanwhile: 'Somebody changed this release meanwhile',
   planRefused: 'The plan does not allow this now',
+  awaitsApproval: 'This waits for an approval',
+  tooManyApprovals: 'Too many requests wait for an approval on this channel: decide them first',
+  approvalDecided: 'This request was decided already',
+  approvalFailed: 'The request cannot be carried out any more',
   rolledBack: 'A rolled-back release cannot be re-served',
   alreadyOffered:
     'This release was already offered: pause it to stop offering it, or roll it back to pull it',
@@ -92,7 +99,8 @@ export type UnknownPlace =
   | 'unknownOrganization'
   | 'unknownKey'
   | 'unknownInvitation'
-  | 'unknownDestination';
+  | 'unknownDestination'
+  | 'unknownApproval';
 
 /** Kinds of refusal of a write whose author has lost the right since the call began. */
 export type LostRight =
@@ -104,11 +112,26 @@ export type LostRight =
   | 'keyMayNot'
   | UnknownPlace;
 
+/**
+ * Outcomes of a change that may wait for an approval: it is stored as a request, there are too many of them,
+ * or it carries a request out that cannot be any more.
+ */
+export type ApprovalObstacle =
+  | 'awaitsApproval'
+  | 'tooManyApprovals'
+  | 'unknownApproval'
+  | 'approvalDecided'
+  | 'approvalFailed';
+
 export type Failure<Kind extends FailureKind = FailureKind> = {
   readonly failure: Kind;
   readonly message: string;
   /** Seconds after which the caller may try again. */
   readonly retryAfterSeconds?: number;
+  /** Request that was stored instead of the change (`awaitsApproval`). */
+  readonly approval?: StoredApproval;
+  /** Whether an earlier call with the same idempotency key stored it. */
+  readonly isRepeated?: boolean;
 };
 
 /** Result of an operation: its value, or a refusal of one of these kinds. */

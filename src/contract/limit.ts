@@ -65,6 +65,18 @@ export const LIMIT = {
   planStartAheadMsMax: 90 * 86_400_000,
   /** Maximum of a guard's minimum of devices. */
   planDevicesMax: 100_000,
+  /** Maximum number of requests that wait for an approval, per channel. */
+  approvalsPendingMax: 100,
+  approvalsPerPageMax: 20,
+  /** Maximum number of requests that the end of a right expires at once; the sweep expires the others. */
+  approvalsExpiredMax: 1000,
+  approvalDaysDefault: 7,
+  approvalDaysMax: 30,
+  /** Age at which a member may approve; an organization's first members may at once. */
+  approverAgeMs: 86_400_000,
+  /** Time for which decided requests are kept. */
+  approvalsKeptMs: 90 * 86_400_000,
+
   failureReasonLengthMax: 256,
   failureBodyBytesMax: 4096,
 

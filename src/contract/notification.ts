@@ -1,6 +1,7 @@
 // Notifications: the events that an organization is told, what each says, and the destinations that take them
 // (docs/contract.md 30).
 
+import type { Approval, ApprovalRequest } from './approval.ts';
 import type { Organization, ReleaseStatus, Role, Targeting } from './resource.ts';
 import type { PlanStatus, PlanWait, Signal, SignalRate } from './rollout-plan.ts';
 
@@ -99,16 +100,10 @@ type KeyFacts = {
   readonly key: { readonly id: string; readonly name: string; readonly prefix: string };
 };
 
-/** An approval as section 13 of the contract shows it, as far as a message needs it. */
+/** An approval, as far as a message needs it. */
 type ApprovalFacts = {
-  readonly approval: {
-    readonly id: string;
-    readonly status: 'pending' | 'approved' | 'declined' | 'expired' | 'failed';
-    readonly requestedBy: string;
-    readonly decidedBy: string | null;
-    /** Call that waits, such as `release.publish`. */
-    readonly operation: string;
-  };
+  readonly approval: Pick<Approval, 'id' | 'status' | 'requestedBy' | 'decidedBy'> &
+    Pick<ApprovalRequest, 'operation'>;
 };
 
 type DestinationFacts = {

@@ -9,6 +9,10 @@ export const UPDATE_MODES = ['optional', 'recommended'] as const;
 /** Update mode that a channel sets; `required` follows from the device's version and is never set. */
 export type ChannelUpdateMode = (typeof UPDATE_MODES)[number];
 
+/** Whether changes of a channel that widen exposure wait: for nobody, or for one other member. */
+export const APPROVAL_MODES = ['none', 'one'] as const;
+export type ApprovalMode = (typeof APPROVAL_MODES)[number];
+
 export const TARGET_OPERATORS = [
   'In',
   'NotIn',
@@ -106,6 +110,10 @@ export type Channel = {
   readonly requireSignature: boolean;
   /** Channel of the same app whose releases its devices are offered as well; null if it follows none. */
   readonly follows: string | null;
+  /** Whether changes that widen exposure wait for the approval of another member. */
+  readonly approvals: ApprovalMode;
+  /** Days after which a request for an approval expires. */
+  readonly approvalDays: number;
 };
 
 /** Channel in a list that names its app. */

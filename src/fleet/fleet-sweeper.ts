@@ -1,6 +1,6 @@
 // Deletes devices that have been silent for long, version changes that have newer ones enough, old adoption
-// counts, idempotency keys that are over, old entries of the audit, and erasures that no check-in can be
-// older than: a few rows at a time, so that no other statement waits for it.
+// counts, idempotency keys that are over, old entries of the audit, and erasures that no check-in can be older
+// than, and expires requests for approvals: a few rows at a time, so that no other statement waits for it.
 
 import { isoTime } from '../contract/iso-time.ts';
 import { LIMIT } from '../contract/limit.ts';
@@ -24,6 +24,7 @@ const ADMISSIONS_PER_TURN_MAX = 10_000;
 const IDEMPOTENCY_KEYS_PER_TURN_MAX = 1000;
 /** Days for which an erasure is remembered: a day longer than a check-in from before it may be on its way. */
 const ERASURE_DAYS = LIMIT.checkInAgeDaysMax + 1;
+const APPROVALS_PER_TURN_MAX = 100;
 const TURN_INTERVAL_MS = 60_000;
 /** Milliseconds until the next turn when more rows are due: rows must go faster than new ones fall due. */
 const BUSY_INTERVAL_MS = 1000;
@@ -36,6 +37,7 @@ type SweptLedger = Pick<
   | 'forgetIdempotencyKeys'
   | 'forgetAudit'
   | 'forgetErasures'
+  | 'sweepApprovals'
   | 'readTime'
 >;
 
@@ -79,6 +81,7 @@ export class FleetSweeper {
       const trimmed = await this.ledger.trimHistories(ROWS_PER_TURN_MAX);
       const forgotten = await this.ledger.forgetAdmissions(ADMISSIONS_PER_TURN_MAX);
       const keys = await this.ledger.forgetIdempotencyKeys(IDEMPOTENCY_KEYS_PER_TURN_MAX);
+      const approvals = await this.ledger.sweepApprovals(APPROVALS_PER_TURN_MAX);
       const entries = await this.forgetAudit(nowMs);
       const erasures = await this.ledger.forgetErasures(
         daysBefore(nowMs, ERASURE_DAYS),
@@ -87,7 +90,8 @@ export class FleetSweeper {
       return (
         Math.max(gone.devices, gone.hours, trimmed, entries, erasures) === ROWS_PER_TURN_MAX ||
         forgotten === ADMISSIONS_PER_TURN_MAX ||
-        keys === IDEMPOTENCY_KEYS_PER_TURN_MAX
+        keys === IDEMPOTENCY_KEYS_PER_TURN_MAX ||
+        approvals === APPROVALS_PER_TURN_MAX
       );
     } catch (error) {
       this.metrics.faults.add('sweep');

@@ -43,8 +43,16 @@ export function replyHead(status: number, headers: NonNullable<Reply['headers']>
   return { kept: [text, KEEP_ALIVE, ...lines].join('\r\n'), last: [text, ...lines].join('\r\n') };
 }
 
-/** Builds the reply of a refusal: its status, the Error body, and `Retry-After` where the refusal has one. */
+/**
+ * Builds the reply of a refusal: its status, the Error body or the request that waits for an approval, and
+ * `Retry-After` where the refusal has one.
+ */
 export function failureReply(failure: Failure): Reply {
+  const { approval, isRepeated } = failure;
+  if (approval !== undefined) {
+    const waiting = jsonReply(FAILURE_STATUS[failure.failure], { approval });
+    return isRepeated ? { ...waiting, headers: [['Idempotent-Replayed', 'true']] } : waiting;
+  }
   const reply = jsonReply(FAILURE_STATUS[failure.failure], { error: failure.message });
   const headers: [string, string][] =
     failure.retryAfterSeconds === undefined
@@ -167,6 +175,7 @@ export const FAILURE_STATUS: Readonly<Record<FailureKind, number>> = {
   unknownRelease: 404,
   unknownPlan: 404,
   unknownStop: 404,
+  unknownApproval: 404,
   unknownOrganization: 404,
   unknownDevice: 404,
   unknownKey: 404,
@@ -194,6 +203,10 @@ export const FAILURE_STATUS: Readonly<Record<FailureKind, number>> = {
   changedMeanwhile: 409,
   planRefused: 409,
   rolledBack: 409,
+  awaitsApproval: 202,
+  tooManyApprovals: 409,
+  approvalDecided: 409,
+  approvalFailed: 409,
   alreadyOffered: 409,
   alreadyRunning: 409,
   refTaken: 409,

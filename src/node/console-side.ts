@@ -28,6 +28,7 @@ import type { Route } from '../http/router.ts';
 import { PeopleMails } from '../notify/outgoing-mail.ts';
 import type { RareLog } from '../observe/rare-log.ts';
 import { Administer, ViewConsole } from '../publishing/administer.ts';
+import { Approvals } from '../publishing/approvals.ts';
 import { Destinations } from '../publishing/destinations.ts';
 import type { DryRun } from '../publishing/dry-run.ts';
 import type { PropagateChange } from '../publishing/propagate-change.ts';
@@ -100,6 +101,7 @@ export function assembleConsole({
       ledger,
       propagate,
       dryRun,
+      approvals: new Approvals(ledger, () => consoleUrlOf(config) ?? address()),
       matching: new CountMatching(ledger),
       notes,
       freshnessSeconds: config.deviceFreshnessSeconds,

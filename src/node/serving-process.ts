@@ -30,6 +30,7 @@ import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { RareLog } from '../observe/rare-log.ts';
 import type { Tracing } from '../observe/tracing.ts';
+import { Approvals } from '../publishing/approvals.ts';
 import { DryRun } from '../publishing/dry-run.ts';
 import {
   createPropagateChange,
@@ -48,7 +49,7 @@ import type { FirstOffers } from '../serving/first-offers.ts';
 import { PlanWave } from '../serving/fleet-decisions.ts';
 import { guardChanges } from '../serving/guard-changes.ts';
 import type { NodeState, WarmUp } from '../serving/readiness.ts';
-import { type Config, reachableHost } from '../settings/settings.ts';
+import { type Config, consoleUrlOf, reachableHost } from '../settings/settings.ts';
 import type { DiskSnapshots } from '../store/disk-snapshots.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { ChannelRevision } from '../store/ledger-terms.ts';
@@ -185,6 +186,7 @@ function assembleHandlers(
     failureRoute({ catalogs, gate, failures, trustProxy: config.trustProxy }),
     ...healthOfNode,
     ...keyRoutes(guards, {
+      approvals: new Approvals(ledger, () => consoleUrlOf(config) ?? address()),
       ...{
         ledger,
         metrics,

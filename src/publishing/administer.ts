@@ -14,6 +14,7 @@ import type {
   RevokedKey,
 } from '../contract/console.ts';
 import {
+  type ApprovalObstacle,
   type FailureKind,
   fail,
   isFailure,
@@ -85,17 +86,6 @@ export class Administer {
     return this.propagating(await this.ledger.createChannel(app, name, actor), actor);
   }
 
-  /** Changes a channel's policy. */
-  async updateChannel(
-    app: string,
-    name: string,
-    change: ChannelChange,
-    actor: Actor,
-  ): Promise<Outcome<Channel, 'unknownChannel' | 'followsInCircle' | LostRight>> {
-    const updated = await this.ledger.updateChannel(app, name, change, actor);
-    return this.propagating(updated, actor);
-  }
-
   /** Creates a key. Only this answer has its secret. */
   async createKey(
     organizationId: string,
@@ -116,14 +106,33 @@ export class Administer {
     return this.ledger.revokeKey(id, actor);
   }
 
-  private async propagating<Value, Kind extends FailureKind>(
+  private propagating<Value, Kind extends FailureKind>(
     outcome: Outcome<Changed<Value>, Kind>,
-    { requestId }: Actor,
+    actor: Actor,
   ): Promise<Outcome<Value, Kind>> {
-    if (isFailure(outcome)) return outcome;
-    await this.propagate(outcome.changed, requestId);
-    return outcome.value;
+    return propagated(outcome, this.propagate, actor);
   }
+}
+
+async function propagated<Value, Kind extends FailureKind>(
+  outcome: Outcome<Changed<Value>, Kind>,
+  propagate: PropagateChange,
+  { requestId }: Actor,
+): Promise<Outcome<Value, Kind>> {
+  if (isFailure(outcome)) return outcome;
+  await propagate(outcome.changed, requestId);
+  return outcome.value;
+}
+
+/** Changes the settings of a channel of an app, given by ref or id. */
+export async function updateChannel(
+  ledger: Pick<Ledger, 'updateChannel'>,
+  propagate: PropagateChange,
+  actor: Actor,
+  { app, name }: { readonly app: string; readonly name: string },
+  change: ChannelChange,
+): Promise<Outcome<Channel, 'unknownChannel' | 'followsInCircle' | ApprovalObstacle | LostRight>> {
+  return propagated(await ledger.updateChannel(app, name, change, actor), propagate, actor);
 }
 
 // Reads for the console except those of the fleet: keys, apps, channels, releases and labels.

@@ -129,7 +129,8 @@ export class DryRun {
     if (isFailure(reported)) return reported;
     const { release: found, effect } = reported;
     const gain = reachedBy({ release: found, effect });
-    return { plan: found.plan, findings: planFindings(found.plan, { ...found, gain }), effect };
+    const findings = planFindings(found.plan, { ...found, gain });
+    return { plan: found.plan, findings: [...warningsOf(result), ...findings], effect };
   }
 
   private async report<Value extends { readonly version: string }>(
@@ -150,14 +151,17 @@ export class DryRun {
       releaseId: changed.id,
     });
     if (isFailure(measured)) return measured;
-    const warnings = concerns.map((each): Finding => ({ ...each, severity: 'warning' }));
-    const findings = [...warnings, ...findingsIn(changed, after, alsoOn)];
+    const findings = [...warningsOf({ concerns }), ...findingsIn(changed, after, alsoOn)];
     return { release: value, findings, ...measured };
   }
 
   private heldOf(app: string, channel: string): Catalog | undefined {
     return this.dependencies.catalogs.peek(app, channel)?.catalog;
   }
+}
+
+function warningsOf({ concerns }: Pick<DryRunResult<unknown>, 'concerns'>): readonly Finding[] {
+  return concerns.map((each) => ({ ...each, severity: 'warning' }));
 }
 
 /** Returns what speaks against a release beside the others of its channel, or against its rollback. */

@@ -3,6 +3,7 @@
 
 import type { Caller, Principal } from '../access/api-keys.ts';
 import {
+  type ApprovalObstacle,
   type Failure,
   fail,
   isFailure,
@@ -49,7 +50,7 @@ export async function controlServing(
 ): Promise<
   Outcome<
     ServingState,
-    UnknownRelease | 'narrowing' | 'rolledBack' | 'changedMeanwhile' | LostRight
+    UnknownRelease | 'narrowing' | 'rolledBack' | 'changedMeanwhile' | ApprovalObstacle | LostRight
   >
 > {
   const controlled = await ledger.controlServing(
@@ -96,7 +97,9 @@ export async function publishRelease(
   caller: Principal,
   release: NewRelease,
   call?: RepeatableCall,
-): Promise<Outcome<PublishedRelease, 'unknownChannel' | PublishObstacle | LostRight>> {
+): Promise<
+  Outcome<PublishedRelease, 'unknownChannel' | PublishObstacle | ApprovalObstacle | LostRight>
+> {
   const { scope, actor } = caller;
   const published = await ledger.publishRelease(scope, release, actor, call);
   if (isFailure(published)) return published;
@@ -116,7 +119,10 @@ export async function promoteRelease(
   promotion: NewPromotion,
   call?: RepeatableCall,
 ): Promise<
-  Outcome<PublishedRelease, UnknownRelease | PublishObstacle | 'notPromotable' | LostRight>
+  Outcome<
+    PublishedRelease,
+    UnknownRelease | PublishObstacle | 'notPromotable' | ApprovalObstacle | LostRight
+  >
 > {
   const { scope, actor } = caller;
   const promoted = await ledger.promoteRelease(scope, promotion, actor, call);
@@ -161,7 +167,7 @@ export async function resumeStop(
   propagate: PropagateChange,
   { scope, actor }: Principal,
   stopId: string,
-): Promise<Outcome<ResumedStop, 'unknownStop' | LostRight>> {
+): Promise<Outcome<ResumedStop, 'unknownStop' | ApprovalObstacle | LostRight>> {
   const resumed = await ledger.resumeStop(scope, stopId, actor);
   if (isFailure(resumed)) return resumed;
   await propagate(resumed.changed, actor.requestId);
@@ -196,7 +202,7 @@ export async function createPlan(
   name: ReleaseName,
   definition: PlanDefinition,
   reason?: string,
-): Promise<Outcome<RolloutPlan, UnknownRelease | 'planRefused' | LostRight>> {
+): Promise<Outcome<RolloutPlan, UnknownRelease | 'planRefused' | ApprovalObstacle | LostRight>> {
   const made = await ledger.createPlan(scope, name, definition, actor, reason);
   if (isFailure(made)) return made;
   await propagate(made.changed, actor.requestId);

@@ -129,7 +129,7 @@ export type AppAccessRight = AccessRight & {
 
 /** Target of an access check: an organization, or what belongs to one by its id. */
 export type AccessTarget = {
-  readonly type: 'organization' | 'key' | 'invitation' | 'destination';
+  readonly type: 'organization' | 'key' | 'invitation' | 'destination' | 'approval';
   readonly id: string;
 };
 
@@ -138,7 +138,8 @@ export type UnknownTarget =
   | 'unknownOrganization'
   | 'unknownKey'
   | 'unknownInvitation'
-  | 'unknownDestination';
+  | 'unknownDestination'
+  | 'unknownApproval';
 
 export type NewInvitation = {
   readonly organizationId: string;

@@ -8,7 +8,13 @@ import type {
   DeviceRecord,
   FleetCell,
 } from '../contract/console-fleet.ts';
-import type { Failure, LostRight, Outcome, UnknownRelease } from '../contract/failure.ts';
+import type {
+  ApprovalObstacle,
+  Failure,
+  LostRight,
+  Outcome,
+  UnknownRelease,
+} from '../contract/failure.ts';
 import type { FailureBreakdown, ReleaseAdoption } from '../contract/failure-breakdown.ts';
 import type {
   Health,
@@ -348,7 +354,9 @@ export interface PlanLedger {
     actor: Actor,
     reason?: string,
     known?: KnownStates,
-  ): Promise<Outcome<Changed<RolloutPlan>, UnknownRelease | 'planRefused' | LostRight>>;
+  ): Promise<
+    Outcome<Changed<RolloutPlan>, UnknownRelease | 'planRefused' | ApprovalObstacle | LostRight>
+  >;
 
   /** Does a dry run of `createPlan`, with its refusals; returns what the first raise would change. */
   dryRunPlan(
@@ -367,7 +375,12 @@ export interface PlanLedger {
     action: PlanAction,
     actor: Actor,
     reason?: string,
-  ): Promise<Outcome<RolloutPlan, UnknownRelease | 'unknownPlan' | 'planRefused' | LostRight>>;
+  ): Promise<
+    Outcome<
+      RolloutPlan,
+      UnknownRelease | 'unknownPlan' | 'planRefused' | ApprovalObstacle | LostRight
+    >
+  >;
 
   /** Reads the newest plan of a release, with the release's health. */
   readPlan(

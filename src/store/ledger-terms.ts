@@ -1,6 +1,7 @@
 // Terms that all parts of the ledger share: the author of a change, what a change moved, and the result of a
 // dry run.
 
+import type { AskedOperation } from '../contract/approval.ts';
 import type { UnknownPlace } from '../contract/failure.ts';
 import type { Artifact, KeyRight, Role } from '../contract/resource.ts';
 import type { WebhookProvider } from '../contract/webhook-provider.ts';
@@ -24,7 +25,22 @@ export type Actor = (
   ByRequest;
 
 /** Id of the HTTP request that makes a change; undefined where there is none. */
-type ByRequest = { readonly requestId?: string | undefined };
+type ByRequest = {
+  readonly requestId?: string | undefined;
+  /** Call that makes the change, which is stored if it has to wait for an approval. */
+  readonly asks?: AskedCall | undefined;
+};
+
+/** Call of an operation that may have to wait for an approval. */
+export type AskedCall = {
+  readonly operation: AskedOperation;
+  /** Body of the call; the operation's shape reads it again when it is approved. */
+  readonly body: object;
+  readonly reason: string | undefined;
+};
+
+/** Approval that carries a stored call out. */
+export type ApprovingCall = { readonly id: string; readonly reason: string | undefined };
 
 /** The operator. The admin token is a setting, which does not change while the process runs. */
 type OperatorActor = { readonly kind: 'admin-token' };
@@ -47,6 +63,8 @@ export type AccountActor = ByRequest & {
   readonly tokenHash: string;
   /** Role that the change needs; undefined for changes that every account may make. */
   readonly needs: NeededRole | undefined;
+  /** Request that the person approves: the change carries it out, or does nothing. */
+  readonly approves?: ApprovingCall | undefined;
 };
 
 /** Minimum role for a change, and its organization. */

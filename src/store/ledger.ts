@@ -7,8 +7,11 @@
 // and holds it until the commit; if the right has ended, nothing is stored and the write is refused
 // (`LostRight`). Tenant checks are part of the queries: an app outside the caller's scope is an unknown app.
 
+import type { ApprovalPage, ApprovalStatus, StoredApproval } from '../contract/approval.ts';
 import type { AuditPage, RevokedKey } from '../contract/console.ts';
+import type { Effect } from '../contract/dry-run.ts';
 import type {
+  ApprovalObstacle,
   Failure,
   FailureKind,
   LostRight,
@@ -18,6 +21,7 @@ import type {
 import type {
   ApiKey,
   App,
+  ApprovalMode,
   AppState,
   Channel,
   ChannelUpdateMode,
@@ -44,6 +48,7 @@ import type { FleetLedger, PlanLedger } from './fleet-ledger.ts';
 import type {
   Actor,
   AppChange,
+  ApprovingCall,
   Changed,
   DryRunResult,
   HeldSnapshot,
@@ -73,7 +78,8 @@ export type PublishObstacle =
   | 'versionWithdrawn'
   | 'appArchived'
   | 'channelFull'
-  | 'idempotencyKeyUsed';
+  | 'idempotencyKeyUsed'
+  | 'awaitsApproval';
 
 /** Release of one channel to publish on another, and how to serve it there. */
 export type NewPromotion = Pick<
@@ -130,6 +136,21 @@ export type ChannelChange = {
   readonly requireSignature?: boolean | undefined;
   /** Name of the channel to follow, of the same app; null stops following, undefined changes nothing. */
   readonly follows?: string | null | undefined;
+  readonly approvals?: ApprovalMode | undefined;
+  readonly approvalDays?: number | undefined;
+};
+
+/** Approvals to list; undefined matches all. */
+export type ApprovalFilter = {
+  /** Ref or id. */
+  readonly app?: string | undefined;
+  readonly status?: ApprovalStatus | undefined;
+  /** Cursor: `next` of the previous page. */
+  readonly before?: string | undefined;
+};
+
+export type StoredPage = Omit<ApprovalPage, 'approvals'> & {
+  readonly approvals: readonly StoredApproval[];
 };
 
 /** API key for authentication. `secretHash` is the lower-case hex SHA-256 of the whole secret. */
@@ -216,7 +237,9 @@ export interface Ledger
     change: ChannelChange,
     actor: Actor,
     known?: KnownStates,
-  ): Promise<Outcome<Changed<Channel>, 'unknownChannel' | 'followsInCircle' | LostRight>>;
+  ): Promise<
+    Outcome<Changed<Channel>, 'unknownChannel' | 'followsInCircle' | ApprovalObstacle | LostRight>
+  >;
 
   createKey(key: NewKey, actor: Actor): Promise<Outcome<ApiKey, 'invalid' | LostRight>>;
 
@@ -276,7 +299,7 @@ export interface Ledger
     actor: Actor,
     call?: RepeatableCall,
     known?: KnownStates,
-  ): Promise<Outcome<Published, 'unknownChannel' | PublishObstacle | LostRight>>;
+  ): Promise<Outcome<Published, 'unknownChannel' | PublishObstacle | ApprovalObstacle | LostRight>>;
 
   /**
    * Publishes a release of one channel on another, with the same version, notes and artifacts. Refuses a
@@ -289,7 +312,12 @@ export interface Ledger
     actor: Actor,
     call?: RepeatableCall,
     known?: KnownStates,
-  ): Promise<Outcome<Published, UnknownRelease | PublishObstacle | 'notPromotable' | LostRight>>;
+  ): Promise<
+    Outcome<
+      Published,
+      UnknownRelease | PublishObstacle | 'notPromotable' | ApprovalObstacle | LostRight
+    >
+  >;
 
   /**
    * Deletes at most `rowsMax` entries of the audit from before a time (RFC 3339), the oldest first; returns
@@ -312,7 +340,7 @@ export interface Ledger
     actor: Actor,
     reason?: string,
     known?: KnownStates,
-  ): Promise<Outcome<Changed<ServingState>, UnknownRelease | Kind | LostRight>>;
+  ): Promise<Outcome<Changed<ServingState>, UnknownRelease | Kind | ApprovalObstacle | LostRight>>;
 
   /**
    * Pauses all that is published on the channels, and holds the plans. Each release has its audit entry,
@@ -334,7 +362,40 @@ export interface Ledger
     stopId: string,
     actor: Actor,
     known?: KnownStates,
-  ): Promise<Outcome<Changed<ResumedStop>, 'unknownStop' | LostRight>>;
+  ): Promise<Outcome<Changed<ResumedStop>, 'unknownStop' | ApprovalObstacle | LostRight>>;
+
+  // Approvals. A change that widens exposure on a channel which asks for approvals is stored as a request,
+  // and is refused with it (`awaitsApproval`). An actor that approves a request (`AccountActor.approves`)
+  // makes its change and decides it in one transaction: the change is kept only if it met what it met then.
+
+  /** Lists approvals, newest first. */
+  listApprovals(
+    scope: TenantScope,
+    filter: ApprovalFilter,
+  ): Promise<Outcome<StoredPage, 'unknownApp'>>;
+
+  findApproval(scope: TenantScope, id: string): Promise<Outcome<StoredApproval, 'unknownApproval'>>;
+
+  /** Stores the effect of a request, unless it has one. */
+  storeApprovalEffect(id: string, effect: Effect): Promise<void>;
+
+  /** Declines a request, which only who could approve it may. */
+  declineApproval(
+    call: ApprovingCall,
+    actor: Actor,
+  ): Promise<Outcome<undefined, ApprovalObstacle | LostRight>>;
+
+  /** Fails the request that the actor approves, whose call is refused before it reaches the ledger. */
+  failApproval(
+    actor: Actor,
+    refusal: Failure,
+  ): Promise<Outcome<never, ApprovalObstacle | LostRight>>;
+
+  /**
+   * Expires requests that are over and deletes old ones, at most `rowsMax` of each; returns the larger
+   * number.
+   */
+  sweepApprovals(rowsMax: number): Promise<number>;
 
   /** Finds what a stop is of. */
   findStop(scope: TenantScope, stopId: string): Promise<Outcome<FoundStop, 'unknownStop'>>;

@@ -37,6 +37,9 @@ function setUp(readTime: () => Promise<number>, due: Due = {}) {
     async forgetIdempotencyKeys() {
       return 0;
     },
+    async sweepApprovals() {
+      return 0;
+    },
     async forgetAudit(...limits: unknown[]) {
       forgotten.push(limits);
       return due.entries ?? 0;

@@ -1,5 +1,5 @@
-// How targeting may change after a device was offered the release: labels only towards more devices,
-// expressions not at all (docs/contract.md 3.6).
+// How targeting changes whom a release may reach. After a device was offered it, labels change only towards
+// more devices, and expressions not at all (docs/contract.md 3.6).
 
 import type { TargetExpression, Targeting } from '../../contract/resource.ts';
 import { NO_CONDITIONS } from '../decision/is-targeted.ts';
@@ -13,6 +13,19 @@ export function obstacleToBroadening(
   const to = after ?? NO_CONDITIONS;
   if (!sameExpressions(from.matchExpressions, to.matchExpressions)) return 'expressions';
   return labelsBroaden(from.matchLabels, to.matchLabels) ? undefined : 'labels';
+}
+
+/**
+ * Returns whether a targeting may match a device that the one before it does not. Conditions that are added,
+ * and values of labels that are left out, only narrow.
+ */
+export function mayReachMore(before: Targeting | null, after: Targeting | null): boolean {
+  const from = before ?? NO_CONDITIONS;
+  const to = after ?? NO_CONDITIONS;
+  const kept = new Set(to.matchExpressions.map(spell));
+  const isKept = from.matchExpressions.every((each) => kept.has(spell(each)));
+  // Read backwards, what narrows broadens.
+  return !isKept || !labelsBroaden(to.matchLabels, from.matchLabels);
 }
 
 /** Returns whether labels broaden: no key is added, and each remaining key keeps all its values. */

@@ -4,10 +4,10 @@ import { z } from 'zod';
 import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { isFreeRef, isRef } from '../../contract/ref.ts';
-import { UPDATE_MODES } from '../../contract/resource.ts';
-import type { Administer, ViewConsole } from '../../publishing/administer.ts';
+import { APPROVAL_MODES, UPDATE_MODES } from '../../contract/resource.ts';
+import { type Administer, updateChannel, type ViewConsole } from '../../publishing/administer.ts';
 import type { CountMatching } from '../../serving/dry-run-effect.ts';
-import type { ChangeServices } from '../manage/key-operation.ts';
+import { type ChangeServices, waiting } from '../manage/key-operation.ts';
 import { SESSION_ROUTES } from '../manage/key-routes.ts';
 import type { NotesRenderer } from '../notes/notes-renderer.ts';
 import type { Route } from '../router.ts';
@@ -55,6 +55,10 @@ const appChangeBody = z
     ({ name, archived }) => name !== undefined || archived !== undefined,
     'One of name or archived is required',
   );
+const CHANNEL_SETTINGS = [
+  ...['minimumSupportedVersion', 'defaultRollout', 'updateMode', 'requireSignature', 'follows'],
+  ...['approvals', 'approvalDays'],
+];
 const newChannelBody = z.strictObject({ app: nameField, name: channelNameField });
 const channelBody = z
   .strictObject({
@@ -65,10 +69,12 @@ const channelBody = z
     updateMode: z.enum(UPDATE_MODES).optional(),
     requireSignature: z.boolean().optional(),
     follows: nameField.nullable().optional(),
+    approvals: z.enum(APPROVAL_MODES).optional(),
+    approvalDays: z.int().min(1).max(LIMIT.approvalDaysMax).optional(),
   })
   .refine(
     (body) => Object.values(body).filter((value) => value !== undefined).length > 2,
-    'One of minimumSupportedVersion, defaultRollout, updateMode, requireSignature or follows is required',
+    `One of ${CHANNEL_SETTINGS.join(', ')} is required`,
   );
 const channelQuery = appQuery.extend({ channel: nameField });
 const releasesQuery = channelQuery.extend({
@@ -122,10 +128,18 @@ export function appRoutes(routes: ConsoleRoutes, dependencies: AppDependencies):
   ];
 }
 
-function channelRoutes(
-  routes: ConsoleRoutes,
-  { administer, view }: AppDependencies,
-): readonly Route[] {
+/** Change of a channel's settings, which an approval carries out as well. */
+export const UPDATE_CHANNEL = {
+  input: channelBody,
+  run: waiting(
+    'updateChannel',
+    ({ ledger, propagate }, { actor }, { app, name, ...change }: z.output<typeof channelBody>) =>
+      updateChannel(ledger, propagate, actor, { app, name }, change),
+  ),
+} as const;
+
+function channelRoutes(routes: ConsoleRoutes, dependencies: AppDependencies): readonly Route[] {
+  const { administer, view } = dependencies;
   return [
     routes.onApp(
       { endpoint: 'GET channels', role: 'viewer', shape: appQuery },
@@ -137,8 +151,7 @@ function channelRoutes(
     ),
     routes.onApp(
       { endpoint: 'PATCH channels', role: 'owner', shape: channelBody },
-      ({ app, actor }, { app: _, name, ...change }) =>
-        administer.updateChannel(app.id, name, change, actor),
+      ({ app, ...who }, body) => UPDATE_CHANNEL.run(dependencies, who, { ...body, app: app.id }),
     ),
     routes.onApp(
       { endpoint: 'GET channel', role: 'viewer', shape: channelQuery },

@@ -149,6 +149,19 @@ export class ConsoleRoutes {
     });
   }
 
+  /** Builds a route about an approval, which the path names by `:id`. */
+  onApproval<E extends Endpoint, Shape extends z.ZodType>(
+    declared: Declared<E, Shape>,
+    work: (context: RouteContext, id: string, input: z.output<Shape>) => Answering<E>,
+  ): Route {
+    return this.declare(declared, async (input, visitor, { params }) => {
+      const id = params.get('id') ?? '';
+      const right = await this.access.to(visitor, { type: 'approval', id }, declared.role);
+      if (isFailure(right)) return right;
+      return work(contextOf(visitor, needed(right, declared.role, 'unknownApproval')), id, input);
+    });
+  }
+
   /** Builds a route that only the admin token may use. */
   onOperator<E extends Endpoint, Shape extends z.ZodType>(
     declared: Omit<Declared<E, Shape>, 'role'>,

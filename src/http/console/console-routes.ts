@@ -13,6 +13,7 @@ import type { Route } from '../router.ts';
 import { staticSite } from '../static-site.ts';
 import { accountRoutes } from './account-routes.ts';
 import { type AppDependencies, appRoutes } from './app-routes.ts';
+import { approvalRoutes } from './approval-routes.ts';
 import { ConsoleRoutes, createAuthorize } from './console-route.ts';
 import { destinationRoutes } from './destination-routes.ts';
 import { fleetConsoleRoutes } from './fleet-console-routes.ts';
@@ -66,6 +67,7 @@ export function consoleRoutes(dependencies: ConsoleDependencies): readonly Route
     ...accountRoutes({ ...dependencies, admit }),
     ...organizationRoutes(routes, dependencies),
     ...appRoutes(routes, dependencies),
+    ...approvalRoutes(routes, dependencies),
     ...fleetConsoleRoutes(routes, { fleet, purge, explainer, access, accounts, recheck }),
     ...webhookConsoleRoutes(routes, webhooks),
     ...destinationRoutes(routes, destinations),

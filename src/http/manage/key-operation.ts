@@ -4,12 +4,14 @@
 
 import { z } from 'zod';
 import type { Caller, Principal } from '../../access/api-keys.ts';
+import type { AskedOperation } from '../../contract/approval.ts';
 import type { ConsoleAnswers } from '../../contract/console.ts';
 import type { Effect } from '../../contract/dry-run.ts';
 import { type FailureKind, isFailure, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import type { KeyRight } from '../../contract/resource.ts';
 import type { ReportFleetDependencies } from '../../fleet/fleet-views.ts';
+import type { Approvals } from '../../publishing/approvals.ts';
 import type { DryRun } from '../../publishing/dry-run.ts';
 import type { PropagateChange } from '../../publishing/propagate-change.ts';
 import type { ExplainDecision } from '../../serving/explain-decision.ts';
@@ -19,6 +21,7 @@ import type { RepeatableCall } from '../../store/ledger-terms.ts';
 import type { Exchange } from '../exchange.ts';
 import { jsonReply, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';
+import { ANSWER_SHAPES } from '../shape/answer-shape.ts';
 import { textField } from '../shape/field.ts';
 import { jsonAnswer, type Operation, type Parameters } from '../shape/operation.ts';
 import { noteApp, parseBody, parseShape } from '../shape/parse-shape.ts';
@@ -29,6 +32,7 @@ export type ChangeServices = {
   readonly ledger: Ledger;
   readonly propagate: PropagateChange;
   readonly dryRun: DryRun;
+  readonly approvals: Approvals;
   /** Seconds after which a device that asks again is written down again. */
   readonly freshnessSeconds: number;
 };
@@ -59,6 +63,8 @@ export type SessionRoute = {
   readonly input: z.ZodType<NamesApp>;
   readonly status: number;
   readonly run: Work<never, object>;
+  /** Operation that an approval carries out by this route; undefined for what never waits. */
+  readonly asks?: AskedOperation;
 };
 
 /** Endpoint of the console API: its method, and its path below `/console/api/`. */
@@ -77,7 +83,9 @@ type Work<Body, Answer> = (
 type Declared = Omit<Operation, 'tag' | 'isGuarded' | 'body'>;
 
 /** Value as it is answered: nobody changes it. */
-type Answered<Value> = { readonly [Key in keyof Value]: Answered<Value[Key]> };
+type Answered<Value> = unknown extends Value
+  ? Value
+  : { readonly [Key in keyof Value]: Answered<Value[Key]> };
 
 /** Declares an operation that reads. */
 export function read<Shape extends z.ZodObject, Answer extends z.ZodType<object>>(
@@ -162,6 +170,8 @@ type DeclaredChange<Body, Session extends Endpoint, Preview extends DryRunEndpoi
   readonly status?: number;
   /** Whether a call may carry an idempotency key. */
   readonly isRepeatable?: true;
+  /** Name by which the call is stored when it has to wait for an approval; undefined for what never waits. */
+  readonly asks?: AskedOperation;
   readonly run: Work<Body, ConsoleAnswers[Session]>;
   readonly dryRun?: {
     /** Endpoint for people. */
@@ -178,10 +188,12 @@ export function change<
   Session extends Endpoint,
   Preview extends DryRunEndpoint = never,
 >(declared: DeclaredChange<Body, Session, Preview>): KeyOperation {
-  const { input, session, status = 200, isRepeatable, run, dryRun, ...described } = declared;
+  const { input, session, status = 200, isRepeatable, asks, dryRun, ...described } = declared;
+  const run = asks === undefined ? declared.run : waiting(asks, declared.run, dryRun?.run);
   return {
     ...{ tag: 'Releases', isGuarded: true, body: input },
     ...described,
+    ...(asks && { answers: { ...described.answers, 202: WAITING } }),
     ...(dryRun && { limits: { hasDryRun: true }, parameters: dryRunQuery(dryRun.tells) }),
     ...(isRepeatable && { headers: IDEMPOTENCY }),
     async serve(services, caller, exchange) {
@@ -202,6 +214,7 @@ export function change<
     sessionRoutes: [
       {
         ...{ endpoint: session.endpoint, input: session.input ?? input, status },
+        ...(asks && { asks }),
         run: async (services, who, body) => {
           const changed = await run(services, who, body);
           return isFailure(changed) ? changed : withoutMark(changed).answer;
@@ -209,6 +222,29 @@ export function change<
       },
       ...(dryRun ? [{ ...dryRun, input, status: 200 }] : []),
     ],
+  };
+}
+
+/** Answer of a call that waits for an approval. */
+export const WAITING = jsonAnswer(
+  'Nothing is done yet: the channel asks for approvals, and another member has to approve this.',
+  ANSWER_SHAPES.ApprovalAnswer,
+);
+
+/**
+ * Returns the work of a change that may have to wait: its call is stored with its body, and answered with the
+ * effect that its dry run measures.
+ */
+export function waiting<Body extends object, Answer>(
+  operation: AskedOperation,
+  run: Work<Body, Answer>,
+  dryRun?: Work<Body, { readonly effect: Effect }>,
+): Work<Body, Answer> {
+  return async (services, who, body, repeatable) => {
+    const reason = 'reason' in body && typeof body.reason === 'string' ? body.reason : undefined;
+    const asking = { ...who, actor: { ...who.actor, asks: { operation, body, reason } } };
+    const outcome = await run(services, asking, body, repeatable);
+    return services.approvals.complete(outcome, dryRun && (() => dryRun(services, who, body)));
   };
 }
 

@@ -3,6 +3,7 @@
 import { isFailure } from '../../contract/failure.ts';
 import { failureReply } from '../reply.ts';
 import type { Route } from '../router.ts';
+import { APPROVAL_OPERATIONS } from './approval-operations.ts';
 import { FLEET_OPERATIONS, READING_OPERATIONS } from './fleet-operations.ts';
 import { createGuard, type GuardDependencies } from './guard.ts';
 import type { KeyOperation, Services, SessionRoute } from './key-operation.ts';
@@ -15,6 +16,7 @@ export const KEY_OPERATIONS: readonly KeyOperation[] = [
   ...RELEASE_OPERATIONS,
   ...PLAN_OPERATIONS,
   ...STOP_OPERATIONS,
+  ...APPROVAL_OPERATIONS,
   ...READING_OPERATIONS,
   ...FLEET_OPERATIONS,
 ];

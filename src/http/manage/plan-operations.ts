@@ -45,6 +45,7 @@ export const PLAN_OPERATIONS: readonly KeyOperation[] = [
       ),
     },
     refusals: [404, 409],
+    asks: 'planRollout',
     session: { endpoint: 'POST releases/plan' },
     async run({ ledger, propagate, freshnessSeconds }, who, body) {
       const definition = definitionOf(body, freshnessSeconds, Date.now());
@@ -70,6 +71,7 @@ export const PLAN_OPERATIONS: readonly KeyOperation[] = [
     input: steerPlanBody,
     answers: { 200: jsonAnswer('The plan.', ANSWER_SHAPES.PlanAnswer) },
     refusals: [404, 409],
+    asks: 'steerPlan',
     session: { endpoint: 'PATCH releases/plan' },
     async run({ ledger }, { scope, actor }, { action, reason, ...named }) {
       const plan = await ledger.steerPlan(scope, releaseNameOf(named), action, actor, reason);

@@ -60,6 +60,7 @@ export const RELEASE_OPERATIONS: readonly KeyOperation[] = [
       'A version exists once on an app and channel. A release that was never offered can be withdrawn.',
     input: publishReleaseBody,
     ...{ answers: PUBLISHED, status: 201, refusals: [404, 409], isRepeatable: true },
+    asks: 'publishRelease',
     session: { endpoint: 'POST releases' },
     async run({ ledger, propagate, freshnessSeconds }, who, body, repeatable) {
       const release = newReleaseOf(body, freshnessSeconds);
@@ -99,6 +100,7 @@ export const RELEASE_OPERATIONS: readonly KeyOperation[] = [
       ),
     },
     refusals: [404, 409, 422],
+    asks: 'controlServing',
     session: { endpoint: 'PATCH releases', input: seenServingBody },
     async run({ ledger, propagate }, who, { seen, ...body }: SeenServing) {
       const { name, change, reason } = servingCallOf(body);
@@ -133,6 +135,7 @@ export const RELEASE_OPERATIONS: readonly KeyOperation[] = [
       'A source that is paused or unhealthy is refused unless the call says `rollout`, `plan` or `paused`.',
     input: promoteReleaseBody,
     ...{ answers: PUBLISHED, status: 201, refusals: [404, 409], isRepeatable: true },
+    asks: 'promoteRelease',
     session: { endpoint: 'POST releases/promote' },
     async run({ ledger, propagate, freshnessSeconds }, who, body, repeatable) {
       const promotion = promotionOf(body, freshnessSeconds);

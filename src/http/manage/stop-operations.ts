@@ -7,7 +7,15 @@ import { jsonReply } from '../reply.ts';
 import { ANSWER_SHAPES } from '../shape/answer-shape.ts';
 import { jsonAnswer } from '../shape/operation.ts';
 import { appResumeBody, resumeBody, stopBody } from '../shape/release-body.ts';
-import { call, change, type KeyOperation } from './key-operation.ts';
+import { call, change, type KeyOperation, WAITING, waiting } from './key-operation.ts';
+
+/** End of a stop, which an approval carries out as well. */
+export const RESUME_STOP = {
+  input: resumeBody,
+  run: waiting('resumeStop', ({ ledger, propagate }, who, { stop }: z.output<typeof resumeBody>) =>
+    resumeStop(ledger, propagate, who, stop),
+  ),
+} as const;
 
 /** Operations of `/api/v1/stop` and `/api/v1/resume`. */
 export const STOP_OPERATIONS: readonly KeyOperation[] = [
@@ -32,18 +40,21 @@ export const STOP_OPERATIONS: readonly KeyOperation[] = [
       description:
         'A release whose status was set since is left as it is. Plans stay held: resume each of them.',
       input: resumeBody,
-      answers: { 200: jsonAnswer('What is published again.', ANSWER_SHAPES.ResumedStop) },
-      refusals: [404],
-      async run({ ledger, propagate }, caller, { stop }) {
-        const resumed = await resumeStop(ledger, propagate, caller, stop);
+      answers: {
+        200: jsonAnswer('What is published again.', ANSWER_SHAPES.ResumedStop),
+        202: WAITING,
+      },
+      refusals: [404, 409],
+      async run(services, caller, body) {
+        const resumed = await RESUME_STOP.run(services, caller, body);
         return isFailure(resumed) ? resumed : jsonReply(200, resumed);
       },
     }),
     sessionRoutes: [
       {
         ...{ endpoint: 'POST resume', input: appResumeBody, status: 200 },
-        run: ({ ledger, propagate }, who, { stop }: z.output<typeof appResumeBody>) =>
-          resumeStop(ledger, propagate, who, stop),
+        run: (services, who, { stop }: z.output<typeof appResumeBody>) =>
+          RESUME_STOP.run(services, who, { stop }),
       },
     ],
   },

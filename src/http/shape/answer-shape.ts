@@ -3,6 +3,12 @@
 // answer against the document.
 
 import { z } from 'zod';
+import {
+  APPROVAL_STATUSES,
+  type Approval,
+  type ApprovalPage,
+  ASKED_OPERATIONS,
+} from '../../contract/approval.ts';
 import type { DeviceRecord } from '../../contract/console-fleet.ts';
 import type {
   Effect,
@@ -12,6 +18,7 @@ import type {
 } from '../../contract/dry-run.ts';
 import type { Explanation } from '../../contract/explanation.ts';
 import {
+  APPROVAL_MODES,
   type App,
   type Artifact,
   type ListedChannel,
@@ -151,7 +158,35 @@ const channel = z.object({
   updateMode: z.enum(UPDATE_MODES),
   requireSignature: z.boolean(),
   follows: z.string().nullable(),
+  approvals: z
+    .enum(APPROVAL_MODES)
+    .describe('Whether what widens exposure waits for another member.'),
+  approvalDays: count.describe('Days after which a request expires.'),
 }) satisfies z.ZodType<ListedChannel>;
+
+const approval = z.object({
+  id: z.string(),
+  status: z.enum(APPROVAL_STATUSES),
+  request: z.object({
+    operation: z.enum(ASKED_OPERATIONS),
+    app: z.string().describe('Ref of the app.'),
+    channel: z.string().nullable().describe('Null where the call concerns several.'),
+    version: z.string().nullable().describe('Null where the call concerns none, or several.'),
+    body: z.record(z.string(), z.unknown()).describe('Body of the call.'),
+  }),
+  requestedBy: z.string(),
+  reason: z.string().nullable(),
+  effect: effect.nullable().describe('When it was asked for, without examples.'),
+  createdAt: time,
+  expiresAt: time,
+  decidedBy: z.string().nullable(),
+  decidedAt: time.nullable(),
+  result: z
+    .record(z.string(), z.unknown())
+    .nullable()
+    .describe('What the call answered; `{ error }` when it failed, `{ reason }` of a decline.'),
+  url: z.string().describe('Page on which people decide.'),
+}) satisfies z.ZodType<Approval>;
 
 const manifest = z.object({
   version: z.string(),
@@ -332,6 +367,12 @@ export const ANSWER_SHAPES = {
   WithdrawnAnswer: z.object({ release: withdrawn }),
   StopAnswer: z.object({ stop }),
   ResumedStop: resumedStop,
+  Approval: approval,
+  ApprovalAnswer: z.object({ approval }),
+  ApprovalPage: z.object({
+    approvals: z.array(approval),
+    next: z.string().nullable().describe('`before` of the next page.'),
+  }) satisfies z.ZodType<ApprovalPage>,
   RolloutPlan: plan,
   Health: health,
   PlanAnswer: z.object({ plan }),

@@ -34,6 +34,7 @@ import { type LockedChannel, lockChannel, recordChannelChange } from './channels
 import { readTime } from './check-ins.ts';
 import { ALL_ARTIFACTS_JSON, columns, jsonObject, jsonOrNull, msOf } from './columns.ts';
 import type { Database, Sql } from './database.ts';
+import { asksForApproval } from './exposure.ts';
 import { refuseArchived } from './lookups.ts';
 import { followPlan } from './plan-rows.ts';
 import { readRelease } from './release-reads.ts';
@@ -66,7 +67,7 @@ export function announceRelease(
     const memory = await readHostMemory(sql, place);
     const standing = await announcedRelease(sql, channel.id, canonicalVersion);
     if (standing !== undefined) {
-      const step = takeNext(standing, memory, announced);
+      const step = keptBack(channel, standing, takeNext(standing, memory, announced));
       if (step.step === 'leave') return leave(sql, standing, step);
       if (step.step === 'change') return change(sql, channel, standing, step);
       return remember(sql, place, memory, step);
@@ -78,13 +79,23 @@ export function announceRelease(
   });
 }
 
+/** Returns a step that publishes nothing on a channel that asks for approvals. */
+function keptBack(
+  channel: LockedChannel,
+  { status }: AnnouncedRelease,
+  step: NextStep<NewArtifact>,
+): NextStep<NewArtifact> {
+  return step.step === 'change' && asksForApproval(channel) ? { ...step, status } : step;
+}
+
 async function create(
   sql: ActorSql,
   channel: LockedChannel,
   { name, version, notes, holdOf }: NewAnnouncement,
   { host, artifacts }: StepOf<'create'>,
 ): Promise<Answer> {
-  const hold = holdOf(artifacts);
+  // Where approvals are asked for, a person publishes it, whatever it waits for.
+  const hold = asksForApproval(channel) ? 'by-hand' : holdOf(artifacts);
   const status = hold === undefined ? 'published' : 'paused';
   const serving = { status, rolloutPct: undefined, targets: null, hold } as const;
   const published = await publishOn<never>(
@@ -95,7 +106,11 @@ async function create(
   );
   if (isFailure(published)) {
     const { failure } = published;
-    if (failure === 'versionExists' || failure === 'idempotencyKeyUsed') {
+    if (
+      failure === 'versionExists' ||
+      failure === 'idempotencyKeyUsed' ||
+      failure === 'awaitsApproval'
+    ) {
       throw new Error(`Under the lock of its channel, a new release cannot be refused: ${failure}`);
     }
     return { ...published, failure };

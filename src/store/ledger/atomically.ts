@@ -18,6 +18,9 @@ import { findLostRight } from './rights.ts';
 export interface ActorSql extends Sql {
   readonly actor: Actor;
 
+  /** What the transaction changes of the exposure of releases, as far as a channel asks for it. */
+  readonly exposure: Exposure;
+
   /**
    * Reads the actor's right and holds it until the transaction ends; ends the transaction if the right is
    * lost. `atomically` calls it last. Work that changes the actor's own right calls it before that change.
@@ -26,7 +29,29 @@ export interface ActorSql extends Sql {
 
   /** Tells events once the transaction commits; without events it does nothing. */
   tell(about: EventAbout, events: readonly Told[]): void;
+
+  /** Begins what `takeBack` may take back; locks that are held already stay. At most one at a time. */
+  beginChange(): Promise<void>;
+
+  /** Takes back what was written and told since `beginChange`. */
+  takeBack(): Promise<void>;
 }
+
+/** Changes of exposure that a transaction has noted (`noteExposure`). */
+export type Exposure = {
+  /** Whether they are noted: a channel asks for approvals, or a stored call is carried out. */
+  isWatched: boolean;
+  readonly noted: NotedExposure[];
+};
+
+/** Change of a release, or of a channel's settings: what it was before, and whether it gets wider. */
+export type NotedExposure = {
+  readonly channel: string;
+  /** Null for the settings of the channel. */
+  readonly version: string | null;
+  readonly before: object | null;
+  readonly isWider: boolean;
+};
 
 /** Refusals of an actor that lost its right; never for actors that only the work itself can check. */
 type LostRightOf<Author extends Actor> = Author extends {
@@ -103,11 +128,21 @@ function refuseFirst(outcome: unknown, actor: Actor): void {
 
 function actorSql(connection: Sql, actor: Actor, outbox: Outbox): ActorSql {
   let isConfirmed = false;
+  let toldBefore = 0;
   return {
     actor,
+    exposure: { isWatched: false, noted: [] },
     query: (text, values, timeoutMs) => connection.query(text, values, timeoutMs),
     runScript: (text) => connection.runScript(text),
     tell: (about, events) => outbox.add(about, events),
+    async beginChange() {
+      toldBefore = outbox.size;
+      await connection.query('SAVEPOINT before_change');
+    },
+    async takeBack() {
+      outbox.keepFirst(toldBefore);
+      await connection.query('ROLLBACK TO SAVEPOINT before_change');
+    },
     async confirmRight() {
       if (isConfirmed) return;
       const lost = await findLostRight(connection, actor, 'held');

@@ -1,6 +1,7 @@
 // Entries of the audit, and what is told of each: so that the audit and the messages come from one place.
 
-import type { Told } from '../../contract/notification.ts';
+import type { Approval, ApprovalRequest } from '../../contract/approval.ts';
+import type { EventType, Told } from '../../contract/notification.ts';
 import type { ReleaseStatus, Role } from '../../contract/resource.ts';
 import {
   type ServedState,
@@ -20,6 +21,11 @@ export type AuditAction =
   | 'invitation.revoke'
   | 'app.create'
   | 'app.update'
+  | 'approval.approve'
+  | 'approval.decline'
+  | 'approval.expire'
+  | 'approval.fail'
+  | 'approval.request'
   | 'channel.create'
   | 'channel.update'
   | 'destination.create'
@@ -79,6 +85,13 @@ type State = ServedState & {
   readonly enabled?: boolean;
 };
 
+/** State of an approval as its entries have it. */
+type ApprovalState = Pick<Approval, 'status' | 'requestedBy'> &
+  Pick<ApprovalRequest, 'operation'> & {
+    readonly approval: string;
+    readonly decidedBy?: string | null;
+  };
+
 /** An entry without a line tells nothing; plans tell more than their entries have (`planEvents`). */
 const TELLS: Partial<Record<AuditAction, Tells>> = {
   'release.publish': ({ after }) => {
@@ -105,6 +118,11 @@ const TELLS: Partial<Record<AuditAction, Tells>> = {
   'member.join': memberEvents,
   'member.update': memberEvents,
   'member.remove': memberEvents,
+  'approval.request': approvalEvents('approval.requested'),
+  'approval.approve': approvalEvents('approval.approved'),
+  'approval.decline': approvalEvents('approval.declined'),
+  'approval.expire': approvalEvents('approval.expired'),
+  'approval.fail': approvalEvents('approval.failed'),
   'destination.update': disabledEvents,
   'destination.disable': disabledEvents,
 };
@@ -127,6 +145,15 @@ function memberEvents({ subject, before, after }: Entry): readonly Told[] {
   const roleBefore = stateOf(before).role ?? null;
   const role = stateOf(after).role ?? null;
   return [{ type: 'member.changed', facts: { member: { email: subject, roleBefore, role } } }];
+}
+
+/** Returns what tells an event about an approval. */
+function approvalEvents(type: Extract<EventType, `approval.${string}`>): Tells {
+  return ({ after }) => {
+    const { approval: id, status, operation, requestedBy, decidedBy } = after as ApprovalState;
+    const approval = { id, status, operation, requestedBy, decidedBy: decidedBy ?? null };
+    return [{ type, facts: { approval } }];
+  };
 }
 
 function disabledEvents({ subject, before, after }: Entry): readonly Told[] {

@@ -1,4 +1,5 @@
-// SQL of channels: creation, policy, lists, locks and revisions.
+// SQL of channels: creation, lists, locks and revisions. Changes of their settings are in
+// `channel-settings.ts`.
 
 import {
   type Failure,
@@ -12,7 +13,7 @@ import { isStorable } from '../../contract/text.ts';
 import { compareServing, type ServingOrder } from '../../domain/decision/serving-snapshot.ts';
 import type { ChannelState, ChannelStates } from '../console-ledger.ts';
 import type { ChannelName, ChannelNameList } from '../engine.ts';
-import type { ChannelChange, PresentRevisions } from '../ledger.ts';
+import type { PresentRevisions } from '../ledger.ts';
 import {
   type Actor,
   type Changed,
@@ -28,118 +29,7 @@ import { insertAudit } from './audit.ts';
 import type { NewAuditEntry } from './audit-entry.ts';
 import { type ChannelPolicy, newId, POLICY_COLUMNS } from './columns.ts';
 import type { Database, Sql } from './database.ts';
-import { type FoundApp, findApp, findChannel, refuseArchived } from './lookups.ts';
-
-type Refusal = 'unknownApp' | 'unknownChannel' | 'followsInCircle';
-
-/**
- * Stores the policy, the new revision and the audit entry in one transaction under the channel's lock; a
- * change without effect writes nothing. Locks a channel to be followed as well: a concurrent change of it has
- * either committed before, or finds the new follower.
- */
-export function updateChannel(
-  database: Database,
-  appName: string,
-  name: string,
-  change: ChannelChange,
-  actor: Actor,
-  known?: KnownStates,
-): Promise<Outcome<Changed<Channel>, Refusal | LostRight>> {
-  return atomically<Changed<Channel>, Refusal>(database, actor, async (sql) => {
-    const followed = await findFollowed(sql, appName, change.follows);
-    if (isFailure(followed)) return followed;
-    const channel = await lockChannel(sql, undefined, appName, name, known, followed?.id);
-    if (isFailure(channel)) return channel;
-    const before = policyOf(channel);
-    const after = applyChange(before, change);
-    const value = { app: channel.app.ref, name: channel.name, ...after };
-    if (isSame(before, after)) return { value, changed: [] };
-    if (followed !== undefined && (await leadsTo(sql, followed.id, channel.id))) {
-      return fail('followsInCircle');
-    }
-    await storePolicy(sql, channel.id, after);
-    const changed = await recordChannelChange(sql, channel, {
-      action: 'channel.update',
-      before,
-      after,
-    });
-    return { value, changed };
-  });
-}
-
-/**
- * Finds the channel to follow; undefined when there is none. Locks the app exclusively, so that no concurrent
- * change overlooks the new follower, and no two of them close a circle.
- */
-async function findFollowed(sql: Sql, appName: string, follows: string | null | undefined) {
-  if (follows === undefined || follows === null) return undefined;
-  const app = await findApp(sql, undefined, appName);
-  if (isFailure(app)) return app;
-  await sql.query('SELECT FROM apps WHERE id = $1 FOR UPDATE', [app.id]);
-  return findChannel(sql, app.id, follows);
-}
-
-/** Returns whether `from` is `to`, or follows it, directly or through others. */
-async function leadsTo(sql: Sql, from: string, to: string): Promise<boolean> {
-  const rows = await sql.query(
-    `WITH RECURSIVE way AS (
-       SELECT id, follows FROM channels WHERE id = $1
-       UNION SELECT next.id, next.follows FROM channels AS next JOIN way ON next.id = way.follows
-     ) SELECT FROM way WHERE id = $2`,
-    [from, to],
-  );
-  return rows.length > 0;
-}
-
-function policyOf(channel: LockedChannel): ChannelPolicy {
-  const { minimumSupportedVersion, defaultRollout, updateMode, requireSignature, follows } =
-    channel;
-  return { minimumSupportedVersion, defaultRollout, updateMode, requireSignature, follows };
-}
-
-/** Returns the changed policy: null clears the minimum version and `follows`, undefined leaves a field. */
-function applyChange(before: ChannelPolicy, change: ChannelChange): ChannelPolicy {
-  const { minimumSupportedVersion, defaultRollout, updateMode, requireSignature, follows } = change;
-  return {
-    minimumSupportedVersion:
-      minimumSupportedVersion === undefined
-        ? before.minimumSupportedVersion
-        : minimumSupportedVersion,
-    defaultRollout: defaultRollout ?? before.defaultRollout,
-    updateMode: updateMode ?? before.updateMode,
-    requireSignature: requireSignature ?? before.requireSignature,
-    follows: follows === undefined ? before.follows : follows,
-  };
-}
-
-function isSame(before: ChannelPolicy, after: ChannelPolicy): boolean {
-  return (
-    before.minimumSupportedVersion === after.minimumSupportedVersion &&
-    before.defaultRollout === after.defaultRollout &&
-    before.updateMode === after.updateMode &&
-    before.requireSignature === after.requireSignature &&
-    before.follows === after.follows
-  );
-}
-
-async function storePolicy(sql: Sql, id: string, policy: ChannelPolicy): Promise<void> {
-  await sql.query(
-    `UPDATE channels SET minimum_supported_version = $2, default_rollout = $3, update_mode = $4,
-       require_signature = $5, follows = (
-         SELECT followed.id FROM channels AS followed
-         WHERE followed.app_id = channels.app_id AND followed.name = $6
-       )
-     WHERE id = $1`,
-    [
-      id,
-      policy.minimumSupportedVersion,
-      policy.defaultRollout,
-      policy.updateMode,
-      policy.requireSignature,
-      policy.follows,
-    ],
-  );
-}
+import { type FoundApp, findApp, refuseArchived } from './lookups.ts';
 
 export type LockedChannel = ChannelPolicy & {
   readonly id: string;

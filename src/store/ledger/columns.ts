@@ -77,6 +77,8 @@ export const POLICY_COLUMNS = columns<ChannelPolicy>({
   defaultRollout: 'default_rollout',
   updateMode: 'update_mode',
   requireSignature: 'require_signature',
+  approvals: 'approvals',
+  approvalDays: 'approval_days',
   follows: '(SELECT followed.name FROM channels AS followed WHERE followed.id = channels.follows)',
 });
 
@@ -235,7 +237,8 @@ type IdPrefix =
   | 'evt'
   | 'dst'
   | 'ses'
-  | 'pky';
+  | 'pky'
+  | 'apv';
 
 /** Returns a new identifier, e.g. `app_01j9z3k5w8d2m4n6p7q8r9s0t1`; `now` is milliseconds since 1970. */
 export function newId(prefix: IdPrefix, now = Date.now()): string {

@@ -15,6 +15,7 @@ import { type ActorSql, dryRun } from './atomically.ts';
 import { countKnown } from './count-known.ts';
 import type { Database } from './database.ts';
 import { around, type Memory } from './dry-runs.ts';
+import { noteRelease } from './exposure.ts';
 import { placeOf, plannedOf, readPlanTime } from './plan-rows.ts';
 import { decideOnBlind, lockUnplanned } from './rollout-plans.ts';
 import { signalTaking } from './rollout-signals.ts';
@@ -53,6 +54,11 @@ export function dryRunPlan(
       const first = state.steps.find(({ rollout }) => rollout > rolloutPct);
       const place = { channel, canonicalVersion: name.canonicalVersion, held };
       return around<DryRunDefinition, 'unknownRelease'>(sql, place, async () => {
+        await noteRelease(sql, channel, release, {
+          before: release,
+          after: release,
+          isPlanned: true,
+        });
         if (first === undefined) return { value, changed: [] };
         const raised = (serving: Serving) => ({
           ...{ ...serving, status: 'published' as const, rolloutPct: first.rollout },

@@ -24,6 +24,7 @@ import type {
 import { type ActorSql, dryRun } from './atomically.ts';
 import { type LockedChannel, lockChannel } from './channels.ts';
 import type { Database, Sql } from './database.ts';
+import { waitWarning, watchDryRun } from './exposure.ts';
 import { findPlan, findPlannedRelease } from './plan-rows.ts';
 import { exceededLimits, readPromotionSource } from './promotion-source.ts';
 import { promoteOn, publishOn } from './releases.ts';
@@ -87,7 +88,7 @@ export function dryRunPromotion(
       );
       if (isFailure(result)) return result;
       const concerns = source.concerns.map((message) => ({ path: 'from', message }));
-      return { ...result, concerns };
+      return { ...result, concerns: [...concerns, ...result.concerns] };
     },
   );
 }
@@ -109,7 +110,8 @@ export function dryRunServing<Kind extends FailureKind>(
       controlOn(sql, channel, name.canonicalVersion, transition, undefined),
     );
     if (isFailure(result) || result.value.status !== 'published') return result;
-    return { ...result, concerns: await concernsOf(sql, channel.id, name.canonicalVersion) };
+    const concerns = await concernsOf(sql, channel.id, name.canonicalVersion);
+    return { ...result, concerns: [...concerns, ...result.concerns] };
   });
 }
 
@@ -138,6 +140,7 @@ export async function around<Value, Kind extends FailureKind>(
   for (const name of channel.followers) {
     followers.push(await readServed(sql, channel, name, held?.(name)));
   }
+  watchDryRun(sql, [channel]);
   const changed = await change();
   if (isFailure(changed)) return changed;
   const others: DryRunPlace[] = [];
@@ -147,7 +150,9 @@ export async function around<Value, Kind extends FailureKind>(
   }
   const after = await readServed(sql, channel, channel.name, before);
   const alsoOn = await listOthers(sql, channel, canonicalVersion);
-  return { value: changed.value, places: [{ before, after }, ...others], alsoOn, concerns: [] };
+  const wait = waitWarning(sql);
+  const concerns = wait === undefined ? [] : [{ path: 'channel', message: wait }];
+  return { value: changed.value, places: [{ before, after }, ...others], alsoOn, concerns };
 }
 
 async function readServed(

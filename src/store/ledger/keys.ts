@@ -17,6 +17,7 @@ import type { EdgeScope, KeyUse, NewEdgeToken, StoredEdgeToken } from '../consol
 import type { NewKey, StoredKey } from '../ledger.ts';
 import type { Actor } from '../ledger-terms.ts';
 import { actorText } from './actor-text.ts';
+import { expireApprovals } from './approval-decisions.ts';
 import { type ActorSql, atomically } from './atomically.ts';
 import { insertAudit, organizationExists } from './audit.ts';
 import { columns, isoText, jsonOrNull, newId } from './columns.ts';
@@ -154,6 +155,7 @@ export function revokeKey(
       after: { revokedAt },
       also: { name: key.name, prefix: key.prefix },
     });
+    await expireApprovals(sql, LIMIT.approvalsExpiredMax, key.organizationId);
     return { id, revokedAt };
   });
 }

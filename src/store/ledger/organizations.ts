@@ -22,6 +22,7 @@ import type {
 import type { Actor } from '../ledger-terms.ts';
 import { findAccount, hasAccounts, insertAccount, storePassword } from './accounts.ts';
 import { actorText } from './actor-text.ts';
+import { expireApprovals } from './approval-decisions.ts';
 import { type ActorSql, atomically } from './atomically.ts';
 import { insertAudit } from './audit.ts';
 import {
@@ -295,6 +296,7 @@ export function changeMember(
       before: { role: member.role },
       after: role === undefined ? null : { role },
     });
+    await expireApprovals(sql, LIMIT.approvalsExpiredMax, organizationId);
     return { ...member, role: role ?? member.role };
   });
 }

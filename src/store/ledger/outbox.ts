@@ -14,7 +14,8 @@ import type { Sql } from './database.ts';
 /** Release or channel that an event is about. */
 export type ChangedPlace = {
   readonly app: { readonly id: string; readonly ref: string };
-  readonly channel: string;
+  /** Null where several channels are concerned. */
+  readonly channel: string | null;
   readonly version: string | null;
 };
 
@@ -32,14 +33,24 @@ type OutboxEvent = { readonly about: EventAbout; readonly told: Told };
 /** Events of one transaction. */
 export class Outbox {
   private readonly actor: Actor;
-  private readonly events: OutboxEvent[] = [];
+  private events: readonly OutboxEvent[] = [];
 
   constructor(actor: Actor) {
     this.actor = actor;
   }
 
   add(about: EventAbout, events: readonly Told[]): void {
-    for (const told of events) this.events.push({ about, told });
+    this.events = [...this.events, ...events.map((told) => ({ about, told }))];
+  }
+
+  /** Number of events. */
+  get size(): number {
+    return this.events.length;
+  }
+
+  /** Drops all events but the first ones: the changes of the others were taken back. */
+  keepFirst(count: number): void {
+    this.events = this.events.slice(0, count);
   }
 
   /** Writes the events, and a delivery of each for every destination that takes it. */

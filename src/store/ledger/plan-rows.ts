@@ -3,6 +3,7 @@
 import { type Failure, fail, isFailure, type UnknownRelease } from '../../contract/failure.ts';
 import { isoTime } from '../../contract/iso-time.ts';
 import type { Told } from '../../contract/notification.ts';
+import type { Targeting } from '../../contract/resource.ts';
 import type { Health, RolloutPlan, UnstoredPlan } from '../../contract/rollout-plan.ts';
 import { isStorable } from '../../contract/text.ts';
 import {
@@ -271,6 +272,7 @@ export function placeOf({ app, name }: LockedChannel, version: string): PlanPlac
 export type FoundPlannedRelease = PlannedRelease & {
   readonly id: string;
   readonly version: string;
+  readonly targets: Targeting | null;
 };
 
 /** Reads a release of a channel; with `isLocked`, locks it until the transaction ends. */
@@ -282,7 +284,8 @@ export async function findPlannedRelease(
 ): Promise<FoundPlannedRelease | Failure<'unknownRelease'>> {
   if (!isStorable(canonicalVersion)) return fail('unknownRelease');
   const rows = await sql.query<FoundPlannedRelease>(
-    `SELECT id, version, status, rollout_pct AS "rolloutPct", published_at IS NOT NULL AS "wasPublished"
+    `SELECT id, version, status, rollout_pct AS "rolloutPct", targets,
+       published_at IS NOT NULL AS "wasPublished"
      FROM releases WHERE channel_id = $1 AND canonical_version = $2 ${isLocked ? 'FOR UPDATE' : ''}`,
     [channelId, canonicalVersion],
   );

@@ -1,6 +1,8 @@
 // Source of a promotion: a release of another channel, and what speaks against offering it to more devices.
 
+import { createHash } from 'node:crypto';
 import { type Failure, fail, isFailure } from '../../contract/failure.ts';
+import type { Targeting } from '../../contract/resource.ts';
 import { type Health, SIGNALS } from '../../contract/rollout-plan.ts';
 import { isStorable } from '../../contract/text.ts';
 import { isOpen } from '../../domain/rollout/plan-state.ts';
@@ -17,6 +19,7 @@ type Stored = JudgedRelease & {
   readonly version: string;
   readonly notes: string;
   readonly artifacts: readonly NewArtifact[];
+  readonly targets: Targeting | null;
 };
 
 /** What a promotion copies, its refusal, and its warnings. */
@@ -25,6 +28,8 @@ export type PromotionSource = {
   readonly refusal: Failure<'notPromotable'> | undefined;
   /** Sentences about the source: it is paused or unhealthy, or its plan is held. */
   readonly concerns: readonly string[];
+  /** Returns the state that the promotion meets, with a hash of what it copies. */
+  readonly state: () => object;
 };
 
 /**
@@ -41,10 +46,11 @@ export async function readPromotionSource(
   const { from, canonicalVersion } = promotion;
   const stored = await readStored(sql, appId, from, canonicalVersion);
   if (isFailure(stored)) return stored;
-  const { id, status, rolloutPct, ...content } = stored;
+  const { id, status, rolloutPct, targets, ...content } = stored;
+  const state = () => ({ id, status, rolloutPct, targets, content: hashOf(content) });
   if (status === 'rolled_back' || status === 'deprecated') {
     const refusal = fail('notPromotable', REFUSALS[status]);
-    return { content, refusal, concerns: [] };
+    return { content, refusal, concerns: [], state };
   }
   const row = await findPlan(sql, id);
   const limits = await exceededLimits(sql, { id, status, rolloutPct }, row);
@@ -61,7 +67,11 @@ export async function readPromotionSource(
         `${stops.join('. ')}. Say rollout, plan or status "paused" to promote it`,
       )
     : undefined;
-  return { content, refusal, concerns };
+  return { content, refusal, concerns, state };
+}
+
+function hashOf(content: PromotionSource['content']): string {
+  return createHash('sha256').update(JSON.stringify(content)).digest('hex');
 }
 
 const REFUSALS = {
@@ -109,7 +119,8 @@ async function readStored(
   if (isFailure(channel)) return channel;
   if (!isStorable(canonicalVersion)) return fail('unknownRelease');
   const rows = await sql.query<Stored>(
-    `SELECT id, version, notes, status, rollout_pct AS "rolloutPct", ${ALL_ARTIFACTS_JSON} AS artifacts
+    `SELECT id, version, notes, status, rollout_pct AS "rolloutPct", targets,
+       ${ALL_ARTIFACTS_JSON} AS artifacts
      FROM releases
      WHERE channel_id = $1 AND canonical_version = $2`,
     [channel.id, canonicalVersion],

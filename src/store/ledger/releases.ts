@@ -2,6 +2,7 @@
 // idempotency key.
 
 import {
+  type ApprovalObstacle,
   type Failure,
   fail,
   isFailure,
@@ -29,10 +30,13 @@ import type {
   RepeatableCall,
   TenantScope,
 } from '../ledger-terms.ts';
+import { asking } from './asking-calls.ts';
 import { type ActorSql, atomically } from './atomically.ts';
 import { type LockedChannel, lockChannel, recordChannelChange } from './channels.ts';
 import { ALL_ARTIFACTS_JSON, columns, isoText, jsonOrNull, newId } from './columns.ts';
 import type { Database, Sql } from './database.ts';
+import { noteRelease, noteSource } from './exposure.ts';
+import { findRepeated, nameReleaseOf, useIdempotencyKey } from './idempotency-keys.ts';
 import { refuseArchived } from './lookups.ts';
 import { endPlan } from './plan-rows.ts';
 import { type PromotionSource, readPromotionSource } from './promotion-source.ts';
@@ -63,19 +67,33 @@ export function publishRelease(
   actor: Actor,
   call?: RepeatableCall,
   known?: KnownStates,
-): Promise<Outcome<Published, 'unknownApp' | 'unknownChannel' | PublishObstacle | LostRight>> {
-  return atomically<Published, 'unknownApp' | 'unknownChannel' | PublishObstacle>(
-    database,
-    actor,
-    async (sql) => {
+): Promise<
+  Outcome<
+    Published,
+    'unknownApp' | 'unknownChannel' | PublishObstacle | ApprovalObstacle | LostRight
+  >
+> {
+  return asking<Published, 'unknownApp' | 'unknownChannel' | PublishObstacle>(database, actor, {
+    ...publishing(call),
+    async work(sql, begin) {
       const channel = await lockChannel(sql, scope, release.app, release.channel, known);
       if (isFailure(channel)) return channel;
+      await begin([channel]);
       return publishOn<never>(sql, channel, release, {
         call,
         audit: { action: 'release.publish' },
       });
     },
-  );
+  });
+}
+
+/** What the answer of a publishing call is, and what belongs to its request. */
+function publishing(call: RepeatableCall | undefined) {
+  return {
+    answer: ({ value }: Published) => ({ release: value }),
+    asked: async (sql: ActorSql, approvalId: string) =>
+      call && useIdempotencyKey(sql, call, { approvalId }),
+  };
 }
 
 /** Publishes on a locked channel, or returns what an earlier call with the same idempotency key published. */
@@ -97,6 +115,16 @@ export async function publishOn<Refusal extends 'notPromotable' = never>(
   const { version, status, targets, artifacts } = release;
   const rolloutPct =
     release.plan === undefined ? (release.rolloutPct ?? channel.defaultRollout) : 0;
+  await noteRelease(
+    sql,
+    channel,
+    { id: '', version },
+    {
+      before: null,
+      after: { status, rolloutPct, targets },
+      isPlanned: release.plan !== undefined,
+    },
+  );
   const id = await insertRelease(sql, channel.id, { ...release, rolloutPct }, sql.actor);
   if (id === undefined) return fail('versionExists');
   await insertArtifacts(sql, id, artifacts);
@@ -117,8 +145,16 @@ export async function publishOn<Refusal extends 'notPromotable' = never>(
     if (isFailure(refused)) throw new Error(`A new release can have no plan: ${refused.message}`);
   }
   const value = await readRelease(sql, id);
-  const used = call && (await useIdempotencyKey(sql, call, value));
+  await namePublished(sql, value);
+  const used = call && (await useIdempotencyKey(sql, call, { release: value }));
   return used ?? { value, changed, isRepeated: false };
+}
+
+/** Notes for the request that publishes a release which release it is. */
+async function namePublished(sql: ActorSql, release: Release): Promise<void> {
+  const { actor } = sql;
+  if (actor.kind !== 'account' || actor.approves === undefined) return;
+  await nameReleaseOf(sql, actor.approves.id, release);
 }
 
 /** Returns the present states of the channel and its followers, for a node that has not received them yet. */
@@ -188,17 +224,24 @@ export function promoteRelease(
   actor: Actor,
   call?: RepeatableCall,
   known?: KnownStates,
-): Promise<Outcome<Published, UnknownRelease | PublishObstacle | 'notPromotable' | LostRight>> {
-  return atomically<Published, UnknownRelease | PublishObstacle | 'notPromotable'>(
-    database,
-    actor,
-    async (sql) => {
+): Promise<
+  Outcome<
+    Published,
+    UnknownRelease | PublishObstacle | 'notPromotable' | ApprovalObstacle | LostRight
+  >
+> {
+  return asking<Published, UnknownRelease | PublishObstacle | 'notPromotable'>(database, actor, {
+    ...publishing(call),
+    async work(sql, begin) {
       const channel = await lockChannel(sql, scope, promotion.app, promotion.to, known);
       if (isFailure(channel)) return channel;
       const source = await readPromotionSource(sql, channel.app.id, promotion);
-      return isFailure(source) ? source : promoteOn(sql, channel, promotion, source, call);
+      if (isFailure(source)) return source;
+      await begin([channel]);
+      noteSource(sql, promotion.from, source.content.version, source.state);
+      return promoteOn(sql, channel, promotion, source, call);
     },
-  );
+  });
 }
 
 /** Publishes a source's content on a locked channel. */
@@ -350,76 +393,6 @@ export async function insertArtifacts(
          "minimumSystemVersion", "buildVersion", position)`,
     [releaseId, JSON.stringify(artifacts)],
   );
-}
-
-/**
- * Stores what an idempotency key was used for, in the publishing transaction. Of two concurrent calls with
- * one key on different channels, the second waits for the first and is refused.
- */
-async function useIdempotencyKey(
-  sql: Sql,
-  call: RepeatableCall,
-  release: Release,
-): Promise<Failure<'idempotencyKeyUsed'> | undefined> {
-  const rows = await sql.query(
-    `INSERT INTO idempotency_keys AS used
-       (api_key_id, key, request, release_id, status, rollout_pct)
-     VALUES ($1, $2, $3, $4, $5, $6)
-     ON CONFLICT (api_key_id, key) DO UPDATE SET
-       request = excluded.request, release_id = excluded.release_id, status = excluded.status,
-       rollout_pct = excluded.rollout_pct, used_at = excluded.used_at
-     WHERE used.used_at <= clock_timestamp() - $7 * interval '1 millisecond'
-     RETURNING 1 AS one`,
-    [
-      call.keyId,
-      call.idempotencyKey,
-      call.request,
-      release.id,
-      release.status,
-      release.rolloutPct,
-      LIMIT.idempotencyKeyLifetimeMs,
-    ],
-  );
-  return rows.length === 0 ? fail('idempotencyKeyUsed') : undefined;
-}
-
-type UsedKey = {
-  readonly request: string;
-  readonly releaseId: string;
-  readonly status: ReleaseStatus;
-  readonly rolloutPct: number;
-};
-
-/**
- * Returns the answer of the first call with this key; undefined if there was none. Call it under the
- * channel's lock, so that the second of two concurrent calls finds what the first has stored.
- */
-async function findRepeated(
-  sql: Sql,
-  call: RepeatableCall,
-): Promise<Release | Failure<'idempotencyKeyUsed'> | undefined> {
-  const [used] = await sql.query<UsedKey>(
-    `SELECT request, release_id AS "releaseId", status, rollout_pct AS "rolloutPct"
-     FROM idempotency_keys
-     WHERE api_key_id = $1 AND key = $2 AND used_at > clock_timestamp() - $3 * interval '1 millisecond'`,
-    [call.keyId, call.idempotencyKey, LIMIT.idempotencyKeyLifetimeMs],
-  );
-  if (used === undefined) return undefined;
-  if (used.request !== call.request) return fail('idempotencyKeyUsed');
-  const { releaseId, status, rolloutPct } = used;
-  return { ...(await readRelease(sql, releaseId)), status, rolloutPct };
-}
-
-/** Deletes at most `rowsMax` expired keys; returns how many. */
-export async function forgetIdempotencyKeys(sql: Sql, rowsMax: number): Promise<number> {
-  const rows = await sql.query(
-    `DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY (
-       SELECT ctid FROM idempotency_keys WHERE used_at <= clock_timestamp() - $2 * interval '1 millisecond'
-       ORDER BY used_at LIMIT $1
-     )) RETURNING 1 AS one`,
-    [rowsMax, LIMIT.idempotencyKeyLifetimeMs],
-  );
-  return rows.length;
 }
 
 const BYTES_PER_MIB = 1024 * 1024;

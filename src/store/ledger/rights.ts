@@ -137,6 +137,11 @@ const TARGET_TABLES: Readonly<Record<AccessTarget['type'], TargetTable>> = {
     id: 'notification_destinations.id',
     unknown: 'unknownDestination',
   },
+  approval: {
+    from: 'approvals JOIN organizations ON organizations.id = approvals.organization_id',
+    id: 'approvals.id',
+    unknown: 'unknownApproval',
+  },
 };
 
 /** Whether a row of `organizations` asks the account $1 for a second factor, which it lacks unless $3. */

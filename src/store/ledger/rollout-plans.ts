@@ -2,6 +2,7 @@
 
 import type { ListedPlan } from '../../contract/console.ts';
 import {
+  type ApprovalObstacle,
   fail,
   isFailure,
   type LostRight,
@@ -27,10 +28,12 @@ import type { SignalCounts } from '../../domain/rollout/signal-counts.ts';
 import { newPlan, steerPlan as steered } from '../../domain/rollout/steer-plan.ts';
 import type { DrivenRollout, OpenPlanState, PlanToDrive } from '../fleet-ledger.ts';
 import type { Actor, Changed, KnownStates, ReleaseName, TenantScope } from '../ledger-terms.ts';
+import { asking } from './asking-calls.ts';
 import { type ActorSql, atomically } from './atomically.ts';
 import { type LockedChannel, lockChannel } from './channels.ts';
 import { countKnown } from './count-known.ts';
 import type { Database, Sql } from './database.ts';
+import { noteRelease } from './exposure.ts';
 import {
   type FollowedRelease,
   type FoundPlannedRelease,
@@ -62,14 +65,20 @@ export function createPlan(
   actor: Actor,
   reason?: string,
   known?: KnownStates,
-): Promise<Outcome<Changed<RolloutPlan>, UnknownRelease | 'planRefused' | LostRight>> {
-  return atomically<Changed<RolloutPlan>, UnknownRelease | 'planRefused'>(
-    database,
-    actor,
-    async (sql) => {
+): Promise<
+  Outcome<Changed<RolloutPlan>, UnknownRelease | 'planRefused' | ApprovalObstacle | LostRight>
+> {
+  return asking<Changed<RolloutPlan>, UnknownRelease | 'planRefused'>(database, actor, {
+    async work(sql, begin) {
       const locked = await lockUnplanned(sql, scope, name, known);
       if (isFailure(locked)) return locked;
       const { channel, release } = locked;
+      await begin([channel]);
+      await noteRelease(sql, channel, release, {
+        before: release,
+        after: release,
+        isPlanned: true,
+      });
       const lowered = release.wasPublished
         ? { changed: [] }
         : await controlOn<never>(
@@ -86,7 +95,8 @@ export function createPlan(
       const value = shownPlan(row, placeOf(channel, release.version), time);
       return { value, changed: lowered.changed };
     },
-  );
+    answer: ({ value }) => ({ plan: value }),
+  });
 }
 
 /** Locks a channel and a release that gets a plan; refuses a release with an open plan. */
@@ -238,15 +248,18 @@ export async function steerPlan(
   action: PlanAction,
   actor: Actor,
   reason?: string,
-): Promise<Outcome<RolloutPlan, UnknownRelease | 'unknownPlan' | 'planRefused' | LostRight>> {
+): Promise<
+  Outcome<
+    RolloutPlan,
+    UnknownRelease | 'unknownPlan' | 'planRefused' | ApprovalObstacle | LostRight
+  >
+> {
   const counts =
     action === 'advance'
       ? await withoutCompiling(database, (sql) => readCounts(sql, scope, name))
       : undefined;
-  return atomically<RolloutPlan, UnknownRelease | 'unknownPlan' | 'planRefused'>(
-    database,
-    actor,
-    async (sql) => {
+  return asking<RolloutPlan, UnknownRelease | 'unknownPlan' | 'planRefused'>(database, actor, {
+    async work(sql, begin) {
       const channel = await lockChannel(sql, scope, name.app, name.channel);
       if (isFailure(channel)) return channel;
       const release = await findPlannedRelease(sql, channel.id, name.canonicalVersion, true);
@@ -256,11 +269,18 @@ export async function steerPlan(
       const time = await readPlanTime(sql);
       const state = steered(row.state, action, release, time, judged(row, release, counts));
       if (isFailure(state)) return state;
+      await begin([channel]);
+      await noteRelease(sql, channel, release, {
+        before: release,
+        after: release,
+        steered: action,
+      });
       const place = placeOf(channel, release.version);
       const asked = { action: `plan.${action}`, reason } as const;
       return shownPlan(await storePlan(sql, row, place, state, { asked }), place, time);
     },
-  );
+    answer: (plan) => ({ plan }),
+  });
 }
 
 async function readCounts(

@@ -1,6 +1,7 @@
 // SQL of serving control: changes how a release is served, records its first offer, and raises the epoch.
 
 import {
+  type ApprovalObstacle,
   type Failure,
   type FailureKind,
   fail,
@@ -15,10 +16,12 @@ import type { ServingOrder } from '../../domain/decision/serving-snapshot.ts';
 import type { Served, Serving } from '../../domain/release/serving-change.ts';
 import type { RaisedEpoch } from '../ledger.ts';
 import type { Actor, Changed, KnownStates, ReleaseName, TenantScope } from '../ledger-terms.ts';
-import { type ActorSql, atomically } from './atomically.ts';
+import { asking } from './asking-calls.ts';
+import type { ActorSql } from './atomically.ts';
 import { type LockedChannel, lockChannel, recordChannelChange } from './channels.ts';
 import { jsonOrNull } from './columns.ts';
 import type { Database, Sql } from './database.ts';
+import { noteRelease } from './exposure.ts';
 import { followPlan } from './plan-rows.ts';
 import { readIdentity } from './record-database.ts';
 import { endStopOf } from './stops.ts';
@@ -44,11 +47,15 @@ export function controlServing<Kind extends FailureKind>(
   actor: Actor,
   reason?: string,
   known?: KnownStates,
-): Promise<Outcome<Changed<ServingState>, UnknownRelease | Kind | LostRight>> {
-  return atomically<Changed<ServingState>, UnknownRelease | Kind>(database, actor, async (sql) => {
-    const channel = await lockChannel(sql, scope, name.app, name.channel, known);
-    if (isFailure(channel)) return channel;
-    return controlOn(sql, channel, name.canonicalVersion, transition, reason);
+): Promise<Outcome<Changed<ServingState>, UnknownRelease | Kind | ApprovalObstacle | LostRight>> {
+  return asking<Changed<ServingState>, UnknownRelease | Kind>(database, actor, {
+    async work(sql, begin) {
+      const channel = await lockChannel(sql, scope, name.app, name.channel, known);
+      if (isFailure(channel)) return channel;
+      await begin([channel]);
+      return controlOn(sql, channel, name.canonicalVersion, transition, reason);
+    },
+    answer: ({ value }) => ({ release: value }),
   });
 }
 
@@ -66,6 +73,7 @@ export async function controlOn<Kind extends FailureKind>(
   const outcome = transition({ ...before, offered });
   if (isFailure(outcome)) return outcome;
   const { offered: _, ...asked } = servingOf(outcome);
+  await noteRelease(sql, channel, release, { before, after: asked });
   const { wasPublished } = release;
   const isPublished = wasPublished || asked.status === 'published';
   const rolloutPct = await followPlan(

@@ -14,6 +14,7 @@ import {
   usePasswordReset,
 } from './accounts.ts';
 import { announceRelease, retractRelease } from './announced-releases.ts';
+import { findApproval, listApprovals, storeApprovalEffect } from './approvals.ts';
 import {
   createApp,
   findReleaseApps,
@@ -23,16 +24,17 @@ import {
   searchOrganization,
   updateApp,
 } from './apps.ts';
+import { declineApproval, failApproval, sweepApprovals } from './asking-calls.ts';
 import { atomically } from './atomically.ts';
 import { forgetAudit, listAudit } from './audit.ts';
 import { listChannelReleases } from './channel-releases.ts';
+import { updateChannel } from './channel-settings.ts';
 import {
   createChannel,
   listChannelNames,
   listChannels,
   readChannelStates,
   readRevisions,
-  updateChannel,
 } from './channels.ts';
 import {
   type DeviceKeeping,
@@ -83,6 +85,7 @@ import {
   sweepFleet,
   trimHistories,
 } from './fleet-counts.ts';
+import { forgetIdempotencyKeys } from './idempotency-keys.ts';
 import {
   createEdgeToken,
   createKey,
@@ -128,12 +131,7 @@ import {
   readReleaseAdoption,
   readReleaseDetail,
 } from './release-reads.ts';
-import {
-  forgetIdempotencyKeys,
-  promoteRelease,
-  publishRelease,
-  withdrawRelease,
-} from './releases.ts';
+import { promoteRelease, publishRelease, withdrawRelease } from './releases.ts';
 import { findAccessRight, findAppAccessRight, findLostRight } from './rights.ts';
 import {
   countPlans,
@@ -223,6 +221,12 @@ const CALLS = {
   resumeStop,
   findStop,
   measureStop,
+  listApprovals,
+  findApproval,
+  storeApprovalEffect,
+  declineApproval,
+  failApproval,
+  sweepApprovals,
   recordFirstOffer,
   listChannelNames,
   readSnapshot,

@@ -2,6 +2,7 @@
 // and nobody has decided about since. A release is waiting for its stop until one of both happens.
 
 import {
+  type ApprovalObstacle,
   type Failure,
   fail,
   isFailure,
@@ -20,11 +21,13 @@ import {
   scopeValues,
   type TenantScope,
 } from '../ledger-terms.ts';
+import { asking, type Begin } from './asking-calls.ts';
 import { type ActorSql, atomically } from './atomically.ts';
 import { insertAudits } from './audit.ts';
 import { type LockedChannel, lockAllChannels, lockChannel, raiseRevisions } from './channels.ts';
 import { newId } from './columns.ts';
 import type { Database, Sql } from './database.ts';
+import { noteRelease } from './exposure.ts';
 import { findApp, findChannel } from './lookups.ts';
 import { findOpenPlans, followPlan } from './plan-rows.ts';
 
@@ -87,32 +90,54 @@ export function resumeStop(
   stopId: string,
   actor: Actor,
   known?: KnownStates,
-): Promise<Outcome<Changed<ResumedStop>, 'unknownStop' | LostRight>> {
-  return atomically<Changed<ResumedStop>, 'unknownStop'>(database, actor, async (sql) => {
-    const stop = await findStop(sql, scope, stopId);
-    if (isFailure(stop)) return stop;
-    const channels = await lockPlace(sql, scope, stop.app, stop.channel, known);
-    // Neither apps nor channels are ever removed.
-    if (isFailure(channels)) return fail('unknownStop');
-    const releases = await endWaiting(sql, stopId);
-    await sql.query(`UPDATE releases SET status = 'published' WHERE id = ANY ($1::text[])`, [
-      releases.map(({ id }) => id),
-    ]);
-    const changed = await record(sql, channels.locked, releases, 'published', stopId, undefined);
-    const resumed = new Set(releases.map(({ id }) => id));
-    const left = (await listStopped(sql, stopId)).filter(({ id }) => !resumed.has(id));
-    return {
-      value: {
-        released: namesOf(channels.locked, releases),
-        changed: left.map(({ channel, version, ...since }) => ({
-          channel,
-          version,
-          reason: reasonOf(since),
-        })),
-      },
-      changed,
-    };
+): Promise<Outcome<Changed<ResumedStop>, 'unknownStop' | ApprovalObstacle | LostRight>> {
+  return asking<Changed<ResumedStop>, 'unknownStop'>(database, actor, {
+    work: (sql, begin) => resume(sql, begin, { scope, stopId, known }),
+    answer: ({ value }) => value,
   });
+}
+
+type Resumption = {
+  readonly scope: TenantScope;
+  readonly stopId: string;
+  readonly known: KnownStates | undefined;
+};
+
+async function resume(
+  sql: ActorSql,
+  begin: Begin,
+  { scope, stopId, known }: Resumption,
+): Promise<Outcome<Changed<ResumedStop>, 'unknownStop'>> {
+  const stop = await findStop(sql, scope, stopId);
+  if (isFailure(stop)) return stop;
+  const channels = await lockPlace(sql, scope, stop.app, stop.channel, known);
+  // Neither apps nor channels are ever removed.
+  if (isFailure(channels)) return fail('unknownStop');
+  await begin(channels.locked);
+  const releases = await endWaiting(sql, stopId);
+  for (const release of releases) {
+    const paused = { ...release, status: 'paused' } as const;
+    const published = { ...release, status: 'published' } as const;
+    const change = { before: paused, after: published };
+    await noteRelease(sql, channelOf(channels.locked, release), release, change);
+  }
+  await sql.query(`UPDATE releases SET status = 'published' WHERE id = ANY ($1::text[])`, [
+    releases.map(({ id }) => id),
+  ]);
+  const changed = await record(sql, channels.locked, releases, 'published', stopId, undefined);
+  const resumed = new Set(releases.map(({ id }) => id));
+  const left = (await listStopped(sql, stopId)).filter(({ id }) => !resumed.has(id));
+  return {
+    value: {
+      released: namesOf(channels.locked, releases),
+      changed: left.map(({ channel, version, ...since }) => ({
+        channel,
+        version,
+        reason: reasonOf(since),
+      })),
+    },
+    changed,
+  };
 }
 
 /** Finds a stop within what the caller may reach. */

@@ -1,14 +1,8 @@
 // Helpers that the ledger's tests share: an actor, a tenant with an app, releases, and reading an outcome.
 
 import { beforeEach } from 'vitest';
-import {
-  type FailureKind,
-  isFailure,
-  type LostRight,
-  type Outcome,
-  type UnknownRelease,
-} from '../../../src/contract/failure.ts';
-import type { Release, ServingState } from '../../../src/contract/resource.ts';
+import { type FailureKind, isFailure, type Outcome } from '../../../src/contract/failure.ts';
+import type { Release } from '../../../src/contract/resource.ts';
 import type { ServingSnapshot } from '../../../src/domain/decision/serving-snapshot.ts';
 import {
   applyServingChange,
@@ -98,9 +92,7 @@ export function serve(
   tenant: TestTenant,
   version: string,
   change: ServingChange | ((serving: Serving) => ReturnType<typeof applyServingChange>),
-): Promise<
-  Outcome<Changed<ServingState>, UnknownRelease | 'narrowing' | 'rolledBack' | LostRight>
-> {
+): ReturnType<typeof ledger.controlServing<'narrowing' | 'rolledBack'>> {
   const name = { app: tenant.app, channel: 'stable', canonicalVersion: version };
   const transition =
     typeof change === 'function'

@@ -7,6 +7,7 @@ import { IS_WHOLE_MATRIX } from '../../support/matrix.ts';
 import { describeAccounts } from './account-contract.ts';
 import { describeAdoption } from './adoption-contract.ts';
 import { describeApps } from './app-contract.ts';
+import { describeApprovals } from './approval-contract.ts';
 import { describeChannelBound } from './channel-bound-contract.ts';
 import { describeChannelNames } from './channel-names-contract.ts';
 import { describeCheckIns } from './check-in-contract.ts';
@@ -64,6 +65,10 @@ const GROUPS: readonly Readonly<Record<string, Suite>>[] = [
     apps: { rules: describeApps },
     publishing: { rules: describePublishing, pglite: 'arrays, JSON, times and calls at once' },
     'serving control': { rules: describeServing },
+    approvals: {
+      rules: describeApprovals,
+      pglite: 'savepoints, and JSON in the order of its keys',
+    },
     stops: { rules: describeStops, pglite: 'arrays of JSON, and locks of all channels' },
     'reads of releases': { rules: describeReleaseReads },
     editions: { rules: describeEditions },

@@ -1671,6 +1671,30 @@ CREATE TABLE public.api_keys (
     CONSTRAINT api_keys_may_check CHECK (((cardinality(may) > 0) AND (may <@ '{read,publish,control,fleet}'::text[])))
 );
 
+CREATE TABLE public.approvals (
+    id text NOT NULL COLLATE pg_catalog."C",
+    organization_id text NOT NULL COLLATE pg_catalog."C",
+    app_id text NOT NULL COLLATE pg_catalog."C",
+    channel_id text COLLATE pg_catalog."C",
+    version text,
+    operation text NOT NULL,
+    body json NOT NULL,
+    asked_on json NOT NULL,
+    requested_by text NOT NULL,
+    key_id text COLLATE pg_catalog."C",
+    account_id text COLLATE pg_catalog."C",
+    needed_role text COLLATE pg_catalog."C",
+    reason text,
+    effect json,
+    status text DEFAULT 'pending'::text NOT NULL COLLATE pg_catalog."C",
+    created_at timestamp(3) with time zone DEFAULT clock_timestamp() NOT NULL,
+    expires_at timestamp(3) with time zone NOT NULL,
+    decided_by text,
+    decided_at timestamp(3) with time zone,
+    result json,
+    CONSTRAINT approvals_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'approved'::text, 'declined'::text, 'expired'::text, 'failed'::text])))
+);
+
 CREATE TABLE public.apps (
     id text NOT NULL COLLATE pg_catalog."C",
     organization_id text NOT NULL COLLATE pg_catalog."C",
@@ -1723,6 +1747,10 @@ CREATE TABLE public.channels (
     content_bytes bigint DEFAULT 0 NOT NULL,
     require_signature boolean DEFAULT false NOT NULL,
     follows text COLLATE pg_catalog."C",
+    approvals text DEFAULT 'none'::text NOT NULL,
+    approval_days integer DEFAULT 7 NOT NULL,
+    CONSTRAINT channels_approval_days_check CHECK (((approval_days >= 1) AND (approval_days <= 30))),
+    CONSTRAINT channels_approvals_check CHECK ((approvals = ANY (ARRAY['none'::text, 'one'::text]))),
     CONSTRAINT channels_default_rollout_check CHECK (((default_rollout >= 0) AND (default_rollout <= 100))),
     CONSTRAINT channels_update_mode_check CHECK ((update_mode = ANY (ARRAY['optional'::text, 'recommended'::text])))
 );
@@ -1903,10 +1931,11 @@ CREATE TABLE public.idempotency_keys (
     api_key_id text NOT NULL COLLATE pg_catalog."C",
     key text NOT NULL COLLATE pg_catalog."C",
     request text NOT NULL,
-    release_id text NOT NULL COLLATE pg_catalog."C",
-    status text NOT NULL,
-    rollout_pct integer NOT NULL,
-    used_at timestamp(3) with time zone DEFAULT clock_timestamp() NOT NULL
+    release_id text COLLATE pg_catalog."C",
+    status text,
+    rollout_pct integer,
+    used_at timestamp(3) with time zone DEFAULT clock_timestamp() NOT NULL,
+    approval_id text COLLATE pg_catalog."C"
 );
 
 CREATE TABLE public.invitations (
@@ -2260,6 +2289,9 @@ ALTER TABLE ONLY public.api_keys
 ALTER TABLE ONLY public.api_keys
     ADD CONSTRAINT api_keys_prefix_key UNIQUE (prefix);
 
+ALTER TABLE ONLY public.approvals
+    ADD CONSTRAINT approvals_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.apps
     ADD CONSTRAINT apps_pkey PRIMARY KEY (id);
 
@@ -2409,6 +2441,12 @@ ALTER TABLE ONLY public.withdrawn_versions
 
 CREATE INDEX api_keys_of_organization ON public.api_keys USING btree (organization_id, created_at DESC);
 
+CREATE INDEX approvals_decided_oldest_first ON public.approvals USING btree (decided_at) WHERE (status <> 'pending'::text);
+
+CREATE INDEX approvals_of_organization ON public.approvals USING btree (organization_id, id DESC);
+
+CREATE INDEX approvals_pending ON public.approvals USING btree (app_id, channel_id) WHERE (status = 'pending'::text);
+
 CREATE INDEX apps_of_organization ON public.apps USING btree (organization_id, ref);
 
 CREATE INDEX audit_entries_newest_first ON public.audit_entries USING btree (organization_id, at DESC, id DESC);
@@ -2438,6 +2476,8 @@ CREATE INDEX fleet_hours_oldest_first ON public.fleet_hour_parts USING btree (ho
 CREATE INDEX fleet_step_parts_to_fold ON public.fleet_step_parts USING btree (at) WHERE (part >= 0);
 
 CREATE INDEX fleet_steps_oldest_first ON public.fleet_step_parts USING btree (at);
+
+CREATE INDEX idempotency_keys_of_approval ON public.idempotency_keys USING btree (approval_id) WHERE (approval_id IS NOT NULL);
 
 CREATE INDEX idempotency_keys_of_release ON public.idempotency_keys USING btree (release_id);
 
@@ -2526,6 +2566,21 @@ CREATE TRIGGER take_from_channel AFTER DELETE ON public.releases REFERENCING OLD
 ALTER TABLE ONLY public.api_keys
     ADD CONSTRAINT api_keys_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES public.organizations(id);
 
+ALTER TABLE ONLY public.approvals
+    ADD CONSTRAINT approvals_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+
+ALTER TABLE ONLY public.approvals
+    ADD CONSTRAINT approvals_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(id);
+
+ALTER TABLE ONLY public.approvals
+    ADD CONSTRAINT approvals_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES public.channels(id);
+
+ALTER TABLE ONLY public.approvals
+    ADD CONSTRAINT approvals_key_id_fkey FOREIGN KEY (key_id) REFERENCES public.api_keys(id);
+
+ALTER TABLE ONLY public.approvals
+    ADD CONSTRAINT approvals_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES public.organizations(id);
+
 ALTER TABLE ONLY public.apps
     ADD CONSTRAINT apps_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES public.organizations(id);
 
@@ -2555,6 +2610,9 @@ ALTER TABLE ONLY public.host_memories
 
 ALTER TABLE ONLY public.idempotency_keys
     ADD CONSTRAINT idempotency_keys_api_key_id_fkey FOREIGN KEY (api_key_id) REFERENCES public.api_keys(id);
+
+ALTER TABLE ONLY public.idempotency_keys
+    ADD CONSTRAINT idempotency_keys_approval_id_fkey FOREIGN KEY (approval_id) REFERENCES public.approvals(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.idempotency_keys
     ADD CONSTRAINT idempotency_keys_release_id_fkey FOREIGN KEY (release_id) REFERENCES public.releases(id) ON DELETE CASCADE;

@@ -1,0 +1,75 @@
+// What widens the exposure of a release, and so waits for an approval on a channel that asks for one
+// (docs/contract.md 33.2): more devices may be offered it than before, now or later.
+
+import type { ApprovalMode } from '../../contract/resource.ts';
+import type { PlanAction, PlanStatus } from '../../contract/rollout-plan.ts';
+import { mayReachMore } from './broadening.ts';
+import type { Serving } from './serving-change.ts';
+
+/** Newest plan of a release. */
+export type PlanMark = {
+  readonly id: string;
+  readonly status: PlanStatus;
+  readonly step: number | null;
+};
+
+/** How a release is served, with its newest plan; null if it never had one. */
+export type ExposedRelease = Pick<Serving, 'status' | 'rolloutPct' | 'targets'> & {
+  readonly plan: PlanMark | null;
+};
+
+/** Settings of a channel that bound the exposure of its releases. */
+export type ExposingPolicy = {
+  readonly defaultRollout: number;
+  readonly requireSignature: boolean;
+  readonly follows: string | null;
+  readonly approvals: ApprovalMode;
+};
+
+/** Change of a release (null before it exists), or of a channel's settings. */
+export type ExposureChange =
+  | {
+      readonly kind: 'release';
+      readonly before: ExposedRelease | null;
+      readonly after: ExposedRelease;
+      /** What the call does to the plan that there is, if anything. */
+      readonly steered?: PlanAction;
+    }
+  | {
+      readonly kind: 'channel';
+      readonly before: ExposingPolicy;
+      readonly after: ExposingPolicy;
+      /** Whether the channel that is followed afterwards asks for approvals itself. */
+      readonly isFollowedProtected: boolean;
+    };
+
+/**
+ * Returns whether a change lets a release reach more devices than before. A part that narrows does not count.
+ */
+export function widens(change: ExposureChange): boolean {
+  if (change.kind === 'channel') return widensPolicy(change);
+  const { before, after, steered } = change;
+  if (steered === 'resume' || steered === 'advance') return true;
+  const isPlanned = after.plan !== null && after.plan.id !== before?.plan?.id;
+  if (before === null) return isPlanned || (after.status === 'published' && after.rolloutPct > 0);
+  return (
+    isPlanned ||
+    after.rolloutPct > before.rolloutPct ||
+    (after.status === 'published' && before.status !== 'published') ||
+    mayReachMore(before.targets, after.targets)
+  );
+}
+
+function widensPolicy({
+  before,
+  after,
+  isFollowedProtected,
+}: Extract<ExposureChange, { kind: 'channel' }>): boolean {
+  const followsAnother = after.follows !== null && after.follows !== before.follows;
+  return (
+    after.defaultRollout > before.defaultRollout ||
+    (before.requireSignature && !after.requireSignature) ||
+    (followsAnother && !isFollowedProtected) ||
+    (before.approvals !== 'none' && after.approvals === 'none')
+  );
+}

@@ -1,0 +1,159 @@
+// SQL that changes the settings of channels.
+
+import {
+  type ApprovalObstacle,
+  fail,
+  isFailure,
+  type LostRight,
+  type Outcome,
+} from '../../contract/failure.ts';
+import type { Channel } from '../../contract/resource.ts';
+import type { ChannelChange } from '../ledger.ts';
+import type { Actor, Changed, KnownStates } from '../ledger-terms.ts';
+import { asking, type Begin } from './asking-calls.ts';
+import type { ActorSql } from './atomically.ts';
+import { type LockedChannel, lockChannel, recordChannelChange } from './channels.ts';
+import type { ChannelPolicy } from './columns.ts';
+import type { Database, Sql } from './database.ts';
+import { asksForApproval, notePolicy } from './exposure.ts';
+import { findApp, findChannel } from './lookups.ts';
+
+type Refusal = 'unknownApp' | 'unknownChannel' | 'followsInCircle';
+
+/**
+ * Stores the policy, the new revision and the audit entry in one transaction under the channel's lock; a
+ * change without effect writes nothing. Locks a channel to be followed as well: a concurrent change of it has
+ * either committed before, or finds the new follower.
+ */
+export function updateChannel(
+  database: Database,
+  appName: string,
+  name: string,
+  change: ChannelChange,
+  actor: Actor,
+  known?: KnownStates,
+): Promise<Outcome<Changed<Channel>, Refusal | ApprovalObstacle | LostRight>> {
+  return asking<Changed<Channel>, Refusal>(database, actor, {
+    work: (sql, begin) => update(sql, begin, { appName, name, change, known }),
+    answer: ({ value }) => value,
+  });
+}
+
+type Update = {
+  readonly appName: string;
+  readonly name: string;
+  readonly change: ChannelChange;
+  readonly known: KnownStates | undefined;
+};
+
+async function update(
+  sql: ActorSql,
+  begin: Begin,
+  { appName, name, change, known }: Update,
+): Promise<Outcome<Changed<Channel>, Refusal>> {
+  const followed = await findFollowed(sql, appName, change.follows);
+  if (isFailure(followed)) return followed;
+  const channel = await lockChannel(sql, undefined, appName, name, known, followed?.id);
+  if (isFailure(channel)) return channel;
+  const before = policyOf(channel);
+  const after = applyChange(before, change);
+  const value = { app: channel.app.ref, name: channel.name, ...after };
+  if (isSame(before, after)) return { value, changed: [] };
+  if (followed !== undefined && (await leadsTo(sql, followed.id, channel.id))) {
+    return fail('followsInCircle');
+  }
+  // The operator's settings do not wait, so that a service whose approvers are gone can be helped.
+  if (sql.actor.kind !== 'admin-token') await begin([channel]);
+  notePolicy(sql, channel, before, after, followed !== undefined && asksForApproval(followed));
+  await storePolicy(sql, channel.id, after);
+  const changed = await recordChannelChange(sql, channel, {
+    action: 'channel.update',
+    before,
+    after,
+  });
+  return { value, changed };
+}
+
+/**
+ * Finds the channel to follow; undefined when there is none. Locks the app exclusively, so that no concurrent
+ * change overlooks the new follower, and no two of them close a circle.
+ */
+async function findFollowed(sql: Sql, appName: string, follows: string | null | undefined) {
+  if (follows === undefined || follows === null) return undefined;
+  const app = await findApp(sql, undefined, appName);
+  if (isFailure(app)) return app;
+  await sql.query('SELECT FROM apps WHERE id = $1 FOR UPDATE', [app.id]);
+  return findChannel(sql, app.id, follows);
+}
+
+/** Returns whether `from` is `to`, or follows it, directly or through others. */
+async function leadsTo(sql: Sql, from: string, to: string): Promise<boolean> {
+  const rows = await sql.query(
+    `WITH RECURSIVE way AS (
+       SELECT id, follows FROM channels WHERE id = $1
+       UNION SELECT next.id, next.follows FROM channels AS next JOIN way ON next.id = way.follows
+     ) SELECT FROM way WHERE id = $2`,
+    [from, to],
+  );
+  return rows.length > 0;
+}
+
+function policyOf(channel: LockedChannel): ChannelPolicy {
+  const { minimumSupportedVersion, defaultRollout, updateMode, requireSignature } = channel;
+  const { follows, approvals, approvalDays } = channel;
+  return {
+    ...{ minimumSupportedVersion, defaultRollout, updateMode, requireSignature },
+    ...{ follows, approvals, approvalDays },
+  };
+}
+
+/** Returns the changed policy: null clears the minimum version and `follows`, undefined leaves a field. */
+function applyChange(before: ChannelPolicy, change: ChannelChange): ChannelPolicy {
+  const { minimumSupportedVersion, defaultRollout, updateMode, requireSignature } = change;
+  const { follows, approvals, approvalDays } = change;
+  return {
+    minimumSupportedVersion:
+      minimumSupportedVersion === undefined
+        ? before.minimumSupportedVersion
+        : minimumSupportedVersion,
+    defaultRollout: defaultRollout ?? before.defaultRollout,
+    updateMode: updateMode ?? before.updateMode,
+    requireSignature: requireSignature ?? before.requireSignature,
+    follows: follows === undefined ? before.follows : follows,
+    approvals: approvals ?? before.approvals,
+    approvalDays: approvalDays ?? before.approvalDays,
+  };
+}
+
+function isSame(before: ChannelPolicy, after: ChannelPolicy): boolean {
+  return (
+    before.minimumSupportedVersion === after.minimumSupportedVersion &&
+    before.defaultRollout === after.defaultRollout &&
+    before.updateMode === after.updateMode &&
+    before.requireSignature === after.requireSignature &&
+    before.follows === after.follows &&
+    before.approvals === after.approvals &&
+    before.approvalDays === after.approvalDays
+  );
+}
+
+async function storePolicy(sql: Sql, id: string, policy: ChannelPolicy): Promise<void> {
+  await sql.query(
+    `UPDATE channels SET minimum_supported_version = $2, default_rollout = $3, update_mode = $4,
+       require_signature = $5, approvals = $7, approval_days = $8, follows = (
+         SELECT followed.id FROM channels AS followed
+         WHERE followed.app_id = channels.app_id AND followed.name = $6
+       )
+     WHERE id = $1`,
+    [
+      id,
+      policy.minimumSupportedVersion,
+      policy.defaultRollout,
+      policy.updateMode,
+      policy.requireSignature,
+      policy.follows,
+      policy.approvals,
+      policy.approvalDays,
+    ],
+  );
+}

@@ -1,0 +1,123 @@
+// What a transaction changes of the exposure of releases. It is noted where a channel asks for approvals, so
+// that a change which widens can be taken back and asked for (`asking-calls.ts`).
+
+import type { PlanAction } from '../../contract/rollout-plan.ts';
+import {
+  type ExposedRelease,
+  type ExposingPolicy,
+  type PlanMark,
+  widens,
+} from '../../domain/release/widening.ts';
+import type { Actor } from '../ledger-terms.ts';
+import type { ActorSql } from './atomically.ts';
+import type { LockedChannel } from './channels.ts';
+import { findPlan } from './plan-rows.ts';
+
+type AskingChannel = Pick<LockedChannel, 'name' | 'approvals'>;
+
+/**
+ * Begins to note what the transaction changes, if one of the locked channels asks for approvals. Call it
+ * after the locks, which a change that is taken back keeps, and before anything is written.
+ */
+export async function watchExposure(
+  sql: ActorSql,
+  channels: readonly AskingChannel[],
+): Promise<void> {
+  if (!watchDryRun(sql, channels)) return;
+  await sql.beginChange();
+}
+
+/** Begins to note what a dry run changes, like `watchExposure`; returns whether it has begun now. */
+export function watchDryRun(sql: ActorSql, channels: readonly AskingChannel[]): boolean {
+  const isAsked = channels.some(asksForApproval);
+  if (sql.exposure.isWatched || !isAsked || isExempt(sql.actor)) return false;
+  sql.exposure.isWatched = true;
+  return true;
+}
+
+/** Returns whether an actor never waits: a plan goes on, and what a code host announces lands paused. */
+function isExempt({ kind }: Actor): boolean {
+  return kind === 'plan' || kind === 'integration';
+}
+
+export function asksForApproval({ approvals }: Pick<LockedChannel, 'approvals'>): boolean {
+  return approvals !== 'none';
+}
+
+type Served = Omit<ExposedRelease, 'plan'>;
+
+/** Change of a release on a locked channel. */
+type ReleaseExposure = {
+  /** Null for a release that did not exist. */
+  readonly before: Served | null;
+  readonly after: Served;
+  /** Whether the release gets a plan. */
+  readonly isPlanned?: boolean;
+  /** What the call does to the plan that there is. */
+  readonly steered?: PlanAction;
+};
+
+/** Stands for the plan that a release gets: its id is no other plan's. */
+const NEW_PLAN: PlanMark = { id: '', status: 'scheduled', step: null };
+
+/** Notes a change of a release, if the transaction is watched. Call it before the release's plan changes. */
+export async function noteRelease(
+  sql: ActorSql,
+  channel: AskingChannel,
+  { id, version }: { readonly id: string; readonly version: string },
+  { before: was, after: is, isPlanned = false, steered }: ReleaseExposure,
+): Promise<void> {
+  if (!sql.exposure.isWatched || sql.actor.kind === 'plan') return;
+  const plan = was === null ? null : await readPlanMark(sql, id);
+  const before = was && { ...servedOf(was), plan };
+  const after = { ...servedOf(is), plan: isPlanned ? NEW_PLAN : plan };
+  const isWider = widens({ kind: 'release', before, after, ...(steered && { steered }) });
+  sql.exposure.noted.push({
+    ...{ channel: channel.name, version, before },
+    isWider: isWider && asksForApproval(channel),
+  });
+}
+
+async function readPlanMark(sql: ActorSql, releaseId: string): Promise<PlanMark | null> {
+  const plan = await findPlan(sql, releaseId);
+  if (plan === undefined) return null;
+  const { status, step } = plan.state;
+  return { id: plan.id, status, step };
+}
+
+function servedOf({ status, rolloutPct, targets }: Served): Served {
+  return { status, rolloutPct, targets };
+}
+
+/** Notes the state of a release that a change copies from. */
+export function noteSource(
+  { exposure }: ActorSql,
+  channel: string,
+  version: string,
+  state: () => object,
+): void {
+  if (!exposure.isWatched) return;
+  exposure.noted.push({ channel, version, before: state(), isWider: false });
+}
+
+/** Notes a change of a channel's settings, if the transaction is watched. */
+export function notePolicy<Policy extends ExposingPolicy>(
+  { exposure }: ActorSql,
+  channel: AskingChannel,
+  before: Policy,
+  after: Policy,
+  isFollowedProtected: boolean,
+): void {
+  if (!exposure.isWatched) return;
+  const isWider = widens({ kind: 'channel', before, after, isFollowedProtected });
+  exposure.noted.push({
+    ...{ channel: channel.name, version: null, before },
+    isWider: isWider && asksForApproval(channel),
+  });
+}
+
+/** Returns the sentence for a dry run of a change that would wait; undefined for one that would not. */
+export function waitWarning({ exposure }: ActorSql): string | undefined {
+  if (!exposure.noted.some(({ isWider }) => isWider)) return undefined;
+  return 'The channel asks for approvals: another member has to approve this';
+}

@@ -1,0 +1,127 @@
+// Tests which changes widen the exposure of a release, and so wait for an approval (docs/contract.md 33.2).
+
+import { describe, expect, test } from 'vitest';
+import type { Targeting } from '../../../src/contract/resource.ts';
+import {
+  type ExposedRelease,
+  type ExposingPolicy,
+  type PlanMark,
+  widens,
+} from '../../../src/domain/release/widening.ts';
+
+const SERVED: ExposedRelease = { status: 'published', rolloutPct: 10, targets: null, plan: null };
+const PLAN: PlanMark = { id: 'one', status: 'running', step: 0 };
+const POLICY: ExposingPolicy = {
+  ...{ defaultRollout: 50, requireSignature: true, follows: null, approvals: 'one' },
+};
+const EXPRESSION = { key: '$version', operator: 'VersionGte', values: ['1.0.0'] } as const;
+const labels = (...tier: string[]): Targeting => ({ matchLabels: { tier }, matchExpressions: [] });
+
+describe('a change of a release widens (§33.2)', () => {
+  type Case = [
+    title: string,
+    before: Partial<ExposedRelease> | null,
+    after: Partial<ExposedRelease>,
+    boolean,
+  ];
+  const cases: Case[] = [
+    ['it is published above 0 %', null, {}, true],
+    ['it is published at 0 %', null, { rolloutPct: 0 }, false],
+    ['it lands paused', null, { status: 'paused', rolloutPct: 100 }, false],
+    ['it lands at 0 % with a plan', null, { rolloutPct: 0, plan: PLAN }, true],
+    ['it lands paused with a plan', null, { status: 'paused', plan: PLAN }, true],
+    ['nothing changes', {}, {}, false],
+    ['the roll-out rises', {}, { rolloutPct: 11 }, true],
+    ['the roll-out falls', {}, { rolloutPct: 9 }, false],
+    [
+      'the roll-out of a paused one rises',
+      { status: 'paused' },
+      { status: 'paused', rolloutPct: 11 },
+      true,
+    ],
+    ['a paused one is published', { status: 'paused' }, {}, true],
+    ['a deprecated one is published', { status: 'deprecated' }, {}, true],
+    ['it is paused', {}, { status: 'paused' }, false],
+    ['it is deprecated', {}, { status: 'deprecated' }, false],
+    ['it is rolled back', {}, { status: 'rolled_back' }, false],
+    ['it is raised and paused', {}, { rolloutPct: 20, status: 'paused' }, true],
+    ['it gets a plan', {}, { plan: PLAN }, true],
+    ['it gets another plan', { plan: PLAN }, { plan: { ...PLAN, id: 'two' } }, true],
+    ['its plan is held', { plan: PLAN }, { plan: { ...PLAN, status: 'held' } }, false],
+    ['targeting is added', {}, { targets: labels('a') }, false],
+    ['targeting is cleared', { targets: labels('a') }, {}, true],
+    ['a value is added', { targets: labels('a') }, { targets: labels('a', 'b') }, true],
+    ['a value is left out', { targets: labels('a', 'b') }, { targets: labels('a') }, false],
+    ['a value is replaced', { targets: labels('a') }, { targets: labels('b') }, true],
+    [
+      'empty targeting is cleared',
+      { targets: { matchLabels: {}, matchExpressions: [] } },
+      {},
+      false,
+    ],
+    [
+      'a condition is added',
+      { targets: labels('a') },
+      { targets: { ...labels('a'), matchExpressions: [EXPRESSION] } },
+      false,
+    ],
+    [
+      'a condition is left out',
+      { targets: { ...labels('a'), matchExpressions: [EXPRESSION] } },
+      { targets: labels('a') },
+      true,
+    ],
+    [
+      'a condition is replaced by labels',
+      { targets: { matchLabels: {}, matchExpressions: [EXPRESSION] } },
+      { targets: labels('a') },
+      true,
+    ],
+  ];
+  test.each(cases)('%s', (_, was, is, expected) => {
+    const before = was === null ? null : { ...SERVED, ...was };
+    expect(widens({ kind: 'release', before, after: { ...SERVED, ...is } })).toBe(expected);
+  });
+
+  test.each([
+    ['resume', true],
+    ['advance', true],
+    ['hold', false],
+    ['cancel', false],
+  ] as const)('its plan: %s', (steered, expected) => {
+    const state = { ...SERVED, plan: PLAN };
+    expect(widens({ kind: 'release', before: state, after: state, steered })).toBe(expected);
+  });
+});
+
+describe('a change of settings widens (§33.4)', () => {
+  type Case = [
+    title: string,
+    before: Partial<ExposingPolicy>,
+    after: Partial<ExposingPolicy>,
+    boolean,
+  ];
+  const cases: Case[] = [
+    ['nothing changes', {}, {}, false],
+    ['the default roll-out rises', {}, { defaultRollout: 51 }, true],
+    ['the default roll-out falls', {}, { defaultRollout: 49 }, false],
+    ['signatures are no longer required', {}, { requireSignature: false }, true],
+    ['signatures are required', { requireSignature: false }, {}, false],
+    ['it follows an unprotected channel', {}, { follows: 'beta' }, true],
+    ['it goes on following', { follows: 'beta' }, { follows: 'beta' }, false],
+    ['it follows no more', { follows: 'beta' }, {}, false],
+    ['approvals are turned off', {}, { approvals: 'none' }, true],
+    ['approvals are turned on', { approvals: 'none' }, {}, false],
+  ];
+  test.each(cases)('%s', (_, was, is, expected) => {
+    const change = { before: { ...POLICY, ...was }, after: { ...POLICY, ...is } };
+    expect(widens({ kind: 'channel', ...change, isFollowedProtected: false })).toBe(expected);
+  });
+
+  test('not when the channel that it follows asks for approvals itself', () => {
+    const after = { ...POLICY, follows: 'beta' };
+    expect(widens({ kind: 'channel', before: POLICY, after, isFollowedProtected: true })).toBe(
+      false,
+    );
+  });
+});

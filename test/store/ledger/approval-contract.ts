@@ -1,0 +1,195 @@
+// Rules of approvals in the ledger port: who may decide by the ledger's clock, what ends a request, how many
+// wait, and what a code host brings. What waits, and what an approval answers, is tested over HTTP
+// (test/service/approvals.test.ts).
+
+import { beforeEach, expect, test } from 'vitest';
+import type { StoredApproval } from '../../../src/contract/approval.ts';
+import { fail, isFailure } from '../../../src/contract/failure.ts';
+import { LIMIT } from '../../../src/contract/limit.ts';
+import type { Role } from '../../../src/contract/resource.ts';
+import type { Actor } from '../../../src/store/ledger-terms.ts';
+import {
+  createTenant,
+  expectValue,
+  newRelease,
+  OPERATOR,
+  readAudit,
+  type TestTenant,
+} from './ledger-fixture.ts';
+import type { LedgerUnderTest } from './test-database.ts';
+
+type Person = Extract<Actor, { kind: 'account' }>;
+
+const DAY = "interval '1 day'";
+
+export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
+  let tenant: TestTenant;
+  let count = 0;
+  beforeEach(async () => {
+    tenant = await createTenant(ledger);
+    const change = { approvals: 'one', approvalDays: 2 } as const;
+    expectValue(await ledger.updateChannel(tenant.app, 'stable', change, OPERATOR));
+  });
+
+  /** A member of the organization, with a session. */
+  async function person(role: Role = 'publisher'): Promise<Person> {
+    const { organizationId } = tenant;
+    const name = `${++count}-${process.pid}`;
+    const [accountId, tokenHash, email] = [`acc_${name}`, `hash-${name}`, `p${name}@example.com`];
+    await database.query(
+      `INSERT INTO accounts (id, email, name, password_hash) VALUES ($1, $2, 'P', 'x')`,
+      [accountId, email],
+    );
+    await database.query(
+      `INSERT INTO sessions (token_hash, account_id, created_at, last_seen_at, expires_at)
+       VALUES ($1, $2, now(), now(), now() + ${DAY})`,
+      [tokenHash, accountId],
+    );
+    await database.query(
+      'INSERT INTO memberships (organization_id, account_id, role) VALUES ($1, $2, $3)',
+      [organizationId, accountId, role],
+    );
+    const needs = { organizationId, role: 'publisher', unknown: 'unknownApproval' } as const;
+    return { kind: 'account', email, accountId, tokenHash, needs };
+  }
+
+  function publish(actor: Actor, version: string) {
+    const asks = { operation: 'publishRelease', body: { version }, reason: undefined } as const;
+    const release = newRelease(tenant, version);
+    return ledger.publishRelease(tenant.organizationId, release, { ...actor, asks });
+  }
+
+  async function ask(actor: Actor, version: string): Promise<StoredApproval> {
+    const asked = await publish(actor, version);
+    if (!isFailure(asked) || asked.approval === undefined) throw new Error('It did not wait');
+    return asked.approval;
+  }
+
+  const approve = (actor: Person, { id }: StoredApproval, version: string) =>
+    publish({ ...actor, approves: { id, reason: undefined } } as Actor, version);
+  const present = async ({ id }: StoredApproval) =>
+    expectValue(await ledger.findApproval(tenant.organizationId, id));
+
+  test('a member who joined less than a day ago decides only in the first day of the organization (§33.5)', async () => {
+    const [author, approver] = [await person(), await person()];
+    const request = await ask(author, '1.0.0');
+    const { organizationId } = tenant;
+    await database.query(`UPDATE organizations SET created_at = now() - 2 * ${DAY} WHERE id = $1`, [
+      organizationId,
+    ]);
+    const words = 'You joined less than 24 hours ago: another member has to decide';
+    expect(await approve(approver, request, '1.0.0')).toEqual(fail('forbidden', words));
+    const call = { id: request.id, reason: undefined };
+    expect(await ledger.declineApproval(call, approver)).toEqual(fail('forbidden', words));
+    expect(await present(request)).toMatchObject({ status: 'pending' });
+    await database.query(
+      `UPDATE memberships SET created_at = now() - 1.01 * ${DAY} WHERE account_id = $1`,
+      [approver.accountId],
+    );
+    expect(expectValue(await approve(approver, request, '1.0.0')).value.version).toBe('1.0.0');
+  });
+
+  test("a request expires by the ledger's clock, and the sweep stores that with its entry (§33.7)", async () => {
+    const [author, approver] = [await person(), await person()];
+    const request = await ask(author, '1.0.0');
+    const days = (Date.parse(request.expiresAt) - Date.parse(request.createdAt)) / 86_400_000;
+    expect(days).toBeCloseTo(2, 3);
+    await database.query('UPDATE approvals SET expires_at = now() WHERE id = $1', [request.id]);
+    expect(await present(request)).toMatchObject({ status: 'expired', decidedAt: null });
+    const expired = fail('approvalDecided', 'This request has expired');
+    expect(await approve(approver, request, '1.0.0')).toEqual(expired);
+    const filter = { status: 'expired' } as const;
+    const { approvals } = expectValue(await ledger.listApprovals(tenant.organizationId, filter));
+    expect(approvals.map(({ id }) => id)).toEqual([request.id]);
+    expect(await ledger.sweepApprovals(100)).toBe(1);
+    expect(await ledger.sweepApprovals(100)).toBe(0);
+    expect(await present(request)).toMatchObject({
+      decidedBy: null,
+      decidedAt: expect.any(String),
+    });
+    const [entry] = await readAudit(ledger, tenant);
+    expect(entry).toMatchObject({ actor: 'service', action: 'approval.expire' });
+    await database.query(`UPDATE approvals SET decided_at = now() - 91 * ${DAY} WHERE id = $1`, [
+      request.id,
+    ]);
+    expect(await ledger.sweepApprovals(100)).toBe(1);
+    const gone = await ledger.findApproval(tenant.organizationId, request.id);
+    expect(gone).toEqual(fail('unknownApproval'));
+  });
+
+  test('an author who may no longer publish ends a request, and the key that has expired (§33.7)', async () => {
+    const [author, approver] = [await person(), await person()];
+    const request = await ask(author, '1.0.0');
+    await database.query(`UPDATE memberships SET role = 'viewer' WHERE account_id = $1`, [
+      author.accountId,
+    ]);
+    expect(await present(request)).toMatchObject({ status: 'expired' });
+    const { organizationId } = tenant;
+    const prefix = `apv-${++count}-${process.pid}`;
+    const made = { organizationId, name: 'ci', prefix, secretHash: 'x' };
+    const { id } = expectValue(await ledger.createKey(made, OPERATOR));
+    const byKey = await ask({ kind: 'key', id, name: 'ci', organizationId }, '2.0.0');
+    await database.query('UPDATE api_keys SET expires_at = now() WHERE id = $1', [id]);
+    expect(await approve(approver, byKey, '2.0.0')).toMatchObject({ failure: 'approvalDecided' });
+  });
+
+  test('so many requests wait on a channel, and no more (§33.8)', async () => {
+    const author = await person();
+    const request = await ask(author, '1.0.0');
+    await database.query(
+      `INSERT INTO approvals (id, organization_id, app_id, channel_id, version, operation, body,
+         asked_on, requested_by, account_id, needed_role, expires_at)
+       SELECT id || n, organization_id, app_id, channel_id, version, operation, body, asked_on,
+         requested_by, account_id, needed_role, expires_at
+       FROM approvals, generate_series(2, $2::int) AS n WHERE id = $1`,
+      [request.id, LIMIT.approvalsPendingMax],
+    );
+    expect(await publish(author, '2.0.0')).toEqual(fail('tooManyApprovals'));
+    await database.query('UPDATE approvals SET expires_at = now() WHERE id = $1', [request.id]);
+    expect(await ask(author, '2.0.0')).toMatchObject({ status: 'pending' });
+  });
+
+  test('a request of another organization is unknown, and none is approved by its author (§33.5)', async () => {
+    const author = await person('owner');
+    const request = await ask(author, '1.0.0');
+    const own = 'You asked for this: another member has to decide';
+    expect(await approve(author, request, '1.0.0')).toEqual(fail('forbidden', own));
+    const home = tenant;
+    tenant = await createTenant(ledger);
+    const stranger = await person('owner');
+    expect(await approve(stranger, request, '1.0.0')).toEqual(fail('unknownApproval'));
+    const found = await ledger.findApproval(tenant.organizationId, request.id);
+    expect(found).toEqual(fail('unknownApproval'));
+    tenant = home;
+    expect(await present(request)).toMatchObject({ status: 'pending' });
+  });
+
+  test('approvals that are turned off meanwhile do not let a request do what it was not asked on (§33.6)', async () => {
+    const [author, approver] = [await person(), await person()];
+    const request = await ask(author, '1.0.0');
+    const off = { approvals: 'none' } as const;
+    expectValue(await ledger.updateChannel(tenant.app, 'stable', off, OPERATOR));
+    expectValue(await publish(author, '1.0.0'));
+    const failed = await approve(approver, request, '1.0.0');
+    expect(failed).toMatchObject({ failure: 'approvalFailed' });
+    expect(await present(request)).toMatchObject({ status: 'failed' });
+  });
+
+  test('an audit entry names the request, its call and its author', async () => {
+    const [author, approver] = [await person(), await person()];
+    const request = await ask(author, '1.0.0');
+    const call = { id: request.id, reason: 'no' };
+    expectValue(await ledger.declineApproval(call, approver));
+    const [declined, requested] = await readAudit(ledger, tenant);
+    const requestedBy = `account:${author.email}`;
+    const subject = `${tenant.app}/stable@1.0.0`;
+    expect(declined).toMatchObject({
+      ...{ action: 'approval.decline', actor: `account:${approver.email}`, subject, reason: 'no' },
+      after: { approval: request.id, status: 'declined', operation: 'publishRelease', requestedBy },
+    });
+    expect(requested).toMatchObject({
+      ...{ action: 'approval.request', actor: requestedBy, subject },
+      after: { approval: request.id, status: 'pending', operation: 'publishRelease' },
+    });
+  });
+}
