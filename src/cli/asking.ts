@@ -1,12 +1,13 @@
 // What a command does: asks the service, and prints the answer.
 
 import type { Command } from 'commander';
+import { waitingText } from './approval-text.ts';
 import { withKnownNames } from './known-names.ts';
 import { NotWell } from './not-well.ts';
 import type { Options } from './options.ts';
 import { printAnswer } from './print-answer.ts';
 import { printableText } from './printable-text.ts';
-import { type ServiceClient, ServiceError } from './service-client.ts';
+import { type ServiceClient, ServiceError, Waits } from './service-client.ts';
 
 /** Connects with the credential of the commands; called only when a command runs. */
 export type Connect = () => ServiceClient;
@@ -56,8 +57,14 @@ export function answering<Answer>(
     };
     const client = connect();
     const answer = await ask(client, options, command.args, say).catch(async (error) => {
+      if (error instanceof Waits) return error;
       throw error instanceof ServiceError ? await withKnownNames(client, error, options) : error;
     });
+    if (answer instanceof Waits) {
+      const text = json ? JSON.stringify(answer.answer) : waitingText(answer.answer.approval);
+      process.stdout.write(`${json ? printableText(text) : text}\n`);
+      return;
+    }
     process.stdout.write(`${json ? printableText(JSON.stringify(answer)) : print(answer)}\n`);
     if (!isWell(answer)) throw new NotWell();
   });

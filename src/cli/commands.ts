@@ -3,7 +3,7 @@
 import { type Command, Option } from 'commander';
 import type { ConsoleAnswers, ResealedSecrets } from '../contract/console.ts';
 import { isReachableAddress } from '../contract/reachable-address.ts';
-import { KEY_RIGHTS, UPDATE_MODES } from '../contract/resource.ts';
+import { APPROVAL_MODES, KEY_RIGHTS, UPDATE_MODES } from '../contract/resource.ts';
 import { WEBHOOK_PROVIDERS } from '../contract/webhook-provider.ts';
 import { answering, asking, type Connect } from './asking.ts';
 import { backupFile } from './backup-file.ts';
@@ -127,7 +127,13 @@ function addChannelCommands(channel: Command, connect: Connect): void {
           'false',
         ]),
       )
-      .option('--follows <channel>', 'channel whose releases its devices get too, or none'),
+      .option('--follows <channel>', 'channel whose releases its devices get too, or none')
+      .addOption(
+        new Option('--approvals <who>', 'who approves what widens exposure').choices(
+          APPROVAL_MODES,
+        ),
+      )
+      .option('--approval-days <n>', 'days after which a request expires', wholeNumber),
     connect,
     ({ minimumSupportedVersion, requireSignature, follows, ...options }) => ({
       method: 'PATCH',

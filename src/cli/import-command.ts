@@ -14,7 +14,7 @@ import { errorsText, findingsText, isError } from './findings-text.ts';
 import { type Options, wholeNumber } from './options.ts';
 import { printTable, takesColours } from './print-table.ts';
 import { printableText } from './printable-text.ts';
-import { type ServiceClient, ServiceError } from './service-client.ts';
+import { type ServiceClient, ServiceError, Waits } from './service-client.ts';
 import { readJson } from './text-file.ts';
 import { readUpdateFile, refuseStaged } from './update-file.ts';
 import { UsageError } from './usage-error.ts';
@@ -124,6 +124,10 @@ async function publish(
     await callInTurn(client, 'releases', body);
     return { ...told, outcome: 'published' };
   } catch (error) {
+    if (error instanceof Waits) {
+      const { id } = error.answer.approval;
+      return { version, outcome: `waits for an approval: ${id}`, ...more };
+    }
     if (!(error instanceof ServiceError)) throw error;
     const isThere = error.status === CONFLICT && /already exists/.test(error.message);
     if (isThere) return { version, outcome: 'already there', ...more };

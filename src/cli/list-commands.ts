@@ -59,6 +59,7 @@ const CHANNEL_COLUMNS: readonly Column<ListedChannel>[] = [
   { label: 'minimum', value: ({ minimumSupportedVersion }) => minimumSupportedVersion },
   { label: 'signed only', value: ({ requireSignature }) => (requireSignature ? 'yes' : 'no') },
   { label: 'follows', value: ({ follows }) => follows },
+  { label: 'approvals', value: ({ approvals }) => approvals },
 ];
 
 const KEY_COLUMNS: readonly Column<ListedKey>[] = [

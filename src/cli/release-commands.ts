@@ -6,6 +6,7 @@ import type { DryRunAnswer } from '../contract/dry-run.ts';
 import type { Explanation } from '../contract/explanation.ts';
 import { RELEASE_STATUSES, type Release, type ReleaseStatus } from '../contract/resource.ts';
 import type { Health } from '../contract/rollout-plan.ts';
+import { addApprovalCommands } from './approval-commands.ts';
 import { answering, asking, type Connect } from './asking.ts';
 import { addDeviceCommand } from './device-commands.ts';
 import { effectText, findingsText } from './findings-text.ts';
@@ -31,6 +32,7 @@ export function addReleaseCommands(program: Command, connect: Connect): void {
   addMovingCommands(release, connect);
   addPlanCommands(program, connect);
   addStopCommands(program, connect);
+  addApprovalCommands(program, connect);
   addDeviceCommand(program, connect);
   addExplainCommand(program, connect);
   addImportCommand(program, connect);

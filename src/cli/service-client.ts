@@ -1,6 +1,8 @@
 // Client of the running service: of its console API with the admin token, or of its management API with a
 // key.
 
+import type { Approval } from '../contract/approval.ts';
+
 const TIMEOUT_MS = 30_000;
 
 /** API that a client calls, and the credential for it. */
@@ -15,6 +17,7 @@ type Surface = {
 };
 
 const CONSOLE = 'console/api';
+const ACCEPTED = 202;
 const NO_CONTENT = 204;
 const NOT_FOUND = 404;
 
@@ -52,13 +55,17 @@ export class ServiceClient {
     return this.surface.token === undefined ? this.surface.missing : undefined;
   }
 
-  /** Sends a request and returns the JSON answer; rejects with `ServiceError`. */
+  /**
+   * Sends a request and returns the JSON answer; rejects with `ServiceError`, and with `Waits` when the call
+   * waits for an approval.
+   */
   async call(method: string, path: string, body?: unknown): Promise<unknown> {
     const { token, missing } = this.surface;
     if (token === undefined) throw new ServiceError(missing);
     const response = await this.send(method, path, token, body);
     if (response.status === NO_CONTENT) return {};
     const answer = await readJson(response);
+    if (response.status === ACCEPTED && answer !== undefined) throw new Waits(answer);
     if (response.ok && answer !== undefined) return answer;
     if (response.ok) throw new ServiceError(`what answers at ${this.url} is not the service`);
     const text = this.refusal(path, response.status, errorText(answer));
@@ -93,6 +100,18 @@ export class ServiceClient {
     } catch (error) {
       throw new ServiceError(`cannot reach the service at ${this.url}: ${reasonOf(error)}`);
     }
+  }
+}
+
+/**
+ * Answer of a call that waits for an approval, as `{ approval }`: what follows the call is not done either.
+ */
+export class Waits extends Error {
+  readonly answer: { readonly approval: Approval };
+
+  constructor(answer: unknown) {
+    super('the call waits for an approval');
+    this.answer = answer as { readonly approval: Approval };
   }
 }
 
