@@ -5,6 +5,7 @@ import { LocationProvider, Route, Router, useLocation } from 'preact-iso';
 import { call } from './api/call.ts';
 import { consolePath, readSegment } from './format/console-path.ts';
 import { AppIndex, AppPlace } from './page/app-place.tsx';
+import { ApprovalPage, ApprovalsPage } from './page/approvals-page.tsx';
 import { AppsPage } from './page/apps-page.tsx';
 import { AuditPage } from './page/audit-page.tsx';
 import { ChannelPage } from './page/channel-page.tsx';
@@ -78,6 +79,8 @@ function Pages() {
       <Route path="/console/settings" component={SettingsPage} />
       <Route path="/console/settings/:section" component={SettingsPage} />
       <Route path="/console/audit" component={AuditPage} />
+      <Route path="/console/approvals" component={ApprovalsPage} />
+      <Route path="/console/approvals/:id" component={ApprovalRoute} />
       <Route default component={NotFoundPage} />
     </Router>
   );
@@ -91,6 +94,10 @@ type Segments<Name extends string> = { readonly params: Readonly<Record<Name, st
 
 function AppRoute({ params }: Segments<'app'>) {
   return <AppPlace appRef={readSegment(params.app)}>{(app) => <AppIndex app={app} />}</AppPlace>;
+}
+
+function ApprovalRoute({ params }: Segments<'id'>) {
+  return <ApprovalPage key={params.id} id={params.id} />;
 }
 
 function FleetRoute({ params }: Segments<'app'>) {

@@ -49,6 +49,8 @@ export async function callForText(method: Method, path: string, body?: unknown):
   const session = sessionCount;
   const response = await reach(method, path, body);
   const text = await textOf(response, method);
+  // It was not done: whoever reads its answer would take it for the change.
+  if (response.status === ACCEPTED) throw new ApiError(ACCEPTED, WAITS);
   if (response.ok && opensSession) sessionCount += 1;
   if (response.ok) return text === '' ? '{}' : text;
   if (response.status === 401 && !opensSession) noteSignedOut(session);
@@ -90,6 +92,8 @@ export function whenRefused(listener: (isSignedOut: boolean) => void): void {
   onRefused = listener;
 }
 
+const ACCEPTED = 202;
+const WAITS = 'Nothing is done yet: another publisher or owner has to approve this.';
 const UNREACHABLE = 'The service cannot be reached. Your connection, or the service, is down.';
 const SILENT = 'The service does not answer. Your connection, or the service, hangs.';
 const UNSURE =

@@ -161,6 +161,7 @@ const FIELD_WORDS: Readonly<Record<string, string>> = {
   minimumSupportedVersion: 'minimum version',
   updateMode: 'update mode',
   requireSignature: 'signatures required',
+  approvalDays: 'days for an approval',
   newSecret: 'new secret',
   revokedAt: 'revoked',
   expiresAt: 'ends',

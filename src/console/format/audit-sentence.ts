@@ -133,6 +133,8 @@ const SETTINGS: Readonly<Record<string, (value: unknown) => string>> = {
   updateMode: (value) => `set the update mode to ${value}`,
   requireSignature: (value) => (value === true ? 'requires signatures' : 'requires no signatures'),
   follows: (value) => (value === null ? 'made it follow no channel' : `made it follow ${value}`),
+  approvals: (value) => (value === 'one' ? 'turned approvals on' : 'turned approvals off'),
+  approvalDays: (value) => `let requests for approvals expire after ${value} days`,
 };
 
 function appChanged(was: Fields, is: Fields): AuditSentence {
@@ -187,6 +189,11 @@ const ACTIONS: Readonly<Record<string, string>> = {
   'app.create': 'Created app',
   'app.update': 'Changed app',
   'channel.create': 'Added channel',
+  'approval.approve': 'Approved what waited for',
+  'approval.decline': 'Declined what waited for',
+  'approval.expire': 'Let a request expire for',
+  'approval.fail': 'Could not carry out what waited for',
+  'approval.request': 'Asked for an approval for',
   'channel.update': 'Changed channel',
   'device.erase': 'Erased a device of',
   'device.purge': 'Deleted devices of',

@@ -7,6 +7,7 @@ const RESERVED: ReadonlySet<string> = new Set(['fleet', 'devices', '.', '..']);
 export const consolePath = {
   apps: '/console/apps',
   audit: '/console/audit',
+  approvals: '/console/approvals',
   settings: (section = 'keys') => `/console/settings/${section}`,
   app: (ref: string) => `/console/apps/${pathSegment(ref)}`,
   channel: (ref: string, channel: string) =>

@@ -22,6 +22,19 @@ import { useMay, useOrganization } from '../session/use-session.ts';
 
 const REFRESH_MS = 5000;
 
+/** Says how many calls wait for an approval; nothing where none does. */
+function Waiting({ organizationId: org }: { organizationId: string }) {
+  const waiting = useLoad(`approvals${queryText({ org, status: 'pending' })}`, REFRESH_MS);
+  const { approvals = [], next = null } = waiting.data ?? {};
+  if (approvals.length === 0) return null;
+  const count = `${approvals.length}${next === null ? '' : ' or more'}`;
+  return (
+    <p>
+      <a href={consolePath.approvals}>Waiting for an approval: {count}</a>
+    </p>
+  );
+}
+
 /** Page with the list of apps, or the first step if there is none. */
 export function AppsPage() {
   useTitle('Apps');
@@ -37,6 +50,7 @@ export function AppsPage() {
   return (
     <>
       <PageHead title="Apps" actions={apps.data?.apps.length === 0 ? undefined : create} />
+      <Waiting organizationId={organization.id} />
       <LoadedView of={apps}>
         {(found) =>
           found.apps.length === 0 ? (

@@ -192,6 +192,11 @@ const SIGNATURES = [
   { value: 'required', label: 'Required' },
 ] as const;
 
+const APPROVALS = [
+  { value: 'none', label: 'Not asked for' },
+  { value: 'one', label: 'One other member' },
+] as const;
+
 /** Option for no channel; no channel has an empty name. */
 const NOBODY = '';
 
@@ -209,6 +214,7 @@ function ChannelDialog(props: {
   const [mode, setMode] = useState<ChannelUpdateMode>(details.updateMode);
   const [isSignedOnly, setSignedOnly] = useState(details.requireSignature);
   const [follows, setFollows] = useState(details.follows);
+  const [approvals, setApprovals] = useState(details.approvals);
   const minimumSupportedVersion = minimum.trim() === '' ? null : minimum.trim();
   const change = {
     ...(minimumSupportedVersion === details.minimumSupportedVersion
@@ -218,6 +224,7 @@ function ChannelDialog(props: {
     ...(mode === details.updateMode ? {} : { updateMode: mode }),
     ...(isSignedOnly === details.requireSignature ? {} : { requireSignature: isSignedOnly }),
     ...(follows === details.follows ? {} : { follows }),
+    ...(approvals === details.approvals ? {} : { approvals }),
   };
   const save = async () => {
     await call('PATCH', 'channels', { app: details.app, name: details.name, ...change });
@@ -267,6 +274,13 @@ function ChannelDialog(props: {
           ]}
           onChoose={(choice) => setFollows(choice === NOBODY ? null : choice)}
           hint="Its devices also get the releases of the channel it follows: the highest version of both."
+        />
+        <Choice
+          label="Approvals"
+          value={approvals}
+          options={APPROVALS}
+          onChoose={setApprovals}
+          hint="Whether what offers a release to more devices waits for a second publisher or owner."
         />
       </Form>
     </Dialog>
