@@ -32,7 +32,7 @@ type ByRequest = {
 };
 
 /** Call of an operation that may have to wait for an approval. */
-export type AskedCall = {
+type AskedCall = {
   readonly operation: AskedOperation;
   /** Body of the call; the operation's shape reads it again when it is approved. */
   readonly body: object;

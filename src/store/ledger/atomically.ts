@@ -38,7 +38,7 @@ export interface ActorSql extends Sql {
 }
 
 /** Changes of exposure that a transaction has noted (`noteExposure`). */
-export type Exposure = {
+type Exposure = {
   /** Whether they are noted: a channel asks for approvals, or a stored call is carried out. */
   isWatched: boolean;
   readonly noted: NotedExposure[];
