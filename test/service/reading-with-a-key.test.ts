@@ -112,11 +112,13 @@ serviceSuite('reading with a key', (node) => {
     const settings = {
       minimumSupportedVersion: '1.0.0',
       ...{ defaultRollout: 20, updateMode: 'recommended', requireSignature: true, follows: null },
+      ...{ approvals: 'none', approvalDays: 7 },
     };
     await admin(node, 'PATCH', 'channels', { app: tenant.app, name: 'stable', ...settings });
     const usual = {
       minimumSupportedVersion: null,
       ...{ defaultRollout: 100, updateMode: 'optional', requireSignature: false, follows: null },
+      ...{ approvals: 'none', approvalDays: 7 },
     };
     for (const app of [tenant.app, tenant.appId]) {
       const answer = await manage(node, tenant, 'GET', `channels?app=${app}`);

@@ -179,6 +179,7 @@ describeOnBackends('the sluice command', (backend) => {
     const state = {
       ...{ app, name: 'beta', minimumSupportedVersion: null, defaultRollout: 100 },
       ...{ updateMode: 'optional', requireSignature: false, follows: null },
+      ...{ approvals: 'none', approvalDays: 7 },
     };
     const steps: [option: string, value: string, change: Json][] = [
       ['--minimum-supported-version', '1.2', { minimumSupportedVersion: '1.2' }],

@@ -88,6 +88,7 @@ export function describeApps({ ledger }: LedgerUnderTest): void {
         expect(created.value).toEqual({
           ...{ app: tenant.app, name, minimumSupportedVersion: null, defaultRollout: 100 },
           ...{ updateMode: 'optional', requireSignature: false, follows: null },
+          ...{ approvals: 'none', approvalDays: 7 },
         });
         expect(created.changed).toMatchObject([{ appRef: tenant.app, channel: name, revision: 1 }]);
       }
@@ -105,7 +106,10 @@ export function describeApps({ ledger }: LedgerUnderTest): void {
         ...{ requireSignature: true, follows: null },
       };
       const { value, changed } = await update(tenant.appId, change);
-      expect(value).toEqual({ app: tenant.app, name: 'stable', defaultRollout: 100, ...change });
+      expect(value).toEqual({
+        ...{ app: tenant.app, name: 'stable', defaultRollout: 100, ...change },
+        ...{ approvals: 'none', approvalDays: 7 },
+      });
       expect(changed).toMatchObject([{ appRef: tenant.app, channel: 'stable', revision: 2 }]);
       expect(await readStable(ledger, tenant)).toMatchObject({ revision: 2, ...change });
       const cleared = { minimumSupportedVersion: null, defaultRollout: 0 };

@@ -310,6 +310,8 @@ export function describeConsoleReads({ database, ledger }: LedgerUnderTest): voi
       updateMode: 'optional',
       requireSignature: false,
       follows: null,
+      approvals: 'none',
+      approvalDays: 7,
     });
     expect(await ledger.readChannel(appOf(tenant), 'nul\u0000')).toEqual(fail('unknownChannel'));
   });

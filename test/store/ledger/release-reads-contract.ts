@@ -195,7 +195,7 @@ export function describeReleaseReads({ database, ledger }: LedgerUnderTest): voi
       const release = `${app}/stable@1.2.0`;
       const policy = (defaultRollout: number) => ({
         ...{ minimumSupportedVersion: null, updateMode: 'optional', requireSignature: false },
-        ...{ follows: null, defaultRollout },
+        ...{ follows: null, defaultRollout, approvals: 'none', approvalDays: 7 },
       });
       const made = { id: tenant.appId, ref: app, name: `App ${app}`, channels: ['stable'] };
       expect(entries).toEqual([
