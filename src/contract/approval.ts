@@ -19,7 +19,7 @@ export const ASKED_OPERATIONS = [
 export type AskedOperation = (typeof ASKED_OPERATIONS)[number];
 
 /** A call that waits. */
-type ApprovalRequest = {
+export type ApprovalRequest = {
   readonly operation: AskedOperation;
   /** Ref of the app. */
   readonly app: string;
