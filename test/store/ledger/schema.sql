@@ -388,6 +388,30 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION public.delete_devices(app_ids text[], device_ids text[]) RETURNS TABLE(app_id text, device_id text, part smallint, channel text, version text, platform text, last_seen timestamp with time zone)
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+BEGIN
+  RETURN QUERY
+  WITH gone AS (
+    DELETE FROM devices USING unnest(app_ids, device_ids) AS given (app_id, device_id)
+    WHERE devices.app_id = given.app_id AND devices.device_id = given.device_id
+    RETURNING devices.app_id, devices.device_id, device_part(devices.app_id, devices.device_id) AS part,
+      devices.channel, devices.version, devices.platform, devices.last_seen
+  ), uncounted AS (
+    INSERT INTO fleet_count_parts (app_id, channel, version, platform, part, devices)
+    SELECT app_id, channel, version, platform, part, -count(*) FROM gone GROUP BY 1, 2, 3, 4, 5
+    ON CONFLICT (app_id, channel, version, platform, part)
+      DO UPDATE SET devices = fleet_count_parts.devices + excluded.devices
+  ), forgotten AS (
+    DELETE FROM device_versions USING gone
+    WHERE device_versions.app_id = gone.app_id AND device_versions.device_id = gone.device_id
+  )
+  SELECT gone.* FROM gone;
+END
+$$;
+
 CREATE FUNCTION public.device_pages() RETURNS bigint
     LANGUAGE sql STABLE
     AS $$
@@ -429,14 +453,7 @@ BEGIN
   PERFORM FROM devices WHERE app_id = app AND device_id = device;
   IF NOT FOUND THEN RETURN NULL; END IF;
   PERFORM uncount_firsts(app, device);
-  WITH gone AS (
-    DELETE FROM devices WHERE app_id = app AND device_id = device RETURNING channel, version, platform
-  )
-  INSERT INTO fleet_count_parts (app_id, channel, version, platform, part, devices)
-  SELECT app, channel, version, platform, device_part(app, device), -1 FROM gone
-  ON CONFLICT (app_id, channel, version, platform, part)
-    DO UPDATE SET devices = fleet_count_parts.devices + excluded.devices;
-  DELETE FROM device_versions WHERE app_id = app AND device_id = device;
+  PERFORM delete_devices(ARRAY [app], ARRAY [device]);
   DELETE FROM awaited_devices
   WHERE part = of_part AND app_id = app AND device_id = device;
 
@@ -987,20 +1004,13 @@ BEGIN
   PERFORM note_writer(
     lock_device_parts(array_fill(app, ARRAY [cardinality(candidates)]), candidates), ''
   );
-  WITH gone AS (
-    DELETE FROM devices USING unnest(candidates) AS candidate (device_id)
-    WHERE devices.app_id = app AND devices.device_id = candidate.device_id
-      AND devices.first_seen > seen_after
-      AND (only_version IS NULL OR devices.version = only_version)
-    RETURNING device_part(devices.app_id, devices.device_id) AS part, devices.device_id, devices.channel,
-      devices.version, devices.platform,
-      devices.last_seen, date_trunc('hour', devices.last_seen, 'UTC') AS hour
-  ), uncounted AS (
-    INSERT INTO fleet_count_parts (app_id, channel, version, platform, part, devices)
-    SELECT app, channel, version, platform, part, -count(*)
-    FROM gone GROUP BY channel, version, platform, part
-    ON CONFLICT (app_id, channel, version, platform, part)
-      DO UPDATE SET devices = fleet_count_parts.devices + excluded.devices
+  SELECT coalesce(array_agg(devices.device_id), '{}') INTO candidates
+  FROM unnest(candidates) AS candidate (device_id)
+  JOIN devices ON devices.app_id = app AND devices.device_id = candidate.device_id
+  WHERE devices.first_seen > seen_after AND (only_version IS NULL OR devices.version = only_version);
+  WITH gone AS MATERIALIZED (
+    SELECT *, date_trunc('hour', last_seen, 'UTC') AS hour
+    FROM delete_devices(array_fill(app, ARRAY [cardinality(candidates)]), candidates)
   ), uncounted_in_hours AS (
     INSERT INTO fleet_hour_parts (app_id, hour, channel, version, platform, part, devices)
     SELECT app, hour, channel, version, platform, part, -count(*)
@@ -1013,9 +1023,6 @@ BEGIN
     FROM gone, unnest(ARRAY ['day', 'month']) AS step GROUP BY 2, 3, channel, version, platform, part
     ON CONFLICT (app_id, step, at, channel, version, platform, part)
       DO UPDATE SET devices = fleet_step_parts.devices + excluded.devices
-  ), forgotten AS (
-    DELETE FROM device_versions USING gone
-    WHERE device_versions.app_id = app AND device_versions.device_id = gone.device_id
   )
   SELECT coalesce(array_agg(device_id), '{}') INTO purged FROM gone;
   RETURN NEXT;
@@ -1343,22 +1350,11 @@ BEGIN
   END LOOP;
 
   PERFORM lock_fleet();
-  WITH gone AS (
-    DELETE FROM devices USING unnest(silent_apps, silent_devices) AS silent (app_id, device_id)
-    WHERE devices.app_id = silent.app_id AND devices.device_id = silent.device_id
-      AND devices.last_seen < devices_before
-    RETURNING devices.app_id, devices.device_id, channel, version, platform
-  ), uncounted AS (
-    INSERT INTO fleet_count_parts (app_id, channel, version, platform, part, devices)
-    SELECT app_id, channel, version, platform, device_part(app_id, device_id), -count(*)
-    FROM gone GROUP BY 1, 2, 3, 4, 5
-    ON CONFLICT (app_id, channel, version, platform, part)
-      DO UPDATE SET devices = fleet_count_parts.devices + excluded.devices
-  ), forgotten AS (
-    DELETE FROM device_versions USING gone
-    WHERE device_versions.app_id = gone.app_id AND device_versions.device_id = gone.device_id
-  )
-  SELECT count(*) INTO devices_gone FROM gone;
+  SELECT array_agg(devices.app_id), array_agg(devices.device_id) INTO silent_apps, silent_devices
+  FROM unnest(silent_apps, silent_devices) AS silent (app_id, device_id)
+  JOIN devices ON devices.app_id = silent.app_id AND devices.device_id = silent.device_id
+  WHERE devices.last_seen < devices_before;
+  SELECT count(*) INTO devices_gone FROM delete_devices(silent_apps, silent_devices);
 
   DELETE FROM fleet_count_parts WHERE ctid = ANY (ARRAY (
     SELECT ctid FROM fleet_count_parts WHERE devices = 0 LIMIT rows_max
@@ -1984,6 +1980,7 @@ CREATE TABLE public.notification_deliveries (
     destination_id text NOT NULL COLLATE pg_catalog."C",
     event_id text NOT NULL COLLATE pg_catalog."C",
     seq bigint NOT NULL,
+    is_apart boolean DEFAULT false NOT NULL,
     state text DEFAULT 'waiting'::text NOT NULL COLLATE pg_catalog."C",
     created_at timestamp(3) with time zone DEFAULT clock_timestamp() NOT NULL,
     next_at timestamp(3) with time zone DEFAULT clock_timestamp() NOT NULL,
@@ -2045,7 +2042,8 @@ CREATE TABLE public.notification_positions (
 CREATE TABLE public.organizations (
     id text NOT NULL COLLATE pg_catalog."C",
     name text NOT NULL,
-    created_at timestamp(3) with time zone DEFAULT clock_timestamp() NOT NULL
+    created_at timestamp(3) with time zone DEFAULT clock_timestamp() NOT NULL,
+    require_second_factor boolean DEFAULT false NOT NULL
 );
 
 CREATE TABLE public.outgoing_mails (
@@ -2058,6 +2056,25 @@ CREATE TABLE public.outgoing_mails (
     expires_at timestamp(3) with time zone NOT NULL,
     leased_until timestamp(3) with time zone,
     CONSTRAINT outgoing_mails_kind_check CHECK ((kind = ANY (ARRAY['invitation'::text, 'password-reset'::text, 'sign-in'::text, 'confirmation'::text])))
+);
+
+CREATE TABLE public.passkey_recoveries (
+    account_id text NOT NULL COLLATE pg_catalog."C",
+    token_hash text NOT NULL COLLATE pg_catalog."C",
+    created_at timestamp(3) with time zone NOT NULL,
+    expires_at timestamp(3) with time zone NOT NULL
+);
+
+CREATE TABLE public.passkeys (
+    id text NOT NULL COLLATE pg_catalog."C",
+    account_id text NOT NULL COLLATE pg_catalog."C",
+    credential_id text NOT NULL COLLATE pg_catalog."C",
+    public_key text NOT NULL COLLATE pg_catalog."C",
+    counter bigint NOT NULL,
+    transports text[] NOT NULL,
+    name text NOT NULL,
+    created_at timestamp(3) with time zone NOT NULL,
+    last_used_at timestamp(3) with time zone
 );
 
 CREATE TABLE public.password_resets (
@@ -2165,7 +2182,13 @@ CREATE TABLE public.sessions (
     account_id text NOT NULL COLLATE pg_catalog."C",
     created_at timestamp(3) with time zone NOT NULL,
     last_seen_at timestamp(3) with time zone NOT NULL,
-    expires_at timestamp(3) with time zone NOT NULL
+    expires_at timestamp(3) with time zone NOT NULL,
+    id text DEFAULT ('ses_'::text || translate((gen_random_uuid())::text, '-'::text, ''::text)) NOT NULL COLLATE pg_catalog."C",
+    browser text,
+    address text,
+    opened_by text DEFAULT 'password'::text NOT NULL COLLATE pg_catalog."C",
+    second_factor boolean DEFAULT false NOT NULL,
+    CONSTRAINT sessions_opened_by_check CHECK ((opened_by = ANY (ARRAY['password'::text, 'oidc'::text, 'passkey'::text])))
 );
 
 CREATE TABLE public.signing_keys (
@@ -2195,6 +2218,11 @@ CREATE TABLE public.stops (
     app_id text NOT NULL COLLATE pg_catalog."C",
     channel_id text COLLATE pg_catalog."C",
     stopped_at timestamp(3) with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
+CREATE TABLE public.used_challenges (
+    challenge text NOT NULL COLLATE pg_catalog."C",
+    expires_at timestamp(3) with time zone NOT NULL
 );
 
 CREATE TABLE public.webhook_deliveries (
@@ -2388,6 +2416,18 @@ ALTER TABLE ONLY public.organizations
 ALTER TABLE ONLY public.outgoing_mails
     ADD CONSTRAINT outgoing_mails_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.passkey_recoveries
+    ADD CONSTRAINT passkey_recoveries_pkey PRIMARY KEY (account_id);
+
+ALTER TABLE ONLY public.passkey_recoveries
+    ADD CONSTRAINT passkey_recoveries_token_hash_key UNIQUE (token_hash);
+
+ALTER TABLE ONLY public.passkeys
+    ADD CONSTRAINT passkeys_credential_id_key UNIQUE (credential_id);
+
+ALTER TABLE ONLY public.passkeys
+    ADD CONSTRAINT passkeys_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.password_resets
     ADD CONSTRAINT password_resets_pkey PRIMARY KEY (account_id);
 
@@ -2416,6 +2456,9 @@ ALTER TABLE ONLY public.rollout_plans
     ADD CONSTRAINT rollout_plans_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.sessions
+    ADD CONSTRAINT sessions_id_key UNIQUE (id);
+
+ALTER TABLE ONLY public.sessions
     ADD CONSTRAINT sessions_pkey PRIMARY KEY (token_hash);
 
 ALTER TABLE ONLY public.signing_keys
@@ -2429,6 +2472,9 @@ ALTER TABLE ONLY public.stopped_releases
 
 ALTER TABLE ONLY public.stops
     ADD CONSTRAINT stops_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.used_challenges
+    ADD CONSTRAINT used_challenges_pkey PRIMARY KEY (challenge);
 
 ALTER TABLE ONLY public.webhook_deliveries
     ADD CONSTRAINT webhook_deliveries_pkey PRIMARY KEY (id);
@@ -2487,7 +2533,7 @@ CREATE INDEX invitations_of_organization ON public.invitations USING btree (orga
 
 CREATE INDEX memberships_of_account ON public.memberships USING btree (account_id);
 
-CREATE INDEX notification_deliveries_due ON public.notification_deliveries USING btree (next_at) WHERE (state = 'waiting'::text);
+CREATE INDEX notification_deliveries_apart ON public.notification_deliveries USING btree (destination_id, seq) WHERE ((state = 'waiting'::text) AND (is_apart OR (first_failed_at IS NOT NULL)));
 
 CREATE INDEX notification_deliveries_newest_first ON public.notification_deliveries USING btree (destination_id, seq DESC);
 
@@ -2500,6 +2546,8 @@ CREATE INDEX notification_destinations_of ON public.notification_destinations US
 CREATE INDEX notification_events_oldest_first ON public.notification_events USING btree (at);
 
 CREATE INDEX outgoing_mails_due ON public.outgoing_mails USING btree (next_at);
+
+CREATE INDEX passkeys_of_account ON public.passkeys USING btree (account_id, created_at);
 
 CREATE INDEX release_devices_in_order ON public.release_devices USING btree (release_id, known, hashtext(device_id));
 
@@ -2643,6 +2691,12 @@ ALTER TABLE ONLY public.notification_events
 
 ALTER TABLE ONLY public.notification_positions
     ADD CONSTRAINT notification_positions_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES public.organizations(id);
+
+ALTER TABLE ONLY public.passkey_recoveries
+    ADD CONSTRAINT passkey_recoveries_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+
+ALTER TABLE ONLY public.passkeys
+    ADD CONSTRAINT passkeys_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
 
 ALTER TABLE ONLY public.password_resets
     ADD CONSTRAINT password_resets_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
