@@ -69,6 +69,8 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   'notify list': '--org org_1',
   'notify test': 'dst_1',
   'notify remove': 'dst_1',
+  'approval list': '--app notes --status pending',
+  'approval show': 'apv_1',
   'secrets reseal': '',
   backup: 'ledger.tar.gz',
   'account reset-password': 'ada@example.com',

@@ -1,6 +1,6 @@
 // Deletes devices that have been silent for long, version changes that have newer ones enough, old adoption
-// counts, idempotency keys that are over, old entries of the audit, and erasures that no check-in can be older
-// than, and expires requests for approvals: a few rows at a time, so that no other statement waits for it.
+// counts, idempotency keys that are over, old entries of the audit, and erasures that no check-in can be
+// older than, and expires requests for approvals: a few rows at a time, so that no other statement waits.
 
 import { isoTime } from '../contract/iso-time.ts';
 import { LIMIT } from '../contract/limit.ts';

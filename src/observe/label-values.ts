@@ -49,6 +49,9 @@ export const PROCESS_EVENTS = ['restarted', 'hung', 'silent'] as const;
 
 export const REWIND_EVENTS = ['epoch-raised', 'offer-restored', 'channel-lost'] as const;
 
+/** Tries of notifications that delivered or failed, and messages that were too old. */
+export const NOTIFICATION_OUTCOMES = ['delivered', 'failed', 'dropped'] as const;
+
 export const EDGE_REFUSALS = [
   'unsigned',
   'tampered',

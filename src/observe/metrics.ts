@@ -15,6 +15,7 @@ import {
   EDGE_REFUSALS,
   FAULT_PLACES,
   FIRST_OFFER_OUTCOMES,
+  NOTIFICATION_OUTCOMES,
   PROCESS_EVENTS,
   REWIND_EVENTS,
   SIGN_IN_OUTCOMES,
@@ -157,7 +158,7 @@ export class Metrics {
     'sluice_notifications_total',
     'Tries of notifications that delivered or failed, and messages dropped because they were too old',
     'outcome',
-    ['delivered', 'failed', 'dropped'],
+    NOTIFICATION_OUTCOMES,
   );
 
   /** Functions that return 1 while a store is there, else 0, by the store. */

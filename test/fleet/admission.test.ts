@@ -2,6 +2,7 @@
 // warnings.
 
 import { beforeEach, describe, expect, it } from 'vitest';
+import { Unavailable } from '../../src/contract/unavailable.ts';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
 import { Admission, RecordedDevices } from '../../src/fleet/admission.ts';
 import type { AdmissionBounds, FleetLedger } from '../../src/store/fleet-ledger.ts';
@@ -90,7 +91,7 @@ describe('admission', () => {
   it('what the ledger did not record is not remembered', async () => {
     const admission = admissionOf(BOUNDS, new RecordedDevices());
     ledger.isAway = true;
-    await expect(admission.record(checks(['a']), 'queued')).rejects.toThrow('unavailable');
+    await expect(admission.record(checks(['a']), 'queued')).rejects.toThrow(Unavailable);
     ledger.isAway = false;
     await admission.record(checks(['a']), 'queued');
     expect(ledger.calls).toEqual(['queued a', 'queued a']);

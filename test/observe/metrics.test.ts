@@ -20,6 +20,7 @@ const KNOWN = {
   sluice_store_faults_total: ['place', values.FAULT_PLACES],
   sluice_ledger_rewinds_total: ['event', values.REWIND_EVENTS],
   sluice_edge_refused_total: ['reason', values.EDGE_REFUSALS],
+  sluice_notifications_total: ['outcome', values.NOTIFICATION_OUTCOMES],
 } as const;
 /** Counters whose labels name what publishers make, or routes. */
 const OPEN = ['sluice_requests_total', 'sluice_app_checks_total', 'sluice_app_failures_total'];

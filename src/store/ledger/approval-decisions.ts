@@ -23,8 +23,8 @@ export type LockedApproval = StoredApproval & {
   readonly askedOn: readonly Omit<NotedExposure, 'isWider'>[];
 };
 
-const LOCKED_COLUMNS = `${APPROVAL_COLUMNS}, approvals.organization_id AS "organizationId", approvals.app_id AS "appId",
-  approvals.key_id AS "keyId", approvals.account_id AS "accountId",
+const LOCKED_COLUMNS = `${APPROVAL_COLUMNS}, approvals.organization_id AS "organizationId",
+  approvals.app_id AS "appId", approvals.key_id AS "keyId", approvals.account_id AS "accountId",
   approvals.needed_role AS "neededRole", approvals.asked_on AS "askedOn"`;
 
 /** Locks a request of the actor's organization. A second decision waits, and finds it decided. */
