@@ -134,7 +134,9 @@ export async function fromSetting<Value>(
     return await use();
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new ConfigError(`${variable}: ${reason}`, { cause: error });
+    const detail = error instanceof Unavailable ? error.detail : undefined;
+    const told = detail === undefined ? reason : `${reason} (${detail})`;
+    throw new ConfigError(`${variable}: ${told}`, { cause: error });
   }
 }
 

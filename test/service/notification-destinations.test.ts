@@ -191,7 +191,7 @@ serviceSuite('destinations of notifications', (node) => {
     const id = String(added.id);
     const list = await sluice('notify', 'list', '--org', tenant.org);
     expect((list.destinations as Json[]).map((each) => each.id)).toContain(id);
-    expect(await sluice('notify', 'test', id)).toMatchObject({ type: 'test' });
+    expect(await sluice('notify', 'test', id)).toMatchObject({ delivery: { type: 'test' } });
     expect(await sluice('notify', 'remove', id)).toEqual({ id });
     expect((await admin(node, 'GET', `destinations/${id}`)).status).toBe(404);
   });

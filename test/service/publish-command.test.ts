@@ -325,7 +325,7 @@ serviceSuite('the command that publishes', (node) => {
     const file = join(shell.folder, packed.trim());
     await run('npm', 'install', ...quiet, '--offline', '--global', '--prefix', home, file);
     const command = join(home, 'bin', 'sluice');
-    expect(await run(command, '--version')).toMatch(/^\d+\.\d+\.\d+\n$/);
+    expect(await run(command, '--version')).toMatch(/^\d+\.\d+\.\d+ \(\S+\)\n$/);
     expect(await run(command, '--help')).toContain('\n  release ');
     const stdout = await run(command, ...shell.publish([shell.write('a-linux.zip')]));
     expect(stdout).toContain('published: ');
