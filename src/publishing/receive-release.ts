@@ -276,6 +276,7 @@ const LEFT_ALONE: Readonly<Record<LeftAlone, string>> = {
   earlier: 'A later release of this tag was taken: nothing changed',
   older: 'A later event was taken: nothing changed',
   over: 'The code host has deleted this release, or called it back since: nothing changed',
+  approved: 'The channel asks for approvals, and it is published: its files stay as they were',
   offered: 'A device was offered it before: its files stay as they were',
   retracted: 'The code host has called it back: it stays paused until it is published by hand',
 };

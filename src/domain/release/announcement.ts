@@ -53,6 +53,7 @@ export type LeftAlone =
   | 'older'
   | 'over'
   | 'offered'
+  | 'approved'
   | 'retracted';
 
 /** An edit of a release that is not here: its files are stored until the release is announced. */

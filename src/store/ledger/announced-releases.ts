@@ -79,13 +79,19 @@ export function announceRelease(
   });
 }
 
-/** Returns a step that publishes nothing on a channel that asks for approvals. */
+/**
+ * Returns a step that lets devices get nothing more on a channel that asks for approvals: it neither publishes
+ * a release nor changes the files of a published one.
+ */
 function keptBack(
   channel: LockedChannel,
-  { status }: AnnouncedRelease,
+  { status, host, artifacts }: AnnouncedRelease,
   step: NextStep<NewArtifact>,
 ): NextStep<NewArtifact> {
-  return step.step === 'change' && asksForApproval(channel) ? { ...step, status } : step;
+  if (step.step !== 'change' || !asksForApproval(channel)) return step;
+  const isSame = JSON.stringify(step.artifacts) === JSON.stringify(artifacts);
+  if (status === 'published' && !isSame) return { step: 'leave', host, left: 'approved' };
+  return { ...step, status };
 }
 
 async function create(

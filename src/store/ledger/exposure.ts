@@ -11,6 +11,7 @@ import {
 import type { Actor } from '../ledger-terms.ts';
 import type { ActorSql } from './atomically.ts';
 import type { LockedChannel } from './channels.ts';
+import { ALL_ARTIFACTS_JSON } from './columns.ts';
 import { findPlan } from './plan-rows.ts';
 
 type AskingChannel = Pick<LockedChannel, 'name' | 'approvals'>;
@@ -70,12 +71,25 @@ export async function noteRelease(
   if (!sql.exposure.isWatched || sql.actor.kind === 'plan') return;
   const plan = was === null ? null : await readPlanMark(sql, id);
   const before = was && { ...servedOf(was), plan };
+  // Another release may get the version meanwhile, and a code host may change its files.
+  const met = before && { ...before, id, content: await hashContent(sql, id) };
   const after = { ...servedOf(is), plan: isPlanned ? NEW_PLAN : plan };
   const isWider = widens({ kind: 'release', before, after, ...(steered && { steered }) });
   sql.exposure.noted.push({
-    ...{ channel: channel.name, version, before },
+    ...{ channel: channel.name, version, before: met },
     isWider: isWider && asksForApproval(channel),
   });
+}
+
+/** Returns a hash of what devices get of a release. */
+async function hashContent(sql: ActorSql, releaseId: string): Promise<string | undefined> {
+  const [row] = await sql.query<{ hash: string }>(
+    `SELECT encode(sha256(convert_to(
+       json_build_array(version, notes, ${ALL_ARTIFACTS_JSON})::text, 'UTF8'
+     )), 'hex') AS hash FROM releases WHERE id = $1`,
+    [releaseId],
+  );
+  return row?.hash;
 }
 
 async function readPlanMark(sql: ActorSql, releaseId: string): Promise<PlanMark | null> {

@@ -7,7 +7,8 @@ import type { StoredApproval } from '../../../src/contract/approval.ts';
 import { fail, isFailure } from '../../../src/contract/failure.ts';
 import { LIMIT } from '../../../src/contract/limit.ts';
 import type { Role } from '../../../src/contract/resource.ts';
-import type { Actor } from '../../../src/store/ledger-terms.ts';
+import type { Serving } from '../../../src/domain/release/serving-change.ts';
+import type { Actor, NewArtifact } from '../../../src/store/ledger-terms.ts';
 import {
   createTenant,
   expectValue,
@@ -20,6 +21,7 @@ import type { LedgerUnderTest } from './test-database.ts';
 
 type Person = Extract<Actor, { kind: 'account' }>;
 
+const FILE = { platform: 'linux', arch: 'x86_64', url: 'https://x.example/a', size: 7 };
 const DAY = "interval '1 day'";
 
 export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
@@ -162,6 +164,79 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
     expect(found).toEqual(fail('unknownApproval'));
     tenant = home;
     expect(await present(request)).toMatchObject({ status: 'pending' });
+  });
+
+  const SERVED = { operation: 'controlServing', body: {}, reason: undefined } as const;
+
+  /** Sets 1.0.0 to published, which waits. */
+  function serve(actor: Actor) {
+    const name = { app: tenant.app, channel: 'stable', canonicalVersion: '1.0.0' };
+    const transition = (serving: Serving) => ({ ...serving, status: 'published' as const });
+    const { organizationId } = tenant;
+    return ledger.controlServing(organizationId, name, transition, { ...actor, asks: SERVED });
+  }
+
+  const askToServe = async (actor: Actor): Promise<StoredApproval> => {
+    const asked = await serve(actor);
+    if (!isFailure(asked) || asked.approval === undefined) throw new Error('It did not wait');
+    return asked.approval;
+  };
+  const approveServing = (actor: Person, { id }: StoredApproval) =>
+    serve({ ...actor, approves: { id, reason: undefined } });
+  const moved = fail('approvalFailed', 'stable 1.0.0 has changed since this was asked for');
+
+  test('another release that got the version meanwhile is not what was asked for (§33.6)', async () => {
+    const [author, approver] = [await person(), await person()];
+    const paused = newRelease(tenant, '1.0.0', { status: 'paused' });
+    const { organizationId } = tenant;
+    expectValue(await ledger.publishRelease(organizationId, paused, author));
+    const request = await askToServe(author);
+    const name = { app: tenant.app, channel: 'stable', canonicalVersion: '1.0.0' };
+    expectValue(await ledger.withdrawRelease(organizationId, name, author));
+    const swapped = { ...paused, artifacts: [FILE] };
+    expectValue(await ledger.publishRelease(organizationId, swapped, author));
+    expect(await approveServing(approver, request)).toEqual(moved);
+    expect(await present(request)).toMatchObject({ status: 'failed' });
+  });
+
+  /** Announces 1.0.0 with these files, as a code host does. */
+  async function announce(actor: Actor, artifacts: readonly NewArtifact[]) {
+    const { app, organizationId } = tenant;
+    const times = { changedAt: null, publishedAt: null, filesFrom: null, filesTo: null };
+    const announced = {
+      name: { app, channel: 'stable', canonicalVersion: '1.0.0' },
+      ...{ version: '1.0.0', notes: '', isEdit: false, artifacts },
+      ...{ isComplete: () => true, holdOf: () => undefined },
+      host: { provider: 'github', id: 1, tag: 'v1.0.0', ...times } as const,
+    };
+    return expectValue(await ledger.announceRelease(organizationId, announced, actor)).value;
+  }
+
+  async function integration(): Promise<Actor> {
+    const { appId } = tenant;
+    const webhook = { provider: 'github', sealedSecret: 'v1.sealed' } as const;
+    expectValue(await ledger.enableWebhook(appId, webhook, OPERATOR));
+    const found = await ledger.findEnabledWebhook(appId, 'github');
+    if (found === undefined) throw new Error('no webhook');
+    return { kind: 'integration', provider: 'github', appId, enabledAt: found.enabledAt };
+  }
+
+  test('files that a code host adds meanwhile are not what was asked for, nor added to what was approved (§33.3, §33.6)', async () => {
+    const [author, approver, host] = [await person(), await person(), await integration()];
+    await announce(host, [FILE]);
+    const early = await askToServe(author);
+    const more = { ...FILE, platform: 'windows', url: 'https://x.example/b' };
+    expect(await announce(host, [FILE, more])).toMatchObject({ outcome: 'changed' });
+    expect(await approveServing(approver, early)).toEqual(moved);
+    expectValue(await approveServing(approver, await askToServe(author)));
+    const last = { ...FILE, platform: 'darwin', url: 'https://x.example/c' };
+    const left = await announce(host, [FILE, more, last]);
+    expect(left).toMatchObject({
+      outcome: 'left',
+      left: 'approved',
+      release: { status: 'published' },
+    });
+    expect(left).toHaveProperty('release.artifacts.length', 2);
   });
 
   test('approvals that are turned off meanwhile do not let a request do what it was not asked on (§33.6)', async () => {
