@@ -139,6 +139,8 @@ export const LIMIT = {
   /** Maximum number of tests and repeated messages of a destination in a window. */
   destinationCallsMax: 10,
   destinationCallsWindowMs: 60_000,
+  /** Maximum length of a targeting in a message, whose body has at most 64 KiB; a longer one is left out. */
+  eventTargetsLengthMax: 16 * 1024,
   /** Time for which messages are listed, and after which they are no longer sent. */
   deliveryKeptMs: 7 * 86_400_000,
   deliveriesShownMax: 100,

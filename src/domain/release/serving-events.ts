@@ -1,5 +1,6 @@
 // What is told of a release after a change of how it is served.
 
+import { LIMIT } from '../../contract/limit.ts';
 import type { ServedFacts, Told } from '../../contract/notification.ts';
 import type { ReleaseStatus, Targeting } from '../../contract/resource.ts';
 
@@ -41,7 +42,7 @@ export function servingEvents(
   return events;
 }
 
-/** Returns how a release is served, as a message says it. */
+/** Returns how a release is served, as a message says it: without a targeting that is too long for one. */
 export function servedFacts(
   status: ReleaseStatus,
   { rolloutPct, targets, stop }: ServedState,
@@ -51,7 +52,11 @@ export function servedFacts(
     status,
     ...(rolloutPct === undefined ? {} : { rollout: rolloutPct }),
     ...(rolloutBefore === undefined ? {} : { rolloutBefore }),
-    ...(targets === undefined ? {} : { targets }),
+    ...(targets === undefined || isTooLong(targets) ? {} : { targets }),
     ...(stop === undefined ? {} : { stop }),
   };
+}
+
+function isTooLong(targets: Targeting | null): boolean {
+  return JSON.stringify(targets).length > LIMIT.eventTargetsLengthMax;
 }

@@ -59,4 +59,13 @@ describe('what is told of a release (§30.1)', () => {
     const facts = { status: 'published', rollout: 30, rolloutBefore: 20, targets: null };
     expect(raised).toEqual({ type: 'release.raised', facts: { ...facts, stop: 'stp_1' } });
   });
+
+  test('leaves out a targeting that no message has room for (§30.2)', () => {
+    const ring = Array.from({ length: 3000 }, (_, at) => `ring-${at}`);
+    const targets = { matchLabels: { ring }, matchExpressions: [] };
+    const flags = { isFirst: false, isStep: false };
+    const [told] = servingEvents(LIVE, { ...LIVE, targets }, flags);
+    const facts = { status: 'published', rollout: 20, rolloutBefore: 20 };
+    expect(told).toEqual({ type: 'release.retargeted', facts });
+  });
 });
