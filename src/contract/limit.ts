@@ -69,7 +69,7 @@ export const LIMIT = {
   approvalsPendingMax: 100,
   approvalsPerPageMax: 20,
   /** Maximum number of requests that the end of a right expires at once; the sweep expires the others. */
-  approvalsExpiredMax: 1000,
+  approvalsExpiredMax: 100,
   approvalDaysDefault: 7,
   approvalDaysMax: 30,
   /** Age at which a member may approve; an organization's first members may at once. */
@@ -139,6 +139,8 @@ export const LIMIT = {
   /** Maximum number of tests and repeated messages of a destination in a window. */
   destinationCallsMax: 10,
   destinationCallsWindowMs: 60_000,
+  /** Maximum number of releases of a stop that are told one by one: each is a message for each destination. */
+  stopEventsMax: 100,
   /** Maximum length of a targeting in a message, whose body has at most 64 KiB; a longer one is left out. */
   eventTargetsLengthMax: 16 * 1024,
   /** Time for which messages are listed, and after which they are no longer sent. */

@@ -75,6 +75,8 @@ export type ServedFacts = {
   readonly targets?: Targeting | null;
   /** Stop that paused it, or whose end published it again. */
   readonly stop?: string;
+  /** Number of releases that the stop, or its end, set, where they are too many to be told one by one. */
+  readonly releases?: number;
 };
 
 export type PlanFacts = {

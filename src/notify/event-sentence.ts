@@ -35,8 +35,8 @@ const SENTENCES: Sentences = {
   'release.published': (data) => said(data, `published${rolloutOf(data)}`),
   'release.raised': (data) => said(data, `raised ${raiseOf(data)}`),
   'release.paused': (data) =>
-    said(data, data.stop === undefined ? 'paused' : 'stopped with its app'),
-  'release.resumed': (data) => said(data, `published again${rolloutOf(data)}`),
+    said(data, data.stop === undefined ? 'paused' : `stopped${ofMany(data, ' with its app')}`),
+  'release.resumed': (data) => said(data, `published again${ofMany(data, rolloutOf(data))}`),
   'release.rolled_back': (data) => said(data, 'rolled back'),
   'release.deprecated': (data) => said(data, 'deprecated'),
   'release.retargeted': (data) => said(data, 'offered to other devices'),
@@ -114,6 +114,11 @@ function actorWords(actor: string): string {
 
 function rolloutOf({ rollout, status }: Served): string {
   return rollout === undefined || status !== 'published' ? '' : ` at ${rollout} %`;
+}
+
+/** Says how many releases a stop, or its end, set, where one event tells of all of them; else `alone`. */
+function ofMany({ releases }: Served, alone: string): string {
+  return releases === undefined ? alone : `, ${count(releases, 'release')}`;
 }
 
 function raiseOf({ rollout, rolloutBefore }: Served): string {

@@ -27,6 +27,11 @@ it('is told to a webhook with its type, time and data', () => {
   });
 });
 
+it('says how many releases a stop has paused, where one event tells of all', () => {
+  const event = eventWith('release.paused', { ...{ version: null, stop: 'stp_1' }, releases: 250 });
+  expect(eventSentence(event)).toMatch(/^desktop beta stopped, 250 releases by /);
+});
+
 it('is told to Slack in a sentence with a link, in which names are no commands', () => {
   const event = eventWith('release.paused', { reason: '<!channel> & <https://evil|click>' });
   expect(JSON.parse(slackBody(event, CONSOLE))).toEqual({

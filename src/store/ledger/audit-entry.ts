@@ -68,6 +68,8 @@ export type NewAuditEntry = {
   readonly place?: ChangedPlace | undefined;
   /** Whether a release that is published now never was before. */
   readonly isFirst?: boolean | undefined;
+  /** Whether the change tells its events by itself. */
+  readonly isTold?: boolean | undefined;
   /** What events say of the changed object beside `before` and `after`. */
   readonly also?: object | undefined;
 };

@@ -45,7 +45,7 @@ export async function insertAudits(
       entries.map(({ reason }) => reason ?? null),
     ],
   );
-  for (const entry of entries) {
+  for (const entry of entries.filter(({ isTold }) => isTold !== true)) {
     const { organizationId, place, reason } = entry;
     sql.tell({ organizationId, place, reason }, eventsOf(entry, sql.actor));
   }

@@ -30,6 +30,9 @@ export type EventAbout = {
 
 type OutboxEvent = { readonly about: EventAbout; readonly told: Told };
 
+/** Maximum number of events in one statement. */
+const WRITTEN_AT_ONCE_MAX = 100;
+
 /** Events of one transaction. */
 export class Outbox {
   private readonly actor: Actor;
@@ -60,15 +63,26 @@ export class Outbox {
     const organizations = new Set(sorted.map(({ about }) => about.organizationId));
     for (const organizationId of [...organizations].sort()) {
       const own = sorted.filter(({ about }) => about.organizationId === organizationId);
-      await sql.query(WRITE, [
-        organizationId,
-        own.map(() => newId('evt')),
-        own.map(({ told }) => told.type),
-        own.map(({ about }) => about.place?.app.id ?? null),
-        own.map((event) => JSON.stringify(dataOf(event, this.actor))),
-        own.map(({ about }) => about.only ?? null),
-      ]);
+      // In parts: a statement has little time, and each event is a row for every destination.
+      for (let at = 0; at < own.length; at += WRITTEN_AT_ONCE_MAX) {
+        await this.writePart(sql, organizationId, own.slice(at, at + WRITTEN_AT_ONCE_MAX));
+      }
     }
+  }
+
+  private async writePart(
+    sql: Sql,
+    organizationId: string,
+    part: readonly OutboxEvent[],
+  ): Promise<void> {
+    await sql.query(WRITE, [
+      organizationId,
+      part.map(() => newId('evt')),
+      part.map(({ told }) => told.type),
+      part.map(({ about }) => about.place?.app.id ?? null),
+      part.map((event) => JSON.stringify(dataOf(event, this.actor))),
+      part.map(({ about }) => about.only ?? null),
+    ]);
   }
 }
 

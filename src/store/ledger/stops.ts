@@ -9,6 +9,7 @@ import {
   type LostRight,
   type Outcome,
 } from '../../contract/failure.ts';
+import { LIMIT } from '../../contract/limit.ts';
 import type { ReleaseStatus, ServingState, Targeting } from '../../contract/resource.ts';
 import type { ResumedStop, Stop, StoppedRelease, StopReach } from '../../contract/stop.ts';
 import { isStorable } from '../../contract/text.ts';
@@ -248,6 +249,8 @@ async function record(
   const app = channels[0]?.app;
   if (app === undefined || releases.length === 0) return [];
   const was: ReleaseStatus = status === 'paused' ? 'published' : 'paused';
+  const isTold = releases.length > LIMIT.stopEventsMax;
+  if (isTold) tellMany(sql, channels, app, releases.length, { status, stop, reason });
   await insertAudits(
     sql,
     releases.map((release) => {
@@ -260,11 +263,27 @@ async function record(
         place: { app, channel, version },
         before: { rolloutPct, status: was, targets },
         after: { rolloutPct, status, targets, stop },
-        reason,
+        ...{ reason, isTold },
       };
     }),
   );
   return raiseRevisions(sql, app, [...new Set(releases.map(({ channelId }) => channelId))], true);
+}
+
+/** Tells in one event what so many releases would tell each: a stop must not take long. */
+function tellMany(
+  sql: ActorSql,
+  channels: readonly LockedChannel[],
+  app: LockedChannel['app'],
+  releases: number,
+  { reason, ...set }: { status: 'paused' | 'published'; stop: string; reason: string | undefined },
+): void {
+  const [first, second] = channels;
+  const channel = second === undefined && first !== undefined ? first.name : null;
+  const place = { app, channel, version: null };
+  const type = set.status === 'paused' ? 'release.paused' : 'release.resumed';
+  const { organizationId } = app;
+  sql.tell({ organizationId, place, reason }, [{ type, facts: { ...set, releases } }]);
 }
 
 function channelOf(

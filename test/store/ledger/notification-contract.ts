@@ -3,9 +3,11 @@
 
 import { describe, expect, test } from 'vitest';
 import { fail, isFailure } from '../../../src/contract/failure.ts';
+import { LIMIT } from '../../../src/contract/limit.ts';
 import type { EventFilter, EventType, Told } from '../../../src/contract/notification.ts';
 import { USUAL_GUARDS } from '../../../src/domain/rollout/judge-health.ts';
 import type { NewDestination } from '../../../src/store/destination-ledger.ts';
+import { atomically } from '../../../src/store/ledger/atomically.ts';
 import type { Actor } from '../../../src/store/ledger-terms.ts';
 import { definition } from '../../domain/rollout/plan-fixture.ts';
 import { iso, START } from './fleet-fixture.ts';
@@ -80,6 +82,43 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
     const account = { email, name: 'A Person', passwordHash: 'hash', as: 'new' } as const;
     return expectValue(await ledger.acceptInvitation(tokenHash, account, iso(START)));
   }
+
+  test('a stop of very many releases is one event, and so is its end (§30.1)', async () => {
+    const { tenant, destination } = await furnish();
+    const { organizationId, app, appId } = tenant;
+    await database.query(
+      `INSERT INTO releases
+         (id, channel_id, version, canonical_version, notes, status, rollout_pct, source)
+       SELECT channels.id || n, channels.id, '1.' || n, '1.' || n || '.0', '', 'published', 100, 'api'
+       FROM channels, generate_series(0, $2::int) AS n WHERE app_id = $1 AND name = 'stable'`,
+      [appId, LIMIT.stopEventsMax],
+    );
+    const call = { app, channel: 'stable', reason: 'It burns' };
+    const stop = expectValue(await ledger.stopReleases(organizationId, call, PUBLISHER)).value;
+    expectValue(await ledger.resumeStop(organizationId, stop.id, PUBLISHER));
+    const told = (await toldTo(destination)).map(({ type, data }) => ({ type, data }));
+    const place = { app, channel: 'stable', version: null };
+    const facts = { stop: stop.id, releases: LIMIT.stopEventsMax + 1 };
+    expect(told).toMatchObject([
+      { type: 'release.paused', data: { ...place, ...facts, reason: 'It burns' } },
+      { type: 'release.resumed', data: { ...place, ...facts, reason: null } },
+    ]);
+    expect(await readAudit(ledger, tenant)).toHaveLength(100);
+  });
+
+  test('events that are written in parts keep their order (§30.3)', async () => {
+    const { tenant, destination } = await furnish();
+    const { organizationId } = tenant;
+    const events = Array.from({ length: 250 }, (_, at) => {
+      const key = { id: `key_${at}`, name: 'ci', prefix: 'p' };
+      return { type: 'key.revoked', facts: { key } } as const;
+    });
+    await atomically(database, OPERATOR, async (sql) => sql.tell({ organizationId }, events));
+    const told = await toldTo(destination);
+    expect(told.map(({ data }) => (data as { key: { id: string } }).key.id)).toEqual(
+      events.map(({ facts }) => facts.key.id),
+    );
+  });
 
   describe('events of a release', () => {
     type Case = {
