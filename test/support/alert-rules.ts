@@ -59,7 +59,9 @@ function seriesOf(names: ReadonlySet<string>, { before, after, seconds, goesOn =
     // What was not there before stays absent: the alert must do with what a fresh node has.
     const fresh = known === undefined ? `_x${BEFORE_MINUTES}` : `_ ${known}x${BEFORE_MINUTES - 1}`;
     const isCounter = /_(total|bucket|count|sum)\{/.test(series);
-    const growth = isCounter && goesOn ? ((value - (known ?? 0)) / seconds) * 60 : 0;
+    // The counter of a process that was started anew begins at 0.
+    const grown = known === undefined || known > value ? value : value - known;
+    const growth = isCounter && goesOn ? (grown / seconds) * 60 : 0;
     return { series, values: `${fresh} ${value}+${growth}x${AFTER_MINUTES}` };
   });
 }
