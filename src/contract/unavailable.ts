@@ -29,6 +29,13 @@ export class Unavailable extends Error {
 /** The error of a store that answers, but belongs to another record than this node. */
 export class OfAnotherRecord extends Unavailable {}
 
+/** The error of a call to another database than before: whether it is the record is just being examined. */
+export class Unexamined extends Unavailable {
+  constructor() {
+    super('ledger', 'the address leads to another database, which is being examined');
+  }
+}
+
 /**
  * The error of a call that gave up waiting for a lock of another call. The store is available, and calls that
  * need other locks may succeed.

@@ -19,7 +19,12 @@ import { refuseBadAddress } from '../store/ledger/hosts-pool.ts';
 import { type OpenLedger, openLedger } from '../store/ledger/open-ledger.ts';
 import { markCopied } from '../store/ledger/refuse-recreation.ts';
 import type { Ledger, ServingLedger } from '../store/ledger.ts';
-import type { LedgerCopies, LedgerReport, RememberedChannel } from '../store/ledger-identity.ts';
+import type {
+  ForeignFault,
+  LedgerCopies,
+  LedgerReport,
+  RememberedChannel,
+} from '../store/ledger-identity.ts';
 import { parseTarget } from '../store/redis/target.ts';
 import { keepOwnerOnly, makeDataDirectory, readDiskSpace } from './data-directory.ts';
 import { openEngine } from './open-engine.ts';
@@ -262,12 +267,12 @@ export class LoggedLedgerReport implements LedgerReport {
     );
   }
 
-  foreign(count: number, remedy = FOREIGN_REMEDY): void {
+  foreign({ message, count, remedy = FOREIGN_REMEDY }: ForeignFault): void {
     this.isForeignNow = true;
     this.metrics.faults.add('ledger-foreign');
     this.errors.warnAbout(
       'ledger',
-      { channels: count, remedy },
+      { reason: message, channels: count, remedy },
       'the database is not the record that DATA_DIR or Redis remember',
     );
     this.options.onForeign();

@@ -4,11 +4,16 @@
 // sees when an outage began and ended, and how many calls it cost.
 
 import { isFull } from '../contract/store-fault.ts';
-import { Unavailable } from '../contract/unavailable.ts';
+import { Unavailable, Unexamined } from '../contract/unavailable.ts';
 import type { Log } from './log.ts';
 
 /** Milliseconds without a success after which a failed call means that the store is lost. */
 const LOST_AFTER_MS = 2000;
+/**
+ * The same for a database that is being examined: what the examination finds is told, in the same words as
+ * elsewhere, and not that it is under way.
+ */
+const EXAMINED_WITHIN_MS = 10_000;
 /** Milliseconds after the last refusal for want of room for which a store counts as full. */
 const FULL_FOR_MS = 5 * 60_000;
 
@@ -92,7 +97,8 @@ export class StoreHealth {
     if (isFull(cause)) return this.fill(error, operation);
     this.failedCount += 1;
     const { present, silentMs, store } = this;
-    if (present === undefined && silentMs < LOST_AFTER_MS) return;
+    const patienceMs = error instanceof Unexamined ? EXAMINED_WITHIN_MS : LOST_AFTER_MS;
+    if (present === undefined ? silentMs < patienceMs : error instanceof Unexamined) return;
     const since = present?.since ?? Math.round(Date.now() - silentMs);
     const told = this.tell(error);
     this.present = { store, since, reason: told.reason };

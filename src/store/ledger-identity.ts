@@ -3,6 +3,16 @@
 
 import type { Outcome } from '../contract/failure.ts';
 
+/** A database that is not the record. */
+export type ForeignFault = {
+  /** What is wrong, in the words of `store-fault.ts`. */
+  readonly message: string;
+  /** Number of remembered channels. */
+  readonly count: number;
+  /** What to do, where that is known. */
+  readonly remedy: string | undefined;
+};
+
 export interface LedgerReport {
   /** The database could not be reached. */
   fault(error: unknown): void;
@@ -13,11 +23,8 @@ export interface LedgerReport {
    */
   refused(error: unknown): void;
 
-  /**
-   * The database is not the record that is remembered, with `count` channels; `remedy` says what to do where
-   * that is known.
-   */
-  foreign(count: number, remedy?: string): void;
+  /** The database is not the record that is remembered. */
+  foreign(fault: ForeignFault): void;
 
   /** The data directory could not be marked as used. */
   unmarked(error: unknown): void;

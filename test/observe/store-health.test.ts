@@ -2,7 +2,7 @@
 // fails while others succeed.
 
 import { expect, it, vi } from 'vitest';
-import { Unavailable } from '../../src/contract/unavailable.ts';
+import { Unavailable, Unexamined } from '../../src/contract/unavailable.ts';
 import { StoreHealth } from '../../src/observe/store-health.ts';
 
 function setUp() {
@@ -88,4 +88,23 @@ it('a store that has no room is full until the same operation succeeds, or nothi
   health.failed(full, 'publishRelease');
   pass(5 * 60_000);
   expect(health.isFull).toBe(false);
+});
+
+it('a database that is being examined is told once it is known what it is, and else after ten seconds', () => {
+  const { health, lines, pass } = setUp();
+  pass(5000);
+  health.failed(new Unexamined());
+  expect(health.outage).toBeUndefined();
+  health.failed(new Unavailable('ledger', Object.assign(new Error('x'), { code: '3D000' })));
+  health.failed(new Unexamined());
+  expect(health.outage?.reason).toBe('PostgreSQL has no database of this name');
+  health.succeeded();
+  pass(10_000);
+  health.failed(new Unexamined());
+  const examined = 'PostgreSQL: the address leads to another database, which is being examined';
+  expect(lines().map(({ message, reason }) => [message, reason])).toEqual([
+    ['store lost', 'PostgreSQL has no database of this name'],
+    ['store back', undefined],
+    ['store lost', examined],
+  ]);
 });

@@ -2,6 +2,7 @@
 // ledger reports is kept.
 
 import type {
+  ForeignFault,
   LedgerMemory,
   LedgerReport,
   RememberedChannel,
@@ -55,7 +56,7 @@ export class KeptReport implements LedgerReport {
     this.refusals.push(error);
   }
 
-  foreign(count: number): void {
+  foreign({ count }: ForeignFault): void {
     this.foreignCounts.push(count);
   }
 

@@ -5,7 +5,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Check, faulty, sound, unusable } from '../../contract/diagnosis.ts';
 import { splitHosts } from '../../contract/split-hosts.ts';
-import { remedyOf } from '../../contract/store-fault.ts';
+import { describeStoreFault, remedyOf } from '../../contract/store-fault.ts';
 import { isHolderAlive, isOfThisHost, readHolder } from '../../process/directory-lock.ts';
 import type { LedgerMemory } from '../ledger-identity.ts';
 import { readTime } from './check-ins.ts';
@@ -312,7 +312,10 @@ const NAME = 'ledger-schema';
  */
 async function schemaCheck(sql: Sql, dataDir?: string): Promise<Check> {
   const { applied, known, refusal } = await readSchema(sql);
-  if (refusal !== undefined) return faulty(NAME, refusal);
+  if (refusal !== undefined) {
+    const name = dataDir === undefined ? 'the embedded database' : undefined;
+    return faulty(NAME, `${describeStoreFault('ledger', refusal, name)}. ${refusal.message}`);
+  }
   if (applied === 0 && dataDir !== undefined && isUnmoved(directoryIn(dataDir))) {
     return faulty(NAME, 'there is none yet, and DATA_DIR has a ledger: run sluice move');
   }

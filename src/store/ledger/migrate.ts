@@ -68,7 +68,7 @@ type SchemaState = {
   readonly applied: number;
   readonly known: number;
   /** Why this program can neither use nor upgrade the database; undefined if it can. */
-  readonly refusal: string | undefined;
+  readonly refusal: Error | undefined;
 };
 
 /** Returns the newest applied and the newest known migration. Changes nothing. */
@@ -77,7 +77,7 @@ export async function readSchema(sql: Sql): Promise<SchemaState> {
   const text = `SELECT to_regclass('sluice_migrations') IS NOT NULL AS "isThere"`;
   const [row] = await sql.query<{ isThere: boolean }>(text);
   const applied = row?.isThere ? await readApplied(sql) : 0;
-  return { applied, known, refusal: refusalOf(applied, known)?.message };
+  return { applied, known, refusal: refusalOf(applied, known) };
 }
 
 /** Returns the error of a database that this program can neither use nor upgrade; undefined if it can. */

@@ -4,13 +4,14 @@
 // `Unavailable`, and callers serve their known states.
 
 import type { ToldFault } from '../../contract/store-fault.ts';
-import { Unavailable } from '../../contract/unavailable.ts';
+import { Unavailable, Unexamined } from '../../contract/unavailable.ts';
 import { judgeDatabase } from '../../domain/decision/judge-database.ts';
 import { type Holding, recordKinship } from '../../domain/decision/record-kinship.ts';
 import { type BackOff, backOffMs } from '../../flow/back-off.ts';
 import { pause } from '../../flow/pause.ts';
 import { withinTime } from '../../flow/within-time.ts';
 import type {
+  ForeignFault,
   LedgerMemory,
   LedgerReport,
   RememberedChannel,
@@ -45,9 +46,6 @@ type MigratedDatabaseOptions = {
   readonly unmoved: string | undefined;
 };
 
-/** Error of a connection to another database than the admitted one. Nothing was sent on it. */
-class NotAdmitted extends Unavailable {}
-
 class MigratedDatabase implements Database, Greeter {
   readonly #options: MigratedDatabaseOptions;
   readonly #closing = new AbortController();
@@ -79,8 +77,10 @@ class MigratedDatabase implements Database, Greeter {
     const expected = this.#admitted;
     const identity = await readIdentity(sql);
     if (identity === this.#admitted) return identity;
-    if (expected === this.#admitted) this.#demote('the address leads to another database');
-    throw new NotAdmitted('ledger', 'the address leads to another database');
+    // Nothing was sent on this connection.
+    const unexamined = new Unexamined();
+    if (expected === this.#admitted) this.#demote(unexamined);
+    throw unexamined;
   }
 
   /** Examines the database again for a caller whose channels it lacks. Rejects if it is not the record. */
@@ -115,7 +115,7 @@ class MigratedDatabase implements Database, Greeter {
       return await call(await this.#whenAdmitted());
     } catch (error) {
       if (isMissingObject(error)) this.#demote(error);
-      if (!(error instanceof NotAdmitted)) throw error;
+      if (!(error instanceof Unexamined)) throw error;
       return call(await this.#whenAdmitted());
     }
   }
@@ -126,7 +126,9 @@ class MigratedDatabase implements Database, Greeter {
       await withinTime(this.#turn, TURN_MS_MAX);
     }
     if (this.#admitted === undefined || this.#database === undefined) {
-      throw new Unavailable('ledger', this.#reason);
+      throw this.#reason instanceof Unexamined
+        ? this.#reason
+        : new Unavailable('ledger', this.#reason);
     }
     return this.#database;
   }
@@ -176,7 +178,7 @@ class MigratedDatabase implements Database, Greeter {
       this.#reason = error;
       if (isFirst && error instanceof ForeignDatabase && error.remedy)
         throw new Error(error.remedy);
-      if (error instanceof ForeignDatabase) report.foreign(error.count, error.remedy);
+      if (error instanceof ForeignDatabase) report.foreign(error);
       else if (isOutage(error)) report.fault(error);
       // Without a remembered channel there is nothing to serve meanwhile.
       else if (isFirst && (await countRemembered(memory)) === 0) throw error;
@@ -352,10 +354,8 @@ class NotTheRecord extends Error implements ToldFault {
 }
 
 /** Error of a database of another record than is remembered, or of an empty one. */
-export class ForeignDatabase extends Unavailable {
-  /** Number of remembered channels. */
+export class ForeignDatabase extends Unavailable implements ForeignFault {
   readonly count: number;
-  /** What to do, where that is known. */
   readonly remedy: string | undefined;
 
   constructor(count: number, isEmpty: boolean, remedy?: string) {
