@@ -2,8 +2,9 @@
 
 import { useState } from 'preact/hooks';
 import { LocationProvider, Route, Router, useLocation } from 'preact-iso';
+import { readSegment } from '../contract/path-segment.ts';
 import { call } from './api/call.ts';
-import { consolePath, readSegment } from './format/console-path.ts';
+import { consolePath } from './format/console-path.ts';
 import { AppIndex, AppPlace } from './page/app-place.tsx';
 import { ApprovalPage, ApprovalsPage } from './page/approvals-page.tsx';
 import { AppsPage } from './page/apps-page.tsx';

@@ -2,6 +2,7 @@
 // (docs/contract.md 30).
 
 import type { Approval, ApprovalRequest } from './approval.ts';
+import { pathSegment } from './path-segment.ts';
 import type { Organization, ReleaseStatus, Role, Targeting } from './resource.ts';
 import type { PlanStatus, PlanWait, Signal, SignalRate } from './rollout-plan.ts';
 
@@ -176,12 +177,16 @@ export type NotificationEvent = {
   };
 }[EventType];
 
-/** Returns the path of the console's page about an event: the release's or the app's, else the settings. */
+/**
+ * Returns the path of the console's page about an event: the request's, the release's or the app's, else the
+ * settings.
+ */
 export function eventPath({ data, type }: NotificationEvent): string {
   const { app, channel, version } = data;
+  if ('approval' in data) return `/console/approvals/${pathSegment(data.approval.id)}`;
   if (app !== null) {
     const parts = [app, channel, version].filter((part) => part !== null);
-    return `/console/apps/${parts.map(encodeURIComponent).join('/')}`;
+    return `/console/apps/${parts.map(pathSegment).join('/')}`;
   }
   if (type.startsWith('key.')) return '/console/settings/keys';
   if (type.startsWith('member.')) return '/console/settings/members';

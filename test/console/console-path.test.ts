@@ -4,12 +4,8 @@
 import fc from 'fast-check';
 import { exec } from 'preact-iso/router';
 import { expect, it } from 'vitest';
-import {
-  consolePath,
-  isReadablePath,
-  pathSegment,
-  readSegment,
-} from '../../src/console/format/console-path.ts';
+import { consolePath, isReadablePath } from '../../src/console/format/console-path.ts';
+import { pathSegment, readSegment } from '../../src/contract/path-segment.ts';
 
 /** Returns an address as a browser normalises it. */
 function browsed(path: string): string {

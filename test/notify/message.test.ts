@@ -41,6 +41,20 @@ it('is told to Slack in a sentence with a link, in which names are no commands',
   });
 });
 
+it.each([
+  [{ channel: 'fleet' }, 'desktop/~fleet/2.5.0-beta.1'],
+  [{ channel: '~early' }, 'desktop/~~early/2.5.0-beta.1'],
+  [{ channel: 'a b', version: null }, 'desktop/a%20b'],
+])('of %o leads to its page', (place, path) => {
+  const { data } = JSON.parse(webhookBody(eventWith('release.paused', place), CONSOLE));
+  expect(data.url).toBe(`${CONSOLE}/console/apps/${path}`);
+});
+
+it('of an approval leads to the page on which people decide', () => {
+  const { data } = JSON.parse(webhookBody(eventWith('approval.requested', {}), CONSOLE));
+  expect(data.url).toBe(`${CONSOLE}/console/approvals/apr_1`);
+});
+
 it('is told by mail with a subject of one line, and the page', () => {
   const event = eventWith('release.paused', { reason: 'bad\r\nBcc: all@example.com' });
   expect(eventMail(event, CONSOLE)).toEqual({

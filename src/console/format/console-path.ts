@@ -1,8 +1,6 @@
-// URL paths and query strings of the console. A name becomes one path segment; a name that would have another
-// meaning there gets a leading `~`, which no channel name has.
+// URL paths and query strings of the console.
 
-/** Segments below an app that are pages, and those that browsers normalise away. */
-const RESERVED: ReadonlySet<string> = new Set(['fleet', 'devices', '.', '..']);
+import { pathSegment } from '../../contract/path-segment.ts';
 
 export const consolePath = {
   apps: '/console/apps',
@@ -18,17 +16,6 @@ export const consolePath = {
   device: (ref: string, deviceId: string) =>
     `${consolePath.app(ref)}/devices/${pathSegment(deviceId)}`,
 } as const;
-
-/** Encodes a text as one path segment; `readSegment` decodes it. */
-export function pathSegment(text: string): string {
-  const isTaken = RESERVED.has(text) || text.startsWith('~');
-  return encodeURIComponent(isTaken ? `~${text}` : text);
-}
-
-/** Returns the text of a segment that the router has percent-decoded. */
-export function readSegment(segment: string): string {
-  return segment.startsWith('~') ? segment.slice(1) : segment;
-}
 
 /** Returns whether every segment of a path can be decoded; the router throws otherwise. */
 export function isReadablePath(path: string): boolean {

@@ -1,0 +1,16 @@
+// Names as segments of the console's paths, in its pages and in the links of messages. A name that would have
+// another meaning there gets a leading `~`, which no channel name has.
+
+/** Segments below an app that are pages, and those that browsers normalise away. */
+const RESERVED: ReadonlySet<string> = new Set(['fleet', 'devices', '.', '..']);
+
+/** Encodes a text as one path segment; `readSegment` decodes it. */
+export function pathSegment(text: string): string {
+  const isTaken = RESERVED.has(text) || text.startsWith('~');
+  return encodeURIComponent(isTaken ? `~${text}` : text);
+}
+
+/** Returns the text of a segment that the router has percent-decoded. */
+export function readSegment(segment: string): string {
+  return segment.startsWith('~') ? segment.slice(1) : segment;
+}
