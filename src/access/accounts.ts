@@ -14,7 +14,7 @@ import { isoTime } from '../contract/iso-time.ts';
 import { LIMIT } from '../contract/limit.ts';
 import type { Account, ListedSession, Membership, SessionOpener } from '../contract/resource.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
-import type { Opening, ShownPasskey, StoredSession } from '../store/account-ledger.ts';
+import type { ShownPasskey, StoredAccount, StoredSession } from '../store/account-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { AccountActor, NeededRole } from '../store/ledger-terms.ts';
 import { equalSecrets, hashSecret } from './api-keys.ts';
@@ -25,6 +25,7 @@ import type { Client, KnownBrowsers, LoginThrottle, SignInGate } from './sign-in
 /** New session; its token cannot be read anywhere else. */
 export type SignedIn = {
   readonly account: Account;
+  readonly hasPassword: boolean;
   readonly token: string;
   /** Cookie that identifies the browser from then on. */
   readonly browser: string;
@@ -36,7 +37,7 @@ export type SignedIn = {
 
 /** Account whose password was right, and which has to show a passkey as well. */
 export type AwaitsPasskey = {
-  readonly awaits: Required<Pick<Account & Opening, 'id' | 'passwordHash'>>;
+  readonly awaits: { readonly id: string; readonly passwordHash: string };
 };
 
 /** How a session is opened. */
@@ -58,10 +59,10 @@ type AccountsDependencies = {
   readonly gate: SignInGate;
   /** Returns the admin tokens that are accepted now. */
   readonly adminTokens: () => readonly string[];
+  /** Whether passwords let in; they always do for the first account and after the operator's link. */
+  readonly arePasswordsOn: boolean;
   readonly now: () => number;
 };
-
-const BY_PASSWORD: Opened = { openedBy: 'password', secondFactor: false };
 
 /** Maximum number of concurrent session look-ups, because every forged token costs one. */
 const LOOKUPS_RUNNING_MAX = 4;
@@ -94,8 +95,9 @@ export class Accounts {
     const hash = tokenHash(token);
     const found = hash === undefined ? undefined : await this.lookUp(hash);
     if (hash === undefined || found === undefined) return undefined;
-    const { id, email, name, passwordHash, isStrong } = found;
-    return { account: { id, email, name }, passwordHash, tokenHash: hash, isStrong };
+    const { passwordHash, isStrong } = found;
+    const hasPassword = passwordHash !== null;
+    return { account: describe(found), passwordHash, hasPassword, tokenHash: hash, isStrong };
   }
 
   /** Returns whether a session that was found before still exists. */
@@ -134,14 +136,17 @@ export class Accounts {
     { email, password }: Credentials,
     client: Client,
     presented: string | undefined,
-  ): Promise<Outcome<SignedIn | AwaitsPasskey, 'rateLimited' | 'wrongLogin'>> {
-    const { ledger, gate } = this.dependencies;
+  ): Promise<Outcome<SignedIn | AwaitsPasskey, 'rateLimited' | 'wrongLogin' | 'passwordsOff'>> {
+    const { ledger, gate, arePasswordsOn } = this.dependencies;
+    if (!arePasswordsOn) return fail('passwordsOff');
     const tried = await gate.try(email, password, client);
     if (isFailure(tried)) return tried;
-    if (!tried.isRight || tried.account === undefined) return fail('wrongLogin');
+    const { account, isRight } = tried;
+    const passwordHash = account?.passwordHash ?? undefined;
+    if (!isRight || account === undefined || passwordHash === undefined) return fail('wrongLogin');
     const former = tokenHash(presented);
     if (former !== undefined) await ledger.endSession(former);
-    return this.begin(tried.account, client);
+    return this.begin({ ...account, passwordHash }, client);
   }
 
   signOut(session: Session): Promise<void> {
@@ -160,12 +165,16 @@ export class Accounts {
     session: Session,
     current: string,
     next: string,
-  ): Promise<Outcome<Pick<SignedIn, 'browser'>, 'rateLimited' | 'invalid' | LostRight>> {
-    const { ledger, passwords, throttle, browsers } = this.dependencies;
+  ): Promise<
+    Outcome<Pick<SignedIn, 'browser'>, 'rateLimited' | 'invalid' | 'passwordsOff' | LostRight>
+  > {
+    const { ledger, passwords, throttle, browsers, arePasswordsOn } = this.dependencies;
+    if (!arePasswordsOn) return fail('passwordsOff');
     const { account, passwordHash } = session;
     const refusal = await throttle.admitKnown(session.tokenHash);
     if (refusal !== undefined) return refusal;
     const wrong = invalidField('current', 'Wrong password');
+    if (passwordHash === null) return invalidField('current', 'This account has no password');
     if (!(await passwords.verify(passwordHash, current, true))) return wrong;
     await throttle.succeedKnown(session.tokenHash);
     const hash = await passwords.hash(next, true);
@@ -176,37 +185,44 @@ export class Accounts {
   }
 
   /**
-   * Opens a session for an account that has just proved itself, unless its password, if that was the proof,
-   * has changed since. A password alone opens none for an account with passkeys, which then awaits one.
+   * Opens a session for an account whose password was just verified, unless it has changed since. An account
+   * with passkeys awaits one.
    */
   async begin(
-    { id, email, name, passwordHash }: Account & Pick<Opening, 'passwordHash'>,
+    account: Account & { readonly passwordHash: string },
     client: Client,
-    opened: Opened = BY_PASSWORD,
   ): Promise<Outcome<SignedIn | AwaitsPasskey, 'wrongLogin'>> {
-    const { ledger } = this.dependencies;
-    const { token, session } = this.newSession(client, opened);
-    const passwordNumber = await ledger.openSession({ id, email, passwordHash }, session);
-    if (!isFailure(passwordNumber)) {
-      return this.signedIn({ id, email, name }, { token, session }, passwordNumber, client);
-    }
-    return passwordNumber.failure === 'wrongLogin'
-      ? fail('wrongLogin')
-      : { awaits: { id, passwordHash } };
+    const { id, passwordHash } = account;
+    const { token, session } = this.newSession(client, {
+      openedBy: 'password',
+      secondFactor: false,
+    });
+    const opened = await this.dependencies.ledger.openSession(account, session);
+    if (!isFailure(opened)) return this.signedIn(account, { token, session }, opened, client);
+    return opened.failure === 'wrongLogin' ? fail('wrongLogin') : { awaits: { id, passwordHash } };
+  }
+
+  /** Opens a session for an account that a provider has just let in; that is enough also with passkeys. */
+  async beginByProvider(account: StoredAccount, client: Client): Promise<SignedIn> {
+    const { id, email } = account;
+    const { token, session } = this.newSession(client, { openedBy: 'oidc', secondFactor: false });
+    const opened = await this.dependencies.ledger.openSession({ id, email }, session);
+    if (isFailure(opened)) throw new Error('The account of an identity is gone');
+    return this.signedIn(account, { token, session }, opened, client);
   }
 
   /** Opens a session for an account whose passkey gave a right answer. */
   async beginByPasskey(
-    { id, email, name, passwordHash }: Account & Opening,
+    account: StoredAccount,
     shown: ShownPasskey,
     client: Client,
     openedBy: SessionOpener,
   ): Promise<Outcome<SignedIn, 'wrongLogin' | 'wrongPasskey' | 'staleChallenge'>> {
+    const { ledger } = this.dependencies;
     const { token, session } = this.newSession(client, { openedBy, secondFactor: true });
-    const account = { id, email, passwordHash };
-    const opened = await this.dependencies.ledger.openSessionByPasskey(account, shown, session);
+    const opened = await ledger.openSessionByPasskey(account, shown, session);
     if (isFailure(opened)) return opened;
-    return this.signedIn({ id, email, name }, { token, session }, opened, client);
+    return this.signedIn(account, { token, session }, opened, client);
   }
 
   private newSession({ address, agent }: Client, { openedBy, secondFactor }: Opened) {
@@ -225,7 +241,7 @@ export class Accounts {
   }
 
   private async signedIn(
-    account: Account,
+    account: Account & { readonly passwordHash: string | null },
     { token, session }: { readonly token: string; readonly session: Opened },
     passwordNumber: number,
     client: Client,
@@ -234,7 +250,8 @@ export class Accounts {
     const isNewBrowser = (await browsers.recognise(client.browser, account.email)) === undefined;
     const browser = await browsers.issue(account.email, passwordNumber);
     const isStrong = session.openedBy !== 'password' || session.secondFactor;
-    return { account, token, browser, isNewBrowser, isStrong };
+    const hasPassword = account.passwordHash !== null;
+    return { account: describe(account), hasPassword, token, browser, isNewBrowser, isStrong };
   }
 
   /** Lists the open sessions of the session's account. */
@@ -273,10 +290,17 @@ export class Accounts {
 export type Session = {
   readonly account: Account;
   readonly tokenHash: string;
-  readonly passwordHash: string;
+  /** Null for an account without a password. */
+  readonly passwordHash: string | null;
+  readonly hasPassword: boolean;
   /** Whether it fulfils the demand for a second factor. */
   readonly isStrong: boolean;
 };
+
+/** Returns the account as people see it. */
+function describe({ id, email, name }: Account): Account {
+  return { id, email, name };
+}
 
 /** Returns the actor of a session's change; `needs` is the role that the change needs, if any. */
 export function sessionActor({ account, tokenHash }: Session, needs?: NeededRole): AccountActor {

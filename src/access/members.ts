@@ -1,6 +1,11 @@
 // Members of an organization, their roles, and invitations by a link that works once.
 
-import type { MemberList, OpenInvitation, RevokedInvitation } from '../contract/console.ts';
+import type {
+  MemberList,
+  NoContent,
+  OpenInvitation,
+  RevokedInvitation,
+} from '../contract/console.ts';
 import {
   fail,
   invalidField,
@@ -19,6 +24,7 @@ import {
   type Accounts,
   type AwaitsPasskey,
   createSessionToken,
+  type Session,
   type SignedIn,
   tokenHash,
 } from './accounts.ts';
@@ -31,6 +37,8 @@ export type MembersDependencies = {
   readonly passwords: Passwords;
   readonly throttle: LoginThrottle;
   readonly gate: SignInGate;
+  /** Whether passwords let in. */
+  readonly arePasswordsOn: boolean;
   readonly now: () => number;
 };
 
@@ -133,10 +141,11 @@ export class Members {
   ): Promise<
     Outcome<
       SignedIn | AwaitsPasskey,
-      'rateLimited' | 'unknownInvitation' | 'invalid' | 'wrongLogin'
+      'rateLimited' | 'unknownInvitation' | 'invalid' | 'wrongLogin' | 'passwordsOff'
     >
   > {
-    const { ledger, accounts, now } = this.dependencies;
+    const { ledger, accounts, arePasswordsOn, now } = this.dependencies;
+    if (!arePasswordsOn) return fail('passwordsOff');
     const invitation = await this.readInvitation(request.token, client.address);
     if (isFailure(invitation)) return invitation;
     const joining = await this.join(invitation, request, client);
@@ -146,12 +155,30 @@ export class Members {
     return accounts.begin({ ...account, passwordHash: joining.passwordHash }, client);
   }
 
+  /** Accepts an invitation as the account of a session, which must be that of its e-mail address. */
+  async acceptAs(
+    { account, passwordHash }: Session,
+    token: string,
+    address: string,
+  ): Promise<Outcome<NoContent, 'rateLimited' | 'unknownInvitation' | 'invalid'>> {
+    const { ledger, now } = this.dependencies;
+    const invitation = await this.readInvitation(token, address);
+    if (isFailure(invitation)) return invitation;
+    const { email, name } = account;
+    if (invitation.email !== email) {
+      return invalidField('token', `The invitation is for ${invitation.email}`);
+    }
+    const joining = { email, name, passwordHash, as: 'known' } as const;
+    const accepted = await ledger.acceptInvitation(invitation.hash, joining, isoTime(now()));
+    return isFailure(accepted) ? accepted : {};
+  }
+
   /** Returns the account that joins; only an account's password joins as that account. */
   private async join(
     { email, hash }: { readonly email: string; readonly hash: string },
     { name, password }: { readonly name: string; readonly password: string },
     client: Client,
-  ): Promise<Outcome<Joining, 'rateLimited' | 'invalid'>> {
+  ): Promise<Outcome<Joining & { readonly passwordHash: string }, 'rateLimited' | 'invalid'>> {
     const { ledger, passwords, gate } = this.dependencies;
     const stored = await ledger.findAccount(email);
     if (stored === undefined) {
@@ -159,7 +186,9 @@ export class Members {
     }
     const tried = await gate.try(email, password, { ...client, voucher: hash });
     if (isFailure(tried)) return tried;
-    if (tried.isRight) return { email, name, passwordHash: stored.passwordHash, as: 'known' };
+    if (tried.isRight && stored.passwordHash !== null) {
+      return { email, name, passwordHash: stored.passwordHash, as: 'known' };
+    }
     if ((await ledger.listMemberships(stored.id)).length > 0) {
       return invalidField('password', 'This email has an account, and that has another password');
     }

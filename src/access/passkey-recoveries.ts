@@ -29,6 +29,8 @@ type PasskeyRecoveriesDependencies = {
   readonly accounts: Accounts;
   readonly throttle: LoginThrottle;
   readonly gate: SignInGate;
+  /** Whether passwords let in. */
+  readonly arePasswordsOn: boolean;
   readonly now: () => number;
 };
 
@@ -88,17 +90,24 @@ export class PasskeyRecoveries {
     request: { readonly token: string; readonly password: string },
     client: Client,
   ): Promise<
-    Outcome<SignedIn | AwaitsPasskey, 'rateLimited' | 'unknownReset' | 'invalid' | 'wrongLogin'>
+    Outcome<
+      SignedIn | AwaitsPasskey,
+      'rateLimited' | 'unknownReset' | 'invalid' | 'wrongLogin' | 'passwordsOff'
+    >
   > {
-    const { ledger, accounts, gate, now } = this.dependencies;
+    const { ledger, accounts, gate, arePasswordsOn, now } = this.dependencies;
+    if (!arePasswordsOn) return fail('passwordsOff');
     const link = await this.read(request.token, client.address);
     if (isFailure(link)) return link;
     const voucher = { ...client, voucher: link.hash };
     const tried = await gate.try(link.email, request.password, voucher);
     if (isFailure(tried)) return tried;
     const { account, isRight } = tried;
-    if (!isRight || account === undefined) return invalidField('password', 'Wrong password');
+    const passwordHash = account?.passwordHash ?? undefined;
+    if (!isRight || account === undefined || passwordHash === undefined) {
+      return invalidField('password', 'Wrong password');
+    }
     const used = await ledger.useRecovery(account, link.hash, isoTime(now()));
-    return isFailure(used) ? used : accounts.begin(account, client);
+    return isFailure(used) ? used : accounts.begin({ ...account, passwordHash }, client);
   }
 }

@@ -168,7 +168,7 @@ export class Passkeys {
     const purpose = {
       for: 'second',
       accountId: id,
-      proof: hashSecret(passwordHash ?? ''),
+      proof: hashSecret(passwordHash),
     } as const;
     return this.askFor(purpose, party, passkeys.map(describe));
   }
@@ -266,7 +266,9 @@ function isFor(
   { response }: AuthenticationResponseJSON,
 ): boolean {
   if (purpose.for === 'second') {
-    return purpose.accountId === account.id && purpose.proof === hashSecret(account.passwordHash);
+    const { id, passwordHash } = account;
+    const isSame = passwordHash !== null && purpose.proof === hashSecret(passwordHash);
+    return purpose.accountId === id && isSame;
   }
   return response.userHandle === Buffer.from(account.id).toString('base64url');
 }

@@ -84,6 +84,6 @@ export class PasswordResets {
     if (isFailure(reset)) return reset;
     const passwordHash = await passwords.hash(request.password, true);
     const account = await ledger.usePasswordReset(reset.hash, passwordHash, isoTime(now()));
-    return isFailure(account) ? account : accounts.begin(account, client);
+    return isFailure(account) ? account : accounts.begin({ ...account, passwordHash }, client);
   }
 }

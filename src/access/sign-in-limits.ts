@@ -1,7 +1,7 @@
 // Limits sign-in attempts over all nodes: in 15 minutes, 10 for one account and 50 for all accounts from one
 // IP address. Browsers that signed in before stay admitted during an attack from many addresses.
 
-import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { type Failure, failUntil, isFailure, type Outcome } from '../contract/failure.ts';
 import { LIMIT } from '../contract/limit.ts';
@@ -13,6 +13,7 @@ import type { FailedSignIn, StoredAccount } from '../store/account-ledger.ts';
 import type { Engine, RateDecision } from '../store/engine.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { Passwords } from './passwords.ts';
+import { SigningKey } from './signing-key.ts';
 
 type Counter = Pick<Engine, 'countRequest' | 'forgetRequests'>;
 
@@ -48,6 +49,11 @@ export class LoginThrottle {
   /** Counts an attempt that names no account. */
   admitAddress(address: string): Promise<Failure<'rateLimited'> | undefined> {
     return this.count(`login-address:${address}`, LIMIT.loginsPerAddressMax, LIMIT.loginWindowMs);
+  }
+
+  /** Returns whether nothing of this id was admitted within the time before; of several at once, one is. */
+  async admitOnce(id: string, windowMs: number): Promise<boolean> {
+    return (await this.count(`login-once:${id}`, 1, windowMs)) === undefined;
   }
 
   /** Counts an attempt of a known browser or an open session, identified by `id`. */
@@ -167,7 +173,7 @@ export class SignInGate {
     const account = await this.lookUp(email);
     const isKnown = admitted.known !== undefined;
     const isRight = await this.dependencies.passwords.verify(
-      account?.passwordHash,
+      account?.passwordHash ?? undefined,
       password,
       isKnown,
     );
@@ -222,22 +228,20 @@ export class SignInGate {
 type KnownBrowser = { readonly id: string; readonly passwordNumber: number };
 
 const KEY_NAME = 'known-browser';
-const KEY_BYTES = 32;
 const ID_BYTES = 16;
 const FORM = /^v1\.(\d{1,9})\.([A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{43})$/;
 
 export class KnownBrowsers {
-  private readonly ledger: Pick<Ledger, 'readSigningKey'>;
-  private key: Promise<string> | undefined;
+  private readonly key: SigningKey;
 
   constructor(ledger: Pick<Ledger, 'readSigningKey'>) {
-    this.ledger = ledger;
+    this.key = new SigningKey(ledger, KEY_NAME);
   }
 
   /** Returns the cookie of a browser that just signed in, with a new id. */
   async issue(email: string, passwordNumber: number): Promise<string> {
     const id = randomBytes(ID_BYTES).toString('base64url');
-    const signature = sign(await this.readKey(), email, passwordNumber, id);
+    const signature = await this.key.sign([email, passwordNumber, id]);
     return ['v1', passwordNumber, id, signature.toString('base64url')].join('.');
   }
 
@@ -249,27 +253,9 @@ export class KnownBrowsers {
     const [, number = '', id = '', signature = ''] = FORM.exec(cookie ?? '') ?? [];
     if (signature === '') return undefined;
     const passwordNumber = Number(number);
-    const expected = sign(await this.readKey(), email, passwordNumber, id);
-    const given = Buffer.from(signature, 'base64url');
-    const isRight = given.length === expected.length && timingSafeEqual(given, expected);
+    const isRight = await this.key.isOf([email, passwordNumber, id], signature);
     return isRight ? { id, passwordNumber } : undefined;
   }
-
-  /** Reads the key once; the next call repeats a failed read. */
-  private readKey(): Promise<string> {
-    const draft = randomBytes(KEY_BYTES).toString('base64url');
-    this.key ??= this.ledger.readSigningKey(KEY_NAME, draft).catch((error: unknown) => {
-      this.key = undefined;
-      throw error;
-    });
-    return this.key;
-  }
-}
-
-function sign(key: string, email: string, passwordNumber: number, id: string): Buffer {
-  return createHmac('sha256', key)
-    .update(JSON.stringify([email, passwordNumber, id]))
-    .digest();
 }
 
 // Failed sign-ins on their way to the audit log: noted when they happen and written a little later, so that

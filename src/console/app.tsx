@@ -23,6 +23,7 @@ import { Form } from './part/form.tsx';
 import { useTitle } from './part/page-head.tsx';
 import { ThemeContext, useThemeState } from './part/theme.tsx';
 import { InvitationPage, PasswordResetPage, RecoveryPage } from './session/link-page.tsx';
+import { JoinPage } from './session/provider-sign-in.tsx';
 import { SessionGate } from './session/session-gate.tsx';
 import { useSession } from './session/use-session.ts';
 
@@ -44,7 +45,7 @@ export function App() {
   );
 }
 
-/** Routes of the console. One-time links open without a session; every other page requires one. */
+/** Routes of the console. One-time links and the proof of an account open without a session. */
 function Entrance() {
   const { path } = useLocation();
   const [, page, token] = BY_TOKEN.exec(path) ?? [];
@@ -52,6 +53,7 @@ function Entrance() {
     const Page = LINK_PAGES[page as keyof typeof LINK_PAGES];
     return <Page key={token} token={token} />;
   }
+  if (path === '/console/join') return <JoinPage />;
   return (
     <SessionGate>
       <Shell>

@@ -21,6 +21,7 @@ import type { IssuedEdgeToken, ListedEdgeToken, RevokedEdgeToken } from './edge-
 import type { Explanation } from './explanation.ts';
 import type { FailureBreakdown, ReleaseAdoption } from './failure-breakdown.ts';
 import type { Destination, IssuedDestination, NotificationDelivery } from './notification.ts';
+import type { SignInWays } from './oidc.ts';
 import type {
   Account,
   ApiKey,
@@ -73,6 +74,10 @@ export type ConsoleAnswers = {
   'POST password': NoContent;
   'GET invitation': OpenInvitation;
   'POST invitation': SessionState;
+  'POST invitation/accept': NoContent;
+  'POST oidc': { readonly url: string };
+  'GET oidc/arrival': { readonly email: string };
+  'POST oidc/join': { readonly to: string };
   'GET password-reset': OpenReset;
   'POST password-reset': SessionState;
   'POST accounts/reset-password': IssuedReset;
@@ -175,10 +180,13 @@ export type SessionState =
       /** The password was right, and a passkey has to follow. */
       readonly state: 'secondFactor';
       readonly options: PasskeyOptions;
+      readonly signIn?: never;
     }
   | {
       /** `setup` until the first account exists. */
       readonly state: 'setup' | 'signedOut';
+      /** Absent where passwords alone let in. */
+      readonly signIn?: SignInWays;
     }
   | {
       readonly state: 'signedIn';
@@ -187,6 +195,9 @@ export type SessionState =
       readonly memberships: readonly Membership[];
       /** Whether this account may create organizations; absent if not. */
       readonly mayCreateOrganizations?: true;
+      readonly signIn?: SignInWays;
+      /** Absent where the account has one. */
+      readonly hasPassword?: false;
     };
 
 /** An invitation as the holder of its token sees it. */

@@ -169,6 +169,8 @@ export const LIMIT = {
   recoveryLifetimeMs: 86_400_000,
   /** Maximum length of each text that a browser tells of a passkey. */
   passkeyTextLengthMax: 8192,
+  /** Time for a sign-in at the provider, and for the proof of an account after it. */
+  oidcSignInMs: 10 * 60_000,
   /**
    * Attempts for one account from all IP addresses, beyond which new ones are slowed down: see
    * `LoginThrottle`.

@@ -169,6 +169,7 @@ export const FAILURE_STATUS: Readonly<Record<FailureKind, number>> = {
   secondFactorFirst: 403,
   forbidden: 403,
   keyMayNot: 403,
+  passwordsOff: 403,
   originNotAllowed: 403,
   unknownApp: 404,
   unknownChannel: 404,
@@ -188,6 +189,7 @@ export const FAILURE_STATUS: Readonly<Record<FailureKind, number>> = {
   unknownPasskey: 404,
   unknownSession: 404,
   unknownReset: 404,
+  unknownArrival: 404,
   unknownFile: 404,
   unknownWebhook: 404,
   noReleaseOffered: 404,
@@ -217,6 +219,8 @@ export const FAILURE_STATUS: Readonly<Record<FailureKind, number>> = {
   staleChallenge: 409,
   passkeyTaken: 409,
   tooManyPasskeys: 409,
+  accountKnown: 409,
+  identityTaken: 409,
   alreadyMember: 409,
   lastOwner: 409,
   tooManyInvitations: 409,
@@ -237,6 +241,7 @@ export const FAILURE_STATUS: Readonly<Record<FailureKind, number>> = {
   internal: 500,
   webhookUnreadable: 503,
   unavailable: 503,
+  providerAway: 503,
 };
 
 // Reading of `Accept-Encoding` (RFC 9110, section 12.5.3).

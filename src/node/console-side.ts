@@ -5,6 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { Accounts } from '../access/accounts.ts';
 import { Challenges } from '../access/challenges.ts';
 import { Members } from '../access/members.ts';
+import { OidcProvider } from '../access/oidc-provider.ts';
+import { OidcSignIn } from '../access/oidc-sign-in.ts';
 import { PasskeyRecoveries } from '../access/passkey-recoveries.ts';
 import { Passkeys } from '../access/passkeys.ts';
 import { PasswordResets } from '../access/password-resets.ts';
@@ -16,6 +18,7 @@ import {
   SignInGate,
   type ThrottleDependencies,
 } from '../access/sign-in-limits.ts';
+import { SigningKey } from '../access/signing-key.ts';
 import { isReachableAddress } from '../contract/reachable-address.ts';
 import { EdgeTokens } from '../edge/server/edge-tokens.ts';
 import type { DeviceLabels } from '../fleet/device-labels.ts';
@@ -141,7 +144,8 @@ function assembleAccounts(
   const browsers = new KnownBrowsers(ledger);
   const failed = new FailedSignIns(ledger, log);
   const gate = new SignInGate({ ledger, passwords, throttle, browsers, failed, metrics });
-  const shared = { ledger, passwords, throttle, browsers, gate, now: Date.now };
+  const { arePasswordsOn, oidc: provider } = config;
+  const shared = { ledger, passwords, throttle, browsers, gate, arePasswordsOn, now: Date.now };
   const accounts = new Accounts({ ...shared, adminTokens: () => secrets.adminTokens });
   const members = new Members({ ...shared, accounts });
   const resets = new PasswordResets({ ...shared, accounts });
@@ -151,6 +155,14 @@ function assembleAccounts(
   const passkeys = new Passkeys({ ...shared, accounts, challenges, consoleUrl });
   const areOrganizationsOpen = config.organizationsBy === 'anyone';
   const { trustProxy } = config;
-  const made = { accounts, members, resets, recoveries, passkeys };
-  return { ...made, consoleUrl, trustProxy, areOrganizationsOpen };
+  const ways = provider && { password: arePasswordsOn, oidc: { name: provider.name } };
+  const oidc =
+    provider &&
+    new OidcSignIn({
+      ...{ ...shared, ...provider, accounts, metrics, log, rules: provider.roles },
+      provider: new OidcProvider(provider, Date.now),
+      key: new SigningKey(ledger, 'oidc-sign-in'),
+    });
+  const made = { accounts, members, resets, recoveries, passkeys, oidc };
+  return { ...made, consoleUrl, trustProxy, areOrganizationsOpen, ways };
 }

@@ -3,18 +3,14 @@
 
 import { accessSync, constants, readdirSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
+import { OidcProvider, RefusedAnswer } from '../access/oidc-provider.ts';
 import { type Check, type Diagnosis, faulty, sound } from '../contract/diagnosis.ts';
 import { parseUrl } from '../contract/parse-url.ts';
 import { readCredential, UpstreamClient, type UpstreamRefusal } from '../edge/upstream-client.ts';
 import { RememberedChannels } from '../serving/ledger-recovery.ts';
+import { isLoopback } from '../settings/address.ts';
 import { readUpstreamConfig, type UpstreamConfig } from '../settings/edge-settings.ts';
-import {
-  type Config,
-  ConfigError,
-  isLoopback,
-  readConfig,
-  readNearSettings,
-} from '../settings/settings.ts';
+import { type Config, ConfigError, readConfig, readNearSettings } from '../settings/settings.ts';
 import { DiskSnapshotFiles } from '../store/disk/disk-snapshot-files.ts';
 import type { Engine } from '../store/engine.ts';
 import { examineEmbedded, examinePostgres } from '../store/ledger/examine-ledger.ts';
@@ -146,7 +142,8 @@ async function ofNode(environment?: NodeJS.ProcessEnv): Promise<readonly Check[]
   const { checks: ledger, record } = await examineLedger(config, memory);
   const redis = await examineEngine(config, record ?? (await disk.readRecord()));
   const here = [...(await examinePlace(config)), examineDataDirectory(config.dataDir)];
-  return [...examineSettings(config), ...here, ...ledger, ...redis];
+  const provider = await examineProvider(config);
+  return [...examineSettings(config), ...here, ...ledger, ...redis, ...provider];
 }
 
 /** Examines the disk and the ports. */
@@ -184,6 +181,19 @@ async function examineEngine(
 ): Promise<readonly Check[]> {
   if (url === undefined) return [sound('redis', 'none: the hot state is in the process')];
   return tried('redis', 'REDIS_URL', () => examineRedis({ url, prefix, record }));
+}
+
+/** Asks the OpenID Connect provider, if one is set, for its endpoints. */
+async function examineProvider({ oidc }: Config): Promise<readonly Check[]> {
+  if (oidc === undefined) return [];
+  try {
+    await new OidcProvider(oidc, Date.now).discover();
+    return [sound('oidc', `${oidc.issuer} answers`)];
+  } catch (error) {
+    const cause = error instanceof RefusedAnswer ? error.cause : error;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    return [faulty('oidc', `${oidc.issuer} cannot be used: ${reason}`)];
+  }
 }
 
 /** Turns the error of an unusable address, which does not quote the address, into a check. */

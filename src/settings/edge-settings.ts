@@ -1,13 +1,7 @@
 // Settings of an edge: those of a node without its stores.
 
-import {
-  type Config,
-  ConfigError,
-  type EdgeSettings,
-  HTTP_SCHEMES,
-  isUrl,
-  readAnyConfig,
-} from './settings.ts';
+import { HTTP_SCHEMES, isUrl } from './address.ts';
+import { type Config, ConfigError, type EdgeSettings, readAnyConfig } from './settings.ts';
 
 export type EdgeConfig = Config & {
   readonly edge: EdgeSettings & { upstream: string; token: string };

@@ -4,22 +4,28 @@
 
 import { readFileSync, statSync } from 'node:fs';
 import { z } from 'zod';
-import { parseUrl } from '../contract/parse-url.ts';
-import { splitHosts } from '../contract/split-hosts.ts';
+import {
+  HTTP_SCHEMES,
+  isDatabaseAddress,
+  isLoopback,
+  isRedisAddress,
+  isUrl,
+  PORT_MAX,
+  parseListenAddress,
+  takesWrites,
+  WRITABLE_SESSIONS,
+} from './address.ts';
 import { type NearSetting, nearSettings } from './misspelt-settings.ts';
 import { NOTIFY_SHAPE, type NotifySettings, readNotify } from './notify-settings.ts';
+import { OIDC_ENVIRONMENT, type OidcSettings, readOidc } from './oidc-settings.ts';
 import { readTracing, type TracingSettings } from './tracing-settings.ts';
 
 // Shapes of the settings' values: what a variable of a kind may hold, and what becomes of it.
 
-export const HTTP_SCHEMES = ['http:', 'https:'];
-const PORT_MAX = 65_535;
 /** Minimum length of a secret if others can reach the service. */
 const SECRET_LENGTH_MIN = 32;
 /** Maximum number of values of a secret at a time; trying a key costs each process time. */
 const SECRETS_MAX = 8;
-const REDIS_SCHEMES = ['redis:', 'rediss:'];
-const SENTINEL_SCHEMES = ['redis+sentinel:', 'rediss+sentinel:'];
 
 /** Text, or the fallback if it is unset or empty. */
 function text(fallback: string) {
@@ -85,54 +91,6 @@ function baseUrl() {
     .transform((value) => value?.replace(/\/+$/, ''));
 }
 
-/** Parses `host:port`, with an IPv6 address in brackets; returns undefined for anything else. */
-function parseListenAddress(
-  value: string,
-): { readonly host: string; readonly port: number } | undefined {
-  const [, inBrackets, name, digits] =
-    /^(?:\[([0-9A-Fa-f:.]+)\]|([^\s:/[\]]+)):(\d{1,5})$/.exec(value) ?? [];
-  const host = inBrackets ?? name;
-  const port = Number(digits);
-  return host === undefined || port > PORT_MAX ? undefined : Object.freeze({ host, port });
-}
-
-/** Returns whether the value is a URL of Redis, or of a cluster, whose later nodes may be `host:port`. */
-function isRedisAddress(value: string): boolean {
-  if (splitHosts(value).every((address) => isUrl(address, SENTINEL_SCHEMES))) return true;
-  const parts = value.split(',').map((part) => part.trim());
-  const [first = '', ...others] = parts.filter((part) => part !== '');
-  const urls = others.map((part) => (part.includes('://') ? part : `redis://${part}`));
-  return [first, ...urls].every((url) => isUrl(url, REDIS_SCHEMES));
-}
-
-/** Returns whether the value is a URL of one of these schemes. */
-export function isUrl(value: string, schemes: readonly string[]): boolean {
-  return schemes.includes(parseUrl(value)?.protocol ?? '');
-}
-
-const SCHEMES = ['postgres:', 'postgresql:'];
-
-/** Returns whether the value is a URL of PostgreSQL, possibly with several hosts. */
-function isDatabaseAddress(value: string): boolean {
-  const addresses = splitHosts(value);
-  return addresses.every((address) => {
-    const url = parseUrl(address);
-    // An empty host is loopback or a socket; among several it is an extra comma.
-    if (url === undefined || (addresses.length > 1 && url.hostname === '')) return false;
-    const isList = ['host', 'port'].some((name) => url.searchParams.get(name)?.includes(','));
-    return SCHEMES.includes(url.protocol) && !isList;
-  });
-}
-
-/** Values of `target_session_attrs` that do not ask for a standby. */
-const WRITABLE_SESSIONS = ['read-write', 'primary', 'any'];
-
-/** Returns whether the URL of PostgreSQL does not ask for a standby. */
-function takesWrites(address: string): boolean {
-  const wanted = parseUrl(splitHosts(address)[0] ?? '')?.searchParams.get('target_session_attrs');
-  return wanted === undefined || wanted === null || WRITABLE_SESSIONS.includes(wanted);
-}
-
 export type Config = Readonly<{
   host: string;
   port: number;
@@ -151,6 +109,10 @@ export type Config = Readonly<{
   secretKeys: readonly string[];
   /** Accounts that may create organizations: the operator only, or every one. */
   organizationsBy: (typeof ORGANIZATION_MAKERS)[number];
+  /** The OpenID Connect provider that people sign in with; undefined for none. */
+  oidc: OidcSettings | undefined;
+  /** Whether passwords let in. */
+  arePasswordsOn: boolean;
   /** Base URL of the service for its clients; undefined for the address that it listens on. */
   publicUrl: string | undefined;
   /** Own address of console, API, metrics and health; undefined for the port of the service. */
@@ -204,6 +166,7 @@ const FILE_SETTINGS = [
   'REDIS_URL',
   'EDGE_TOKEN',
   'SMTP_URL',
+  'OIDC_CLIENT_SECRET',
 ] as const;
 export type FileValues = Readonly<Partial<Record<(typeof FILE_SETTINGS)[number], string>>>;
 
@@ -260,6 +223,7 @@ const ENVIRONMENT = z.object({
   EDGE_TOKEN_FILE: optionalText(),
   EDGE_JOURNAL_MB: whole(1024, 16, 999_999),
   ...NOTIFY_SHAPE,
+  ...OIDC_ENVIRONMENT,
   ORGANIZATIONS_BY: oneOf(ORGANIZATION_MAKERS, 'operator'),
   PUBLIC_URL: baseUrl(),
   ADMIN_LISTEN: optionalText().transform((value, { addIssue }) => {
@@ -356,6 +320,7 @@ function readSettings(environment: NodeJS.ProcessEnv, files: FileValues): Config
     adminTokens: settings.ADMIN_TOKEN,
     secretKeys: settings.SECRET_KEY,
     organizationsBy: settings.ORGANIZATIONS_BY,
+    ...readOidc(settings, refuse),
     publicUrl: settings.PUBLIC_URL,
     adminListen,
     adminUrl: settings.ADMIN_URL,
@@ -411,10 +376,8 @@ function refuseShortSecrets({ host, adminListen, adminTokens, secretKeys }: Conf
   }
 }
 
-/** Returns whether only this machine can reach what listens on the host. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
-}
+/** The command line signs in nowhere, and may not be able to read the secret's file. */
+const NO_OIDC = Object.fromEntries(Object.keys(OIDC_ENVIRONMENT).map((name) => [name, undefined]));
 
 /** Variables that the command line reads and the service does not. */
 const CLIENT_VARIABLES = ['SLUICE_URL', 'SLUICE_KEY'];
@@ -437,7 +400,7 @@ export function readClientConfig(environment: NodeJS.ProcessEnv = process.env): 
   // Only the service's account may be able to read the other files.
   const { ADMIN_TOKEN, ADMIN_TOKEN_FILE } = environment;
   const files = readFiles({ ADMIN_TOKEN, ADMIN_TOKEN_FILE });
-  const config = readSettings(environment, files);
+  const config = readSettings({ ...environment, ...NO_OIDC }, files);
   const given = environment.SLUICE_URL || undefined;
   if (given !== undefined && !isUrl(given, HTTP_SCHEMES)) {
     throw new ConfigError('SLUICE_URL: must be an http:// or https:// address');

@@ -21,11 +21,13 @@ export type NewAccount = {
   /** E-mail address in lower case. */
   readonly email: string;
   readonly name: string;
-  readonly passwordHash: string;
+  /** Null for an account without a password. */
+  readonly passwordHash: string | null;
 };
 
 export type StoredAccount = Account & {
-  readonly passwordHash: string;
+  /** Null while the account has no password. */
+  readonly passwordHash: string | null;
   /** Number of the present password, counted from 1. */
   readonly passwordNumber: number;
 };
@@ -35,7 +37,9 @@ export type StoredAccount = Account & {
  * name and password. Only an account without memberships can be claimed, so that whoever created it cannot
  * keep its address from the invited person.
  */
-export type Joining = NewAccount & { readonly as: 'new' | 'known' | 'claimed' };
+export type Joining =
+  | (NewAccount & { readonly as: 'known' })
+  | (NewAccount & { readonly as: 'new' | 'claimed'; readonly passwordHash: string });
 
 export type NewPasswordReset = {
   readonly email: string;
@@ -63,11 +67,11 @@ export type NewSession = {
   readonly secondFactor: boolean;
 };
 
-/** Account for which a session opens, with its password as it was checked; undefined where none was. */
+/** Account for which a session opens, with its password as it was checked; none where none was. */
 export type Opening = {
   readonly id: string;
   readonly email: string;
-  readonly passwordHash?: string | undefined;
+  readonly passwordHash?: string | null | undefined;
 };
 
 /** Account of an open session, and whether the session fulfils the demand for a second factor. */

@@ -45,6 +45,7 @@ import type { DeliveryLedger } from './delivery-ledger.ts';
 import type { DestinationLedger } from './destination-ledger.ts';
 import type { ChannelNameList } from './engine.ts';
 import type { FleetLedger, PlanLedger } from './fleet-ledger.ts';
+import type { IdentityLedger } from './identity-ledger.ts';
 import type {
   Actor,
   AppChange,
@@ -198,6 +199,7 @@ export type SnapshotLookup = ServingSnapshot | 'unknown-app' | 'unknown-channel'
 export interface Ledger
   extends FleetLedger,
     AccountLedger,
+    IdentityLedger,
     ConsoleLedger,
     WebhookLedger,
     PlanLedger,

@@ -26,6 +26,8 @@ describe('readConfig', () => {
       adminTokens: [],
       secretKeys: [],
       organizationsBy: 'operator',
+      oidc: undefined,
+      arePasswordsOn: true,
       publicUrl: undefined,
       workers: 1,
       deviceRetentionDays: 180,
@@ -57,6 +59,8 @@ describe('readConfig', () => {
       ...['NEW_DEVICES_PER_ADDRESS_PER_MINUTE', 'NEW_DEVICES_PER_APP_PER_MINUTE'],
       ...['ADMIN_TOKEN_FILE', 'SECRET_KEY_FILE', 'DATABASE_URL_FILE', 'REDIS_URL_FILE'],
       ...['NOTIFY_PRIVATE', 'SMTP_URL', 'SMTP_URL_FILE', 'MAIL_FROM'],
+      ...['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET', 'OIDC_CLIENT_SECRET_FILE'],
+      ...['OIDC_NAME', 'OIDC_SCOPES', 'OIDC_GROUPS_CLAIM', 'OIDC_ROLES', 'PASSWORD_SIGN_IN'],
       ...['EDGE_UPSTREAM', 'EDGE_TOKEN', 'EDGE_TOKEN_FILE', 'EDGE_JOURNAL_MB'],
     ];
     const retention = [

@@ -32,7 +32,8 @@ let onRefused: (isSignedOut: boolean) => void = () => undefined;
 /** Number of opened sessions; a refusal of a request from before the latest one says nothing about it. */
 let sessionCount = 0;
 /** Calls that open a session without having one; for these a 401 is a wrong password. */
-const OPENS_SESSION = /^(?:session(?:\/passkey)?|setup|invitation|password-reset|recovery)$/;
+const OPENS_SESSION =
+  /^(?:session(?:\/passkey)?|setup|invitation|password-reset|recovery|oidc\/join)$/;
 
 /** Sends a request and returns the answer's JSON. Rejects with an `ApiError` for refusals and outages. */
 export async function call<M extends Method, Path extends PathOf<M>>(

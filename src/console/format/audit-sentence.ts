@@ -179,6 +179,7 @@ const ACTIONS: Readonly<Record<string, string>> = {
   'account.end-session': 'Ended a session of',
   'account.end-sessions': 'Ended the other sessions of',
   'account.fail-sign-in': 'Failed to sign in as',
+  'account.join-provider': 'Joined to the provider',
   'account.recover': 'Made a link for lost passkeys of',
   'account.refuse-passkey': 'Refused a copied passkey of',
   'account.remove-passkey': 'Removed a passkey of',

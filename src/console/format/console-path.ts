@@ -6,6 +6,7 @@ export const consolePath = {
   apps: '/console/apps',
   audit: '/console/audit',
   approvals: '/console/approvals',
+  invitation: (token: string) => `/console/invitation/${token}`,
   settings: (section = 'keys') => `/console/settings/${section}`,
   app: (ref: string) => `/console/apps/${pathSegment(ref)}`,
   channel: (ref: string, channel: string) =>

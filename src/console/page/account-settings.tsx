@@ -20,10 +20,18 @@ import { useSession } from '../session/use-session.ts';
 
 /** Section for the account. */
 export function AccountSettings() {
-  const { account } = useSession();
+  const { account, signIn, hasPassword } = useSession();
   return (
     <>
-      <PasswordCard email={account.email} />
+      {hasPassword && signIn?.password !== false ? (
+        <PasswordCard email={account.email} />
+      ) : (
+        <Card title="Sign-in">
+          <p>
+            You sign in as {account.email} with {signIn?.oidc.name}, without a password.
+          </p>
+        </Card>
+      )}
       <PasskeysCard />
       <SessionsCard />
     </>

@@ -12,6 +12,7 @@ import { Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
 import { Name } from '../part/name.tsx';
 import { Notice } from '../part/notice.tsx';
+import { ProviderButton } from './provider-sign-in.tsx';
 import { PASSWORD_HINT, SignedOutLayout } from './signed-out-layout.tsx';
 
 /** Page of one invitation, with or without a session. */
@@ -32,10 +33,13 @@ export function InvitationPage({ token }: { token: string }) {
 
 function Acceptance({ token, offer }: { token: string; offer: OpenInvitation }) {
   const { route } = useLocation();
-  const [name, setName] = useState('');
-  const [password, setPassword] = useState('');
+  const session = useLoad('session');
+  const { data: present } = session;
+  if (present === undefined && session.error === undefined) return null;
+  const ways = present?.signIn;
+  const isOwn = present?.state === 'signedIn' && present.account?.email === offer.email;
   const accept = async () => {
-    await completeSignIn(await call('POST', 'invitation', { token, name, password }));
+    await call('POST', 'invitation/accept', { token });
     route(consolePath.apps, true);
   };
   return (
@@ -50,28 +54,50 @@ function Acceptance({ token, offer }: { token: string; offer: OpenInvitation }) 
         </>
       }
     >
-      <Form send="Accept invitation" onSend={accept}>
-        <Field
-          name="name"
-          label="Your name"
-          complete="name"
-          value={name}
-          onInput={setName}
-          isRequired
-          isFocused
-        />
-        <Field
-          name="password"
-          label="Password"
-          type="password"
-          complete="new-password"
-          value={password}
-          onInput={setPassword}
-          hint={`${PASSWORD_HINT} If you have an account with this email already, its own password.`}
-          isRequired
-        />
-      </Form>
+      {isOwn ? (
+        <Form send="Accept invitation" onSend={accept}>
+          <p>You are signed in as {offer.email}.</p>
+        </Form>
+      ) : (
+        <>
+          {ways !== undefined && <ProviderButton ways={ways} to={consolePath.invitation(token)} />}
+          {ways?.password !== false && <PasswordAcceptance token={token} />}
+        </>
+      )}
     </SignedOutLayout>
+  );
+}
+
+function PasswordAcceptance({ token }: { token: string }) {
+  const { route } = useLocation();
+  const [name, setName] = useState('');
+  const [password, setPassword] = useState('');
+  const accept = async () => {
+    await completeSignIn(await call('POST', 'invitation', { token, name, password }));
+    route(consolePath.apps, true);
+  };
+  return (
+    <Form send="Accept invitation" onSend={accept}>
+      <Field
+        name="name"
+        label="Your name"
+        complete="name"
+        value={name}
+        onInput={setName}
+        isRequired
+        isFocused
+      />
+      <Field
+        name="password"
+        label="Password"
+        type="password"
+        complete="new-password"
+        value={password}
+        onInput={setPassword}
+        hint={`${PASSWORD_HINT} If you have an account with this email already, its own password.`}
+        isRequired
+      />
+    </Form>
   );
 }
 

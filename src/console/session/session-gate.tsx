@@ -3,20 +3,23 @@
 
 import { type ComponentChildren, Fragment } from 'preact';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
 import type { SessionState } from '../../contract/console.ts';
+import type { SignInWays } from '../../contract/oidc.ts';
 import { ApiError, call, whenRefused } from '../api/call.ts';
 import { completeSignIn, KNOWS_PASSKEYS, signInByPasskey } from '../api/passkey.ts';
+import { consolePath } from '../format/console-path.ts';
 import { hasUnsaved } from '../hook/unsaved.ts';
 import { forgetLoaded } from '../hook/use-load.ts';
 import { Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
 import { Notice } from '../part/notice.tsx';
+import { ProviderButton, refusalText } from './provider-sign-in.tsx';
 import { PASSWORD_HINT, SignedOutLayout } from './signed-out-layout.tsx';
 import { SessionContext, type SignedIn } from './use-session.ts';
 
 const STORED = 'sluice-organization';
 const REFRESH_MS = 60_000;
-const SIGNED_OUT: SessionState = { state: 'signedOut' };
 
 /**
  * Renders `children` during a session. If it ends with unsaved input, the reader signs in over the hidden
@@ -28,6 +31,7 @@ export function SessionGate({ children }: { children: ComponentChildren }) {
   const [fault, setFault] = useState<string>();
   const [chosen, setChosen] = useState(() => localStorage.getItem(STORED) ?? undefined);
   const turn = useRef(0);
+  const ways = useRef<SignInWays>();
   const refresh = useCallback(async (known?: SessionState) => {
     turn.current += 1;
     const mine = turn.current;
@@ -35,6 +39,7 @@ export function SessionGate({ children }: { children: ComponentChildren }) {
       const found = known ?? (await call('GET', 'session'));
       // A later call has newer data than this answer.
       if (mine !== turn.current) return;
+      ways.current = found.signIn ?? ways.current;
       const isOver = found.state !== 'signedIn' && hasUnsaved();
       setExpired(isOver);
       if (!isOver) setSession(found);
@@ -47,7 +52,7 @@ export function SessionGate({ children }: { children: ComponentChildren }) {
   useEffect(() => {
     whenRefused((isSignedOut) => {
       if (isSignedOut) forgetLoaded();
-      void refresh(isSignedOut ? SIGNED_OUT : undefined);
+      void refresh(isSignedOut ? signedOut(ways.current) : undefined);
     });
     void refresh();
     // Roles may have changed.
@@ -67,13 +72,13 @@ export function SessionGate({ children }: { children: ComponentChildren }) {
   if (signedIn !== undefined) {
     const leave = () => {
       setExpired(false);
-      setSession(SIGNED_OUT);
+      setSession(signedOut(ways.current));
     };
     return (
       <SessionContext.Provider value={signedIn}>
         {/* One person's input must not reach another. */}
         <Fragment key={signedIn.account.id}>{children}</Fragment>
-        {isExpired && <SignInDialog onSignedIn={refresh} onLeave={leave} />}
+        {isExpired && <SignInDialog ways={ways.current} onSignedIn={refresh} onLeave={leave} />}
       </SessionContext.Provider>
     );
   }
@@ -82,8 +87,12 @@ export function SessionGate({ children }: { children: ComponentChildren }) {
   return session.state === 'setup' ? (
     <SetupPage onSignedIn={refresh} />
   ) : (
-    <SignInPage onSignedIn={refresh} />
+    <SignInPage ways={session.signIn} onSignedIn={refresh} />
   );
+}
+
+function signedOut(ways: SignInWays | undefined): SessionState {
+  return { state: 'signedOut', ...(ways && { signIn: ways }) };
 }
 
 function Unreachable({ fault, onRetry }: { fault: string; onRetry: () => void }) {
@@ -110,27 +119,62 @@ function readSignedIn(
   const membership =
     memberships.find(({ organization }) => organization.id === chosen) ?? memberships[0];
   const mayCreateOrganizations = session.mayCreateOrganizations === true;
-  return { account, memberships, membership, mayCreateOrganizations, refresh, choose };
+  const { signIn, hasPassword = true } = session;
+  const about = { signIn, hasPassword, mayCreateOrganizations };
+  return { account, memberships, membership, ...about, refresh, choose };
 }
 
+type SignInProps = {
+  ways: SignInWays | undefined;
+  onSignedIn: (session: SessionState) => Promise<void>;
+};
+
 /** Page for every path without a session; the path's own page follows after signing in. */
-function SignInPage(props: { onSignedIn: (session: SessionState) => Promise<void> }) {
+function SignInPage({ ways, onSignedIn }: SignInProps) {
+  const { path, url, query } = useLocation();
+  if (ways === undefined) {
+    return (
+      <SignedOutLayout title="Sign in" lead="Use the email and password of your Sluice account.">
+        <SignInForm onSignedIn={onSignedIn} />
+        <WithoutAccount />
+      </SignedOutLayout>
+    );
+  }
+  const refusal = refusalText(query.refused, ways);
+  const to = path === SIGN_IN_PATH ? consolePath.apps : url;
   return (
-    <SignedOutLayout title="Sign in" lead="Use the email and password of your Sluice account.">
-      <SignInForm onSignedIn={props.onSignedIn} />
-      <p class="hint">
-        No account? Ask an owner of your organization for an invitation. Forgot your password? Ask
-        the operator of this service for a link. Lost your passkey? Ask an owner for a link.
-      </p>
+    <SignedOutLayout
+      title="Sign in"
+      lead={`Use your account of ${ways.oidc.name}${ways.password ? ', or a password' : ''}.`}
+    >
+      {refusal !== undefined && <Notice tone="bad">{refusal}</Notice>}
+      <ProviderButton ways={ways} to={to} />
+      {ways.password ? (
+        <>
+          <SignInForm onSignedIn={onSignedIn} />
+          <WithoutAccount />
+        </>
+      ) : (
+        KNOWS_PASSKEYS && <PasskeySignIn onSignedIn={onSignedIn} />
+      )}
     </SignedOutLayout>
   );
 }
 
+const SIGN_IN_PATH = '/console/sign-in';
+
+function WithoutAccount() {
+  return (
+    <p class="hint">
+      No account? Ask an owner of your organization for an invitation. Forgot your password? Ask the
+      operator of this service for a link. Lost your passkey? Ask an owner for a link.
+    </p>
+  );
+}
+
 /** Dialog that hides the page until the reader has signed in; `onLeave` drops the input. */
-function SignInDialog(props: {
-  onSignedIn: (session: SessionState) => Promise<void>;
-  onLeave: () => void;
-}) {
+function SignInDialog(props: SignInProps & { onLeave: () => void }) {
+  const { ways, onSignedIn, onLeave } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const shown = dialog.current;
@@ -138,6 +182,17 @@ function SignInDialog(props: {
     shown?.showModal();
     return () => shown?.close();
   }, []);
+  useEffect(() => {
+    if (ways === undefined) return undefined;
+    // The person has signed in with the provider in another window, perhaps.
+    const look = async () => {
+      const session = await call('GET', 'session');
+      if (session.state === 'signedIn') await onSignedIn(session);
+    };
+    const onFocus = () => void look().catch(() => undefined);
+    window.addEventListener('focus', onFocus);
+    return () => window.removeEventListener('focus', onFocus);
+  }, [ways, onSignedIn]);
   return (
     <dialog
       ref={dialog}
@@ -150,7 +205,17 @@ function SignInDialog(props: {
       </div>
       <div class="dialog-body">
         <p>Your session has ended. What you have filled in is still there.</p>
-        <SignInForm onSignedIn={props.onSignedIn} onCancel={props.onLeave} />
+        {ways !== undefined && (
+          <p>
+            <ProviderButton ways={ways} to={consolePath.apps} isApart /> in a new window; then come
+            back here.
+          </p>
+        )}
+        {ways?.password === false ? (
+          <PasskeySignIn onSignedIn={onSignedIn} onCancel={onLeave} />
+        ) : (
+          <SignInForm onSignedIn={onSignedIn} onCancel={onLeave} />
+        )}
       </div>
     </dialog>
   );
@@ -190,15 +255,17 @@ function SignInForm(props: {
           isRequired
         />
       </Form>
-      {KNOWS_PASSKEYS && (
-        <Form
-          send="Sign in with a passkey"
-          tone="plain"
-          onSend={async () => onSignedIn(await signInByPasskey())}
-        />
-      )}
+      {KNOWS_PASSKEYS && <PasskeySignIn onSignedIn={onSignedIn} />}
     </>
   );
+}
+
+type PasskeySignInProps = Pick<SignInProps, 'onSignedIn'> & { onCancel?: () => void };
+
+/** Signs in with a passkey alone. */
+function PasskeySignIn({ onSignedIn, ...rest }: PasskeySignInProps) {
+  const signIn = async () => onSignedIn(await signInByPasskey());
+  return <Form send="Sign in with a passkey" tone="plain" onSend={signIn} {...rest} />;
 }
 
 const EMPTY_SETUP = { token: '', organization: '', name: '', email: '', password: '' };

@@ -3,6 +3,7 @@
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { SessionState } from '../../contract/console.ts';
+import type { SignInWays } from '../../contract/oidc.ts';
 import type { Account, Membership, Role } from '../../contract/resource.ts';
 
 export type SignedIn = {
@@ -12,6 +13,9 @@ export type SignedIn = {
   readonly membership: Membership | undefined;
   /** Whether the account may create organizations. */
   readonly mayCreateOrganizations: boolean;
+  /** How people sign in; undefined for passwords alone. */
+  readonly signIn: SignInWays | undefined;
+  readonly hasPassword: boolean;
   /** Selects another organization. */
   choose(organizationId: string): void;
   /** Uses the given session, or loads it from the service. */

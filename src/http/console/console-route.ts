@@ -370,9 +370,31 @@ function readCookie({ headers }: Pick<Exchange, 'headers'>, name: string): strin
   return undefined;
 }
 
-function setCookie(name: string, value: string, lifetimeMs: number, isSecure: boolean): HeaderPair {
+/**
+ * Cookies of a sign-in with a provider: of one that has begun, and of one that waits for the proof of an
+ * account. The first comes back with the provider's answer, and so with a request that another site causes.
+ */
+export function oidcCookies(isSecure: boolean) {
+  const cookie = (name: string, site: string) => {
+    const scope = { path: '/console/api/oidc', site };
+    return {
+      read: (exchange: Pick<Exchange, 'headers'>) => readCookie(exchange, name),
+      set: (value: string) => setCookie(name, value, LIMIT.oidcSignInMs, isSecure, scope),
+      end: () => setCookie(name, '', 0, isSecure, scope),
+    };
+  };
+  return { begun: cookie('sluice_sign_in', 'Lax'), arrival: cookie('sluice_arrival', 'Strict') };
+}
+
+function setCookie(
+  name: string,
+  value: string,
+  lifetimeMs: number,
+  isSecure: boolean,
+  { path, site } = { path: '/console', site: 'Strict' },
+): HeaderPair {
   const maxAge = Math.floor(lifetimeMs / 1000);
-  const attributes = ['Path=/console', `Max-Age=${maxAge}`, 'HttpOnly', 'SameSite=Strict'];
+  const attributes = [`Path=${path}`, `Max-Age=${maxAge}`, 'HttpOnly', `SameSite=${site}`];
   if (isSecure) attributes.push('Secure');
   return ['Set-Cookie', [`${name}=${value}`, ...attributes].join('; ')];
 }

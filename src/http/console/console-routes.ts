@@ -17,6 +17,7 @@ import { approvalRoutes } from './approval-routes.ts';
 import { ConsoleRoutes, createAuthorize } from './console-route.ts';
 import { destinationRoutes } from './destination-routes.ts';
 import { fleetConsoleRoutes } from './fleet-console-routes.ts';
+import { type OidcRoutesDependencies, oidcRoutes } from './oidc-routes.ts';
 import { type OperatorDependencies, operatorRoutes } from './operator-routes.ts';
 import {
   type OrganizationDependencies,
@@ -30,6 +31,8 @@ type ConsoleDependencies = Omit<SessionDependencies, 'admit'> &
   OperatorDependencies &
   OrganizationDependencies &
   AppDependencies & {
+    /** Sign-in with a provider; undefined where none is set. */
+    readonly oidc: OidcRoutesDependencies['oidc'] | undefined;
     readonly fleet: ViewFleet;
     readonly purge: PurgeDevices;
     readonly explainer: ExplainDecision;
@@ -40,6 +43,8 @@ type ConsoleDependencies = Omit<SessionDependencies, 'admit'> &
 /** Routes that end sessions or rights: open event streams are checked after them. */
 const ENDING_ACCESS: ReadonlySet<string> = new Set([
   'POST /console/api/session',
+  'GET /console/api/oidc/callback',
+  'POST /console/api/oidc/join',
   'DELETE /console/api/session',
   'DELETE /console/api/sessions',
   'DELETE /console/api/account/sessions',
@@ -56,7 +61,7 @@ const ENDING_ACCESS: ReadonlySet<string> = new Set([
 
 /** Builds the routes below `/console/api`. */
 export function consoleRoutes(dependencies: ConsoleDependencies): readonly Route[] {
-  const { accounts, consoleUrl, ledger, fleet, purge, explainer, webhooks, destinations } =
+  const { accounts, consoleUrl, oidc, ledger, fleet, purge, explainer, webhooks, destinations } =
     dependencies;
   const admit = createAuthorize(accounts, consoleUrl);
   const access = new Access(ledger);
@@ -65,6 +70,7 @@ export function consoleRoutes(dependencies: ConsoleDependencies): readonly Route
   const all = [
     ...sessionRoutes({ ...dependencies, admit }),
     ...accountRoutes({ ...dependencies, admit }),
+    ...(oidc === undefined ? [] : oidcRoutes({ ...dependencies, oidc })),
     ...organizationRoutes(routes, dependencies),
     ...appRoutes(routes, dependencies),
     ...approvalRoutes(routes, dependencies),
@@ -84,7 +90,7 @@ function checkedAfter(route: Route, recheck: Pick<RecheckAccess<LiveEndReason>, 
     ...route,
     async handler(exchange) {
       const reply = await route.handler(exchange);
-      if (reply.status < 300) recheck.now();
+      if (reply.status < 400) recheck.now();
       return reply;
     },
   };

@@ -7,6 +7,7 @@ import type { Members } from '../../access/members.ts';
 import type { PasskeyRecoveries } from '../../access/passkey-recoveries.ts';
 import type { PasskeyQuestion, Passkeys } from '../../access/passkeys.ts';
 import type { PasswordResets } from '../../access/password-resets.ts';
+import type { Client } from '../../access/sign-in-limits.ts';
 import type {
   NoContent,
   OpenInvitation,
@@ -16,6 +17,7 @@ import type {
 } from '../../contract/console.ts';
 import { type FailureKind, fail, isFailure, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
+import type { SignInWays } from '../../contract/oidc.ts';
 import { clientAddress } from '../client-address.ts';
 import type { Exchange, Handler } from '../exchange.ts';
 import { failureReply, type HeaderPair, jsonReply, type Reply } from '../reply.ts';
@@ -54,6 +56,8 @@ export type SessionDependencies = {
   readonly trustProxy: number;
   /** Whether every account may create organizations. */
   readonly areOrganizationsOpen: boolean;
+  /** How people sign in; undefined for passwords alone. */
+  readonly ways: SignInWays | undefined;
 };
 
 const BODY_BYTES_MAX = 16 * 1024;
@@ -79,6 +83,7 @@ const invitationBody = z.strictObject({
 const recoveryBody = z.strictObject({ token: secretField, password: presentPasswordField });
 const passkeyBody = z.strictObject({ credential: shownPasskeyField });
 const noBody = z.strictObject({});
+const acceptBody = z.strictObject({ token: secretField });
 const resetBody = z.strictObject({ token: secretField, password: newPasswordField });
 
 /** Builds the routes for accounts and sessions. */
@@ -86,11 +91,7 @@ export function sessionRoutes(dependencies: SessionDependencies): readonly Route
   const { accounts, members, resets, passkeys, recoveries, trustProxy } = dependencies;
   const open = createOpen(dependencies);
   const addressOf = (exchange: Exchange) => addressIn(exchange, trustProxy);
-  const clientOf = (exchange: Exchange) => ({
-    address: addressOf(exchange),
-    browser: browserCookie(exchange),
-    agent: exchange.headers.get('user-agent'),
-  });
+  const clientOf = (exchange: Exchange) => clientIn(exchange, trustProxy);
   return [
     routeOf('GET session', readSession(dependencies)),
     open('setup', 201, setUpBody, (body, exchange) => accounts.setUp(body, clientOf(exchange))),
@@ -135,6 +136,7 @@ export function sessionRoutes(dependencies: SessionDependencies): readonly Route
         return isFailure(found) ? found : { email: found.email };
       },
     ),
+    acceptInvitation(dependencies),
     ...endRoutes(dependencies),
     changePassword(dependencies),
   ];
@@ -150,6 +152,17 @@ function readToken<Answer>(
     const found = isFailure(query) ? query : await read(query.token, exchange);
     return unstored(isFailure(found) ? failureReply(found) : jsonReply(200, found));
   });
+}
+
+/** Builds the route by which the account of a session accepts an invitation. */
+function acceptInvitation({ members, admit, trustProxy }: SessionDependencies): Route {
+  const handler = admit(async (exchange, { session }) => {
+    if (session === undefined) return fail('signedOut');
+    const body = await parseBody(exchange, acceptBody);
+    if (isFailure(body)) return body;
+    return members.acceptAs(session, body.token, addressIn(exchange, trustProxy));
+  });
+  return { ...routeOf('POST invitation/accept', handler), bodyBytesMax: BODY_BYTES_MAX };
 }
 
 /** Builds the route that changes a person's password. The browser gets another cookie to be known by. */
@@ -226,12 +239,8 @@ function createOpen(dependencies: SessionDependencies) {
       const signedIn = isFailure(body) ? body : await work(body, exchange);
       if (isFailure(signedIn)) return unstored(failureReply(signedIn));
       if ('awaits' in signedIn) return askSecond(dependencies, signedIn);
-      const { token, browser } = signedIn;
       const reply = unstored(jsonReply(status, await describeSession(dependencies, signedIn)));
-      return withHeaders(reply, [
-        setSessionCookie(token, isSecure(consoleUrl)),
-        setBrowserCookie(browser, isSecure(consoleUrl)),
-      ]);
+      return withHeaders(reply, sessionCookies(signedIn, consoleUrl));
     }),
   });
 }
@@ -279,24 +288,37 @@ export function questionReply(
   return withHeaders(reply, [setChallengeCookie(cookie, isSecure(consoleUrl))]);
 }
 
+/** Returns the headers that give a browser its new session, and by which it is known. */
+export function sessionCookies(
+  { token, browser }: SignedIn,
+  consoleUrl: string | undefined,
+): readonly HeaderPair[] {
+  return [
+    setSessionCookie(token, isSecure(consoleUrl)),
+    setBrowserCookie(browser, isSecure(consoleUrl)),
+  ];
+}
+
 /**
  * Builds the handler that tells a page at its start who is signed in. Without a valid session it answers 200
  * with the state; only a wrong admin token is a 401. The admin token has all organizations, and no account.
  */
 function readSession(dependencies: SessionDependencies): Handler {
-  const { accounts, admit } = dependencies;
+  const { accounts, admit, ways } = dependencies;
+  const signIn = ways === undefined ? {} : { signIn: ways };
   const known = admit(async (_, { session }) => describeSession(dependencies, session));
   return async (exchange) => {
     const reply = await known(exchange);
     if (reply.status !== 401 || exchange.headers.has('authorization')) return reply;
-    const answer: SessionState = { state: (await accounts.awaitSetUp()) ? 'setup' : 'signedOut' };
+    const state = (await accounts.awaitSetUp()) ? 'setup' : 'signedOut';
+    const answer: SessionState = { state, ...signIn };
     return unstored(jsonReply(200, answer));
   };
 }
 
 async function describeSession(
-  { accounts, areOrganizationsOpen }: SessionDependencies,
-  session: Pick<Session, 'account' | 'isStrong'> | undefined,
+  { accounts, areOrganizationsOpen, ways }: SessionDependencies,
+  session: Pick<Session, 'account' | 'isStrong' | 'hasPassword'> | undefined,
 ): Promise<SessionState> {
   const found = await accounts.listMemberships(session?.account.id);
   const isWeak = session !== undefined && !session.isStrong;
@@ -306,17 +328,32 @@ async function describeSession(
       : each,
   );
   const rights = areOrganizationsOpen ? { mayCreateOrganizations: true as const } : {};
-  return { state: 'signedIn', account: session?.account, memberships, ...rights };
+  const signIn = ways === undefined ? {} : { signIn: ways };
+  const lacks = session?.hasPassword === false ? { hasPassword: false as const } : {};
+  const account = session?.account;
+  return { state: 'signedIn', account, memberships, ...rights, ...signIn, ...lacks };
 }
 
-function withHeaders(reply: Reply, headers: readonly HeaderPair[]): Reply {
+/** Returns the reply with more headers. */
+export function withHeaders(reply: Reply, headers: readonly HeaderPair[]): Reply {
   return { ...reply, headers: [...(reply.headers ?? []), ...headers] };
 }
 
-function addressIn({ remoteAddress, headers }: Exchange, trustProxy: number): string {
+/** Returns the address of a request's client. */
+export function addressIn({ remoteAddress, headers }: Exchange, trustProxy: number): string {
   return clientAddress(remoteAddress, headers.get('x-forwarded-for') ?? '', trustProxy);
 }
 
-function isSecure(consoleUrl: string | undefined): boolean {
+/** Returns the client that a request comes from. */
+export function clientIn(exchange: Exchange, trustProxy: number): Client {
+  return {
+    address: addressIn(exchange, trustProxy),
+    browser: browserCookie(exchange),
+    agent: exchange.headers.get('user-agent'),
+  };
+}
+
+/** Returns whether browsers reach the console by TLS, as far as the settings tell. */
+export function isSecure(consoleUrl: string | undefined): boolean {
   return consoleUrl?.startsWith('https:') === true;
 }

@@ -143,6 +143,7 @@ type AccountAction =
   | 'account.use-recovery'
   | 'account.end-sessions'
   | 'account.fail-sign-in'
+  | 'account.join-provider'
   | 'account.reset-password'
   | 'account.set-password';
 

@@ -97,10 +97,13 @@ async function findUnchanged(sql: Sql, account: NewAccount): Promise<Account | u
 }
 
 /**
- * Gives the account the invited person's name and password, and takes the passkeys of the one who made it,
- * unless it has a membership by now.
+ * Gives the account the invited person's name and password, and takes the passkeys and the identities of the
+ * one who made it, unless it has a membership by now.
  */
-async function claim(sql: Sql, account: NewAccount): Promise<Account | undefined> {
+async function claim(
+  sql: Sql,
+  account: NewAccount & { readonly passwordHash: string },
+): Promise<Account | undefined> {
   const stored = await lockAccount(sql, account.email);
   if (stored === undefined) return undefined;
   const { id, email } = stored;
@@ -109,6 +112,7 @@ async function claim(sql: Sql, account: NewAccount): Promise<Account | undefined
   ]);
   if (memberships.length > 0) return undefined;
   await sql.query('UPDATE accounts SET name = $2 WHERE id = $1', [id, account.name]);
+  await sql.query('DELETE FROM oidc_identities WHERE account_id = $1', [id]);
   await storePassword(sql, id, account.passwordHash, undefined);
   await sql.query('DELETE FROM passkeys WHERE account_id = $1', [id]);
   return { id, email, name: account.name };
@@ -316,7 +320,7 @@ async function readMember(
   return rows[0];
 }
 
-async function countOwners(sql: Sql, organizationId: string): Promise<number> {
+export async function countOwners(sql: Sql, organizationId: string): Promise<number> {
   const rows = await sql.query<{ owners: number }>(
     `SELECT count(*)::int AS owners FROM memberships
      WHERE organization_id = $1 AND role = 'owner'`,
@@ -324,6 +328,9 @@ async function countOwners(sql: Sql, organizationId: string): Promise<number> {
   );
   return rows[0]?.owners ?? 0;
 }
+
+/** What people gave beside groups becomes $3. */
+const BY_HAND = 'role_by_hand = CASE WHEN role_by_hand IS NOT NULL THEN $3 END';
 
 async function store(
   sql: Sql,
@@ -334,16 +341,26 @@ async function store(
   const member = [organizationId, accountId];
   const where = 'WHERE organization_id = $1 AND account_id = $2';
   if (role === undefined) await sql.query(`DELETE FROM memberships ${where}`, member);
-  else await sql.query(`UPDATE memberships SET role = $3 ${where}`, [...member, role]);
+  else await sql.query(`UPDATE memberships SET role = $3, ${BY_HAND} ${where}`, [...member, role]);
 }
 
-/** Adds the account as a member, with an audit entry. An invitation never lowers a member's role. */
-async function insertMembership(
+/**
+ * Adds the account as a member, with an audit entry. An invitation never lowers a member's role, and what it
+ * gives does not end with a group.
+ */
+export async function insertMembership(
   sql: ActorSql,
   organizationId: string,
   account: Account,
   role: Role,
 ): Promise<void> {
+  await sql.query(
+    `UPDATE memberships SET role_by_hand = $3
+     WHERE organization_id = $1 AND account_id = $2 AND role_from_groups IS NOT NULL
+       AND (role_by_hand IS NULL OR array_position(ARRAY['owner', 'publisher', 'viewer'], $3::text)
+         < array_position(ARRAY['owner', 'publisher', 'viewer'], role_by_hand::text))`,
+    [organizationId, account.id, role],
+  );
   const rows = await sql.query<{ role: Role }>(
     `INSERT INTO memberships (organization_id, account_id, role) VALUES ($1, $2, $3)
      ON CONFLICT (organization_id, account_id) DO UPDATE SET role = excluded.role

@@ -86,6 +86,7 @@ import {
   trimHistories,
 } from './fleet-counts.ts';
 import { forgetIdempotencyKeys } from './idempotency-keys.ts';
+import { enterByIdentity, findArrival, joinIdentity, storeArrival } from './identities.ts';
 import {
   createEdgeToken,
   createKey,
@@ -273,6 +274,10 @@ const CALLS = {
   createPasswordReset,
   findPasswordReset,
   usePasswordReset,
+  enterByIdentity,
+  storeArrival,
+  findArrival,
+  joinIdentity,
   listMemberships,
   findAccessRight,
   findAppAccessRight,

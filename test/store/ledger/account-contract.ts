@@ -21,6 +21,9 @@ const LATER = iso(START + 86_400_000);
 const EARLIER = iso(START - 86_400_000);
 const PERSON: Actor = { kind: 'token', email: 'owner@example.com' };
 
+/** Account with a password. */
+type Keeper = StoredAccount & { readonly passwordHash: string };
+
 let count = 0;
 const unique = (name: string): string => `${name}-${++count}-${process.pid}`;
 
@@ -34,7 +37,7 @@ export function describeAccounts({ ledger }: LedgerUnderTest): void {
     { organizationId }: Pick<TestTenant, 'organizationId'>,
     role: Role,
     account = newAccount(),
-  ): Promise<StoredAccount> {
+  ): Promise<Keeper> {
     const tokenHash = unique('token');
     const { email } = account;
     const invitation = { organizationId, tokenHash, email, role, at: NOW, expiresAt: LATER };
@@ -46,7 +49,7 @@ export function describeAccounts({ ledger }: LedgerUnderTest): void {
     return { ...expectValue(joined), passwordHash, passwordNumber: 1 };
   }
 
-  async function open(account: StoredAccount, at = NOW, expiresAt = LATER): Promise<string> {
+  async function open(account: Keeper, at = NOW, expiresAt = LATER): Promise<string> {
     const tokenHash = unique('session');
     const session = { tokenHash, at, expiresAt, ...OPENED };
     expect(await ledger.openSession(account, session)).toBe(account.passwordNumber);

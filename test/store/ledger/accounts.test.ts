@@ -45,7 +45,15 @@ beforeAll(async () => {
   const browsers = new KnownBrowsers(ledger);
   const failed = new FailedSignIns(ledger, new RareLog(createLog('silent')));
   const gate = new SignInGate({ ledger, passwords, throttle, browsers, failed, metrics });
-  const shared = { ledger, passwords, throttle, browsers, gate, now: () => nowMs };
+  const shared = {
+    ledger,
+    passwords,
+    throttle,
+    browsers,
+    gate,
+    arePasswordsOn: true,
+    now: () => nowMs,
+  };
   accounts = new Accounts({ ...shared, adminTokens: () => ['admin'] });
   members = new Members({ ...shared, accounts });
   const request = {

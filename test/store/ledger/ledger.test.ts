@@ -29,6 +29,7 @@ import { describeFleetTime } from './fleet-time-contract.ts';
 import { describeFollowing } from './following-contract.ts';
 import { describeGuardTrips } from './guard-trip-contract.ts';
 import { describeIdempotency } from './idempotency-contract.ts';
+import { describeIdentities } from './identity-contract.ts';
 import { describeLabels } from './labels-contract.ts';
 import { describeLostRights } from './lost-right-contract.ts';
 import { describeNotifications } from './notification-contract.ts';
@@ -94,6 +95,7 @@ const GROUPS: readonly Readonly<Record<string, Suite>>[] = [
     // First: the first account is of a database without accounts.
     accounts: { rules: describeAccounts },
     passkeys: { rules: describePasskeys },
+    identities: { rules: describeIdentities, pglite: 'how it orders arrivals at once' },
     'parts of the fleet': { rules: describeDeviceParts, pglite: 'its hashes and partitions' },
     'check-ins': { rules: describeCheckIns, pglite: 'large arrays of parameters, JSON, any text' },
     labels: { rules: describeLabels },

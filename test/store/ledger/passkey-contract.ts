@@ -88,6 +88,16 @@ export function describePasskeys({ ledger }: LedgerUnderTest): void {
     }
   });
 
+  test('a provider opens a session of an account with passkeys, which fulfils the demand', async () => {
+    const { account, actor } = await join(await createTenant(ledger));
+    expectValue(await ledger.addPasskey(newPasskey(), challenge(), actor));
+    const { id, email } = account;
+    const session = newSession({ openedBy: 'oidc' });
+    expectValue(await ledger.openSession({ id, email }, session));
+    const found = await ledger.findSession(session.tokenHash, NOW, iso(START - 1));
+    expect(found).toMatchObject({ id, isStrong: true });
+  });
+
   test('a challenge opens one session of many at once, and counters never go back', async () => {
     const { account, actor } = await join(await createTenant(ledger));
     const { id } = expectValue(await ledger.addPasskey(newPasskey(), challenge(), actor));

@@ -1637,7 +1637,7 @@ CREATE TABLE public.accounts (
     id text NOT NULL COLLATE pg_catalog."C",
     email text NOT NULL COLLATE pg_catalog."C",
     name text NOT NULL,
-    password_hash text NOT NULL,
+    password_hash text,
     created_at timestamp(3) with time zone DEFAULT clock_timestamp() NOT NULL,
     password_number integer DEFAULT 1 NOT NULL
 );
@@ -1972,7 +1972,11 @@ CREATE TABLE public.memberships (
     account_id text NOT NULL COLLATE pg_catalog."C",
     role text NOT NULL COLLATE pg_catalog."C",
     created_at timestamp(3) with time zone DEFAULT clock_timestamp() NOT NULL,
-    CONSTRAINT memberships_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'publisher'::text, 'viewer'::text])))
+    role_from_groups text COLLATE pg_catalog."C",
+    role_by_hand text COLLATE pg_catalog."C",
+    CONSTRAINT memberships_role_by_hand_check CHECK ((role_by_hand = ANY (ARRAY['owner'::text, 'publisher'::text, 'viewer'::text]))),
+    CONSTRAINT memberships_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'publisher'::text, 'viewer'::text]))),
+    CONSTRAINT memberships_role_from_groups_check CHECK ((role_from_groups = ANY (ARRAY['owner'::text, 'publisher'::text, 'viewer'::text])))
 );
 
 CREATE TABLE public.notification_deliveries (
@@ -2037,6 +2041,22 @@ CREATE TABLE public.notification_events (
 CREATE TABLE public.notification_positions (
     organization_id text NOT NULL COLLATE pg_catalog."C",
     "position" bigint NOT NULL
+);
+
+CREATE TABLE public.oidc_arrivals (
+    issuer text NOT NULL COLLATE pg_catalog."C",
+    subject text NOT NULL COLLATE pg_catalog."C",
+    token_hash text NOT NULL COLLATE pg_catalog."C",
+    email text NOT NULL COLLATE pg_catalog."C",
+    roles json NOT NULL,
+    expires_at timestamp(3) with time zone NOT NULL
+);
+
+CREATE TABLE public.oidc_identities (
+    issuer text NOT NULL COLLATE pg_catalog."C",
+    subject text NOT NULL COLLATE pg_catalog."C",
+    account_id text NOT NULL COLLATE pg_catalog."C",
+    created_at timestamp(3) with time zone DEFAULT clock_timestamp() NOT NULL
 );
 
 CREATE TABLE public.organizations (
@@ -2410,6 +2430,18 @@ ALTER TABLE ONLY public.notification_events
 ALTER TABLE ONLY public.notification_positions
     ADD CONSTRAINT notification_positions_pkey PRIMARY KEY (organization_id);
 
+ALTER TABLE ONLY public.oidc_arrivals
+    ADD CONSTRAINT oidc_arrivals_pkey PRIMARY KEY (issuer, subject);
+
+ALTER TABLE ONLY public.oidc_arrivals
+    ADD CONSTRAINT oidc_arrivals_token_hash_key UNIQUE (token_hash);
+
+ALTER TABLE ONLY public.oidc_identities
+    ADD CONSTRAINT oidc_identities_account_id_issuer_key UNIQUE (account_id, issuer);
+
+ALTER TABLE ONLY public.oidc_identities
+    ADD CONSTRAINT oidc_identities_pkey PRIMARY KEY (issuer, subject);
+
 ALTER TABLE ONLY public.organizations
     ADD CONSTRAINT organizations_pkey PRIMARY KEY (id);
 
@@ -2544,6 +2576,8 @@ CREATE INDEX notification_deliveries_waiting ON public.notification_deliveries U
 CREATE INDEX notification_destinations_of ON public.notification_destinations USING btree (organization_id, id);
 
 CREATE INDEX notification_events_oldest_first ON public.notification_events USING btree (at);
+
+CREATE INDEX oidc_arrivals_oldest_first ON public.oidc_arrivals USING btree (expires_at);
 
 CREATE INDEX outgoing_mails_due ON public.outgoing_mails USING btree (next_at);
 
@@ -2691,6 +2725,9 @@ ALTER TABLE ONLY public.notification_events
 
 ALTER TABLE ONLY public.notification_positions
     ADD CONSTRAINT notification_positions_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES public.organizations(id);
+
+ALTER TABLE ONLY public.oidc_identities
+    ADD CONSTRAINT oidc_identities_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
 
 ALTER TABLE ONLY public.passkey_recoveries
     ADD CONSTRAINT passkey_recoveries_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);

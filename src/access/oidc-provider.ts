@@ -1,0 +1,298 @@
+// Client of the OpenID Connect provider: finds its endpoints, sends people there, and takes from its answer
+// who has come. Every answer is bounded in size and time. The provider is asked when people sign in and never
+// before, so that one that is away keeps no node from starting.
+
+import * as openid from 'openid-client';
+import type { OidcRefusal } from '../contract/oidc.ts';
+import { Unavailable } from '../contract/unavailable.ts';
+import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
+import type { Identity } from '../store/identity-ledger.ts';
+
+export type OidcClient = {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly scopes: string;
+  readonly groupsClaim: string | undefined;
+};
+
+/** What is bound to one sign-in, beside the address to come back to. */
+export type SignInSecrets = {
+  readonly state: string;
+  readonly nonce: string;
+  /** Verifier of PKCE (RFC 7636). */
+  readonly verifier: string;
+};
+
+/** Person as the provider describes them, as yet unchecked by the rules of accounts. */
+export type DescribedPerson = Identity & {
+  readonly email: unknown;
+  readonly isEmailVerified: boolean;
+  readonly name: unknown;
+  readonly groups: ReadonlySet<unknown>;
+};
+
+/** Refusal of a provider's answer; `cause` is for the operator's log. */
+export class RefusedAnswer extends Error {
+  readonly reason: OidcRefusal;
+
+  constructor(reason: OidcRefusal, cause?: unknown) {
+    super(`refused: ${reason}`, { cause });
+    this.reason = reason;
+  }
+}
+
+type Metadata = openid.ServerMetadata;
+type Keys = openid.ExportedJWKSCache;
+type Grant = Awaited<ReturnType<typeof openid.authorizationCodeGrant>>;
+type Claims = Readonly<Record<string, unknown>>;
+
+/** Longest wait for an answer of the provider. */
+const CALL_SECONDS = 5;
+const ANSWER_BYTES_MAX = 256 * 1024;
+/** Time for which endpoints and keys are kept. */
+const KEPT_MS = 5 * 60_000;
+/** Maximum number of fetches of keys in a minute for tokens that name an unknown one. */
+const REFETCHES_MAX = 10;
+const REFETCHES_MS = 60_000;
+/** Difference of clocks that is forgiven. */
+const CLOCK_TOLERANCE_SECONDS = 30;
+/** Age from which the client fetches its keys again for a token that names an unknown one. */
+const REFETCHED_SECONDS = 60;
+const CALLS_RUNNING_MAX = 8;
+const CALLS_WAITING_MAX = 100;
+const SUBJECT_LENGTH_MAX = 255;
+
+export class OidcProvider {
+  private readonly client: OidcClient;
+  private readonly now: () => number;
+  private readonly gate = new ConcurrencyLimit(CALLS_RUNNING_MAX, CALLS_WAITING_MAX);
+  private found: { readonly metadata: Metadata; readonly at: number } | undefined;
+  private discovering: Promise<Metadata> | undefined;
+  private keys: { readonly cache: Keys; readonly at: number } | undefined;
+  private refetches = { count: 0, since: 0 };
+  /** Whether the provider refused the secret in a header, which is where it belongs by default. */
+  private isSecretPosted = false;
+
+  constructor(client: OidcClient, now: () => number) {
+    this.client = client;
+    this.now = now;
+  }
+
+  /** Returns the address at the provider that begins a sign-in. Rejects with a `RefusedAnswer`. */
+  async addressOf(redirectUri: string, secrets: SignInSecrets): Promise<string> {
+    const config = this.configure(await this.discover(), fetchBounded);
+    const challenge = await openid.calculatePKCECodeChallenge(secrets.verifier);
+    const { href } = openid.buildAuthorizationUrl(config, {
+      redirect_uri: redirectUri,
+      scope: this.client.scopes,
+      state: secrets.state,
+      nonce: secrets.nonce,
+      code_challenge: challenge,
+      code_challenge_method: 'S256',
+    });
+    return href;
+  }
+
+  /**
+   * Returns the person of an answer, given as the address that the browser came back to. The code is used up,
+   * and the token's signature, issuer, audience, nonce and times are checked. Rejects with a `RefusedAnswer`.
+   */
+  async identify(answer: URL, secrets: SignInSecrets): Promise<DescribedPerson> {
+    let isAway = false;
+    const fetch: openid.CustomFetch = async (url, options) => {
+      try {
+        const response = await fetchBounded(url, options);
+        if (response.status >= 500) isAway = true;
+        return response;
+      } catch (error) {
+        isAway = true;
+        throw error;
+      }
+    };
+    try {
+      const metadata = await this.discover();
+      return await this.gate.pass(() => this.exchange(metadata, fetch, answer, secrets));
+    } catch (error) {
+      if (error instanceof RefusedAnswer) throw error;
+      const reason = isAway || error instanceof Unavailable ? 'away' : reasonOf(error);
+      throw new RefusedAnswer(reason, error);
+    }
+  }
+
+  /** Returns the provider's endpoints, which are kept for a while; one call finds them for all who wait. */
+  async discover(): Promise<Metadata> {
+    if (this.found !== undefined && this.now() - this.found.at < KEPT_MS) {
+      return this.found.metadata;
+    }
+    this.discovering ??= this.find().finally(() => {
+      this.discovering = undefined;
+    });
+    return this.discovering;
+  }
+
+  private async find(): Promise<Metadata> {
+    const { issuer, clientId } = this.client;
+    try {
+      const config = await openid.discovery(new URL(issuer), clientId, undefined, openid.None(), {
+        timeout: CALL_SECONDS,
+        [openid.customFetch]: fetchBounded,
+        execute: isPlain(issuer) ? [openid.allowInsecureRequests] : [],
+      });
+      const metadata = config.serverMetadata();
+      // The library accepts an issuer of many tenants, whose people and groups are anyone's.
+      if (new URL(metadata.issuer).href !== new URL(issuer).href) {
+        throw new Error(`the provider calls itself ${metadata.issuer}`);
+      }
+      this.found = { metadata, at: this.now() };
+      return metadata;
+    } catch (error) {
+      throw new RefusedAnswer('away', error);
+    }
+  }
+
+  private configure(metadata: Metadata, fetch: openid.CustomFetch): openid.Configuration {
+    const { clientId, clientSecret } = this.client;
+    const authenticate = this.isSecretPosted ? openid.ClientSecretPost : openid.ClientSecretBasic;
+    const config = new openid.Configuration(
+      metadata,
+      clientId,
+      { [openid.clockTolerance]: CLOCK_TOLERANCE_SECONDS },
+      authenticate(clientSecret),
+    );
+    config.timeout = CALL_SECONDS;
+    config[openid.customFetch] = fetch;
+    if (isPlain(metadata.issuer)) openid.allowInsecureRequests(config);
+    openid.enableNonRepudiationChecks(config);
+    return config;
+  }
+
+  private async exchange(
+    metadata: Metadata,
+    fetch: openid.CustomFetch,
+    answer: URL,
+    secrets: SignInSecrets,
+  ): Promise<DescribedPerson> {
+    const isPosted = this.isSecretPosted;
+    const config = this.configure(metadata, fetch);
+    const grant = await this.redeem(config, answer, secrets).catch((error: unknown) => {
+      if (!isClientRefused(error)) throw error;
+      // Some providers want the secret where it was not put; they have not looked at the code yet.
+      this.isSecretPosted = !isPosted;
+      return this.redeem(this.configure(metadata, fetch), answer, secrets);
+    });
+    return this.describe(config, grant);
+  }
+
+  private async redeem(
+    config: openid.Configuration,
+    answer: URL,
+    { state, nonce, verifier }: SignInSecrets,
+  ): Promise<Grant> {
+    const known = this.keys;
+    const age = known === undefined ? KEPT_MS : this.now() - known.at;
+    if (known !== undefined && age < KEPT_MS) {
+      // By this age the client fetches them again if the token names another one.
+      const seconds = this.mayRefetch() ? REFETCHED_SECONDS : 0;
+      const uat = Math.floor(Date.now() / 1000) - seconds;
+      openid.setJwksCache(config, { ...known.cache, uat });
+    }
+    const before = openid.getJwksCache(config)?.uat;
+    const checks = {
+      pkceCodeVerifier: verifier,
+      expectedState: state,
+      expectedNonce: nonce,
+      idTokenExpected: true,
+    };
+    try {
+      return await openid.authorizationCodeGrant(config, answer, checks);
+    } finally {
+      const cache = openid.getJwksCache(config);
+      if (cache !== undefined && cache.uat !== before) {
+        this.keys = { cache, at: this.now() };
+        if (before !== undefined) this.refetches.count += 1;
+      }
+    }
+  }
+
+  private mayRefetch(): boolean {
+    const now = this.now();
+    if (now - this.refetches.since >= REFETCHES_MS) this.refetches = { count: 0, since: now };
+    return this.refetches.count < REFETCHES_MAX;
+  }
+
+  /** Reads the person off the token, and asks the provider for what the token leaves out. */
+  private async describe(config: openid.Configuration, grant: Grant): Promise<DescribedPerson> {
+    const token = grant.claims();
+    const { issuer, userinfo_endpoint: endpoint } = config.serverMetadata();
+    const isNamed = typeof token?.sub === 'string' && token.sub.length <= SUBJECT_LENGTH_MAX;
+    if (token === undefined || !isNamed || token.sub === '' || token.iss !== issuer) {
+      throw new RefusedAnswer('untrusted', new Error('the token is of no one'));
+    }
+    const { groupsClaim } = this.client;
+    const wanted = ['email', 'name', ...(groupsClaim === undefined ? [] : [groupsClaim])];
+    const isWhole = wanted.every((claim) => token[claim] !== undefined);
+    const more: Claims =
+      isWhole || endpoint === undefined
+        ? {}
+        : await openid.fetchUserInfo(config, grant.access_token, token.sub);
+    // What says that an address is verified must say which.
+    const addressed: Claims = token.email === undefined ? more : token;
+    return {
+      issuer,
+      subject: token.sub,
+      email: addressed.email,
+      isEmailVerified: addressed.email_verified === true,
+      name: token.name ?? more.name,
+      groups: groupsClaim === undefined ? new Set() : readGroups(groupsClaim, token, more),
+    };
+  }
+}
+
+/** Returns the groups; a provider that leaves them out of both answers names none. */
+function readGroups(claim: string, token: Claims, more: Claims): ReadonlySet<unknown> {
+  const groups = token[claim] ?? more[claim];
+  const elsewhere = [token, more].some(({ _claim_names: names }) => {
+    return typeof names === 'object' && names !== null && claim in names;
+  });
+  if (groups === undefined && elsewhere) throw new RefusedAnswer('too-many-groups');
+  return new Set(Array.isArray(groups) ? groups : [groups]);
+}
+
+/** Returns whether the client was refused; a refused header is answered with a challenge (RFC 6749, 5.2). */
+function isClientRefused(error: unknown): boolean {
+  return error instanceof openid.ResponseBodyError
+    ? error.error === 'invalid_client'
+    : error instanceof openid.WWWAuthenticateChallengeError;
+}
+
+function reasonOf(error: unknown): OidcRefusal {
+  if (error instanceof openid.AuthorizationResponseError) return 'denied';
+  const isUsed = error instanceof openid.ResponseBodyError && error.error === 'invalid_grant';
+  return isUsed ? 'stale' : 'untrusted';
+}
+
+/** Returns whether the issuer is asked without TLS, which the settings accept on loopback only. */
+function isPlain(issuer: string): boolean {
+  return issuer.startsWith('http:');
+}
+
+/** Fetches an answer of bounded size; follows no redirection, as the library wants it. */
+const fetchBounded: openid.CustomFetch = async (url, options) => {
+  const response = await fetch(url, options as RequestInit);
+  const body = await readBounded(response);
+  const { status, headers } = response;
+  const isEmpty = status === 204 || status === 304;
+  return new Response(isEmpty ? null : new Uint8Array(body), { status, headers });
+};
+
+async function readBounded({ body }: Response): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body ?? []) {
+    bytes += chunk.byteLength;
+    if (bytes > ANSWER_BYTES_MAX) throw new Error('the answer of the provider is too large');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

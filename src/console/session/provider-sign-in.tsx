@@ -1,0 +1,131 @@
+// Sign-in with the OpenID Connect provider: its button, the words for a refusal, and the page on which a
+// person proves once that an account is theirs.
+
+import { useState } from 'preact/hooks';
+import type { OidcRefusal, SignInWays } from '../../contract/oidc.ts';
+import { call } from '../api/call.ts';
+import { consolePath } from '../format/console-path.ts';
+import { useAction } from '../hook/use-action.ts';
+import { useLoad } from '../hook/use-load.ts';
+import { Field } from '../part/field.tsx';
+import { Form } from '../part/form.tsx';
+import { Notice } from '../part/notice.tsx';
+import { SignedOutLayout } from './signed-out-layout.tsx';
+
+/** Button that leads to the provider, and from there to the path `to` of the console. */
+export function ProviderButton(props: {
+  ways: SignInWays;
+  to: string;
+  /** Whether it opens a window of its own, and leaves this one as it is. */
+  isApart?: boolean;
+}) {
+  const { ways, to, isApart = false } = props;
+  const action = useAction();
+  const begin = () => {
+    // A window that opens after an answer would be kept from opening.
+    const opened = isApart ? window.open('', '_blank') : window;
+    return action.run(async () => {
+      try {
+        const { url } = await call('POST', 'oidc', { to });
+        (opened ?? window).location.assign(url);
+      } catch (error) {
+        if (isApart) opened?.close();
+        throw error;
+      }
+    });
+  };
+  return (
+    <>
+      {action.error !== undefined && <Notice tone="bad">{action.error}</Notice>}
+      <button
+        type="button"
+        class={`button ${ways.password ? 'plain' : 'primary'}`}
+        disabled={action.isBusy}
+        onClick={() => void begin()}
+      >
+        Sign in with {ways.oidc.name}
+      </button>
+    </>
+  );
+}
+
+const REFUSALS: Readonly<Record<OidcRefusal, (name: string) => string>> = {
+  stale: () =>
+    'This sign-in took too long, was used already, or began in another browser. Try again.',
+  denied: (name) => `${name} did not let you in.`,
+  untrusted: (name) =>
+    `What ${name} answered cannot be trusted, so you are not signed in. Try again, or tell the operator.`,
+  away: (name) => `${name} cannot be reached. Try again shortly.`,
+  'no-address': (name) =>
+    `${name} does not tell your email address, which a new account needs. Tell the operator.`,
+  unverified: (name) =>
+    `An account has your email address, and ${name} does not say that it is yours. Tell the operator.`,
+  'too-many-groups': (name) =>
+    `You are in more groups than ${name} can tell at once. Tell the operator.`,
+};
+
+/** Returns why a sign-in was refused, by the word in the page's address; undefined for another word. */
+export function refusalText(refused: string | undefined, ways: SignInWays): string | undefined {
+  if (refused === undefined || !Object.hasOwn(REFUSALS, refused)) return undefined;
+  return REFUSALS[refused as OidcRefusal](ways.oidc.name);
+}
+
+/** Page for a person whom the provider let in, and whose address an account has. */
+export function JoinPage() {
+  const arrival = useLoad('oidc/arrival');
+  const session = useLoad('session');
+  if (arrival.error !== undefined) {
+    return (
+      <SignedOutLayout title="Join your account" lead="This cannot go on.">
+        <Notice tone="bad">{arrival.error.advice}</Notice>
+        <a class="button plain" href={consolePath.apps}>
+          Go to the console
+        </a>
+      </SignedOutLayout>
+    );
+  }
+  if (arrival.data === undefined || session.data === undefined) return null;
+  const { email } = arrival.data;
+  const { data: present } = session;
+  const isOwn = present.state === 'signedIn' && present.account?.email === email;
+  return <Proof email={email} name={present.signIn?.oidc.name ?? ''} isOwn={isOwn} />;
+}
+
+/** Asks for the password, or, in a session of the account, for a click. */
+function Proof({ email, name, isOwn }: { email: string; name: string; isOwn: boolean }) {
+  const [password, setPassword] = useState('');
+  const join = async () => {
+    const { to } = await call('POST', 'oidc/join', isOwn ? {} : { password });
+    location.assign(to);
+  };
+  const lead = (
+    <>
+      <strong>{email}</strong> has an account here. Show once that it is yours; from then on {name}{' '}
+      lets you in.
+    </>
+  );
+  return (
+    <SignedOutLayout title="Is this account yours?" lead={lead}>
+      <Form send="Join my account" onSend={join}>
+        {isOwn ? (
+          <p>You are signed in to it.</p>
+        ) : (
+          <Field
+            name="password"
+            label="Password of the account"
+            type="password"
+            complete="current-password"
+            value={password}
+            onInput={setPassword}
+            isRequired
+            isFocused
+          />
+        )}
+      </Form>
+      <p class="hint">
+        Not yours, or the password is gone? Ask the operator of this service for a link, sign in
+        with that, and then with {name} again.
+      </p>
+    </SignedOutLayout>
+  );
+}

@@ -1,0 +1,23 @@
+// Sign-in with an OpenID Connect provider: why a sign-in can be refused, and where it may lead.
+
+/** Reasons for refusing what came back from the provider, which the page puts in words. */
+export type OidcRefusal =
+  // The answer is not one to a sign-in that this browser began, or it came too late or twice.
+  'stale' | 'denied' | 'untrusted' | 'away' | 'no-address' | 'unverified' | 'too-many-groups';
+
+/** How people can sign in, where an OpenID Connect provider is set. */
+export type SignInWays = {
+  /** Whether passwords let in. */
+  readonly password: boolean;
+  /** The provider, by the name for its button. */
+  readonly oidc: { readonly name: string };
+};
+
+const PATH_LENGTH_MAX = 1000;
+const PATH = /^\/console(?:\/[\w.~%!$&'()*+,;=:@-]+)*\/?(?:\?[\w.~%!$&'()*+,;=:@/?-]*)?$/;
+
+/** Returns the path if it is one of the console, and so of this service; else that of the console itself. */
+export function readConsolePath(path: string | undefined): string {
+  const isPath = path !== undefined && path.length <= PATH_LENGTH_MAX && PATH.test(path);
+  return isPath ? path : '/console';
+}

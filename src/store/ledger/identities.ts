@@ -1,0 +1,338 @@
+// SQL of identities: people as an OpenID Connect provider knows them, and the roles that their groups give.
+// Organizations are locked first, by id, then the account, as everywhere.
+
+import { fail, type LostRight, type Outcome } from '../../contract/failure.ts';
+import { LIMIT } from '../../contract/limit.ts';
+import { type Account, ROLES, type Role } from '../../contract/resource.ts';
+import { isStorable } from '../../contract/text.ts';
+import type { StoredAccount } from '../account-ledger.ts';
+import type { AccountProof, Arrival, Entered, GroupRole, Identity } from '../identity-ledger.ts';
+import { findAccount, insertAccount } from './accounts.ts';
+import { type ActorSql, atomically } from './atomically.ts';
+import { insertAccountAudit, insertAudit } from './audit.ts';
+import { ACCOUNT_COLUMNS, IS_OPEN } from './columns.ts';
+import type { Database, Sql } from './database.ts';
+import { countOwners, insertMembership } from './organizations.ts';
+
+/** Reasons in the audit of what groups change. */
+const GIVEN = 'A group of the sign-in provider gives it';
+const TAKEN = 'No group of the sign-in provider gives it any more';
+const OWNERLESS = `${TAKEN}; the organization has no owner now`;
+
+/** Maximum number of arrivals that one call deletes, because they are over. */
+const FORGOTTEN_MAX = 100;
+
+/** See `IdentityLedger`. */
+export async function enterByIdentity(
+  database: Database,
+  arrival: Arrival,
+  now: string,
+): Promise<Outcome<Entered, 'accountKnown' | 'unknownAccount'>> {
+  const known = await findByIdentity(database, arrival);
+  if (known !== undefined) return enterKnown(database, known, arrival);
+  const { email } = arrival;
+  if (email === undefined) return fail('unknownAccount');
+  const created = await createByIdentity(database, { ...arrival, email }, now);
+  if (created !== undefined) return created;
+  // Another first arrival of the same person may have created it meanwhile.
+  const meanwhile = await findByIdentity(database, arrival);
+  return meanwhile === undefined ? fail('accountKnown') : enterKnown(database, meanwhile, arrival);
+}
+
+function enterKnown(
+  database: Database,
+  account: StoredAccount,
+  arrival: Arrival,
+): Promise<Outcome<Entered, never>> {
+  return atomically(database, { kind: 'token', email: account.email }, async (sql) => ({
+    account,
+    isNew: false,
+    ownerless: await enter(sql, account, arrival),
+  }));
+}
+
+type AddressedArrival = Arrival & { readonly email: string };
+
+/** Returns undefined, and stores nothing, when the address has an account. */
+function createByIdentity(
+  database: Database,
+  arrival: AddressedArrival,
+  now: string,
+): Promise<Outcome<Entered | undefined, never>> {
+  return atomically(database, { kind: 'token', email: arrival.email }, async (sql) => {
+    const invitedTo = arrival.isEmailVerified ? await listInvited(sql, arrival.email, now) : [];
+    const roles = await resolveRoles(sql, arrival.roles);
+    await lockOrganizations(sql, [...roles.keys(), ...invitedTo]);
+    const account = await insertAccount(sql, { ...arrival, passwordHash: null });
+    if (account === undefined) return undefined;
+    await insertIdentity(sql, arrival, account.id);
+    if (arrival.isEmailVerified) await acceptInvitations(sql, account, now);
+    const ownerless = await renewRoles(sql, account, roles);
+    return { account: { ...account, ...NO_PASSWORD }, isNew: true, ownerless };
+  });
+}
+
+const NO_PASSWORD = { passwordHash: null, passwordNumber: 1 } as const;
+
+async function findByIdentity(
+  sql: Sql,
+  { issuer, subject }: Identity,
+): Promise<StoredAccount | undefined> {
+  if (!isStorable(issuer, subject)) return undefined;
+  const rows = await sql.query<StoredAccount>(
+    `SELECT ${ACCOUNT_COLUMNS} FROM oidc_identities JOIN accounts ON accounts.id = account_id
+     WHERE issuer = $1 AND subject = $2`,
+    [issuer, subject],
+  );
+  return rows[0];
+}
+
+/** Returns false if the account has another identity of the issuer. */
+async function insertIdentity(
+  sql: Sql,
+  { issuer, subject }: Identity,
+  accountId: string,
+): Promise<boolean> {
+  const rows = await sql.query(
+    `INSERT INTO oidc_identities (issuer, subject, account_id) VALUES ($1, $2, $3)
+     ON CONFLICT DO NOTHING RETURNING account_id`,
+    [issuer, subject, accountId],
+  );
+  return rows.length > 0;
+}
+
+/** Renews the roles of an account that exists; returns the organizations that have no owner any more. */
+async function enter(
+  sql: ActorSql,
+  account: StoredAccount,
+  arrival: Pick<Arrival, 'roles'>,
+): Promise<readonly string[]> {
+  const roles = await resolveRoles(sql, arrival.roles);
+  const held = await listHeld(sql, account.id);
+  await lockOrganizations(sql, [...roles.keys(), ...held]);
+  await sql.query('SELECT FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [account.id]);
+  return renewRoles(sql, account, roles);
+}
+
+/** Lists the ids of the organizations in which groups have given the account a role. */
+async function listHeld(sql: Sql, accountId: string): Promise<readonly string[]> {
+  const rows = await sql.query<{ id: string }>(
+    `SELECT organization_id AS id FROM memberships
+     WHERE account_id = $1 AND role_from_groups IS NOT NULL`,
+    [accountId],
+  );
+  return rows.map(({ id }) => id);
+}
+
+async function lockOrganizations(sql: Sql, ids: readonly string[]): Promise<void> {
+  await sql.query(
+    'SELECT FROM organizations WHERE id = ANY ($1::text[]) ORDER BY id FOR NO KEY UPDATE',
+    [[...new Set(ids)]],
+  );
+}
+
+/**
+ * Returns the highest role in each organization, by its id. A name that no organization has, or that several
+ * have, gives nothing: it must not let in where it was not meant.
+ */
+async function resolveRoles(
+  sql: Sql,
+  roles: readonly GroupRole[],
+): Promise<ReadonlyMap<string, Role>> {
+  if (roles.length === 0) return new Map();
+  const rows = await sql.query<{ id: string; name: string }>(
+    'SELECT id, name FROM organizations WHERE id = ANY ($1::text[]) OR name = ANY ($1::text[])',
+    [roles.map(({ organization }) => organization)],
+  );
+  const resolved = new Map<string, Role>();
+  for (const { organization, role } of roles) {
+    const byId = rows.find(({ id }) => id === organization);
+    const byName = rows.filter(({ name }) => name === organization);
+    const found = byId ?? (byName.length === 1 ? byName[0] : undefined);
+    if (found !== undefined) resolved.set(found.id, higher(resolved.get(found.id), role) ?? role);
+  }
+  return resolved;
+}
+
+function higher(one: Role | null | undefined, other: Role | null | undefined): Role | undefined {
+  return ROLES.find((role) => role === one || role === other);
+}
+
+type Held = {
+  readonly organizationId: string;
+  readonly role: Role;
+  readonly fromGroups: Role | null;
+  readonly byHand: Role | null;
+};
+
+/**
+ * Gives the account the roles of its groups, and takes away those that no group gives any more. What people
+ * gave stays. Returns the ids of organizations that have no owner any more: a role ends with its group also
+ * there, because whoever left the group must not keep it; the operator can invite another owner.
+ */
+async function renewRoles(
+  sql: ActorSql,
+  account: Account,
+  wanted: ReadonlyMap<string, Role>,
+): Promise<readonly string[]> {
+  const rows = await sql.query<Held>(
+    `SELECT organization_id AS "organizationId", role, role_from_groups AS "fromGroups",
+       role_by_hand AS "byHand"
+     FROM memberships
+     WHERE account_id = $1 AND (role_from_groups IS NOT NULL OR organization_id = ANY ($2::text[]))
+     ORDER BY organization_id`,
+    [account.id, [...wanted.keys()]],
+  );
+  const held = new Map(rows.map((row) => [row.organizationId, row]));
+  const ownerless: string[] = [];
+  for (const organizationId of new Set([...held.keys(), ...wanted.keys()])) {
+    const before = held.get(organizationId);
+    const groups = wanted.get(organizationId);
+    const byHand = before?.fromGroups === null ? before.role : before?.byHand;
+    const role = higher(byHand, groups);
+    await storeRole(sql, account.id, { organizationId, role, groups, byHand });
+    if (before?.role === role) continue;
+    const isOwnerless = before?.role === 'owner' && (await countOwners(sql, organizationId)) === 0;
+    if (isOwnerless) ownerless.push(organizationId);
+    await insertAudit(sql, {
+      organizationId,
+      action: auditAction(before?.role, role),
+      subject: account.email,
+      before: before === undefined ? null : { role: before.role },
+      after: role === undefined ? null : { role },
+      reason: groups === undefined ? (isOwnerless ? OWNERLESS : TAKEN) : GIVEN,
+    });
+  }
+  return ownerless;
+}
+
+function auditAction(before: Role | undefined, after: Role | undefined) {
+  if (before === undefined) return 'member.join';
+  return after === undefined ? 'member.remove' : 'member.update';
+}
+
+type GivenRole = {
+  readonly organizationId: string;
+  /** Undefined for no membership. */
+  readonly role: Role | undefined;
+  readonly groups: Role | undefined;
+  readonly byHand: Role | null | undefined;
+};
+
+async function storeRole(
+  sql: Sql,
+  accountId: string,
+  { organizationId, role, groups, byHand }: GivenRole,
+): Promise<void> {
+  if (role === undefined) {
+    await sql.query('DELETE FROM memberships WHERE organization_id = $1 AND account_id = $2', [
+      organizationId,
+      accountId,
+    ]);
+    return;
+  }
+  await sql.query(
+    `INSERT INTO memberships (organization_id, account_id, role, role_from_groups, role_by_hand)
+     VALUES ($1, $2, $3, $4, $5)
+     ON CONFLICT (organization_id, account_id) DO UPDATE SET role = excluded.role,
+       role_from_groups = excluded.role_from_groups, role_by_hand = excluded.role_by_hand`,
+    [
+      organizationId,
+      accountId,
+      role,
+      groups ?? null,
+      groups === undefined ? null : (byHand ?? null),
+    ],
+  );
+}
+
+/** Lists the ids of the organizations with an open invitation of the address. */
+async function listInvited(sql: Sql, email: string, now: string): Promise<readonly string[]> {
+  const rows = await sql.query<{ id: string }>(
+    `SELECT organization_id AS id FROM invitations WHERE email = $2 AND ${IS_OPEN} LIMIT $3`,
+    [now, email, LIMIT.organizationsShownMax],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Uses the open invitations of the account's address, which its provider has verified. */
+async function acceptInvitations(sql: ActorSql, account: Account, now: string): Promise<void> {
+  const used = await sql.query<{ organizationId: string; role: Role }>(
+    `UPDATE invitations SET used_at = $1::timestamptz WHERE id IN (
+       SELECT id FROM invitations WHERE email = $2 AND ${IS_OPEN} LIMIT $3
+     ) AND ${IS_OPEN} RETURNING organization_id AS "organizationId", role`,
+    [now, account.email, LIMIT.organizationsShownMax],
+  );
+  for (const { organizationId, role } of used) {
+    await insertMembership(sql, organizationId, account, role);
+  }
+}
+
+/** See `IdentityLedger`; deletes some arrivals that are over. */
+export async function storeArrival(
+  sql: Sql,
+  { issuer, subject, email, roles }: AddressedArrival,
+  { tokenHash, at, expiresAt }: { tokenHash: string; at: string; expiresAt: string },
+): Promise<void> {
+  await sql.query(
+    `DELETE FROM oidc_arrivals WHERE (issuer, subject) IN (
+       SELECT issuer, subject FROM oidc_arrivals WHERE expires_at <= $1::timestamptz
+       ORDER BY expires_at LIMIT $2
+     )`,
+    [at, FORGOTTEN_MAX],
+  );
+  await sql.query(
+    `INSERT INTO oidc_arrivals (issuer, subject, token_hash, email, roles, expires_at)
+     VALUES ($1, $2, $3, $4, $5, $6::timestamptz)
+     ON CONFLICT (issuer, subject) DO UPDATE SET token_hash = excluded.token_hash,
+       email = excluded.email, roles = excluded.roles, expires_at = excluded.expires_at`,
+    [issuer, subject, tokenHash, email, JSON.stringify(roles), expiresAt],
+  );
+}
+
+/** See `IdentityLedger`. */
+export async function findArrival(
+  sql: Sql,
+  tokenHash: string,
+  now: string,
+): Promise<{ readonly email: string } | undefined> {
+  const rows = await sql.query<{ email: string }>(
+    'SELECT email FROM oidc_arrivals WHERE token_hash = $1 AND expires_at > $2::timestamptz',
+    [tokenHash, now],
+  );
+  return rows[0];
+}
+
+type UsedArrival = Identity & { readonly email: string; readonly roles: readonly GroupRole[] };
+
+/**
+ * See `IdentityLedger`. Deletes the arrival first, so that only one of several calls finds it. Comparing the
+ * hash under the account's lock detects a change of the password since it was shown.
+ */
+export function joinIdentity(
+  database: Database,
+  tokenHash: string,
+  { accountId, passwordHash, actor }: AccountProof,
+  now: string,
+): Promise<Outcome<Entered, 'unknownArrival' | 'identityTaken' | LostRight>> {
+  return atomically(database, actor, async (sql) => {
+    const [arrival] = await sql.query<UsedArrival>(
+      `DELETE FROM oidc_arrivals WHERE token_hash = $1 AND expires_at > $2::timestamptz
+       RETURNING issuer, subject, email, roles`,
+      [tokenHash, now],
+    );
+    if (arrival === undefined) return fail('unknownArrival');
+    const found = await findAccount(sql, arrival.email);
+    if (found === undefined || found.id !== accountId) return fail('unknownArrival');
+    const ownerless = await enter(sql, found, arrival);
+    const account = (await findAccount(sql, arrival.email)) ?? found;
+    const isChanged = passwordHash !== undefined && account.passwordHash !== passwordHash;
+    if (isChanged) return fail('unknownArrival');
+    if (!(await insertIdentity(sql, arrival, accountId))) return fail('identityTaken');
+    await insertAccountAudit(sql, account, 'account.join-provider', {
+      issuer: arrival.issuer,
+      by: passwordHash === undefined ? 'session' : 'password',
+    });
+    return { account, isNew: false, ownerless };
+  });
+}

@@ -1,0 +1,133 @@
+// Rules of the part of the ledger with people whom an OpenID Connect provider knows.
+
+import { expect, test } from 'vitest';
+import { fail } from '../../../src/contract/failure.ts';
+import type { Role } from '../../../src/contract/resource.ts';
+import type { Arrival, Entered } from '../../../src/store/identity-ledger.ts';
+import { iso, START } from './fleet-fixture.ts';
+import { createTenant, expectValue, OPERATOR } from './ledger-fixture.ts';
+import type { LedgerUnderTest } from './test-database.ts';
+
+const NOW = iso(START);
+const LATER = iso(START + 86_400_000);
+const ISSUER = 'https://id.example';
+
+let count = 0;
+const unique = (name: string): string => `${name}-${++count}-${process.pid}`;
+
+export function describeIdentities({ ledger }: LedgerUnderTest): void {
+  function anArrival(organization?: string, role: Role = 'viewer'): Arrival & { email: string } {
+    const subject = unique('subject');
+    const roles = organization === undefined ? [] : [{ organization, role }];
+    const email = `${subject}@example.com`;
+    return { issuer: ISSUER, subject, email, isEmailVerified: true, name: 'Olga', roles };
+  }
+
+  const enter = async (arrival: Arrival): Promise<Entered> =>
+    expectValue(await ledger.enterByIdentity(arrival, NOW));
+
+  async function roleOf({ account }: Entered, organizationId: string): Promise<string | undefined> {
+    const members = await ledger.listMembers(organizationId);
+    return members.find((member) => member.account.id === account.id)?.role;
+  }
+
+  async function wait(arrival: Arrival & { email: string }): Promise<string> {
+    const tokenHash = unique('arrival');
+    await ledger.storeArrival(arrival, { tokenHash, at: NOW, expiresAt: LATER });
+    return tokenHash;
+  }
+
+  test('many first arrivals of a person at once are one account, without a password', async () => {
+    const { organizationId } = await createTenant(ledger);
+    const arrival = anArrival(organizationId, 'publisher');
+    const entered = await Promise.all(Array.from({ length: 6 }, () => enter(arrival)));
+    expect(new Set(entered.map(({ account }) => account.id)).size).toBe(1);
+    expect(entered.filter(({ isNew }) => isNew)).toHaveLength(1);
+    const [first] = entered;
+    expect(first?.account).toMatchObject({ passwordHash: null, email: arrival.email });
+    expect(first && (await roleOf(first, organizationId))).toBe('publisher');
+  });
+
+  test('a subject of another issuer is another person, and takes no account by its address', async () => {
+    const arrival = anArrival();
+    await enter(arrival);
+    const other = { ...arrival, issuer: 'https://other.example' };
+    expect(await ledger.enterByIdentity(other, NOW)).toEqual(fail('accountKnown'));
+    const { email: _, ...nameless } = anArrival();
+    const without = { ...nameless, email: undefined };
+    expect(await ledger.enterByIdentity(without, NOW)).toEqual(fail('unknownAccount'));
+  });
+
+  test('groups give by id or by a name that one organization has, and what people gave stays', async () => {
+    const { organizationId } = await createTenant(ledger);
+    const name = unique('organization');
+    const named = expectValue(await ledger.createOrganization(name, OPERATOR));
+    const person = anArrival(organizationId);
+    const both = [...person.roles, { organization: name, role: 'owner' as const }];
+    const entered = await enter({ ...person, roles: both });
+    expect(await roleOf(entered, named.id)).toBe('owner');
+    expectValue(await ledger.createOrganization(name, OPERATOR));
+    const renewed = await enter({ ...person, roles: both });
+    expect(renewed.ownerless).toEqual([named.id]);
+    expect(await roleOf(entered, named.id)).toBeUndefined();
+    const change = (role: Role) =>
+      ledger.changeMember(organizationId, entered.account.id, role, OPERATOR);
+    await change('publisher');
+    await enter(person);
+    expect(await roleOf(entered, organizationId)).toBe('viewer');
+    await enter({ ...person, roles: [] });
+    expect(await roleOf(entered, organizationId)).toBeUndefined();
+  });
+
+  test('an arrival joins the account that was proved, once, and nothing after a change of the password', async () => {
+    const { organizationId } = await createTenant(ledger);
+    const arrival = anArrival(organizationId, 'owner');
+    const { email } = arrival;
+    const invitation = {
+      organizationId,
+      email,
+      role: 'viewer' as const,
+      at: NOW,
+      expiresAt: LATER,
+    };
+    const tokenHash = unique('token');
+    expectValue(await ledger.createInvitation({ ...invitation, tokenHash }, OPERATOR));
+    const joining = { email, name: 'A Person', passwordHash: 'hash', as: 'new' } as const;
+    const { id: accountId } = expectValue(await ledger.acceptInvitation(tokenHash, joining, NOW));
+    const actor = { kind: 'token', email } as const;
+    const proof = { accountId, passwordHash: 'hash', actor };
+    const waiting = await wait(arrival);
+    expect(await ledger.findArrival(waiting, NOW)).toEqual({ email });
+    expect(await ledger.findArrival(waiting, LATER)).toBeUndefined();
+    const gone = fail('unknownArrival');
+    const changed = { ...proof, passwordHash: 'old' };
+    expect(await ledger.joinIdentity(waiting, changed, NOW)).toEqual(gone);
+    expect(await ledger.joinIdentity(waiting, { ...proof, accountId: 'other' }, NOW)).toEqual(gone);
+    expect(await ledger.joinIdentity(waiting, proof, LATER)).toEqual(gone);
+    const tries = await Promise.all(
+      Array.from({ length: 4 }, () => ledger.joinIdentity(waiting, proof, NOW)),
+    );
+    expect(tries.filter((outcome) => 'account' in outcome)).toHaveLength(1);
+    const entered = await enter(arrival);
+    expect(entered.account.id).toBe(accountId);
+    expect(await roleOf(entered, organizationId)).toBe('owner');
+    await enter({ ...arrival, roles: [] });
+    expect(await roleOf(entered, organizationId)).toBe('viewer');
+    const second = await wait({ ...arrival, subject: unique('subject') });
+    expect(await ledger.joinIdentity(second, proof, NOW)).toEqual(fail('identityTaken'));
+  });
+
+  test('an account without membership that an invitation claims is no longer that of the provider', async () => {
+    const { organizationId } = await createTenant(ledger);
+    const arrival = { ...anArrival(), isEmailVerified: false };
+    const { account } = await enter(arrival);
+    const tokenHash = unique('token');
+    const { email } = arrival;
+    const invitation = { organizationId, email, role: 'owner' as const, at: NOW, expiresAt: LATER };
+    expectValue(await ledger.createInvitation({ ...invitation, tokenHash }, OPERATOR));
+    const joining = { email, name: 'A Person', passwordHash: 'hash', as: 'claimed' } as const;
+    const claimed = expectValue(await ledger.acceptInvitation(tokenHash, joining, NOW));
+    expect(claimed.id).toBe(account.id);
+    expect(await ledger.enterByIdentity(arrival, NOW)).toEqual(fail('accountKnown'));
+  });
+}
