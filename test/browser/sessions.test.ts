@@ -71,10 +71,10 @@ describeInBrowser('sessions at the console', (browser) => {
     await heading('Sign in').waitFor();
     await page.getByLabel('Email').fill(owner.email);
     await page.getByLabel('Password').fill('not the password');
-    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     await page.getByRole('alert').waitFor();
     await page.getByLabel('Password').fill(PASSWORD);
-    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     await page.getByText('No device with this id is on record').waitFor();
     expect(page.url()).toBe(node.url + place('/devices/device-0'));
     const [cookie] = await tab.context.cookies(`${node.url}/console`);
@@ -115,6 +115,6 @@ describeInBrowser('sessions at the console', (browser) => {
     expect(await full.count()).toBe(0);
     // The feed itself tells the page: no poll is due.
     expect((await owner.call('DELETE', 'sessions')).status).toBe(200);
-    await page.getByRole('button', { name: 'Sign in' }).waitFor();
+    await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor();
   });
 });
