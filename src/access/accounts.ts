@@ -29,8 +29,6 @@ export type SignedIn = {
   readonly token: string;
   /** Cookie that identifies the browser from then on. */
   readonly browser: string;
-  /** Whether this browser had not signed in to the account before. */
-  readonly isNewBrowser: boolean;
   /** Whether the session fulfils the demand for a second factor. */
   readonly isStrong: boolean;
 };
@@ -61,6 +59,8 @@ type AccountsDependencies = {
   readonly adminTokens: () => readonly string[];
   /** Whether passwords let in; they always do for the first account and after the operator's link. */
   readonly arePasswordsOn: boolean;
+  /** Tells the person at an address of a sign-in from a browser that the account had not. */
+  readonly tellNewBrowser: (email: string, address: string, atMs: number) => Promise<void>;
   readonly now: () => number;
 };
 
@@ -128,7 +128,7 @@ export class Accounts {
     const { email, name, password, organization } = request;
     const passwordHash = await passwords.hash(password, true);
     const account = await ledger.createFirstAccount({ email, name, passwordHash }, organization);
-    return isFailure(account) ? account : this.begin({ ...account, passwordHash }, client);
+    return isFailure(account) ? account : this.begin({ ...account, passwordHash }, client, true);
   }
 
   /** Begins a new session and ends the presented one. `wrongLogin` does not reveal what was wrong. */
@@ -186,29 +186,27 @@ export class Accounts {
 
   /**
    * Opens a session for an account whose password was just verified, unless it has changed since. An account
-   * with passkeys awaits one.
+   * with passkeys awaits one. `isNew`: the account was not this person's before.
    */
   async begin(
     account: Account & { readonly passwordHash: string },
     client: Client,
+    isNew = false,
   ): Promise<Outcome<SignedIn | AwaitsPasskey, 'wrongLogin'>> {
     const { id, passwordHash } = account;
-    const { token, session } = this.newSession(client, {
-      openedBy: 'password',
-      secondFactor: false,
-    });
-    const opened = await this.dependencies.ledger.openSession(account, session);
-    if (!isFailure(opened)) return this.signedIn(account, { token, session }, opened, client);
+    const begun = this.newSession(client, { openedBy: 'password', secondFactor: false });
+    const opened = await this.dependencies.ledger.openSession(account, begun.session);
+    if (!isFailure(opened)) return this.signedIn(account, { ...begun, isNew }, opened, client);
     return opened.failure === 'wrongLogin' ? fail('wrongLogin') : { awaits: { id, passwordHash } };
   }
 
   /** Opens a session for an account that a provider has just let in; that is enough also with passkeys. */
-  async beginByProvider(account: StoredAccount, client: Client): Promise<SignedIn> {
+  async beginByProvider(account: StoredAccount, client: Client, isNew: boolean): Promise<SignedIn> {
     const { id, email } = account;
-    const { token, session } = this.newSession(client, { openedBy: 'oidc', secondFactor: false });
-    const opened = await this.dependencies.ledger.openSession({ id, email }, session);
+    const begun = this.newSession(client, { openedBy: 'oidc', secondFactor: false });
+    const opened = await this.dependencies.ledger.openSession({ id, email }, begun.session);
     if (isFailure(opened)) throw new Error('The account of an identity is gone');
-    return this.signedIn(account, { token, session }, opened, client);
+    return this.signedIn(account, { ...begun, isNew }, opened, client);
   }
 
   /** Opens a session for an account whose passkey gave a right answer. */
@@ -219,10 +217,10 @@ export class Accounts {
     openedBy: SessionOpener,
   ): Promise<Outcome<SignedIn, 'wrongLogin' | 'wrongPasskey' | 'staleChallenge'>> {
     const { ledger } = this.dependencies;
-    const { token, session } = this.newSession(client, { openedBy, secondFactor: true });
-    const opened = await ledger.openSessionByPasskey(account, shown, session);
+    const begun = this.newSession(client, { openedBy, secondFactor: true });
+    const opened = await ledger.openSessionByPasskey(account, shown, begun.session);
     if (isFailure(opened)) return opened;
-    return this.signedIn(account, { token, session }, opened, client);
+    return this.signedIn(account, { ...begun, isNew: false }, opened, client);
   }
 
   private newSession({ address, agent }: Client, { openedBy, secondFactor }: Opened) {
@@ -237,21 +235,24 @@ export class Accounts {
       openedBy,
       secondFactor,
     };
-    return { token, session };
+    return { token, session, now };
   }
 
+  /** Returns what the browser of a new session gets; tells the person if the account had not this browser. */
   private async signedIn(
     account: Account & { readonly passwordHash: string | null },
-    { token, session }: { readonly token: string; readonly session: Opened },
+    { token, session, now, isNew }: ReturnType<Accounts['newSession']> & { isNew: boolean },
     passwordNumber: number,
     client: Client,
   ): Promise<SignedIn> {
-    const { browsers } = this.dependencies;
-    const isNewBrowser = (await browsers.recognise(client.browser, account.email)) === undefined;
-    const browser = await browsers.issue(account.email, passwordNumber);
+    const { browsers, tellNewBrowser } = this.dependencies;
+    const { email } = account;
+    const isKnown = isNew || (await browsers.recognise(client.browser, email)) !== undefined;
+    if (!isKnown) await tellNewBrowser(email, client.address, now);
+    const browser = await browsers.issue(email, passwordNumber);
     const isStrong = session.openedBy !== 'password' || session.secondFactor;
     const hasPassword = account.passwordHash !== null;
-    return { account: describe(account), hasPassword, token, browser, isNewBrowser, isStrong };
+    return { account: describe(account), hasPassword, token, browser, isStrong };
   }
 
   /** Lists the open sessions of the session's account. */

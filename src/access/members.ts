@@ -152,7 +152,8 @@ export class Members {
     if (isFailure(joining)) return joining;
     const account = await ledger.acceptInvitation(invitation.hash, joining, isoTime(now()));
     if (isFailure(account)) return account;
-    return accounts.begin({ ...account, passwordHash: joining.passwordHash }, client);
+    const { passwordHash } = joining;
+    return accounts.begin({ ...account, passwordHash }, client, joining.as !== 'known');
   }
 
   /** Accepts an invitation as the account of a session, which must be that of its e-mail address. */

@@ -225,14 +225,14 @@ export class OidcSignIn {
     return { as: 'arrived', to, token };
   }
 
-  private letIn({ account, ownerless }: Entered, client: Client): Promise<SignedIn> {
+  private letIn({ account, isNew, ownerless }: Entered, client: Client): Promise<SignedIn> {
     const { accounts, metrics, log } = this.dependencies;
     for (const organizationId of ownerless) {
       const details = { organizationId, account: account.id };
       log.warnAbout(organizationId, details, 'an organization has no owner any more');
     }
     metrics.signIns.add('succeeded');
-    return accounts.beginByProvider(account, client);
+    return accounts.beginByProvider(account, client, isNew);
   }
 
   private refuse(reason: OidcRefusal, isOver = true): Finished {

@@ -84,12 +84,13 @@ export function assembleConsole({
   notes,
   readMetrics,
 }: ConsoleOptions): readonly Route[] {
+  const mails = assembleMails(config, secrets, ledger);
   return [
     rootRoute(consoleUrlOf(config) ?? ''),
     ...metricsRoutes(readMetrics),
     ...consoleFiles(CONSOLE_FOLDER),
     ...consoleRoutes({
-      ...assembleAccounts(config, secrets, { ...limits, ledger, log }),
+      ...assembleAccounts(config, secrets, { ...limits, ledger, log, mails }),
       administer: new Administer(ledger, propagate, config.organizationsBy === 'anyone'),
       view: new ViewConsole(ledger, address),
       fleet: new ViewFleet(ledger, live),
@@ -99,7 +100,7 @@ export function assembleConsole({
       destinations: assembleDestinations(ledger, secrets, limits),
       copies,
       edgeTokens: new EdgeTokens(ledger, secrets.signer),
-      mails: assembleMails(config, secrets, ledger),
+      mails,
       resealing: new ResealSecrets({ ledger, box: secrets.box }),
       ledger,
       propagate,
@@ -136,9 +137,13 @@ function assembleMails({ notify }: Config, { box }: Secrets, ledger: Ledger): Pe
 function assembleAccounts(
   config: Config,
   secrets: Secrets,
-  stores: ThrottleDependencies & { readonly ledger: Ledger; readonly log: RareLog },
+  stores: ThrottleDependencies & {
+    readonly ledger: Ledger;
+    readonly log: RareLog;
+    readonly mails: PeopleMails;
+  },
 ) {
-  const { ledger, metrics, log } = stores;
+  const { ledger, metrics, log, mails } = stores;
   const passwords = new Passwords(argon2Hasher);
   const throttle = new LoginThrottle(stores);
   const browsers = new KnownBrowsers(ledger);
@@ -146,7 +151,11 @@ function assembleAccounts(
   const gate = new SignInGate({ ledger, passwords, throttle, browsers, failed, metrics });
   const { arePasswordsOn, oidc: provider } = config;
   const shared = { ledger, passwords, throttle, browsers, gate, arePasswordsOn, now: Date.now };
-  const accounts = new Accounts({ ...shared, adminTokens: () => secrets.adminTokens });
+  const accounts = new Accounts({
+    ...shared,
+    adminTokens: () => secrets.adminTokens,
+    tellNewBrowser: (email, address, atMs) => mails.signIn(email, address, atMs),
+  });
   const members = new Members({ ...shared, accounts });
   const resets = new PasswordResets({ ...shared, accounts });
   const consoleUrl = consoleUrlOf(config);

@@ -30,6 +30,8 @@ let accounts: Accounts;
 let members: Members;
 let organizationId: string;
 let nowMs = Date.UTC(2026, 2, 29);
+/** What people were told of new browsers. */
+const told: (readonly [string, string, number])[] = [];
 
 beforeAll(async () => {
   opened = await openTestDatabase();
@@ -54,7 +56,13 @@ beforeAll(async () => {
     arePasswordsOn: true,
     now: () => nowMs,
   };
-  accounts = new Accounts({ ...shared, adminTokens: () => ['admin'] });
+  accounts = new Accounts({
+    ...shared,
+    adminTokens: () => ['admin'],
+    tellNewBrowser: async (...news) => {
+      told.push(news);
+    },
+  });
   members = new Members({ ...shared, accounts });
   const request = {
     token: 'admin',
@@ -82,6 +90,21 @@ async function signIn(): Promise<SignedIn> {
   nowMs += HOUR_MS;
   return signedIn(await accounts.signIn({ email: EMAIL, password: PASSWORD }, HOME, undefined));
 }
+
+it('a person is told of a sign-in from a browser that the account had not, however it began', async () => {
+  expect(told).toEqual([]);
+  const { browser } = await signIn();
+  expect(told).toEqual([[EMAIL, 'home', nowMs]]);
+  const known = { ...HOME, browser };
+  signedIn(await accounts.signIn({ email: EMAIL, password: PASSWORD }, known, undefined));
+  const account = await createSqlLedger(opened.database).findAccount(EMAIL);
+  if (account === undefined) throw new Error('there is no account');
+  await accounts.beginByProvider(account, known, false);
+  expect(told).toHaveLength(1);
+  await accounts.beginByProvider(account, { ...HOME, address: 'away' }, false);
+  await accounts.beginByProvider(account, HOME, true);
+  expect(told.slice(1)).toEqual([[EMAIL, 'away', nowMs]]);
+});
 
 it('a session ends when it was not used for twelve hours', async () => {
   const { token } = await signIn();
