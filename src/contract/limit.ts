@@ -139,7 +139,7 @@ export const LIMIT = {
   /** Maximum number of tests and repeated messages of a destination in a window. */
   destinationCallsMax: 10,
   destinationCallsWindowMs: 60_000,
-  /** Maximum number of releases of a stop that are told one by one: each is a message for each destination. */
+  /** Maximum number of releases of a stop that are told one by one, each to each destination. */
   stopEventsMax: 100,
   /** Maximum length of a targeting in a message, whose body has at most 64 KiB; a longer one is left out. */
   eventTargetsLengthMax: 16 * 1024,

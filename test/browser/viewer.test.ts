@@ -16,7 +16,7 @@ const HARMLESS = [
   ...['Sign out', 'End all others', 'Change password', 'Add a passkey'],
 ];
 /** Beginnings of the names of further harmless buttons, which go on with their subject. */
-const HARMLESS_BEGIN = /^(?:Theme|Copy) ?/;
+const HARMLESS_BEGIN = /^(?:Theme|Copy|Sign out) ?/;
 
 describeInBrowser('a viewer at the console', (browser) => {
   const node = sharedNode();

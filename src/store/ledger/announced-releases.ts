@@ -80,8 +80,8 @@ export function announceRelease(
 }
 
 /**
- * Returns a step that lets devices get nothing more on a channel that asks for approvals: it neither publishes
- * a release nor changes the files of a published one.
+ * Returns a step that lets devices get nothing more on a channel that asks for approvals: it neither
+ * publishes a release nor changes the files of a published one.
  */
 function keptBack(
   channel: LockedChannel,
