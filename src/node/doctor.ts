@@ -6,7 +6,12 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { OidcProvider, RefusedAnswer } from '../access/oidc-provider.ts';
 import { type Check, type Diagnosis, faulty, sound } from '../contract/diagnosis.ts';
 import { parseUrl } from '../contract/parse-url.ts';
-import { readCredential, UpstreamClient, type UpstreamRefusal } from '../edge/upstream-client.ts';
+import {
+  describeFailure,
+  readCredential,
+  UpstreamClient,
+  type UpstreamRefusal,
+} from '../edge/upstream-client.ts';
 import { RememberedChannels } from '../serving/ledger-recovery.ts';
 import { isLoopback } from '../settings/address.ts';
 import { readUpstreamConfig, type UpstreamConfig } from '../settings/edge-settings.ts';
@@ -259,8 +264,7 @@ async function examineEdge({
       clockCheck((begin + Date.now()) / 2 - at),
     ];
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    const message = refusal === undefined ? reason : REFUSALS[refusal];
+    const message = refusal === undefined ? describeFailure(error) : REFUSALS[refusal];
     return [sound('edge-token', 'has the right form'), faulty('upstream', message)];
   } finally {
     client.close();

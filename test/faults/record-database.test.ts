@@ -139,7 +139,7 @@ describe.skipIf(postgresUrl === '')(title('a ledger on PostgreSQL'), () => {
     const tenant = await createTenant(first);
     const { channelId } = await readStable(first, tenant);
     await replace('nothing');
-    await expect(open(url)).rejects.toThrow('does not exist');
+    await expect(open(url)).rejects.toThrow('has no database of this name');
     const memory = new TestMemory().remember(channelId);
     const { ledger, report } = await open(url, memory);
     expect(report.refusals[0]).toMatchObject({ cause: { code: '3D000' } });
