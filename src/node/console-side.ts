@@ -19,7 +19,6 @@ import {
   type ThrottleDependencies,
 } from '../access/sign-in-limits.ts';
 import { SigningKey } from '../access/signing-key.ts';
-import { isReachableAddress } from '../contract/reachable-address.ts';
 import { EdgeTokens } from '../edge/server/edge-tokens.ts';
 import type { DeviceLabels } from '../fleet/device-labels.ts';
 import { PurgeDevices, ViewFleet } from '../fleet/fleet-views.ts';
@@ -28,6 +27,7 @@ import { consoleFiles, consoleRoutes } from '../http/console/console-routes.ts';
 import { metricsRoutes, type ReadMetrics, rootRoute } from '../http/health-routes.ts';
 import type { NotesRenderer } from '../http/notes/notes-renderer.ts';
 import type { Route } from '../http/router.ts';
+import { AddressJudge, ownAddresses } from '../notify/address-judgement.ts';
 import { PeopleMails } from '../notify/outgoing-mail.ts';
 import type { RareLog } from '../observe/rare-log.ts';
 import { Administer, ViewConsole } from '../publishing/administer.ts';
@@ -97,7 +97,7 @@ export function assembleConsole({
       purge: new PurgeDevices({ ledger, labels }),
       explainer,
       webhooks,
-      destinations: assembleDestinations(ledger, secrets, limits),
+      destinations: assembleDestinations(config, ledger, secrets, limits),
       copies,
       edgeTokens: new EdgeTokens(ledger, secrets.signer),
       mails,
@@ -114,13 +114,15 @@ export function assembleConsole({
 }
 
 function assembleDestinations(
+  { notify }: Config,
   ledger: Ledger,
   { box }: Secrets,
   limits: ThrottleDependencies,
 ): Destinations {
+  const judge = new AddressJudge(notify.privateNetworks, ownAddresses);
   return new Destinations({
-    ...{ ...limits, ledger, box, hasMail: false },
-    refuseUrl: (url) => (isReachableAddress(url) ? undefined : 'Must be a public address'),
+    ...{ ...limits, ledger, box, hasMail: notify.mail !== undefined },
+    refuseUrl: (url) => judge.refuseUrl(url),
   });
 }
 
