@@ -16,7 +16,7 @@ export function portFault(host: string, port: number, error: unknown): string {
     return `cannot listen on ${host}:${port}: ${host} is no address of this machine`;
   }
   if (code === 'EADDRINUSE') {
-    return `cannot listen on ${host}:${port}: another program has it. Choose another port, or end that program`;
+    return `cannot listen on ${host}:${port}: another program has it. Choose another port`;
   }
   return `cannot listen on ${host}:${port}, which is in use or not of this machine`;
 }

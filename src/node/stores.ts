@@ -141,8 +141,8 @@ export async function fromSetting<Value>(
     const message = error instanceof Error ? error.message : String(error);
     const detail = error instanceof Unavailable ? error.detail : undefined;
     // The system's own message names the file that was written, and not what to do.
-    const isFull = (error as NodeJS.ErrnoException).code === 'ENOSPC';
-    const reason = isFull ? 'has no room left on its disk: make room' : message;
+    const isDiskFull = /no space left on device/i.test(message);
+    const reason = isDiskFull ? 'has no room left on its disk: make room' : message;
     const told = detail === undefined ? reason : `${reason} (${detail})`;
     throw new ConfigError(`${variable}: ${told}`, { cause: error });
   }

@@ -10,8 +10,8 @@ import type { Log } from './log.ts';
 /** Milliseconds without a success after which a failed call means that the store is lost. */
 const LOST_AFTER_MS = 2000;
 /**
- * Milliseconds for a database that is being examined: what the examination finds is told, in the same words
- * as elsewhere, and not that it is under way.
+ * Milliseconds after which that is told of a database that is being examined. Until then what the examination
+ * finds is awaited, so that the log and `/readyz` say it in the same words.
  */
 const EXAMINED_WITHIN_MS = 10_000;
 /** Milliseconds after the last refusal for want of room for which a store counts as full. */
