@@ -172,9 +172,9 @@ describe.skipIf(postgresUrl === '')(title('several nodes on one PostgreSQL'), ()
     const url = new URL(fresh.url);
     url.pathname = '/no_such_database';
     const options = { dataDir: '/nonexistent', ...ledgerOptions() };
-    await expect(openLedger({ databaseUrl: url.href, ...options })).rejects.toThrow(
-      'no_such_database',
-    );
+    await expect(openLedger({ databaseUrl: url.href, ...options })).rejects.toMatchObject({
+      detail: expect.stringContaining('no_such_database'),
+    });
     const newer = await freshDatabase(postgresUrl);
     await (await openLedger({ databaseUrl: newer.url, ...options })).close();
     await runOn(newer.url, "INSERT INTO sluice_migrations (id, name) VALUES (900, 'later')");
