@@ -230,7 +230,7 @@ describe('settings of the admin address (Settings)', () => {
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     const { port } = other.address() as AddressInfo;
     const taken = { ADMIN_LISTEN: `127.0.0.1:${port}` };
-    const sentence = `sluice: ADMIN_LISTEN: cannot listen on 127.0.0.1:${port}, which is in use`;
+    const sentence = `sluice: ADMIN_LISTEN: cannot listen on 127.0.0.1:${port}: another program has it`;
     try {
       await expect(startNode(taken)).rejects.toThrow(sentence);
       const real = realStores();
