@@ -266,7 +266,7 @@ describeOnBackends('a service and its edge', (backend) => {
       ]);
       const away = { EDGE_UPSTREAM: 'http://127.0.0.1:1', EDGE_TOKEN: token.secret };
       expect(await doctor(away)).toEqual([
-        expect.stringMatching(/^upstream: the upstream refuses the connection/),
+        expect.stringMatching(/^upstream: nothing listens at its address/),
       ]);
     });
   });
