@@ -270,7 +270,8 @@ describe.skipIf(SKIPPED !== '')(`promtool${SKIPPED}`, () => {
       expect(silent).toEqual([...names, ...names]);
       for (const { name, input_series: all } of tests.slice(0, -1)) {
         // A node begins without series, a process of it perhaps later; then all are at 0 or well.
-        for (const { series, values } of all) expect(values, `${name}: ${series}`).toMatch(/^_x[2-9] /);
+        for (const { series, values } of all)
+          expect(values, `${name}: ${series}`).toMatch(/^_x[2-9] /);
       }
     },
     PROMTOOL_TIMEOUT_MS,
