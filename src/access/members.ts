@@ -16,7 +16,6 @@ import {
 import { isoTime } from '../contract/iso-time.ts';
 import { LIMIT } from '../contract/limit.ts';
 import type { Invitation, Member, Organization, Role } from '../contract/resource.ts';
-import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import type { Joining, OrganizationChange } from '../store/account-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { Actor } from '../store/ledger-terms.ts';
@@ -26,8 +25,8 @@ import {
   createSessionToken,
   type Session,
   type SignedIn,
-  tokenHash,
 } from './accounts.ts';
+import { LinkLookup } from './link-lookup.ts';
 import type { Passwords } from './passwords.ts';
 import type { Client, LoginThrottle, SignInGate } from './sign-in-limits.ts';
 
@@ -42,16 +41,18 @@ export type MembersDependencies = {
   readonly now: () => number;
 };
 
-/** Maximum number of concurrent look-ups of invitations, because every forged token costs one. */
-const LOOKUPS_RUNNING_MAX = 2;
-const LOOKUPS_WAITING_MAX = 1000;
-
 export class Members {
   private readonly dependencies: MembersDependencies;
-  private readonly lookups = new ConcurrencyLimit(LOOKUPS_RUNNING_MAX, LOOKUPS_WAITING_MAX);
+  private readonly lookup: LinkLookup<OpenInvitation, 'unknownInvitation'>;
 
   constructor(dependencies: MembersDependencies) {
     this.dependencies = dependencies;
+    const { ledger } = dependencies;
+    this.lookup = new LinkLookup(
+      (hash, at) => ledger.findInvitation(hash, at),
+      'unknownInvitation',
+      dependencies,
+    );
   }
 
   /** Lists members and open invitations. */
@@ -114,20 +115,13 @@ export class Members {
   }
 
   /** Returns the invitation of a token while it can be used. Only invalid tokens count as tries. */
-  async readInvitation(
+  readInvitation(
     token: string,
     address: string,
   ): Promise<
     Outcome<OpenInvitation & { readonly hash: string }, 'rateLimited' | 'unknownInvitation'>
   > {
-    const { ledger, throttle, now } = this.dependencies;
-    const hash = tokenHash(token);
-    const found =
-      hash === undefined
-        ? undefined
-        : await this.lookups.pass(() => ledger.findInvitation(hash, isoTime(now())));
-    if (hash !== undefined && found !== undefined) return { ...found, hash };
-    return (await throttle.admitAddress(address)) ?? fail('unknownInvitation');
+    return this.lookup.read(token, address);
   }
 
   /**

@@ -14,7 +14,6 @@ import { isoTime } from '../contract/iso-time.ts';
 import { LIMIT } from '../contract/limit.ts';
 import { type OidcRefusal, readConsolePath } from '../contract/oidc.ts';
 import { hasControls, isLongerThan, isStorable, turnsText } from '../contract/text.ts';
-import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { RareLog } from '../observe/rare-log.ts';
 import type { AccountProof, Arrival, Entered, GroupRole } from '../store/identity-ledger.ts';
@@ -25,8 +24,8 @@ import {
   type Session,
   type SignedIn,
   sessionActor,
-  tokenHash,
 } from './accounts.ts';
+import { LinkLookup } from './link-lookup.ts';
 import {
   type DescribedPerson,
   type OidcProvider,
@@ -79,16 +78,18 @@ const INVITATION = '/console/invitation/';
 const ID_BYTES = 16;
 /** Maximum length of a known browser's cookie; what is longer is none. */
 const BROWSER_LENGTH_MAX = 128;
-/** Maximum number of concurrent look-ups of arrivals, because every forged token costs one. */
-const LOOKUPS_RUNNING_MAX = 2;
-const LOOKUPS_WAITING_MAX = 1000;
-
 export class OidcSignIn {
   private readonly dependencies: OidcSignInDependencies;
-  private readonly lookups = new ConcurrencyLimit(LOOKUPS_RUNNING_MAX, LOOKUPS_WAITING_MAX);
+  private readonly lookup: LinkLookup<{ readonly email: string }, 'unknownArrival'>;
 
   constructor(dependencies: OidcSignInDependencies) {
     this.dependencies = dependencies;
+    const { ledger } = dependencies;
+    this.lookup = new LinkLookup(
+      (hash, at) => ledger.findArrival(hash, at),
+      'unknownArrival',
+      dependencies,
+    );
   }
 
   /** Begins a sign-in: returns the provider's address for the browser, and the cookie that binds it. */
@@ -141,20 +142,13 @@ export class OidcSignIn {
   }
 
   /** Returns the address of the account that an arrival is to prove. Only invalid tokens count as tries. */
-  async readArrival(
+  readArrival(
     token: string | undefined,
     address: string,
   ): Promise<
     Outcome<{ readonly email: string; readonly hash: string }, 'rateLimited' | 'unknownArrival'>
   > {
-    const { ledger, throttle, now } = this.dependencies;
-    const hash = tokenHash(token);
-    const found =
-      hash === undefined
-        ? undefined
-        : await this.lookups.pass(() => ledger.findArrival(hash, isoTime(now())));
-    if (hash !== undefined && found !== undefined) return { ...found, hash };
-    return (await throttle.admitAddress(address)) ?? fail('unknownArrival');
+    return this.lookup.read(token, address);
   }
 
   /** Joins an arrival to the account of its address, which a password or the account's session proves. */

@@ -11,7 +11,6 @@ import {
 } from '../contract/failure.ts';
 import { isoTime } from '../contract/iso-time.ts';
 import { LIMIT } from '../contract/limit.ts';
-import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import type { RecoveredAccount } from '../store/account-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { Actor } from '../store/ledger-terms.ts';
@@ -20,8 +19,8 @@ import {
   type AwaitsPasskey,
   createSessionToken,
   type SignedIn,
-  tokenHash,
 } from './accounts.ts';
+import { LinkLookup } from './link-lookup.ts';
 import type { Client, LoginThrottle, SignInGate } from './sign-in-limits.ts';
 
 type PasskeyRecoveriesDependencies = {
@@ -34,16 +33,18 @@ type PasskeyRecoveriesDependencies = {
   readonly now: () => number;
 };
 
-/** Maximum number of concurrent look-ups, because every forged token costs one. */
-const LOOKUPS_RUNNING_MAX = 2;
-const LOOKUPS_WAITING_MAX = 1000;
-
 export class PasskeyRecoveries {
   private readonly dependencies: PasskeyRecoveriesDependencies;
-  private readonly lookups = new ConcurrencyLimit(LOOKUPS_RUNNING_MAX, LOOKUPS_WAITING_MAX);
+  private readonly lookup: LinkLookup<{ readonly email: string }, 'unknownReset'>;
 
   constructor(dependencies: PasskeyRecoveriesDependencies) {
     this.dependencies = dependencies;
+    const { ledger } = dependencies;
+    this.lookup = new LinkLookup(
+      (hash, at) => ledger.findRecovery(hash, at),
+      'unknownReset',
+      dependencies,
+    );
   }
 
   /** Creates a link for an account. Only this answer has the token. */
@@ -69,20 +70,13 @@ export class PasskeyRecoveries {
    * Returns the email address of a link's account while the link can be used. Only invalid tokens count as
    * tries of an IP address.
    */
-  async read(
+  read(
     token: string,
     address: string,
   ): Promise<
     Outcome<{ readonly email: string; readonly hash: string }, 'rateLimited' | 'unknownReset'>
   > {
-    const { ledger, throttle, now } = this.dependencies;
-    const hash = tokenHash(token);
-    const found =
-      hash === undefined
-        ? undefined
-        : await this.lookups.pass(() => ledger.findRecovery(hash, isoTime(now())));
-    if (hash !== undefined && found !== undefined) return { ...found, hash };
-    return (await throttle.admitAddress(address)) ?? fail('unknownReset');
+    return this.lookup.read(token, address);
   }
 
   /** Removes the passkeys, ends every session of the account, and signs in by the password alone. */

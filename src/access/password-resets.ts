@@ -4,7 +4,6 @@
 import { fail, isFailure, type LostRight, type Outcome } from '../contract/failure.ts';
 import { isoTime } from '../contract/iso-time.ts';
 import { LIMIT } from '../contract/limit.ts';
-import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { Actor } from '../store/ledger-terms.ts';
 import {
@@ -12,8 +11,8 @@ import {
   type AwaitsPasskey,
   createSessionToken,
   type SignedIn,
-  tokenHash,
 } from './accounts.ts';
+import { LinkLookup } from './link-lookup.ts';
 import type { Passwords } from './passwords.ts';
 import type { Client, LoginThrottle } from './sign-in-limits.ts';
 
@@ -25,16 +24,18 @@ export type PasswordResetsDependencies = {
   readonly now: () => number;
 };
 
-/** Maximum number of concurrent look-ups, because every forged token costs one. */
-const LOOKUPS_RUNNING_MAX = 2;
-const LOOKUPS_WAITING_MAX = 1000;
-
 export class PasswordResets {
   private readonly dependencies: PasswordResetsDependencies;
-  private readonly gate = new ConcurrencyLimit(LOOKUPS_RUNNING_MAX, LOOKUPS_WAITING_MAX);
+  private readonly lookup: LinkLookup<{ readonly email: string }, 'unknownReset'>;
 
   constructor(dependencies: PasswordResetsDependencies) {
     this.dependencies = dependencies;
+    const { ledger } = dependencies;
+    this.lookup = new LinkLookup(
+      (hash, at) => ledger.findPasswordReset(hash, at),
+      'unknownReset',
+      dependencies,
+    );
   }
 
   /** Creates a link for the account of an email address. Only this answer has the token. */
@@ -58,20 +59,13 @@ export class PasswordResets {
    * Returns the email address of a link's account while the link can be used. Only invalid tokens count as
    * tries of an IP address, so that others cannot lock out the holder of a link.
    */
-  async read(
+  read(
     token: string,
     address: string,
   ): Promise<
     Outcome<{ readonly email: string; readonly hash: string }, 'rateLimited' | 'unknownReset'>
   > {
-    const { ledger, throttle, now } = this.dependencies;
-    const hash = tokenHash(token);
-    const found =
-      hash === undefined
-        ? undefined
-        : await this.gate.pass(() => ledger.findPasswordReset(hash, isoTime(now())));
-    if (hash !== undefined && found !== undefined) return { ...found, hash };
-    return (await throttle.admitAddress(address)) ?? fail('unknownReset');
+    return this.lookup.read(token, address);
   }
 
   /** Sets the password, ends every session of the account, and signs in. */
