@@ -1,6 +1,7 @@
 // One sentence for each event, in plain words: where, what happened, by whom and why. Slack messages and the
 // subjects of mails are made of it.
 
+import type { AskedOperation } from '../contract/approval.ts';
 import type { EventType, NotificationEvent } from '../contract/notification.ts';
 
 type EventOf<Type extends EventType> = Extract<NotificationEvent, { readonly type: Type }>;
@@ -143,10 +144,20 @@ function memberChange({ member, organization }: DataOf<'member.changed'>): strin
   return `${email} is now ${role} of ${organization.name}, was ${roleBefore}, changed`;
 }
 
+/** Calls that may wait, in words. */
+const CALLS: Readonly<Record<AskedOperation, string>> = {
+  publishRelease: 'publish',
+  promoteRelease: 'promotion',
+  controlServing: 'change of its serving',
+  planRollout: 'rollout plan',
+  steerPlan: 'going on of its plan',
+  resumeStop: 'end of a stop',
+  updateChannel: 'change of its settings',
+};
+
 /** Names the call that waits, such as `desktop beta 2.5.0: publish`. */
 function callOf(data: Approval): string {
-  const { operation } = data.approval;
-  return `${placeOf(data)}: ${operation.slice(operation.indexOf('.') + 1)}`;
+  return `${placeOf(data)}: ${CALLS[data.approval.operation]}`;
 }
 
 function decider({ approval }: Approval): string {

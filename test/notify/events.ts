@@ -11,7 +11,7 @@ const key = { id: 'key_1', name: 'CI', prefix: 'slk_ab' };
 const destination = { id: 'dst_1', kind: 'webhook', name: 'Ops' } as const;
 const approval = {
   ...{ id: 'apr_1', status: 'pending', requestedBy: 'key:key_1 (CI)', decidedBy: null },
-  operation: 'release.publish',
+  operation: 'publishRelease',
 } as const;
 
 type Data = NotificationEvent['data'];
