@@ -88,6 +88,13 @@ import {
 import { forgetIdempotencyKeys } from './idempotency-keys.ts';
 import { enterByIdentity, findArrival, joinIdentity, storeArrival } from './identities.ts';
 import {
+  acceptInvitation,
+  createInvitation,
+  findInvitation,
+  listInvitations,
+  revokeInvitation,
+} from './invitations.ts';
+import {
   createEdgeToken,
   createKey,
   findEdgeToken,
@@ -102,16 +109,11 @@ import {
 import { readLabelChanges, readLabels } from './labels.ts';
 import { findApp } from './lookups.ts';
 import {
-  acceptInvitation,
   changeMember,
   createFirstAccount,
-  createInvitation,
   createOrganization,
-  findInvitation,
-  listInvitations,
   listMembers,
   listMemberships,
-  revokeInvitation,
   updateOrganization,
 } from './organizations.ts';
 import {
