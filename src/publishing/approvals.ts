@@ -11,7 +11,8 @@ import {
   type LostRight,
   type Outcome,
 } from '../contract/failure.ts';
-import type { ApprovalFilter, Ledger } from '../store/ledger.ts';
+import type { ApprovalFilter } from '../store/approval-ledger.ts';
+import type { Ledger } from '../store/ledger.ts';
 import type { ApprovingCall } from '../store/ledger-terms.ts';
 
 /** Measures what a call would do, without doing it. */

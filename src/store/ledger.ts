@@ -7,9 +7,7 @@
 // and holds it until the commit; if the right has ended, nothing is stored and the write is refused
 // (`LostRight`). Tenant checks are part of the queries: an app outside the caller's scope is an unknown app.
 
-import type { ApprovalPage, ApprovalStatus, StoredApproval } from '../contract/approval.ts';
 import type { AuditPage, RevokedKey } from '../contract/console.ts';
-import type { Effect } from '../contract/dry-run.ts';
 import type {
   ApprovalObstacle,
   Failure,
@@ -40,6 +38,7 @@ import type { Served, Serving } from '../domain/release/serving-change.ts';
 import type { WithdrawalObstacle } from '../domain/release/withdrawal.ts';
 import type { PlanDefinition } from '../domain/rollout/plan-state.ts';
 import type { AccountLedger } from './account-ledger.ts';
+import type { ApprovalLedger } from './approval-ledger.ts';
 import type { AuditFilter, ConsoleLedger, EdgeLedger, WebhookLedger } from './console-ledger.ts';
 import type { DeliveryLedger } from './delivery-ledger.ts';
 import type { DestinationLedger } from './destination-ledger.ts';
@@ -49,7 +48,6 @@ import type { IdentityLedger } from './identity-ledger.ts';
 import type {
   Actor,
   AppChange,
-  ApprovingCall,
   Changed,
   DryRunResult,
   HeldSnapshot,
@@ -141,19 +139,6 @@ export type ChannelChange = {
   readonly approvalDays?: number | undefined;
 };
 
-/** Approvals to list; undefined matches all. */
-export type ApprovalFilter = {
-  /** Ref or id. */
-  readonly app?: string | undefined;
-  readonly status?: ApprovalStatus | undefined;
-  /** Cursor: `next` of the previous page. */
-  readonly before?: string | undefined;
-};
-
-export type StoredPage = Omit<ApprovalPage, 'approvals'> & {
-  readonly approvals: readonly StoredApproval[];
-};
-
 /** API key for authentication. `secretHash` is the lower-case hex SHA-256 of the whole secret. */
 export type StoredKey = {
   readonly id: string;
@@ -198,6 +183,7 @@ export type SnapshotLookup = ServingSnapshot | 'unknown-app' | 'unknown-channel'
 
 export interface Ledger
   extends FleetLedger,
+    ApprovalLedger,
     AccountLedger,
     IdentityLedger,
     ConsoleLedger,
@@ -365,39 +351,6 @@ export interface Ledger
     actor: Actor,
     known?: KnownStates,
   ): Promise<Outcome<Changed<ResumedStop>, 'unknownStop' | ApprovalObstacle | LostRight>>;
-
-  // Approvals. A change that widens exposure on a channel which asks for approvals is stored as a request,
-  // and is refused with it (`awaitsApproval`). An actor that approves a request (`AccountActor.approves`)
-  // makes its change and decides it in one transaction: the change is kept only if it met what it met then.
-
-  /** Lists approvals, newest first. */
-  listApprovals(
-    scope: TenantScope,
-    filter: ApprovalFilter,
-  ): Promise<Outcome<StoredPage, 'unknownApp'>>;
-
-  findApproval(scope: TenantScope, id: string): Promise<Outcome<StoredApproval, 'unknownApproval'>>;
-
-  /** Stores the effect of a request, unless it has one. */
-  storeApprovalEffect(id: string, effect: Effect): Promise<void>;
-
-  /** Declines a request, which only who could approve it may. */
-  declineApproval(
-    call: ApprovingCall,
-    actor: Actor,
-  ): Promise<Outcome<undefined, ApprovalObstacle | LostRight>>;
-
-  /** Fails the request that the actor approves, whose call is refused before it reaches the ledger. */
-  failApproval(
-    actor: Actor,
-    refusal: Failure,
-  ): Promise<Outcome<never, ApprovalObstacle | LostRight>>;
-
-  /**
-   * Expires requests that are over and deletes old ones, at most `rowsMax` of each; returns the larger
-   * number.
-   */
-  sweepApprovals(rowsMax: number): Promise<number>;
 
   /** Finds what a stop is of. */
   findStop(scope: TenantScope, stopId: string): Promise<Outcome<FoundStop, 'unknownStop'>>;

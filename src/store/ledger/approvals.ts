@@ -5,7 +5,7 @@ import type { Effect } from '../../contract/dry-run.ts';
 import { type Failure, fail, isFailure, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { isStorable } from '../../contract/text.ts';
-import type { ApprovalFilter, StoredPage } from '../ledger.ts';
+import type { ApprovalFilter, StoredPage } from '../approval-ledger.ts';
 import { type Actor, scopeValues, type TenantScope } from '../ledger-terms.ts';
 import { actorText } from './actor-text.ts';
 import type { ActorSql, NotedExposure } from './atomically.ts';

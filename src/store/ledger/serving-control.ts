@@ -21,9 +21,9 @@ import type { ActorSql } from './atomically.ts';
 import { type LockedChannel, lockChannel, recordChannelChange } from './channels.ts';
 import { jsonOrNull } from './columns.ts';
 import type { Database, Sql } from './database.ts';
+import { readIdentity } from './database-identity.ts';
 import { noteRelease } from './exposure.ts';
 import { followPlan } from './plan-rows.ts';
-import { readIdentity } from './record-database.ts';
 import { endStopOf } from './stops.ts';
 
 type LockedRelease = Serving & {

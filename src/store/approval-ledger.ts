@@ -1,0 +1,53 @@
+// The part of the ledger with approvals. The obligations of `ledger.ts` hold here too. A change that widens
+// exposure on a channel which asks for approvals is stored as a request, and is refused with it
+// (`awaitsApproval`). An actor that approves a request (`AccountActor.approves`) makes its change and decides
+// it in one transaction: the change is kept only if it met what it met then.
+
+import type { ApprovalPage, ApprovalStatus, StoredApproval } from '../contract/approval.ts';
+import type { Effect } from '../contract/dry-run.ts';
+import type { ApprovalObstacle, Failure, LostRight, Outcome } from '../contract/failure.ts';
+import type { Actor, ApprovingCall, TenantScope } from './ledger-terms.ts';
+
+/** Approvals to list; undefined matches all. */
+export type ApprovalFilter = {
+  /** Ref or id. */
+  readonly app?: string | undefined;
+  readonly status?: ApprovalStatus | undefined;
+  /** Cursor: `next` of the previous page. */
+  readonly before?: string | undefined;
+};
+
+export type StoredPage = Omit<ApprovalPage, 'approvals'> & {
+  readonly approvals: readonly StoredApproval[];
+};
+
+export interface ApprovalLedger {
+  /** Lists approvals, newest first. */
+  listApprovals(
+    scope: TenantScope,
+    filter: ApprovalFilter,
+  ): Promise<Outcome<StoredPage, 'unknownApp'>>;
+
+  findApproval(scope: TenantScope, id: string): Promise<Outcome<StoredApproval, 'unknownApproval'>>;
+
+  /** Stores the effect of a request, unless it has one. */
+  storeApprovalEffect(id: string, effect: Effect): Promise<void>;
+
+  /** Declines a request, which only who could approve it may. */
+  declineApproval(
+    call: ApprovingCall,
+    actor: Actor,
+  ): Promise<Outcome<undefined, ApprovalObstacle | LostRight>>;
+
+  /** Fails the request that the actor approves, whose call is refused before it reaches the ledger. */
+  failApproval(
+    actor: Actor,
+    refusal: Failure,
+  ): Promise<Outcome<never, ApprovalObstacle | LostRight>>;
+
+  /**
+   * Expires requests that are over and deletes old ones, at most `rowsMax` of each; returns the larger
+   * number.
+   */
+  sweepApprovals(rowsMax: number): Promise<number>;
+}
