@@ -1,3 +1,5 @@
+// SQL of organizations: their settings, their members, and the first account.
+
 import { fail, type LostRight, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import type { Account, Member, Membership, Organization, Role } from '../../contract/resource.ts';
