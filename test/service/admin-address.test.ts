@@ -2,18 +2,20 @@
 // (docs/operating/health.md): what is where, links and cookies, and how soon the serving processes know.
 
 import { type AddressInfo, createServer } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ADMIN_APART, adminAddress, logLines } from '../support/admin-address.ts';
-import { describeOnBackends, realStores } from '../support/backend.ts';
+import { describeOnBackends } from '../support/backend.ts';
 import { enableWebhook } from '../support/github.ts';
 import { metricsOf } from '../support/metrics.ts';
 import { ADMIN_TOKEN, type ServingNode, startNode } from '../support/node.ts';
 import { Person, tokenIn } from '../support/person.ts';
-import { startNodeOnReal } from '../support/real-node.ts';
-import { runSluice } from '../support/sluice-command.ts';
+import { runSluiceHere } from '../support/sluice-command.ts';
 import { admin, check, createTenant, manage, publish, send } from '../support/tenant.ts';
 
 type Addressed = { readonly url: string };
+
+/** A database that no client can reach. */
+const AWAY = 'postgres://nobody@127.0.0.1:1/none';
 
 describeOnBackends('an admin address', (backend) => {
   let node: ServingNode;
@@ -125,7 +127,7 @@ describeOnBackends('an admin address', (backend) => {
 
   it('the command line asks there by itself', async () => {
     const settings = { ADMIN_LISTEN: new URL(console.url).host, DATA_DIR: node.dataDir };
-    const { stdout } = await runSluice(['org', 'create', '--name', 'By command', '--json'], {
+    const { stdout } = await runSluiceHere(['org', 'create', '--name', 'By command', '--json'], {
       ...settings,
       ADMIN_TOKEN,
     });
@@ -141,18 +143,18 @@ describeOnBackends('an admin address', (backend) => {
     const device = ['--device', 'never seen'];
     const list = ['release', 'list', '--app', tenant.app];
     const env = { ...settings, SLUICE_KEY: tenant.secret };
-    const listed = await runSluice([...list, '--json'], env);
+    const listed = await runSluiceHere([...list, '--json'], env);
     expect(listed.stderr).toBe('');
     expect(JSON.parse(listed.stdout)).toMatchObject({ total: 1 });
-    const plan = await runSluice(['plan', 'show', ...named, '--version', '1.1.0'], env);
+    const plan = await runSluiceHere(['plan', 'show', ...named, '--version', '1.1.0'], env);
     expect(plan.stderr).toBe('sluice: No plan\n');
-    const explained = await runSluice(['explain', ...named, ...device], env);
+    const explained = await runSluiceHere(['explain', ...named, ...device], env);
     expect(explained.stderr).toBe('sluice: Unknown device\n');
   });
 
   it('a command that is sent to the other address says where it asked, and names SLUICE_URL', async () => {
     const { secret } = await createTenant(console);
-    const list = await runSluice(['release', 'list', '--app', 'notes'], {
+    const list = await runSluiceHere(['release', 'list', '--app', 'notes'], {
       ...{ SLUICE_URL: console.url, SLUICE_KEY: secret },
     });
     expect([list.code, list.stdout]).toEqual([1, '']);
@@ -160,7 +162,7 @@ describeOnBackends('an admin address', (backend) => {
       `sluice: nothing at ${console.url}/api/v1/releases: SLUICE_URL must be the address that devices ask, ` +
         'not that of ADMIN_LISTEN\n',
     );
-    const org = await runSluice(['org', 'list'], { SLUICE_URL: node.url, ADMIN_TOKEN });
+    const org = await runSluiceHere(['org', 'list'], { SLUICE_URL: node.url, ADMIN_TOKEN });
     expect([org.code, org.stdout]).toEqual([1, '']);
     expect(org.stderr).toBe(
       `sluice: nothing at ${node.url}/console/api/session: SLUICE_URL must be the address of the ` +
@@ -180,9 +182,12 @@ function askRoot({ url }: Addressed): Promise<Response> {
   return fetch(`${url}/`, { headers: { accept: 'text/html' }, redirect: 'manual' });
 }
 
-describe('settings of the admin address (Settings)', () => {
+describeOnBackends('settings of the admin address (Settings)', (backend) => {
   it('ADMIN_URL is the base of links and decides on the cookie, whatever was asked', async () => {
-    const node = await startNode({ ...ADMIN_APART, ADMIN_URL: 'https://ops.example.com/sluice/' });
+    const node = await backend.start({
+      ...ADMIN_APART,
+      ADMIN_URL: 'https://ops.example.com/sluice/',
+    });
     try {
       const console = adminAddress(logLines(node.output()));
       const person = new Person(console);
@@ -211,7 +216,7 @@ describe('settings of the admin address (Settings)', () => {
   });
 
   it('ADMIN_URL alone leaves the console on the port of the service, with its own links', async () => {
-    const node = await startNode({
+    const node = await backend.start({
       PUBLIC_URL: 'http://updates.example.com',
       ADMIN_URL: 'http://ops.example.com',
     });
@@ -233,9 +238,8 @@ describe('settings of the admin address (Settings)', () => {
     const sentence = `sluice: ADMIN_LISTEN: cannot listen on 127.0.0.1:${port}: another program has it`;
     try {
       await expect(startNode(taken)).rejects.toThrow(sentence);
-      const real = realStores();
-      if (real === undefined) return;
-      await expect(startNodeOnReal(real.postgresUrl, taken)).rejects.toThrow(sentence);
+      const stores = { DATABASE_URL: AWAY, REDIS_URL: 'redis://127.0.0.1:1' };
+      await expect(startNode({ ...taken, ...stores, WORKERS: '2' })).rejects.toThrow(sentence);
     } finally {
       other.close();
     }
