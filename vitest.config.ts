@@ -28,12 +28,18 @@ const FILES_AT_A_TIME = 6;
 
 /** Files that take longest, the longest first: begun last, they would keep the next part waiting. */
 const LONGEST = [
-  ...['store/ledger/ledger', 'service/settings', 'service/store-words', 'service/check-ins'],
+  ...['store/ledger/ledger', 'service/settings', 'service/check-ins'],
   ...['service/embedded', 'service/admin-address', 'service/documents', 'service/monitoring'],
   ...['service/webhook-settings', 'service/tracing', 'service/approvals', 'service/oidc-sign-in'],
   ...['browser/pages', 'browser/finding', 'browser/oidc-sign-in', 'browser/confirming'],
   ...['browser/passkeys', 'browser/steering', 'updater/grammars', 'fleet/label-model'],
-  ...['faults/rollout-plans', 'faults/check-in-faults', 'faults/backup', 'release/doctor'],
+  ...[
+    'faults/rollout-plans',
+    'faults/check-in-faults',
+    'faults/backup',
+    'release/doctor',
+    'release/store-words',
+  ],
   ...['faults/pglite-database', 'faults/static-stability', 'faults/foreign-database'],
 ].map((name) => `/test/${name}.test.ts`);
 
