@@ -1,14 +1,7 @@
 // Passkeys (WebAuthn): people add, name and remove them, and sign in with one, alone or after the password.
 // The authenticator verifies its person each time.
 
-import {
-  type AuthenticationResponseJSON,
-  generateAuthenticationOptions,
-  generateRegistrationOptions,
-  type RegistrationResponseJSON,
-  verifyAuthenticationResponse,
-  verifyRegistrationResponse,
-} from '@simplewebauthn/server';
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
 import type { NoContent } from '../contract/console.ts';
 import {
   fail,
@@ -55,6 +48,9 @@ type PasskeysDependencies = {
 const LOOKUPS_RUNNING_MAX = 2;
 const LOOKUPS_WAITING_MAX = 1000;
 
+/** Loads the library at the first passkey: its 300 modules are a third of a node's start. */
+const webAuthn = () => import('@simplewebauthn/server');
+
 export class Passkeys {
   private readonly dependencies: PasskeysDependencies;
   private readonly lookups = new ConcurrencyLimit(LOOKUPS_RUNNING_MAX, LOOKUPS_WAITING_MAX);
@@ -87,7 +83,7 @@ export class Passkeys {
     if (there.length > 0 && !isStrong) return fail('secondFactorFirst');
     if (there.length >= LIMIT.passkeysPerAccountMax) return fail('tooManyPasskeys');
     const asked = await this.ask({ for: 'add', accountId: account.id });
-    const options = await generateRegistrationOptions({
+    const options = await (await webAuthn()).generateRegistrationOptions({
       rpName: 'Sluice',
       rpID: party.id,
       userID: new TextEncoder().encode(account.id),
@@ -233,7 +229,7 @@ export class Passkeys {
     allowCredentials: ReturnType<typeof describe>[],
   ): Promise<PasskeyQuestion> {
     const { bytes, cookie } = await this.ask(purpose);
-    const options = await generateAuthenticationOptions({
+    const options = await (await webAuthn()).generateAuthenticationOptions({
       rpID: party.id,
       challenge: bytes,
       timeout: LIMIT.challengeLifetimeMs,
@@ -282,7 +278,7 @@ async function readNew(
   party: RelyingParty,
 ): Promise<Made | undefined> {
   const answer = await verified(
-    verifyRegistrationResponse({
+    (await webAuthn()).verifyRegistrationResponse({
       response,
       expectedChallenge: challenge.text,
       expectedOrigin: party.origin,
@@ -311,7 +307,7 @@ async function readCounter(
   party: RelyingParty,
 ): Promise<number | undefined> {
   const answer = await verified(
-    verifyAuthenticationResponse({
+    (await webAuthn()).verifyAuthenticationResponse({
       response,
       expectedChallenge: challenge.text,
       expectedOrigin: party.origin,

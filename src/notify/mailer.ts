@@ -1,6 +1,5 @@
 // Sends mails by the operator's SMTP server, each on a connection of its own.
 
-import { createTransport } from 'nodemailer';
 import { withinTime } from '../flow/within-time.ts';
 import type { MailText } from './message.ts';
 
@@ -37,6 +36,8 @@ export class Mailer {
     if (!ADDRESS.test(to)) return 'The address of the recipient is none';
     const { smtpUrl, from } = this.#server;
     const domain = /@([^>\s]+)>?$/.exec(from)?.[1] ?? 'localhost';
+    // Loaded here, because it is a tenth of a node's start and few nodes send mails.
+    const { createTransport } = await import('nodemailer');
     const sent = createTransport(optionsOf(smtpUrl))
       .sendMail({
         ...{ from, to: { name: '', address: to }, subject, text, messageId: `<${id}@${domain}>` },

@@ -6,10 +6,10 @@ import { LIMIT } from '../../contract/limit.ts';
 import { parseUrl } from '../../contract/parse-url.ts';
 import type { Artifact, Release } from '../../contract/resource.ts';
 import { wireAddress } from '../../contract/wire-address.ts';
+import { extensionOf } from '../../domain/decision/artifact.ts';
 import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
 import type { Appcast, AppcastItem } from '../../updater/sparkle.ts';
 import { escapeHtml } from './escape-html.ts';
-import { mediaTypeOf } from './notes-html.ts';
 
 const MINUTES_TO_LIVE = '1';
 const END = '</channel></rss>';
@@ -272,4 +272,32 @@ function appcastAddEnclosure(
 
 function addSparkle(parent: Xml, name: string, text: string): void {
   parent.ele(SPARKLE, `sparkle:${name}`).txt(literal(text));
+}
+
+const UNKNOWN = 'application/octet-stream';
+/** Media types by the ending of a file name, because artifacts carry no media type of their own. */
+const BY_EXTENSION: ReadonlyMap<string, string> = new Map([
+  ['apk', 'application/vnd.android.package-archive'],
+  ['appimage', 'application/vnd.appimage'],
+  ['bz2', 'application/x-bzip2'],
+  ['deb', 'application/vnd.debian.binary-package'],
+  ['dmg', 'application/x-apple-diskimage'],
+  ['exe', 'application/vnd.microsoft.portable-executable'],
+  ['gz', 'application/gzip'],
+  ['jar', 'application/java-archive'],
+  ['msi', 'application/x-msi'],
+  ['msix', 'application/msix'],
+  ['rpm', 'application/x-rpm'],
+  ['tar', 'application/x-tar'],
+  ['tgz', 'application/gzip'],
+  ['xz', 'application/x-xz'],
+  ['zip', 'application/zip'],
+  ['zst', 'application/zstd'],
+]);
+
+/**
+ * Returns the media type of the file at an absolute URL; `application/octet-stream` when its name tells none.
+ */
+function mediaTypeOf(url: string): string {
+  return BY_EXTENSION.get(extensionOf(url)) ?? UNKNOWN;
 }

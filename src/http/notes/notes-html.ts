@@ -9,7 +9,6 @@ import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import createMarkdownIt, { type MarkdownIt, type RendererRule } from 'markdown-it';
 import sanitizeHtml from 'sanitize-html';
-import { extensionOf } from '../../domain/decision/artifact.ts';
 import { escapeHtml } from './escape-html.ts';
 
 /** Maximum length in characters of notes that are rendered; longer ones are shown as plain text. */
@@ -141,34 +140,4 @@ function showImagesAsLinks(parser: MarkdownIt): void {
     // A link must not contain another link.
     return env?.isInLink === true ? text : `<a href="${escapeHtml(address)}">${text}</a>`;
   };
-}
-
-// Media type of an artifact by its file name, because artifacts carry no media type of their own.
-
-const UNKNOWN = 'application/octet-stream';
-
-const BY_EXTENSION: ReadonlyMap<string, string> = new Map([
-  ['apk', 'application/vnd.android.package-archive'],
-  ['appimage', 'application/vnd.appimage'],
-  ['bz2', 'application/x-bzip2'],
-  ['deb', 'application/vnd.debian.binary-package'],
-  ['dmg', 'application/x-apple-diskimage'],
-  ['exe', 'application/vnd.microsoft.portable-executable'],
-  ['gz', 'application/gzip'],
-  ['jar', 'application/java-archive'],
-  ['msi', 'application/x-msi'],
-  ['msix', 'application/msix'],
-  ['rpm', 'application/x-rpm'],
-  ['tar', 'application/x-tar'],
-  ['tgz', 'application/gzip'],
-  ['xz', 'application/x-xz'],
-  ['zip', 'application/zip'],
-  ['zst', 'application/zstd'],
-]);
-
-/**
- * Returns the media type of the file at an absolute URL; `application/octet-stream` when its name tells none.
- */
-export function mediaTypeOf(url: string): string {
-  return BY_EXTENSION.get(extensionOf(url)) ?? UNKNOWN;
 }
