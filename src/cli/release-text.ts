@@ -2,6 +2,7 @@
 
 import type { Release, Targeting } from '../contract/resource.ts';
 import type { Health } from '../contract/rollout-plan.ts';
+import type { ReleaseStanding } from '../contract/standing.ts';
 import { publishedFilesText } from './files-table.ts';
 import { healthText } from './plan-text.ts';
 import { printAnswer } from './print-answer.ts';
@@ -17,21 +18,32 @@ export type ShownRelease = {
   readonly offered: boolean;
   readonly offeredAt: string | null;
   readonly devices: number;
+  readonly standing: ReleaseStanding;
   readonly health: Health;
 };
 
 /** Returns the text of a release: what it is, its files, its notes and its health. */
 export function releaseText(shown: ShownRelease): string {
-  const { release, targets, offered, offeredAt, devices, health } = shown;
+  const { release, targets, offered, offeredAt, devices, standing, health } = shown;
   const { id, app, channel, version, status, rolloutPct, createdAt, artifacts, notes } = release;
   const head = printAnswer({
     release: `${app} ${version} on ${channel}`,
-    ...{ id, status, rollout: `${rolloutPct} %`, targets: targetsText(targets) },
+    ...{ id, status, state: stateText(standing) },
+    ...{ rollout: `${rolloutPct} %`, targets: targetsText(targets) },
     ...{ published: createdAt, offered: offered ? `since ${offeredAt}` : 'to no device' },
     'runs on': devices === 1 ? '1 device' : `${devices} devices`,
   });
   const parts = [head, publishedFilesText(artifacts), notesText(notes), healthText(health)];
   return parts.join('\n\n');
+}
+
+/** Says what devices are offered of a release: `serving on linux; others are offered 3.1.0`. */
+function stateText({ state, on, supersededBy, wayDownFor, change }: ReleaseStanding): string {
+  const where = on.length === 0 ? '' : ` on ${on.join(', ')}; others are offered ${supersededBy}`;
+  const by = state === 'superseded' ? ` by ${supersededBy}` : '';
+  const down = wayDownFor.length === 0 ? '' : `; the way down from ${wayDownFor.join(', ')}`;
+  const since = change === null ? '' : ` since ${change.at} by ${change.by}`;
+  return `${state}${where}${by}${down}${since}`;
 }
 
 function targetsText(targets: Targeting | null): string {

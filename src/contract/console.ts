@@ -48,6 +48,7 @@ import type {
   WithdrawnRelease,
 } from './resource.ts';
 import type { Health, PlanStatus, RolloutPlan } from './rollout-plan.ts';
+import type { ChannelStanding, ReleaseStanding, StatusChange } from './standing.ts';
 import type { ResumedStop, Stop, StopReach } from './stop.ts';
 
 /** Answer of each endpoint below `/console/api/`, by its method and path. */
@@ -255,23 +256,19 @@ export type AppOverview = AppState & {
 export type ChannelOverview = {
   readonly name: string;
   readonly releases: number;
+  /** Channel whose releases its devices are offered as well; null if there is none. */
+  readonly follows: string | null;
   /** Release with the highest version. */
   readonly newest: NewestRelease | null;
-  /** Version of all devices that no release in `rolling` covers; null if there is none. */
-  readonly serving: string | null;
-  /** Published releases below 100 % that are above every release at 100 %; highest version first. */
-  readonly rolling: readonly RollingRelease[];
+  readonly standing: ChannelStanding;
 };
 
 export type NewestRelease = Pick<Release, 'version' | 'status' | 'rolloutPct' | 'createdAt'> & {
-  /** Whether it has a file that a device could install. */
-  readonly hasArtifacts: boolean;
-  /** Time of its rollback, if any; null if the audit log does not have it. */
-  readonly rolledBackAt: string | null;
+  readonly standing: ReleaseStanding;
 };
-export type RollingRelease = Pick<Release, 'version' | 'rolloutPct'>;
 
 export type ChannelDetail = Channel & {
+  readonly standing: ChannelStanding;
   readonly devices: number;
   /** Devices seen in the last day; an estimate for many. */
   readonly devicesDay: number;
@@ -309,6 +306,7 @@ export type ListedRelease = ReleaseHead & {
   readonly devices: number;
   /** Its open plan; null if there is none. */
   readonly plan: ListedPlan | null;
+  readonly standing: ReleaseStanding;
 };
 
 export type ListedPlan = {
@@ -329,6 +327,12 @@ export type ChannelReleases = {
   readonly pageCount: number;
 };
 
+/** A release without its standing, which is found from the catalog; with the last change of its status. */
+export type Unjudged<Release extends { readonly standing: ReleaseStanding }> = Omit<
+  Release,
+  'standing'
+> & { readonly change: StatusChange | null };
+
 export type ReleaseDetail = {
   readonly release: ReleaseHead & {
     readonly notes: string;
@@ -336,8 +340,7 @@ export type ReleaseDetail = {
     readonly source: 'api' | 'webhook';
     readonly artifacts: readonly Artifact[];
   };
-  /** Higher version that every device is offered instead; null if there is none. */
-  readonly supersededBy: string | null;
+  readonly standing: ReleaseStanding;
   /** Numbers of devices on the release's channel. */
   readonly devices: {
     /** Devices that run it. */

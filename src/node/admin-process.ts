@@ -22,6 +22,7 @@ import { Webhooks } from '../publishing/webhooks.ts';
 import { MeasureEffect } from '../serving/dry-run-effect.ts';
 import { ExplainDecision } from '../serving/explain-decision.ts';
 import { guardChanges } from '../serving/guard-changes.ts';
+import { ReadStandings } from '../serving/read-standings.ts';
 import { type Config, reachableHost } from '../settings/settings.ts';
 import { createMemoryEngine } from '../store/memory/memory-engine.ts';
 import { assembleConsole } from './console-side.ts';
@@ -118,6 +119,7 @@ function assembleAdmin(config: Config, log: Log, options: AdminOptions, stores: 
     ...healthRoutes(readiness),
     ...assembleConsole({
       ...{ config, secrets, ledger, labels, explainer, live, notes, readMetrics },
+      standings: new ReadStandings(ledger, catalogs),
       copies: stores.copies,
       dryRun: new DryRun({ ledger, catalogs, effects }),
       limits: { engine, alone: createMemoryEngine(), metrics },

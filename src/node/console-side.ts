@@ -38,6 +38,7 @@ import type { PropagateChange } from '../publishing/propagate-change.ts';
 import { ResealSecrets, type Webhooks } from '../publishing/webhooks.ts';
 import { CountMatching } from '../serving/dry-run-effect.ts';
 import type { ExplainDecision } from '../serving/explain-decision.ts';
+import type { ReadStandings } from '../serving/read-standings.ts';
 import { type Config, consoleUrlOf } from '../settings/settings.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { LedgerCopies } from '../store/ledger-identity.ts';
@@ -61,6 +62,7 @@ type ConsoleOptions = {
   readonly propagate: PropagateChange;
   readonly dryRun: DryRun;
   readonly explainer: ExplainDecision;
+  readonly standings: ReadStandings;
   readonly notes: NotesRenderer;
   /** Reads the text of `/metrics`. */
   readonly readMetrics: ReadMetrics;
@@ -81,6 +83,7 @@ export function assembleConsole({
   propagate,
   dryRun,
   explainer,
+  standings,
   notes,
   readMetrics,
 }: ConsoleOptions): readonly Route[] {
@@ -92,7 +95,7 @@ export function assembleConsole({
     ...consoleRoutes({
       ...assembleAccounts(config, secrets, { ...limits, ledger, log, mails }),
       administer: new Administer(ledger, propagate, config.organizationsBy === 'anyone'),
-      view: new ViewConsole(ledger, address),
+      view: new ViewConsole(ledger, standings, address),
       fleet: new ViewFleet(ledger, live),
       purge: new PurgeDevices({ ledger, labels }),
       explainer,

@@ -48,6 +48,7 @@ import { ExplainDecision } from '../serving/explain-decision.ts';
 import type { FirstOffers } from '../serving/first-offers.ts';
 import { PlanWave } from '../serving/fleet-decisions.ts';
 import { guardChanges } from '../serving/guard-changes.ts';
+import { ReadStandings } from '../serving/read-standings.ts';
 import type { NodeState, WarmUp } from '../serving/readiness.ts';
 import { type Config, consoleUrlOf, reachableHost } from '../settings/settings.ts';
 import type { DiskSnapshots } from '../store/disk-snapshots.ts';
@@ -166,6 +167,7 @@ function assembleHandlers(
   const { engine } = stores;
   const { labels, checkIns, live, clock } = fleet;
   const explainer = new ExplainDecision({ ledger, catalogs, labels, firstOffers });
+  const standings = new ReadStandings(ledger, catalogs);
   const planWave = new PlanWave({ ledger, catalogs, check, labels, live });
   const keys = new AuthenticateKey(ledger, (keyId, from) => keyUses.note(keyId, from));
   const guards = {
@@ -194,6 +196,7 @@ function assembleHandlers(
         dryRun,
         freshnessSeconds,
         explainer,
+        standings,
         labels,
         live,
         planWave,
@@ -223,7 +226,7 @@ function assembleHandlers(
           dryRun,
           notes,
         },
-        ...{ secrets, explainer, readMetrics, log: rareLog },
+        ...{ secrets, explainer, standings, readMetrics, log: rareLog },
       });
   const isAdminHere = isConsoleApart && !isConsoleElsewhere;
   return {

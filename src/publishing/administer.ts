@@ -20,6 +20,7 @@ import {
   isFailure,
   type LostRight,
   type Outcome,
+  type UnknownRelease,
 } from '../contract/failure.ts';
 import { isoTime } from '../contract/iso-time.ts';
 import type {
@@ -31,7 +32,8 @@ import type {
   Organization,
 } from '../contract/resource.ts';
 import type { StopReach } from '../contract/stop.ts';
-import type { AuditFilter, ReleaseFilter } from '../store/console-ledger.ts';
+import type { ReadStandings } from '../serving/read-standings.ts';
+import type { AuditFilter, OwnedApp, ReleaseFilter } from '../store/console-ledger.ts';
 import type { ChannelChange, KeyLimits, Ledger } from '../store/ledger.ts';
 import type { Actor, AppChange, Changed } from '../store/ledger-terms.ts';
 import type { PropagateChange } from './propagate-change.ts';
@@ -139,15 +141,15 @@ export async function updateChannel(
 
 const DAY_MS = 86_400_000;
 
-type ViewConsoleApp = { readonly id: string; readonly ref: string };
-
 export class ViewConsole {
   private readonly ledger: Ledger;
+  private readonly standings: ReadStandings;
   private readonly address: () => string;
 
   /** `address` returns the base URL of the service, without a trailing slash. */
-  constructor(ledger: Ledger, address: () => string) {
+  constructor(ledger: Ledger, standings: ReadStandings, address: () => string) {
     this.ledger = ledger;
+    this.standings = standings;
     this.address = address;
   }
 
@@ -175,7 +177,7 @@ export class ViewConsole {
   /** Returns the app's channels with their settings, by name. */
   async listChannels(
     organizationId: string,
-    app: ViewConsoleApp,
+    app: Pick<OwnedApp, 'id'>,
   ): Promise<Outcome<{ readonly channels: readonly ListedChannel[] }, 'unknownApp'>> {
     const channels = await this.ledger.listChannels(organizationId, app.id);
     return isFailure(channels) ? channels : { channels };
@@ -183,47 +185,64 @@ export class ViewConsole {
 
   /** Returns the channel's policy with its numbers of devices. */
   async readChannel(
-    app: ViewConsoleApp,
+    app: OwnedApp,
     name: string,
     nowMs: number,
-  ): Promise<Outcome<ChannelDetail, 'unknownChannel'>> {
+  ): Promise<Outcome<ChannelDetail, 'unknownApp' | 'unknownChannel'>> {
     const channel = await this.ledger.readChannel(app, name);
     if (isFailure(channel)) return channel;
+    const standings = await this.standings.read(app, name);
+    if (isFailure(standings)) return standings;
     const { total, seen } = await this.ledger.countSeen(app.id, name, [isoTime(nowMs - DAY_MS)]);
     const downloadUrl = `${this.address()}/download/${app.ref}/${name}`;
-    return { ...channel, devices: total, devicesDay: seen[0] ?? 0, downloadUrl };
+    const counts = { devices: total, devicesDay: seen[0] ?? 0 };
+    return { ...channel, standing: standings.channel, ...counts, downloadUrl };
   }
 
   /** Returns a page of the channel's releases, highest version first; an empty list has one page. */
   async listReleases(
-    app: ViewConsoleApp,
+    app: OwnedApp,
     channel: string,
     wanted: ReleaseFilter,
-  ): Promise<Outcome<ChannelReleases, 'unknownChannel'>> {
-    const found = await this.ledger.listChannelReleases(app.id, channel, wanted);
+  ): Promise<Outcome<ChannelReleases, 'unknownApp' | 'unknownChannel'>> {
+    const found = await this.ledger.listChannelReleases(app, channel, wanted);
     if (isFailure(found)) return found;
+    const standings = await this.standings.read(app, channel, found.releases);
+    if (isFailure(standings)) return standings;
+    const releases = found.releases.flatMap(({ change: _, ...release }) => {
+      const standing = standings.releases.get(release.id);
+      // It was withdrawn meanwhile.
+      return standing === undefined ? [] : [{ ...release, standing }];
+    });
     const { page, perPage } = wanted;
-    return { ...found, page, pageCount: Math.max(1, Math.ceil(found.total / perPage)) };
+    return { ...found, releases, page, pageCount: Math.max(1, Math.ceil(found.total / perPage)) };
   }
 
   /** Returns a release with its numbers of devices and its history. */
-  readRelease(
-    app: ViewConsoleApp,
+  async readRelease(
+    app: OwnedApp,
     channel: string,
     canonicalVersion: string,
-  ): Promise<Outcome<ReleaseDetail, 'unknownChannel' | 'unknownRelease'>> {
-    return this.ledger.readReleaseDetail(app, channel, canonicalVersion);
+  ): Promise<Outcome<ReleaseDetail, UnknownRelease>> {
+    const found = await this.ledger.readReleaseDetail(app, channel, canonicalVersion);
+    if (isFailure(found)) return found;
+    const { change, ...detail } = found;
+    const { id } = detail.release;
+    const standings = await this.standings.read(app, channel, [{ id, change }]);
+    if (isFailure(standings)) return standings;
+    const standing = standings.releases.get(id);
+    return standing === undefined ? fail('unknownRelease') : { ...detail, standing };
   }
 
   /** Counts what a stop of the app, or of one channel of it, would reach. */
   measureStop(
-    app: ViewConsoleApp,
+    appId: string,
     channel: string | undefined,
   ): Promise<Outcome<StopReach, 'unknownChannel'>> {
-    return this.ledger.measureStop(app.id, channel);
+    return this.ledger.measureStop(appId, channel);
   }
 
-  countLabels(app: ViewConsoleApp): Promise<LabelCounts> {
+  countLabels(app: Pick<OwnedApp, 'id'>): Promise<LabelCounts> {
     return this.ledger.countLabels(app.id);
   }
 }

@@ -8,7 +8,9 @@ import type {
   ChannelReleases,
   Found,
   LabelCounts,
+  ListedRelease,
   ReleaseDetail,
+  Unjudged,
 } from '../contract/console.ts';
 import type { AdoptionStepPoint } from '../contract/console-fleet.ts';
 import type { ListedEdgeToken, RevokedEdgeToken } from '../contract/edge-token.ts';
@@ -65,6 +67,18 @@ export type SeenCounts = {
   readonly isEstimate: boolean;
 };
 
+/** App with its organization. */
+export type OwnedApp = {
+  readonly id: string;
+  readonly ref: string;
+  readonly organizationId: string;
+};
+
+/** Releases of a page before their standings are found. */
+export type UnjudgedReleases = Pick<ChannelReleases, 'total' | 'fleet'> & {
+  readonly releases: readonly Unjudged<ListedRelease>[];
+};
+
 export interface ConsoleLedger {
   /** Lists the organization's API keys, newest first. */
   listKeys(organizationId: string): Promise<readonly ListedKey[]>;
@@ -92,17 +106,17 @@ export interface ConsoleLedger {
 
   /** Reads a page of the channel's releases, highest version first. */
   listChannelReleases(
-    appId: string,
+    app: OwnedApp,
     channel: string,
     wanted: ReleaseFilter,
-  ): Promise<Outcome<Omit<ChannelReleases, 'page' | 'pageCount'>, 'unknownChannel'>>;
+  ): Promise<Outcome<UnjudgedReleases, 'unknownChannel'>>;
 
   /** Reads a release with its device counts and its history. */
   readReleaseDetail(
-    app: { readonly id: string; readonly ref: string },
+    app: OwnedApp,
     channel: string,
     canonicalVersion: string,
-  ): Promise<Outcome<ReleaseDetail, 'unknownChannel' | 'unknownRelease'>>;
+  ): Promise<Outcome<Unjudged<ReleaseDetail>, 'unknownChannel' | 'unknownRelease'>>;
 
   /** Counts the labels of the app's devices, the most frequent label first. */
   countLabels(appId: string): Promise<LabelCounts>;

@@ -31,6 +31,7 @@ import type {
   Targeting,
   WithdrawnRelease,
 } from '../contract/resource.ts';
+import type { StatusChange } from '../contract/standing.ts';
 import type { ResumedStop, Stop, StopReach } from '../contract/stop.ts';
 import type { ServingOrder, ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
 import type { ReleaseHold } from '../domain/release/announcement.ts';
@@ -123,6 +124,8 @@ export type OwnedRelease = {
   readonly offeredAt: string | null;
   /** Number of devices on record that run it on its channel. */
   readonly devices: number;
+  /** Last change of its status; null if the audit log does not have it. */
+  readonly change: StatusChange | null;
 };
 
 export type ReleasePage = { readonly releases: readonly Release[]; readonly total: number };

@@ -125,7 +125,7 @@ describeOnBackends('a rollout at the console', (backend) => {
       await shown('Faster');
       await button('50%').click();
       await steer('Raise to 50%…', 'Raise to 50%');
-      await shown('Goes out to 50%');
+      await shown('Offered to 50% of the matching devices');
       await page.getByLabel('Exactly (%)').fill('100');
       await button('Raise to 100%…').waitFor();
       // Enter alone offers it to nobody.
@@ -134,9 +134,9 @@ describeOnBackends('a rollout at the console', (backend) => {
       await asked.getByRole('status', { name: 'What it would do' }).waitFor();
       await page.keyboard.press('Escape');
       await asked.waitFor({ state: 'detached' });
-      await shown('Goes out to 50%');
+      await shown('Offered to 50% of the matching devices');
       await steer('Raise to 100%…', 'Raise to 100%', 'quiet for an hour');
-      await shown('Every device it is meant for gets it.');
+      await shown('Offered to every matching device.');
       await untilOffered('walker-1', '1.1.0');
       await tab.soon(button('50%'), 'detached');
     });

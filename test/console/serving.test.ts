@@ -2,9 +2,15 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { channelOrder, servedShare, servingObstacle } from '../../src/console/format/serving.ts';
+import {
+  channelOrder,
+  servedShare,
+  servingObstacle,
+  standingText,
+} from '../../src/console/format/serving.ts';
 import { isFailure } from '../../src/contract/failure.ts';
 import { RELEASE_STATUSES, type Targeting } from '../../src/contract/resource.ts';
+import { STANDING_STATES } from '../../src/contract/standing.ts';
 import { applyServingChange } from '../../src/domain/release/serving-change.ts';
 
 const RING_A: Targeting = { matchLabels: { ring: ['a'] }, matchExpressions: [] };
@@ -71,10 +77,28 @@ it('channels: stable first, then by name, numbers by their value', () => {
   ]);
 });
 
-it('a release that is not published is served to nobody, whatever its rollout was', () => {
-  const at = (status: 'published' | 'paused' | 'rolled_back' | 'deprecated') =>
-    servedShare({ status, rolloutPct: 50 });
-  expect([at('published'), at('paused'), at('rolled_back'), at('deprecated')]).toEqual([
-    50, 0, 0, 0,
-  ]);
+const STANDING = { on: [], supersededBy: null, wayDownFor: [], change: null };
+
+it('a release that is not offered is served to nobody, whatever its rollout is', () => {
+  const shares = STANDING_STATES.map((state) =>
+    servedShare({ rolloutPct: 50, standing: { ...STANDING, state } }),
+  );
+  expect(shares).toEqual([50, 50, 0, 0, 0, 0, 0, 0, 0]);
+});
+
+it.each([
+  [{ state: 'superseded', supersededBy: '2.0.0' }, 'Not offered: 2.0.0 is newer.'],
+  [{ state: 'for nobody yet' }, 'no device that could install it matches'],
+  [{ state: 'serving' }, 'Offered to every matching device.'],
+  [
+    { state: 'serving', on: ['darwin'], supersededBy: '3.1.0' },
+    'Offered to every matching device on darwin. Other devices are offered 3.1.0.',
+  ],
+  [{ state: 'rolling out' }, 'Offered to 50% of the matching devices.'],
+  // Who has no update is told nothing (13.5).
+  [{ state: 'deprecated' }, 'A device on it that is offered an update is told'],
+] as const)('the sentence of %j', (standing, sentence) => {
+  expect(standingText({ rolloutPct: 50, standing: { ...STANDING, ...standing } })).toContain(
+    sentence,
+  );
 });

@@ -207,11 +207,14 @@ serviceSuite('finding things', (node) => {
     const { body } = await read(`apps?org=${tenant.org}`);
     const [app] = (body as { apps: { channels: Rows }[] }).apps;
     expect(app?.channels.find(({ name }) => name === 'stable')).toMatchObject({
-      serving: '1.0.0',
-      newest: { version: '1.3.0', hasArtifacts: true, rolledBackAt: expect.any(String) },
+      standing: { serving: [{ version: '1.1.0', isTargeted: true }, { version: '1.0.0' }] },
+      newest: {
+        version: '1.3.0',
+        standing: { state: 'rolled back', change: { at: expect.any(String) } },
+      },
     });
     expect(app?.channels.find(({ name }) => name === 'beta')).toMatchObject({
-      serving: null,
+      standing: { serving: [], rolling: [] },
       newest: null,
     });
   });

@@ -1,9 +1,10 @@
-// Served state of channels: their order, the percentage that a release is offered to, and sentences for
-// obstacles to a change. The rules are the domain's, which the service applies too.
+// Served state of channels: their order, the standing of releases in words, and sentences for obstacles to a
+// change. The rules are the domain's, which the service applies too.
 
 import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import type { ReleaseStatus, Targeting } from '../../contract/resource.ts';
+import type { Targeting } from '../../contract/resource.ts';
+import type { ChannelStanding, ReleaseStanding, ServedRelease } from '../../contract/standing.ts';
 import {
   applyServingChange,
   obstacleToTargets,
@@ -27,12 +28,72 @@ export function channelNames(app: {
   return app.channels.map(({ name }) => name).toSorted(channelOrder);
 }
 
-/** Returns the percentage of targeted devices that are offered a release now; 0 unless it is published. */
-export function servedShare(release: {
-  readonly status: ReleaseStatus;
+type Standing = {
   readonly rolloutPct: number;
-}): number {
-  return release.status === 'published' ? release.rolloutPct : 0;
+  readonly standing: ReleaseStanding;
+};
+
+/** Returns the percentage of the devices that a release is meant for which are offered it now. */
+export function servedShare({ rolloutPct, standing: { state } }: Standing): number {
+  return state === 'serving' || state === 'rolling out' ? rolloutPct : 0;
+}
+
+/** Says what devices are offered of a release now. */
+export function standingText({ rolloutPct, standing }: Standing): string {
+  const { on, supersededBy, wayDownFor } = standing;
+  const where = on.length === 0 ? '' : ` on ${namesText(on)}`;
+  const elsewhere =
+    on.length === 0 || supersededBy === null ? '' : ` Other devices are offered ${supersededBy}.`;
+  const down =
+    wayDownFor.length === 0
+      ? ''
+      : ` Devices on ${namesText(wayDownFor)}, which was rolled back, are taken down to it.`;
+  switch (standing.state) {
+    case 'serving':
+      return `Offered to every matching device${where}.${elsewhere}`;
+    case 'rolling out':
+      return `Offered to ${rolloutPct}% of the matching devices${where}.${elsewhere}`;
+    case 'for nobody yet':
+      return rolloutPct === 0
+        ? 'Published, but for nobody yet: raise the rollout to begin.'
+        : 'Published, but for nobody yet: no device that could install it matches.';
+    case 'superseded':
+      return `Not offered: ${supersededBy} is newer.${down}`;
+    case 'without files':
+      return 'Not offered: it has no file that a device could install.';
+    case 'paused':
+    case 'stopped by its guard':
+      return `Paused at ${rolloutPct}%: nobody is offered it until it is resumed.`;
+    case 'deprecated':
+      return (
+        'Deprecated: nobody is offered it. A device on it that is offered an update is told that ' +
+        'the update is required.'
+      );
+    case 'rolled back':
+      return `Rolled back at ${rolloutPct}%: nobody is offered it, and devices on it are sent down.`;
+  }
+}
+
+/** Returns what a channel serves: `3.1.0 on linux, 3.0.0`; undefined if nothing. */
+export function servingText({ serving }: ChannelStanding, channel: string): string | undefined {
+  if (serving.length === 0) return undefined;
+  return serving.map((each) => servedText(each, channel)).join(', ');
+}
+
+function servedText(served: ServedRelease, channel: string): string {
+  const { version, on, isTargeted } = served;
+  const from = served.channel === channel ? '' : ` (from ${served.channel})`;
+  const where = on.length === 0 ? '' : ` on ${namesText(on)}`;
+  return `${version}${from}${where}${isTargeted ? ' for some' : ''}`;
+}
+
+/** Maximum number of names in a sentence. */
+const NAMES_MAX = 4;
+
+function namesText(names: readonly string[]): string {
+  const shown = names.slice(0, NAMES_MAX);
+  const rest = names.length - shown.length;
+  return `${shown.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
 }
 
 export const servingObstacle = { toRollout, toTargets };

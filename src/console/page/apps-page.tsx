@@ -7,9 +7,9 @@ import type { AppOverview, ChannelOverview } from '../../contract/console.ts';
 import { call } from '../api/call.ts';
 import { consolePath, queryText } from '../format/console-path.ts';
 import { countText, numberText } from '../format/figure-text.ts';
-import { channelOrder } from '../format/serving.ts';
+import { channelOrder, servingText } from '../format/serving.ts';
 import { useLoad } from '../hook/use-load.ts';
-import { Badge, StatusBadge } from '../part/badge.tsx';
+import { Badge, StandingBadge } from '../part/badge.tsx';
 import { Empty, ShareBar } from '../part/card.tsx';
 import { Dialog } from '../part/dialog.tsx';
 import { Field } from '../part/field.tsx';
@@ -159,8 +159,10 @@ function AppCard({ app }: { app: AppOverview }) {
 function channelsShown(channels: readonly ChannelOverview[]): readonly ChannelOverview[] {
   const ordered = channels.toSorted((one, other) => channelOrder(one.name, other.name));
   if (ordered.length <= CHANNELS_MAX) return ordered;
-  const isQuiet = ({ name, newest, serving, rolling }: ChannelOverview) =>
-    name !== 'stable' && rolling.length === 0 && (newest?.version ?? null) === serving;
+  const isQuiet = ({ name, newest, standing }: ChannelOverview) =>
+    name !== 'stable' &&
+    standing.rolling.length === 0 &&
+    (newest === null || newest.standing.state === 'serving');
   return [...ordered.filter((each) => !isQuiet(each)), ...ordered.filter(isQuiet)].slice(
     0,
     CHANNELS_MAX,
@@ -168,7 +170,7 @@ function channelsShown(channels: readonly ChannelOverview[]): readonly ChannelOv
 }
 
 function ChannelRow({ app, channel }: { app: AppOverview; channel: ChannelOverview }) {
-  const { rolling } = channel;
+  const { rolling } = channel.standing;
   return (
     <li class="channel-row">
       <a class="channel-name" href={consolePath.channel(app.ref, channel.name)}>
@@ -190,32 +192,38 @@ function ChannelRow({ app, channel }: { app: AppOverview; channel: ChannelOvervi
 
 /** What the channel's devices get, and the state of the newest release if that is another one. */
 function ChannelState({ app, channel }: { app: string; channel: ChannelOverview }) {
-  const { newest, serving } = channel;
-  if (newest === null) return <span class="muted">Nothing published yet</span>;
-  const { version, status, rolloutPct, createdAt, hasArtifacts, rolledBackAt } = newest;
+  const { name, newest, standing, follows } = channel;
+  const serving = servingText(standing, name);
+  if (newest === null && serving === undefined) {
+    return <span class="muted">Nothing published yet</span>;
+  }
+  const isServed = newest?.standing.state === 'serving' && standing.serving.length === 1;
   return (
     <span class="channel-newest">
-      {serving !== version && (
+      {!isServed && (
         <span class="channel-serving">
-          {serving === null ? (
-            <span class="muted">Serving nothing to all</span>
+          {serving === undefined ? (
+            <span class="muted">No release at 100%</span>
           ) : (
             <>
-              <span class="muted">Serving</span>{' '}
-              <a class="code" href={consolePath.release(app, channel.name, serving)}>
-                {serving}
-              </a>
+              <span class="muted">Serving</span> <span class="code">{serving}</span>
             </>
           )}
         </span>
       )}
-      <a class="code" href={consolePath.release(app, channel.name, version)}>
-        {version}
-      </a>
-      <StatusBadge status={status} rolloutPct={rolloutPct} artifacts={hasArtifacts ? 1 : 0} />
-      <span class="muted">
-        <Time at={rolledBackAt ?? createdAt} />
-      </span>
+      {newest === null ? (
+        <span class="muted">follows {follows}</span>
+      ) : (
+        <>
+          <a class="code" href={consolePath.release(app, name, newest.version)}>
+            {newest.version}
+          </a>
+          <StandingBadge state={newest.standing.state} />
+          <span class="muted">
+            <Time at={newest.standing.change?.at ?? newest.createdAt} />
+          </span>
+        </>
+      )}
     </span>
   );
 }

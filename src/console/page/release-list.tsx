@@ -5,8 +5,8 @@ import { useLocation } from 'preact-iso';
 import type { AppOverview, ChannelReleases, ListedRelease } from '../../contract/console.ts';
 import { consolePath, queryText } from '../format/console-path.ts';
 import { countText, numberText, shareText } from '../format/figure-text.ts';
-import { servedShare } from '../format/serving.ts';
-import { PlanBadge, StatusBadge, VerdictBadge } from '../part/badge.tsx';
+import { servedShare, standingText } from '../format/serving.ts';
+import { PlanBadge, StandingBadge, VerdictBadge } from '../part/badge.tsx';
 import { Empty, ShareBar } from '../part/card.tsx';
 import { type Column, DataTable } from '../part/data-table.tsx';
 import { Choice, Field } from '../part/field.tsx';
@@ -107,9 +107,9 @@ function columnsFor(
     },
     {
       label: 'Status',
-      render: ({ status, rolloutPct, artifacts, plan }) => (
+      render: ({ standing, plan }) => (
         <span class="badges">
-          <StatusBadge status={status} rolloutPct={rolloutPct} artifacts={artifacts} />
+          <StandingBadge state={standing.state} />
           {plan !== null && <PlanBadge status={plan.status} />}
           {plan !== null && plan.verdict !== null && <VerdictBadge verdict={plan.verdict} />}
         </span>
@@ -117,13 +117,14 @@ function columnsFor(
     },
     {
       label: 'Roll-out',
-      render: ({ version, status, rolloutPct }) => (
-        <ShareBar
-          percent={servedShare({ status, rolloutPct })}
-          label={`Roll-out of ${version}`}
-          tone={status === 'published' ? 'accent' : 'quiet'}
-        />
-      ),
+      render: (release) =>
+        servedShare(release) === 0 ? (
+          <span class="muted" title={standingText(release)}>
+            {release.rolloutPct}%
+          </span>
+        ) : (
+          <ShareBar percent={servedShare(release)} label={`Roll-out of ${release.version}`} />
+        ),
     },
     {
       label: 'On it',

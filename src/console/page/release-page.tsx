@@ -8,7 +8,7 @@ import { consolePath, queryText } from '../format/console-path.ts';
 import { bytesText, numberText, shareText } from '../format/figure-text.ts';
 import { type Loaded, useLoad } from '../hook/use-load.ts';
 import { AuditEntryView } from '../part/audit-entry.tsx';
-import { StatusBadge } from '../part/badge.tsx';
+import { StandingBadge } from '../part/badge.tsx';
 import { Card, FigureTile } from '../part/card.tsx';
 import { type Column, DataTable } from '../part/data-table.tsx';
 import { ServingEffect, useServingDryRun } from '../part/dry-run.tsx';
@@ -66,12 +66,7 @@ function ReleaseView(props: {
         title={
           <>
             <span class="code">{release.version}</span>{' '}
-            <StatusBadge
-              status={release.status}
-              rolloutPct={release.rolloutPct}
-              isSuperseded={details.supersededBy !== null}
-              artifacts={release.artifacts.length}
-            />
+            <StandingBadge state={details.standing.state} />
           </>
         }
         lead={
@@ -104,7 +99,7 @@ function ReleaseView(props: {
           <RolloutCard
             name={name}
             release={release}
-            supersededBy={details.supersededBy}
+            standing={details.standing}
             plan={planned.data?.plan ?? null}
             onDone={reload}
           />

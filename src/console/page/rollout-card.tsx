@@ -6,10 +6,11 @@ import { useState } from 'preact/hooks';
 import type { RenderedReleaseDetail } from '../../contract/console.ts';
 import type { ReleaseStatus } from '../../contract/resource.ts';
 import type { RolloutPlan } from '../../contract/rollout-plan.ts';
+import type { ReleaseStanding } from '../../contract/standing.ts';
 import { ApiError, call, type ReleaseName } from '../api/call.ts';
 import { queryText } from '../format/console-path.ts';
 import { afterRaiseText, planActions } from '../format/plan-words.ts';
-import { servedShare, servingObstacle } from '../format/serving.ts';
+import { servedShare, servingObstacle, standingText } from '../format/serving.ts';
 import { draftObstacle, targetingDraft, targetingOf } from '../format/targeting.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Card, ShareBar } from '../part/card.tsx';
@@ -25,8 +26,7 @@ const STEPS = [1, 5, 10, 25, 50, 100] as const;
 type RolloutProps = {
   name: ReleaseName;
   release: RenderedReleaseDetail['release'];
-  /** Higher version that every device is offered instead; null if there is none. */
-  supersededBy: string | null;
+  standing: ReleaseStanding;
   /** Newest plan of the release; null if it has none. */
   plan: RolloutPlan | null;
   onDone: () => Promise<void>;
@@ -34,17 +34,18 @@ type RolloutProps = {
 
 /** Card with the rollout bar; publishers also get steps, an exact percentage and the obstacle to a change. */
 export function RolloutCard(props: RolloutProps) {
-  const { release, supersededBy } = props;
+  const { release, standing } = props;
+  const shown = { ...release, standing };
   return (
     <Card title="Roll-out">
       <div class="rollout-now">
         <ShareBar
-          percent={servedShare(release)}
+          percent={servedShare(shown)}
           label="Roll-out"
-          tone={release.status === 'published' && supersededBy === null ? 'accent' : 'quiet'}
+          tone={servedShare(shown) > 0 ? 'accent' : 'quiet'}
         />
       </div>
-      <p class="hint">{stateText(release, supersededBy)}</p>
+      <p class="hint">{standingText(shown)}</p>
       <RolloutForm {...props} />
     </Card>
   );
@@ -133,28 +134,6 @@ function RolloutForm({ name, release, plan, onDone }: RolloutProps) {
       )}
     </>
   );
-}
-
-function stateText(
-  { status, rolloutPct, offered }: RolloutProps['release'],
-  supersededBy: string | null,
-): string {
-  if (status === 'rolled_back')
-    return `Rolled back at ${rolloutPct}%: nobody is offered it, and devices on it are sent down.`;
-  if (status === 'paused') {
-    return `Paused at ${rolloutPct}%: nobody is offered it until it is resumed.`;
-  }
-  if (status === 'deprecated') {
-    return 'Deprecated: nobody is offered it; devices on it are told that their next update is required.';
-  }
-  if (supersededBy !== null) {
-    return `Not offered: ${supersededBy} is newer, and every device is offered that.`;
-  }
-  if (rolloutPct === 0) return 'Published, but for nobody yet: raise the roll-out to begin.';
-  if (rolloutPct === 100) return 'Every device it is meant for gets it.';
-  return offered
-    ? `Going out to ${rolloutPct}% of the devices it is meant for.`
-    : `Goes out to ${rolloutPct}% of the devices it is meant for, as they ask.`;
 }
 
 type TargetingProps = {

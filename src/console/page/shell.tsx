@@ -238,14 +238,14 @@ function hitsOf({ apps, releases, devices }: Found) {
       ...{ href: consolePath.app(ref), kind: 'App', name },
       detail: <Name text={ref} isCode />,
     })),
-    ...releases.map(({ app, channel, version, status, rolloutPct }) => ({
+    ...releases.map(({ app, channel, version, status }) => ({
       ...{ href: consolePath.release(app, channel, version), kind: 'Release', name: version },
       detail: (
         <>
           <span class="muted">
             {app} · {channel}
           </span>{' '}
-          <StatusBadge status={status} rolloutPct={rolloutPct} />
+          <StatusBadge status={status} />
         </>
       ),
     })),

@@ -1,8 +1,9 @@
-// Badges for outcomes, for the status of a release, and for its rollout plan.
+// Badges for outcomes, for the status and standing of a release, and for its rollout plan.
 
 import type { ComponentChildren } from 'preact';
 import type { ReleaseStatus } from '../../contract/resource.ts';
 import type { Health, PlanStatus } from '../../contract/rollout-plan.ts';
+import type { StandingState } from '../../contract/standing.ts';
 
 export type Tone = 'good' | 'warn' | 'bad' | 'live' | 'quiet';
 
@@ -10,28 +11,35 @@ export function Badge({ tone = 'quiet', children }: { tone?: Tone; children: Com
   return <span class={`badge ${tone}`}>{children}</span>;
 }
 
-const RELEASE_STATUS: Readonly<Record<ReleaseStatus, readonly [label: string, tone: string]>> = {
+const RELEASE_STATUS: Readonly<Record<ReleaseStatus, readonly [label: string, tone: Tone]>> = {
   published: ['Published', 'good'],
   paused: ['Paused', 'warn'],
   rolled_back: ['Rolled back', 'bad'],
   deprecated: ['Deprecated', 'quiet'],
 };
 
-/** Badge of a release: its status, or that it is rolling out, superseded, or without artifacts. */
-export function StatusBadge(props: {
-  status: ReleaseStatus;
-  rolloutPct?: number;
-  artifacts?: number;
-  /** Whether every device is offered a higher version instead. */
-  isSuperseded?: boolean;
-}) {
-  const { status, rolloutPct = 100, artifacts = 1, isSuperseded = false } = props;
-  if (status === 'published' && artifacts === 0)
-    return <span class="badge warn">No artifacts</span>;
-  if (status === 'published' && isSuperseded) return <span class="badge quiet">Superseded</span>;
-  const isRolling = status === 'published' && rolloutPct < 100;
-  const [label, tone] = isRolling ? ['Rolling out', 'live'] : RELEASE_STATUS[status];
-  return <span class={`badge ${tone}`}>{label}</span>;
+/** Badge of a release's status, where its standing is not known. */
+export function StatusBadge({ status }: { status: ReleaseStatus }) {
+  const [label, tone] = RELEASE_STATUS[status];
+  return <Badge tone={tone}>{label}</Badge>;
+}
+
+const STANDINGS: Readonly<Record<StandingState, readonly [label: string, tone: Tone]>> = {
+  serving: ['Serving', 'good'],
+  'rolling out': ['Rolling out', 'live'],
+  'for nobody yet': ['For nobody yet', 'quiet'],
+  superseded: ['Superseded', 'quiet'],
+  'without files': ['No artifacts', 'warn'],
+  paused: ['Paused', 'warn'],
+  'stopped by its guard': ['Stopped by its guard', 'bad'],
+  deprecated: ['Deprecated', 'quiet'],
+  'rolled back': ['Rolled back', 'bad'],
+};
+
+/** Badge of what devices are offered of a release. */
+export function StandingBadge({ state }: { state: StandingState }) {
+  const [label, tone] = STANDINGS[state];
+  return <Badge tone={tone}>{label}</Badge>;
 }
 
 const PLAN_STATUS: Readonly<Record<PlanStatus, readonly [label: string, tone: Tone]>> = {

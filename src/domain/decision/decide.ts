@@ -50,14 +50,32 @@ export function choose<Item extends Candidate>(
   return reason ?? plan.reasonWithout;
 }
 
-/** Returns the choice if it is the same for every device while nothing is excluded, else undefined. */
-export function commonChoice<Item extends Candidate>(plan: Plan<Item>): Choice<Item> | undefined {
+/** Candidate of a plan, and which of the plan's devices can be offered it. */
+export type Reached<Item extends Candidate> = {
+  readonly candidate: Item;
+  readonly audience: 'all' | 'some';
+};
+
+/**
+ * Returns the candidates that devices of a plan can be offered while nothing is excluded, highest first. All
+ * devices that are not offered one before it get the last one, if that is for all.
+ */
+export function reachedBy<Item extends Candidate>(plan: Plan<Item>): readonly Reached<Item>[] {
+  const reached: Reached<Item>[] = [];
   for (let index = plan.from; index < plan.to; index++) {
     const candidate = plan.list[index] as Item;
     const audience = audienceOf(candidate.release.requirements, plan.fields);
     if (audience === 'none') continue;
-    return audience === 'all' ? candidate : undefined;
+    reached.push({ candidate, audience });
+    if (audience === 'all') break;
   }
+  return reached;
+}
+
+/** Returns the choice if it is the same for every device while nothing is excluded, else undefined. */
+export function commonChoice<Item extends Candidate>(plan: Plan<Item>): Choice<Item> | undefined {
+  const [first] = reachedBy(plan);
+  if (first !== undefined) return first.audience === 'all' ? first.candidate : undefined;
   const highest = plan.from < plan.to ? plan.list[plan.from] : undefined;
   if (highest === undefined) return plan.reasonWithout;
   return commonReason(highest.release.requirements, plan.fields);

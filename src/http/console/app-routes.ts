@@ -116,7 +116,7 @@ export function appRoutes(routes: ConsoleRoutes, dependencies: AppDependencies):
     ),
     routes.onApp(
       { endpoint: 'GET stop', role: 'viewer', shape: stopQuery },
-      ({ app }, { channel }) => view.measureStop(app, channel),
+      ({ app }, { channel }) => view.measureStop(app.id, channel),
     ),
     routes.onApp({ endpoint: 'GET labels', role: 'viewer', shape: appQuery }, ({ app }) =>
       view.countLabels(app),
@@ -155,7 +155,8 @@ function channelRoutes(routes: ConsoleRoutes, dependencies: AppDependencies): re
     ),
     routes.onApp(
       { endpoint: 'GET channel', role: 'viewer', shape: channelQuery },
-      ({ app }, { channel }) => view.readChannel(app, channel, Date.now()),
+      ({ app, organizationId }, { channel }) =>
+        view.readChannel({ ...app, organizationId }, channel, Date.now()),
     ),
   ];
 }
@@ -164,12 +165,14 @@ function releaseRoutes(routes: ConsoleRoutes, { view, notes }: AppDependencies):
   return [
     routes.onApp(
       { endpoint: 'GET releases', role: 'viewer', shape: releasesQuery },
-      ({ app }, { app: _, channel, ...wanted }) => view.listReleases(app, channel, wanted),
+      ({ app, organizationId }, { app: _, channel, ...wanted }) =>
+        view.listReleases({ ...app, organizationId }, channel, wanted),
     ),
     routes.onApp(
       { endpoint: 'GET release', role: 'viewer', shape: releaseQuery },
-      async ({ app }, { channel, version }) => {
-        const found = await view.readRelease(app, channel, canonicalOf(version));
+      async ({ app, organizationId }, { channel, version }) => {
+        const owned = { ...app, organizationId };
+        const found = await view.readRelease(owned, channel, canonicalOf(version));
         if (isFailure(found)) return found;
         const notesHtml = belowPage(await notes.html(found.release.notes));
         return { ...found, release: { ...found.release, notesHtml } };

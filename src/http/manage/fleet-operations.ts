@@ -2,7 +2,7 @@
 // app's channels, a device, and why it gets what it gets (4.17 to 4.20).
 
 import { z } from 'zod';
-import { isFailure } from '../../contract/failure.ts';
+import { fail, isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { eraseDevice } from '../../fleet/erase-device.ts';
 import { reportFleet } from '../../fleet/fleet-views.ts';
@@ -31,11 +31,20 @@ const deviceQuery = z.object({
 export const READING_OPERATIONS: readonly KeyOperation[] = [
   read({
     ...{ path: '/api/v1/releases/:id', id: 'readRelease' },
-    summary: 'Read a release, its targeting and how many devices run it',
+    summary: 'Read a release, its targeting, who is offered it and how many devices run it',
     input: releaseId,
     answer: ['The release.', ANSWER_SHAPES.OwnedRelease],
     refusals: [404],
-    run: ({ ledger }, { scope }, { id }) => ledger.readOwnedRelease(scope, id),
+    async run({ ledger, standings }, { scope }, { id }) {
+      const owned = await ledger.readOwnedRelease(scope, id);
+      if (isFailure(owned)) return owned;
+      const { change, ...rest } = owned;
+      const { app, channel } = owned.release;
+      const found = await standings.read({ ref: app }, channel, [{ id, change }]);
+      if (isFailure(found)) return found;
+      const standing = found.releases.get(id);
+      return standing === undefined ? fail('unknownRelease') : { ...rest, standing };
+    },
   }),
   read({
     ...{ path: '/api/v1/apps', id: 'listApps' },

@@ -16,6 +16,7 @@ import type { DryRun } from '../../publishing/dry-run.ts';
 import type { PropagateChange } from '../../publishing/propagate-change.ts';
 import type { ExplainDecision } from '../../serving/explain-decision.ts';
 import type { PlanWave } from '../../serving/fleet-decisions.ts';
+import type { ReadStandings } from '../../serving/read-standings.ts';
 import type { Ledger } from '../../store/ledger.ts';
 import type { RepeatableCall } from '../../store/ledger-terms.ts';
 import type { Exchange } from '../exchange.ts';
@@ -39,7 +40,11 @@ export type ChangeServices = {
 
 /** What the operations of the management API work with. */
 export type Services = ChangeServices &
-  ReportFleetDependencies & { readonly planWave: PlanWave; readonly explainer: ExplainDecision };
+  ReportFleetDependencies & {
+    readonly planWave: PlanWave;
+    readonly explainer: ExplainDecision;
+    readonly standings: ReadStandings;
+  };
 
 /** Operation for callers with a key. */
 export type KeyOperation = Operation & {

@@ -47,6 +47,7 @@ import {
   VERDICTS,
   WEEK_DAYS,
 } from '../../contract/rollout-plan.ts';
+import { type ReleaseStanding, STANDING_STATES } from '../../contract/standing.ts';
 import type { ResumedStop, Stop } from '../../contract/stop.ts';
 import type { OwnedRelease } from '../../store/ledger.ts';
 
@@ -219,13 +220,24 @@ const device = z.object({
   lastOffered: z.object({ version: z.string(), at: time }).nullable(),
 }) satisfies z.ZodType<DeviceRecord>;
 
+const standing = z.object({
+  state: z.enum(STANDING_STATES),
+  on: z
+    .array(z.string())
+    .describe('Platforms that are offered it; empty for all it has files for.'),
+  supersededBy: z.string().nullable().describe('Version that all other devices are offered.'),
+  wayDownFor: z.array(z.string()).describe('Rolled-back versions that it is the way down from.'),
+  change: z.object({ at: time, by: z.string(), reason: z.string().nullable() }).nullable(),
+}) satisfies z.ZodType<ReleaseStanding>;
+
 const ownedRelease = z.object({
   release,
   targets: targeting.nullable(),
   offered: z.boolean(),
   offeredAt: time.nullable(),
   devices: count.describe('Devices that run it on its channel.'),
-}) satisfies z.ZodType<OwnedRelease>;
+  standing,
+}) satisfies z.ZodType<Omit<OwnedRelease, 'change'> & { readonly standing: ReleaseStanding }>;
 
 const explanation = z.object({
   decision: z.object({

@@ -1,17 +1,18 @@
 // SQL of a page of a channel's releases, highest version first.
 
-import type { ChannelReleases, ListedRelease } from '../../contract/console.ts';
+import type { ListedRelease } from '../../contract/console.ts';
 import { isFailure, type Outcome } from '../../contract/failure.ts';
 import { byVersion } from '../../domain/decision/by-version.ts';
-import type { ReleaseFilter } from '../console-ledger.ts';
+import type { ReleaseFilter, UnjudgedReleases } from '../console-ledger.ts';
 import { columns, RELEASE_HEAD, textOrNull } from './columns.ts';
 import type { Sql } from './database.ts';
 import { countOn } from './fleet-counts.ts';
-import { findChannel } from './lookups.ts';
+import { type FoundApp, findChannel } from './lookups.ts';
 import { runningDevices } from './release-reads.ts';
 import { listOpenPlans } from './rollout-plans.ts';
+import { readStatusChanges } from './status-changes.ts';
 
-type Row = Omit<ListedRelease, 'plan'>;
+type Row = Omit<ListedRelease, 'plan' | 'standing'>;
 
 const RELEASES = `
   SELECT ${columns<Row>({
@@ -28,11 +29,11 @@ const RELEASES = `
  */
 export async function listChannelReleases(
   sql: Sql,
-  appId: string,
+  app: FoundApp,
   channelName: string,
   { page, perPage, version, status }: ReleaseFilter,
-): Promise<Outcome<Omit<ChannelReleases, 'page' | 'pageCount'>, 'unknownChannel'>> {
-  const channel = await findChannel(sql, appId, channelName);
+): Promise<Outcome<UnjudgedReleases, 'unknownChannel'>> {
+  const channel = await findChannel(sql, app.id, channelName);
   if (isFailure(channel)) return channel;
   const all = await sql.query<{ id: string; version: string }>(
     `SELECT id, canonical_version AS version FROM releases
@@ -44,9 +45,19 @@ export async function listChannelReleases(
     .slice((page - 1) * perPage, page * perPage)
     .map(({ id }) => id);
   const rows = await sql.query<Row>(RELEASES, [channel.id, ids]);
-  const fleet = await countOn(sql, appId, channel.name);
+  const fleet = await countOn(sql, app.id, channel.name);
   const plans = await listOpenPlans(sql, rows);
-  const known = new Map(rows.map((row) => [row.id, { ...row, plan: plans.get(row.id) ?? null }]));
+  const stopped = rows
+    .filter((row) => row.status !== 'published')
+    .map((row) => ({ app: app.ref, channel: channel.name, version: row.version, id: row.id }));
+  const found = await readStatusChanges(sql, app.organizationId, stopped);
+  const changes = new Map([...found].map(([{ id }, change]) => [id, change]));
+  const known = new Map(
+    rows.map((row) => {
+      const [plan, change] = [plans.get(row.id) ?? null, changes.get(row.id) ?? null];
+      return [row.id, { ...row, plan, change }];
+    }),
+  );
   return {
     releases: ids.map((id) => known.get(id)).filter((row) => row !== undefined),
     total: all.length,

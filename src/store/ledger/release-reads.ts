@@ -1,7 +1,7 @@
 // SQL that reads releases: lists, one release, and its page in the console with devices, history and
 // adoption.
 
-import type { ReleaseDetail } from '../../contract/console.ts';
+import type { ReleaseDetail, Unjudged } from '../../contract/console.ts';
 import { fail, isFailure, type Outcome, type UnknownRelease } from '../../contract/failure.ts';
 import type { AdoptionCurve, ReleaseAdoption } from '../../contract/failure-breakdown.ts';
 import { LIMIT } from '../../contract/limit.ts';
@@ -22,10 +22,10 @@ import {
 import type { Sql } from './database.ts';
 import { extrapolate, fleetSample } from './device-samples.ts';
 import { countInReach } from './fleet-counts.ts';
-import { findChannel } from './lookups.ts';
+import { type FoundApp, findChannel } from './lookups.ts';
 import { findReleaseByName } from './plan-rows.ts';
 import { IS_KNOWN, readSignalTaking } from './rollout-signals.ts';
-import { readSupersedingVersion } from './superseding-version.ts';
+import { readStatusChanges } from './status-changes.ts';
 
 /** Maximum number of distinct versions counted on a channel, because clients may report any version. */
 const VERSIONS_MAX = 20_000;
@@ -44,15 +44,13 @@ const RELEASE_COLUMNS = columns<ReleaseDetail['release']>({
   artifacts: ARTIFACTS_JSON,
 });
 
-type App = { readonly id: string; readonly ref: string };
-
 /** Reads a release's page with several statements, each consistent by itself; no change depends on it. */
 export async function readReleaseDetail(
   sql: Sql,
-  app: App,
+  app: FoundApp,
   channelName: string,
   canonicalVersion: string,
-): Promise<Outcome<ReleaseDetail, 'unknownChannel' | 'unknownRelease'>> {
+): Promise<Outcome<Unjudged<ReleaseDetail>, 'unknownChannel' | 'unknownRelease'>> {
   const channel = await findChannel(sql, app.id, channelName);
   if (isFailure(channel)) return channel;
   const release = await readRow(sql, channel.id, canonicalVersion);
@@ -61,8 +59,10 @@ export async function readReleaseDetail(
   const running = await countRunning(sql, app.id, channel.id, version);
   const offered = await countOffered(sql, app.id, release.id);
   const history = await readHistory(sql, app.id, `${app.ref}/${channel.name}@${release.version}`);
-  const supersededBy = await readSupersedingVersion(sql, channel.id, version, release.artifacts);
-  return { release, supersededBy, devices: { ...running, ...offered }, history };
+  const place = { app: app.ref, channel: channel.name, version: release.version };
+  const changes = await readStatusChanges(sql, app.organizationId, [place]);
+  const change = changes.get(place) ?? null;
+  return { release, change, devices: { ...running, ...offered }, history };
 }
 
 async function readRow(
@@ -221,7 +221,7 @@ export function runningDevices(channelId: string, version: string): string {
 }
 
 const RELEASE = `
-  SELECT ${columns<OwnedRelease>({
+  SELECT ${columns<Omit<OwnedRelease, 'change'>>({
     release: RELEASE_JSON,
     targets: 'releases.targets',
     offered: 'releases.offered_at IS NOT NULL',
@@ -234,15 +234,19 @@ const RELEASE = `
   WHERE releases.id = $3 AND apps.organization_id = $1
     AND ($2::text[] IS NULL OR apps.id = ANY ($2))`;
 
-/** Reads a release, its serving state and its number of devices in one consistent read. */
+/** Reads a release, its serving state, its number of devices, and who gave it its status. */
 export async function readOwnedRelease(
   sql: Sql,
   scope: TenantScope,
   id: string,
 ): Promise<Outcome<OwnedRelease, 'unknownRelease'>> {
   if (!isStorable(id)) return fail('unknownRelease');
-  const rows = await sql.query<OwnedRelease>(RELEASE, [...scopeValues(scope), id]);
-  return rows[0] ?? fail('unknownRelease');
+  const [organizationId, appIds] = scopeValues(scope);
+  const values = [organizationId, appIds, id];
+  const [owned] = await sql.query<Omit<OwnedRelease, 'change'>>(RELEASE, values);
+  if (owned === undefined) return fail('unknownRelease');
+  const changes = await readStatusChanges(sql, organizationId, [owned.release]);
+  return { ...owned, change: changes.get(owned.release) ?? null };
 }
 
 /** Maximum age in hours: signals are kept for 90 days. */

@@ -14,11 +14,11 @@ import {
   usePasswordReset,
 } from './accounts.ts';
 import { announceRelease, retractRelease } from './announced-releases.ts';
+import { listAppOverviews } from './app-overviews.ts';
 import { findApproval, listApprovals, storeApprovalEffect } from './approvals.ts';
 import {
   createApp,
   findReleaseApps,
-  listAppOverviews,
   listApps,
   readChannel,
   searchOrganization,
@@ -187,8 +187,8 @@ export function createSqlLedger(
     ...planCalls(database),
     ...dryRuns(database),
     search: (organizationId, text) => searchOrganization(database, organizationId, text),
-    listChannelReleases: (appId, channel, wanted) =>
-      withoutCompiling(database, (sql) => listChannelReleases(sql, appId, channel, wanted)),
+    listChannelReleases: (app, channel, wanted) =>
+      withoutCompiling(database, (sql) => listChannelReleases(sql, app, channel, wanted)),
     controlServing: (organizationId, name, transition, actor, reason, known) =>
       controlServing(database, organizationId, name, transition, actor, reason, known),
     findAnyApp: (app) => findApp(database, undefined, app),

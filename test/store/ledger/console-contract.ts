@@ -22,8 +22,8 @@ const DAY_MS = 24 * HOUR_MS;
 
 export function describeConsoleReads({ database, ledger }: LedgerUnderTest): void {
   const tenant = tenantOfEach(ledger);
-  function appOf({ appId, app }: TestTenant) {
-    return { id: appId, ref: app };
+  function appOf({ appId, app, organizationId }: TestTenant) {
+    return { id: appId, ref: app, organizationId };
   }
 
   /**
@@ -61,7 +61,7 @@ export function describeConsoleReads({ database, ledger }: LedgerUnderTest): voi
     ]);
     const page = async (number: number) =>
       expectValue(
-        await ledger.listChannelReleases(tenant.appId, 'stable', { page: number, perPage: 2 }),
+        await ledger.listChannelReleases(appOf(tenant), 'stable', { page: number, perPage: 2 }),
       );
     const pages = [await page(1), await page(2), await page(3), await page(4)];
     expect(pages.map(({ releases }) => releases.map(({ version }) => version))).toEqual([
@@ -73,9 +73,9 @@ export function describeConsoleReads({ database, ledger }: LedgerUnderTest): voi
     for (const { total, fleet: devices } of pages) expect([total, devices]).toEqual([5, 2]);
     expect(pages[1]?.releases[1]).toMatchObject({ devices: 2, artifacts: 2, offered: false });
     for (const name of ['nobody', '', 'nul\u0000']) {
-      expect(await ledger.listChannelReleases(tenant.appId, name, { page: 1, perPage: 2 })).toEqual(
-        fail('unknownChannel'),
-      );
+      expect(
+        await ledger.listChannelReleases(appOf(tenant), name, { page: 1, perPage: 2 }),
+      ).toEqual(fail('unknownChannel'));
     }
   });
 
@@ -107,7 +107,6 @@ export function describeConsoleReads({ database, ledger }: LedgerUnderTest): voi
       'release.serve',
       'release.publish',
     ]);
-    // 1.1.0 is not for every device, 1.2.0 has nothing to install.
     for (const version of ['9.9.9', '', 'nul\u0000', 'no version']) {
       expect(await ledger.readReleaseDetail(appOf(tenant), 'stable', version)).toEqual(
         fail('unknownRelease'),
@@ -141,16 +140,22 @@ export function describeConsoleReads({ database, ledger }: LedgerUnderTest): voi
         devices: 2,
         devicesDay: 1,
         channels: [
-          { name: 'beta', releases: 0, newest: null, serving: null, rolling: [] },
+          {
+            ...{ name: 'beta', releases: 0, follows: null, newest: null },
+            standing: { serving: [], rolling: [] },
+          },
           {
             name: 'stable',
             releases: 5,
             newest: expect.objectContaining({ version: '1.11.0', status: 'paused' }),
-            serving: '1.0.0',
-            rolling: [
-              { version: '1.10.0', rolloutPct: 5 },
-              { version: '1.9.0', rolloutPct: 50 },
-            ],
+            follows: null,
+            standing: {
+              serving: [expect.objectContaining({ version: '1.0.0', on: [] })],
+              rolling: [
+                expect.objectContaining({ version: '1.10.0', rolloutPct: 5 }),
+                expect.objectContaining({ version: '1.9.0', rolloutPct: 50 }),
+              ],
+            },
           },
         ],
       },

@@ -1,0 +1,37 @@
+// Reads the standing of a channel and of its releases: what the ledger has of the channel now, decided over
+// as the checks of its devices are.
+
+import { fail, type Outcome } from '../contract/failure.ts';
+import type { StatusChange } from '../contract/standing.ts';
+import { type Standings, standingsIn } from '../domain/decision/standing.ts';
+import type { Ledger } from '../store/ledger.ts';
+import type { Catalogs } from './catalogs.ts';
+import { compileInSlices } from './cold-loads.ts';
+
+/** Release, and the last change of its status if the audit log has it. */
+type ChangedRelease = { readonly id: string; readonly change: StatusChange | null };
+
+export class ReadStandings {
+  private readonly ledger: Pick<Ledger, 'readSnapshot'>;
+  private readonly catalogs: Pick<Catalogs, 'peek'>;
+
+  constructor(ledger: Pick<Ledger, 'readSnapshot'>, catalogs: Pick<Catalogs, 'peek'>) {
+    this.ledger = ledger;
+    this.catalogs = catalogs;
+  }
+
+  /** Returns the standings of a channel; `releases` are those whose change of status is known. */
+  async read(
+    app: { readonly ref: string },
+    channel: string,
+    releases: readonly ChangedRelease[] = [],
+  ): Promise<Outcome<Standings, 'unknownApp' | 'unknownChannel'>> {
+    const held = this.catalogs.peek(app.ref, channel)?.catalog;
+    const snapshot = await this.ledger.readSnapshot(app.ref, channel, held?.snapshot);
+    if (snapshot === 'unknown-app') return fail('unknownApp');
+    if (snapshot === 'unknown-channel') return fail('unknownChannel');
+    const changes = new Map<string, StatusChange>();
+    for (const { id, change } of releases) if (change !== null) changes.set(id, change);
+    return standingsIn(await compileInSlices(snapshot, held), changes);
+  }
+}
