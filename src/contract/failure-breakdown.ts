@@ -44,11 +44,12 @@ export type FailureReason = {
   readonly at: string;
 };
 
-/** Devices that had installed a release at an age. */
+/** Devices that had installed a release at an age, and those that were offered it. */
 export type AdoptionAtAge = {
   /** Whole hours since the release was published. */
   readonly hours: number;
   readonly devices: number;
+  readonly offered: number;
 };
 
 /** Adoption of a release at equally spaced ages, up to its own or the other's present age. */
@@ -63,6 +64,4 @@ export type ReleaseAdoption = {
   readonly release: AdoptionCurve;
   /** Release that was published before it on the channel and not rolled back; null if there is none. */
   readonly before: AdoptionCurve | null;
-  /** Present devices of the channel and its followers. */
-  readonly fleet: number;
 };

@@ -1,6 +1,7 @@
 // One sentence for each event, in plain words: where, what happened, by whom and why. Slack messages and the
 // subjects of mails are made of it.
 
+import { actorWords } from '../contract/actor-words.ts';
 import type { AskedOperation } from '../contract/approval.ts';
 import type { EventType, NotificationEvent } from '../contract/notification.ts';
 
@@ -91,26 +92,6 @@ function author({ actor }: Place): string {
 
 function because(reason: string | null): string {
   return reason === null ? '' : `: ${reason}`;
-}
-
-/** Names an actor of the audit log as people do. */
-function actorWords(actor: string): string {
-  if (actor === 'admin-token') return 'the operator';
-  if (actor === 'service') return 'the service';
-  const [kind, ...rest] = actor.split(':');
-  const name = rest.join(':');
-  switch (kind) {
-    case 'account':
-      return name;
-    case 'key':
-      return `key ${/\((.*)\)$/s.exec(name)?.[1] ?? name}`;
-    case 'plan':
-      return 'its plan';
-    case 'integration':
-      return `the webhook of ${name}`;
-    default:
-      return actor;
-  }
 }
 
 function rolloutOf({ rollout, status }: Served): string {

@@ -3,7 +3,7 @@
 
 import type { Locator, Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { type Tab, visit } from '../support/browser.ts';
+import { chooseMore, type Tab, visit } from '../support/browser.ts';
 import { describeInBrowser } from '../support/describe-in-browser.ts';
 import { eachOwnerTab } from '../support/owner-tab.ts';
 import { sharedNode } from '../support/service-suite.ts';
@@ -51,7 +51,7 @@ describeInBrowser('acts that reach many devices', (browser) => {
     await fleet();
     await publish(node, tenant, '1.0.0', { channel: 'beta', status: 'paused' });
     await visit(page, `/console/apps/${tenant.app}/beta/1.0.0`);
-    await button('Promote…').click();
+    await chooseMore(page, 'Promote…');
     const dialog = page.getByRole('dialog', { name: 'Promote 1.0.0' });
     await dialog.getByText('It is paused on beta. Say rollout, plan').waitFor();
     expect(await button('Promote to stable', dialog).isDisabled()).toBe(true);
@@ -78,12 +78,12 @@ describeInBrowser('acts that reach many devices', (browser) => {
     await fleet();
     await publish(node, tenant, '1.0.0', { channel: 'beta' });
     await visit(page, `/console/apps/${tenant.app}/beta/1.0.0`);
-    await button('Promote…').click();
+    await chooseMore(page, 'Promote…');
     await confirmed(page.getByRole('dialog', { name: 'Promote 1.0.0' }), 'Promote to stable');
     await page.waitForURL(`**/stable/1.0.0`);
     expect(await stateOf('stable', '1.0.0')).toEqual(['published', 100]);
 
-    await button('Publish next…').click();
+    await chooseMore(page, 'Publish next…');
     const publishing = page.getByRole('dialog', { name: 'Publish to stable' });
     await publishing.getByLabel('Version').fill('1.1.0');
     await button('Review', publishing).click();
@@ -108,7 +108,7 @@ describeInBrowser('acts that reach many devices', (browser) => {
     expect(made.status).toBe(200);
     await manage(node, tenant, 'PATCH', 'releases', { ...name, status: 'published' });
     await visit(page, `/console/apps/${tenant.app}/stable/1.0.0`);
-    await button('Next step now…').click();
+    await button('Go to 100% now…').click();
     const dialog = page.getByRole('dialog', { name: 'Go to 100% now: 1.0.0' });
     await confirmed(dialog, 'Go to 100% now');
     await page.getByRole('img', { name: 'Roll-out: 100%' }).waitFor();

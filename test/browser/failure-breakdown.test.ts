@@ -114,7 +114,7 @@ describeInBrowser('failure breakdown of a release at the console', (browser) => 
     await reasons.getByText(HOSTILE).waitFor();
     expect(await reasons.locator('img').count()).toBe(0);
     const spread = page.getByRole('table', { name: 'Devices on each release at the same age' });
-    await spread.getByRole('row', { name: /^Now, after 1 h 8 · 66\.7%/ }).waitFor();
+    await spread.getByRole('row', { name: /^Now, after 1 h 66\.7% 8 of 12/ }).waitFor();
     await region('Adoption at the same age').locator('canvas').waitFor();
     await region('Adoption at the same age')
       .getByText('No release was published on the channel before it')

@@ -131,13 +131,13 @@ describeInBrowser('finding things at the console', (browser) => {
     });
     await visit(page, place('/stable/1.1.0'));
     const figure = (label: string) => page.locator('.figure', { hasText: label });
-    expect(await figure('Offered it last').locator('.figure-value').textContent()).toBe('1');
-    expect(await figure('Offered it last').textContent()).toContain('latest just now');
-    await figure('Still below').locator('.figure-value a').click();
+    expect(await figure('Offered').locator('.figure-value').textContent()).toBe('1');
+    expect(await figure('Offered').textContent()).toContain('latest just now');
+    await figure('On an older version').locator('.figure-value a').click();
     const rows = page.getByRole('table', { name: 'Devices' }).getByRole('row');
     await expect.poll(() => rows.count()).toBe(3);
     await page.goBack();
-    await page.getByRole('link', { name: 'not on it yet' }).click();
+    await page.getByRole('link', { name: '1 not on it yet' }).click();
     await expect.poll(() => rows.count()).toBe(2);
     await page.getByRole('link', { name: 'stable-1.0.0-0' }).first().waitFor();
     await control(node, tenant, '1.1.0', { status: 'rolled_back' });

@@ -26,7 +26,7 @@ describeInBrowser('quick ways at the console', (browser) => {
     const dialog = page.getByRole('dialog', { name: 'Publish to stable' });
     await dialog.getByText('Paste addresses or JSON').click();
     const area = dialog.getByLabel('Addresses of the files');
-    const take = dialog.getByRole('button', { name: 'Take it over' });
+    const take = dialog.getByRole('button', { name: 'Use these files' });
     await area.fill('not an address');
     await take.click();
     await dialog.getByRole('alert').getByText('“not” is no http(s) address.').waitFor();
@@ -57,7 +57,7 @@ describeInBrowser('quick ways at the console', (browser) => {
     await dialog.getByText('Paste addresses or JSON').click();
     const targets = { matchLabels: { ring: ['early'] } };
     await dialog.getByLabel('Addresses of the files').fill(JSON.stringify({ targets }));
-    await dialog.getByRole('button', { name: 'Take it over' }).click();
+    await dialog.getByRole('button', { name: 'Use these files' }).click();
     await dialog.getByText('2 of 3 devices seen in the last 30 days match').waitFor();
     expect(await dialog.getByRole('link', { name: 'a', exact: true }).count()).toBe(1);
   });

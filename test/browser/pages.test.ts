@@ -5,7 +5,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { faultsOn, tooWideOn } from '../support/accessibility-faults.ts';
-import { openTab, type Tab, visit, whenShown } from '../support/browser.ts';
+import { chooseMore, openTab, type Tab, visit, whenShown } from '../support/browser.ts';
 import { describeInBrowser } from '../support/describe-in-browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Furnished, furnish, type Words } from '../support/furnish.ts';
@@ -100,8 +100,8 @@ describeInBrowser('every page of the console', (browser) => {
       [place('/stable/1.0.0'), button('Pause…')],
       [place('/stable/1.0.0'), button('Plan the roll-out…')],
       [place('/beta/1.3.0'), button('Hold plan…')],
-      [place('/beta/1.3.0'), button('Promote…')],
-      [place('/beta/1.3.0'), button('Withdraw…')],
+      [place('/beta/1.3.0'), () => chooseMore(page, 'Promote…')],
+      [place('/beta/1.3.0'), () => chooseMore(page, 'Withdraw…')],
       ['/console/settings/webhooks', button('Enable another…')],
       ['/console/settings/webhooks', button('Settings… GitHub')],
       ['/console/settings/webhooks', button('New secret… GitHub')],

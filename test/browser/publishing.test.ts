@@ -3,7 +3,7 @@
 
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { openTab, type Tab, visit } from '../support/browser.ts';
+import { chooseMore, openTab, type Tab, visit } from '../support/browser.ts';
 import { describeInBrowser } from '../support/describe-in-browser.ts';
 import { type CodeHost, deliverAs, giteaAsset, giteaEvent } from '../support/gitea.ts';
 import { member, type Person } from '../support/person.ts';
@@ -69,7 +69,7 @@ describeInBrowser('publishing at the console', (browser) => {
   });
 
   it('a release is promoted to another channel, and opens there', async () => {
-    await page.getByRole('button', { name: 'Promote…' }).click();
+    await chooseMore(page, 'Promote…');
     await dialog('Promote 1.1.0').getByLabel('Reason').fill('tried by us');
     await press('Promote to beta');
     await page.getByRole('link', { name: 'beta', exact: true }).first().waitFor();
@@ -79,12 +79,12 @@ describeInBrowser('publishing at the console', (browser) => {
   });
 
   it('a release that nobody was offered is withdrawn; one that was is not', async () => {
-    await page.getByRole('button', { name: 'Withdraw…' }).click();
+    await chooseMore(page, 'Withdraw…');
     await press('Withdraw 1.1.0');
     await page.waitForURL(`**${place()}/beta`);
     expect(await versions('beta')).toEqual([]);
     await visit(page, `${place()}/stable/1.1.0`);
-    await page.getByRole('button', { name: 'Withdraw…' }).click();
+    await chooseMore(page, 'Withdraw…');
     const query = { app: tenant.app, channel: 'stable', version: '1.1.0', rollout: 100 };
     await manage(node, tenant, 'PATCH', 'releases', query);
     expect((await check(node, tenant, '1.0.0', { device: 'device-1' })).status).toBe(200);
@@ -98,7 +98,7 @@ describeInBrowser('publishing at the console', (browser) => {
 
   it('the next release begins with the artifacts of the last one, under its own version', async () => {
     await visit(page, `${place()}/stable/1.1.0`);
-    await page.getByRole('button', { name: 'Publish next…' }).click();
+    await chooseMore(page, 'Publish next…');
     const publishing = dialog('Publish to stable');
     await publishing.getByLabel('URL').fill('https://downloads.example.com/1.1.0/notes-1.1.0.zip');
     await publishing.getByLabel('Version').fill('1.1.0');

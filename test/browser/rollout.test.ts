@@ -153,7 +153,7 @@ describeOnBackends('a rollout at the console', (backend) => {
 
     it('the roll-back says what it will do, and wants the version typed', async () => {
       expect((await asks('walker-1', '1.1.0')).status).toBe(204);
-      const onIt = page.locator('.figure', { hasText: 'On it' });
+      const onIt = page.locator('.figure', { hasText: 'Installed' });
       await tab.soon(onIt.getByText('1', { exact: true }));
       const dialog = page.getByRole('dialog', { name: 'Roll back 1.1.0' });
       await button('Roll back…').click();

@@ -83,43 +83,45 @@ describe('the stack', () => {
   });
 });
 
-const curve = (version: string, devices: readonly number[]): AdoptionCurve => ({
+const curve = (version: string, devices: readonly number[], offered = 100): AdoptionCurve => ({
   version,
-  ages: devices.map((count, index) => ({ hours: index + 1, devices: count })),
+  ages: devices.map((count, index) => ({ hours: index + 1, devices: count, offered })),
 });
 
 describe('two releases at the same age', () => {
-  it('become shares of the same fleet at the same ages', () => {
+  it('become shares of the devices that each had reached: 25 % of a fleet beside all of it', () => {
     const adoption = {
-      release: curve('2.0.0', [1, 5]),
-      before: curve('1.0.0', [2, 250]),
-      fleet: 200,
+      release: curve('2.0.0', [10, 40], 50),
+      before: curve('1.0.0', [20, 250], 200),
     };
     expect(ageSeries(adoption)).toEqual({
-      ...{ hours: [0, 1, 2], release: [0, 0.5, 2.5] },
-      // More than there are now were on it once.
-      before: [0, 1, 100],
+      ...{ hours: [0, 1, 2], release: [0, 20, 80] },
+      // More installed it than were offered it.
+      before: [0, 10, 100],
     });
   });
 
   it('have no line where nothing was counted', () => {
     const none = { version: '1.0.0', ages: [] };
-    const adoption = { release: curve('2.0.0', [1]), before: none, fleet: 10 };
+    const adoption = { release: curve('2.0.0', [1]), before: none };
     expect(ageSeries(adoption).before).toEqual([null, null]);
-    expect(ageRows(adoption)).toEqual([{ label: 'Now, after 1 h', release: 1, before: null }]);
-    expect(ageSeries({ ...adoption, release: none, before: curve('1.0.0', [4]) })).toEqual({
+    expect(ageRows(adoption)).toEqual([
+      { label: 'Now, after 1 h', release: { devices: 1, reached: 100 }, before: null },
+    ]);
+    expect(ageSeries({ ...adoption, release: none, before: curve('1.0.0', [4], 10) })).toEqual({
       ...{ hours: [0, 1], release: [null, null], before: [0, 40] },
     });
   });
 
   it('are compared at a few ages, the present one last', () => {
     const counts = Array.from({ length: 30 }, (_, index) => index + 1);
-    const adoption = { release: curve('2.0.0', counts), before: null, fleet: 100 };
-    expect(ageRows(adoption)).toEqual([
-      { label: 'After 1 h', release: 1, before: null },
-      { label: 'After 6 h', release: 6, before: null },
-      { label: 'After 1 d', release: 24, before: null },
-      { label: 'Now, after 1 d 6 h', release: 30, before: null },
+    const adoption = { release: curve('2.0.0', counts), before: null };
+    const rows = ageRows(adoption).map(({ label, release }) => [label, release?.devices]);
+    expect(rows).toEqual([
+      ['After 1 h', 1],
+      ['After 6 h', 6],
+      ['After 1 d', 24],
+      ['Now, after 1 d 6 h', 30],
     ]);
   });
 });

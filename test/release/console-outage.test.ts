@@ -49,7 +49,7 @@ describeInBrowser('an outage at the console', (browser) => {
     await page.getByRole('button', { name: 'Pause…' }).click();
     const dialog = page.getByRole('dialog', { name: 'Pause 1.0.0' });
     const pause = dialog.getByRole('button', { name: 'Pause 1.0.0' });
-    await dialog.getByText('What it would do cannot be told').waitFor();
+    await dialog.getByText('The effect cannot be shown').waitFor();
     await pause.click();
     await dialog.getByRole('alert').waitFor();
     node = await node.restart();

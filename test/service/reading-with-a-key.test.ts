@@ -77,9 +77,11 @@ serviceSuite('reading with a key', (node) => {
       const release = releaseOf(await publish(node, tenant, 'v1.2', { targets }));
       const path = `releases/${release.id}`;
       const fresh = await manage(node, tenant, 'GET', path);
+      const nowhere = { on: [], supersededBy: null, wayDownFor: [], change: null };
+      const standing = { state: 'serving', ...nowhere };
       expect([fresh.status, fresh.body]).toStrictEqual([
         200,
-        { release, targets, offered: false, offeredAt: null, devices: 0 },
+        { release, targets, offered: false, offeredAt: null, devices: 0, standing },
       ]);
       await check(node, tenant, '1.0.0', { device: 'a', query: 'l.ring=a' });
       const device = { version: '1.2.0', platform: 'linux', channel: 'stable' };
@@ -95,6 +97,10 @@ serviceSuite('reading with a key', (node) => {
         offered: true,
         offeredAt: expect.stringMatching(TIMESTAMP),
         devices: 2,
+        standing: {
+          ...{ ...standing, state: 'paused' },
+          change: { at: expect.any(String), by: expect.stringMatching(/^key:/), reason: null },
+        },
       });
     });
 

@@ -150,3 +150,9 @@ export async function whenShown(page: Page): Promise<void> {
     page.evaluate("document.title !== 'Sluice' && document.querySelector('.skeleton') === null"),
   );
 }
+
+/** Chooses an action of a release that is in its menu. */
+export async function chooseMore(page: Page, name: string): Promise<void> {
+  await page.locator('summary[aria-label="More"]').click();
+  await page.getByRole('button', { name }).click();
+}

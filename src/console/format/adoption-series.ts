@@ -2,7 +2,11 @@
 // releases at the same ages.
 
 import type { Adoption, AdoptionStepPoint } from '../../contract/console-fleet.ts';
-import type { AdoptionCurve, ReleaseAdoption } from '../../contract/failure-breakdown.ts';
+import type {
+  AdoptionAtAge,
+  AdoptionCurve,
+  ReleaseAdoption,
+} from '../../contract/failure-breakdown.ts';
 import type { AdoptionStep } from '../../contract/resource.ts';
 import { byVersion } from '../../domain/decision/by-version.ts';
 
@@ -102,12 +106,15 @@ export type AgeSeries = {
   readonly before: readonly (number | null)[];
 };
 
-/** Devices that had installed each release at an age; null where a release has no numbers. */
+/** Numbers of each release at an age; null where a release has none. */
 export type AgeRow = {
   readonly label: string;
-  readonly release: number | null;
-  readonly before: number | null;
+  readonly release: AgeCounts | null;
+  readonly before: AgeCounts | null;
 };
+
+/** Devices that had installed a release, and those that were offered it or installed it without an offer. */
+export type AgeCounts = { readonly devices: number; readonly reached: number };
 
 /** Ages in hours in the table, besides the present one. */
 const TABLE_HOURS = [1, 6, 24, 72, 168, 336, 720];
@@ -115,14 +122,19 @@ const TABLE_HOURS = [1, 6, 24, 72, 168, 336, 720];
 const AGE_ROWS_MAX = 4;
 const DAY_HOURS = 24;
 
-/** Turns counts into percentages of the channel's present devices, at the same ages. */
-export function ageSeries({ release, before, fleet }: ReleaseAdoption): AgeSeries {
+/**
+ * Turns counts into percentages of the devices that each release had reached, at the same ages: a rollout at
+ * 25 % can be compared with one at 100 %.
+ */
+export function ageSeries({ release, before }: ReleaseAdoption): AgeSeries {
   const longest = release.ages.length > 0 ? release : before;
   const hours = (longest?.ages ?? []).map((each) => each.hours);
   const shares = (curve: AdoptionCurve | null) =>
     hours.map((_, index) => {
-      const devices = curve?.ages[index]?.devices;
-      return devices === undefined || fleet <= 0 ? null : Math.min(100, (devices / fleet) * 100);
+      const counts = curve?.ages[index];
+      if (counts === undefined) return null;
+      const { devices, reached } = countsOf(counts);
+      return reached === 0 ? 0 : (devices / reached) * 100;
     });
   return {
     hours: [0, ...hours],
@@ -136,8 +148,8 @@ export function ageRows({ release, before }: ReleaseAdoption): readonly AgeRow[]
   const present = release.ages.at(-1)?.hours ?? before?.ages.at(-1)?.hours ?? 0;
   const rowOf = (label: string, hours: number): AgeRow => ({
     label,
-    release: devicesAt(release, hours),
-    before: before === null ? null : devicesAt(before, hours),
+    release: countsAt(release, hours),
+    before: before === null ? null : countsAt(before, hours),
   });
   const first = release.ages[0]?.hours ?? before?.ages[0]?.hours ?? 0;
   const past = TABLE_HOURS.filter((hours) => hours >= first && hours < present).slice(
@@ -157,8 +169,13 @@ export function ageText(hours: number): string {
   return rest === 0 ? `${days} d` : `${days} d ${rest} h`;
 }
 
-/** Returns the devices at the newest age that is not above `hours`. */
-function devicesAt({ ages }: AdoptionCurve, hours: number): number | null {
+/** Returns the numbers at the newest age that is not above `hours`. */
+function countsAt({ ages }: AdoptionCurve, hours: number): AgeCounts | null {
   if (ages.length === 0) return null;
-  return ages.findLast((each) => each.hours <= hours)?.devices ?? 0;
+  const counts = ages.findLast((each) => each.hours <= hours);
+  return counts === undefined ? { devices: 0, reached: 0 } : countsOf(counts);
+}
+
+function countsOf({ devices, offered }: AdoptionAtAge): AgeCounts {
+  return { devices, reached: Math.max(devices, offered) };
 }

@@ -39,6 +39,15 @@ export function countText(count: number, one: string, many = `${one}s`): string 
   return `${numberText(count)} ${count === 1 ? one : many}`;
 }
 
+const MIDDLE_LENGTH_MAX = 48;
+
+/** Leaves out the middle of a long text: `acme-notes-2.…-x86_64.AppImage`. */
+export function middleText(text: string, lengthMax = MIDDLE_LENGTH_MAX): string {
+  if (text.length <= lengthMax) return text;
+  const half = Math.floor((lengthMax - 1) / 2);
+  return `${text.slice(0, half)}…${text.slice(-half)}`;
+}
+
 const MINUTE_UNITS = [
   [1440, 'day'],
   [60, 'hour'],

@@ -1,5 +1,6 @@
 // Words for rollout plans: their state, their next step, and their signals.
 
+import type { PlanAndHealth } from '../../contract/console.ts';
 import {
   type PlanAction,
   type PlanGuards,
@@ -10,7 +11,7 @@ import {
   type Signal,
   type SignalRate,
 } from '../../contract/rollout-plan.ts';
-import { minutesText } from './figure-text.ts';
+import { minutesText, numberText } from './figure-text.ts';
 
 type ActionWords = {
   /** Verb on the button. */
@@ -24,7 +25,7 @@ export const PLAN_WORDS: Readonly<Record<PlanAction, ActionWords>> = {
   hold: {
     verb: 'Hold plan',
     consequence:
-      'The roll-out stays where it is until the plan is resumed. What is left of the wait is kept.',
+      'The rollout stays where it is until the plan is resumed. What is left of the wait is kept.',
   },
   resume: {
     verb: 'Resume plan',
@@ -32,13 +33,12 @@ export const PLAN_WORDS: Readonly<Record<PlanAction, ActionWords>> = {
   },
   advance: {
     verb: 'Next step now',
-    consequence:
-      'The present wait ends, and the next step begins once the guards have been checked.',
+    consequence: 'The present wait ends. The guards are checked first.',
   },
   cancel: {
     verb: 'Cancel plan',
     consequence:
-      'The plan ends for good, and the roll-out stays where it is. Another plan can be made.',
+      'The plan ends for good, and the rollout stays where it is. Another plan can be made.',
   },
 };
 
@@ -46,8 +46,8 @@ export const PLAN_WORDS: Readonly<Record<PlanAction, ActionWords>> = {
 export const SIGNAL_WORDS: Readonly<Record<Signal, string>> = {
   failed: 'could not install it, and said so',
   reverted: 'were on it, and went back',
-  stuck: 'were offered it, came again, and are not on it',
-  silent: 'have not been seen since it reached them',
+  stuck: 'offered, checked in again, still on the old version',
+  silent: 'not seen again since the update',
 };
 
 const ACTIONS: Readonly<Record<PlanStatus, readonly PlanAction[]>> = {
@@ -117,7 +117,49 @@ export function limitsText(guards: PlanGuards): string {
   return limits.length === 0 ? 'none' : limits.join(', ');
 }
 
-/** Formats a rate with its interval: `3% (1.4 to 6.4%)`. */
-export function rateText({ percent, low, high }: SignalRate): string {
-  return `${percent}% (${low} to ${high}%)`;
+/** Formats the interval of a rate: `1.4% to 6.4%`. */
+export function intervalText({ low, high }: SignalRate): string {
+  return `${low}% to ${high}%`;
+}
+
+/**
+ * Says how the rate of silent devices follows from their count: `7 of 527 are silent, 1.3%, less 0.5% among
+ * other devices`. Undefined if nothing is taken off.
+ */
+export function silentText(devices: number, { base, percent }: SignalRate): string | undefined {
+  if (base === 0) return undefined;
+  const plain = Math.round((devices / base) * 1000) / 10;
+  const less = Math.round((plain - percent) * 10) / 10;
+  if (less < 0.1) return undefined;
+  const count = `${numberText(devices)} of ${numberText(base)}`;
+  // A difference below 0 counts as 0, so that the others' share may be larger.
+  const atLeast = percent === 0 ? 'at least ' : '';
+  return `${count} are silent, ${plain}%, less ${atLeast}${less}% among other devices`;
+}
+
+/** Number of devices that a signal needs without a plan. */
+const USUAL_MINIMUM = 100;
+
+/** Says what keeps a release from being judged; undefined if nothing does. */
+export function tooEarlyText({ health, plan }: PlanAndHealth): string | undefined {
+  const { verdict, rates } = health;
+  if (verdict !== 'too early') return undefined;
+  const guards = plan?.guards ?? null;
+  const needed = guards?.minimumDevices ?? USUAL_MINIMUM;
+  const small = SIGNALS.filter(
+    (signal) => (guards === null || rates[signal].limit !== null) && rates[signal].base < needed,
+  );
+  if (small.length === 0) return 'Too early to tell: it is not offered now.';
+  const counts = small.map((signal) => `${signal} has ${numberText(rates[signal].base)}`);
+  return `Too early to tell: of the ${numberText(needed)} devices that each signal needs, ${counts.join(', ')}.`;
+}
+
+/** Says how many devices each guard can judge by; undefined without guards. */
+export function judgedText({ health, plan }: PlanAndHealth): string | undefined {
+  const guards = plan?.guards ?? null;
+  const limited = SIGNALS.filter((signal) => health.rates[signal].limit !== null);
+  if (guards === null || limited.length === 0) return undefined;
+  const counts = limited.map((signal) => `${signal} by ${numberText(health.rates[signal].base)}`);
+  const needed = numberText(guards.minimumDevices);
+  return `Devices to judge by: ${counts.join(', ')}; each guard needs ${needed}.`;
 }

@@ -9,6 +9,7 @@ import type { AdoptionStep } from '../../contract/resource.ts';
 import { byVersion } from '../../domain/decision/by-version.ts';
 import {
   type AdoptionSeries,
+  type AgeCounts,
   type AgeRow,
   adoptionSeries,
   ageRows,
@@ -244,8 +245,8 @@ export function AgeCard({ adoption }: { adoption: ReleaseAdoption }) {
         {before !== null &&
           !hasBefore &&
           `No installation of ${before.version} is on record: it is too old. `}
-        Devices count as for the health; shares are those of the {numberText(adoption.fleet)}{' '}
-        devices that the channel has now.
+        Devices count as for the health. Shares are of the devices that each release had reached by
+        then.
       </p>
     </Card>
   );
@@ -259,19 +260,24 @@ function AgeChart({ adoption }: { adoption: ReleaseAdoption }) {
   }, [series]);
   return (
     <Plot
-      label="Share of devices on it and on the release before, by age; the table below has the numbers"
+      label="Share of the reached devices that installed it, and the release before, by age; the table below has the numbers"
       load={load}
       isLow
     />
   );
 }
 
-function columnsOf({ release, before, fleet }: ReleaseAdoption): readonly Column<AgeRow>[] {
-  const figure = (devices: number | null) =>
-    devices === null ? (
+function columnsOf({ release, before }: ReleaseAdoption): readonly Column<AgeRow>[] {
+  const figure = (counts: AgeCounts | null) =>
+    counts === null ? (
       <span class="muted">no data</span>
     ) : (
-      `${numberText(devices)} · ${shareText(devices, fleet)}`
+      <>
+        {shareText(counts.devices, counts.reached)}{' '}
+        <span class="muted">
+          {numberText(counts.devices)} of {numberText(counts.reached)}
+        </span>
+      </>
     );
   return [
     { label: 'Age', render: ({ label }) => label },

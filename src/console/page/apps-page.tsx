@@ -58,7 +58,7 @@ export function AppsPage() {
               <p class="hint">
                 An app is what your devices ask updates for.{' '}
                 {mayCreate
-                  ? 'Create it, mint a key in Settings, publish.'
+                  ? 'Create it, create a key in Settings, publish.'
                   : 'An owner can create one.'}
               </p>
               {create}
@@ -182,7 +182,7 @@ function ChannelRow({ app, channel }: { app: AppOverview; channel: ChannelOvervi
         {rolling.map(({ version, rolloutPct }) => (
           <a key={version} href={consolePath.release(app.ref, channel.name, version)}>
             <span class="code">{version}</span>
-            <ShareBar percent={rolloutPct} label={`Roll-out of ${version}`} />
+            <ShareBar percent={rolloutPct} label={`Rollout of ${version}`} />
           </a>
         ))}
       </span>

@@ -10,6 +10,7 @@ import { compareVersions, parseVersion } from '../../domain/decision/version.ts'
 import { call } from '../api/call.ts';
 import { consolePath, queryText } from '../format/console-path.ts';
 import { countText, numberText } from '../format/figure-text.ts';
+import { servingText } from '../format/serving.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Card } from '../part/card.tsx';
 import { CopyButton } from '../part/copy-button.tsx';
@@ -85,7 +86,10 @@ export function ChannelPage({ app, channel }: { app: AppOverview; channel: strin
       )}
       <LoadedView of={releases}>
         {(page) => (
-          <ReleaseList app={app} channel={channel} page={page} query={query} publish={publish} />
+          <ReleaseList
+            {...{ app, channel, page, query, publish }}
+            follows={details.data?.follows ?? null}
+          />
         )}
       </LoadedView>
       <AsOf of={releases} />
@@ -118,11 +122,20 @@ function ChannelLead({ details }: { details: ChannelDetail }) {
     updateMode,
     requireSignature,
     follows,
+    standing,
   } = details;
+  const serving = servingText(standing, details.name);
   return (
     <>
-      {countText(devices, 'device')}, {countText(devicesDay, 'seen', 'seen')} in the last day · new
-      releases start at {defaultRollout}% · updates are {updateMode}
+      {serving === undefined ? (
+        'No release at 100%'
+      ) : (
+        <>
+          Serving <span class="code">{serving}</span>
+        </>
+      )}{' '}
+      · {countText(devices, 'device')}, {countText(devicesDay, 'seen', 'seen')} in the last day ·
+      new releases start at {defaultRollout}% · updates are {updateMode}
       {minimumSupportedVersion !== null && (
         <>
           {' '}
@@ -133,7 +146,7 @@ function ChannelLead({ details }: { details: ChannelDetail }) {
       {follows !== null && (
         <>
           {' '}
-          · follows <Name text={follows} />: its devices get the releases of both
+          · follows <Name text={follows} />: its devices are offered the releases of both
         </>
       )}
     </>
@@ -159,7 +172,7 @@ function FirstSteps(props: { app: AppOverview; channel: string; base: string }) 
         <Step isDone>Create the app {app.name}.</Step>
         <Step isDone={isPublished}>Publish a release, here or from your build.</Step>
         <Step isDone={hasKey}>
-          <a href={consolePath.settings('keys')}>Mint a key</a> for your build, so that it can
+          <a href={consolePath.settings('keys')}>Create a key</a> for your build, so that it can
           publish by itself.
         </Step>
         <Step isDone={false}>
@@ -242,7 +255,7 @@ function ChannelDialog(props: {
         <MinimumField details={details} value={minimum} onInput={setMinimum} />
         <Field
           name="defaultRollout"
-          label="Default roll-out (%)"
+          label="Default rollout (%)"
           type="number"
           min={0}
           max={100}
@@ -303,7 +316,7 @@ function MinimumField(props: {
         value={value}
         onInput={onInput}
         placeholder="none"
-        hint="Devices below it are told that their next update is required. Empty for none."
+        hint="The next update that a device below it is offered is required. Empty for none."
         isFocused
         isCode
       />
@@ -332,7 +345,8 @@ function MinimumEffect(props: { app: string; channel: string; minimum: string })
       <strong>
         {numberText(below)} {below === 1 ? 'runs' : 'run'} a version below {limit.canonical}
       </strong>
-      : each is told that its next update is required.
+      : the next update that one of them is offered is required. Those that are offered none are
+      told nothing.
     </p>
   );
 }

@@ -9,34 +9,41 @@ import type {
   SignalPlaces,
   SignalShare,
 } from '../../contract/failure-breakdown.ts';
-import { type Health, SIGNALS, type Signal, type SignalRate } from '../../contract/rollout-plan.ts';
+import { SIGNALS, type Signal, type SignalRate } from '../../contract/rollout-plan.ts';
+import { compareVersions, parseVersion } from '../../domain/decision/version.ts';
 import type { ReleaseName } from '../api/call.ts';
 import { consolePath, queryText } from '../format/console-path.ts';
-import { numberText, shareText } from '../format/figure-text.ts';
-import { rateText, SIGNAL_WORDS } from '../format/plan-words.ts';
+import { countText, numberText, shareText } from '../format/figure-text.ts';
+import { intervalText, SIGNAL_WORDS, silentText, tooEarlyText } from '../format/plan-words.ts';
 import { Badge, VerdictBadge } from '../part/badge.tsx';
 import { Card, ShareBar } from '../part/card.tsx';
 import { DataTable } from '../part/data-table.tsx';
 import { Name } from '../part/name.tsx';
 import { Time } from '../part/time.tsx';
 
-/** Card with the signals of a release and the verdict. */
+/** Card with the signals of a release and the verdict; one line while no device can be judged by. */
 export function HealthCard(props: {
   name: ReleaseName;
   planned: PlanAndHealth;
-  /** Undefined until it is loaded. */
-  breakdown: FailureBreakdown | undefined;
+  /** Devices that were offered it last, known before it was published or not. */
+  offered: number;
 }) {
-  const { name, planned, breakdown } = props;
-  const { health, plan } = planned;
+  const { name, planned, offered: everOffered } = props;
+  const { health } = planned;
   const { offered, installed, rates, verdict } = health;
+  const hasData = SIGNALS.some((signal) => rates[signal].base > 0);
+  if (!hasData) {
+    return (
+      <Card title="Health" aside={<VerdictBadge verdict={verdict} />}>
+        <p>{noDataText(everOffered)}</p>
+      </Card>
+    );
+  }
   return (
     <Card title="Health" aside={<VerdictBadge verdict={verdict} />}>
       <p>
         Of the devices known before it was published, {numberText(offered)} were offered it and{' '}
-        {numberText(installed)} were seen on it.
-        {verdict === 'too early' &&
-          ` It is too early to tell until ${numberText(plan?.guards?.minimumDevices ?? 30)} were offered it.`}
+        {numberText(installed)} were seen on it. {tooEarlyText(planned)}
       </p>
       <DataTable
         caption="Signals"
@@ -53,28 +60,27 @@ export function HealthCard(props: {
             render: (signal) => <DevicesLink name={name} signal={signal} count={health[signal]} />,
           },
           {
-            label: 'Rate, 95% interval',
+            label: 'Rate, against its limit',
             render: (signal) =>
-              hasSignalData(signal, health, breakdown) ? (
-                <RateView rate={rates[signal]} />
-              ) : (
+              rates[signal].base === 0 ? (
                 <span class="muted">no data yet</span>
-              ),
-          },
-          {
-            label: 'Limit',
-            isNumber: true,
-            render: (signal) =>
-              rates[signal].limit === null ? (
-                <span class="muted">none</span>
               ) : (
-                `${rates[signal].limit}%`
+                <RateView signal={signal} devices={health[signal]} rate={rates[signal]} />
               ),
           },
         ]}
       />
     </Card>
   );
+}
+
+/** Says why there is nothing to judge by, and whether that will change. */
+function noDataText(everOffered: number): string {
+  return everOffered === 0
+    ? 'No data yet: no device was offered it.'
+    : 'No data: signals count devices that were known before it was published (a day, unless its ' +
+        'plan says otherwise), for 90 days. None of those that were offered it counts, so nobody ' +
+        'can tell how it fares. This does not change for this release.';
 }
 
 /** Number of devices, as a link to their list. */
@@ -104,52 +110,51 @@ function SignalName({ signal, rate }: { signal: Signal; rate: SignalRate }) {
   );
 }
 
-function RateView({ rate }: { rate: SignalRate }) {
+function RateView(props: { signal: Signal; devices: number; rate: SignalRate }) {
+  const { signal, devices, rate } = props;
+  const less = signal === 'silent' ? silentText(devices, rate) : undefined;
   return (
     <span class="rate">
-      <IntervalBar rate={rate} />
-      <span>{rateText(rate)}</span>
+      <span>
+        <strong class="rate-figure">{rate.percent}%</strong>{' '}
+        <span class="muted">95%: {intervalText(rate)}</span>
+      </span>
+      {rate.limit !== null && <IntervalBar rate={rate} limit={rate.limit} />}
+      {less !== undefined && <span class="hint">{less}</span>}
     </span>
   );
 }
 
-/** Minimum percentage at the end of the scale, so that a tiny rate does not look large. */
-const SCALE_PERCENT_MIN = 5;
+/** End of the scale of every signal, in multiples of its limit. */
+const SCALE_LIMITS = 4;
+/** Scale in percent for a limit of 0. */
+const SCALE_PERCENT = 4;
 
-/** Bar of the interval; the text beside it says the same. */
-function IntervalBar({ rate }: { rate: SignalRate }) {
-  const { low, high, limit } = rate;
-  const scale = Math.min(100, Math.max(SCALE_PERCENT_MIN, high * 1.2, (limit ?? 0) * 2));
-  const at = (percent: number) => `${Math.min(100, (percent / scale) * 100)}%`;
-  const tone = limit === null ? 'quiet' : low > limit ? 'bad' : high > limit ? 'warn' : 'good';
+/** Bar of the interval, in multiples of the limit; the text above it says the same. */
+function IntervalBar({ rate, limit }: { rate: SignalRate; limit: number }) {
+  const { percent, low, high } = rate;
+  const scale = limit === 0 ? SCALE_PERCENT : limit * SCALE_LIMITS;
+  const share = (value: number) => Math.min(100, (value / scale) * 100);
+  const at = (value: number) => `${share(value)}%`;
+  const tone = low > limit ? 'bad' : high > limit ? 'warn' : 'good';
   return (
     <span class="interval" aria-hidden="true">
       <span
         class={`interval-span ${tone}`}
-        style={{ left: at(low), width: at(Math.max(high - low, 0)) }}
+        style={{ left: at(low), width: `${Math.max(share(high) - share(low), 0)}%` }}
       />
-      {limit !== null && <span class="interval-limit" style={{ left: at(limit) }} />}
+      <span class="interval-figure" style={{ left: at(percent) }} />
+      <span class="interval-limit" style={{ left: at(limit) }} />
+      <span class="interval-label" style={{ left: at(limit) }}>
+        limit {limit}%
+      </span>
     </span>
   );
 }
 
-/**
- * Returns whether a rate has data. The base of stuck and silent is in the breakdown; until that is loaded, a
- * rate with an empty interval has none.
- */
-function hasSignalData(
-  signal: Signal,
-  health: Health,
-  breakdown: FailureBreakdown | undefined,
-): boolean {
-  if (signal === 'failed') return health.offered > 0;
-  if (signal === 'reverted') return health.installed > 0;
-  const base = breakdown?.signals[signal].base;
-  return base === undefined ? health.rates[signal].high > 0 : base > 0;
-}
-
 /** Card with the failure breakdown of a release; nothing without failures. */
-export function FailureBreakdownCard({ breakdown }: { breakdown: FailureBreakdown }) {
+export function FailureBreakdownCard(props: { breakdown: FailureBreakdown; version: string }) {
+  const { breakdown, version } = props;
   const { signals, scale, reasons } = breakdown;
   const shown = SIGNALS.filter((signal) => signals[signal].devices > 0).sort(
     (left, right) => signals[right].devices - signals[left].devices,
@@ -164,23 +169,45 @@ export function FailureBreakdownCard({ breakdown }: { breakdown: FailureBreakdow
         </p>
       )}
       {shown.map((signal) => (
-        <SignalView key={signal} signal={signal} breakdown={signals[signal]} />
+        <SignalView key={signal} signal={signal} breakdown={signals[signal]} version={version} />
       ))}
       {reasons.length > 0 && <Reasons reasons={reasons} />}
     </Card>
   );
 }
 
-function SignalView({ signal, breakdown }: { signal: Signal; breakdown: SignalBreakdown }) {
+function SignalView(props: { signal: Signal; breakdown: SignalBreakdown; version: string }) {
+  const { signal, breakdown, version } = props;
+  const { left, moved } = withoutMoved(breakdown.versions, version);
   return (
     <section class="trouble" aria-label={`Where devices are ${signal}`}>
       <h3>
         {signal} <span class="muted">{shareLine(breakdown)}</span>
       </h3>
       <Places signal={signal} by="platform" places={breakdown.platforms} />
-      <Places signal={signal} by="version before" places={breakdown.versions} />
+      <Places signal={signal} by="version before" places={left} />
+      {moved > 0 && (
+        <p class="hint">
+          {countText(moved, 'of these devices', 'of these devices')} went on to a newer release:
+          nothing is wrong with them.
+        </p>
+      )}
     </section>
   );
+}
+
+/** Takes out the versions above the release: their devices went on without it. */
+function withoutMoved(places: SignalPlaces, version: string) {
+  const own = parseVersion(version);
+  const isAbove = (name: string) => {
+    const other = parseVersion(name);
+    return own !== undefined && other !== undefined && compareVersions(other, own) > 0;
+  };
+  const newer = places.named.filter(({ name }) => isAbove(name));
+  return {
+    left: { ...places, named: places.named.filter((each) => !newer.includes(each)) },
+    moved: newer.reduce((sum, { devices }) => sum + devices, 0),
+  };
 }
 
 /** Devices by platform or version; one line if all have the same. */
@@ -193,6 +220,7 @@ function Places(props: {
   const { named, others } = places;
   const isCode = by === 'version before';
   const [only] = named;
+  if (only === undefined && others === null) return null;
   if (only !== undefined && named.length === 1 && others === null) {
     return (
       <p class="hint">
@@ -201,24 +229,27 @@ function Places(props: {
     );
   }
   return (
-    <ul class="bars" aria-label={`${signal} by ${by}`}>
-      {named.map((each) => (
-        <li key={each.name}>
-          {each.name === '' ? (
-            <span class="muted">unknown</span>
-          ) : (
-            <Name text={each.name} isCode={isCode} />
-          )}
-          <Share label={each.name === '' ? 'unknown' : each.name} share={each} />
-        </li>
-      ))}
-      {others !== null && (
-        <li>
-          <span class="muted">others</span>
-          <Share label="others" share={others} />
-        </li>
-      )}
-    </ul>
+    <>
+      <p class="hint">By {by}</p>
+      <ul class="bars" aria-label={`${signal} by ${by}`}>
+        {named.map((each) => (
+          <li key={each.name}>
+            {each.name === '' ? (
+              <span class="muted">unknown</span>
+            ) : (
+              <Name text={each.name} isCode={isCode} />
+            )}
+            <Share label={each.name === '' ? 'unknown' : each.name} share={each} />
+          </li>
+        ))}
+        {others !== null && (
+          <li>
+            <span class="muted">others</span>
+            <Share label="others" share={others} />
+          </li>
+        )}
+      </ul>
+    </>
   );
 }
 

@@ -15,6 +15,7 @@ import { PLAN_PRESETS } from '../../domain/rollout/plan-presets.ts';
 import { call, type ReleaseName } from '../api/call.ts';
 import {
   holdText,
+  judgedText,
   limitsText,
   nextStep,
   PLAN_WORDS,
@@ -52,7 +53,7 @@ export function PlanCard(props: Props) {
   return (
     <Card title="Plan" aside={plan === null ? undefined : <PlanBadge status={plan.status} />}>
       {plan === null ? (
-        <p class="muted">It has no plan: people raise the roll-out.</p>
+        <p class="muted">No plan. The rollout is raised by hand.</p>
       ) : (
         <PlanView {...props} plan={plan} />
       )}
@@ -61,7 +62,7 @@ export function PlanCard(props: Props) {
   );
 }
 
-function PlanView({ name, release, plan }: Props & { plan: RolloutPlan }) {
+function PlanView({ name, release, plan, found }: Props & { plan: RolloutPlan }) {
   const { status, reason, steps } = plan;
   const next = nextStep(steps);
   const isOpen = planActions(status).length > 0;
@@ -78,7 +79,9 @@ function PlanView({ name, release, plan }: Props & { plan: RolloutPlan }) {
       {isOpen && next !== undefined && release.status === 'published' && (
         <NextStepEffect name={name} release={release} rollout={next.rollout} />
       )}
-      <p class="hint">{guardsText(plan)}</p>
+      <p class="hint">
+        {guardsText(plan)} {isOpen && judgedText(found)}
+      </p>
     </div>
   );
 }
@@ -86,7 +89,7 @@ function PlanView({ name, release, plan }: Props & { plan: RolloutPlan }) {
 function NextLine({ plan, next }: { plan: RolloutPlan; next: PlanStep | undefined }) {
   const { nextAt, status, waitingFor } = plan;
   const what =
-    next === undefined ? 'the plan is completed' : `the roll-out goes to ${next.rollout}%`;
+    next === undefined ? 'the plan is completed' : `the rollout goes to ${next.rollout}%`;
   if (waitingFor !== null && waitingFor.guard !== null) {
     return (
       <Notice tone="warn">
@@ -131,11 +134,12 @@ function StepItem({ step, place }: { step: PlanStep; place: StepPlace }) {
   );
 }
 
-function guardsText({ guards, onTrip }: RolloutPlan): string {
+function guardsText({ guards, onTrip, status }: RolloutPlan): string {
+  if (planActions(status).length === 0) return 'The plan is over: nothing watches the signals now.';
   if (guards === null) return 'It has no guards: nothing but people stops it.';
   const what = onTrip === 'pause' ? 'the release is paused and the plan held' : 'the plan is held';
   const who = guards.source === 'push' ? ' Only devices that are reported with a key count.' : '';
-  return `When a signal is surely above its limit, ${what}.${who}`;
+  return `When a signal exceeds its limit (95% confidence), ${what}.${who}`;
 }
 
 type Question = PlanAction | 'plan';
@@ -146,6 +150,7 @@ function PlanControls({ name, release, found, onDone }: Props) {
   const [asking, setAsking] = useState<Question>();
   const close = () => setAsking(undefined);
   const actions = found.plan === null ? [] : planActions(found.plan.status);
+  const next = nextStep(found.plan?.steps ?? []);
   const isPlannable = release.status === 'published' || release.status === 'paused';
   // A dialog stays open if the right ends meanwhile; the service then refuses the request.
   if ((!mayPlan || (actions.length === 0 && !isPlannable)) && asking === undefined) return null;
@@ -155,7 +160,7 @@ function PlanControls({ name, release, found, onDone }: Props) {
         <button
           key={action}
           type="button"
-          class={`button ${action === 'resume' ? 'primary' : 'plain'}`}
+          class="button plain"
           disabled={action === 'resume' && release.status !== 'published'}
           title={
             action === 'resume' && release.status !== 'published'
@@ -164,26 +169,26 @@ function PlanControls({ name, release, found, onDone }: Props) {
           }
           onClick={() => setAsking(action)}
         >
-          {PLAN_WORDS[action].verb}…
+          {verbOf(action, next)}…
         </button>
       ))}
       {actions.length === 0 && (
-        <button type="button" class="button primary" onClick={() => setAsking('plan')}>
-          Plan the roll-out…
+        <button type="button" class="button plain" onClick={() => setAsking('plan')}>
+          Plan the rollout…
         </button>
       )}
       {asking === 'plan' && <PlanDialog name={name} onDone={onDone} onClose={close} />}
       {asking !== undefined && asking !== 'plan' && (
-        <SteerPlanDialog
-          name={name}
-          action={asking}
-          next={nextStep(found.plan?.steps ?? [])}
-          onDone={onDone}
-          onClose={close}
-        />
+        <SteerPlanDialog name={name} action={asking} next={next} onDone={onDone} onClose={close} />
       )}
     </div>
   );
+}
+
+/** Verb of an action on a plan, with the share of the step that it begins. */
+function verbOf(action: PlanAction, next: PlanStep | undefined): string {
+  const isStep = action === 'advance' && next !== undefined;
+  return isStep ? `Go to ${next.rollout}% now` : PLAN_WORDS[action].verb;
 }
 
 /** Effect of raising the rollout to this percentage; nothing for viewers, who may not ask. */
@@ -214,7 +219,7 @@ function SteerPlanDialog(props: {
   const { name, action, next, onDone, onClose } = props;
   const { consequence } = PLAN_WORDS[action];
   const isStep = action === 'advance' && next !== undefined;
-  const verb = isStep ? `Go to ${next.rollout}% now` : PLAN_WORDS[action].verb;
+  const verb = verbOf(action, next);
   const [reason, setReason] = useState('');
   const dryRun = useServingDryRun(isStep ? { ...name, rollout: next.rollout } : undefined);
   const reach = useConfirmedReach(dryRun);
@@ -286,7 +291,7 @@ function PlanDialog(props: {
     onClose();
   };
   return (
-    <Dialog title={`Plan the roll-out of ${name.version}`} onClose={onClose}>
+    <Dialog title={`Plan the rollout of ${name.version}`} onClose={onClose}>
       <Form
         send="Start plan"
         onSend={plan}

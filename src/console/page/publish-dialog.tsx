@@ -1,5 +1,5 @@
-// Dialog that publishes a release after a review of its findings and its effect, and the button for the next
-// release after an existing one.
+// Dialog that publishes a release after a review of its findings and its effect, also as the next one after
+// an existing release.
 
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
@@ -24,7 +24,6 @@ import { Field, TextArea } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
 import { type PaceDraft, PaceFields, paceBody } from '../part/pace.tsx';
 import { MatchingDevices, TargetingEditor } from '../part/targeting-editor.tsx';
-import { useMay } from '../session/use-session.ts';
 
 type Fields = {
   readonly version: string;
@@ -147,34 +146,19 @@ function HeadFields(props: {
   );
 }
 
-/** Button for publishers, with its dialog. */
-export function PublishNext(props: {
+/** Dialog for the next release, which begins with the artifacts and the targeting of this one. */
+export function NextDialog(props: {
   app: AppOverview;
   channel: string;
   release: RenderedReleaseDetail['release'];
+  onClose: () => void;
 }) {
-  const { app, channel, release } = props;
-  const mayPublish = useMay('publisher') && app.archivedAt === null;
-  const [isOpen, setOpen] = useState(false);
-  const details = useLoad(isOpen ? `channel${queryText({ app: app.ref, channel })}` : null);
-  // The dialog stays open if the right ends meanwhile; the service then refuses the request.
-  if (!mayPublish && !isOpen) return null;
-  return (
-    <>
-      <button type="button" class="button plain" onClick={() => setOpen(true)}>
-        Publish next…
-      </button>
-      {isOpen && details.data !== undefined && (
-        <PublishDialog
-          app={app}
-          channel={channel}
-          defaultRollout={details.data.defaultRollout}
-          from={release}
-          onClose={() => setOpen(false)}
-        />
-      )}
-    </>
-  );
+  const { app, channel, release, onClose } = props;
+  const { data } = useLoad(`channel${queryText({ app: app.ref, channel })}`);
+  if (data === undefined) return null;
+  const { defaultRollout } = data;
+  const common = { app, channel, defaultRollout, onClose };
+  return <PublishDialog {...common} from={release} />;
 }
 
 const PLATFORMS = ['darwin', 'windows', 'linux'];
@@ -288,7 +272,7 @@ function PasteRelease({ onPasted }: { onPasted: (pasted: PastedRelease) => void 
         </p>
       )}
       <button type="button" class="button plain small" onClick={() => void take()}>
-        Take it over
+        Use these files
       </button>
     </details>
   );

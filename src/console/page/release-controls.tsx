@@ -1,10 +1,10 @@
-// Buttons that pause, resume, promote, withdraw, roll back or deprecate a release, with the dialogs to
-// promote and to withdraw it.
+// Actions on a release: the two that fit its state as buttons, the others in a menu, each with a dialog.
 
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import type { RenderedReleaseDetail } from '../../contract/console.ts';
+import type { AppOverview, RenderedReleaseDetail } from '../../contract/console.ts';
 import type { DryRunAnswer, UnpublishedRelease } from '../../contract/dry-run.ts';
+import type { ReleaseStatus } from '../../contract/resource.ts';
 import { call, type ReleaseName } from '../api/call.ts';
 import { consolePath } from '../format/console-path.ts';
 import { useAsked } from '../hook/use-action.ts';
@@ -12,46 +12,113 @@ import { ConfirmDialog, Dialog } from '../part/dialog.tsx';
 import { DryRunView, useConfirmedReach } from '../part/dry-run.tsx';
 import { Choice, ReasonField } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
+import { Menu } from '../part/menu.tsx';
 import { Notice } from '../part/notice.tsx';
 import { type PaceDraft, PaceFields, paceBody } from '../part/pace.tsx';
 import { useMay } from '../session/use-session.ts';
+import { NextDialog } from './publish-dialog.tsx';
 import { SteerDialog } from './rollout-card.tsx';
 
-type Question = 'pause' | 'resume' | 'promote' | 'withdraw' | 'rollback' | 'deprecate';
+type Question = 'pause' | 'resume' | 'promote' | 'withdraw' | 'rollback' | 'deprecate' | 'next';
 
 type Props = {
+  app: AppOverview;
   name: ReleaseName;
-  /** Names of the app's other channels, as targets of a promotion. */
-  others: readonly string[];
   details: RenderedReleaseDetail;
+  /** Whether its signals are above their limits. */
+  isUnhealthy: boolean;
   onDone: () => Promise<void>;
 };
 
+/** Actions in the order in which they fit a state; only what one should do now is filled. */
+function questionsOf({ app, details, isUnhealthy }: Props): readonly Question[] {
+  const { release, standing } = details;
+  const { status, offered } = release;
+  const isArchived = app.archivedAt !== null;
+  const isStopped = isUnhealthy || standing.state === 'stopped by its guard';
+  const wayOut: readonly Question[] = status === 'rolled_back' ? [] : ['rollback'];
+  const onOff: readonly Question[] =
+    status === 'published' ? ['pause'] : status === 'rolled_back' ? [] : ['resume'];
+  const first = isStopped && status !== 'published' ? [...wayOut, ...onOff] : [...onOff, ...wayOut];
+  const mayPromote = (status === 'published' || status === 'paused') && !isArchived;
+  return [
+    ...first,
+    ...(isArchived ? [] : (['next'] as const)),
+    ...(mayPromote && app.channels.length > 1 ? (['promote'] as const) : []),
+    ...(status === 'published' || status === 'paused' ? (['deprecate'] as const) : []),
+    ...(offered || status === 'rolled_back' ? [] : (['withdraw'] as const)),
+  ];
+}
+
+function toneOf(question: Question, { details, isUnhealthy }: Props): string {
+  const { state } = details.standing;
+  const isStopped = isUnhealthy || state === 'stopped by its guard';
+  if (question === 'pause' && isUnhealthy) return 'danger';
+  if (question === 'rollback' && isStopped && details.release.status !== 'published') {
+    return 'danger';
+  }
+  return question === 'resume' && state === 'paused' && !isUnhealthy ? 'primary' : 'plain';
+}
+
+function labelOf(question: Question, status: ReleaseStatus): string {
+  switch (question) {
+    case 'pause':
+      return 'Pause…';
+    case 'resume':
+      return status === 'deprecated' ? 'Publish again…' : 'Resume…';
+    case 'promote':
+      return 'Promote…';
+    case 'withdraw':
+      return 'Withdraw…';
+    case 'rollback':
+      return 'Roll back…';
+    case 'deprecate':
+      return 'Deprecate…';
+    case 'next':
+      return 'Publish next…';
+  }
+}
+
+const SHOWN = 2;
+
 /**
- * Buttons of a release; none for viewers and rolled-back releases. Each opens a dialog, so that a second
- * click at the same position never undoes the first.
+ * Actions of a release; none for viewers. Each opens a dialog, so that a second click at the same position
+ * never undoes the first.
  */
 export function ReleaseControls(props: Props) {
-  const { others, details } = props;
-  const { status, offered } = details.release;
+  const { status } = props.details.release;
   const maySteer = useMay('publisher');
   const [asking, setAsking] = useState<Question>();
+  const questions = questionsOf(props);
   // A dialog stays open if the right ends meanwhile; the service then refuses the request.
-  if ((!maySteer || status === 'rolled_back') && asking === undefined) return null;
-  const button = (question: Question, label: string, tone = 'plain') => (
-    <button type="button" class={`button ${tone}`} onClick={() => setAsking(question)}>
-      {label}
-    </button>
-  );
+  if ((!maySteer || questions.length === 0) && asking === undefined) return null;
+  const rest = questions.slice(SHOWN);
   return (
     <>
-      {status === 'published' && button('pause', 'Pause…', 'warn')}
-      {status === 'paused' && button('resume', 'Resume…', 'primary')}
-      {status === 'deprecated' && button('resume', 'Publish again…', 'primary')}
-      {status !== 'deprecated' && others.length > 0 && button('promote', 'Promote…')}
-      {!offered && button('withdraw', 'Withdraw…')}
-      {status !== 'deprecated' && button('deprecate', 'Deprecate…')}
-      {button('rollback', 'Roll back…', 'danger')}
+      {questions.slice(0, SHOWN).map((question) => (
+        <button
+          key={question}
+          type="button"
+          class={`button ${toneOf(question, props)}`}
+          onClick={() => setAsking(question)}
+        >
+          {labelOf(question, status)}
+        </button>
+      ))}
+      {rest.length > 0 && (
+        <Menu label="More" buttonClass="button plain" isClosing>
+          {rest.map((question) => (
+            <button
+              key={question}
+              type="button"
+              class="menu-item"
+              onClick={() => setAsking(question)}
+            >
+              {labelOf(question, status)}
+            </button>
+          ))}
+        </Menu>
+      )}
       {asking !== undefined && (
         <Answer {...props} question={asking} onClose={() => setAsking(undefined)} />
       )}
@@ -60,16 +127,21 @@ export function ReleaseControls(props: Props) {
 }
 
 function Answer({
+  app,
   name,
-  others,
   details,
   question,
   onDone,
   onClose,
 }: Props & { question: Question; onClose: () => void }) {
   const { version } = name;
-  const common = { name, release: details.release, onDone, onClose };
+  const { release } = details;
+  const common = { name, release, onDone, onClose };
+  const isAgain = release.status === 'deprecated';
+  const others = app.channels.map((each) => each.name).filter((each) => each !== name.channel);
   switch (question) {
+    case 'next':
+      return <NextDialog app={app} channel={name.channel} release={release} onClose={onClose} />;
     case 'promote':
       return <PromoteDialog name={name} others={others} onClose={onClose} />;
     case 'withdraw':
@@ -82,7 +154,11 @@ function Answer({
       );
     case 'resume':
       return (
-        <SteerDialog {...common} change={{ status: 'published' }} verb={`Resume ${version}`}>
+        <SteerDialog
+          {...common}
+          change={{ status: 'published' }}
+          verb={isAgain ? `Publish ${version} again` : `Resume ${version}`}
+        >
           <p>It is offered again to the devices that it was meant for.</p>
         </SteerDialog>
       );
@@ -90,8 +166,8 @@ function Answer({
       return (
         <SteerDialog {...common} change={{ status: 'deprecated' }} verb={`Deprecate ${version}`}>
           <p>
-            Nobody is offered it any more, and devices that run it are told that their next update
-            is required. It can be published again later.
+            Nobody is offered it any more. A device that runs it and is offered an update is told
+            that the update is required. It can be published again later.
           </p>
         </SteerDialog>
       );

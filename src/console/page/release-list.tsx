@@ -19,14 +19,22 @@ export function ReleaseList(props: {
   app: AppOverview;
   channel: string;
   page: ChannelReleases;
+  /** Channel whose releases its devices are offered as well; null if there is none. */
+  follows: string | null;
   /** Query of the page, with the filters. */
   query: Record<string, string>;
   publish: ComponentChildren;
 }) {
-  const { app, channel, page, query, publish } = props;
+  const { app, channel, page, query, publish, follows } = props;
   if (page.total === 0 && !isFiltered(query)) {
     return (
-      <Empty title="No releases on this channel yet">
+      <Empty
+        title={
+          follows === null
+            ? 'No releases on this channel yet'
+            : `No releases of its own yet: its devices are offered those of ${follows}`
+        }
+      >
         {app.archivedAt === null && (
           <p class="hint">
             Publish one here, or from your build with a key: <code>POST /api/v1/releases</code>.
@@ -49,6 +57,7 @@ export function ReleaseList(props: {
       ) : (
         <DataTable
           caption="Releases, newest version first"
+          classOf={({ standing }) => (standing.state === 'superseded' ? 'past' : undefined)}
           columns={columnsFor(app, channel, page.fleet)}
           rows={page.releases}
           keyOf={({ id }) => id}
@@ -110,24 +119,25 @@ function columnsFor(
       render: ({ standing, plan }) => (
         <span class="badges">
           <StandingBadge state={standing.state} />
+          {standing.on.length > 0 && <span class="muted">on {standing.on.join(', ')}</span>}
           {plan !== null && <PlanBadge status={plan.status} />}
           {plan !== null && plan.verdict !== null && <VerdictBadge verdict={plan.verdict} />}
         </span>
       ),
     },
     {
-      label: 'Roll-out',
+      label: 'Rollout',
       render: (release) =>
         servedShare(release) === 0 ? (
           <span class="muted" title={standingText(release)}>
-            {release.rolloutPct}%
+            not offered
           </span>
         ) : (
-          <ShareBar percent={servedShare(release)} label={`Roll-out of ${release.version}`} />
+          <ShareBar percent={servedShare(release)} label={`Rollout of ${release.version}`} />
         ),
     },
     {
-      label: 'On it',
+      label: 'Installed',
       render: ({ version, devices }) => (
         <span title={countText(devices, 'device')}>
           <ShareBar

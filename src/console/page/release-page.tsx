@@ -1,15 +1,17 @@
 // Page of a release: its rollout, devices, artifacts and serving controls.
 
-import type { AppOverview, RenderedReleaseDetail } from '../../contract/console.ts';
+import type { AppOverview, PlanAndHealth, RenderedReleaseDetail } from '../../contract/console.ts';
 import type { Artifact } from '../../contract/resource.ts';
 import { artifactFormat } from '../../domain/decision/artifact-format.ts';
 import type { ReleaseName } from '../api/call.ts';
 import { consolePath, queryText } from '../format/console-path.ts';
-import { bytesText, numberText, shareText } from '../format/figure-text.ts';
+import { bytesText, countText, middleText, numberText, shareText } from '../format/figure-text.ts';
+import { isUnhealthy, type ReleaseVerdict, releaseVerdict } from '../format/release-verdict.ts';
 import { type Loaded, useLoad } from '../hook/use-load.ts';
 import { AuditEntryView } from '../part/audit-entry.tsx';
-import { StandingBadge } from '../part/badge.tsx';
+import { StandingBadge, VerdictBadge } from '../part/badge.tsx';
 import { Card, FigureTile } from '../part/card.tsx';
+import { CopyButton } from '../part/copy-button.tsx';
 import { type Column, DataTable } from '../part/data-table.tsx';
 import { ServingEffect, useServingDryRun } from '../part/dry-run.tsx';
 import { Name } from '../part/name.tsx';
@@ -21,7 +23,6 @@ import { AgeCard } from './adoption-card.tsx';
 import { FailureBreakdownCard, HealthCard } from './health-card.tsx';
 import { NotFoundPage } from './not-found-page.tsx';
 import { PlanCard } from './plan-card.tsx';
-import { PublishNext } from './publish-dialog.tsx';
 import { ReleaseControls } from './release-controls.tsx';
 import { RolloutCard, TargetingCard } from './rollout-card.tsx';
 
@@ -56,17 +57,14 @@ function ReleaseView(props: {
   const reload = async () => {
     await Promise.all([loaded.reload(), planned.reload()]);
   };
-  const { release } = details;
-  // An archived app accepts no promotion.
-  const targets = app.archivedAt === null ? app.channels : [];
-  const others = targets.map((each) => each.name).filter((each) => each !== name.channel);
+  const { release, standing } = details;
+  const plannedNow = planned.data;
   return (
     <>
       <PageHead
         title={
           <>
-            <span class="code">{release.version}</span>{' '}
-            <StandingBadge state={details.standing.state} />
+            <span class="code">{release.version}</span> <StandingBadge state={standing.state} />
           </>
         }
         lead={
@@ -77,15 +75,20 @@ function ReleaseView(props: {
           </>
         }
         actions={
-          <>
-            <PublishNext app={app} channel={name.channel} release={release} />
-            <ReleaseControls name={name} others={others} details={details} onDone={reload} />
-          </>
+          <ReleaseControls
+            {...{ app, name, details }}
+            isUnhealthy={isUnhealthy(plannedNow)}
+            onDone={reload}
+          />
         }
+      />
+      <VerdictView
+        verdict={releaseVerdict({ ...release, standing, planned: plannedNow })}
+        planned={plannedNow}
       />
       <DeviceFigures name={name} details={details} />
       <AsOf of={loaded} />
-      <div class="split">
+      <div class="split with-side">
         <div>
           {release.status === 'rolled_back' && (
             <WayDownCard name={name} devices={details.devices} />
@@ -93,45 +96,77 @@ function ReleaseView(props: {
           <LoadedView of={planned}>
             {(found) => <PlanCard name={name} release={release} found={found} onDone={reload} />}
           </LoadedView>
-          {planned.data !== undefined && (
-            <HealthCard name={name} planned={planned.data} breakdown={breakdown} />
-          )}
           <RolloutCard
             name={name}
             release={release}
-            standing={details.standing}
-            plan={planned.data?.plan ?? null}
+            standing={standing}
+            plan={plannedNow?.plan ?? null}
             onDone={reload}
           />
+          {plannedNow !== undefined && (
+            <HealthCard name={name} planned={plannedNow} offered={details.devices.offered} />
+          )}
+          {breakdown !== undefined && (
+            <FailureBreakdownCard breakdown={breakdown} version={release.version} />
+          )}
+          <ArtifactCard artifacts={release.artifacts} />
+          <NotesCard html={release.notesHtml} />
         </div>
-        <div>
-          {breakdown !== undefined && <FailureBreakdownCard breakdown={breakdown} />}
-          {spread?.adoption && <AgeCard adoption={spread.adoption} />}
-          <HistoryCard history={details.history} />
-        </div>
-      </div>
-      <div class="split">
         <div>
           <TargetingCard name={name} release={release} onDone={reload} />
-          <ArtifactCard artifacts={release.artifacts} />
-        </div>
-        <div>
-          <NotesCard html={release.notesHtml} />
+          {spread?.adoption && <AgeCard adoption={spread.adoption} />}
+          <HistoryCard history={details.history} />
         </div>
       </div>
     </>
   );
 }
 
+/** The verdict in one line, above all else; the cause, since when, and what comes next by itself. */
+function VerdictView(props: { verdict: ReleaseVerdict; planned: PlanAndHealth | undefined }) {
+  const { verdict, planned } = props;
+  const { tone, state, cause, since, next } = verdict;
+  return (
+    <section class={`notice verdict ${tone}`} aria-label="Verdict">
+      <p>
+        <strong>{state}</strong>{' '}
+        {planned !== undefined && <VerdictBadge verdict={planned.health.verdict} />}
+      </p>
+      {(cause !== null || since !== null) && (
+        <p>
+          {cause}
+          {cause !== null && since !== null && ' · '}
+          {since !== null && (
+            <>
+              since <Time at={since} isZoned />
+            </>
+          )}
+        </p>
+      )}
+      {next !== null && (
+        <p>
+          {next.text}
+          {next.at !== null && (
+            <>
+              : <Time at={next.at} isZoned />
+            </>
+          )}
+        </p>
+      )}
+    </section>
+  );
+}
+
 function DeviceFigures({ name, details }: { name: ReleaseName; details: RenderedReleaseDetail }) {
-  const { on, offered, offeredIsEstimate, lastOfferedAt, below, fleet } = details.devices;
+  const { on, offered, offeredNotOn, offeredIsEstimate, lastOfferedAt, below, fleet } =
+    details.devices;
   const { app, channel, version } = name;
   const devices = (filter: Record<string, string>) =>
     `${consolePath.fleet(app)}${queryText({ channel, ...filter })}#devices`;
   return (
     <dl class="figures">
       <FigureTile
-        label="On it"
+        label="Installed"
         value={
           <a href={devices({ version })} title={`Show the devices on ${version}`}>
             {numberText(on)}
@@ -140,7 +175,7 @@ function DeviceFigures({ name, details }: { name: ReleaseName; details: Rendered
         note={`${shareText(on, fleet)} of the fleet`}
       />
       <FigureTile
-        label="Offered it last"
+        label="Offered"
         value={
           <a
             href={devices({ offered: version })}
@@ -155,20 +190,28 @@ function DeviceFigures({ name, details }: { name: ReleaseName; details: Rendered
             'no device’s latest offer is this one'
           ) : (
             <>
-              latest <Time at={lastOfferedAt} /> ·{' '}
-              <a href={devices({ offered: version, moved: 'no' })}>not on it yet</a>
+              latest <Time at={lastOfferedAt} />
+              {offeredNotOn > 0 && (
+                <>
+                  {' · '}
+                  <a href={devices({ offered: version, moved: 'no' })}>
+                    {offeredIsEstimate ? '≈ ' : ''}
+                    {numberText(offeredNotOn)} not on it yet
+                  </a>
+                </>
+              )}
             </>
           )
         }
       />
       <FigureTile
-        label="Still below"
+        label="On an older version"
         value={
           <a href={devices({ below: version })} title={`Show the devices below ${version}`}>
             {numberText(below)}
           </a>
         }
-        note="on an older version"
+        note={`below ${version}`}
       />
       <FigureTile
         label="Fleet"
@@ -261,14 +304,17 @@ function ArtifactCard({ artifacts }: { artifacts: readonly Artifact[] }) {
   );
 }
 
-/** Link for an http(s) URL; shows any other value as text. */
+/** Link for an http(s) URL, with a button to copy it; shows any other value as text. */
 function Address({ url }: { url: string | undefined }) {
   if (url === undefined) return <span class="muted">–</span>;
   if (!WEB_ADDRESS.test(url)) return <Name text={url} isCode />;
   return (
-    <a class="code address" href={url} target="_blank" rel="noopener noreferrer" title={url}>
-      {url.split('/').at(-1) || url}
-    </a>
+    <span class="address">
+      <a class="code" href={url} target="_blank" rel="noopener noreferrer" title={url}>
+        {middleText(url.split('/').at(-1) || url)}
+      </a>{' '}
+      <CopyButton text={url} what="address" />
+    </span>
   );
 }
 
@@ -292,11 +338,18 @@ function WayDownCard(props: { name: ReleaseName; devices: RenderedReleaseDetail[
   return (
     <Card title="The way down">
       {devices.on === 0 ? (
-        <p>No device runs it any more.</p>
+        <p>No device is known to run it.</p>
       ) : isAsking ? (
         <ServingEffect dryRun={dryRun} isAboutRunners />
       ) : (
         <p>{stillRunning(devices.on)}</p>
+      )}
+      {devices.offeredNotOn > 0 && devices.lastOfferedAt !== null && (
+        <p>
+          {countText(devices.offeredNotOn, 'device was', 'devices were')} offered it last, the
+          latest <Time at={devices.lastOfferedAt} />, and may still install it. They are sent down
+          when they ask next.
+        </p>
       )}
     </Card>
   );

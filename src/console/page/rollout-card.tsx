@@ -37,11 +37,11 @@ export function RolloutCard(props: RolloutProps) {
   const { release, standing } = props;
   const shown = { ...release, standing };
   return (
-    <Card title="Roll-out">
+    <Card title="Rollout">
       <div class="rollout-now">
         <ShareBar
           percent={servedShare(shown)}
-          label="Roll-out"
+          label="Rollout"
           tone={servedShare(shown) > 0 ? 'accent' : 'quiet'}
         />
       </div>
@@ -72,8 +72,8 @@ function RolloutForm({ name, release, plan, onDone }: RolloutProps) {
   return (
     <>
       <Form
-        label="Change the roll-out"
-        send={obstacle === undefined ? `${verbTo(percent)}…` : 'Set roll-out'}
+        label="Change the rollout"
+        send={obstacle === undefined ? `${verbTo(percent)}…` : 'Set rollout'}
         onSend={async () => setAsked(percent)}
         obstacle={obstacle}
       >
@@ -120,12 +120,16 @@ function RolloutForm({ name, release, plan, onDone }: RolloutProps) {
           name={name}
           release={release}
           change={{ rollout: asked }}
+          {...(status === 'paused' ? { foreseen: { rollout: asked, status: 'published' } } : {})}
           verb={verbTo(asked)}
           onDone={done}
           onClose={() => setAsked(undefined)}
         >
           {status === 'paused' && (
-            <p>It is paused: {asked}% is the share that it has once it is resumed.</p>
+            <p>
+              It stays paused: {asked}% is the share that it has once it is resumed. What that would
+              do then:
+            </p>
           )}
           {plan !== null && planActions(plan.status).length > 0 && (
             <p>{afterRaiseText(plan.steps, asked)}</p>
@@ -217,6 +221,8 @@ function TargetingDialog({
   );
 }
 
+type SteeredChange = { readonly status?: ReleaseStatus; readonly rollout?: number };
+
 /**
  * Dialog for a change of status or rollout: its effect, a reason, and a confirmation if it reaches many
  * devices. `onDone` loads the release again.
@@ -225,7 +231,9 @@ export function SteerDialog(props: {
   name: ReleaseName;
   /** State that the page shows, which the change is based on. */
   release: Pick<RenderedReleaseDetail['release'], 'status' | 'rolloutPct'>;
-  change: { readonly status?: ReleaseStatus; readonly rollout?: number };
+  change: SteeredChange;
+  /** Change whose effect is shown instead, if this one has none before another follows. */
+  foreseen?: SteeredChange;
   /** Button label and dialog title: `Pause 1.4.0`. */
   verb: string;
   tone?: 'primary' | 'danger';
@@ -238,9 +246,10 @@ export function SteerDialog(props: {
   children?: ComponentChildren;
 }) {
   const { name, release, change, verb, tone = 'primary', isTyped = false, onDone, onClose } = props;
+  const { foreseen = change } = props;
   const { status, rolloutPct } = release;
   // Asks again when another person moves the rollout.
-  const dryRun = useServingDryRun({ ...name, ...change }, rolloutPct);
+  const dryRun = useServingDryRun({ ...name, ...foreseen }, rolloutPct);
   const [reason, setReason] = useState('');
   const [typed, setTyped] = useState('');
   // Kept from when the dialog opened. The service refuses a change based on an older state once; after that

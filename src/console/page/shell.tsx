@@ -12,6 +12,7 @@ import { forgetLoaded } from '../hook/use-load.ts';
 import { StatusBadge } from '../part/badge.tsx';
 import { Dialog } from '../part/dialog.tsx';
 import { Field } from '../part/field.tsx';
+import { Menu } from '../part/menu.tsx';
 import { Name } from '../part/name.tsx';
 import { Notice } from '../part/notice.tsx';
 import { Logo } from '../part/page-head.tsx';
@@ -93,7 +94,7 @@ function OrganizationSwitch() {
   );
 }
 
-/** Account menu; opens on click or Enter and closes when it loses the focus. */
+/** Account menu. */
 function AccountMenu() {
   const { account, membership, refresh } = useSession();
   const action = useAction();
@@ -103,40 +104,27 @@ function AccountMenu() {
     await refresh();
   };
   return (
-    <details
-      class="menu"
-      onFocusOut={(event) => {
-        const next = event.relatedTarget;
-        const isInside = next instanceof Node && event.currentTarget.contains(next);
-        if (!isInside && next !== null) event.currentTarget.open = false;
-      }}
-      onKeyDown={(event) => {
-        if (event.key === 'Escape') event.currentTarget.open = false;
-      }}
-    >
-      <summary aria-label="Account">{initialOf(account.name)}</summary>
-      <div class="menu-body">
-        <p>
-          <strong>
-            <bdi>{account.name}</bdi>
-          </strong>
-          <span class="muted">{account.email}</span>
-          {membership !== undefined && <span class="muted">{membership.role}</span>}
-        </p>
-        <a class="menu-item" href={consolePath.settings('account')}>
-          Password and sessions
-        </a>
-        <button
-          type="button"
-          class="menu-item"
-          disabled={action.isBusy}
-          onClick={() => void action.run(signOut)}
-        >
-          Sign out
-        </button>
-        {action.error !== undefined && <p role="alert">{action.error}</p>}
-      </div>
-    </details>
+    <Menu label="Account" text={initialOf(account.name)} buttonClass="initial">
+      <p>
+        <strong>
+          <bdi>{account.name}</bdi>
+        </strong>
+        <span class="muted">{account.email}</span>
+        {membership !== undefined && <span class="muted">{membership.role}</span>}
+      </p>
+      <a class="menu-item" href={consolePath.settings('account')}>
+        Password and sessions
+      </a>
+      <button
+        type="button"
+        class="menu-item"
+        disabled={action.isBusy}
+        onClick={() => void action.run(signOut)}
+      >
+        Sign out
+      </button>
+      {action.error !== undefined && <p role="alert">{action.error}</p>}
+    </Menu>
   );
 }
 

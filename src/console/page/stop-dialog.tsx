@@ -116,7 +116,7 @@ function Stopped({
           onClose={() => setAsking(false)}
         >
           <p>
-            {countText(releases.length, 'release')} are published again at their present roll-out,
+            {countText(releases.length, 'release')} are published again at their present rollout,
             but those whose status somebody has set since. Plans stay held.
           </p>
         </ConfirmDialog>

@@ -16,8 +16,9 @@ export function DataTable<Row>(props: {
   columns: readonly Column<Row>[];
   rows: readonly Row[];
   keyOf: (row: Row) => string;
+  classOf?: (row: Row) => string | undefined;
 }) {
-  const { caption, columns, rows, keyOf } = props;
+  const { caption, columns, rows, keyOf, classOf } = props;
   return (
     <table class="table">
       <caption class="unseen">{caption}</caption>
@@ -32,7 +33,7 @@ export function DataTable<Row>(props: {
       </thead>
       <tbody>
         {rows.map((row) => (
-          <tr key={keyOf(row)}>
+          <tr key={keyOf(row)} class={classOf?.(row)}>
             {columns.map(({ label, render, isNumber, isAction }) => (
               <td key={label} class={cellClass(isNumber, isAction)} data-label={label}>
                 {render(row)}

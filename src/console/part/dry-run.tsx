@@ -71,7 +71,8 @@ function EffectView({ dryRun }: { dryRun: ReleaseDryRunAnswer }) {
           <>
             {' '}
             and {about}
-            <strong>{numberText(lose)}</strong> {lose === 1 ? 'is' : 'are'} offered nothing any more
+            <strong>{numberText(lose)}</strong> {lose === 1 ? 'is' : 'are'} no longer offered an
+            update
           </>
         )}
         .
@@ -105,7 +106,7 @@ export function ServingEffect(props: { dryRun: ServingDryRun; isAboutRunners?: b
   const { dryRun, isAboutRunners = false } = props;
   const { said, error } = dryRun;
   if (error !== undefined) {
-    return <p class="bad-text">What it would do cannot be told: {error}</p>;
+    return <p class="bad-text">The effect cannot be shown: {error}</p>;
   }
   if (said === undefined) return <p class="muted">Asking what it would do …</p>;
   return (
@@ -129,12 +130,20 @@ function Offers({ said: { release, effect } }: { said: ServingDryRunAnswer }) {
   const parts = [
     ...(reached > 0 ? [`${about}${numberText(reached)} more are offered ${release.version}`] : []),
     ...(others > 0 ? [`${about}${numberText(others)} are offered another release`] : []),
-    ...(lose > 0 ? [`${about}${numberText(lose)} are offered nothing any more`] : []),
+    ...(lose > 0 ? [`${about}${numberText(lose)} are no longer offered an update`] : []),
   ];
+  if (parts.length === 0) {
+    return (
+      <p>
+        No device is waiting for it: nothing changes for the {countText(devices, 'device')} seen in
+        the last 30 days.
+      </p>
+    );
+  }
   return (
     <p>
       Of {countText(devices, 'device')} seen in the last 30 days,{' '}
-      <strong>{parts.length === 0 ? 'none is offered anything else' : parts.join(', ')}</strong>.
+      <strong>{parts.join(', ')}</strong>.
     </p>
   );
 }

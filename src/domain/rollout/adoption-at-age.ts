@@ -6,30 +6,39 @@ const HOUR_MS = 3_600_000;
 /** Maximum number of ages in an answer, at equal distances. */
 const AGES_MAX = 240;
 
-/** Number of devices first seen on a release within the hour that begins at `hourMs` (since 1970). */
-export type InstalledInHour = { readonly hourMs: number; readonly devices: number };
+/**
+ * Numbers of devices that were first seen on a release, and first offered it, within the hour that begins at
+ * `hourMs` (since 1970).
+ */
+export type SpreadInHour = {
+  readonly hourMs: number;
+  readonly installed: number;
+  readonly offered: number;
+};
 
 /**
- * Returns how many devices had installed a release at equally spaced ages in hours, up to `ageHours`.
- * Installations count from the end of their hour on, so adoption may look up to an hour slower.
+ * Returns how many devices had installed a release, and how many were offered it, at equally spaced ages in
+ * hours, up to `ageHours`. Both count from the end of their hour on, so they may look up to an hour late.
  */
 export function adoptionAtAges(
   publishedAtMs: number,
-  installed: readonly InstalledInHour[],
+  spread: readonly SpreadInHour[],
   ageHours: number,
 ): readonly AdoptionAtAge[] {
   const step = Math.max(1, Math.ceil(ageHours / AGES_MAX));
-  const sorted = [...installed].sort((left, right) => left.hourMs - right.hourMs);
+  const sorted = [...spread].sort((left, right) => left.hourMs - right.hourMs);
   const ages: AdoptionAtAge[] = [];
   let next = 0;
   let devices = 0;
+  let offered = 0;
   for (let hours = step; ages.at(-1)?.hours !== ageHours && ageHours > 0; hours += step) {
     const age = Math.min(hours, ageHours);
     for (let each = sorted[next]; each !== undefined; each = sorted[++next]) {
       if (ageOf(each.hourMs, publishedAtMs) > age) break;
-      devices += each.devices;
+      devices += each.installed;
+      offered += each.offered;
     }
-    ages.push({ hours: age, devices });
+    ages.push({ hours: age, devices, offered });
   }
   return ages;
 }

@@ -8,7 +8,7 @@ import { LIMIT } from '../../contract/limit.ts';
 import type { AuditEntry, Release } from '../../contract/resource.ts';
 import { isStorable } from '../../contract/text.ts';
 import { compareVersions, parseVersion, type Version } from '../../domain/decision/version.ts';
-import { adoptionAtAges, type InstalledInHour } from '../../domain/rollout/adoption-at-age.ts';
+import { adoptionAtAges, type SpreadInHour } from '../../domain/rollout/adoption-at-age.ts';
 import type { OwnedRelease, ReleaseFilter, ReleasePage } from '../ledger.ts';
 import { type ReleaseName, scopeValues, type TenantScope } from '../ledger-terms.ts';
 import {
@@ -21,7 +21,6 @@ import {
 } from './columns.ts';
 import type { Sql } from './database.ts';
 import { extrapolate, fleetSample } from './device-samples.ts';
-import { countInReach } from './fleet-counts.ts';
 import { type FoundApp, findChannel } from './lookups.ts';
 import { findReleaseByName } from './plan-rows.ts';
 import { IS_KNOWN, readSignalTaking } from './rollout-signals.ts';
@@ -57,7 +56,7 @@ export async function readReleaseDetail(
   const version = parseVersion(canonicalVersion);
   if (release === undefined || version === undefined) return fail('unknownRelease');
   const running = await countRunning(sql, app.id, channel.id, version);
-  const offered = await countOffered(sql, app.id, release.id);
+  const offered = await countOffered(sql, app.id, release.id, version);
   const history = await readHistory(sql, app.id, `${app.ref}/${channel.name}@${release.version}`);
   const place = { app: app.ref, channel: channel.name, version: release.version };
   const changes = await readStatusChanges(sql, app.organizationId, [place]);
@@ -106,18 +105,22 @@ async function countRunning(sql: Sql, appId: string, channelId: string, version:
   return counts;
 }
 
-async function countOffered(sql: Sql, appId: string, releaseId: string) {
+async function countOffered(sql: Sql, appId: string, releaseId: string, version: Version) {
   const sample = await fleetSample(sql, appId);
-  const [row] = await sql.query<{ looked: number; offered: number; at: string | null }>(
+  const [row] = await sql.query<{ looked: number; offered: number; on: number; at: string | null }>(
     `SELECT count(*)::int AS looked,
        ${isoText('max(last_offered_at) FILTER (WHERE last_offered_release_id = $2)')} AS at,
-       count(*) FILTER (WHERE last_offered_release_id = $2)::int AS offered
+       count(*) FILTER (WHERE last_offered_release_id = $2)::int AS offered,
+       count(*) FILTER (WHERE last_offered_release_id = $2 AND version = $3)::int AS "on"
      FROM ${sample.from}`,
-    [appId, releaseId],
+    [appId, releaseId, version.canonical],
   );
-  const { looked = 0, offered = 0 } = row ?? {};
+  const { looked = 0, offered = 0, on = 0 } = row ?? {};
+  const scaled = (count: number) =>
+    sample.isWhole ? count : extrapolate(count, looked, sample.total);
   return {
-    offered: sample.isWhole ? offered : extrapolate(offered, looked, sample.total),
+    offered: scaled(offered),
+    offeredNotOn: scaled(offered - on),
     offeredIsEstimate: !sample.isWhole,
     lastOfferedAt: row?.at ?? null,
   };
@@ -275,15 +278,16 @@ const PAIR = `
   WHERE own.id = $1 AND own.published_at IS NOT NULL
   ORDER BY other.published_at DESC, other.id = own.id DESC LIMIT 2`;
 
-const INSTALLED_COLUMNS = columns<InstalledInHour & { releaseId: string }>({
+const SPREAD_COLUMNS = columns<SpreadInHour & { releaseId: string }>({
   releaseId: 'release_id',
   hourMs: '(extract(epoch FROM at) * 1000)::float8',
-  devices: 'sum(devices)::float8',
+  installed: `coalesce(sum(devices) FILTER (WHERE kind = 'installed'), 0)::float8`,
+  offered: `coalesce(sum(devices) FILTER (WHERE kind = 'offered'), 0)::float8`,
 });
 
-const INSTALLED = `
-  SELECT ${INSTALLED_COLUMNS} FROM release_signals
-  WHERE release_id = ANY ($1::text[]) AND kind = 'installed'
+const SPREAD = `
+  SELECT ${SPREAD_COLUMNS} FROM release_signals
+  WHERE release_id = ANY ($1::text[]) AND kind IN ('installed', 'offered')
     AND ${IS_KNOWN}
     AND EXISTS (SELECT FROM releases WHERE id = release_id AND is_watched)
   GROUP BY release_id, at`;
@@ -303,19 +307,18 @@ export async function readReleaseAdoption(
   const [release, before] = await sql.query<Published>(PAIR, [releaseId]);
   if (release === undefined) return null;
   const { known, isPushed } = await readSignalTaking(sql, releaseId);
-  const installed = await sql.query<InstalledInHour & { releaseId: string }>(INSTALLED, [
+  const spread = await sql.query<SpreadInHour & { releaseId: string }>(SPREAD, [
     [release.id, ...(before === undefined ? [] : [before.id])],
     ...[known, isPushed],
   ]);
   const ageHours = Math.min(Math.ceil(release.ageMs / 3_600_000), AGE_HOURS_MAX);
   const curveOf = ({ id, version, publishedAtMs }: Published): AdoptionCurve => {
-    const own = installed.filter((each) => each.releaseId === id);
+    const own = spread.filter((each) => each.releaseId === id);
     const ages = own.length === 0 ? [] : adoptionAtAges(publishedAtMs, own, ageHours);
     return { version, ages };
   };
   return {
     release: curveOf(release),
     before: before === undefined ? null : curveOf(before),
-    fleet: await countInReach(sql, releaseId),
   };
 }

@@ -99,6 +99,7 @@ export function describeConsoleReads({ database, ledger }: LedgerUnderTest): voi
       below: 1,
       fleet: 5,
       offered: 1,
+      offeredNotOn: 1,
       offeredIsEstimate: false,
       lastOfferedAt: '2026-03-29T00:00:00.000Z',
     });

@@ -253,7 +253,7 @@ export function describeFailureBreakdown({ database }: LedgerUnderTest): void {
         );
       const adoption = await read('1.1.0');
       expect(adoption).toMatchObject({
-        ...{ fleet: 10, release: { version: '1.1.0' }, before: { version: '1.0.0' } },
+        ...{ release: { version: '1.1.0' }, before: { version: '1.0.0' } },
       });
       const { release, before } = adoption ?? {};
       // 15 days and a begun hour, in steps of two hours.
@@ -263,7 +263,7 @@ export function describeFailureBreakdown({ database }: LedgerUnderTest): void {
       expect(devicesAt(24)).toEqual([2, 4]);
       expect(devicesAt(26)).toEqual([2, 9]);
       expect(release?.ages.length).toBeLessThanOrEqual(240);
-      expect(release?.ages.at(-1)).toEqual({ hours: 15 * 24 + 1, devices: 2 });
+      expect(release?.ages.at(-1)).toEqual({ hours: 15 * 24 + 1, devices: 2, offered: 0 });
       expect((await read('1.0.0'))?.before).toBeNull();
     });
 

@@ -1,0 +1,115 @@
+// The verdict on a release: its state in one sentence, the cause, since when, and what comes next by itself.
+
+import { actorWords } from '../../contract/actor-words.ts';
+import type { PlanAndHealth } from '../../contract/console.ts';
+import { type Health, type RolloutPlan, SIGNALS } from '../../contract/rollout-plan.ts';
+import type { ReleaseStanding } from '../../contract/standing.ts';
+import { nextStep, planActions } from './plan-words.ts';
+import { standingText } from './serving.ts';
+
+type VerdictTone = 'good' | 'warn' | 'bad' | 'quiet';
+
+export type ReleaseVerdict = {
+  readonly tone: VerdictTone;
+  readonly state: string;
+  /** Without a full stop; null if there is nothing to say. */
+  readonly cause: string | null;
+  /** Time of the change that led to the state, RFC 3339. */
+  readonly since: string | null;
+  /** What happens without anybody's doing, with its time; null if the state says it. */
+  readonly next: { readonly text: string; readonly at: string | null } | null;
+};
+
+type Judged = {
+  readonly rolloutPct: number;
+  readonly standing: ReleaseStanding;
+  readonly planned: PlanAndHealth | undefined;
+};
+
+/** Returns the verdict; `planned` is undefined until it is loaded. */
+export function releaseVerdict({ rolloutPct, standing, planned }: Judged): ReleaseVerdict {
+  const { change } = standing;
+  const plan = planned?.plan ?? null;
+  const isOpen = plan !== null && planActions(plan.status).length > 0;
+  return {
+    tone: toneOf(standing, planned),
+    state: standingText({ rolloutPct, standing }),
+    cause: causeOf(standing, plan, planned?.health),
+    since: change?.at ?? null,
+    next: nextOf(standing, isOpen ? plan : null),
+  };
+}
+
+/** Returns whether a release harms devices, as far as its signals tell. */
+export function isUnhealthy(planned: PlanAndHealth | undefined): boolean {
+  return planned?.health.verdict === 'unhealthy';
+}
+
+function toneOf({ state }: ReleaseStanding, planned: PlanAndHealth | undefined): VerdictTone {
+  if (isUnhealthy(planned)) return 'bad';
+  switch (state) {
+    case 'serving':
+    case 'rolling out':
+      return planned?.plan?.status === 'held' ? 'warn' : 'good';
+    case 'stopped by its guard':
+    case 'rolled back':
+      return 'bad';
+    case 'paused':
+    case 'without files':
+      return 'warn';
+    default:
+      return 'quiet';
+  }
+}
+
+function causeOf(
+  { state, change }: ReleaseStanding,
+  plan: RolloutPlan | null,
+  health: Health | undefined,
+): string | null {
+  if (state === 'stopped by its guard') return plan?.reason ?? change?.reason ?? null;
+  if (change !== null) {
+    const reason = change.reason === null ? '' : `: ${change.reason}`;
+    return `By ${actorWords(change.by)}${reason}`;
+  }
+  if (plan?.status === 'held' && plan.reason !== null) return `Its plan is held: ${plan.reason}`;
+  return health === undefined ? null : exceededText(health);
+}
+
+/** Names the signals above their limits: `stuck 14.6%, limit 2.5%`; null if there are none. */
+function exceededText({ verdict, rates }: Health): string | null {
+  if (verdict !== 'unhealthy') return null;
+  const above = SIGNALS.filter((signal) => {
+    const { low, limit, tripped } = rates[signal];
+    return tripped || (limit !== null && low > limit);
+  });
+  return above.length === 0
+    ? null
+    : above
+        .map((each) => `${each} ${rates[each].percent}%, limit ${rates[each].limit}%`)
+        .join('; ');
+}
+
+const BY_ITSELF = 'Nothing happens by itself';
+
+function nextOf({ state }: ReleaseStanding, plan: RolloutPlan | null): ReleaseVerdict['next'] {
+  if (state === 'stopped by its guard') {
+    return { text: `${BY_ITSELF}: roll it back, or resume it.`, at: null };
+  }
+  if (state === 'paused') return { text: `${BY_ITSELF}: it waits to be resumed.`, at: null };
+  if (plan === null) {
+    const isByHand = state === 'rolling out';
+    return isByHand ? { text: `${BY_ITSELF}: the rollout is raised by hand.`, at: null } : null;
+  }
+  const next = nextStep(plan.steps);
+  const what = next === undefined ? 'its plan is completed' : `its plan goes to ${next.rollout}%`;
+  const { status, waitingFor, nextAt } = plan;
+  if (status === 'held') return { text: `${BY_ITSELF} until its plan is resumed.`, at: null };
+  if (waitingFor !== null && waitingFor.guard !== null) {
+    return { text: `Its plan waits: ${waitingFor.reason}. Then ${what}.`, at: null };
+  }
+  if (nextAt === null && status === 'scheduled') {
+    return { text: `Once it is published, ${what}.`, at: null };
+  }
+  return { text: `Next, ${what}`, at: nextAt };
+}

@@ -1,0 +1,171 @@
+// Tests the verdict on a release, and the words of its plan and signals: they say what is, not what is set.
+
+import { describe, expect, it } from 'vitest';
+import {
+  afterRaiseText,
+  judgedText,
+  silentText,
+  tooEarlyText,
+} from '../../src/console/format/plan-words.ts';
+import { releaseVerdict } from '../../src/console/format/release-verdict.ts';
+import type { PlanAndHealth } from '../../src/contract/console.ts';
+import type { Health, RolloutPlan, SignalRate } from '../../src/contract/rollout-plan.ts';
+import type { ReleaseStanding, StandingState } from '../../src/contract/standing.ts';
+
+const AT = '2026-01-01T00:00:00.000Z';
+const NO_RATE: SignalRate = { base: 0, percent: 0, low: 0, high: 0, limit: null, tripped: false };
+const ENOUGH: SignalRate = { ...NO_RATE, base: 500, percent: 0.4, low: 0.1, high: 0.9, limit: 2 };
+const STUCK: SignalRate = {
+  ...ENOUGH,
+  percent: 14.6,
+  low: 11,
+  high: 18,
+  limit: 2.5,
+  tripped: true,
+};
+
+function health(verdict: Health['verdict'], rates: Partial<Health['rates']> = {}): Health {
+  return {
+    ...{ offered: 698, installed: 0, failed: 0, reverted: 0, stuck: 0, silent: 0, verdict },
+    rates: { failed: ENOUGH, reverted: ENOUGH, stuck: ENOUGH, silent: ENOUGH, ...rates },
+  };
+}
+
+const PLAN: RolloutPlan = {
+  ...{ id: 'pln_1', app: 'notes', channel: 'stable', version: '1.0.0', status: 'running' },
+  steps: [
+    { rollout: 5, holdMinutes: 60, startedAt: AT, endedAt: AT },
+    { rollout: 20, holdMinutes: 60, startedAt: AT, endedAt: null },
+    { rollout: 100, holdMinutes: 60, startedAt: null, endedAt: null },
+  ],
+  ...{ reason: null, step: 1, nextAt: AT, waitingFor: null, onTrip: 'pause', onBlind: 'hold' },
+  ...{ patienceMinutes: 1440, raiseBetween: null, preset: null, createdAt: AT, createdBy: 'x' },
+  guards: {
+    ...{ minimumDevices: 100, stuckPercent: 2.5, stuckAfterMinutes: 1440 },
+    ...{ silentAfterMinutes: 1440, knownForMinutes: 1440, confirmMinutes: 10 },
+  },
+};
+
+function verdict(
+  state: StandingState,
+  standing: Partial<ReleaseStanding> = {},
+  planned: Partial<PlanAndHealth> = {},
+) {
+  const nowhere = { on: [], supersededBy: null, wayDownFor: [], change: null };
+  return releaseVerdict({
+    rolloutPct: 50,
+    standing: { ...nowhere, state, ...standing },
+    planned: { plan: null, health: health('healthy'), ...planned },
+  });
+}
+
+const change = (by: string, reason: string | null = null) => ({ change: { at: AT, by, reason } });
+
+describe('the verdict on a release', () => {
+  it('that its guard stopped names the guard, since when, and that nothing happens by itself', () => {
+    const reason = 'stuck: 31 of 212 devices, 14.6 %, above the limit of 2.5 %';
+    const planned = { plan: { ...PLAN, status: 'held' as const, reason } };
+    expect(verdict('stopped by its guard', change('plan:pln_1'), planned)).toMatchObject({
+      ...{ tone: 'bad', cause: reason, since: AT },
+      next: { text: 'Nothing happens by itself: roll it back, or resume it.' },
+    });
+  });
+
+  it.each([
+    ['account:ann@example.com', 'crashes', 'By ann@example.com: crashes'],
+    ['key:key_1 (ci)', null, 'By key ci'],
+    ['integration:github', null, 'By the webhook of github'],
+  ])('that %s paused names who', (by, reason, cause) => {
+    expect(verdict('paused', change(by, reason))).toMatchObject({
+      ...{ tone: 'warn', cause, since: AT },
+      next: { text: 'Nothing happens by itself: it waits to be resumed.' },
+    });
+  });
+
+  it.each([
+    ['goes on by its plan', { plan: PLAN }, 'Next, its plan goes to 100%', AT],
+    [
+      'is at its last step',
+      { plan: { ...PLAN, steps: PLAN.steps.slice(0, 2) } },
+      'Next, its plan is completed',
+      AT,
+    ],
+    ['is raised by hand', {}, 'Nothing happens by itself: the rollout is raised by hand.', null],
+    [
+      'had a plan that was cancelled',
+      { plan: { ...PLAN, status: 'cancelled' as const } },
+      'Nothing happens by itself: the rollout is raised by hand.',
+      null,
+    ],
+    [
+      'waits for a guard',
+      {
+        plan: { ...PLAN, nextAt: null, waitingFor: { guard: 'stuck', since: AT, reason: 'few' } },
+      } as const,
+      'Its plan waits: few. Then its plan goes to 100%.',
+      null,
+    ],
+  ] as const)('that %s says what comes next', (_, planned, text, at) => {
+    expect(verdict('rolling out', {}, planned)).toMatchObject({ tone: 'good', next: { text, at } });
+  });
+
+  it('that serves and harms is bad, with the signals above their limits', () => {
+    const planned = { health: health('unhealthy', { stuck: STUCK }) };
+    expect(verdict('serving', {}, planned)).toMatchObject({
+      ...{ tone: 'bad', cause: 'stuck 14.6%, limit 2.5%' },
+    });
+  });
+
+  it('that is superseded needs nobody', () => {
+    expect(verdict('superseded', { supersededBy: '2.0.0' })).toEqual({
+      ...{ tone: 'quiet', state: 'Not offered: 2.0.0 is newer.', cause: null, since: null },
+      next: null,
+    });
+  });
+});
+
+it('after a raise by hand over a step, the next one is named (U1)', () => {
+  expect(afterRaiseText(PLAN.steps, 50)).toBe(
+    'Its plan goes on from there: it goes to 100% 1 hour later.',
+  );
+});
+
+it.each([
+  [{ plan: null, health: health('healthy') }, undefined],
+  [
+    // 698 were offered it, and none could have shown anything yet.
+    {
+      plan: null,
+      health: health('too early', { stuck: NO_RATE, silent: { ...NO_RATE, base: 7 } }),
+    },
+    'Too early to tell: of the 100 devices that each signal needs, stuck has 0, silent has 7.',
+  ],
+  [{ plan: null, health: health('too early') }, 'Too early to tell: it is not offered now.'],
+])('what keeps a release from being judged: %#', (planned, text) => {
+  expect(tooEarlyText(planned)).toBe(text);
+});
+
+it('a guarded plan says how many devices each guard can judge by', () => {
+  const rates = { failed: NO_RATE, reverted: NO_RATE, silent: NO_RATE };
+  expect(judgedText({ plan: PLAN, health: health('healthy', rates) })).toBe(
+    'Devices to judge by: stuck by 500; each guard needs 100.',
+  );
+  expect(judgedText({ plan: null, health: health('healthy') })).toBeUndefined();
+});
+
+it.each([
+  [
+    7,
+    { ...NO_RATE, base: 527, percent: 0.8 },
+    '7 of 527 are silent, 1.3%, less 0.5% among other devices',
+  ],
+  [
+    2,
+    { ...NO_RATE, base: 100, percent: 0 },
+    '2 of 100 are silent, 2%, less at least 2% among other devices',
+  ],
+  [7, { ...NO_RATE, base: 527, percent: 1.3 }, undefined],
+  [0, NO_RATE, undefined],
+])('%d silent devices: what is taken off is said', (devices, rate, text) => {
+  expect(silentText(devices, rate)).toBe(text);
+});
