@@ -3,7 +3,8 @@
 
 import { fail, type Outcome } from '../contract/failure.ts';
 import type { StatusChange } from '../contract/standing.ts';
-import { type Standings, standingsIn } from '../domain/decision/standing.ts';
+import { type Standings, standingSteps } from '../domain/decision/standing.ts';
+import { TimeSlice } from '../flow/time-slice.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { Catalogs } from './catalogs.ts';
 import { compileInSlices } from './cold-loads.ts';
@@ -32,6 +33,16 @@ export class ReadStandings {
     if (snapshot === 'unknown-channel') return fail('unknownChannel');
     const changes = new Map<string, StatusChange>();
     for (const { id, change } of releases) if (change !== null) changes.set(id, change);
-    return standingsIn(await compileInSlices(snapshot, held), changes);
+    return inSlices(standingSteps(await compileInSlices(snapshot, held), changes));
+  }
+}
+
+/** Takes the steps, and lets checks run between them. */
+async function inSlices<Result>(steps: Generator<undefined, Result>): Promise<Result> {
+  const slice = new TimeSlice();
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    if (slice.isOver) await slice.pause();
   }
 }

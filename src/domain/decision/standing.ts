@@ -42,13 +42,29 @@ export type Standings = {
   readonly channel: ChannelStanding;
 };
 
-/** Returns the standings; `changes` has the last change of status by release id, where it is known. */
+/** Returns the standings of a small catalog at once. */
 export function standingsIn(
   catalog: Catalog,
-  changes: ReadonlyMap<string, StatusChange> = new Map(),
+  changes?: ReadonlyMap<string, StatusChange>,
 ): Standings {
+  const steps = standingSteps(catalog, changes);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/**
+ * Finds the standings in steps of some milliseconds, so that the caller can let checks run between them: a
+ * channel of 10,000 releases takes seconds. `changes` has the last change of status by release id, where it
+ * is known.
+ */
+export function* standingSteps(
+  catalog: Catalog,
+  changes: ReadonlyMap<string, StatusChange> = new Map(),
+): Generator<undefined, Standings> {
   const places = placesIn(catalog);
-  const reaches = reachesIn(catalog, places);
+  const reaches = yield* reachesIn(catalog, places);
   const releases = new Map<string, ReleaseStanding>();
   const served: (ServedRelease & { readonly isWhole: boolean })[] = [];
   for (const release of catalog.byCanonical.values()) {
@@ -120,13 +136,18 @@ function highestOf(releases: readonly CompiledRelease[]): string | null {
   return highest?.source.version ?? null;
 }
 
-function reachesIn(catalog: Catalog, places: readonly Place[]): Map<CompiledRelease, Reach> {
+function* reachesIn(
+  catalog: Catalog,
+  places: readonly Place[],
+): Generator<undefined, Map<CompiledRelease, Reach>> {
   const reaches = new Map<CompiledRelease, Reach>();
   const versions = versionsIn(catalog);
   for (const place of places) {
     const { platform, arch, kind } = place;
     const mustBeSigned = catalog.snapshot.requireSignature;
     const list = candidatesFor(catalog, platform, arch, { kind, mustBeSigned });
+    /** Indexes of the releases that are hidden from no device yet. */
+    let shown = [...list.keys()];
     for (const version of versions) {
       const plan = planUpdate(catalog, { version, platform, arch }, list);
       const reached = reachedBy(plan);
@@ -136,12 +157,17 @@ function reachesIn(catalog: Catalog, places: readonly Place[]): Map<CompiledRele
         else reach.offered.add(place);
       }
       const last = reached.at(-1);
-      if (plan.allowDowngrade || last?.audience !== 'all') continue;
-      const by = last.candidate.release;
-      for (const { release } of list.slice(list.indexOf(last.candidate) + 1, plan.to)) {
-        if (audienceOf(release.requirements, plan.fields) === 'none') continue;
-        reachOf(reaches, release).hidden.set(place, by);
+      if (!plan.allowDowngrade && last?.audience === 'all') {
+        const hiddenFrom = list.indexOf(last.candidate) + 1;
+        shown = shown.filter((index) => {
+          const release = list[index]?.release;
+          if (release === undefined || index < hiddenFrom || index >= plan.to) return true;
+          if (audienceOf(release.requirements, plan.fields) === 'none') return true;
+          reachOf(reaches, release).hidden.set(place, last.candidate.release);
+          return false;
+        });
       }
+      yield;
     }
   }
   return reaches;
@@ -180,10 +206,13 @@ function targetedArches({ published }: Catalog): readonly string[] {
 }
 
 const LOWEST = '0.0.0-0';
+/** Maximum number of versions; a channel in use has a handful, and each costs a decision at each place. */
+const VERSIONS_MAX = 200;
 
 /**
  * Returns a version for each group of devices that decisions tell apart: below every release, at and just
- * above each version that conditions name, and each rolled-back one.
+ * above each version that conditions name, and each rolled-back one. Of more than `VERSIONS_MAX`, those that
+ * the highest releases name count.
  */
 function versionsIn({ published, byCanonical }: Catalog): readonly Version[] {
   const named = published.flatMap(({ requirements }) =>
@@ -194,10 +223,13 @@ function versionsIn({ published, byCanonical }: Catalog): readonly Version[] {
   );
   const texts = new Set([
     LOWEST,
+    ...rolledBack.slice(0, VERSIONS_MAX / 2).map(({ version }) => version.canonical),
     ...named.flatMap((version) => [version.canonical, textAbove(version)]),
-    ...rolledBack.map(({ version }) => version.canonical),
   ]);
-  return [...texts].map(parseVersion).filter((version) => version !== undefined);
+  return [...texts]
+    .slice(0, VERSIONS_MAX)
+    .map(parseVersion)
+    .filter((version) => version !== undefined);
 }
 
 /** Returns a version above this one, with hardly any between them. */
