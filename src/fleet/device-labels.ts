@@ -57,8 +57,11 @@ const LEDGER_REST_MS = 1000;
 /** Number of changed devices above which all is forgotten. */
 const FORGOTTEN_MAX = 500;
 
-/** Labels of a device as the ledger has them, and those that count. */
-type FoundLabels = RecordedLabels & { readonly counting: Labels };
+/** Labels of a device as the ledger has them, and those that count, as far as its notes are known. */
+type FoundLabels = RecordedLabels & {
+  readonly counting: Labels;
+  readonly areNotesKnown: boolean;
+};
 type LabelledCheckIn = CheckIn & { readonly labels: Labels };
 
 export class DeviceLabels {
@@ -70,6 +73,8 @@ export class DeviceLabels {
   private readonly memory = new StoredLabelMemory();
   /** Change of labels up to which the memory has forgotten what changed. */
   private followed: LabelPosition | undefined;
+  /** Whether the engine answered when it was last followed: else announcements may be missed. */
+  private isHeard = true;
   /** Time of the monotonic clock before which the ledger is not asked. */
   private ledgerRestsUntil = Number.NEGATIVE_INFINITY;
 
@@ -97,10 +102,10 @@ export class DeviceLabels {
 
   /**
    * Returns whether this process knows, without asking a store, that the device's record contains labels with
-   * this hash.
+   * this hash. While the engine is silent nothing is known: another node may have noted other labels.
    */
   areStored(device: DeviceName, labelsTag: number): boolean {
-    return this.memory.holds(device, labelsTag);
+    return this.isHeard && this.memory.holds(device, labelsTag);
   }
 
   /** Remembers that labels with this hash travel with a check-in; see `StoredLabelMemory.noteSent`. */
@@ -113,7 +118,7 @@ export class DeviceLabels {
    * in doubt. Rejects with `Unavailable` when a store does not answer.
    */
   async follow(): Promise<void> {
-    await Promise.all([this.forgetChanged(), this.dependencies.engine.readLabelPosition()]);
+    await Promise.all([this.forgetChanged(), this.listenToEngine()]);
   }
 
   /** Reads the stored labels of a device. Rejects with `Unavailable` when neither store can answer. */
@@ -161,7 +166,8 @@ export class DeviceLabels {
     // A note may say otherwise than the record: then the record is to get what the device says now.
     const isOnRecord = includesLabels(before.labels, checkIn.labels);
     if (isOnRecord && includesLabels(known, checkIn.labels)) {
-      this.memory.note(checkIn, checkIn.labels, before.revision);
+      // A note that the silent engine holds may say otherwise: the check-in says when they were sent last.
+      if (before.areNotesKnown) this.memory.note(checkIn, checkIn.labels, before.revision);
       return known;
     }
     try {
@@ -268,6 +274,16 @@ export class DeviceLabels {
     this.followed = { epoch, position: newest };
   }
 
+  private async listenToEngine(): Promise<void> {
+    try {
+      await this.dependencies.engine.readLabelPosition();
+      this.isHeard = true;
+    } catch (error) {
+      this.isHeard = false;
+      throw error;
+    }
+  }
+
   private async find(device: DeviceName): Promise<FoundLabels> {
     const found = await this.lookups.ask(device);
     if (found instanceof Unavailable) throw found;
@@ -282,7 +298,8 @@ export class DeviceLabels {
     const stored = await this.complete(devices, cached);
     return stored.map((entry, index) => {
       if (entry instanceof Unavailable) return entry;
-      return { ...entry, counting: countingLabels(entry, cached[index]?.notes) };
+      const counting = countingLabels(entry, cached[index]?.notes);
+      return { ...entry, counting, areNotesKnown: cached[index] !== NOT_ANSWERED };
     });
   }
 
@@ -345,7 +362,7 @@ export class DeviceLabels {
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
       this.dependencies.metrics.faults.add('label-read');
-      return devices.map(() => NOTHING_CACHED);
+      return devices.map(() => NOT_ANSWERED);
     }
   }
 
@@ -368,7 +385,8 @@ export class DeviceLabels {
   }
 }
 
-const NOTHING_CACHED: CachedLabels = { stored: undefined, isConfirmed: false, notes: undefined };
+/** What is known of a device while the engine does not answer. */
+const NOT_ANSWERED: CachedLabels = { stored: undefined, isConfirmed: false, notes: undefined };
 
 /**
  * Returns up to when notes are overtaken by a check-in that is recorded: by one from a queue up to its times,

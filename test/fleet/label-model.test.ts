@@ -174,12 +174,15 @@ class Run {
     const { world } = this;
     if (event.kind === 'ledger away') world.ledger.isAway = true;
     if (event.kind === 'ledger back') world.ledger.isAway = false;
-    if (event.kind === 'redis away') world.isRedisAway = true;
+    if (event.kind === 'redis away') {
+      world.isRedisAway = true;
+      for (const node of world.nodes) await node.noticeSilence();
+    }
     if (event.kind === 'redis back' && world.isRedisAway) {
       world.isRedisAway = false;
       for (const node of world.nodes) node.missed();
     }
-    if (event.kind === 'cut off') this.nodeOf(event).cutOff();
+    if (event.kind === 'cut off') await this.nodeOf(event).cutOff();
     if (event.kind === 'reconnect') {
       this.isAnyLost ||= this.nodeOf(event).holdsLabels;
       this.nodeOf(event).reconnect();
@@ -255,6 +258,28 @@ it('every node decides by the latest write of each label, whatever happens in be
     IS_WHOLE_MATRIX ? {} : { numRuns: RUNS, seed: SEED },
   );
 });
+
+it.each([
+  ['has looked at the record', true],
+  ['knows nothing of the device', false],
+])(
+  'a check of a node that is cut off, and %s, is newer than one on its way (§13.12)',
+  async (_, isKnown) => {
+    const world = new LabelWorld(SKEWS_MS, passTime);
+    const [first, cutOff] = world.nodes as [LabelNode, LabelNode];
+    const check = async (node: LabelNode, value: string) => {
+      await world.pass(STEP_MS);
+      await node.check('a', new Map([['tier', value]]), true);
+    };
+    await first.report('a', new Map([['tier', '1']]));
+    if (isKnown) await check(cutOff, '1');
+    await cutOff.cutOff();
+    await check(first, '2');
+    await check(cutOff, '1');
+    await world.heal();
+    expect(world.ledger.find('a').labels).toEqual(new Map([['tier', '1']]));
+  },
+);
 
 /** Milliseconds by which the clocks of the nodes are wrong where only the outcome is compared. */
 const WRONG_MS = [0, 30_000, -30_000];

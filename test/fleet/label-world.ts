@@ -150,8 +150,14 @@ export class LabelNode {
     this.missed();
   }
 
-  cutOff(): void {
+  async cutOff(): Promise<void> {
     this.isCutOff = true;
+    await this.noticeSilence();
+  }
+
+  /** Polls while Redis is silent, as a node does before long. */
+  async noticeSilence(): Promise<void> {
+    await this.labels.follow().catch(passUnavailable);
   }
 
   reconnect(): void {
