@@ -26,7 +26,8 @@ export async function runUntilSignal<Settings extends Config, Service extends Ru
   const running = stopOnSignal(config, log);
   const reloading = reloadOnSignal(log);
   const service = await start(config, log).catch((error: unknown) => {
-    log.fatal({ err: error }, 'cannot start');
+    // A wrong setting is told once, on stderr; anything else is a bug, whose place must be known.
+    log[error instanceof ConfigError ? 'debug' : 'fatal']({ err: error }, 'cannot start');
     const reason = error instanceof Error ? error.message : String(error);
     process.stderr.write(`sluice: ${reason.replace(/\s+/g, ' ')}\n`);
     process.exit(1);

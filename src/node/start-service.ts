@@ -138,7 +138,7 @@ async function startSupervisor(config: Config, log: Log): Promise<Supervisor> {
   calls.include(...workers);
   nodeMetrics.include(...workers, ...admins);
   settings.include(...workers, ...admins);
-  await Promise.all([...workers, ...admins].map((each) => each.start()));
+  await Promise.all([...workers, ...admins].map(startTold));
   const background = startBackgroundProcess(log, metrics, nodeMetrics, calls);
   const watchdog = new Watchdog([...workers, ...admins, background]);
   return {
@@ -159,6 +159,15 @@ async function startSupervisor(config: Config, log: Log): Promise<Supervisor> {
       await background.stop();
     },
   };
+}
+
+/** Starts a process; rejects with a `ConfigError` of its reason, which is one line. */
+async function startTold(started: SupervisedProcess): Promise<void> {
+  try {
+    await started.start();
+  } catch (error) {
+    throw new ConfigError(error instanceof Error ? error.message : String(error));
+  }
 }
 
 /** Returns a free port at an address; rejects with a `ConfigError` that names the variable. */

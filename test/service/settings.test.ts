@@ -1,8 +1,8 @@
 // Tests starting the service by settings (docs/operating/settings.md): a wrong setting stops the start with
 // one line that names the variable, secrets are never printed, stdout is JSON lines and stderr is for people.
 
-import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { chmod, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -87,11 +87,12 @@ async function listening(run: Run): Promise<number> {
   return (JSON.parse(line() ?? '{}') as { port: number }).port;
 }
 
-/** Expects that a start is refused with a non-zero exit code and one line; returns that line. */
+/** Expects that a start is refused with a non-zero exit code and one line, told once; returns that line. */
 async function refused(settings: NodeSettings): Promise<string> {
   const run = await ended(start(settings));
   expect(run.exitCode).toBe(1);
   expect(run.stderr).toMatch(/^sluice: [^\n]+\n$/);
+  expect(run.stdout).not.toContain('cannot start');
   return run.stderr;
 }
 
@@ -136,6 +137,20 @@ describe('a wrong setting stops the start with one line that names it (Environme
     const run = await ended(start(AWAY, [...args, MAIN], program));
     expect(run.exitCode).toBe(1);
     expect(run.stderr).toBe(`sluice: DATA_DIR: ${dataDir} may not be written to by this account\n`);
+  });
+
+  it('DATA_DIR on a full disk, whose room a start that is refused does not take', async ({
+    skip,
+  }) => {
+    const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', dataDir]);
+    if (mounted.status !== 0) return skip('no right to mount a small disk');
+    try {
+      const inWords = 'sluice: DATA_DIR: has no room left on its disk: make room\n';
+      expect(await refused({})).toBe(inWords);
+      expect(readdirSync(dataDir)).not.toContain('ledger.draft');
+    } finally {
+      spawnSync('umount', [dataDir]);
+    }
   });
 
   describe('also with several workers, which all find the same wrong: still one line', () => {

@@ -15,12 +15,12 @@ export function fillFromTemplate(directory: string, template = TEMPLATE): void {
   if (!existsSync(template) || readdirSync(directory).length > 0) return;
   const draft = `${directory}.draft`;
   rmSync(draft, { recursive: true, force: true });
-  cpSync(template, draft, { recursive: true });
-  chmodSync(draft, 0o700);
   try {
+    cpSync(template, draft, { recursive: true });
+    chmodSync(draft, 0o700);
     renameSync(draft, directory);
   } catch (error) {
-    rmSync(draft, { recursive: true });
+    rmSync(draft, { recursive: true, force: true });
     // A rename cannot replace a mounted volume; PGlite then creates the ledger in it.
     if (!isMountPoint(error)) throw error;
   }
