@@ -145,7 +145,10 @@ async function ofNode(environment?: NodeJS.ProcessEnv): Promise<readonly Check[]
   const disk = new DiskSnapshotFiles(config.dataDir, undefined, () => undefined);
   const memory = new RememberedChannels(disk, createMemoryEngine());
   const { checks: ledger, record } = await examineLedger(config, memory);
-  const redis = await examineEngine(config, record ?? (await disk.readRecord()));
+  const redis = await examineEngine(
+    config,
+    record === undefined ? await disk.readRecord() : record,
+  );
   const here = [...(await examinePlace(config)), examineDataDirectory(config.dataDir)];
   const provider = await examineProvider(config);
   return [...examineSettings(config), ...here, ...ledger, ...redis, ...provider];
@@ -165,13 +168,13 @@ function nearestThere(path: string): string {
   return isThere(directory) ? directory : nearestAbove(directory);
 }
 
-type ExaminedLedger = { readonly checks: readonly Check[]; readonly record: string | undefined };
+type ExaminedLedger = Awaited<ReturnType<typeof examinePostgres>>;
 
 async function examineLedger(config: Config, memory: LedgerMemory): Promise<ExaminedLedger> {
   const { databaseUrl: url, dataDir } = config;
   if (url === undefined) return { checks: await examineEmbedded(dataDir), record: undefined };
   const connections = config.databasePool * processesOf(config);
-  let record: string | undefined;
+  let record: ExaminedLedger['record'];
   const checks = await tried('ledger', 'DATABASE_URL', async () => {
     const examined = await examinePostgres({ url, connections, dataDir, memory });
     record = examined.record;
@@ -182,7 +185,7 @@ async function examineLedger(config: Config, memory: LedgerMemory): Promise<Exam
 
 async function examineEngine(
   { redisUrl: url, redisPrefix: prefix }: Config,
-  record: string | undefined,
+  record: ExaminedLedger['record'],
 ): Promise<readonly Check[]> {
   if (url === undefined) return [sound('redis', 'none: the hot state is in the process')];
   return tried('redis', 'REDIS_URL', () => examineRedis({ url, prefix, record }));

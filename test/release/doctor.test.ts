@@ -19,6 +19,7 @@ import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { runOn } from '../support/run-on.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
 import { runSluice } from '../support/sluice-command.ts';
+import { createTenant } from '../support/tenant.ts';
 
 const SECRET = 'f3b1c09a7d5e2846f3b1c09a7d5e2846';
 
@@ -258,6 +259,25 @@ describe.skipIf(stores === undefined)(title, () => {
     expect(reader.message('check-ins')).toMatch(
       /cannot be used: .*(?:can't run this command|permission)/,
     );
+  });
+
+  it('tells a Redis that another database uses, also where the own one has no record yet', async () => {
+    const [theirs, served, fresh] = [await database(), await database(), await database()];
+    const REDIS_URL = redis.url;
+    for (const [DATABASE_URL, more] of [[theirs, { REDIS_URL }], [served, {}]] as const) {
+      const node = await startNode({ DATABASE_URL, ...more });
+      await createTenant(node);
+      await node.dispose();
+    }
+    const own = await doctor({ DATABASE_URL: theirs, REDIS_URL });
+    expect([own.bad, own.message('redis-record')]).toEqual([[], 'that of the database']);
+    for (const DATABASE_URL of [served, fresh, (await freshDatabase(postgres.url)).url]) {
+      const { bad, message } = await doctor({ DATABASE_URL, REDIS_URL });
+      expect([bad, message('redis-record')]).toEqual([
+        ['redis-record'],
+        expect.stringContaining('of another record than the database'),
+      ]);
+    }
   });
 
   const cli = findRedisCli() === undefined ? ' (skipped: no redis-cli on this machine)' : '';

@@ -37,10 +37,10 @@ type ExaminePostgresOptions = {
   readonly memory: LedgerMemory;
 };
 
-/** Checks of a PostgreSQL, and the name of its record; undefined without one. */
+/** Checks of a PostgreSQL, and the name of its record: null for one without, undefined if it was not read. */
 type ExaminedPostgres = {
   readonly checks: readonly Check[];
-  readonly record: string | undefined;
+  readonly record: string | null | undefined;
 };
 
 type Facts = {
@@ -126,7 +126,7 @@ async function examineKinship(sql: Sql, memory: LedgerMemory) {
   try {
     const { record } = await examineRecord(sql, memory);
     const told = record === undefined ? 'none yet' : 'of this deployment, as far as DATA_DIR knows';
-    return { check: sound(name, told), record };
+    return { check: sound(name, told), record: record ?? null };
   } catch (error) {
     if (!(error instanceof ForeignDatabase)) throw error;
     return { check: faulty(name, `${error.message}: ${remedyOf(error.cause)}`), record: undefined };

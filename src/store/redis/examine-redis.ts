@@ -23,8 +23,8 @@ type Info = ReadonlyMap<string, string>;
 export type ExamineRedisOptions = {
   readonly url: string;
   readonly prefix: string;
-  /** Name of the record of the database, or of DATA_DIR; undefined if unknown. */
-  readonly record: string | undefined;
+  /** Name of the record of the database, or of DATA_DIR: null if it has none yet, undefined if unknown. */
+  readonly record: string | null | undefined;
 };
 
 /** Examines the Redis. Throws only for an invalid URL. */
@@ -78,7 +78,7 @@ async function examine(
 async function recordCheck(
   connection: RedisConnection,
   keys: Keys,
-  record: string | undefined,
+  record: ExamineRedisOptions['record'],
 ): Promise<Check> {
   const name = 'redis-record';
   const found = await connection.readField(keys.record, 'name').catch((error: unknown) => error);
@@ -86,7 +86,7 @@ async function recordCheck(
     return faulty(name, `the name of the record cannot be used: ${messageOf(found)}`);
   }
   if (found === null) return sound(name, 'none yet');
-  if (record === undefined) return sound(name, 'there is one; the database has none to compare');
+  if (record === undefined) return sound(name, 'there is one; that of the database is not known');
   return found === record
     ? sound(name, 'that of the database')
     : faulty(
