@@ -12,6 +12,7 @@ import {
   UpstreamClient,
   type UpstreamRefusal,
 } from '../edge/upstream-client.ts';
+import { examineMailServer } from '../notify/mailer.ts';
 import { RememberedChannels } from '../serving/ledger-recovery.ts';
 import { isLoopback } from '../settings/address.ts';
 import { readUpstreamConfig, type UpstreamConfig } from '../settings/edge-settings.ts';
@@ -151,7 +152,8 @@ async function ofNode(environment?: NodeJS.ProcessEnv): Promise<readonly Check[]
   );
   const here = [...(await examinePlace(config)), examineDataDirectory(config.dataDir)];
   const provider = await examineProvider(config);
-  return [...examineSettings(config), ...here, ...ledger, ...redis, ...provider];
+  const mail = await examineMail(config);
+  return [...examineSettings(config), ...here, ...ledger, ...redis, ...provider, ...mail];
 }
 
 /** Examines the disk and the ports. */
@@ -202,6 +204,17 @@ async function examineProvider({ oidc }: Config): Promise<readonly Check[]> {
     const reason = cause instanceof Error ? cause.message : String(cause);
     return [faulty('oidc', `${oidc.issuer} cannot be used: ${reason}`)];
   }
+}
+
+/** Asks the server of mails, if one is set, whether it would take some. */
+async function examineMail({ notify }: Config): Promise<readonly Check[]> {
+  if (notify.mail === undefined) return [];
+  const { smtpUrl } = notify.mail;
+  const place = parseUrl(smtpUrl)?.host ?? '';
+  const reason = await examineMailServer(smtpUrl);
+  return reason === undefined
+    ? [sound('mail', `the server at ${place} answers`)]
+    : [faulty('mail', `SMTP_URL: the server at ${place} cannot be used: ${reason}`)];
 }
 
 /** Turns the error of an unusable address, which does not quote the address, into a check. */

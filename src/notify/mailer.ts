@@ -5,6 +5,8 @@ import type { MailText } from './message.ts';
 
 /** Longest time for a mail in all, in milliseconds. */
 const MAIL_MS_MAX = 10_000;
+/** Longest examination of a server. */
+const EXAMINE_MS_MAX = 5000;
 /** An address as a header has it: no list, no name, no line break. */
 const ADDRESS = /^[^\p{Cc}\s<>@",;]+@[^\p{Cc}\s<>@",;]+$/u;
 
@@ -49,6 +51,20 @@ export class Mailer {
     const outcome = await withinTime(sent, MAIL_MS_MAX);
     return outcome === 'sent' ? undefined : (outcome ?? `No answer within ${MAIL_MS_MAX / 1000} s`);
   }
+}
+
+/**
+ * Asks a server of mails for its greeting, and signs in where the URL has a user. Returns why that failed, in
+ * words without the password; undefined if it would take mails.
+ */
+export async function examineMailServer(smtpUrl: string): Promise<string | undefined> {
+  const transport = createTransport({ ...optionsOf(smtpUrl), dnsTimeout: EXAMINE_MS_MAX });
+  const outcome = await withinTime(
+    transport.verify().then(() => 'answers', wordsOf),
+    EXAMINE_MS_MAX,
+  );
+  transport.close();
+  return outcome === 'answers' ? undefined : (outcome ?? 'it does not answer in time');
 }
 
 function optionsOf(url: string) {

@@ -1,9 +1,9 @@
 // Tests mails with a real SMTP server.
 
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { SMTPServer } from 'smtp-server';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { Mailer } from '../../src/notify/mailer.ts';
+import { examineMailServer, Mailer } from '../../src/notify/mailer.ts';
 
 type Received = { readonly from: string; readonly to: readonly string[]; readonly text: string };
 
@@ -98,6 +98,29 @@ it('say in words why they could not be sent', async () => {
   expect(await mailer(`smtp://127.0.0.1:${port}`).send(MAIL)).toMatch(/clos/i);
   await new Promise((done) => closing.close(done));
   expect(await mailer(`smtp://127.0.0.1:${port}`).send(MAIL)).toContain('ECONNREFUSED');
+});
+
+it('are not sent by an examination of the server, which signs in and says in words what fails', async () => {
+  const withUser = (password: string) => url.replace('//', `//user:${password}@`);
+  expect([await examineMailServer(url), await examineMailServer(withUser('p%40ss'))]).toEqual([
+    undefined,
+    undefined,
+  ]);
+  const refused = await examineMailServer(withUser('s3cret'));
+  expect(refused).toContain('wrong password');
+  expect(refused).not.toContain('s3cret');
+  expect(await examineMailServer('smtp://127.0.0.1:1')).toContain('ECONNREFUSED');
+  expect(received).toEqual([]);
+});
+
+it('is known not to go out of a server that hangs', async () => {
+  const sockets: Socket[] = [];
+  const hanging = createServer((socket) => void sockets.push(socket));
+  await new Promise<void>((done) => hanging.listen(0, '127.0.0.1', done));
+  const { port } = hanging.address() as AddressInfo;
+  expect(await examineMailServer(`smtp://127.0.0.1:${port}`)).toBe('it does not answer in time');
+  for (const socket of sockets) socket.destroy();
+  await new Promise((done) => hanging.close(done));
 });
 
 it('go to the server of changed settings', async () => {

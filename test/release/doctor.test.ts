@@ -108,6 +108,14 @@ describe('sluice doctor on the embedded set-up', () => {
     },
   );
 
+  it('tells a server of mails that cannot be used, without its password', async () => {
+    const SMTP_URL = 'smtp://updates:hunter2@127.0.0.1:1';
+    const { bad, message, text } = await doctor({ SMTP_URL, MAIL_FROM: 'updates@example.com' });
+    expect(bad).toEqual(['mail']);
+    expect(message('mail')).toMatch(/^SMTP_URL: the server at 127\.0\.0\.1:1 cannot be used: /);
+    expect(text).not.toContain('hunter2');
+  });
+
   it('names a wrong setting, and in text has one line for each check', async () => {
     const { bad, message } = await doctor({ PORT: 'eighty' });
     expect([bad, message('settings')]).toEqual([['settings'], expect.stringMatching(/^PORT: /)]);
@@ -264,7 +272,10 @@ describe.skipIf(stores === undefined)(title, () => {
   it('tells a Redis that another database uses, also where the own one has no record yet', async () => {
     const [theirs, served, fresh] = [await database(), await database(), await database()];
     const REDIS_URL = redis.url;
-    for (const [DATABASE_URL, more] of [[theirs, { REDIS_URL }], [served, {}]] as const) {
+    for (const [DATABASE_URL, more] of [
+      [theirs, { REDIS_URL }],
+      [served, {}],
+    ] as const) {
       const node = await startNode({ DATABASE_URL, ...more });
       await createTenant(node);
       await node.dispose();
