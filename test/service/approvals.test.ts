@@ -315,6 +315,25 @@ serviceSuite('approvals', (node) => {
     expect(approvalOf(await decide(approver, again))).toMatchObject({ status: 'approved' });
   });
 
+  it('without a roll-out of its own it gets the default of when it was asked for (§33.6)', async () => {
+    const { tenant, approver } = await furnish();
+    await publish(node, tenant, '3.0.0', { channel: 'beta' });
+    expectStatus(await setChannel(tenant, { defaultRollout: 20 }), 200);
+    const { app } = tenant;
+    const [publishing, promoting] = [
+      expectWaiting(await publish(node, tenant, '2.0.0', { rollout: undefined })),
+      expectWaiting(
+        await manage(node, tenant, 'POST', 'releases/promote', {
+          ...{ app, version: '3.0.0', from: 'beta', to: 'stable' },
+        }),
+      ),
+    ];
+    expectStatus(await setChannel(tenant, { defaultRollout: 100 }), 200);
+    for (const id of [publishing, promoting]) expectStatus(await decide(approver, id), 200);
+    const served = await releases(tenant, '&channel=stable');
+    expect(served.map(({ rolloutPct }) => rolloutPct)).toEqual([20, 20, 10]);
+  });
+
   it('a revoked key and an author who left end their requests at once (§33.7)', async () => {
     const { tenant, approver } = await furnish();
     const leaver = await member(node, tenant.org, 'publisher');

@@ -102,6 +102,7 @@ async function carryOut<Value, Kind extends FailureKind>(
   if (request.status === 'pending') {
     await sql.beginChange();
     sql.exposure.isWatched = true;
+    sql.exposure.askedOn = request.askedOn;
   }
   const outcome =
     request.status === 'pending' ? await work(sql, async () => undefined) : refuseDecided(request);

@@ -41,6 +41,8 @@ export interface ActorSql extends Sql {
 type Exposure = {
   /** Whether they are noted: a channel asks for approvals, or a stored call is carried out. */
   isWatched: boolean;
+  /** What the stored call met that is carried out. */
+  askedOn: readonly Omit<NotedExposure, 'isWider'>[];
   readonly noted: NotedExposure[];
 };
 
@@ -131,7 +133,7 @@ function actorSql(connection: Sql, actor: Actor, outbox: Outbox): ActorSql {
   let toldBefore = 0;
   return {
     actor,
-    exposure: { isWatched: false, noted: [] },
+    exposure: { isWatched: false, askedOn: [], noted: [] },
     query: (text, values, timeoutMs) => connection.query(text, values, timeoutMs),
     runScript: (text) => connection.runScript(text),
     tell: (about, events) => outbox.add(about, events),

@@ -47,10 +47,28 @@ export function asksForApproval({ approvals }: Pick<LockedChannel, 'approvals'>)
 
 type Served = Omit<ExposedRelease, 'plan'>;
 
+/**
+ * Returns the roll-out of a new release that names none: the channel's default, or the one that the channel
+ * had when the call was asked for.
+ */
+export function defaultRolloutOf(
+  { exposure }: ActorSql,
+  { name, defaultRollout }: Pick<LockedChannel, 'name' | 'defaultRollout'>,
+): number {
+  const asked = exposure.askedOn.find(({ channel, version }) => channel === name && version);
+  const { defaultRollout: then = defaultRollout } = (asked?.before ?? {}) as Partial<DefaultMet>;
+  return then;
+}
+
+/** Default roll-out that a call met which publishes a new release by it. */
+type DefaultMet = { readonly defaultRollout: number };
+
 /** Change of a release on a locked channel. */
 type ReleaseExposure = {
   /** Null for a release that did not exist. */
   readonly before: Served | null;
+  /** Whether the new release gets the default roll-out. */
+  readonly isByDefault?: boolean;
   readonly after: Served;
   /** Whether the release gets a plan. */
   readonly isPlanned?: boolean;
@@ -66,13 +84,14 @@ export async function noteRelease(
   sql: ActorSql,
   channel: AskingChannel,
   { id, version }: { readonly id: string; readonly version: string },
-  { before: was, after: is, isPlanned = false, steered }: ReleaseExposure,
+  { before: was, after: is, isByDefault = false, isPlanned = false, steered }: ReleaseExposure,
 ): Promise<void> {
   if (!sql.exposure.isWatched || sql.actor.kind === 'plan') return;
   const plan = was === null ? null : await readPlanMark(sql, id);
   const before = was && { ...servedOf(was), plan };
   // Another release may get the version meanwhile, and a code host may change its files.
-  const met = before && { ...before, id, content: await hashContent(sql, id) };
+  const byDefault: DefaultMet | null = isByDefault ? { defaultRollout: is.rolloutPct } : null;
+  const met = before ? { ...before, id, content: await hashContent(sql, id) } : byDefault;
   const after = { ...servedOf(is), plan: isPlanned ? NEW_PLAN : plan };
   const isWider = widens({ kind: 'release', before, after, ...(steered && { steered }) });
   sql.exposure.noted.push({

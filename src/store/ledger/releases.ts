@@ -35,7 +35,7 @@ import { type ActorSql, atomically } from './atomically.ts';
 import { type LockedChannel, lockChannel, recordChannelChange } from './channels.ts';
 import { ALL_ARTIFACTS_JSON, columns, isoText, jsonOrNull, newId } from './columns.ts';
 import type { Database, Sql } from './database.ts';
-import { noteRelease, noteSource } from './exposure.ts';
+import { defaultRolloutOf, noteRelease, noteSource } from './exposure.ts';
 import { findRepeated, nameReleaseOf, useIdempotencyKey } from './idempotency-keys.ts';
 import { refuseArchived } from './lookups.ts';
 import { endPlan } from './plan-rows.ts';
@@ -113,8 +113,8 @@ export async function publishOn<Refusal extends 'notPromotable' = never>(
   const refused = refusal ?? (await settleWithdrawal(sql, channel.id, release.canonicalVersion));
   if (refused !== undefined) return refused;
   const { version, status, targets, artifacts } = release;
-  const rolloutPct =
-    release.plan === undefined ? (release.rolloutPct ?? channel.defaultRollout) : 0;
+  const named = release.plan === undefined ? release.rolloutPct : 0;
+  const rolloutPct = named ?? defaultRolloutOf(sql, channel);
   await noteRelease(
     sql,
     channel,
@@ -122,6 +122,7 @@ export async function publishOn<Refusal extends 'notPromotable' = never>(
     {
       before: null,
       after: { status, rolloutPct, targets },
+      isByDefault: named === undefined,
       isPlanned: release.plan !== undefined,
     },
   );
