@@ -129,8 +129,23 @@ export async function findPasswordReset(
   return rows[0];
 }
 
+/** Returns whether an account is a member of an organization. */
+export async function hasMembership(sql: Sql, accountId: string): Promise<boolean> {
+  const rows = await sql.query('SELECT FROM memberships WHERE account_id = $1 LIMIT 1', [
+    accountId,
+  ]);
+  return rows.length > 0;
+}
+
+/** Takes the passkeys and the identities of whoever made an account for an address that was not theirs. */
+export async function forgetMaker(sql: Sql, accountId: string): Promise<void> {
+  await sql.query('DELETE FROM oidc_identities WHERE account_id = $1', [accountId]);
+  await sql.query('DELETE FROM passkeys WHERE account_id = $1', [accountId]);
+}
+
 /**
- * Stores the password and ends every session of the account in one transaction. Deletes the link first, so
+ * Stores the password and ends every session of the account in one transaction. One without a membership may
+ * have been made by somebody else, whom a provider believed the address: they lose it. Deletes the link first, so
  * that only one of several concurrent calls finds it.
  */
 export async function usePasswordReset(
@@ -151,6 +166,7 @@ export async function usePasswordReset(
       [account.id, tokenHash, now],
     );
     if (used.length === 0) return fail('unknownReset');
+    if (!(await hasMembership(sql, account.id))) await forgetMaker(sql, account.id);
     const passwordNumber = await storePassword(sql, account.id, passwordHash, undefined);
     await insertAccountAudit(sql, account, 'account.set-password', { by: 'link' });
     return { ...account, passwordHash, passwordNumber };

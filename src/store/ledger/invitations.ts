@@ -7,7 +7,13 @@ import type { Account, Invitation, Role } from '../../contract/resource.ts';
 import { isStorable } from '../../contract/text.ts';
 import type { Joining, NewAccount, NewInvitation, StoredAccount } from '../account-ledger.ts';
 import type { Actor } from '../ledger-terms.ts';
-import { findAccount, insertAccount, storePassword } from './accounts.ts';
+import {
+  findAccount,
+  forgetMaker,
+  hasMembership,
+  insertAccount,
+  storePassword,
+} from './accounts.ts';
 import { actorText } from './actor-text.ts';
 import { atomically } from './atomically.ts';
 import { insertAudit } from './audit.ts';
@@ -85,14 +91,10 @@ async function claim(
   const stored = await lockAccount(sql, account.email);
   if (stored === undefined) return undefined;
   const { id, email } = stored;
-  const memberships = await sql.query('SELECT FROM memberships WHERE account_id = $1 LIMIT 1', [
-    id,
-  ]);
-  if (memberships.length > 0) return undefined;
+  if (await hasMembership(sql, id)) return undefined;
   await sql.query('UPDATE accounts SET name = $2 WHERE id = $1', [id, account.name]);
-  await sql.query('DELETE FROM oidc_identities WHERE account_id = $1', [id]);
+  await forgetMaker(sql, id);
   await storePassword(sql, id, account.passwordHash, undefined);
-  await sql.query('DELETE FROM passkeys WHERE account_id = $1', [id]);
   return { id, email, name: account.name };
 }
 

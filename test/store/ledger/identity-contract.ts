@@ -58,6 +58,23 @@ export function describeIdentities({ ledger }: LedgerUnderTest): void {
     expect(await ledger.enterByIdentity(without, NOW)).toEqual(fail('unknownAccount'));
   });
 
+  test('a link to a new password leaves nobody else a way into an account without a membership', async () => {
+    const { organizationId } = await createTenant(ledger);
+    const reset = async (arrival: ReturnType<typeof anArrival>) => {
+      const { email } = arrival;
+      await enter(arrival);
+      const tokenHash = unique('token');
+      const link = { email, tokenHash, at: NOW, expiresAt: LATER };
+      expectValue(await ledger.createPasswordReset(link, OPERATOR));
+      expectValue(await ledger.usePasswordReset(tokenHash, 'hash', NOW));
+      return ledger.enterByIdentity(arrival, NOW);
+    };
+    const claimed = { ...anArrival(), isEmailVerified: false };
+    expect(await reset(claimed)).toEqual(fail('accountKnown'));
+    const ofMember = anArrival(organizationId);
+    expect(await reset(ofMember)).toMatchObject({ account: { email: ofMember.email } });
+  });
+
   test('groups give by id or by a name that one organization has, and what people gave stays', async () => {
     const { organizationId } = await createTenant(ledger);
     const name = unique('organization');
