@@ -30,6 +30,8 @@ type PasskeyRecoveriesDependencies = {
   readonly gate: SignInGate;
   /** Whether passwords let in. */
   readonly arePasswordsOn: boolean;
+  /** Tells the account's person that a link was made or used. */
+  readonly tell: (email: string, deed: 'made' | 'used', atMs: number) => Promise<void>;
   readonly now: () => number;
 };
 
@@ -57,13 +59,15 @@ export class PasskeyRecoveries {
       'unknownAccount' | 'unknownMember' | LostRight
     >
   > {
-    const { ledger, now } = this.dependencies;
+    const { ledger, tell, now } = this.dependencies;
     const { token, hash } = createSessionToken();
     const at = now();
     const expiresAt = isoTime(at + LIMIT.recoveryLifetimeMs);
     const recovery = { tokenHash: hash, at: isoTime(at), expiresAt };
     const created = await ledger.createRecovery(of, recovery, actor);
-    return isFailure(created) ? created : { token, expiresAt };
+    if (isFailure(created)) return created;
+    await tell(created.email, 'made', at);
+    return { token, expiresAt };
   }
 
   /**
@@ -89,7 +93,7 @@ export class PasskeyRecoveries {
       'rateLimited' | 'unknownReset' | 'invalid' | 'wrongLogin' | 'passwordsOff'
     >
   > {
-    const { ledger, accounts, gate, arePasswordsOn, now } = this.dependencies;
+    const { ledger, accounts, gate, arePasswordsOn, tell, now } = this.dependencies;
     if (!arePasswordsOn) return fail('passwordsOff');
     const link = await this.read(request.token, client.address);
     if (isFailure(link)) return link;
@@ -101,7 +105,10 @@ export class PasskeyRecoveries {
     if (!isRight || account === undefined || passwordHash === undefined) {
       return invalidField('password', 'Wrong password');
     }
-    const used = await ledger.useRecovery(account, link.hash, isoTime(now()));
-    return isFailure(used) ? used : accounts.begin({ ...account, passwordHash }, client);
+    const at = now();
+    const used = await ledger.useRecovery(account, link.hash, isoTime(at));
+    if (isFailure(used)) return used;
+    await tell(account.email, 'used', at);
+    return accounts.begin({ ...account, passwordHash }, client);
   }
 }

@@ -41,6 +41,8 @@ type PasskeysDependencies = {
   readonly gate: SignInGate;
   /** Base URL of the console; undefined when no setting names one. */
   readonly consoleUrl: string | undefined;
+  /** Tells the person at an address that the account has a new passkey, because a session is enough to add it. */
+  readonly tellAdded: (email: string, atMs: number) => Promise<void>;
   readonly now: () => number;
 };
 
@@ -116,7 +118,7 @@ export class Passkeys {
       | LostRight
     >
   > {
-    const { ledger, challenges, now } = this.dependencies;
+    const { ledger, challenges, tellAdded, now } = this.dependencies;
     const party = this.party();
     if (isFailure(party)) return party;
     const challenge = await challenges.read(cookie);
@@ -126,8 +128,11 @@ export class Passkeys {
     }
     const made = await readNew(credential, challenge, party);
     if (made === undefined) return invalidField('credential', 'This passkey was not accepted');
-    const passkey = { ...made, name, at: isoTime(now()) };
-    return ledger.addPasskey(passkey, challenge, actorOf(session, requestId));
+    const at = now();
+    const passkey = { ...made, name, at: isoTime(at) };
+    const added = await ledger.addPasskey(passkey, challenge, actorOf(session, requestId));
+    if (!isFailure(added)) await tellAdded(account.email, at);
+    return added;
   }
 
   rename(

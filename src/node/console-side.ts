@@ -164,9 +164,14 @@ function assembleAccounts(
   const members = new Members({ ...shared, accounts });
   const resets = new PasswordResets({ ...shared, accounts });
   const consoleUrl = consoleUrlOf(config);
-  const recoveries = new PasskeyRecoveries({ ...shared, accounts });
-  const challenges = new Challenges(shared);
-  const passkeys = new Passkeys({ ...shared, accounts, challenges, consoleUrl });
+  const recoveries = new PasskeyRecoveries({
+    ...{ ...shared, accounts },
+    tell: (email, deed, atMs) => mails.recovery(email, deed, atMs),
+  });
+  const passkeys = new Passkeys({
+    ...{ ...shared, accounts, challenges: new Challenges(shared), consoleUrl },
+    tellAdded: (email, atMs) => mails.passkeyAdded(email, atMs),
+  });
   const areOrganizationsOpen = config.organizationsBy === 'anyone';
   const { trustProxy } = config;
   const ways = provider && { password: arePasswordsOn, oidc: { name: provider.name } };

@@ -1,12 +1,12 @@
-// Mails to people that belong to no destination: invitations, links to a new password, sign-ins from new
-// browsers. They wait in the ledger encrypted, because their links open something.
+// Mails to people that belong to no destination: invitations, links to a new password, and news of the ways
+// into their accounts. They wait in the ledger encrypted, because their links open something.
 
 import { randomBytes } from 'node:crypto';
 import type { DeliveryLedger, MailKind, NewMail } from '../store/delivery-ledger.ts';
 import type { MailText } from './message.ts';
 
-/** Time after which a sign-in is no news, in milliseconds. */
-const SIGN_IN_MAIL_MS = 86_400_000;
+/** Time after which what happened to an account is no news, in milliseconds. */
+const NEWS_MS = 86_400_000;
 
 /** Mail to a person. */
 type PersonMail = MailText & { readonly to: string };
@@ -59,12 +59,40 @@ export class PeopleMails {
 
   /** Tells of a sign-in from a browser that the account was not used with before. */
   signIn(to: string, address: string, atMs: number): Promise<void> {
+    return this.#tell(to, 'Sign-in from a new browser', atMs, {
+      what: `Your account ${to} was signed in to from a new browser, address ${address}`,
+      todo: 'set another password, which ends all sessions',
+    });
+  }
+
+  /** Tells of a passkey that was added to the account. */
+  passkeyAdded(to: string, atMs: number): Promise<void> {
+    return this.#tell(to, 'A passkey was added to your account', atMs, {
+      what: `With a session of your account ${to} a passkey was added to it`,
+      todo: 'remove the passkey on the page of your account, and set another password',
+    });
+  }
+
+  /** Tells of a link that removes the account's passkeys. */
+  recovery(to: string, deed: 'made' | 'used', atMs: number): Promise<void> {
+    const what =
+      deed === 'made'
+        ? `A link that removes all passkeys of your account ${to} was made for you`
+        : `All passkeys of your account ${to} were removed with a link and the password`;
+    const todo = 'set another password, and tell the owners of your organization';
+    return this.#tell(to, 'Recovery of your account', atMs, { what, todo });
+  }
+
+  #tell(
+    to: string,
+    subject: string,
+    atMs: number,
+    { what, todo }: { readonly what: string; readonly todo: string },
+  ): Promise<void> {
     const at = new Date(atMs).toISOString();
-    const text =
-      `Your account ${to} was signed in to from a new browser: ${at}, address ${address}.\n\n` +
-      'If that was not you, set another password, which ends all sessions.\n';
-    const expiresAt = new Date(atMs + SIGN_IN_MAIL_MS).toISOString();
-    return this.#write('sign-in', { to, subject: 'Sign-in from a new browser', text }, expiresAt);
+    const text = `${what}: ${at}.\n\nIf that was not you, or not for you, ${todo}.\n`;
+    const expiresAt = new Date(atMs + NEWS_MS).toISOString();
+    return this.#write('sign-in', { to, subject, text }, expiresAt);
   }
 
   async #write(kind: MailKind, mail: PersonMail, expiresAt: string): Promise<void> {

@@ -35,6 +35,7 @@ export type TriedState =
   | { readonly state: 'delivered' | 'failed' }
   | { readonly state: 'waiting'; readonly inMs: number };
 
+/** `sign-in`: news of the ways into an account. */
 export type MailKind = 'invitation' | 'password-reset' | 'sign-in' | 'confirmation';
 
 /** Mail to a person that is on its way into the ledger. */

@@ -51,6 +51,22 @@ it('wait encrypted, and arrive with their link and one id', async () => {
   ]);
 });
 
+it('tell people what became of their passkeys, whoever did it', async () => {
+  const at = Date.UTC(2026, 7, 1);
+  written.length = 0;
+  await mails.passkeyAdded('ann@example.com', at);
+  await mails.recovery('ann@example.com', 'made', at);
+  await mails.recovery('ann@example.com', 'used', at);
+  const texts = await Promise.all(
+    written.map(async (mail) => (await send({ ...mail, failures: 0 }))[1][0]?.text),
+  );
+  expect(texts).toEqual([
+    expect.stringMatching(/a passkey was added .*2026-08-01/s),
+    expect.stringMatching(/link .* was made.*2026-08-01/s),
+    expect.stringMatching(/were removed .* link.*2026-08-01/s),
+  ]);
+});
+
 it('cannot be read with another key, or as another mail', async () => {
   const [first, second] = written as [NewMail, NewMail];
   const [other] = await send({ ...first, failures: 0 }, new SecretBox(['another key']));
