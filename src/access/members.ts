@@ -170,7 +170,7 @@ export class Members {
 
   /** Returns the account that joins; only an account's password joins as that account. */
   private async join(
-    { email, hash }: { readonly email: string; readonly hash: string },
+    { email }: OpenInvitation,
     { name, password }: { readonly name: string; readonly password: string },
     client: Client,
   ): Promise<Outcome<Joining & { readonly passwordHash: string }, 'rateLimited' | 'invalid'>> {
@@ -179,7 +179,7 @@ export class Members {
     if (stored === undefined) {
       return { email, name, passwordHash: await passwords.hash(password, true), as: 'new' };
     }
-    const tried = await gate.try(email, password, { ...client, voucher: hash });
+    const tried = await gate.try(email, password, { ...client, hasLink: true });
     if (isFailure(tried)) return tried;
     if (tried.isRight && stored.passwordHash !== null) {
       return { email, name, passwordHash: stored.passwordHash, as: 'known' };

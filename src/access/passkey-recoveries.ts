@@ -97,8 +97,7 @@ export class PasskeyRecoveries {
     if (!arePasswordsOn) return fail('passwordsOff');
     const link = await this.read(request.token, client.address);
     if (isFailure(link)) return link;
-    const voucher = { ...client, voucher: link.hash };
-    const tried = await gate.try(link.email, request.password, voucher);
+    const tried = await gate.try(link.email, request.password, { ...client, hasLink: true });
     if (isFailure(tried)) return tried;
     const { account, isRight } = tried;
     const passwordHash = account?.passwordHash ?? undefined;

@@ -127,8 +127,11 @@ export type Client = {
   readonly browser: string | undefined;
   /** `User-Agent` of the client. */
   readonly agent: string | undefined;
-  /** Hash of the client's invitation to the account: its tries count separately. */
-  readonly voucher?: string;
+  /**
+   * Whether the client holds an invitation of the account, or its link for lost passkeys. The tries of all
+   * holders count together, apart from those of strangers: who makes links must not get more tries by more.
+   */
+  readonly hasLink?: boolean;
 };
 
 /** Result of a try: the account, and whether the password was right. */
@@ -184,7 +187,7 @@ export class SignInGate {
   /** Counts a try of this client for an account, before it is made. */
   async admit(email: string, client: Client): Promise<Outcome<Admitted, 'rateLimited'>> {
     const { throttle, metrics } = this.dependencies;
-    const known = client.voucher ?? (await this.recognise(email, client));
+    const known = client.hasLink ? `link:${digest(email)}` : await this.recognise(email, client);
     const refusal = await (known === undefined
       ? throttle.admit(email, client.address)
       : throttle.admitKnown(known));

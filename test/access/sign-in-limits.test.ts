@@ -2,7 +2,13 @@
 // engine, and other callers cannot lock the owner of an account out.
 
 import { expect, it } from 'vitest';
-import { LoginThrottle } from '../../src/access/sign-in-limits.ts';
+import type { Passwords } from '../../src/access/passwords.ts';
+import {
+  type FailedSignIns,
+  type KnownBrowsers,
+  LoginThrottle,
+  SignInGate,
+} from '../../src/access/sign-in-limits.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import { createMemoryEngine } from '../../src/store/memory/memory-engine.ts';
 import { watchedEngine } from '../serving/serving-node.ts';
@@ -66,4 +72,24 @@ it('counts alone when the engine is away, and neither locks out nor opens the ga
   expect(outcomes.filter((each) => each === undefined)).toHaveLength(10);
   await throttle.succeed('a@b', 'home');
   expect(await throttle.admit('a@b', 'home')).toBeUndefined();
+});
+
+it('counts the holders of links to an account together, so that making links adds no tries', async () => {
+  const { node, pass } = throttled();
+  const gate = new SignInGate({
+    ...{ throttle: node(), metrics: new Metrics() },
+    ledger: { findAccount: async () => undefined },
+    passwords: { verify: async () => false } as unknown as Passwords,
+    browsers: { recognise: async () => undefined } as unknown as KnownBrowsers,
+    failed: { note: () => undefined } as unknown as FailedSignIns,
+  });
+  const tryBy = (address: string, hasLink: boolean) =>
+    gate.try('a@b', 'guess', { address, hasLink, browser: undefined, agent: undefined });
+  for (let count = 0; count < 10; count++) {
+    expect(await tryBy(`holder-${count}`, true)).toMatchObject({ isRight: false });
+  }
+  expect(await tryBy('holder-10', true)).toMatchObject({ failure: 'rateLimited' });
+  expect(await tryBy('home', false)).toMatchObject({ isRight: false });
+  pass(15 * MINUTE_MS);
+  expect(await tryBy('holder-10', true)).toMatchObject({ isRight: false });
 });
