@@ -30,6 +30,7 @@ import { insertAudit } from './audit.ts';
 import { columns, isoText, newId } from './columns.ts';
 import type { Database, Sql } from './database.ts';
 import { findApps } from './keys.ts';
+import { lockOrganization } from './organizations.ts';
 
 const COLUMNS = columns<Destination>({
   id: 'id',
@@ -67,6 +68,8 @@ export function createDestination(
       if (isFailure(apps)) return apps;
       const stranger = await refuseStranger(sql, organizationId, to);
       if (stranger !== undefined) return stranger;
+      // So that those that are added at once count each other.
+      await lockOrganization(sql, organizationId);
       if (await isFull(sql, organizationId)) return fail('tooManyDestinations');
       const id = newId('dst');
       const rows = await sql.query<Destination>(

@@ -106,6 +106,22 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
     expect(await readAudit(ledger, tenant)).toHaveLength(100);
   });
 
+  test('destinations that are added at once are no more than there may be (§30.4)', async () => {
+    const { tenant, destination } = await furnish();
+    await database.query(
+      `INSERT INTO notification_destinations
+         (id, organization_id, name, kind, url, is_enabled, created_by)
+       SELECT $1 || n, organization_id, name, 'slack', url, is_enabled, created_by
+       FROM notification_destinations, generate_series(3, $2::int) AS n WHERE id = $1`,
+      [destination.id, LIMIT.destinationsMax],
+    );
+    const { organizationId } = tenant;
+    const asked = { ...destination, organizationId, events: null, apps: null };
+    const add = () => ledger.createDestination(asked, SEAL, OPERATOR);
+    const added = await Promise.all([add(), add(), add(), add()]);
+    expect(added.filter(isFailure)).toEqual(Array(3).fill(fail('tooManyDestinations')));
+  });
+
   test('events that are written in parts keep their order (§30.3)', async () => {
     const { tenant, destination } = await furnish();
     const { organizationId } = tenant;
