@@ -238,5 +238,7 @@ export type NotificationDelivery = {
   readonly event: string;
   readonly type: EventType;
   readonly state: 'waiting' | 'delivered' | 'failed' | 'dropped';
+  /** Time of the next try, RFC 3339; null unless it waits. */
+  readonly nextAt: string | null;
   readonly tries: readonly DeliveryTry[];
 };

@@ -49,7 +49,9 @@ export async function furnish(node: Addressed, words: Words = PLAIN): Promise<Fu
   const { org, app } = tenant;
   await publishAll(node, tenant, words);
   for (const [index, name] of words.names.entries()) {
+    const hook = { kind: 'slack', url: `https://hook.example.com/${'w'.repeat(200)}`, name };
     const settled = await Promise.all([
+      admin(node, 'POST', 'destinations', { org, ...hook, enabled: false }),
       admin(node, 'POST', 'apps', { org, ref: `app-${randomId()}`, name }),
       admin(node, 'POST', 'keys', { org, name }),
       admin(node, 'POST', 'invitations', { org, email: `a${index}@example.com`, role: 'viewer' }),
@@ -128,6 +130,7 @@ function pagesOf({ app }: Tenant, deviceId: string, { ref, version }: Words): re
     '/console/audit',
     '/console/settings/keys',
     '/console/settings/webhooks',
+    '/console/settings/notifications',
     '/console/settings/members',
     '/console/settings/organization',
     '/console/settings/account',

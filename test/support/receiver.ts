@@ -26,7 +26,10 @@ export type Receiver = {
 /** Settings with which a node sends to receivers of this kind. */
 export const TO_LOOPBACK = { NOTIFY_PRIVATE: '127.0.0.0/8' };
 
-export async function startReceiver(): Promise<Receiver> {
+/** Address of receivers that the run's shared nodes send to; they refuse any other of the machine. */
+export const SHARED_RECEIVER = '127.0.0.9';
+
+export async function startReceiver(address = '127.0.0.1'): Promise<Receiver> {
   const received: Received[] = [];
   const server = createServer(async (request, response) => {
     let body = '';
@@ -40,9 +43,9 @@ export async function startReceiver(): Promise<Receiver> {
     received.push(message);
     receiver.answer(response, message);
   });
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  await new Promise<void>((done) => server.listen(0, address, done));
   const receiver: Receiver = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    url: `http://${address}:${(server.address() as AddressInfo).port}/hook`,
     received,
     secret: undefined,
     answer: (response) => response.writeHead(204).end(),

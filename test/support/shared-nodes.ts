@@ -8,6 +8,7 @@ import { IS_WHOLE_MATRIX, type SetUp } from './matrix.ts';
 import { startNode } from './node.ts';
 import { Person } from './person.ts';
 import { startNodeOnReal } from './real-node.ts';
+import { SHARED_RECEIVER } from './receiver.ts';
 import { shareInRun } from './share-in-run.ts';
 
 declare module 'vitest' {
@@ -17,7 +18,10 @@ declare module 'vitest' {
   }
 }
 
-const SETTINGS = { SECRET_KEY: 'a key of the tests' };
+const SETTINGS = {
+  SECRET_KEY: 'a key of the tests',
+  NOTIFY_PRIVATE: `${SHARED_RECEIVER}/32`,
+};
 
 type SharedNodes = { readonly urls: Readonly<Record<SetUp, string>>; stop(): Promise<void> };
 

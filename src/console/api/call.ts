@@ -1,6 +1,7 @@
 // Client of the console API: calls and their errors, and whether the service answers. The session is a cookie
 // that scripts cannot read.
 
+import type { Approval } from '../../contract/approval.ts';
 import type { ConsoleAnswer, ConsoleAnswers } from '../../contract/console.ts';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -51,7 +52,8 @@ export async function callForText(method: Method, path: string, body?: unknown):
   const response = await reach(method, path, body);
   const text = await textOf(response, method);
   // It was not done: whoever reads its answer would take it for the change.
-  if (response.status === ACCEPTED) throw new ApiError(ACCEPTED, WAITS);
+  const waiting = response.status === ACCEPTED ? readWaiting(text) : undefined;
+  if (waiting !== undefined) throw new ApiError(ACCEPTED, WAITS, { waiting });
   if (response.ok && opensSession) sessionCount += 1;
   if (response.ok) return text === '' ? '{}' : text;
   if (response.status === 401 && !opensSession) noteSignedOut(session);
@@ -94,7 +96,7 @@ export function whenRefused(listener: (isSignedOut: boolean) => void): void {
 }
 
 const ACCEPTED = 202;
-const WAITS = 'Nothing is done yet: another publisher or owner has to approve this.';
+const WAITS = 'Nothing is done yet: it waits for a second person.';
 const UNREACHABLE = 'The service cannot be reached. Your connection, or the service, is down.';
 const SILENT = 'The service does not answer. Your connection, or the service, hangs.';
 const UNSURE =
@@ -123,7 +125,7 @@ async function reach(method: Method, path: string, body: unknown): Promise<Respo
 /** Records an outage, and returns its error. */
 function noteOutage(reason: string): ApiError {
   connection.note(reason);
-  return new ApiError(0, reason, true);
+  return new ApiError(0, reason, { isOutage: true });
 }
 
 function readError(text: string): string | undefined {
@@ -135,17 +137,30 @@ function readError(text: string): string | undefined {
   }
 }
 
+/** Returns the id of the approval that a call waits for; undefined for a message that was accepted. */
+function readWaiting(text: string): string | undefined {
+  const { approval } = JSON.parse(text) as { readonly approval?: Pick<Approval, 'id'> };
+  return approval?.id;
+}
+
 /** Error for a refusal or fault of the service, with the service's message. */
 export class ApiError extends Error {
   /** HTTP status of the answer; 0 without an answer. */
   readonly status: number;
   /** Whether the service could not be reached; the error is obsolete once the service answers. */
   readonly isOutage: boolean;
+  /** Id of the approval that the call waits for; undefined if it was refused. */
+  readonly waiting: string | undefined;
 
-  constructor(status: number, message: string, isOutage = false) {
+  constructor(
+    status: number,
+    message: string,
+    { isOutage = false, waiting }: { isOutage?: boolean; waiting?: string } = {},
+  ) {
     super(message);
     this.status = status;
     this.isOutage = isOutage;
+    this.waiting = waiting;
   }
 
   /** Returns the message to display: a refusal (`field: reason`) unchanged, a fault with what to do. */

@@ -14,11 +14,13 @@ import { AccountSettings } from './account-settings.tsx';
 import { KeySettings } from './key-settings.tsx';
 import { MemberSettings } from './member-settings.tsx';
 import { NotFoundPage } from './not-found-page.tsx';
+import { NotificationSettings } from './notification-settings.tsx';
 import { WebhookSettings } from './webhook-settings.tsx';
 
 const SECTIONS = [
   { name: 'keys', label: 'Keys', View: KeySettings },
   { name: 'webhooks', label: 'Webhooks', View: WebhookSettings },
+  { name: 'notifications', label: 'Notifications', View: NotificationSettings },
   { name: 'members', label: 'Members', View: MemberSettings },
   { name: 'organization', label: 'Organization', View: OrganizationSettings },
   { name: 'account', label: 'Your account', View: AccountSettings },

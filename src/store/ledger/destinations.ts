@@ -343,6 +343,7 @@ const DELIVERY_COLUMNS = columns<NotificationDelivery>({
   event: 'delivery.event_id',
   type: 'event.type',
   state: 'delivery.state',
+  nextAt: `CASE WHEN delivery.state = 'waiting' THEN ${isoText('delivery.next_at')} END`,
   tries: 'delivery.tries',
 });
 

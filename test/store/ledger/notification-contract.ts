@@ -534,7 +534,7 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
         [sent.id],
       );
       const again = await ledger.sendAgain(id, sent.id, OPERATOR);
-      expect(again).toEqual({ ...sent, state: 'waiting' });
+      expect(again).toEqual({ ...sent, state: 'waiting', nextAt: expect.any(String) });
       expect(await ledger.sendAgain(other.id, sent.id, OPERATOR)).toEqual(fail('unknownDelivery'));
       await ledger.updateDestination(id, { enabled: false }, SEAL, OPERATOR);
       expect(await ledger.testDestination(id, OPERATOR)).toEqual(fail('destinationOff'));
