@@ -97,6 +97,17 @@ export type GuardFacts = Pick<SignalRate, 'base' | 'percent' | 'low' | 'high' | 
   readonly guard: Signal;
   readonly count: number;
   readonly limit: number;
+  /** Platform that shows it most; null where all show it alike, or nobody looked. */
+  readonly platform: GuardPlatform | null;
+};
+
+/** Devices of a platform that show a signal, of those that could, among the examined ones. */
+export type GuardPlatform = {
+  readonly name: string;
+  readonly devices: number;
+  readonly base: number;
+  /** With one decimal. */
+  readonly percent: number;
 };
 
 type KeyFacts = {

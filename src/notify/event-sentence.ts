@@ -108,15 +108,25 @@ function raiseOf({ rollout, rolloutBefore }: Served): string {
   return `${from}to ${rollout} %`;
 }
 
-/** Lists the guards that stopped a plan, such as `stuck 14.6 % of 205 devices (limit 2.5 %)`. */
+/** Lists the guards that stopped a plan: `stuck 14.6 % of 205 devices (limit 2.5 %), Windows 39.5 %`. */
 function trippedGuards({ guards }: Tripped): string {
   return guards
     .filter(({ tripped }) => tripped)
-    .map(({ guard, percent, base, limit }) => {
-      return `${guard} ${percent} % of ${count(base, 'device')} (limit ${limit} %)`;
+    .map(({ guard, percent, base, limit, platform }) => {
+      const rate = `${guard} ${percent} % of ${count(base, 'device')} (limit ${limit} %)`;
+      // An older node may have told it without.
+      if (platform === null || platform === undefined) return rate;
+      return `${rate}, ${SYSTEMS.get(platform.name) ?? platform.name} ${platform.percent} %`;
     })
-    .join(', ');
+    .join('; ');
 }
+
+/** Names of systems, as people write them. */
+const SYSTEMS = new Map([
+  ['darwin', 'macOS'],
+  ['windows', 'Windows'],
+  ['linux', 'Linux'],
+]);
 
 function memberChange({ member, organization }: DataOf<'member.changed'>): string {
   const { email, role, roleBefore } = member;

@@ -34,10 +34,11 @@ const guard = {
   low: 10.1,
   high: 20.3,
   limit: 2.5,
+  platform: { name: 'windows', devices: 30, base: 76, percent: 39.5 },
 };
 const guards = [
   { ...guard, tripped: true },
-  { ...guard, guard: 'failed', percent: 0, limit: 1, tripped: false },
+  { ...guard, guard: 'failed', percent: 0, limit: 1, tripped: false, platform: null },
 ];
 const member = { email: 'ann@example.com', roleBefore: 'viewer', role: 'owner' };
 const byAnn = { actor: 'account:ann@example.com' };
@@ -99,7 +100,8 @@ export const EVENTS: readonly (readonly [NotificationEvent, string])[] = [
   ],
   [
     event('plan.tripped', { plan, guards }),
-    'desktop beta 2.5.0-beta.1 stopped by its guard: stuck 14.6 % of 205 devices (limit 2.5 %).',
+    'desktop beta 2.5.0-beta.1 stopped by its guard: ' +
+      'stuck 14.6 % of 205 devices (limit 2.5 %), Windows 39.5 %.',
   ],
   [
     event('plan.held', { plan }, byAnn),

@@ -1,8 +1,9 @@
 // One step in the life of a plan: what it does now. The caller stores the state and performs the act in one
 // transaction, so that every node then finds both or neither.
 
+import type { SignalBreakdown } from '../../contract/failure-breakdown.ts';
 import { isoTime } from '../../contract/iso-time.ts';
-import type { PlanWait } from '../../contract/rollout-plan.ts';
+import type { PlanWait, Signal } from '../../contract/rollout-plan.ts';
 import { followRelease } from './follow-release.ts';
 import { watchGuards } from './guard-watch.ts';
 import { type GuardFinding, type JudgedHealth, judgeHealth } from './judge-health.ts';
@@ -22,6 +23,8 @@ import { running } from './steer-plan.ts';
 /** Counts for a check of the guards. */
 export type PlanEvidence = {
   readonly counts: SignalCounts;
+  /** Devices by place, for each signal; undefined unless a guard may trip now. */
+  readonly places?: Readonly<Record<Signal, SignalBreakdown>> | undefined;
   /** Counted time up to which the counts include every earlier check-in. */
   readonly seenUpToMs: number;
 };

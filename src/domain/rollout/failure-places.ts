@@ -1,7 +1,9 @@
 // The platforms and versions with the most devices that show a signal.
 
 import type { SignalBreakdown, SignalPlaces } from '../../contract/failure-breakdown.ts';
+import type { GuardPlatform } from '../../contract/notification.ts';
 import type { Signal } from '../../contract/rollout-plan.ts';
+import { percentOf, wilsonInterval } from './wilson-interval.ts';
 
 const NAMED_MAX = 5;
 
@@ -28,6 +30,21 @@ export function failurePlaces(
     stuck: breakdownOf('stuck'),
     silent: breakdownOf('silent'),
   };
+}
+
+/**
+ * Returns the platform that shows a signal most: its share is above that of all devices, and surer than any
+ * other platform's to be high, so that a single device of a rare platform is not it. Null if there is none.
+ */
+export function worstPlatform({ devices, base, platforms }: SignalBreakdown): GuardPlatform | null {
+  const lowest = (each: { readonly devices: number; readonly base: number }) =>
+    wilsonInterval(each.devices, each.base).low;
+  const [worst] = platforms.named
+    .filter((each) => each.name !== '' && each.devices * base > devices * each.base)
+    .sort((left, right) => lowest(right) - lowest(left));
+  if (worst === undefined) return null;
+  const percent = percentOf({ hits: worst.devices, trials: worst.base });
+  return { ...worst, percent: Math.round(percent * 10) / 10 };
 }
 
 function placesOf(counts: readonly PlaceCounts[], signal: Signal): SignalPlaces {

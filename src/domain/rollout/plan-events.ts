@@ -1,16 +1,25 @@
 // What is told of a rollout plan after a change of its state. Each fact is told once: a trip is not also a
 // hold, a wait is told when it begins, and steps that others reached are no steps of the plan.
 
+import type { SignalBreakdown } from '../../contract/failure-breakdown.ts';
 import type { GuardFacts, PlanFacts, Told } from '../../contract/notification.ts';
-import { type Health, type PlanGuards, SIGNALS } from '../../contract/rollout-plan.ts';
+import { type Health, type PlanGuards, SIGNALS, type Signal } from '../../contract/rollout-plan.ts';
+import { worstPlatform } from './failure-places.ts';
 import type { PlanState } from './plan-state.ts';
 
-/** Returns what has happened, in its order; `before` is undefined for a new plan, `health` but for a trip. */
+/** Figures by which guards have tripped. */
+export type TripFigures = {
+  readonly health: Health;
+  /** Undefined where they were not read. */
+  readonly places: Readonly<Record<Signal, SignalBreakdown>> | undefined;
+};
+
+/** Returns what has happened, in its order; `before` is undefined for a new plan, `trip` but for a trip. */
 export function planEvents(
   id: string,
   before: PlanState | undefined,
   after: PlanState,
-  health?: Health,
+  trip?: TripFigures,
 ): readonly Told[] {
   const facts = factsOf(id, after);
   const { reason, waitingFor } = after;
@@ -26,7 +35,7 @@ export function planEvents(
   }
   const isTripped = after.tripped.length > (before?.tripped.length ?? 0);
   if (isTripped) {
-    const guards = guardsOf(after.guards, health);
+    const guards = guardsOf(after.guards, trip);
     events.push({ type: 'plan.tripped', facts: { ...facts, guards }, reason });
   } else if (after.status !== (before?.status ?? 'scheduled')) {
     const type = ENDS[after.status];
@@ -64,10 +73,13 @@ function factsOf(id: string, { status, step, steps }: PlanState): PlanFacts {
 }
 
 /** Returns the guards that have a limit, with their present figures. */
-function guardsOf(guards: PlanGuards | null, health: Health | undefined): readonly GuardFacts[] {
-  if (guards === null || health === undefined) return [];
+function guardsOf(guards: PlanGuards | null, trip: TripFigures | undefined): readonly GuardFacts[] {
+  if (guards === null || trip === undefined) return [];
+  const { health, places } = trip;
   return SIGNALS.flatMap((guard) => {
     const { limit, ...rate } = health.rates[guard];
-    return limit === null ? [] : [{ guard, count: health[guard], ...rate, limit }];
+    if (limit === null) return [];
+    const platform = places === undefined ? null : worstPlatform(places[guard]);
+    return [{ guard, count: health[guard], ...rate, limit, platform }];
   });
 }

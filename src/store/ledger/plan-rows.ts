@@ -4,14 +4,14 @@ import { type Failure, fail, isFailure, type UnknownRelease } from '../../contra
 import { isoTime } from '../../contract/iso-time.ts';
 import type { Told } from '../../contract/notification.ts';
 import type { Targeting } from '../../contract/resource.ts';
-import type { Health, RolloutPlan, UnstoredPlan } from '../../contract/rollout-plan.ts';
+import type { RolloutPlan, UnstoredPlan } from '../../contract/rollout-plan.ts';
 import { isStorable } from '../../contract/text.ts';
 import {
   firstRollout,
   followRelease,
   followWithdrawal,
 } from '../../domain/rollout/follow-release.ts';
-import { planEvents } from '../../domain/rollout/plan-events.ts';
+import { planEvents, type TripFigures } from '../../domain/rollout/plan-events.ts';
 import {
   nextAtMs,
   openingAt,
@@ -124,10 +124,10 @@ export async function insertPlan(
   return row;
 }
 
-/** Why a plan changes: what an operator asked, or the health by which its guards tripped. */
+/** Why a plan changes: what an operator asked, or the figures by which its guards tripped. */
 type PlanCause = {
   readonly asked?: { readonly action: AuditAction; readonly reason: string | undefined };
-  readonly health?: Health | undefined;
+  readonly trip?: TripFigures | undefined;
 };
 
 /**
@@ -139,7 +139,7 @@ export async function storePlan(
   row: PlanRow,
   place: PlanPlace,
   state: PlanState,
-  { asked, health }: PlanCause = {},
+  { asked, trip }: PlanCause = {},
 ): Promise<PlanRow> {
   if (state === row.state) return row;
   await sql.query(
@@ -157,7 +157,7 @@ export async function storePlan(
       reason: asked?.reason,
     });
   }
-  tellPlan(sql, place, planEvents(row.id, row.state, state, health), asked?.reason);
+  tellPlan(sql, place, planEvents(row.id, row.state, state, trip), asked?.reason);
   return { ...row, state };
 }
 

@@ -2,6 +2,7 @@
 
 import { isFailure, type Outcome, type UnknownRelease } from '../../contract/failure.ts';
 import type { FailureBreakdown, FailureReason } from '../../contract/failure-breakdown.ts';
+import type { PlanGuards } from '../../contract/rollout-plan.ts';
 import { failurePlaces, type PlaceCounts } from '../../domain/rollout/failure-places.ts';
 import type { ReportedFailure } from '../fleet-ledger.ts';
 import type { ReleaseName, TenantScope } from '../ledger-terms.ts';
@@ -16,6 +17,8 @@ import {
   reachedScale,
   readSignalTaking,
   SIGNAL_CONDITIONS,
+  type SignalTaking,
+  signalTaking,
   signalTimes,
 } from './rollout-signals.ts';
 
@@ -92,18 +95,36 @@ export async function readFailureBreakdown(
   const found = await findReleaseByName(sql, scope, name);
   if (isFailure(found)) return found;
   const releaseId = found.release.id;
-  const { known, isPushed, ...after } = await readSignalTaking(sql, releaseId);
+  const taking = await readSignalTaking(sql, releaseId);
+  const { signals, scale, perNetwork } = await readSample(sql, releaseId, taking);
+  const reasons = await sql.query<FailureReason>(REASONS, [
+    ...[releaseId, taking.known, taking.isPushed, perNetwork],
+  ]);
+  return { signals, scale, reasons };
+}
+
+/** Reads where the devices are that show a signal of a release, as its guards count them. */
+export async function readPlaces(
+  sql: Sql,
+  releaseId: string,
+  guards: PlanGuards | null,
+): Promise<FailureBreakdown['signals']> {
+  return (await readSample(sql, releaseId, signalTaking(guards))).signals;
+}
+
+async function readSample(
+  sql: Sql,
+  releaseId: string,
+  { known, isPushed, stuckAfterMinutes, silentAfterMinutes }: SignalTaking,
+) {
   const { reached, offered } = await countSignals(sql, releaseId, known, isPushed);
   const scale = reachedScale(reached);
   const perNetwork = Math.max(3, Math.floor(offered / 100));
   const places = await sql.query<PlaceCounts>(PLACES, [
     ...[releaseId, known, isPushed, highestHash(scale)],
-    ...[after.stuckAfterMinutes, after.silentAfterMinutes, perNetwork],
+    ...[stuckAfterMinutes, silentAfterMinutes, perNetwork],
   ]);
-  const reasons = await sql.query<FailureReason>(REASONS, [
-    ...[releaseId, known, isPushed, perNetwork],
-  ]);
-  return { signals: failurePlaces(places), scale, reasons };
+  return { signals: failurePlaces(places), scale, perNetwork };
 }
 
 // The failures of one client address get no more rows than can ever count: 1 % of the app's devices.

@@ -17,6 +17,7 @@ import {
   type PlanEvidence,
 } from '../../domain/rollout/drive-plan.ts';
 import { judgeHealth } from '../../domain/rollout/judge-health.ts';
+import type { TripFigures } from '../../domain/rollout/plan-events.ts';
 import {
   isOpen,
   type PlanDefinition,
@@ -49,6 +50,7 @@ import {
   shownPlan,
   storePlan,
 } from './plan-rows.ts';
+import { readPlaces } from './release-failures.ts';
 import { readSignals, signalTaking } from './rollout-signals.ts';
 import { controlOn } from './serving-control.ts';
 import { compileNothing, withoutCompiling } from './without-compiling.ts';
@@ -181,8 +183,8 @@ export async function drivePlan(
     const time = await readPlanTime(sql);
     const { state, act } = driven(row.state, release, time, evidence);
     const place = placeOf(channel, release.version);
-    const health = healthAt(row.state, state, release, evidence);
-    const stored = await storePlan(sql, row, place, state, { health });
+    const trip = tripOf(row.state, state, release, evidence);
+    const stored = await storePlan(sql, row, place, state, { trip });
     const changed = await perform(sql, channel, name.canonicalVersion, act);
     if (isFailure(changed)) return changed;
     const tripped = state.tripped.filter((signal) => !row.state.tripped.includes(signal));
@@ -190,16 +192,18 @@ export async function drivePlan(
   });
 }
 
-/** Returns the health by which guards have tripped; undefined if none has. */
-function healthAt(
+/** Returns the figures by which guards have tripped; undefined if none has. */
+function tripOf(
   before: PlanState,
   { guards, tripped }: PlanState,
   { status }: PlannedRelease,
   evidence: PlanEvidence | undefined,
-): Health | undefined {
+): TripFigures | undefined {
   if (evidence === undefined || tripped.length <= before.tripped.length) return undefined;
   const context = { guards, tripped, silentOthers: before.silentOthers };
-  return judgeHealth(evidence.counts, { ...context, isOffered: status === 'published' }).health;
+  const { counts, places } = evidence;
+  const { health } = judgeHealth(counts, { ...context, isOffered: status === 'published' });
+  return { health, places };
 }
 
 async function readEvidence(
@@ -216,7 +220,13 @@ async function readEvidence(
     if (found === undefined) return undefined;
     const row = await findPlan(sql, found.releaseId);
     if (row?.id !== id) return undefined;
-    return { counts: await readSignals(sql, row.releaseId, row.state), seenUpToMs };
+    const { releaseId, state } = row;
+    const counts = await readSignals(sql, releaseId, state);
+    const mayTrip = judgeHealth(counts, { ...state, isOffered: true }).exceeded.some(
+      ({ signal }) => !state.tripped.includes(signal),
+    );
+    const places = mayTrip ? await readPlaces(sql, releaseId, state.guards) : undefined;
+    return { counts, places, seenUpToMs };
   });
 }
 

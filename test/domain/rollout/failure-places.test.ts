@@ -1,7 +1,11 @@
 // Tests where the devices are that show a signal.
 
 import { expect, test } from 'vitest';
-import { failurePlaces, type PlaceCounts } from '../../../src/domain/rollout/failure-places.ts';
+import {
+  failurePlaces,
+  type PlaceCounts,
+  worstPlatform,
+} from '../../../src/domain/rollout/failure-places.ts';
 
 const NONE = {
   ...{ failed: 0, failedBase: 0, reverted: 0, revertedBase: 0 },
@@ -38,4 +42,29 @@ test('what is beyond five names is added up', () => {
   expect(failed.platforms.named.map(({ name }) => name)).toEqual(['g', 'f', 'e', 'd', 'c']);
   expect(failed.platforms.others).toEqual({ devices: 1, base: 20 });
   expect(failed).toMatchObject({ devices: 21, base: 70 });
+});
+
+test.each([
+  ['one is alone', [platform('windows', { stuck: 30, stuckBase: 76 })], null],
+  [
+    'one stands out, beside a single device of another',
+    [
+      platform('windows', { stuck: 30, stuckBase: 76 }),
+      platform('linux', { stuckBase: 128 }),
+      platform('haiku', { stuck: 1, stuckBase: 1 }),
+    ],
+    { name: 'windows', devices: 30, base: 76, percent: 39.5 },
+  ],
+  [
+    'all show it alike',
+    [platform('a', { stuck: 2, stuckBase: 10 }), platform('b', { stuck: 2, stuckBase: 10 })],
+    null,
+  ],
+  [
+    'it is not known',
+    [platform('', { stuck: 9, stuckBase: 9 }), platform('b', { stuckBase: 9 })],
+    null,
+  ],
+])('the platform that shows a signal most, where %s', (_title, counts, worst) => {
+  expect(worstPlatform(failurePlaces(counts).stuck)).toEqual(worst);
 });

@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import type { EventType } from '../../../src/contract/notification.ts';
+import { failurePlaces } from '../../../src/domain/rollout/failure-places.ts';
 import { judgeHealth } from '../../../src/domain/rollout/judge-health.ts';
 import { planEvents } from '../../../src/domain/rollout/plan-events.ts';
 import type { PlanState } from '../../../src/domain/rollout/plan-state.ts';
@@ -13,6 +14,11 @@ const AT_ONE: PlanState = { ...RUNNING, step: 0 };
 const WAIT = { guard: 'failed', since: '2027-01-01T00:00:00.000Z', reason: 'too few' } as const;
 const WAITING: PlanState = { ...AT_ONE, waitingFor: WAIT };
 const HELD: PlanState = { ...AT_ONE, status: 'held', reason: 'Held' };
+const NOTHING = {
+  dimension: 'platform',
+  ...{ failed: 0, failedBase: 0, reverted: 0, revertedBase: 0 },
+  ...{ stuck: 0, stuckBase: 0, silent: 0, silentBase: 0 },
+} as const;
 const PAUSED = { ...LIVE, status: 'paused' } as const;
 
 type Case = readonly [
@@ -72,16 +78,31 @@ describe('what is told of a plan (§30.1)', () => {
     const context = { guards: limits, tripped, silentOthers: null, isOffered: true };
     const { health } = judgeHealth({ ...NO_SIGNALS, offered: 400, failed: 40 }, context);
     const after: PlanState = { ...HELD, guards: limits, tripped, reason: 'failed: 40 of 400' };
-    const [told] = planEvents('pln_1', AT_ONE, after, health);
+    const places = failurePlaces([
+      { ...NOTHING, name: 'windows', failed: 40, failedBase: 100 },
+      { ...NOTHING, name: 'linux', failedBase: 300 },
+    ]);
+    const [told] = planEvents('pln_1', AT_ONE, after, { health, places });
     const { base, percent, low, high } = health.rates.failed;
+    const platform = { name: 'windows', devices: 40, base: 100, percent: 40 };
     expect(told).toMatchObject({
       type: 'plan.tripped',
       reason: 'failed: 40 of 400',
       facts: {
         plan: { id: 'pln_1', status: 'held', step: 1, steps: 3, rollout: 10 },
         guards: [
-          { guard: 'failed', count: 40, base, percent, low, high, limit: 2, tripped: true },
-          { guard: 'stuck', limit: 5, tripped: false },
+          {
+            guard: 'failed',
+            count: 40,
+            base,
+            percent,
+            low,
+            high,
+            limit: 2,
+            tripped: true,
+            platform,
+          },
+          { guard: 'stuck', limit: 5, tripped: false, platform: null },
         ],
       },
     });

@@ -16,6 +16,7 @@ import type { LedgerUnderTest } from './test-database.ts';
 const IDS = Array.from({ length: 40 }, (_, index) => `device ${index}`);
 /** Devices that a bad release harms: 10 of 40, of which the interval begins at 14 %. */
 const HARMED = IDS.slice(0, 10);
+const ON_WINDOWS = { platform: 'windows' };
 const SPARED = IDS.slice(10);
 const OTHERS = Array.from({ length: 40 }, (_, index) => `other ${index}`);
 const OFFERED_AT = BEGIN + DAY_MS + MINUTE_MS;
@@ -29,7 +30,7 @@ export function describeGuardTrips({ database }: LedgerUnderTest): void {
     /** What each signal's bad release does to a device; the others installed the release, and still ask. */
     const harms: Readonly<Record<Signal, (tenant: TestTenant) => Promise<unknown>>> = {
       failed: async (tenant) => {
-        await record(tenant, HARMED, { version: '0.9.0', at: Date.now() });
+        await record(tenant, HARMED, { ...ON_WINDOWS, version: '0.9.0', at: Date.now() });
         await ledger.recordFailures(
           HARMED.map((deviceId, index) => ({
             ...{ appId: tenant.appId, channel: 'stable', deviceId, runs: '0.9.0' },
@@ -39,11 +40,13 @@ export function describeGuardTrips({ database }: LedgerUnderTest): void {
       },
       reverted: async (tenant) => {
         await record(tenant, HARMED, { version: '1.0.0', at: OFFERED_AT + HOUR_MS });
-        await record(tenant, HARMED, { version: '0.9.0', at: Date.now() });
+        await record(tenant, HARMED, { ...ON_WINDOWS, version: '0.9.0', at: Date.now() });
       },
-      stuck: (tenant) => record(tenant, HARMED, { version: '0.9.0', at: Date.now() }),
+      stuck: (tenant) =>
+        record(tenant, HARMED, { ...ON_WINDOWS, version: '0.9.0', at: Date.now() }),
       // They are not seen again after they installed it.
-      silent: (tenant) => record(tenant, HARMED, { version: '1.0.0', at: OFFERED_AT + HOUR_MS }),
+      silent: (tenant) =>
+        record(tenant, HARMED, { ...ON_WINDOWS, version: '1.0.0', at: OFFERED_AT + HOUR_MS }),
     };
 
     function record(tenant: TestTenant, ids: readonly string[], parts: Partial<CheckIn>) {
@@ -126,10 +129,9 @@ export function describeGuardTrips({ database }: LedgerUnderTest): void {
         expect(told.map(({ type }) => type)).toEqual([
           ...['plan.started', 'plan.tripped', 'release.paused'],
         ]);
-        expect(told[1]?.data).toMatchObject({
-          reason,
-          guards: [{ guard: signal, count: 10, base: 40, percent: 25, low, high: 40.2, limit: 10 }],
-        });
+        const rate = { guard: signal, count: 10, base: 40, percent: 25, low, high: 40.2, limit: 10 };
+        const platform = { name: 'windows', devices: 10, base: 10, percent: 100 };
+        expect(told[1]?.data).toMatchObject({ reason, guards: [{ ...rate, platform }] });
       },
     );
 
