@@ -24,9 +24,13 @@ export function slackBody(event: NotificationEvent, consoleUrl: string): string 
   return JSON.stringify({ text: `${escapeSlack(eventSentence(event))} ${link}` });
 }
 
-/** Escapes what Slack would take for a link, a mention or a command. */
+/**
+ * Escapes what Slack would take for a link, a mention or a command: these three characters, and no others.
+ * Mattermost and Discord take `@channel` in plain text for a mention, unless something stands behind the @.
+ */
 function escapeSlack(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+  const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+  return escaped.replaceAll(/(?<!\w)@(?=\w)/g, '@\u200b');
 }
 
 export type MailText = { readonly subject: string; readonly text: string };

@@ -32,14 +32,31 @@ it('says how many releases a stop has paused, where one event tells of all', () 
   expect(eventSentence(event)).toMatch(/^desktop beta stopped, 250 releases by /);
 });
 
-it('is told to Slack in a sentence with a link, in which names are no commands', () => {
-  const event = eventWith('release.paused', { reason: '<!channel> & <https://evil|click>' });
-  expect(JSON.parse(slackBody(event, CONSOLE))).toEqual({
-    text:
-      'desktop beta 2.5.0-beta.1 paused by its plan: &lt;!channel&gt; &amp; &lt;https://evil|click&gt;. ' +
-      `<${PAGE}|Open>`,
-  });
-});
+it.each([
+  [
+    { reason: '<!channel> & <https://evil|click>' },
+    'desktop beta 2.5.0-beta.1 paused by its plan: &lt;!channel&gt; &amp; &lt;https://evil|click&gt;. ',
+    'desktop/beta/2.5.0-beta.1',
+  ],
+  [
+    { app: 'a&amp;b', channel: '<!here>|x', version: '1<2>3' },
+    'a&amp;amp;b &lt;!here&gt;|x 1&lt;2&gt;3 paused by its plan: stuck: 30 of 205 devices. ',
+    'a%26amp%3Bb/%3C!here%3E%7Cx/1%3C2%3E3',
+  ],
+  [
+    { reason: '@channel, ask ann@example.com' },
+    'desktop beta 2.5.0-beta.1 paused by its plan: @\u200bchannel, ask ann@example.com. ',
+    'desktop/beta/2.5.0-beta.1',
+  ],
+])(
+  'is told to Slack in a sentence with a link, in which %j are no commands',
+  (parts, text, path) => {
+    const event = eventWith('release.paused', parts);
+    expect(JSON.parse(slackBody(event, CONSOLE))).toEqual({
+      text: `${text}<${CONSOLE}/console/apps/${path}|Open>`,
+    });
+  },
+);
 
 it.each([
   [{ channel: 'fleet' }, 'desktop/~fleet/2.5.0-beta.1'],
