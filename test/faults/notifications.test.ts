@@ -4,8 +4,9 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { describeOnRealStores } from '../support/backend.ts';
 import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
-import { eventually, sleep } from '../support/eventually.ts';
+import { eventually } from '../support/eventually.ts';
 import { IS_FULL } from '../support/full-run.ts';
+import { metricsOf } from '../support/metrics.ts';
 import type { ServingNode } from '../support/node.ts';
 import { type Receiver, startReceiver, TO_LOOPBACK } from '../support/receiver.ts';
 import { admin, control, createTenant, publish, type Tenant } from '../support/tenant.ts';
@@ -57,6 +58,16 @@ describeOnRealStores('notifications', () => {
     if (found === undefined) throw new Error('no node');
     return found;
   };
+
+  /** How often the sending of each node has met an outage of its stores. */
+  function outagesMet(): Promise<readonly number[]> {
+    return Promise.all(
+      nodes.map(async (each) => {
+        const met = /sluice_store_faults_total\{\w+="notify"\} (\d+)/.exec(await metricsOf(each));
+        return Number(met?.[1] ?? 0);
+      }),
+    );
+  }
 
   async function killAndRestart(index: number): Promise<void> {
     await node(index).kill();
@@ -111,9 +122,11 @@ describeOnRealStores('notifications', () => {
         }, done);
       };
     });
+    const before = await outagesMet();
     await publish(node(1), tenant, '1.0.2');
     await away;
-    await sleep(1000);
+    const isMet = async () => (await outagesMet()).every((met, at) => met > (before[at] ?? 0));
+    await eventually('both nodes meet the outage', isMet, ARRIVE_MS_MAX);
     await cluster.postgres.restart();
     const later = async () => (await publish(node(1), tenant, '1.0.3')).status === 201;
     await eventually('the record is back', later, ARRIVE_MS_MAX);
