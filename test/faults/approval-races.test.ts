@@ -2,7 +2,7 @@
 // out at most once, never after its release was stopped, and never without the rights of both who asked and
 // who approve (docs/contract.md 33.6 and 33.7).
 
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { describeOnRealStores } from '../support/backend.ts';
 import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
 import { IS_FULL } from '../support/full-run.ts';
@@ -19,6 +19,8 @@ import {
 } from '../support/tenant.ts';
 
 const ROUNDS = IS_FULL ? 200 : 20;
+const PAUSE = { status: 'paused' };
+const BACK = { status: 'rolled_back' };
 const TIMEOUT_MS = IS_FULL ? 1_800_000 : 180_000;
 
 describeOnRealStores('approvals race', () => {
@@ -26,6 +28,8 @@ describeOnRealStores('approvals race', () => {
   let nodes: [ClusterNode, ClusterNode];
   let tenant: Tenant;
   let approvers: [Person, Person];
+  /** Rounds of a test in which the approval came first, and the others. */
+  let first = { approval: 0, other: 0 };
 
   beforeAll(async () => {
     cluster = await startCluster();
@@ -39,6 +43,21 @@ describeOnRealStores('approvals race', () => {
     ];
   });
   afterAll(() => cluster?.dispose());
+  beforeEach(() => {
+    first = { approval: 0, other: 0 };
+  });
+  afterEach(({ task }) => console.info(`${task.name}: ${JSON.stringify(first)}`));
+
+  /** Runs the rounds of a test, with a new key now and then: one key may make 300 calls a minute. */
+  async function inRounds(work: (round: number) => Promise<void>): Promise<void> {
+    for (let round = 0; round < ROUNDS; round++) {
+      if (round % 10 === 0) {
+        const made = await admin(nodes[0], 'POST', 'keys', { org: tenant.org, name: 'rounds' });
+        tenant = { ...tenant, secret: String(made.body?.secret) };
+      }
+      await work(round);
+    }
+  }
 
   const idOf = ({ body, text }: Answer) => {
     const approval = body?.approval as Json | undefined;
@@ -61,42 +80,76 @@ describeOnRealStores('approvals race', () => {
   const releaseOf = async (version: string) =>
     (await releasesOf(nodes[1], tenant, `app=${tenant.app}&version=${version}`))[0];
 
-  it('two approvals with a pause and a roll-back', { timeout: TIMEOUT_MS }, async () => {
+  it.each([
+    [1, 'a pause', 'paused', (version: string) => control(nodes[1], tenant, version, PAUSE)],
+    [
+      2,
+      'a roll-back',
+      'rolled_back',
+      (version: string) => control(nodes[1], tenant, version, BACK),
+    ],
+    [3, 'a stop', 'paused', () => manage(nodes[1], tenant, 'POST', 'stop', { app: tenant.app })],
+  ] as const)(
+    '%i. two approvals with %s',
+    { timeout: TIMEOUT_MS },
+    async (major, _, status, stop) => {
+      const [here] = nodes;
+      await inRounds(async (round) => {
+        const version = `${major}.${round}.0`;
+        await furnish(version);
+        const id = idOf(await control(here, tenant, version, { rollout: 50 }));
+        const [one, two, stopped] = await Promise.all([
+          approve(approvers[0], id),
+          approve(approvers[1], id),
+          stop(version),
+        ]);
+        expect(stopped.status, stopped.text).toBe(200);
+        const carried = [one, two].filter((answer) => answer.status === 200);
+        expect(carried.length).toBeLessThanOrEqual(1);
+        expect([one.status, two.status].sort()).toEqual(
+          carried.length === 1 ? [200, 409] : [409, 409],
+        );
+        expect(await statusOf(id)).toBe(carried.length === 1 ? 'approved' : 'failed');
+        const release = await releaseOf(version);
+        expect(release).toMatchObject({ status, rolloutPct: carried.length === 1 ? 50 : 10 });
+        const query = `action=release.serve&subject=@${version}&limit=10`;
+        const entries = await auditOf(here, tenant, query);
+        // Newest first: the raise, if there was one, stands before the stop.
+        const [last] = entries;
+        expect(entries).toHaveLength(1 + carried.length);
+        expect(last?.after).toMatchObject({ status });
+        first[carried.length === 1 ? 'approval' : 'other'] += 1;
+      });
+    },
+  );
+
+  it('two requests for the same release: the second was asked on another state', {
+    timeout: TIMEOUT_MS,
+  }, async () => {
     const [here, there] = nodes;
-    for (let round = 0; round < ROUNDS; round++) {
-      const version = `1.${round}.0`;
+    await inRounds(async (round) => {
+      const version = `4.${round}.0`;
       await furnish(version);
-      const id = idOf(await control(here, tenant, version, { rollout: 50 }));
-      const status = round % 2 === 0 ? 'paused' : 'rolled_back';
-      const [one, two, stopped] = await Promise.all([
-        approve(approvers[0], id),
-        approve(approvers[1], id),
-        control(there, tenant, version, { status }),
-      ]);
-      expect(stopped.status).toBe(200);
-      const carried = [one, two].filter(({ status }) => status === 200);
-      expect(carried.length).toBeLessThanOrEqual(1);
-      expect([one.status, two.status].sort()).toEqual(
-        carried.length === 1 ? [200, 409] : [409, 409],
+      const ids = [
+        idOf(await control(here, tenant, version, { rollout: 30 })),
+        idOf(await control(there, tenant, version, { rollout: 60 })),
+      ] as const;
+      const answers = await Promise.all(
+        ids.map((id, index) => approve(approvers[index % 2 ? 1 : 0], id)),
       );
-      expect(await statusOf(id)).toBe(carried.length === 1 ? 'approved' : 'failed');
-      const release = await releaseOf(version);
-      expect(release).toMatchObject({ status, rolloutPct: carried.length === 1 ? 50 : 10 });
-      const query = `action=release.serve&subject=@${version}&limit=10`;
-      const entries = await auditOf(here, tenant, query);
-      // Newest first: the raise, if there was one, stands before the stop.
-      const [last] = entries;
-      expect(entries).toHaveLength(1 + carried.length);
-      expect(last?.after).toMatchObject({ status });
-    }
+      expect(answers.map((answer) => answer.status).sort()).toEqual([200, 409]);
+      const rolloutPct = answers[0]?.status === 200 ? 30 : 60;
+      expect(await releaseOf(version)).toMatchObject({ rolloutPct });
+      first[rolloutPct === 30 ? 'approval' : 'other'] += 1;
+    });
   });
 
   it('an approval with a revoked key', { timeout: TIMEOUT_MS }, async () => {
     const [here, there] = nodes;
-    for (let round = 0; round < ROUNDS; round++) {
+    await inRounds(async (round) => {
       const made = await admin(here, 'POST', 'keys', { org: tenant.org, name: 'short' });
       const short = { ...tenant, secret: String(made.body?.secret) };
-      const version = `2.${round}.0`;
+      const version = `5.${round}.0`;
       const id = idOf(await publish(there, short, version));
       const [revoked, approved] = await Promise.all([
         admin(there, 'POST', `keys/${made.body?.id}/revoke`, {}),
@@ -106,40 +159,49 @@ describeOnRealStores('approvals race', () => {
       expect([200, 409]).toContain(approved.status);
       expect(await statusOf(id)).toBe(approved.status === 200 ? 'approved' : 'expired');
       expect((await releaseOf(version)) !== undefined).toBe(approved.status === 200);
-    }
+      first[approved.status === 200 ? 'approval' : 'other'] += 1;
+    });
   });
 
-  it('an approval with the end of its author, and of its approver', {
-    timeout: TIMEOUT_MS,
-  }, async () => {
-    const [here, there] = nodes;
-    const [author, approver] = [
-      await member(here, tenant.org, 'publisher'),
-      await member(there, tenant.org, 'publisher'),
-    ];
-    const role = (person: Person, to: string) => {
-      const body = { org: tenant.org, account: person.accountId, role: to };
-      return admin(there, 'PATCH', 'members', body);
-    };
-    for (let round = 0; round < ROUNDS; round++) {
-      const version = `3.${round}.0`;
-      const body = { app: tenant.app, channel: 'stable', version };
-      const id = idOf(await author.call('POST', 'releases', body));
-      const isAuthor = round % 2 === 0;
-      const [lost, approved, own] = await Promise.all([
-        role(isAuthor ? author : approver, 'viewer'),
-        approve(approver, id),
-        approve(author, id),
-      ]);
-      expect(lost.status).toBe(200);
-      expect(own.status).toBeGreaterThanOrEqual(400);
-      const isDone = approved.status === 200;
-      const left = isAuthor ? 'expired' : 'pending';
-      expect(await statusOf(id), `${approved.status} ${approved.text}`).toBe(
-        isDone ? 'approved' : left,
-      );
-      expect((await releaseOf(version)) !== undefined).toBe(isDone);
-      await role(isAuthor ? author : approver, 'publisher');
-    }
-  });
+  it.each([
+    [6, 'author'],
+    [7, 'approver'],
+  ] as const)(
+    '%i. an approval with the end of its %s',
+    { timeout: TIMEOUT_MS },
+    async (major, who) => {
+      const [here, there] = nodes;
+      const people = {
+        author: await member(here, tenant.org, 'publisher'),
+        approver: await member(there, tenant.org, 'publisher'),
+      };
+      const { author, approver } = people;
+      const role = (to: string) => {
+        const body = { org: tenant.org, account: people[who].accountId, role: to };
+        return admin(there, 'PATCH', 'members', body);
+      };
+      await inRounds(async (round) => {
+        const version = `${major}.${round}.0`;
+        const body = { app: tenant.app, channel: 'stable', version };
+        const id = idOf(await author.call('POST', 'releases', body));
+        const [lost, approved, own] = await Promise.all([
+          role('viewer'),
+          approve(approver, id),
+          approve(author, id),
+        ]);
+        expect(lost.status).toBe(200);
+        expect(own.status).toBeGreaterThanOrEqual(400);
+        const isDone = approved.status === 200;
+        const left = who === 'author' ? 'expired' : 'pending';
+        expect(await statusOf(id), `${approved.status} ${approved.text}`).toBe(
+          isDone ? 'approved' : left,
+        );
+        expect((await releaseOf(version)) !== undefined).toBe(isDone);
+        first[isDone ? 'approval' : 'other'] += 1;
+        // So that never too many wait.
+        if (!isDone) await approvers[0].call('POST', `approvals/${id}/decline`, {});
+        await role('publisher');
+      });
+    },
+  );
 });
