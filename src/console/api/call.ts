@@ -96,7 +96,7 @@ export function whenRefused(listener: (isSignedOut: boolean) => void): void {
 }
 
 const ACCEPTED = 202;
-const WAITS = 'Nothing is done yet: it waits for a second person.';
+const WAITS = 'Nothing is done yet: it waits for a second person';
 const UNREACHABLE = 'The service cannot be reached. Your connection, or the service, is down.';
 const SILENT = 'The service does not answer. Your connection, or the service, hangs.';
 const UNSURE =

@@ -6,6 +6,7 @@ export const consolePath = {
   apps: '/console/apps',
   audit: '/console/audit',
   approvals: '/console/approvals',
+  approval: (id: string) => `/console/approvals/${pathSegment(id)}`,
   invitation: (token: string) => `/console/invitation/${token}`,
   settings: (section = 'keys') => `/console/settings/${section}`,
   app: (ref: string) => `/console/apps/${pathSegment(ref)}`,

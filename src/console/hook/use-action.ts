@@ -8,6 +8,8 @@ export type Action = {
   readonly isBusy: boolean;
   /** Message of the last run's error. */
   readonly error: string | undefined;
+  /** Id of the approval that the last run waits for. */
+  readonly waiting: string | undefined;
   /** Runs the work unless a run is in progress; resolves with whether it succeeded. */
   run(work: () => Promise<unknown>): Promise<boolean>;
   /** Clears the error. */
@@ -48,7 +50,9 @@ export function useAction(): Action {
       if (isHere.current) setBusy(false);
     }
   };
-  return { isBusy, error: fault?.advice, run, clear: () => setFault(undefined) };
+  const waiting = fault?.waiting;
+  const error = waiting === undefined ? fault?.advice : undefined;
+  return { isBusy, error, waiting, run, clear: () => setFault(undefined) };
 }
 
 export type Asked<Answer> = {

@@ -1,19 +1,22 @@
-// Pages of approvals: the calls that wait, and one of them with its effect and the decision.
+// Pages of approvals: the calls that wait, and one of them with its effect and the decision. Their number is
+// in the navigation.
 
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
 import type { Approval, ApprovalStatus, AskedOperation } from '../../contract/approval.ts';
-import { call } from '../api/call.ts';
+import { ApiError, call } from '../api/call.ts';
 import { consolePath, queryText } from '../format/console-path.ts';
-import { countText } from '../format/figure-text.ts';
+import { countText, numberText } from '../format/figure-text.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Badge } from '../part/badge.tsx';
 import { Card, Empty } from '../part/card.tsx';
-import { Field } from '../part/field.tsx';
+import { ReasonField } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
-import { Name } from '../part/name.tsx';
+import { Actor } from '../part/name.tsx';
 import { LoadedView } from '../part/notice.tsx';
 import { PageHead, useTitle } from '../part/page-head.tsx';
-import { useMay, useOrganization } from '../session/use-session.ts';
+import { Time } from '../part/time.tsx';
+import { useMay, useOrganization, useSession } from '../session/use-session.ts';
 
 const REFRESH_MS = 4000;
 
@@ -34,6 +37,32 @@ const TONES = {
   expired: 'quiet',
   failed: 'bad',
 } as const satisfies Record<ApprovalStatus, string>;
+
+const COUNT_MS = 30_000;
+
+/** Number of calls that wait, for the navigation: read again on each page, and as often as these pages. */
+export function WaitingCount({ path }: { path: string }) {
+  const { id: org } = useOrganization();
+  const everyMs = path.startsWith(consolePath.approvals) ? REFRESH_MS : COUNT_MS;
+  const { data, reload } = useLoad(`approvals${queryText({ org, status: 'pending' })}`, everyMs);
+  const readOn = useRef(path);
+  useEffect(() => {
+    if (readOn.current !== path) void reload();
+    readOn.current = path;
+  }, [path, reload]);
+  const { approvals = [], next = null } = data ?? {};
+  if (approvals.length === 0) return null;
+  return (
+    <>
+      {' '}
+      <span class="nav-count">
+        {approvals.length}
+        {next !== null && '+'}
+        <span class="unseen"> waiting</span>
+      </span>
+    </>
+  );
+}
 
 /** Page of what waits in the organization, newest first. */
 export function ApprovalsPage() {
@@ -77,59 +106,97 @@ export function ApprovalPage({ id }: { id: string }) {
 
 function ApprovalCard(props: { approval: Approval; onDecided: () => Promise<void> }) {
   const { approval, onDecided } = props;
-  const { id, status, request, requestedBy, reason, effect, decidedBy, result } = approval;
+  const { status, request, requestedBy, reason, effect, decidedBy, result } = approval;
   const { app, channel, version } = request;
   const place = [app, channel, version].filter((part) => part !== null).join(' ');
-  const mayDecide = useMay('publisher') && status === 'pending';
+  const title = `${DEEDS[request.operation]} ${place}`;
   const why = result?.error ?? result?.reason;
   return (
-    <Card title={`${DEEDS[request.operation]} ${place}`}>
-      <p>
-        <Badge tone={TONES[status]}>{status}</Badge> Asked by <Name text={requestedBy} />
-        {reason !== null && `: ${reason}`}
-      </p>
-      {effect !== null && (
+    <Card title={title} aside={<Badge tone={TONES[status]}>{status}</Badge>}>
+      <div class="stack">
         <p>
-          Of {countText(effect.devices, 'device')}, {effect.gain} would get an offer that have none,
-          and {effect.moves.reduce((sum, { devices }) => sum + devices, 0)} another one.
+          Asked by <Actor text={requestedBy} /> <Time at={approval.createdAt} />
+          {reason !== null && `: ${reason}`}
+          {status === 'pending' && (
+            <>
+              . It expires <Time at={approval.expiresAt} />
+            </>
+          )}
+          .
         </p>
-      )}
-      {decidedBy !== null && (
         <p>
-          Decided by <Name text={decidedBy} />
-          {typeof why === 'string' && `: ${why}`}
+          <a href={placePath(approval)}>Where it applies</a>
         </p>
-      )}
-      <details>
-        <summary>The call</summary>
-        <pre class="code">{JSON.stringify(request.body, null, 2)}</pre>
-      </details>
-      {mayDecide && <Decision id={id} onDecided={onDecided} />}
+        {effect !== null && (
+          <p>
+            Of {countText(effect.devices, 'device')}, {numberText(effect.gain)} would get an offer
+            that have none, and{' '}
+            {numberText(effect.moves.reduce((sum, { devices }) => sum + devices, 0))} another one.
+          </p>
+        )}
+        {decidedBy !== null && (
+          <p>
+            Decided by <Actor text={decidedBy} /> <Time at={approval.decidedAt} />
+            {typeof why === 'string' && `: ${why}`}
+          </p>
+        )}
+        <details>
+          <summary>The call</summary>
+          <pre class="code">{JSON.stringify(request.body, null, 2)}</pre>
+        </details>
+        {status === 'pending' && (
+          <Decision approval={approval} place={title} onDecided={onDecided} />
+        )}
+      </div>
     </Card>
   );
 }
 
-function Decision({ id, onDecided }: { id: string; onDecided: () => Promise<void> }) {
+/** Returns the page of what a request is about; what it would publish has none yet. */
+function placePath({ status, request }: Approval): string {
+  const { operation, app, channel, version } = request;
+  if (channel === null) return consolePath.app(app);
+  const isNew = operation === 'publishRelease' || operation === 'promoteRelease';
+  if (version === null || (isNew && status !== 'approved'))
+    return consolePath.channel(app, channel);
+  return consolePath.release(app, channel, version);
+}
+
+/** The decision, for those who may make it; then opens the request's own page, which says what came of it. */
+function Decision(props: {
+  approval: Approval;
+  /** What it is about, as the card's title names it. */
+  place: string;
+  onDecided: () => Promise<void>;
+}) {
+  const { approval, place, onDecided } = props;
+  const { id, requestedBy } = approval;
+  const { account } = useSession();
+  const { route } = useLocation();
+  const mayDecide = useMay('publisher');
   const [reason, setReason] = useState('');
+  if (requestedBy === `account:${account.email}`) {
+    return <p class="hint">You asked for it: another publisher or owner decides.</p>;
+  }
+  if (!mayDecide) return <p class="hint">A publisher or an owner decides.</p>;
   const decide = (how: 'approve' | 'decline') => async () => {
     const given = reason.trim();
-    const body = given === '' ? {} : { reason: given };
     try {
-      await call('POST', `approvals/${id}/${how}`, body);
-    } finally {
-      await onDecided();
+      await call('POST', `approvals/${id}/${how}`, given === '' ? {} : { reason: given });
+    } catch (error) {
+      // It was decided all the same, or could not be carried out.
+      if (!(error instanceof ApiError) || error.status !== 409) throw error;
     }
+    await onDecided();
+    route(consolePath.approval(id));
   };
   return (
     <>
-      <Field
-        label="Reason"
-        value={reason}
-        onInput={setReason}
-        hint="For the audit; may be empty."
-      />
-      <Form label="Approve" send="Approve" onSend={decide('approve')} />
-      <Form label="Decline" send="Decline" tone="plain" onSend={decide('decline')} />
+      <ReasonField value={reason} onInput={setReason} />
+      <div class="form-actions">
+        <Form label={`Approve ${place}`} send="Approve" onSend={decide('approve')} />
+        <Form label={`Decline ${place}`} send="Decline" tone="plain" onSend={decide('decline')} />
+      </div>
     </>
   );
 }

@@ -5,6 +5,7 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { AppOverview, ChannelDetail } from '../../contract/console.ts';
+import { LIMIT } from '../../contract/limit.ts';
 import type { ChannelUpdateMode } from '../../contract/resource.ts';
 import { compareVersions, parseVersion } from '../../domain/decision/version.ts';
 import { call } from '../api/call.ts';
@@ -172,8 +173,10 @@ function FirstSteps(props: { app: AppOverview; channel: string; base: string }) 
         <Step isDone>Create the app {app.name}.</Step>
         <Step isDone={isPublished}>Publish a release, here or from your build.</Step>
         <Step isDone={hasKey}>
-          <a href={consolePath.settings('keys')}>Create a key</a> for your build, so that it can
-          publish by itself.
+          <a class="link" href={consolePath.settings('keys')}>
+            Create a key
+          </a>{' '}
+          for your build, so that it can publish by itself.
         </Step>
         <Step isDone={false}>
           Let a device ask: <code>{line}</code> <CopyButton text={line} what="command" />
@@ -227,7 +230,7 @@ function ChannelDialog(props: {
   const [mode, setMode] = useState<ChannelUpdateMode>(details.updateMode);
   const [isSignedOnly, setSignedOnly] = useState(details.requireSignature);
   const [follows, setFollows] = useState(details.follows);
-  const [approvals, setApprovals] = useState(details.approvals);
+  const [asked, setAsked] = useState<AskedApprovals>(details);
   const minimumSupportedVersion = minimum.trim() === '' ? null : minimum.trim();
   const change = {
     ...(minimumSupportedVersion === details.minimumSupportedVersion
@@ -237,7 +240,8 @@ function ChannelDialog(props: {
     ...(mode === details.updateMode ? {} : { updateMode: mode }),
     ...(isSignedOnly === details.requireSignature ? {} : { requireSignature: isSignedOnly }),
     ...(follows === details.follows ? {} : { follows }),
-    ...(approvals === details.approvals ? {} : { approvals }),
+    ...(asked.approvals === details.approvals ? {} : { approvals: asked.approvals }),
+    ...(asked.approvalDays === details.approvalDays ? {} : { approvalDays: asked.approvalDays }),
   };
   const save = async () => {
     await call('PATCH', 'channels', { app: details.app, name: details.name, ...change });
@@ -288,15 +292,42 @@ function ChannelDialog(props: {
           onChoose={(choice) => setFollows(choice === NOBODY ? null : choice)}
           hint="Its devices also get the releases of the channel it follows: the highest version of both."
         />
-        <Choice
-          label="Approvals"
-          value={approvals}
-          options={APPROVALS}
-          onChoose={setApprovals}
-          hint="Whether what offers a release to more devices waits for a second publisher or owner."
-        />
+        <ApprovalFields value={asked} onChange={setAsked} />
       </Form>
     </Dialog>
+  );
+}
+
+type AskedApprovals = Pick<ChannelDetail, 'approvals' | 'approvalDays'>;
+
+function ApprovalFields(props: {
+  value: AskedApprovals;
+  onChange: (value: AskedApprovals) => void;
+}) {
+  const { value, onChange } = props;
+  const { approvals, approvalDays } = value;
+  return (
+    <>
+      <Choice
+        label="Approvals"
+        value={approvals}
+        options={APPROVALS}
+        onChoose={(choice) => onChange({ approvalDays, approvals: choice })}
+        hint="Whether what offers a release to more devices waits for a second publisher or owner."
+      />
+      {approvals === 'one' && (
+        <Field
+          name="approvalDays"
+          label="Days until a request expires"
+          type="number"
+          min={1}
+          max={LIMIT.approvalDaysMax}
+          value={approvalDays === 0 ? '' : String(approvalDays)}
+          onInput={(days) => onChange({ approvals, approvalDays: Number(days) })}
+          isRequired
+        />
+      )}
+    </>
   );
 }
 

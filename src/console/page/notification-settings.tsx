@@ -87,7 +87,7 @@ function DestinationCard(props: { destination: Destination; onChanged: () => Pro
   );
   return (
     <Card title={name} aside={<StateBadge destination={destination} />} isFlush>
-      <div class="webhook padded">
+      <div class="stack padded">
         <p>
           {KIND_NAMES[kind]} <span class="code address">{url ?? to}</span>{' '}
           <span class="muted">
@@ -145,7 +145,11 @@ function Trouble({ destination }: { destination: Destination }) {
           Every try fails since <Time at={failingSince} />.{' '}
         </>
       )}
-      {!enabled && <a href={`${consolePath.audit}${queryText({ subject: id })}`}>Its history</a>}
+      {!enabled && (
+        <a class="link" href={`${consolePath.audit}${queryText({ subject: id })}`}>
+          Its history
+        </a>
+      )}
     </p>
   );
 }

@@ -18,9 +18,11 @@ import { Notice } from '../part/notice.tsx';
 import { Logo } from '../part/page-head.tsx';
 import { ThemeSwitch } from '../part/theme.tsx';
 import { useOrganization, useSession } from '../session/use-session.ts';
+import { WaitingCount } from './approvals-page.tsx';
 
 const PLACES = [
   { label: 'Apps', path: consolePath.apps, below: '/console/apps' },
+  { label: 'Approvals', path: consolePath.approvals, below: '/console/approvals' },
   { label: 'Audit', path: consolePath.audit, below: '/console/audit' },
   { label: 'Settings', path: consolePath.settings(), below: '/console/settings' },
 ] as const;
@@ -28,6 +30,7 @@ const PLACES = [
 export function Shell({ children }: { children: ComponentChildren }) {
   const { path } = useLocation();
   const { refresh, membership } = useSession();
+  const mayAsk = membership !== undefined && !membership.needsSecondFactor;
   return (
     <>
       <a class="skip" href="#content">
@@ -45,6 +48,9 @@ export function Shell({ children }: { children: ComponentChildren }) {
               aria-current={path.startsWith(place.below) ? 'page' : undefined}
             >
               {place.label}
+              {place.path === consolePath.approvals && mayAsk && (
+                <WaitingCount key={membership.organization.id} path={path} />
+              )}
             </a>
           ))}
         </nav>

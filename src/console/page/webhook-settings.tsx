@@ -196,7 +196,7 @@ function WebhookRow(props: { app: string; webhook: AppWebhook; onChanged: () => 
     await onChanged();
   };
   return (
-    <div class="webhook padded">
+    <div class="stack padded">
       <p>
         <Badge tone="good">{host}</Badge> <span class="code address">{url}</span>{' '}
         <span class="muted">

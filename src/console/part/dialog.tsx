@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { useCallback, useEffect, useId, useRef, useState } from 'preact/hooks';
 import { useUnsaved } from '../hook/unsaved.ts';
 import { Secret } from './copy-button.tsx';
-import { DismissContext, Form } from './form.tsx';
+import { DialogContext, Form } from './form.tsx';
 import { Notice } from './notice.tsx';
 
 /**
@@ -69,9 +69,9 @@ export function Dialog(props: {
           />
         )}
       </div>
-      <DismissContext.Provider value={dismiss}>
+      <DialogContext.Provider value={{ dismiss, settle: () => setFilled(false) }}>
         <div class="dialog-body">{children}</div>
-      </DismissContext.Provider>
+      </DialogContext.Provider>
     </dialog>
   );
 }

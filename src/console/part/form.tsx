@@ -3,6 +3,7 @@
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { fieldText } from '../format/audit-log.ts';
+import { consolePath } from '../format/console-path.ts';
 import { type Action, useAction } from '../hook/use-action.ts';
 import { FieldErrorContext, isAt, readFieldError } from './field.tsx';
 import { Notice } from './notice.tsx';
@@ -10,7 +11,8 @@ import { Notice } from './notice.tsx';
 /**
  * Form that Enter or its button submits. Shows the `ApiError` of `onSend` at the field that it names, else
  * below the fields, until the input changes; `obstacle` says why it cannot be sent yet. In a dialog, *Cancel*
- * asks before input is lost, as Escape does.
+ * asks before input is lost, as Escape does. A call that waits for an approval ends the form: sent again, it
+ * would be asked for twice.
  */
 export function Form(props: {
   label?: string;
@@ -35,11 +37,16 @@ export function Form(props: {
   } = props;
   const own = useAction();
   const action = props.action ?? own;
-  const dismiss = useContext(DismissContext);
+  const dialog = useContext(DialogContext);
   const names = useRef(new Set<string>()).current;
   const refused = useMemo(() => readFieldError(action.error), [action.error]);
   const isAtField = refused !== undefined && [...names].some((name) => isAt(name, refused));
   const fields = useMemo(() => ({ error: refused, names }), [refused, names]);
+  const { waiting } = action;
+  useEffect(() => {
+    if (waiting !== undefined) dialog?.settle();
+  }, [waiting]);
+  if (waiting !== undefined) return <Waiting id={waiting} onClose={onCancel} />;
   return (
     <form
       onInput={action.clear}
@@ -73,7 +80,7 @@ export function Form(props: {
           {send}
         </button>
         {onCancel !== undefined && (
-          <button type="button" class="button plain" onClick={dismiss ?? onCancel}>
+          <button type="button" class="button plain" onClick={dialog?.dismiss ?? onCancel}>
             Cancel
           </button>
         )}
@@ -82,8 +89,40 @@ export function Form(props: {
   );
 }
 
-/** Closes the dialog around a form; asks first if input would be lost. */
-export const DismissContext = createContext<(() => void) | undefined>(undefined);
+/** Says that nothing is done yet, with the page on which a second person decides. */
+function Waiting({ id, onClose }: { id: string; onClose: (() => void) | undefined }) {
+  // The button that had the focus is gone.
+  const link = useRef<HTMLAnchorElement>(null);
+  useEffect(() => link.current?.focus(), []);
+  return (
+    <>
+      <Notice tone="warn">
+        Nothing is done yet: it waits for a second person.{' '}
+        <a class="link" href={consolePath.approval(id)} ref={link}>
+          See the request
+        </a>
+      </Notice>
+      {onClose !== undefined && (
+        <div class="form-actions">
+          <button type="button" class="button primary" onClick={onClose}>
+            Done
+          </button>
+        </div>
+      )}
+    </>
+  );
+}
+
+/** The dialog around a form. */
+export const DialogContext = createContext<
+  | {
+      /** Closes it; asks first if input would be lost. */
+      readonly dismiss: () => void;
+      /** Says that its input is done with. */
+      readonly settle: () => void;
+    }
+  | undefined
+>(undefined);
 
 /** Form of filters, applied with Enter or its button. */
 export function FilterForm(props: {
