@@ -79,6 +79,7 @@ describeInBrowser('acts that reach many devices', (browser) => {
     await publish(node, tenant, '1.0.0', { channel: 'beta' });
     await visit(page, `/console/apps/${tenant.app}/beta/1.0.0`);
     await chooseMore(page, 'Promote…');
+    await page.getByText('It begins at 100% on stable.').waitFor();
     await confirmed(page.getByRole('dialog', { name: 'Promote 1.0.0' }), 'Promote to stable');
     await page.waitForURL(`**/stable/1.0.0`);
     expect(await stateOf('stable', '1.0.0')).toEqual(['published', 100]);

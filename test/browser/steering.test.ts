@@ -79,7 +79,7 @@ describeInBrowser('steering at the console', (browser) => {
     expect(writes).not.toContain('PATCH');
     expect(await statusOf('1.0.0')).toBe('paused');
     await page.keyboard.press('Escape');
-    await page.getByText('crashes at start').waitFor();
+    await page.getByText('crashes at start').first().waitFor();
   });
 
   it('what reaches half of the fleet is confirmed with its number, what reaches fewer is not', async () => {

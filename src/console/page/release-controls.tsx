@@ -233,6 +233,13 @@ function PromoteDialog(props: {
         />
         <PaceFields pace={pace} onChange={setPace} placeholder="the channel's default" />
         {dryRun.error !== undefined && <Notice tone="bad">{dryRun.error}</Notice>}
+        {dryRun.said !== undefined && (
+          <p>
+            {!('plan' in promotion)
+              ? `It begins at ${dryRun.said.release.rolloutPct}% on ${to}.`
+              : `It begins at 0% on ${to}, and its plan raises it.`}
+          </p>
+        )}
         {dryRun.said !== undefined && <DryRunView dryRun={dryRun.said} />}
         {question}
         <ReasonField value={reason} onInput={setReason} />

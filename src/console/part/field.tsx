@@ -191,7 +191,7 @@ export function ReasonField(props: {
       label="Reason"
       {...props}
       maxLength={LIMIT.reasonLengthMax}
-      hint="For those who come after you. May be empty."
+      hint="Optional. Shown in the history."
     />
   );
 }
