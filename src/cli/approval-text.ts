@@ -9,7 +9,7 @@ const DEEDS: Readonly<Record<AskedOperation, string>> = {
   publishRelease: 'publish',
   promoteRelease: 'promote',
   controlServing: 'change the serving of',
-  planRollout: 'plan the roll-out of',
+  planRollout: 'plan the rollout of',
   steerPlan: 'let the plan go on of',
   resumeStop: 'end the stop of',
   updateChannel: 'change the settings of',

@@ -11,15 +11,15 @@ const DESCRIPTIONS: Readonly<Record<PlanAction, string>> = {
   hold: 'let a plan wait until it is resumed',
   resume: 'let a held plan go on',
   advance: 'end the present wait of a plan',
-  cancel: 'end a plan; the roll-out stays where it is',
+  cancel: 'end a plan; the rollout stays where it is',
 };
 
 /** Adds the commands of plans, which call the management API. */
 export function addPlanCommands(program: Command, connect: Connect): void {
   const plan = program
     .command('plan')
-    .description('roll-outs that raise and stop themselves, with SLUICE_KEY');
-  const set = ofRelease(plan.command('set').description('plan the roll-out of a release'));
+    .description('rollouts that raise and stop themselves, with SLUICE_KEY');
+  const set = ofRelease(plan.command('set').description('plan the rollout of a release'));
   addPlanSetCommand(set, connect);
   asking(
     ofRelease(plan.command('show').description('show the plan of a release, and its health')),

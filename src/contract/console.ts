@@ -347,7 +347,7 @@ export type ReleaseDetail = {
     readonly on: number;
     /** Devices whose last offer it was. */
     readonly offered: number;
-    /** Those of them that do not run it. */
+    /** Devices among those that do not run it. */
     readonly offeredNotOn: number;
     readonly offeredIsEstimate: boolean;
     /** Time of the latest of those offers, RFC 3339; null if there is none. */

@@ -71,7 +71,7 @@ export type EventPlace = {
 export type ServedFacts = {
   readonly status: ReleaseStatus;
   readonly rollout?: number;
-  /** Roll-out before the change. */
+  /** Rollout before the change. */
   readonly rolloutBefore?: number;
   readonly targets?: Targeting | null;
   /** Stop that paused it, or whose end published it again. */
@@ -87,7 +87,7 @@ export type PlanFacts = {
     /** Number of the present step, from 1; null before the first. */
     readonly step: number | null;
     readonly steps: number;
-    /** Roll-out of the present step; null before the first. */
+    /** Rollout of the present step; null before the first. */
     readonly rollout: number | null;
   };
 };

@@ -47,7 +47,7 @@ export type ServedRelease = {
   /** Its channel: this one, or the one that it follows. */
   readonly channel: string;
   readonly rolloutPct: number;
-  /** As in `ReleaseStanding`; empty if all platforms that the channel has files for are. */
+  /** Platforms that are offered it; empty if all that the channel has files for are. */
   readonly on: readonly string[];
   /** Whether it has conditions, so that only some devices are meant. */
   readonly isTargeted: boolean;

@@ -52,10 +52,10 @@ describeInBrowser('finding things at the console', (browser) => {
       await expect.poll(shown).toEqual(expected);
     };
     const published = 'Published it at 10 % with one artifact';
-    const raised = 'Raised the roll-out from 10 % to 25 %';
+    const raised = 'Raised the rollout from 10 % to 25 %';
     const time = await page.locator('.audit-entry time').first().textContent();
     expect(time).toMatch(/\d{1,2}:\d{2} [AP]M (?:GMT[+-]\d|CES?T) · just now/);
-    await choose('Raised a roll-out', [raised]);
+    await choose('Raised a rollout', [raised]);
     await choose('Paused a release', ['Paused it']);
     await choose('Resumed a release', ['Resumed it']);
     await choose('Anything with releases', ['Resumed it', 'Paused it', raised, published]);
@@ -81,7 +81,7 @@ describeInBrowser('finding things at the console', (browser) => {
     expect(lines[0]).toBe(
       '"at","actor","action","what","subject","reason","before","after","request"',
     );
-    expect(lines[3]).toContain('"Raised the roll-out from 10 % to 25 %"');
+    expect(lines[3]).toContain('"Raised the rollout from 10 % to 25 %"');
   });
 
   it('one version on several channels is a bar for each, and the page is for one channel when asked', async () => {

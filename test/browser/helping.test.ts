@@ -90,7 +90,7 @@ describeInBrowser('quick ways at the console', (browser) => {
     await page.locator('.decision-offer').getByText('1.5.0').waitFor();
     const considered = page.getByRole('list', { name: 'Releases considered' });
     expect((await considered.getByRole('listitem').allTextContents())[0]).toMatch(
-      /^2\.0\.0not yet its turn: it stands at [\d.]+ %, the roll-out at 0 %$/,
+      /^2\.0\.0not yet its turn: it stands at [\d.]+ %, the rollout at 0 %$/,
     );
   });
 

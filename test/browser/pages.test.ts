@@ -98,7 +98,7 @@ describeInBrowser('every page of the console', (browser) => {
       [place('/stable/1.1.0'), button('Roll back…')],
       [place(`/stable/${HOSTILE.version}`), button('Roll back…')],
       [place('/stable/1.0.0'), button('Pause…')],
-      [place('/stable/1.0.0'), button('Plan the roll-out…')],
+      [place('/stable/1.0.0'), button('Plan the rollout…')],
       [place('/beta/1.3.0'), button('Hold plan…')],
       [place('/beta/1.3.0'), () => chooseMore(page, 'Promote…')],
       [place('/beta/1.3.0'), () => chooseMore(page, 'Withdraw…')],

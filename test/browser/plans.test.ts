@@ -41,10 +41,10 @@ describeInBrowser('rollout plans at the console', (browser) => {
 
   it('a plan is made from a preset, begins by itself, and is held and resumed with a reason, all with the keyboard', async () => {
     await openRelease();
-    await plan().getByText('It has no plan').waitFor();
-    await tabTo(plan().getByRole('button', { name: 'Plan the roll-out…' }));
+    await plan().getByText('No plan. The rollout is raised by hand.').waitFor();
+    await tabTo(plan().getByRole('button', { name: 'Plan the rollout…' }));
     await page.keyboard.press('Enter');
-    const dialog = page.getByRole('dialog', { name: 'Plan the roll-out of 1.0.0' });
+    const dialog = page.getByRole('dialog', { name: 'Plan the rollout of 1.0.0' });
     await tabTo(dialog.getByLabel('Preset'));
     await page.keyboard.press('c');
     await dialog.getByText('1% for 1 day, 20% for 4 days').waitFor();
@@ -54,7 +54,7 @@ describeInBrowser('rollout plans at the console', (browser) => {
     await plan().getByText('Plan running', { exact: true }).waitFor();
     // No reload: the first step begins by itself, and the page follows.
     await opened.tab.soon(plan().locator('.plan-step.now', { hasText: '1%' }));
-    await plan().getByText('the roll-out goes to 20%').waitFor();
+    await plan().getByText('the rollout goes to 20%').waitFor();
     await tabTo(plan().getByRole('button', { name: 'Hold plan…' }));
     await page.keyboard.press('Enter');
     const held = page.getByRole('dialog', { name: 'Hold plan: 1.0.0' });
@@ -90,7 +90,7 @@ describeInBrowser('rollout plans at the console', (browser) => {
     await page.route('**/console/api/releases/plan?*', async (route) => {
       const answer = await route.fetch();
       const found = await answer.json();
-      const failed = { percent: 12, low: 7, high: 19.8, limit: 2, tripped: true };
+      const failed = { base: 100, percent: 12, low: 7, high: 19.8, limit: 2, tripped: true };
       const { health } = found;
       const rates = { ...health.rates, failed };
       await route.fulfill({
@@ -105,7 +105,7 @@ describeInBrowser('rollout plans at the console', (browser) => {
     await plan().getByText(`Held: ${TRIPPED}`).waitFor();
     const health = page.getByRole('region', { name: 'Health' });
     const row = health.getByRole('row', { name: /^failed/ });
-    expect(await row.textContent()).toMatch(/stopped the plan.*12% \(7 to 19\.8%\)2%/);
+    expect(await row.textContent()).toMatch(/stopped the plan.*12% 95%: 7% to 19\.8%limit 2%/);
     await health.getByText('Unhealthy').waitFor();
     await plan().getByRole('button', { name: 'Resume plan…' }).waitFor();
     expect(await plan().getByRole('button', { name: 'Hold plan…' }).count()).toBe(0);

@@ -177,12 +177,12 @@ describeInBrowser('steering at the console', (browser) => {
     await visit(page, `/console/apps/${tenant.app}/stable/1.0.0`);
     for (const sentence of [
       'Paused it',
-      'Raised the roll-out from 10 % to 50 %',
+      'Raised the rollout from 10 % to 50 %',
       'Published it at 10 % with one artifact',
     ]) {
       await page.getByRole('listitem').getByText(sentence, { exact: true }).waitFor();
     }
-    await page.getByRole('img', { name: 'Roll-out: 0%' }).waitFor();
+    await page.getByRole('img', { name: 'Rollout: 0%' }).waitFor();
     await visit(page, '/console/audit');
     await page
       .getByRole('link', { name: `${tenant.app}/stable@1.0.0` })

@@ -22,7 +22,7 @@ const DECISION: ExplainedDecision = {
 it('says when the rollout reaches the device', () => {
   expect(ticketText(DECISION)).toBe(
     'Device mac-1 (darwin aarch64, channel stable) runs 2.3.1. 2.4.0 is at 50 %; this device ' +
-      'stands at 67.25 %, so it gets it when the roll-out reaches 68 %.',
+      'stands at 67.25 %, so it gets it when the rollout reaches 68 %.',
   );
 });
 

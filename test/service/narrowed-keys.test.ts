@@ -102,7 +102,7 @@ serviceSuite('narrowed keys', (node) => {
       ...{ what: 'dry run of serving control', needs: ['control'] },
       make: writes('PATCH', 'releases?dryRun=true', { ...NAME, status: 'paused' }),
     },
-    { what: 'plan of a roll-out', needs: ['control'], make: plan },
+    { what: 'plan of a rollout', needs: ['control'], make: plan },
     {
       ...{ what: 'steering of a plan', needs: ['control'], prepare },
       make: writes('PATCH', 'releases/plan', { ...NAME, action: 'hold' }),

@@ -66,12 +66,12 @@ serviceSuite('dry runs of plans', (node) => {
       const { plan, findings } = body as DryRunAnswer;
       expect(plan).toMatchObject({ step: 0, onBlind: 'hold', patienceMinutes: 1440 });
       const said = findings.map(({ path, message }) => `${path}: ${message}`).join('\n');
-      expect(said).toContain('steps.0.rollout: The roll-out is at 10 % already');
+      expect(said).toContain('steps.0.rollout: The rollout is at 10 % already');
       expect(said).toContain('steps.1: 50 % of 0 devices that are known for long enough are 0');
       expect(said).toContain(
         'steps.0.holdMinutes: The hold of 60 minutes is shorter than stuckAfter',
       );
-      expect(said).not.toContain('raises the roll-out');
+      expect(said).not.toContain('raises the rollout');
     });
 
     it('is refused as the plan is, and dryRun is true or false (§27.12)', async () => {
@@ -137,7 +137,7 @@ serviceSuite('dry runs of plans', (node) => {
       const dry = await sluice(tenant, '--preset', 'fast', '--dry-run');
       expect(dry.code, dry.stderr).toBe(0);
       expect(dry.stdout).toContain(
-        'warning: steps.0.rollout: At once the plan raises the roll-out',
+        'warning: steps.0.rollout: At once the plan raises the rollout',
       );
       expect(dry.stdout).toContain('effect: of 0 devices');
       expect((await show(tenant)).status).toBe(404);

@@ -29,8 +29,8 @@ export const DEED_WORDS: readonly Deed[] = [
   deed('Anything'),
   deed('Published a release', 'release.publish'),
   deed('Promoted a release', 'release.promote'),
-  deed('Raised a roll-out', 'release.serve', 'raised'),
-  deed('Lowered a roll-out', 'release.serve', 'lowered'),
+  deed('Raised a rollout', 'release.serve', 'raised'),
+  deed('Lowered a rollout', 'release.serve', 'lowered'),
   deed('Paused a release', 'release.serve', 'paused'),
   deed('Resumed a release', 'release.serve', 'published'),
   deed('Rolled back a release', 'release.serve', 'rolled_back'),
@@ -156,8 +156,8 @@ function spell(value: unknown): string | undefined {
 }
 
 const FIELD_WORDS: Readonly<Record<string, string>> = {
-  rolloutPct: 'roll-out in percent',
-  defaultRollout: 'default roll-out',
+  rolloutPct: 'rollout in percent',
+  defaultRollout: 'default rollout',
   minimumSupportedVersion: 'minimum version',
   updateMode: 'update mode',
   requireSignature: 'signatures required',

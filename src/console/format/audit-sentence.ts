@@ -5,7 +5,7 @@ import { isTargeted } from '../../domain/decision/is-targeted.ts';
 import { consolePath } from './console-path.ts';
 
 export type AuditSentence = {
-  /** Sentence without a full stop, such as `Raised the roll-out from 25 % to 50 %`. */
+  /** Sentence without a full stop, such as `Raised the rollout from 25 % to 50 %`. */
   readonly text: string;
   /** Whether it says everything that changed, so that the values need no list. */
   readonly isWhole: boolean;
@@ -72,7 +72,7 @@ function steered(was: Fields, is: Fields): AuditSentence {
   if (was.rolloutPct !== is.rolloutPct) {
     const verb = Number(is.rolloutPct) < Number(was.rolloutPct) ? 'lowered' : 'raised';
     const from = isEmpty(was.rolloutPct) ? '' : ` from ${was.rolloutPct} %`;
-    parts.push(`${verb} the roll-out${from} to ${is.rolloutPct} %`);
+    parts.push(`${verb} the rollout${from} to ${is.rolloutPct} %`);
   }
   const isRetargeted = JSON.stringify(targetsOf(was)) !== JSON.stringify(targetsOf(is));
   if (isRetargeted) parts.push('changed whom it is for');
@@ -105,7 +105,7 @@ function planned({ steps, guards, onTrip }: Fields): string {
   const count = list.length === 1 ? 'one step' : `${list.length} steps`;
   const to = list.map((step) => `${Number(fieldsOf(step).rollout)} %`).join(', ');
   const trip = onTrip === 'pause' ? 'guards that pause it' : 'guards that hold the plan';
-  return `Planned the roll-out in ${count} (${to}), with ${isEmpty(guards) ? 'no guards' : trip}`;
+  return `Planned the rollout in ${count} (${to}), with ${isEmpty(guards) ? 'no guards' : trip}`;
 }
 
 const PLAN_DEEDS: Readonly<Record<string, string>> = {
@@ -129,7 +129,7 @@ function planSteered(action: string, { why }: Fields): string {
 const SETTINGS: Readonly<Record<string, (value: unknown) => string>> = {
   minimumSupportedVersion: (value) =>
     value === null ? 'removed the minimum version' : `set the minimum version to ${value}`,
-  defaultRollout: (value) => `set the default roll-out to ${value} %`,
+  defaultRollout: (value) => `set the default rollout to ${value} %`,
   updateMode: (value) => `set the update mode to ${value}`,
   requireSignature: (value) => (value === true ? 'requires signatures' : 'requires no signatures'),
   follows: (value) => (value === null ? 'made it follow no channel' : `made it follow ${value}`),
@@ -215,7 +215,7 @@ const ACTIONS: Readonly<Record<string, string>> = {
   'plan.advance': 'Advanced the plan of',
   'plan.cancel': 'Cancelled the plan of',
   'plan.complete': 'Completed the plan of',
-  'plan.create': 'Planned the roll-out of',
+  'plan.create': 'Planned the rollout of',
   'plan.hold': 'Held the plan of',
   'plan.resume': 'Resumed the plan of',
   'plan.start': 'Started the plan of',

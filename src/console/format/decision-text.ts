@@ -59,7 +59,7 @@ export function ticketText(decision: ExplainedDecision): string {
   const { version, bucket, threshold } = waiting;
   const [place, reach] = [bucket, threshold].map(cohortPlace.text);
   return (
-    `${runs}. ${version} is at ${reach}; this device stands at ${place}, so it gets it when the roll-out ` +
+    `${runs}. ${version} is at ${reach}; this device stands at ${place}, so it gets it when the rollout ` +
     `reaches ${cohortPlace.reachedAt(bucket)} %.`
   );
 }
@@ -87,7 +87,7 @@ export function verdictText({ verdict, bucket, threshold, status }: ListedCandid
   if (verdict === 'not-published') return status.replaceAll('_', ' ');
   if (verdict !== 'outside-cohort' || bucket === null) return verdict.replaceAll('-', ' ');
   const [place, reach] = [bucket, threshold].map(cohortPlace.text);
-  return `not yet its turn: it stands at ${place}, the roll-out at ${reach}`;
+  return `not yet its turn: it stands at ${place}, the rollout at ${reach}`;
 }
 
 /** Returns why devices are offered nothing; it follows "they stay on it:". */
@@ -98,7 +98,7 @@ export function stayText(reason: Reason): string {
 const STAY_TEXTS: Readonly<Partial<Record<Reason, string>>> = {
   'no-artifact': 'no release that they could get has a file for them',
   'not-targeted': 'what they could get is meant for other devices',
-  'outside-cohort': 'they are outside the roll-out of what they could get',
+  'outside-cohort': 'they are outside the rollout of what they could get',
   'rolled-back-without-fallback':
     'no older release that is published has a file for them and is meant for them',
   'up-to-date': 'there is nothing newer for them',

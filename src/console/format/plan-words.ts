@@ -151,7 +151,8 @@ export function tooEarlyText({ health, plan }: PlanAndHealth): string | undefine
   );
   if (small.length === 0) return 'Too early to tell: it is not offered now.';
   const counts = small.map((signal) => `${signal} has ${numberText(rates[signal].base)}`);
-  return `Too early to tell: of the ${numberText(needed)} devices that each signal needs, ${counts.join(', ')}.`;
+  const devices = `${numberText(needed)} devices that each signal needs`;
+  return `Too early to tell: of the ${devices}, ${counts.join(', ')}.`;
 }
 
 /** Says how many devices each guard can judge by; undefined without guards. */

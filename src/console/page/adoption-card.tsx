@@ -260,7 +260,7 @@ function AgeChart({ adoption }: { adoption: ReleaseAdoption }) {
   }, [series]);
   return (
     <Plot
-      label="Share of the reached devices that installed it, and the release before, by age; the table below has the numbers"
+      label="Share of the reached devices on it, and on the release before; the table below has the numbers"
       load={load}
       isLow
     />

@@ -24,7 +24,7 @@ const DEEDS: Readonly<Record<AskedOperation, string>> = {
   publishRelease: 'Publish',
   promoteRelease: 'Promote',
   controlServing: 'Change the serving of',
-  planRollout: 'Plan the roll-out of',
+  planRollout: 'Plan the rollout of',
   steerPlan: 'Let the plan go on of',
   resumeStop: 'End the stop of',
   updateChannel: 'Change the settings of',

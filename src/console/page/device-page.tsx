@@ -249,8 +249,8 @@ function Cohort({ bucket, threshold }: { bucket: number; threshold: number }) {
     <span
       class="cohort"
       role="img"
-      aria-label={`Stands at ${place} of the fleet; the roll-out reaches ${reached}`}
-      title={`Its place: ${place}. The roll-out reaches ${reached}.`}
+      aria-label={`Stands at ${place} of the fleet; the rollout reaches ${reached}`}
+      title={`Its place: ${place}. The rollout reaches ${reached}.`}
     >
       <span class="cohort-reach" style={{ width: reached }} />
       <span class="cohort-mark" style={{ left: place }} />

@@ -309,7 +309,7 @@ function Address({ url }: { url: string | undefined }) {
   if (url === undefined) return <span class="muted">–</span>;
   if (!WEB_ADDRESS.test(url)) return <Name text={url} isCode />;
   return (
-    <span class="address">
+    <span class="file-address">
       <a class="code" href={url} target="_blank" rel="noopener noreferrer" title={url}>
         {middleText(url.split('/').at(-1) || url)}
       </a>{' '}

@@ -10,7 +10,7 @@ import type { ReleaseStanding } from '../../contract/standing.ts';
 import { ApiError, call, type ReleaseName } from '../api/call.ts';
 import { queryText } from '../format/console-path.ts';
 import { afterRaiseText, planActions } from '../format/plan-words.ts';
-import { servedShare, servingObstacle, standingText } from '../format/serving.ts';
+import { servedShare, servingObstacle } from '../format/serving.ts';
 import { draftObstacle, targetingDraft, targetingOf } from '../format/targeting.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Card, ShareBar } from '../part/card.tsx';
@@ -35,17 +35,12 @@ type RolloutProps = {
 /** Card with the rollout bar; publishers also get steps, an exact percentage and the obstacle to a change. */
 export function RolloutCard(props: RolloutProps) {
   const { release, standing } = props;
-  const shown = { ...release, standing };
+  const share = servedShare({ ...release, standing });
   return (
     <Card title="Rollout">
       <div class="rollout-now">
-        <ShareBar
-          percent={servedShare(shown)}
-          label="Rollout"
-          tone={servedShare(shown) > 0 ? 'accent' : 'quiet'}
-        />
+        <ShareBar percent={share} label="Rollout" tone={share > 0 ? 'accent' : 'quiet'} />
       </div>
-      <p class="hint">{standingText(shown)}</p>
       <RolloutForm {...props} />
     </Card>
   );

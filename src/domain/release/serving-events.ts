@@ -21,7 +21,7 @@ const STATUS_EVENTS = {
 
 /**
  * Returns what has happened. The first publishing is one event, whatever it also raises or retargets.
- * `isStep`: a plan raised the roll-out, which is told as its step.
+ * `isStep`: a plan raised the rollout, which is told as its step.
  */
 export function servingEvents(
   before: ServedState,

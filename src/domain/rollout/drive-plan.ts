@@ -193,7 +193,7 @@ function begin(state: PlanState, index: number, { nowMs, countedMs }: PlanTime):
 /** Completes a plan. If others reached its last step, the plan had nothing left to do. */
 function complete(state: PlanState, { rolloutPct }: PlannedRelease): PlanState {
   const reason = state.isReached
-    ? `Nothing was left to do: the roll-out is at ${rolloutPct} %`
+    ? `Nothing was left to do: the rollout is at ${rolloutPct} %`
     : 'All steps are done';
   return ended(state, 'completed', reason);
 }

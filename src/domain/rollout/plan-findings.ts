@@ -40,7 +40,7 @@ function firstRaise(plan: FoundPlan, found: PlanSurroundings): Finding[] {
     running: raiseBetween === null ? 'At once' : `Once its hours are open (${nextAt})`,
   };
   const at = status === 'scheduled' || status === 'held' ? when[status] : when.running;
-  return [warning('steps.0.rollout', `${at} the plan raises the roll-out ${raise}`)];
+  return [warning('steps.0.rollout', `${at} the plan raises the rollout ${raise}`)];
 }
 
 function stepsReached({ steps }: FoundPlan, { rolloutPct }: PlanSurroundings): Finding[] {
@@ -50,7 +50,7 @@ function stepsReached({ steps }: FoundPlan, { rolloutPct }: PlanSurroundings): F
       index === count - 1 ? `its hold of ${holdMinutes} minutes comes first` : 'it has no hold';
     return warning(
       `steps.${index}.rollout`,
-      `The roll-out is at ${rolloutPct} % already: the step counts as reached, and ${hold}`,
+      `The rollout is at ${rolloutPct} % already: the step counts as reached, and ${hold}`,
     );
   });
 }

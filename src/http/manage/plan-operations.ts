@@ -34,9 +34,9 @@ const healthQuery = releaseQuery.extend({
 export const PLAN_OPERATIONS: readonly KeyOperation[] = [
   change({
     ...{ method: 'PUT', path: PATH, id: 'planRollout', right: 'control' },
-    summary: 'Plan the roll-out of a release',
+    summary: 'Plan the rollout of a release',
     description:
-      'The plan raises the roll-out step by step, and stops by itself when a guard finds the release bad.',
+      'The plan raises the rollout step by step, and stops by itself when a guard finds the release bad.',
     input: putPlanBody,
     answers: {
       200: jsonAnswer(

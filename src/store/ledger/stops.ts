@@ -82,7 +82,7 @@ export function stopReleases(
 }
 
 /**
- * Publishes the releases that wait for this stop, at their present roll-out. Their plans stay held, as after
+ * Publishes the releases that wait for this stop, at their present rollout. Their plans stay held, as after
  * every publication of a paused release.
  */
 export function resumeStop(

@@ -21,7 +21,7 @@ const CASES: readonly Case[] = [
   ['nothing', LIVE, LIVE, [], {}],
   ['a raise', LIVE, WIDER, ['release.raised'], {}],
   ['a raise by a plan', LIVE, WIDER, [], { isStep: true }],
-  ['a lower roll-out', LIVE, { ...LIVE, rolloutPct: 10 }, [], {}],
+  ['a lower rollout', LIVE, { ...LIVE, rolloutPct: 10 }, [], {}],
   ['a pause', LIVE, PAUSED, ['release.paused'], {}],
   ['a pause by a plan', LIVE, PAUSED, ['release.paused'], { isStep: true }],
   [

@@ -31,10 +31,10 @@ describe('a change of a release widens (§33.2)', () => {
     ['it lands at 0 % with a plan', null, { rolloutPct: 0, plan: PLAN }, true],
     ['it lands paused with a plan', null, { status: 'paused', plan: PLAN }, true],
     ['nothing changes', {}, {}, false],
-    ['the roll-out rises', {}, { rolloutPct: 11 }, true],
-    ['the roll-out falls', {}, { rolloutPct: 9 }, false],
+    ['the rollout rises', {}, { rolloutPct: 11 }, true],
+    ['the rollout falls', {}, { rolloutPct: 9 }, false],
     [
-      'the roll-out of a paused one rises',
+      'the rollout of a paused one rises',
       { status: 'paused' },
       { status: 'paused', rolloutPct: 11 },
       true,
@@ -103,8 +103,8 @@ describe('a change of settings widens (§33.4)', () => {
   ];
   const cases: Case[] = [
     ['nothing changes', {}, {}, false],
-    ['the default roll-out rises', {}, { defaultRollout: 51 }, true],
-    ['the default roll-out falls', {}, { defaultRollout: 49 }, false],
+    ['the default rollout rises', {}, { defaultRollout: 51 }, true],
+    ['the default rollout falls', {}, { defaultRollout: 49 }, false],
     ['signatures are no longer required', {}, { requireSignature: false }, true],
     ['signatures are required', { requireSignature: false }, {}, false],
     ['it follows an unprotected channel', {}, { follows: 'beta' }, true],

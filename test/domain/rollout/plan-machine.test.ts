@@ -183,7 +183,7 @@ describe('steps (§27.2)', () => {
     expect(drive(plan, full, at(59)).state.status).toBe('running');
     expect(drive(plan, full, at(60)).state).toMatchObject({
       ...{ status: 'completed', step: 1 },
-      reason: 'Nothing was left to do: the roll-out is at 100 %',
+      reason: 'Nothing was left to do: the rollout is at 100 %',
     });
   });
 

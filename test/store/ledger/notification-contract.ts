@@ -161,7 +161,7 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
         told: ['release.published', 'release.raised'],
       },
       {
-        title: 'a lower roll-out, which no event tells',
+        title: 'a lower rollout, which no event tells',
         given: { rolloutPct: 10 },
         act: (tenant) => serve(ledger, tenant, '1.0.0', { rollout: 5 }),
         told: ['release.published'],

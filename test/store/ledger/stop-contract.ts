@@ -109,7 +109,7 @@ export function describeStops({ ledger }: LedgerUnderTest): void {
     expect(await statusesOf(tenant)).toMatchObject({ '1.1.0': 'published' });
   });
 
-  test('the resumption publishes at the present roll-out, and a second one publishes nothing', async () => {
+  test('the resumption publishes at the present rollout, and a second one publishes nothing', async () => {
     const tenant = await furnish();
     const { value } = await stop(tenant);
     expectValue(await serve(ledger, tenant, '1.1.0', { rollout: 50 }));
