@@ -39,12 +39,12 @@ export function countText(count: number, one: string, many = `${one}s`): string 
   return `${numberText(count)} ${count === 1 ? one : many}`;
 }
 
-const MIDDLE_LENGTH_MAX = 48;
+const MIDDLE_LENGTH_MAX = 40;
 
 /** Leaves out the middle of a long text: `acme-notes-2.…-x86_64.AppImage`. */
-export function middleText(text: string, lengthMax = MIDDLE_LENGTH_MAX): string {
-  if (text.length <= lengthMax) return text;
-  const half = Math.floor((lengthMax - 1) / 2);
+export function middleText(text: string): string {
+  if (text.length <= MIDDLE_LENGTH_MAX) return text;
+  const half = Math.floor((MIDDLE_LENGTH_MAX - 1) / 2);
   return `${text.slice(0, half)}…${text.slice(-half)}`;
 }
 

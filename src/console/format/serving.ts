@@ -61,8 +61,9 @@ export function standingText({ rolloutPct, standing }: Standing): string {
       return `Not offered: ${supersededBy} is newer.${down}`;
     case 'without files':
       return 'Not offered: it has no file that a device could install.';
-    case 'paused':
     case 'stopped by its guard':
+      return `Stopped by its guard at ${rolloutPct}%: nobody is offered it until it is resumed.`;
+    case 'paused':
       return `Paused at ${rolloutPct}%: nobody is offered it until it is resumed.`;
     case 'deprecated':
       return (

@@ -127,6 +127,8 @@ function RateView(props: { signal: Signal; devices: number; rate: SignalRate }) 
 
 /** End of the scale of every signal, in multiples of its limit. */
 const SCALE_LIMITS = 4;
+/** Minimum share of the scale for an interval at its end. */
+const SPAN_SHARE_MIN = 6;
 /** Scale in percent for a limit of 0. */
 const SCALE_PERCENT = 4;
 
@@ -135,13 +137,15 @@ function IntervalBar({ rate, limit }: { rate: SignalRate; limit: number }) {
   const { percent, low, high } = rate;
   const scale = limit === 0 ? SCALE_PERCENT : limit * SCALE_LIMITS;
   const share = (value: number) => Math.min(100, (value / scale) * 100);
+  // An interval beyond the scale stays visible at its end.
+  const left = Math.min(share(low), 100 - SPAN_SHARE_MIN);
   const at = (value: number) => `${share(value)}%`;
   const tone = low > limit ? 'bad' : high > limit ? 'warn' : 'good';
   return (
     <span class="interval" aria-hidden="true">
       <span
         class={`interval-span ${tone}`}
-        style={{ left: at(low), width: `${Math.max(share(high) - share(low), 0)}%` }}
+        style={{ left: `${left}%`, width: `${Math.max(share(high) - left, 0)}%` }}
       />
       <span class="interval-figure" style={{ left: at(percent) }} />
       <span class="interval-limit" style={{ left: at(limit) }} />

@@ -109,12 +109,12 @@ function ReleaseView(props: {
           {breakdown !== undefined && (
             <FailureBreakdownCard breakdown={breakdown} version={release.version} />
           )}
+          {spread?.adoption && <AgeCard adoption={spread.adoption} />}
           <ArtifactCard artifacts={release.artifacts} />
-          <NotesCard html={release.notesHtml} />
         </div>
         <div>
           <TargetingCard name={name} release={release} onDone={reload} />
-          {spread?.adoption && <AgeCard adoption={spread.adoption} />}
+          <NotesCard html={release.notesHtml} />
           <HistoryCard history={details.history} />
         </div>
       </div>
@@ -268,7 +268,11 @@ const COLUMNS: readonly Column<Artifact>[] = [
     label: 'Format',
     render: (artifact) => {
       const format = artifactFormat(artifact);
-      return format === undefined ? <span class="muted">–</span> : <Name text={format} />;
+      return format === undefined ? (
+        <span class="muted">–</span>
+      ) : (
+        <span class="format">{format}</span>
+      );
     },
   },
   {

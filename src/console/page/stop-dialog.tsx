@@ -33,7 +33,7 @@ export function StopControls(props: Props) {
   return (
     <>
       {mayStop && (
-        <button type="button" class="button danger small" onClick={() => setAsking(true)}>
+        <button type="button" class="button plain small" onClick={() => setAsking(true)}>
           Stop…
         </button>
       )}
