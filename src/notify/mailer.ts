@@ -38,9 +38,8 @@ export class Mailer {
     if (!ADDRESS.test(to)) return 'The address of the recipient is none';
     const { smtpUrl, from } = this.#server;
     const domain = /@([^>\s]+)>?$/.exec(from)?.[1] ?? 'localhost';
-    // Loaded here, because it is a tenth of a node's start and few nodes send mails.
-    const { createTransport } = await import('nodemailer');
-    const sent = createTransport(optionsOf(smtpUrl))
+    const transport = await openTransport(smtpUrl);
+    const sent = transport
       .sendMail({
         ...{ from, to: { name: '', address: to }, subject, text, messageId: `<${id}@${domain}>` },
         // So that absence notes are not sent back.
@@ -58,7 +57,7 @@ export class Mailer {
  * words without the password; undefined if it would take mails.
  */
 export async function examineMailServer(smtpUrl: string): Promise<string | undefined> {
-  const transport = createTransport({ ...optionsOf(smtpUrl), dnsTimeout: EXAMINE_MS_MAX });
+  const transport = await openTransport(smtpUrl, EXAMINE_MS_MAX);
   const outcome = await withinTime(
     transport.verify().then(() => 'answers', wordsOf),
     EXAMINE_MS_MAX,
@@ -67,13 +66,15 @@ export async function examineMailServer(smtpUrl: string): Promise<string | undef
   return outcome === 'answers' ? undefined : (outcome ?? 'it does not answer in time');
 }
 
-function optionsOf(url: string) {
-  return {
+async function openTransport(url: string, dnsTimeout = MAIL_MS_MAX) {
+  // Loaded here, because it is a tenth of a node's start and few nodes send mails.
+  const { createTransport } = await import('nodemailer');
+  return createTransport({
     ...{ url, connectionTimeout: MAIL_MS_MAX, greetingTimeout: MAIL_MS_MAX },
-    ...{ socketTimeout: MAIL_MS_MAX, dnsTimeout: MAIL_MS_MAX },
+    ...{ socketTimeout: MAIL_MS_MAX, dnsTimeout },
     // Texts of mails are never read from files or addresses.
     ...{ disableFileAccess: true, disableUrlAccess: true },
-  };
+  });
 }
 
 /** Says what the server answered; else what went wrong on the way. Neither has the password. */
