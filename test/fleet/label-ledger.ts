@@ -47,10 +47,12 @@ export class LabelLedger {
   /** Records check-ins; returns the labels of the devices whose check-in carried some. */
   async record(checkIns: readonly CheckIn[], kind: CheckKind): Promise<readonly StoredLabels[]> {
     this.demand();
-    return coalesceCheckIns(checkIns).flatMap((checkIn) => {
-      const { deviceId, labels } = checkIn;
-      const isOfDeleted = kind === 'queued' && checkIn.at <= (this.deletedAt.get(deviceId) ?? 0);
-      if (isOfDeleted) return [];
+    return coalesceCheckIns(checkIns).flatMap((sent) => {
+      const { deviceId } = sent;
+      const deletedAt = this.deletedAt.get(deviceId) ?? 0;
+      if (kind === 'queued' && sent.at <= deletedAt) return [];
+      const checkIn = kind === 'queued' ? withoutLabelsUntil(deletedAt, sent) : sent;
+      const { labels } = checkIn;
       this.write(checkIn, kind);
       return labels === undefined || labels.size === 0 ? [] : [this.find(deviceId)];
     });
@@ -110,6 +112,14 @@ export class LabelLedger {
   private demand(): void {
     if (this.isAway) throw new Unavailable('ledger', 'away');
   }
+}
+
+/** Returns a check-in without labels of an earlier one that it was merged with, and that is older. */
+function withoutLabelsUntil(ms: number, checkIn: CheckIn): CheckIn {
+  const { labels, labelTimes, at } = checkIn;
+  if (labels === undefined) return checkIn;
+  const kept = [...labels].filter(([key]) => (labelTimes?.get(key) ?? at) > ms);
+  return { ...checkIn, labels: kept.length === 0 ? undefined : new Map(kept) };
 }
 
 /** Returns of each key the newest write, the stored one on a tie: those of the newest first, then by key. */

@@ -120,6 +120,22 @@ export function describeFleetErasure({ database, ledger }: LedgerUnderTest): voi
     );
   });
 
+  test('labels sent before do not come back with a later check-in that they were merged into', async () => {
+    const tenant = await createTenant(ledger);
+    const before = await ledger.readTime();
+    await record(checkIn(tenant, 'a', { at: before - 2000 }));
+    await erase(tenant, 'a');
+    const old = checkIn(tenant, 'a', { at: before, labels: labelsOf({ ring: 'a' }) });
+    const after = before + 10_000;
+    const later = checkIn(tenant, 'a', { at: after, labels: labelsOf({ site: 'b' }) });
+    await record(old, later);
+    expect(await deviceOf(ledger, tenant, 'a')).toMatchObject({ labels: { site: 'b' } });
+    // Also of a device that is on record again, and where nothing else was sent.
+    await record(old, checkIn(tenant, 'a', { at: after + 1000 }));
+    const { labels } = await deviceOf(ledger, tenant, 'a');
+    expect(labels).toEqual({ site: 'b' });
+  });
+
   test('what waited in a queue is recorded again from the time on that counts as later', async () => {
     const tenant = await createTenant(ledger);
     await record(checkIn(tenant, 'a'));

@@ -577,6 +577,36 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION public.forget_erased_labels(app_ids text[], device_ids text[], label_writes text[]) RETURNS text[]
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+DECLARE
+  newest_ms bigint := (SELECT extract(epoch FROM max(erased_at)) * 1000 FROM erased_devices);
+BEGIN
+  IF NOT EXISTS (
+    SELECT FROM unnest(label_writes) AS given (written)
+    CROSS JOIN LATERAL jsonb_each(CASE WHEN strpos(written, '[') > 0 THEN written::jsonb ELSE '{}' END) AS label
+    WHERE CASE jsonb_typeof(label.value) WHEN 'array' THEN (label.value ->> 1)::bigint <= newest_ms END
+  ) THEN
+    RETURN label_writes;
+  END IF;
+  RETURN (
+    SELECT array_agg(CASE WHEN erased.ms IS NULL THEN item.written ELSE (
+      SELECT nullif(coalesce(jsonb_object_agg(label.key, label.value), '{}'), '{}')::text
+      FROM jsonb_each(item.written::jsonb) AS label
+      WHERE CASE jsonb_typeof(label.value) WHEN 'array' THEN (label.value ->> 1)::bigint > erased.ms ELSE TRUE END
+    ) END ORDER BY item.place)
+    FROM unnest(app_ids, device_ids, label_writes) WITH ORDINALITY AS item (app_id, device_id, written, place)
+    LEFT JOIN LATERAL (
+      SELECT extract(epoch FROM erased_at) * 1000 AS ms FROM erased_devices
+      WHERE item.written IS NOT NULL AND app_id = item.app_id
+        AND device_hash = erased_hash(item.app_id, item.device_id) OFFSET 0
+    ) AS erased ON TRUE
+  );
+END
+$$;
+
 CREATE FUNCTION public.forget_release_devices() RETURNS trigger
     LANGUAGE plpgsql
     SET plan_cache_mode TO 'force_generic_plan'
@@ -1076,6 +1106,7 @@ BEGIN
         RETURN QUERY SELECT erased.place, NULL::text, NULL::integer, erased.erased_ms + 1;
       END IF;
     END LOOP;
+    label_writes := forget_erased_labels(app_ids, device_ids, label_writes);
   END IF;
   -- Under the locks, so that no writer of a part has an earlier present than the one before it.
   present := fleet_time();

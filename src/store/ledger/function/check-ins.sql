@@ -362,6 +362,7 @@ BEGIN
         RETURN QUERY SELECT erased.place, NULL::text, NULL::integer, erased.erased_ms + 1;
       END IF;
     END LOOP;
+    label_writes := forget_erased_labels(app_ids, device_ids, label_writes);
   END IF;
   -- Under the locks, so that no writer of a part has an earlier present than the one before it.
   present := fleet_time();

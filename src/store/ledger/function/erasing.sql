@@ -86,3 +86,34 @@ BEGIN
     AND item.ms <= extract(epoch FROM erased.erased_at) * 1000;
 END
 $$;
+
+-- Labels of queued check-ins without those that their devices sent before they were erased: a check-in may have been
+-- merged with an earlier one. Looks at nothing where all were sent after the last erasure.
+CREATE OR REPLACE FUNCTION forget_erased_labels(app_ids text[], device_ids text[], label_writes text[])
+RETURNS text[] LANGUAGE plpgsql VOLATILE AS $$
+#variable_conflict use_column
+DECLARE
+  newest_ms bigint := (SELECT extract(epoch FROM max(erased_at)) * 1000 FROM erased_devices);
+BEGIN
+  IF NOT EXISTS (
+    SELECT FROM unnest(label_writes) AS given (written)
+    CROSS JOIN LATERAL jsonb_each(CASE WHEN strpos(written, '[') > 0 THEN written::jsonb ELSE '{}' END) AS label
+    WHERE CASE jsonb_typeof(label.value) WHEN 'array' THEN (label.value ->> 1)::bigint <= newest_ms END
+  ) THEN
+    RETURN label_writes;
+  END IF;
+  RETURN (
+    SELECT array_agg(CASE WHEN erased.ms IS NULL THEN item.written ELSE (
+      SELECT nullif(coalesce(jsonb_object_agg(label.key, label.value), '{}'), '{}')::text
+      FROM jsonb_each(item.written::jsonb) AS label
+      WHERE CASE jsonb_typeof(label.value) WHEN 'array' THEN (label.value ->> 1)::bigint > erased.ms ELSE TRUE END
+    ) END ORDER BY item.place)
+    FROM unnest(app_ids, device_ids, label_writes) WITH ORDINALITY AS item (app_id, device_id, written, place)
+    LEFT JOIN LATERAL (
+      SELECT extract(epoch FROM erased_at) * 1000 AS ms FROM erased_devices
+      WHERE item.written IS NOT NULL AND app_id = item.app_id
+        AND device_hash = erased_hash(item.app_id, item.device_id) OFFSET 0
+    ) AS erased ON TRUE
+  );
+END
+$$;

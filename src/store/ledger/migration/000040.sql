@@ -1,0 +1,1 @@
+-- Functions alone: labels that a device sent before it was erased do not come back with a later check-in.
