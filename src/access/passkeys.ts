@@ -41,7 +41,7 @@ type PasskeysDependencies = {
   readonly gate: SignInGate;
   /** Base URL of the console; undefined when no setting names one. */
   readonly consoleUrl: string | undefined;
-  /** Tells the person at an address that the account has a new passkey, because a session is enough to add it. */
+  /** Tells the person at an address of a new passkey, for a session is enough to add one. */
   readonly tellAdded: (email: string, atMs: number) => Promise<void>;
   readonly now: () => number;
 };

@@ -145,8 +145,8 @@ export async function forgetMaker(sql: Sql, accountId: string): Promise<void> {
 
 /**
  * Stores the password and ends every session of the account in one transaction. One without a membership may
- * have been made by somebody else, whom a provider believed the address: they lose it. Deletes the link first, so
- * that only one of several concurrent calls finds it.
+ * have been made by somebody else, whom a provider believed the address: they lose it. Deletes the link
+ * first, so that only one of several concurrent calls finds it.
  */
 export async function usePasswordReset(
   database: Database,
