@@ -4,7 +4,7 @@
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { faultsOn } from '../support/accessibility-faults.ts';
-import { openTab, type Tab, visit } from '../support/browser.ts';
+import { chooseMore, openTab, type Tab, visit } from '../support/browser.ts';
 import { describeInBrowser } from '../support/describe-in-browser.ts';
 import { eachOwnerTab, type OwnerTab } from '../support/owner-tab.ts';
 import { member } from '../support/person.ts';
@@ -63,7 +63,7 @@ describeInBrowser('approvals at the console', (browser) => {
       'Promote',
       'beta/2.0.0',
       async () => {
-        await press('Promote…');
+        await chooseMore(page, 'Promote…');
         await press('Promote to stable');
       },
     ],
@@ -94,10 +94,10 @@ describeInBrowser('approvals at the console', (browser) => {
       },
     ],
     [
-      'Plan the roll-out of',
+      'Plan the rollout of',
       'stable/1.0.0',
       async () => {
-        await press('Plan the roll-out…');
+        await press('Plan the rollout…');
         await press('Start plan');
       },
     ],
