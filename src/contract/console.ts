@@ -261,6 +261,8 @@ export type ChannelOverview = {
   /** Release with the highest version. */
   readonly newest: NewestRelease | null;
   readonly standing: ChannelStanding;
+  /** Next step of the plan of the highest release that rolls out by one. */
+  readonly next: (NextStep & { readonly version: string }) | null;
 };
 
 export type NewestRelease = Pick<Release, 'version' | 'status' | 'rolloutPct' | 'createdAt'> & {
@@ -313,6 +315,14 @@ export type ListedPlan = {
   readonly status: PlanStatus;
   /** Verdict of the signals; null in a list with too many plans to judge. */
   readonly verdict: Health['verdict'] | null;
+  readonly next: NextStep | null;
+};
+
+/** What a plan does next by itself; null while it is held, and when it only has to be completed. */
+export type NextStep = {
+  readonly rollout: number;
+  /** RFC 3339; null if unknown, as while it waits for a guard. */
+  readonly at: string | null;
 };
 
 /** Newest plan of a release, null if it never had one, and the health from check-ins. */

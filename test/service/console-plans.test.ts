@@ -58,7 +58,7 @@ serviceSuite('plans at the console', (node) => {
     expect((await list()).body).toMatchObject({
       releases: [
         { version: '1.1.0', plan: null },
-        { version: '1.0.0', plan: { status: 'held', verdict: 'too early' } },
+        { version: '1.0.0', plan: { status: 'held', verdict: 'too early', next: null } },
       ],
     });
     await admin(node, 'PATCH', PLAN, { ...name, action: 'cancel' });

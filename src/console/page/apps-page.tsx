@@ -170,7 +170,8 @@ function channelsShown(channels: readonly ChannelOverview[]): readonly ChannelOv
 }
 
 function ChannelRow({ app, channel }: { app: AppOverview; channel: ChannelOverview }) {
-  const { rolling } = channel.standing;
+  const { next, standing } = channel;
+  const { rolling } = standing;
   return (
     <li class="channel-row">
       <a class="channel-name" href={consolePath.channel(app.ref, channel.name)}>
@@ -185,6 +186,11 @@ function ChannelRow({ app, channel }: { app: AppOverview; channel: ChannelOvervi
             <ShareBar percent={rolloutPct} label={`Rollout of ${version}`} />
           </a>
         ))}
+        {next !== null && (
+          <span class="muted">
+            then {next.rollout}% {next.at !== null && <Time at={next.at} />}
+          </span>
+        )}
       </span>
     </li>
   );

@@ -122,6 +122,11 @@ function columnsFor(
           {standing.on.length > 0 && <span class="muted">on {standing.on.join(', ')}</span>}
           {plan !== null && <PlanBadge status={plan.status} />}
           {plan !== null && plan.verdict !== null && <VerdictBadge verdict={plan.verdict} />}
+          {plan !== null && plan.next !== null && (
+            <span class="muted">
+              then {plan.next.rollout}% {plan.next.at !== null && <Time at={plan.next.at} />}
+            </span>
+          )}
         </span>
       ),
     },

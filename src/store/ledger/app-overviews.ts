@@ -1,6 +1,11 @@
 // SQL of the overviews of an organization's apps for the console: their channels, and what each serves.
 
-import type { AppOverview, ChannelOverview, NewestRelease } from '../../contract/console.ts';
+import type {
+  AppOverview,
+  ChannelOverview,
+  NewestRelease,
+  NextStep,
+} from '../../contract/console.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import type { AppState, Artifact, ReleaseStatus, Targeting } from '../../contract/resource.ts';
 import type { ReleaseStanding } from '../../contract/standing.ts';
@@ -12,6 +17,7 @@ import { parseVersion } from '../../domain/decision/version.ts';
 import { conditionsText, isoText, jsonObject } from './columns.ts';
 import type { Sql } from './database.ts';
 import { type AppTotal, countSeenByApp } from './fleet-counts.ts';
+import { findOpenPlans, nextStepOf, readPlanTime } from './plan-rows.ts';
 import { readStatusChanges } from './status-changes.ts';
 
 type Row = AppTotal & AppState & { readonly channels: string };
@@ -141,11 +147,32 @@ async function readChannelOverviews(
   );
   const found = await readStatusChanges(sql, organizationId, stopped);
   const changes = new Map([...found].map(([{ id }, change]) => [id, change]));
+  const next = await readNextSteps(sql, examined);
   return new Map(
-    examined.map((each) => [
-      each.channel,
-      overviewOf(each, standingsIn(compileCatalog(snapshotOf(each, contents)), changes)),
-    ]),
+    examined.map((each) => {
+      const standings = standingsIn(compileCatalog(snapshotOf(each, contents)), changes);
+      return [each.channel, overviewOf(each, standings, next)];
+    }),
+  );
+}
+
+/** Reads the next step of the plan of each release that can roll out, by release id. */
+async function readNextSteps(
+  sql: Sql,
+  examined: readonly Examined[],
+): Promise<ReadonlyMap<string, NextStep>> {
+  const ids = examined.flatMap(({ releases }) =>
+    releases
+      .filter(({ status, rolloutPct }) => status === 'published' && rolloutPct < 100)
+      .map(({ id }) => id),
+  );
+  const plans = await findOpenPlans(sql, ids);
+  const time = plans.length === 0 ? undefined : await readPlanTime(sql);
+  return new Map(
+    plans.flatMap(({ releaseId, state }) => {
+      const next = time && nextStepOf(state, time);
+      return next ? [[releaseId, next] as const] : [];
+    }),
   );
 }
 
@@ -201,16 +228,23 @@ function snapshotOf(
 }
 
 function overviewOf(
-  { channel, newest }: Examined,
+  { channel, newest, releases: examined }: Examined,
   { releases, channel: standing }: Standings,
+  steps: ReadonlyMap<string, NextStep>,
 ): ChannelOverview {
   const own = newest && releases.get(newest.id);
+  const [first] = standing.rolling.flatMap(({ version }) => {
+    const id = examined.find((each) => each.version === version)?.id;
+    const next = id === undefined ? undefined : steps.get(id);
+    return next === undefined ? [] : [{ version, ...next }];
+  });
   return {
     name: channel.name,
     releases: channel.releases.length,
     follows: channel.follows,
     newest: newest === undefined || own === undefined ? null : newestOf(newest, own),
     standing,
+    next: first ?? null,
   };
 }
 

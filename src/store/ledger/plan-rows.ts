@@ -1,5 +1,6 @@
 // Rows of rollout plans: reads, inserts and updates them, always with an audit entry for what changed.
 
+import type { NextStep } from '../../contract/console.ts';
 import { type Failure, fail, isFailure, type UnknownRelease } from '../../contract/failure.ts';
 import { isoTime } from '../../contract/iso-time.ts';
 import type { Told } from '../../contract/notification.ts';
@@ -195,6 +196,14 @@ export function plannedOf(
     ...{ nextAt: nextMs === null ? null : isoTime(nextMs), waitingFor },
     ...{ guards, onTrip, onBlind, patienceMinutes, raiseBetween, preset },
   };
+}
+
+/** Returns the step that a plan begins next by itself; null if there is none. */
+export function nextStepOf(state: PlanState, time: PlanTime): NextStep | null {
+  const step = state.steps[(state.step ?? -1) + 1];
+  if (step === undefined || state.status === 'held') return null;
+  const atMs = nextAtMs(state, time);
+  return { rollout: step.rollout, at: atMs === null ? null : isoTime(atMs) };
 }
 
 /** Returns the columns of a state. A waiting plan is due when its hours open or its guards are checked. */

@@ -44,6 +44,7 @@ import {
   findReleaseByName,
   insertPlan,
   lockOpenPlan,
+  nextStepOf,
   type PlanRow,
   placeOf,
   readPlanTime,
@@ -376,11 +377,14 @@ export async function listOpenPlans(
   const plans = new Map<string, ListedPlan>();
   const byId = new Map(releases.map((release) => [release.id, release]));
   const rows = await findOpenPlans(sql, [...byId.keys()]);
+  if (rows.length === 0) return plans;
+  const time = await readPlanTime(sql);
   for (const row of rows) {
     const { releaseId, state } = row;
     const release = plans.size < JUDGED_MAX ? byId.get(releaseId) : undefined;
     const health = release === undefined ? undefined : await healthOf(sql, release, row);
-    plans.set(releaseId, { status: state.status, verdict: health?.verdict ?? null });
+    const verdict = health?.verdict ?? null;
+    plans.set(releaseId, { status: state.status, verdict, next: nextStepOf(state, time) });
   }
   return plans;
 }

@@ -142,14 +142,14 @@ export function describeConsoleReads({ database, ledger }: LedgerUnderTest): voi
         devicesDay: 1,
         channels: [
           {
-            ...{ name: 'beta', releases: 0, follows: null, newest: null },
+            ...{ name: 'beta', releases: 0, follows: null, newest: null, next: null },
             standing: { serving: [], rolling: [] },
           },
           {
             name: 'stable',
             releases: 5,
             newest: expect.objectContaining({ version: '1.11.0', status: 'paused' }),
-            follows: null,
+            ...{ follows: null, next: null },
             standing: {
               serving: [expect.objectContaining({ version: '1.0.0', on: [] })],
               rolling: [
