@@ -2,6 +2,7 @@
 // renamed in one place does not compile in the others.
 
 import type { Approval, ApprovalPage } from './approval.ts';
+import type { Attention } from './attention.ts';
 import type {
   Adoption,
   DeviceDetail,
@@ -97,6 +98,7 @@ export type ConsoleAnswers = {
   [revocation: `POST keys/${string}/revoke`]: RevokedKey;
   'GET audit': AuditPage;
   'GET search': Found;
+  'GET attention': Attention;
 
   'GET apps': AppList;
   'POST apps': App;

@@ -127,6 +127,8 @@ export const LIMIT = {
   membersShownMax: 1000,
   organizationsShownMax: 1000,
   appsShownMax: 1000,
+  /** Maximum number of things that the overview lists as needing a person. */
+  attentionMax: 50,
   /** Maximum number of results of each kind in a search. */
   foundMax: 10,
   searchLengthMax: 128,

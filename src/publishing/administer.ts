@@ -2,6 +2,7 @@
 // what a channel serves are propagated like any other.
 
 import { createBearerSecret } from '../access/api-keys.ts';
+import type { Attention } from '../contract/attention.ts';
 import type {
   AppOverview,
   AuditPage,
@@ -167,6 +168,11 @@ export class ViewConsole {
 
   listApps(organizationId: string, nowMs: number): Promise<readonly AppOverview[]> {
     return this.ledger.listAppOverviews(organizationId, isoTime(nowMs - DAY_MS));
+  }
+
+  /** Returns what needs a person in the organization. */
+  readAttention(organizationId: string): Promise<Attention> {
+    return this.ledger.readAttention(organizationId);
   }
 
   /** Searches the organization for a text. */

@@ -2,6 +2,7 @@
 // counts, webhooks, and edge tokens. The obligations of `ledger.ts` hold here too. No method scans all
 // devices.
 
+import type { Attention } from '../contract/attention.ts';
 import type { AuditDeed } from '../contract/audit-deed.ts';
 import type {
   AppOverview,
@@ -88,6 +89,9 @@ export interface ConsoleLedger {
 
   /** Lists an organization's apps by ref, with channels by name and the devices seen since `seenSince`. */
   listAppOverviews(organizationId: string, seenSince: string): Promise<readonly AppOverview[]>;
+
+  /** Reads what needs a person in the organization, up to the number that the overview shows. */
+  readAttention(organizationId: string): Promise<Attention>;
 
   readChannel(
     app: { readonly id: string; readonly ref: string },

@@ -7,6 +7,7 @@ export const consolePath = {
   audit: '/console/audit',
   approvals: '/console/approvals',
   approval: (id: string) => `/console/approvals/${pathSegment(id)}`,
+  help: '/console/help',
   invitation: (token: string) => `/console/invitation/${token}`,
   settings: (section = 'keys') => `/console/settings/${section}`,
   app: (ref: string) => `/console/apps/${pathSegment(ref)}`,
@@ -15,6 +16,7 @@ export const consolePath = {
   release: (ref: string, channel: string, version: string) =>
     `${consolePath.channel(ref, channel)}/${pathSegment(version)}`,
   fleet: (ref: string) => `${consolePath.app(ref)}/fleet`,
+  devices: (ref: string) => `${consolePath.app(ref)}/devices`,
   device: (ref: string, deviceId: string) =>
     `${consolePath.app(ref)}/devices/${pathSegment(deviceId)}`,
 } as const;

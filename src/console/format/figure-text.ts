@@ -10,6 +10,11 @@ export function numberText(value: number): string {
   return WHOLE.format(value);
 }
 
+/** Formats a percentage, with a blank that does not break: `14.6 %`. */
+export function percentText(percent: number): string {
+  return `${SHARE.format(percent / 100).slice(0, -1)}\u00a0%`;
+}
+
 /**
  * Formats `part` of `whole` as a percentage: `12.3%`. Never rounds to 0 or 100 %, but shows `<0.1%` or
  * `>99.9%`; `–` if `whole` is 0.

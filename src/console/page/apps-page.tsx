@@ -1,4 +1,4 @@
-// Apps of an organization: newest release per channel, rollouts in progress and devices seen; and the dialog
+// Overview of an organization: what needs a person, its apps with what each channel serves, and the dialog
 // for a new app.
 
 import { useState } from 'preact/hooks';
@@ -19,21 +19,9 @@ import { LoadedView } from '../part/notice.tsx';
 import { PageHead, useTitle } from '../part/page-head.tsx';
 import { AsOf, Time } from '../part/time.tsx';
 import { useMay, useOrganization } from '../session/use-session.ts';
+import { AttentionStrip } from './attention-strip.tsx';
 
 const REFRESH_MS = 5000;
-
-/** Says how many calls wait for an approval; nothing where none does. */
-function Waiting({ organizationId: org }: { organizationId: string }) {
-  const waiting = useLoad(`approvals${queryText({ org, status: 'pending' })}`, REFRESH_MS);
-  const { approvals = [], next = null } = waiting.data ?? {};
-  if (approvals.length === 0) return null;
-  const count = `${approvals.length}${next === null ? '' : ' or more'}`;
-  return (
-    <p>
-      <a href={consolePath.approvals}>Waiting for an approval: {count}</a>
-    </p>
-  );
-}
 
 /** Page with the list of apps, or the first step if there is none. */
 export function AppsPage() {
@@ -50,7 +38,7 @@ export function AppsPage() {
   return (
     <>
       <PageHead title="Apps" actions={apps.data?.apps.length === 0 ? undefined : create} />
-      <Waiting organizationId={organization.id} />
+      {apps.data !== undefined && apps.data.apps.length > 0 && <AttentionStrip />}
       <LoadedView of={apps}>
         {(found) =>
           found.apps.length === 0 ? (

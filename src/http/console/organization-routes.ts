@@ -99,6 +99,10 @@ export function organizationRoutes(
       },
     ),
     routes.onOrganization(
+      { endpoint: 'GET attention', role: 'viewer', shape: orgQuery },
+      ({ organizationId }) => view.readAttention(organizationId),
+    ),
+    routes.onOrganization(
       { endpoint: 'GET search', role: 'viewer', shape: searchQuery },
       ({ organizationId }, { text }) => view.search(organizationId, text),
     ),

@@ -26,6 +26,7 @@ import {
 } from './apps.ts';
 import { declineApproval, failApproval, sweepApprovals } from './asking-calls.ts';
 import { atomically } from './atomically.ts';
+import { readAttention } from './attention.ts';
 import { forgetAudit, listAudit } from './audit.ts';
 import { listChannelReleases } from './channel-releases.ts';
 import { updateChannel } from './channel-settings.ts';
@@ -186,6 +187,8 @@ export function createSqlLedger(
     ...fleetCalls(database, keeping),
     ...planCalls(database),
     ...dryRuns(database),
+    readAttention: (organizationId) =>
+      withoutCompiling(database, (sql) => readAttention(sql, organizationId)),
     search: (organizationId, text) => searchOrganization(database, organizationId, text),
     listChannelReleases: (app, channel, wanted) =>
       withoutCompiling(database, (sql) => listChannelReleases(sql, app, channel, wanted)),

@@ -33,6 +33,7 @@ import { describeIdentities } from './identity-contract.ts';
 import { describeLabels } from './labels-contract.ts';
 import { describeLostRights } from './lost-right-contract.ts';
 import { describeNotifications } from './notification-contract.ts';
+import { describeOverview } from './overview-contract.ts';
 import { describePasskeys } from './passkey-contract.ts';
 import { describePlans } from './plan-contract.ts';
 import { describePlanWaits } from './plan-wait-contract.ts';
@@ -110,6 +111,7 @@ const GROUPS: readonly Readonly<Record<string, Suite>>[] = [
     purge: { rules: describeFleetPurge },
     erasure: { rules: describeFleetErasure, pglite: 'its hashes, and rows of its triggers' },
     'the console': { rules: describeConsoleReads },
+    'the overview': { rules: describeOverview },
   },
   {
     notifications: {

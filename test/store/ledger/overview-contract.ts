@@ -1,0 +1,110 @@
+// Rules of what needs a person, as the overview reads it from the ledger.
+
+import { expect, test } from 'vitest';
+import { USUAL_GUARDS } from '../../../src/domain/rollout/judge-health.ts';
+import { definition } from '../../domain/rollout/plan-fixture.ts';
+import { iso, START } from './fleet-fixture.ts';
+import { createTenant, publish, serve, type TestTenant } from './ledger-fixture.ts';
+import type { LedgerUnderTest } from './test-database.ts';
+
+const ARTIFACT = { platform: 'linux', url: 'https://dl.example.com/a' };
+
+export function describeOverview({ database, ledger }: LedgerUnderTest): void {
+  const kindsOf = async ({ organizationId }: TestTenant) => {
+    const { items } = await ledger.readAttention(organizationId);
+    return items.map(({ kind, version, name }) => [kind, version ?? name]);
+  };
+
+  /** Changes the stored state of a tenant's plans, as the driver would. */
+  const setPlans = ({ appId }: TestTenant, status: string, parts: object) =>
+    database.query(
+      `UPDATE rollout_plans SET status = $2, state = (state::jsonb || $3::jsonb)::json
+       FROM channels WHERE channels.id = rollout_plans.channel_id AND channels.app_id = $1`,
+      [appId, status, JSON.stringify({ ...parts, status })],
+    );
+
+  test.each([
+    ['a plan that runs', 'running', {}, []],
+    [
+      'one whose hours are closed',
+      'running',
+      { waitingFor: { guard: null, since: iso(START) } },
+      [],
+    ],
+    [
+      ...['one that waits for a guard', 'running'],
+      { waitingFor: { guard: 'stuck', since: iso(START), reason: 'stuck is 9 %' } },
+      ['waiting', iso(START), 'stuck is 9 %'],
+    ],
+    ['one that is held', 'held', { reason: 'Olga held it' }, ['held', null, 'Olga held it']],
+    [
+      'one whose guard tripped',
+      'held',
+      { reason: 'stuck', tripped: ['stuck'] },
+      ['tripped', null, 'stuck'],
+    ],
+  ] as const)('of plans, %s', async (_, status, parts, expected) => {
+    const tenant = await createTenant(ledger);
+    const plan = definition('10:60', { guards: USUAL_GUARDS });
+    await publish(ledger, tenant, '1.0.0', { rolloutPct: 0, plan, artifacts: [ARTIFACT] });
+    await setPlans(tenant, status, parts);
+    const { items } = await ledger.readAttention(tenant.organizationId);
+    const [item] = items;
+    expect(item === undefined ? [] : [item.kind, item.since, item.why]).toEqual(expected);
+    if (item !== undefined) {
+      expect(item).toMatchObject({ app: tenant.app, channel: 'stable', version: '1.0.0' });
+    }
+  });
+
+  test('releases that nobody can install, landed paused or were called back need a person', async () => {
+    const tenant = await createTenant(ledger);
+    await publish(ledger, tenant, '1.0.0', { artifacts: [ARTIFACT] });
+    await publish(ledger, tenant, '1.1.0', { status: 'paused' });
+    await database.query(`UPDATE releases SET hold = 'by-hand' WHERE version = '1.1.0'`);
+    await publish(ledger, tenant, '1.2.0', { artifacts: [ARTIFACT] });
+    await serve(ledger, tenant, '1.2.0', { status: 'paused' });
+    expect(await kindsOf(tenant)).toEqual([['landed', '1.1.0']]);
+    await database.query(`UPDATE releases SET called_back = true WHERE version = '1.2.0'`);
+    await publish(ledger, tenant, '1.3.0', { artifacts: [{ platform: 'linux' }] });
+    expect(await kindsOf(tenant)).toEqual([
+      ...[
+        ['uninstallable', '1.3.0'],
+        ['called-back', '1.2.0'],
+        ['landed', '1.1.0'],
+      ],
+    ]);
+    const { items } = await ledger.readAttention(tenant.organizationId);
+    for (const { since } of items) expect(Date.parse(since ?? '')).toBeGreaterThan(START);
+    await publish(ledger, tenant, '1.4.0', { artifacts: [ARTIFACT] });
+    expect((await kindsOf(tenant)).map(([kind]) => kind)).not.toContain('uninstallable');
+  });
+
+  test('destinations that fail and edges that were refused are told to their organization alone', async () => {
+    const tenant = await createTenant(ledger);
+    const stranger = await createTenant(ledger);
+    const destination = (name: string, state: string) =>
+      database.query(
+        `INSERT INTO notification_destinations (id, organization_id, name, kind, url, created_by,
+           is_enabled, disabled_why, failing_since)
+         VALUES ('dst_' || $1 || $2, $2, $1, 'slack', 'https://a.example', 'x', ${state})`,
+        [name, tenant.organizationId],
+      );
+    await destination('works', 'true, NULL, NULL');
+    await destination('fails', 'true, NULL, clock_timestamp()');
+    await destination('off by hand', 'false, NULL, NULL');
+    await destination('off', `false, 'five days without a success', clock_timestamp()`);
+    await database.query(
+      `INSERT INTO edge_tokens (id, organization_id, name, prefix, secret_hash, created_by, refusal_told_at)
+       VALUES ($1, $1, 'Berlin', $1, 'x', 'x', clock_timestamp())`,
+      [tenant.organizationId],
+    );
+    expect(await kindsOf(tenant)).toEqual([
+      ...[
+        ['disabled', 'off'],
+        ['failing', 'fails'],
+        ['edge', 'Berlin'],
+      ],
+    ]);
+    expect(await kindsOf(stranger)).toEqual([]);
+  });
+}
