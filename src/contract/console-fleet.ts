@@ -35,6 +35,35 @@ export type DevicePage = {
   readonly next: string | null;
 };
 
+/** Number of devices that a filter matches; null if that is not known. */
+export type DeviceCount = { readonly devices: number | null; readonly isEstimate: boolean };
+
+/** What a release has done with a device; times are RFC 3339, null for what has not happened. */
+export type DeviceRelease = {
+  readonly version: string;
+  readonly channel: string;
+  readonly status: ReleaseStatus;
+  readonly offeredAt: string | null;
+  readonly installedAt: string | null;
+  readonly revertedAt: string | null;
+  readonly failedAt: string | null;
+  /** Reason of the failure as the device sent it; null if it sent none. */
+  readonly failedReason: string | null;
+};
+
+/** A device as its page shows it. */
+export type ShownDevice = DeviceDetail & { readonly releases: readonly DeviceRelease[] };
+
+/** What a device would get now, in a list of many; `device` is null for one that is not on record. */
+export type BriefDecision = {
+  readonly deviceId: string;
+  readonly device: Pick<DeviceRecord, 'version' | 'channel' | 'platform' | 'arch'> | null;
+  readonly offer: string | null;
+  readonly reason: Reason | null;
+  /** The release above that it does not get, and why, as a sentence; null if there is none. */
+  readonly why: string | null;
+};
+
 export type DeviceDetail = DeviceRecord & { readonly history: readonly VersionChange[] };
 
 export type VersionChange = {

@@ -5,12 +5,14 @@ import type { Approval, ApprovalPage } from './approval.ts';
 import type { Attention } from './attention.ts';
 import type {
   Adoption,
-  DeviceDetail,
+  BriefDecision,
+  DeviceCount,
   DevicePage,
   ExplainedDecision,
   FleetNow,
   LiveEvents,
   PurgedDevices,
+  ShownDevice,
 } from './console-fleet.ts';
 import type {
   DryRunAnswer,
@@ -136,7 +138,9 @@ export type ConsoleAnswers = {
 
   'GET devices': DevicePage;
   'POST devices/purge': PurgedDevices;
-  'GET device': DeviceDetail;
+  'GET devices/count': DeviceCount;
+  'POST decisions': { readonly decisions: readonly BriefDecision[] };
+  'GET device': ShownDevice;
   'GET decision': ExplainedDecision;
   'GET decision/told': Explanation;
   'GET fleet': FleetNow;

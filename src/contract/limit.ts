@@ -129,6 +129,8 @@ export const LIMIT = {
   appsShownMax: 1000,
   /** Maximum number of things that the overview lists as needing a person. */
   attentionMax: 50,
+  /** Maximum number of devices whose decisions a person asks for at once. */
+  decisionsAtOnceMax: 100,
   /** Maximum number of results of each kind in a search. */
   foundMax: 10,
   searchLengthMax: 128,

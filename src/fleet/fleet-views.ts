@@ -6,10 +6,11 @@ import type { Caller } from '../access/api-keys.ts';
 import type {
   AdoptionPoint,
   AdoptionStepPoint,
-  DeviceDetail,
+  DeviceCount,
   DevicePage,
   FleetNow,
   LiveEvents,
+  ShownDevice,
 } from '../contract/console-fleet.ts';
 import {
   invalidField,
@@ -88,12 +89,19 @@ export class ViewFleet {
     return this.ledger.listSignalDevices(scope, name, signal, filter);
   }
 
-  /** Returns a device with its version changes. */
-  readDevice(
-    app: string,
+  /** Counts the app's devices that a filter matches. */
+  countDevices(app: string, filter: DeviceFilter): Promise<Outcome<DeviceCount, 'unknownApp'>> {
+    return this.ledger.countDevices(app, filter);
+  }
+
+  /** Returns a device with its version changes, and what releases have done with it. */
+  async readDevice(
+    appId: string,
     deviceId: string,
-  ): Promise<Outcome<DeviceDetail, 'unknownApp' | 'unknownDevice'>> {
-    return this.ledger.readDevice(app, deviceId);
+  ): Promise<Outcome<ShownDevice, 'unknownApp' | 'unknownDevice'>> {
+    const device = await this.ledger.readDevice(appId, deviceId);
+    if (isFailure(device)) return device;
+    return { ...device, releases: await this.ledger.listDeviceReleases(appId, deviceId) };
   }
 
   /**

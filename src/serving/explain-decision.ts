@@ -2,6 +2,7 @@
 // Nothing is offered, recorded or counted.
 
 import type {
+  BriefDecision,
   DeviceRecord,
   ExplainedCandidate,
   ExplainedDecision,
@@ -103,6 +104,22 @@ export class ExplainDecision {
     };
   }
 
+  /** Explains to a person the decisions for many devices, briefly and in their order; each once. */
+  async explainAll(
+    app: App,
+    deviceIds: readonly string[],
+  ): Promise<
+    Outcome<{ readonly decisions: readonly BriefDecision[] }, NoCatalog | 'unknownDevice'>
+  > {
+    const decisions: BriefDecision[] = [];
+    for (const deviceId of new Set(deviceIds)) {
+      const found = await this.explain(app, deviceId, undefined);
+      if (isFailure(found) && found.failure !== 'unknownDevice') return found;
+      decisions.push(isFailure(found) ? unknownDevice(deviceId) : briefly(deviceId, found));
+    }
+    return { decisions };
+  }
+
   /**
    * Explains to a program the decision for a recorded device, or for one that the caller describes. `invalid`
    * if neither the record nor the caller gives the channel or the platform.
@@ -149,6 +166,23 @@ export class ExplainDecision {
     const [labels] = await this.dependencies.labels.readAll([{ appId: app.id, deviceId }]);
     return labels ?? NO_LABELS;
   }
+}
+
+function unknownDevice(deviceId: string): BriefDecision {
+  return { deviceId, device: null, offer: null, reason: null, why: null };
+}
+
+function briefly(
+  deviceId: string,
+  { device, offer, reason, candidates }: ExplainedDecision,
+): BriefDecision {
+  const { version, channel, platform, arch } = device;
+  const missed = candidates.find(({ verdict }) => verdict !== 'offered');
+  return {
+    ...{ deviceId, device: { version, channel, platform, arch }, reason },
+    offer: offer?.version ?? null,
+    why: missed === undefined ? null : `${missed.version}: ${missed.detail}`,
+  };
 }
 
 const NO_LABELS: Labels = new Map();

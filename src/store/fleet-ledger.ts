@@ -3,9 +3,11 @@
 
 import type {
   AdoptionPoint,
+  DeviceCount,
   DeviceDetail,
   DevicePage,
   DeviceRecord,
+  DeviceRelease,
   FleetCell,
 } from '../contract/console-fleet.ts';
 import type {
@@ -51,6 +53,8 @@ export type DeviceFilter = {
   readonly offered?: string | undefined;
   /** Whether the device runs the version that was last offered to it. */
   readonly moved?: 'yes' | 'no' | undefined;
+  /** Text that the device id begins with or, where none does, contains, ignoring case. */
+  readonly id?: string | undefined;
   /** Cursor: the last device id of the previous page; undefined for the first page. */
   readonly after?: string | undefined;
   readonly limit: number;
@@ -267,6 +271,12 @@ export interface FleetLedger {
 
   /** Reads a page of the app's devices, by device id. `app` is a ref or an id. */
   listDevices(app: string, filter: DeviceFilter): Promise<Outcome<DevicePage, 'unknownApp'>>;
+
+  /** Counts the app's devices that a filter matches, without its cursor; estimates them in a large fleet. */
+  countDevices(app: string, filter: DeviceFilter): Promise<Outcome<DeviceCount, 'unknownApp'>>;
+
+  /** Reads what releases have done with a device: offers, installations and failures, newest first. */
+  listDeviceReleases(appId: string, deviceId: string): Promise<readonly DeviceRelease[]>;
 
   /** Reads one device with its version changes, newest first, up to the number that the ledger keeps. */
   readDevice(

@@ -54,6 +54,7 @@ const filterFields = {
   // Release that was offered to it last, and whether it runs that version now.
   offered: versionFilter.transform((text) => text && (parseVersion(text)?.canonical ?? text)),
   moved: z.enum(['yes', 'no']).optional(),
+  id: filterField,
   after: filterField,
   limit: z.coerce.number().int().min(1).max(LIMIT.devicePageMax).default(LIMIT.devicePageDefault),
 };
@@ -82,6 +83,10 @@ const purgeBody = z.object({
 const deviceQuery = appQuery.extend({ deviceId: deviceIdField });
 const fleetQuery = appQuery.extend({ channel: nameField.optional() });
 const decisionQuery = deviceQuery.extend({ channel: nameField.optional() });
+const decisionsBody = z.strictObject({
+  app: nameField,
+  deviceIds: z.array(deviceIdField).min(1).max(LIMIT.decisionsAtOnceMax),
+});
 const adoptionQuery = z.object({
   app: nameField,
   since: timeField.optional(),
@@ -112,6 +117,14 @@ export function fleetConsoleRoutes(
         const name = releaseNameOf({ app: ref, channel, version: release });
         return fleet.listSignalDevices(scope, name, signal, others);
       },
+    ),
+    routes.onApp(
+      { endpoint: 'GET devices/count', role: 'viewer', shape: z.object(filterFields) },
+      ({ app }, { app: _, ...filter }) => fleet.countDevices(app.id, filter),
+    ),
+    routes.onApp(
+      { endpoint: 'POST decisions', role: 'viewer', shape: decisionsBody },
+      ({ app }, { deviceIds }) => explainer.explainAll(app, deviceIds),
     ),
     routes.onApp(
       { endpoint: 'POST devices/purge', role: 'owner', shape: purgeBody },

@@ -54,6 +54,11 @@ const keyBody = z.strictObject({
   may: z.array(z.enum(KEY_RIGHTS)).min(1).max(KEY_RIGHTS.length).optional(),
   expiresAt: timeField.optional(),
 });
+/** `next` of a page before. */
+const cursorField = filterField.refine(
+  (text) => text === undefined || /^\d{1,16}-\d{1,18}$/.test(text),
+  'Must be next of a page',
+);
 const auditQuery = z.object({
   org: nameField,
   actor: filterField,
@@ -62,7 +67,7 @@ const auditQuery = z.object({
   did: z.enum(AUDIT_DEEDS).optional(),
   since: timeField.optional(),
   until: timeField.optional(),
-  before: filterField,
+  before: cursorField,
   limit: wholeField(1, LIMIT.auditEntriesMax, LIMIT.auditEntriesDefault),
 });
 

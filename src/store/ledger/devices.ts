@@ -2,6 +2,7 @@
 
 import type { LabelCounts } from '../../contract/console.ts';
 import type {
+  DeviceCount,
   DeviceDetail,
   DevicePage,
   DeviceRecord,
@@ -66,13 +67,13 @@ export async function countLabels(sql: Sql, appId: string): Promise<LabelCounts>
   };
 }
 
-/** Returns the parameters $1 to $10 of the filter conditions; $1 to $3 are those of the version. */
+/** Returns the parameters $1 to $11 of the filter conditions; $1 to $3 are those of the version. */
 export async function deviceConditions(
   sql: Sql,
   appId: string,
   filter: DeviceFilter,
 ): Promise<readonly unknown[]> {
-  const { version, channel, platform, label, seenSince, offered, moved } = filter;
+  const { version, channel, platform, label, seenSince, offered, moved, id } = filter;
   return [
     ...[appId, textOrNull(version), await versionsBelow(sql, appId, filter)],
     ...[
@@ -81,7 +82,7 @@ export async function deviceConditions(
       textOrNull(label?.key),
       textOrNull(label?.value),
     ],
-    ...[seenSince ?? null, textOrNull(offered), moved ?? null],
+    ...[seenSince ?? null, textOrNull(offered), moved ?? null, textOrNull(id)],
   ];
 }
 
@@ -98,7 +99,8 @@ export const OTHER_CONDITIONS = `($4::text IS NULL OR channel = $4)
     SELECT FROM releases WHERE releases.id = looked_at.last_offered_release_id
       AND ($9::text IS NULL OR releases.canonical_version = $9)
       AND ($10::text IS NULL OR (releases.canonical_version = looked_at.version) = ($10 = 'yes'))
-  ))`;
+  ))
+  AND ($11::text IS NULL OR strpos(lower(looked_at.device_id), lower($11)) > 0)`;
 
 /** Returns the app's versions below the filter's `below`, compared here; null without such a filter. */
 async function versionsBelow(
@@ -184,18 +186,20 @@ export function deviceOf(row: DeviceRow): DeviceRecord {
 /** Maximum number of devices that a page searches, because most filters have no index. */
 const LOOKED_AT_MAX = 20_000;
 
-/** Devices that a page searches, which begin after the one in this parameter. */
-const lookedAt = (after: string) => `FROM devices
-  WHERE app_id = $1 AND (${after}::text IS NULL OR device_id > ${after}) AND ${VERSION_CONDITIONS}
+/** Devices that a page searches: after an id, and from one id up to another; each parameter may be null. */
+const lookedAt = (after: string, from: string, below: string) => `FROM devices
+  WHERE app_id = $1 AND (${after}::text IS NULL OR device_id > ${after})
+    AND (${from}::text IS NULL OR device_id >= ${from} AND device_id < ${below}::text)
+    AND ${VERSION_CONDITIONS}
   ORDER BY device_id`;
 
 /** Selects the page's devices first, so that only their releases are joined. */
 const PAGE = `
   WITH page AS (
     SELECT app_id, device_id
-    FROM (SELECT * ${lookedAt('$11')} LIMIT ${LOOKED_AT_MAX}) AS looked_at
+    FROM (SELECT * ${lookedAt('$12', '$13', '$14')} LIMIT ${LOOKED_AT_MAX}) AS looked_at
     WHERE ${OTHER_CONDITIONS}
-    ORDER BY device_id LIMIT $12
+    ORDER BY device_id LIMIT $15
   )
   SELECT ${DEVICE_COLUMNS}
   FROM page
@@ -205,7 +209,29 @@ const PAGE = `
 
 /** Finds the last device that a page has searched; no row if it searched fewer than the maximum. */
 const LAST_LOOKED_AT = `
-  SELECT device_id AS "deviceId" ${lookedAt('$4')} OFFSET ${LOOKED_AT_MAX - 1} LIMIT 1`;
+  SELECT device_id AS "deviceId" ${lookedAt('$4', '$5', '$6')} OFFSET ${LOOKED_AT_MAX - 1} LIMIT 1`;
+
+/**
+ * Returns the ids between which all devices lie whose id begins with the text; none, so that the whole fleet
+ * is searched for the text, if no id begins with it. Ids are ordered by bytes: the primary key finds them.
+ */
+async function idRange(
+  sql: Sql,
+  appId: string,
+  text: string | undefined,
+): Promise<readonly [from: string | null, below: string | null]> {
+  const from = textOrNull(text);
+  if (from === null || from === '') return [null, null];
+  const range = [from, `${from}${HIGHEST}`] as const;
+  const rows = await sql.query(
+    'SELECT FROM devices WHERE app_id = $1 AND device_id >= $2 AND device_id < $3 LIMIT 1',
+    [appId, ...range],
+  );
+  return rows.length === 0 ? [null, null] : range;
+}
+
+/** Above every text that follows a prefix. */
+const HIGHEST = '\u{10ffff}';
 
 /**
  * Returns a page of devices by device id, beginning after the cursor. Reads one row more than asked for, to
@@ -222,14 +248,39 @@ export async function listDevices(
   const { limit } = filter;
   const after = textOrNull(filter.after);
   const conditions = await deviceConditions(sql, app.id, filter);
-  const rows = await sql.query<DeviceRow>(PAGE, [...conditions, after, limit + 1]);
+  const range = await idRange(sql, app.id, filter.id);
+  const rows = await sql.query<DeviceRow>(PAGE, [...conditions, after, ...range, limit + 1]);
   const devices = rows.slice(0, limit).map(deviceOf);
   if (rows.length > limit) return { devices, next: devices.at(-1)?.deviceId ?? null };
   const [last] = await sql.query<{ deviceId: string }>(LAST_LOOKED_AT, [
     ...conditions.slice(0, 3),
-    after,
+    ...[after, ...range],
   ]);
   return { devices, next: last?.deviceId ?? null };
+}
+
+/**
+ * Counts the devices that a filter matches: one by one in a small fleet, else in a sample. An id in a large
+ * fleet is in no sample.
+ */
+export async function countDevices(
+  sql: Sql,
+  appName: string,
+  filter: DeviceFilter,
+): Promise<Outcome<DeviceCount, 'unknownApp'>> {
+  const app = await findApp(sql, undefined, appName);
+  if (isFailure(app)) return app;
+  const sample = await fleetSample(sql, app.id);
+  if (!sample.isWhole && textOrNull(filter.id)) return { devices: null, isEstimate: true };
+  const [row] = await sql.query<{ looked: number; matching: number }>(
+    `SELECT count(*)::int AS looked,
+       (count(*) FILTER (WHERE ${VERSION_CONDITIONS} AND ${OTHER_CONDITIONS}))::int AS matching
+     FROM (SELECT * FROM ${sample.from}) AS looked_at`,
+    await deviceConditions(sql, app.id, filter),
+  );
+  const { looked = 0, matching = 0 } = row ?? {};
+  const devices = sample.isWhole ? matching : extrapolate(matching, looked, sample.total);
+  return { devices, isEstimate: !sample.isWhole };
 }
 
 type DetailRow = DeviceRow & {

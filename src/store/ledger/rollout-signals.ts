@@ -126,17 +126,17 @@ const range = (signal: Signal) => `
     SELECT reached.app_id, reached.device_id, hashtext(reached.device_id) AS hash
     FROM unnest(signal_edges()) AS edge
     CROSS JOIN LATERAL (
-      SELECT * FROM release_devices WHERE release_id = $11 AND known = edge
-        AND hashtext(device_id) BETWEEN $14::integer AND $16::integer OFFSET 0
+      SELECT * FROM release_devices WHERE release_id = $12 AND known = edge
+        AND hashtext(device_id) BETWEEN $15::integer AND $17::integer OFFSET 0
     ) AS reached
     CROSS JOIN LATERAL (
       SELECT * FROM devices WHERE app_id = $1 AND device_id = reached.device_id OFFSET 0
     ) AS looked_at
-    CROSS JOIN ${signalTimes('$17', '$18')}
-    WHERE edge >= $12 AND (NOT $13 OR reached.pushed >= $12)
-      AND (hashtext(reached.device_id), reached.device_id) > ($14::integer, $15::text COLLATE "C")
+    CROSS JOIN ${signalTimes('$18', '$19')}
+    WHERE edge >= $13 AND (NOT $14 OR reached.pushed >= $13)
+      AND (hashtext(reached.device_id), reached.device_id) > ($15::integer, $16::text COLLATE "C")
       AND ${CONDITIONS[signal]} AND ${VERSION_CONDITIONS} AND ${OTHER_CONDITIONS}
-    ORDER BY hash, reached.device_id LIMIT $19
+    ORDER BY hash, reached.device_id LIMIT $20
   )
   SELECT ${DEVICE_COLUMNS}, page.hash
   FROM page

@@ -73,8 +73,16 @@ import {
   testDestination,
   updateDestination,
 } from './destinations.ts';
+import { listDeviceReleases } from './device-releases.ts';
 import { sampleDevices } from './device-samples.ts';
-import { countLabels, countPurgeable, listDevices, purgeDevices, readDevice } from './devices.ts';
+import {
+  countDevices,
+  countLabels,
+  countPurgeable,
+  listDevices,
+  purgeDevices,
+  readDevice,
+} from './devices.ts';
 import { dryRunPlan } from './dry-run-plan.ts';
 import { dryRunPromotion, dryRunPublish, dryRunServing } from './dry-runs.ts';
 import { eraseDevice, forgetErasures } from './erased-devices.ts';
@@ -248,6 +256,8 @@ const CALLS = {
   readLabels,
   readLabelChanges,
   sampleDevices,
+  countDevices,
+  listDeviceReleases,
   listDevices,
   readFleet,
   readAdoption,

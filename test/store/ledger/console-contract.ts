@@ -228,6 +228,30 @@ export function describeConsoleReads({ database, ledger }: LedgerUnderTest): voi
       { devices: [], next: '00040000' },
       { devices: [], next: null },
     ]);
+    const idsWith = async (id: string, after?: string) => {
+      const page = await ledger.listDevices(tenant.app, { limit: 3, id, after });
+      return expectValue(page).devices.map(({ deviceId }) => deviceId);
+    };
+    expect(await idsWith('000400')).toEqual(['00040000', '00040001', '00040002']);
+    expect(await idsWith('000400', '00040002')).toEqual(['00040003', '00040004', '00040005']);
+    expect(await idsWith('1234')).toEqual(['00001234', '00011234', '00012340']);
+    const beta = { limit: 1, label: { key: 'ring', value: 'beta' } };
+    expect(await ledger.countDevices(tenant.app, beta)).toEqual({
+      ...{ devices: near(0.2 * devices), isEstimate: true },
+    });
+  });
+
+  test('a filter is counted one by one in a small fleet', async () => {
+    const tenant = await createTenant(ledger);
+    await ledger.recordCheckIns([
+      checkIn(tenant, 'kiosk-1'),
+      checkIn(tenant, 'kiosk-2', { platform: 'darwin' }),
+      checkIn(tenant, 'Laptop KIOSK-3'),
+    ]);
+    const count = (filter: object) => ledger.countDevices(tenant.app, { limit: 1, ...filter });
+    expect(await count({ platform: 'darwin' })).toEqual({ devices: 1, isEstimate: false });
+    expect(await count({ id: 'kiosk' })).toEqual({ devices: 3, isEstimate: false });
+    expect(await count({})).toEqual({ devices: 3, isEstimate: false });
   });
 
   test('keys are listed with who made them and when they were last used; the latest use stays', async () => {

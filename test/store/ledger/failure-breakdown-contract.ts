@@ -7,7 +7,7 @@ import type { CheckIn } from '../../../src/domain/fleet/check-in.ts';
 import { USUAL_KEEPING } from '../../../src/store/ledger/check-ins.ts';
 import { createSqlLedger } from '../../../src/store/ledger/sql-ledger.ts';
 import { writeInBulk } from '../../support/write-in-bulk.ts';
-import { HOUR_MS, MINUTE_MS } from './fleet-fixture.ts';
+import { HOUR_MS, iso, MINUTE_MS } from './fleet-fixture.ts';
 import { expectValue, type TestTenant } from './ledger-fixture.ts';
 import { BEGIN, checkIn, DAY_MS, furnish, publishAt } from './signal-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
@@ -86,6 +86,22 @@ export function describeFailureBreakdown({ database }: LedgerUnderTest): void {
       await record(/well/, { version: '1.0.0', at: Date.now() });
       return tenant;
     }
+
+    test('the page of a device tells what a release has done with it, from offer to failure', async () => {
+      const { tenant, offer } = await furnish({ ledger, database });
+      const at = BEGIN + DAY_MS + HOUR_MS;
+      await ledger.recordCheckIns([checkIn(tenant, 'a', { version: '0.9.0' })]);
+      await ledger.recordCheckIns([checkIn(tenant, 'a', { ...offer, at })]);
+      await fail(tenant, ['a'], 'disk full');
+      expect(await ledger.listDeviceReleases(tenant.appId, 'a')).toEqual([
+        {
+          ...{ version: '1.0.0', channel: 'stable', status: 'published' },
+          ...{ offeredAt: iso(at), installedAt: null, revertedAt: null },
+          ...{ failedAt: expect.any(String), failedReason: 'disk full' },
+        },
+      ]);
+      expect(await ledger.listDeviceReleases(tenant.appId, 'nobody')).toEqual([]);
+    });
 
     test('each signal is told by platform, and by the version that the devices had before', async () => {
       const tenant = await liveThrough();

@@ -14,12 +14,10 @@ export const COHORT_RULE: DecisionRule<'outside-cohort'> = {
 
   sentence({ id, rolloutPct }, _fields, { hash }) {
     if (hash === undefined) {
-      return `It is rolled out to ${rolloutPct}%, and a device without an id is never included.`;
+      return `The rollout has reached ${rolloutPct} %; a device without an id comes in at 100 %.`;
     }
-    return (
-      `It is rolled out to ${rolloutPct}%: buckets below ${cohortThreshold(rolloutPct)} of ` +
-      `${COHORT_BUCKETS} are in, this device is in bucket ${cohortBucket(hash, hashText(id))}.`
-    );
+    const place = (cohortBucket(hash, hashText(id)) / COHORT_BUCKETS) * 100;
+    return `The rollout has reached ${rolloutPct} %, and this device is at ${place.toFixed(1)} % of it.`;
   },
 };
 
