@@ -21,6 +21,8 @@ export type DemoFleet = { readonly app: string; readonly devices: readonly DemoD
 const APP = 'notes';
 const SEED = 20_261_121;
 const DAYS = 14;
+/** Hours up to the present in which every device asks in each one, as it does in the demo itself. */
+const LIVE_HOURS = 48;
 const ACTOR = { kind: 'admin-token' } as const;
 
 /** Writes an owner's account, an organization, its app and the fleet's last two weeks. */
@@ -142,7 +144,8 @@ async function liveThrough(
     const at = begin + hour * HOUR_MS;
     const asked: CheckIn[] = [];
     for (const device of devices) {
-      if (random() > device.hourlyShare || isDead(device)) continue;
+      const asks = random() <= device.hourlyShare || hour >= DAYS * 24 - LIVE_HOURS;
+      if (!asks || isDead(device)) continue;
       const askedAt = at + random() * HOUR_MS;
       comeTo(device, askedAt);
       const offered = offerAt(device, askedAt, releaseIds);

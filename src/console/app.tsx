@@ -6,39 +6,60 @@ import { readSegment } from '../contract/path-segment.ts';
 import { call } from './api/call.ts';
 import { consolePath } from './format/console-path.ts';
 import { AppIndex, AppPlace } from './page/app-place.tsx';
-import { ApprovalPage, ApprovalsPage } from './page/approvals-page.tsx';
 import { AppsPage } from './page/apps-page.tsx';
-import { AuditPage } from './page/audit-page.tsx';
-import { ChannelPage } from './page/channel-page.tsx';
-import { DevicePage } from './page/device-page.tsx';
-import { FleetPage } from './page/fleet-page.tsx';
 import { NotFoundPage, Redirect } from './page/not-found-page.tsx';
-import { ReleasePage } from './page/release-page.tsx';
-import { SecondFactorPage } from './page/second-factor-page.tsx';
-import { SettingsPage } from './page/settings-page.tsx';
 import { Shell } from './page/shell.tsx';
+import { Announcer } from './part/announcer.tsx';
 import { Card } from './part/card.tsx';
 import { Field } from './part/field.tsx';
 import { Form } from './part/form.tsx';
+import { lazyPage } from './part/lazy.tsx';
 import { useTitle } from './part/page-head.tsx';
 import { ThemeContext, useThemeState } from './part/theme.tsx';
-import { InvitationPage, PasswordResetPage, RecoveryPage } from './session/link-page.tsx';
 import { JoinPage } from './session/provider-sign-in.tsx';
 import { SessionGate } from './session/session-gate.tsx';
 import { useSession } from './session/use-session.ts';
 
+const ApprovalPage = lazyPage(() =>
+  import('./page/approvals-page.tsx').then((page) => page.ApprovalPage),
+);
+const ApprovalsPage = lazyPage(() =>
+  import('./page/approvals-page.tsx').then((page) => page.ApprovalsPage),
+);
+const AuditPage = lazyPage(() => import('./page/audit-page.tsx').then((page) => page.AuditPage));
+const ChannelPage = lazyPage(() =>
+  import('./page/channel-page.tsx').then((page) => page.ChannelPage),
+);
+const DevicePage = lazyPage(() => import('./page/device-page.tsx').then((page) => page.DevicePage));
+const FleetPage = lazyPage(() => import('./page/fleet-page.tsx').then((page) => page.FleetPage));
+const ReleasePage = lazyPage(() =>
+  import('./page/release-page.tsx').then((page) => page.ReleasePage),
+);
+const SecondFactorPage = lazyPage(() =>
+  import('./page/second-factor-page.tsx').then((page) => page.SecondFactorPage),
+);
+const SettingsPage = lazyPage(() =>
+  import('./page/settings-page.tsx').then((page) => page.SettingsPage),
+);
+const HelpPage = lazyPage(() => import('./page/help-page.tsx').then((page) => page.HelpPage));
+const DevicesPage = lazyPage(() =>
+  import('./page/devices-page.tsx').then((page) => page.DevicesPage),
+);
+
 /** Pages that a one-time link opens, with or without a session. */
 const BY_TOKEN = /^\/console\/(invitation|password-reset|recovery)\/([^/]+)$/;
+const loadLinks = () => import('./session/link-page.tsx');
 const LINK_PAGES = {
-  invitation: InvitationPage,
-  'password-reset': PasswordResetPage,
-  recovery: RecoveryPage,
+  invitation: lazyPage(() => loadLinks().then((page) => page.InvitationPage)),
+  'password-reset': lazyPage(() => loadLinks().then((page) => page.PasswordResetPage)),
+  recovery: lazyPage(() => loadLinks().then((page) => page.RecoveryPage)),
 } as const;
 
 export function App() {
   return (
     <ThemeContext.Provider value={useThemeState()}>
       <LocationProvider scope="/console">
+        <Announcer />
         <Entrance />
       </LocationProvider>
     </ThemeContext.Provider>
@@ -76,12 +97,14 @@ function Pages() {
       <Route path="/console/apps" component={AppsPage} />
       <Route path="/console/apps/:app" component={AppRoute} />
       <Route path="/console/apps/:app/fleet" component={FleetRoute} />
+      <Route path="/console/apps/:app/fleet/devices" component={DevicesRoute} />
       <Route path="/console/apps/:app/devices/:device" component={DeviceRoute} />
       <Route path="/console/apps/:app/:channel" component={ChannelRoute} />
       <Route path="/console/apps/:app/:channel/:version" component={ReleaseRoute} />
       <Route path="/console/settings" component={SettingsPage} />
       <Route path="/console/settings/:section" component={SettingsPage} />
       <Route path="/console/audit" component={AuditPage} />
+      <Route path="/console/help" component={HelpPage} />
       <Route path="/console/approvals" component={ApprovalsPage} />
       <Route path="/console/approvals/:id" component={ApprovalRoute} />
       <Route default component={NotFoundPage} />
@@ -105,8 +128,16 @@ function ApprovalRoute({ params }: Segments<'id'>) {
 
 function FleetRoute({ params }: Segments<'app'>) {
   return (
-    <AppPlace appRef={readSegment(params.app)}>
+    <AppPlace appRef={readSegment(params.app)} tab="fleet">
       {(app) => <FleetPage key={app.id} app={app} />}
+    </AppPlace>
+  );
+}
+
+function DevicesRoute({ params }: Segments<'app'>) {
+  return (
+    <AppPlace appRef={readSegment(params.app)} tab="devices">
+      {(app) => <DevicesPage key={app.id} app={app} />}
     </AppPlace>
   );
 }
@@ -114,7 +145,7 @@ function FleetRoute({ params }: Segments<'app'>) {
 function DeviceRoute({ params }: Segments<'app' | 'device'>) {
   const deviceId = readSegment(params.device);
   return (
-    <AppPlace appRef={readSegment(params.app)}>
+    <AppPlace appRef={readSegment(params.app)} tab="devices">
       {(app) => <DevicePage key={`${app.id}/${deviceId}`} app={app} deviceId={deviceId} />}
     </AppPlace>
   );

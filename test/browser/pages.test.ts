@@ -92,6 +92,8 @@ describeInBrowser('every page of the console', (browser) => {
       ['/console/apps', button('Create app')],
       ['/console/apps', button('Search')],
       ['/console/apps', () => page.locator('summary[aria-label="Account"]').click()],
+      ['/console/apps', () => page.locator('summary[aria-label="Help"]').click()],
+      [place('/fleet/devices'), button('Why not…')],
       [place('/stable'), button('Publish release')],
       [place('/stable'), button('Channel settings')],
       [place('/stable/1.2.0-rc.1'), button('Edit targeting')],
@@ -105,7 +107,7 @@ describeInBrowser('every page of the console', (browser) => {
       ['/console/settings/webhooks', button('Enable another…')],
       ['/console/settings/webhooks', button('Settings… GitHub')],
       ['/console/settings/webhooks', button('New secret… GitHub')],
-      ['/console/settings/keys', button('Mint key')],
+      ['/console/settings/keys', button('Create key')],
       ['/console/settings/keys', button(/^Revoke W/)],
       ['/console/settings/members', button('Invite member')],
       ['/console/settings/members', button(/^Remove/)],
@@ -129,9 +131,11 @@ describeInBrowser('every page of the console', (browser) => {
   it('leads to a device, whatever its id', async () => {
     for (const name of HOSTILE.names) {
       const id = name.slice(0, 128);
-      await visit(page, place('/fleet'));
-      await page.getByLabel('Device id').fill(id);
-      await page.getByRole('button', { name: 'Open device' }).click();
+      await visit(page, place('/fleet/devices'));
+      await page.getByLabel('Find devices').fill(id);
+      await page.getByRole('button', { name: 'Find' }).click();
+      const table = page.getByRole('table', { name: 'Devices' });
+      await table.getByRole('link', { name: id, exact: true }).click();
       await page.getByRole('heading', { name: 'What it would get now' }).waitFor();
       expect(await page.locator('h1').textContent()).toBe(id);
       await expectSound(id, tooWideOn);
@@ -148,9 +152,9 @@ describeInBrowser('every page of the console', (browser) => {
 
   it('gives the focus to a dialog, and Escape gives it back to where it was', async () => {
     await visit(page, '/console/settings/keys');
-    await page.getByRole('button', { name: 'Mint key' }).focus();
+    await page.getByRole('button', { name: 'Create key' }).focus();
     await page.keyboard.press('Enter');
-    const dialog = page.getByRole('dialog', { name: 'Mint a key' });
+    const dialog = page.getByRole('dialog', { name: 'Create a key' });
     await dialog.getByLabel('Name').and(page.locator(':focus')).waitFor();
     for (let press = 0; press < 8; press++) {
       await page.keyboard.press('Tab');
@@ -161,7 +165,7 @@ describeInBrowser('every page of the console', (browser) => {
     }
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
-    await page.getByRole('button', { name: 'Mint key' }).and(page.locator(':focus')).waitFor();
+    await page.getByRole('button', { name: 'Create key' }).and(page.locator(':focus')).waitFor();
   });
 
   it('can be skipped to, and hides and shows a version of the chart, with the keyboard', async () => {

@@ -91,12 +91,12 @@ describeOnBackends('a rollout at the console', (backend) => {
       expect(new URL(page.url()).pathname).toBe(`/console/apps/${APP}/stable`);
     });
 
-    it('a key is minted, shown once, and publishes', async () => {
+    it('a key is created, shown once, and publishes', async () => {
       await page.getByRole('link', { name: 'Settings' }).click();
-      await button('Mint key').click();
+      await button('Create key').click();
       await page.getByRole('dialog').getByLabel('Name').fill('ci');
-      await page.getByRole('dialog').getByRole('button', { name: 'Mint key' }).click();
-      await page.getByRole('dialog', { name: 'Key minted' }).waitFor();
+      await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
+      await page.getByRole('dialog', { name: 'Key created' }).waitFor();
       const secret = (await page.locator('.secret-text').textContent()) ?? '';
       await button('Done').click();
       await button('Revoke ci').waitFor();

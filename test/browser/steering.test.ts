@@ -145,10 +145,10 @@ describeInBrowser('steering at the console', (browser) => {
     await publishing.waitFor({ state: 'detached' });
 
     await visit(page, '/console/settings/keys');
-    await page.getByRole('button', { name: 'Mint key' }).click();
+    await page.getByRole('button', { name: 'Create key' }).click();
     await page.getByRole('dialog').getByLabel('Name').fill('ci-2');
-    await page.getByRole('dialog').getByRole('button', { name: 'Mint key' }).click();
-    const minted = page.getByRole('dialog', { name: 'Key minted' });
+    await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
+    const minted = page.getByRole('dialog', { name: 'Key created' });
     await minted.waitFor();
     await page.keyboard.press('Escape');
     await minted.getByText('Is the key copied?').waitFor();

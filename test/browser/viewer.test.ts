@@ -11,12 +11,12 @@ import { sharedNode } from '../support/service-suite.ts';
 
 /** Buttons that a viewer may press: they change the view, or the viewer's own account. */
 const HARMLESS = [
-  ...['Hold feed', 'Open device', 'Filter', 'Try again'],
-  ...['Search', 'Save as CSV', 'Show'],
+  ...['Hold feed', 'Find', 'Filter', 'Try again'],
+  ...['Search', 'Keys ?', 'Save as CSV', 'Show', 'Why not…'],
   ...['Sign out', 'End all others', 'Change password', 'Add a passkey'],
 ];
 /** Beginnings of the names of further harmless buttons, which go on with their subject. */
-const HARMLESS_BEGIN = /^(?:Theme|Copy|Sign out) ?/;
+const HARMLESS_BEGIN = /^(?:Theme|Copy|Sign out|Remove platform) ?/;
 
 describeInBrowser('a viewer at the console', (browser) => {
   const node = sharedNode();

@@ -22,12 +22,7 @@ describe('the sentence of an entry', () => {
       { ...SERVED, rolloutPct: 50 },
       'Raised the rollout from 25 % to 50 %',
     ],
-    [
-      'release.serve',
-      SERVED,
-      { ...SERVED, rolloutPct: 5 },
-      'Lowered the rollout from 25 % to 5 %',
-    ],
+    ['release.serve', SERVED, { ...SERVED, rolloutPct: 5 }, 'Lowered the rollout from 25 % to 5 %'],
     ['release.serve', SERVED, { ...SERVED, status: 'paused' }, 'Paused it'],
     ['release.serve', { status: 'published' }, { status: 'paused' }, 'Paused it'],
     ['release.serve', { ...SERVED, status: 'paused' }, SERVED, 'Resumed it'],
@@ -106,7 +101,7 @@ describe('the sentence of an entry', () => {
     const other = auditSentence(entry('key.revoke', { revokedAt: null }, { revokedAt: 'x' }));
     expect(other).toEqual({ text: 'Revoked key', isWhole: false });
     expect(auditSentence(entry('new.action', 1, null)).text).toBe('new.action');
-    expect(auditSentence(entry('release.serve', null, null)).text).toBe('Steered it');
+    expect(auditSentence(entry('release.serve', null, null)).text).toBe('Changed how it is served');
   });
 });
 

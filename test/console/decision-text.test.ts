@@ -43,6 +43,6 @@ it('says what it gets, or why it gets nothing', () => {
   );
   expect(ticketText({ ...DECISION, reason: 'up-to-date', candidates: [] })).toBe(
     'Device mac-1 (darwin aarch64, channel stable) runs 2.3.1 and gets nothing when it next asks. ' +
-      'It is up to date: no newer release is being offered on its channel.',
+      'No newer release is being offered on its channel.',
   );
 });

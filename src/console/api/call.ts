@@ -58,7 +58,14 @@ export async function callForText(method: Method, path: string, body?: unknown):
   if (response.ok) return text === '' ? '{}' : text;
   if (response.status === 401 && !opensSession) noteSignedOut(session);
   if (response.status === 403) onRefused(false);
-  throw new ApiError(response.status, readError(text) ?? `The service answered ${response.status}`);
+  const message = readError(text) ?? `The service answered ${response.status}`;
+  throw new ApiError(response.status, message, { waitSeconds: waitOf(response) });
+}
+
+/** Returns the seconds after which the service takes the request again; undefined if it does not say. */
+function waitOf(response: Response): number | undefined {
+  const seconds = Number(response.headers.get('Retry-After') ?? Number.NaN);
+  return Number.isFinite(seconds) ? seconds : undefined;
 }
 
 /** Reads the answer's text, within the time limit of the request. */
@@ -151,23 +158,37 @@ export class ApiError extends Error {
   readonly isOutage: boolean;
   /** Id of the approval that the call waits for; undefined if it was refused. */
   readonly waiting: string | undefined;
+  /** Seconds after which it is worth trying again; undefined if unknown. */
+  readonly waitSeconds: number | undefined;
 
   constructor(
     status: number,
     message: string,
-    { isOutage = false, waiting }: { isOutage?: boolean; waiting?: string } = {},
+    {
+      isOutage = false,
+      waiting,
+      waitSeconds,
+    }: { isOutage?: boolean; waiting?: string; waitSeconds?: number | undefined } = {},
   ) {
     super(message);
     this.status = status;
     this.isOutage = isOutage;
     this.waiting = waiting;
+    this.waitSeconds = waitSeconds;
   }
 
   /** Returns the message to display: a refusal (`field: reason`) unchanged, a fault with what to do. */
   get advice(): string {
-    if (this.status === 429) return `${this.message}. Wait a moment, then try again.`;
+    if (this.status === 429) return `${this.message}. Try again ${waitText(this.waitSeconds)}.`;
     return this.message;
   }
+}
+
+/** Says when to try again: `in 15 minutes`, rounded up. */
+function waitText(seconds: number | undefined): string {
+  if (seconds === undefined) return 'in a moment';
+  const [count, unit] = seconds < 90 ? [seconds, 'second'] : [Math.ceil(seconds / 60), 'minute'];
+  return `in ${count} ${unit}${count === 1 ? '' : 's'}`;
 }
 
 // Connection to the service, observed with every request: the page shows one notice for an outage, and

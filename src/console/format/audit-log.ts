@@ -8,6 +8,7 @@ import {
   type TargetExpression,
 } from '../../contract/resource.ts';
 import { auditSentence } from './audit-sentence.ts';
+import { csvText } from './csv.ts';
 import { expressionText } from './targeting.ts';
 
 type Deed = {
@@ -42,7 +43,7 @@ export const DEED_WORDS: readonly Deed[] = [
   deed('Changed channels', 'channel'),
   deed('Changed apps', 'app'),
   deed('Deleted devices', 'device'),
-  deed('Minted or revoked keys', 'key'),
+  deed('Created or revoked keys', 'key'),
   deed('Changed webhooks', 'webhook'),
   deed('Changed notifications', 'destination'),
   deed('Changed members', 'member'),
@@ -55,6 +56,11 @@ export const DEED_WORDS: readonly Deed[] = [
 export function deedOf({ action = '', did = '' }: Record<string, string>): string {
   const value = keyOf(action, did);
   return DEED_WORDS.some((each) => each.value === value) ? value : '';
+}
+
+/** Returns what stands in the place of a day in a query, and is none. */
+export function unreadableDays({ from = '', to = '' }: Record<string, string>): readonly string[] {
+  return [from, to].filter((day) => day !== '' && startOf(day, 0) === undefined);
 }
 
 function startOf(day: string | undefined, daysLater: number): string | undefined {
@@ -192,8 +198,6 @@ const CSV_COLUMNS = [
   'after',
   'request',
 ];
-/** Beginnings of a text that a spreadsheet would evaluate. */
-const FORMULA = /^[=+\-@\t\r]/;
 
 /** Returns one line per entry, below a line with the column names. */
 export function auditCsv(entries: readonly AuditEntry[]): string {
@@ -208,15 +212,9 @@ export function auditCsv(entries: readonly AuditEntry[]): string {
     stateText(entry.after),
     entry.requestId ?? '',
   ]);
-  return [CSV_COLUMNS, ...rows].map((row) => `${row.map(cell).join(',')}\r\n`).join('');
+  return csvText([CSV_COLUMNS, ...rows]);
 }
 
 function stateText(state: unknown): string {
   return state === null || state === undefined ? '' : JSON.stringify(state);
-}
-
-/** Quotes a cell. An apostrophe before a formula makes a spreadsheet show it as text. */
-function cell(text: string): string {
-  const shown = FORMULA.test(text) ? `'${text}` : text;
-  return `"${shown.replaceAll('"', '""')}"`;
 }

@@ -76,12 +76,15 @@ function steered(was: Fields, is: Fields): AuditSentence {
   }
   const isRetargeted = JSON.stringify(targetsOf(was)) !== JSON.stringify(targetsOf(is));
   if (isRetargeted) parts.push('changed whom it is for');
-  return { text: sentence(parts, 'Steered it'), isWhole: parts.length > 0 && !isRetargeted };
+  return {
+    text: sentence(parts, 'Changed how it is served'),
+    isWhole: parts.length > 0 && !isRetargeted,
+  };
 }
 
 function statusVerb(was: unknown, is: unknown): string {
   if (was === 'deprecated' && is === 'published') return 'published it again';
-  return isStatus(is) ? STATUS_VERBS[is] : 'steered it';
+  return isStatus(is) ? STATUS_VERBS[is] : 'changed how it is served';
 }
 
 function isStatus(value: unknown): value is ReleaseStatus {
@@ -205,7 +208,7 @@ const ACTIONS: Readonly<Record<string, string>> = {
   'destination.update': 'Changed destination of messages',
   'invitation.create': 'Invited',
   'invitation.revoke': 'Revoked invitation',
-  'key.create': 'Minted key',
+  'key.create': 'Created key',
   'key.revoke': 'Revoked key',
   'member.join': 'Joined',
   'member.update': 'Changed role',
@@ -222,7 +225,7 @@ const ACTIONS: Readonly<Record<string, string>> = {
   'release.complete': 'Completed release',
   'release.promote': 'Promoted release',
   'release.publish': 'Published release',
-  'release.serve': 'Steered release',
+  'release.serve': 'Changed release',
   'release.withdraw': 'Withdrew release',
   'webhook.disable': 'Disabled webhook',
   'webhook.enable': 'Enabled webhook',

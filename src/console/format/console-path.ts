@@ -16,7 +16,7 @@ export const consolePath = {
   release: (ref: string, channel: string, version: string) =>
     `${consolePath.channel(ref, channel)}/${pathSegment(version)}`,
   fleet: (ref: string) => `${consolePath.app(ref)}/fleet`,
-  devices: (ref: string) => `${consolePath.app(ref)}/devices`,
+  devices: (ref: string) => `${consolePath.fleet(ref)}/devices`,
   device: (ref: string, deviceId: string) =>
     `${consolePath.app(ref)}/devices/${pathSegment(deviceId)}`,
 } as const;

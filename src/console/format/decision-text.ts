@@ -1,12 +1,17 @@
 // Sentences for decisions: why a device gets what it gets, for a ticket, for a device that the reader
 // describes, and for devices that stay on a release that is rolled back.
 
-import type { ExplainedDecision } from '../../contract/console-fleet.ts';
+import type {
+  BriefDecision,
+  DeviceRelease,
+  ExplainedDecision,
+} from '../../contract/console-fleet.ts';
 import type { Explanation, ListedCandidate } from '../../contract/explanation.ts';
 import type { Reason } from '../../contract/reason.ts';
+import { compareVersions, parseVersion } from '../../domain/decision/version.ts';
 
 const SENTENCES: Readonly<Record<Exclude<Reason, 'offered'>, string>> = {
-  'up-to-date': 'It is up to date: no newer release is being offered on its channel.',
+  'up-to-date': 'No newer release is being offered on its channel.',
   'no-artifact': 'No newer release has an artifact for its platform and architecture.',
   'not-targeted': 'The newest release is not meant for devices like this one.',
   'outside-cohort': 'The newest release is rolling out, and has not reached this device yet.',
@@ -17,7 +22,8 @@ const SENTENCES: Readonly<Record<Exclude<Reason, 'offered'>, string>> = {
 };
 
 /** Returns why this release is offered, or what kept the newest release from the device. */
-export function reasonText({ offer, reason, current }: ExplainedDecision): string {
+export function reasonText(decision: ExplainedDecision): string {
+  const { offer, reason, current } = decision;
   if (offer?.allowDowngrade === true) {
     return (
       `${current.version ?? 'Its release'} was rolled back, so it is sent down to the newest release ` +
@@ -25,8 +31,61 @@ export function reasonText({ offer, reason, current }: ExplainedDecision): strin
     );
   }
   if (offer !== null || reason === 'offered') return 'The newest release that it can have.';
+  if (reason === 'up-to-date') return keptBackText(decision) ?? SENTENCES[reason];
   // A page loaded before an upgrade of the service may receive an unknown reason.
   return Object.hasOwn(SENTENCES, reason) ? SENTENCES[reason] : reason;
+}
+
+const KEPT_BACK: Readonly<Record<string, string>> = {
+  paused: 'is paused',
+  deprecated: 'is deprecated',
+  'rolled-back': 'was rolled back',
+};
+
+/** Says which newer release is not offered; undefined if there is none. */
+function keptBackText({ candidates, current }: ExplainedDecision): string | undefined {
+  const own = parseVersion(current.version ?? '');
+  const newer = candidates.find(({ version, verdict }) => {
+    const other = parseVersion(version);
+    const isNewer = own === undefined || other === undefined || compareVersions(other, own) > 0;
+    return isNewer && Object.hasOwn(KEPT_BACK, verdict);
+  });
+  if (newer === undefined) return undefined;
+  return `${newer.version} is newer, but ${KEPT_BACK[newer.verdict]}, so it is not offered.`;
+}
+
+/** Milliseconds after an offer from which a device that was seen again counts as stuck. */
+const STUCK_MS = 24 * 3_600_000;
+
+/**
+ * Says what went wrong between a device and the releases that it was offered, the latest of them; undefined if
+ * nothing did, or if it runs that release by now.
+ */
+export function troubleText(
+  releases: readonly DeviceRelease[],
+  { version, lastSeen }: { readonly version: string | null; readonly lastSeen: string },
+): string | undefined {
+  const [latest] = releases.filter((release) => release.version !== version);
+  if (latest === undefined || latest.status === 'rolled_back') return undefined;
+  const name = latest.version;
+  if (latest.failedAt !== null) {
+    const reason = latest.failedReason === null ? '' : `: “${latest.failedReason}”`;
+    return `It failed to install ${name}${reason}.`;
+  }
+  if (latest.revertedAt !== null) return `It was on ${name}, and went back.`;
+  const waitedMs = Date.parse(lastSeen) - Date.parse(latest.offeredAt ?? lastSeen);
+  if (latest.installedAt !== null || waitedMs < STUCK_MS) return undefined;
+  return `It was offered ${name}, checked in again, and is still on the old version.`;
+}
+
+/** Says for a list why a device gets what it gets. */
+export function briefReasonText({ device, offer, reason, why }: BriefDecision): string {
+  if (device === null) return 'No device with this id is on record.';
+  if (offer !== null) return 'The newest release that it can have.';
+  if (why !== null) return why;
+  return reason !== null && Object.hasOwn(SENTENCES, reason)
+    ? SENTENCES[reason as keyof typeof SENTENCES]
+    : (reason ?? '');
 }
 
 // Buckets of devices in a rollout, as percentages of the fleet.
@@ -45,12 +104,20 @@ export const cohortPlace = {
   reachedAt: (bucket: number): number => Math.floor(bucket / BUCKETS_PER_PERCENT) + 1,
 };
 
-/** Returns one sentence for a ticket: what the device runs, what it gets now, and when the next release. */
-export function ticketText(decision: ExplainedDecision): string {
-  const { device, offer, current, candidates } = decision;
+/**
+ * Returns a text for a ticket: what the device runs, what went wrong (`trouble`), what it gets now, and when the
+ * next release.
+ */
+export function ticketText(decision: ExplainedDecision, trouble?: string): string {
+  const { device, current } = decision;
   const machine = [device.platform, device.arch].filter(Boolean).join(' ');
   const who = `Device ${device.deviceId} (${machine}, channel ${device.channel})`;
-  const runs = `${who} runs ${current.version ?? 'an unknown version'}`;
+  const text = decisionText(`${who} runs ${current.version ?? 'an unknown version'}`, decision);
+  return trouble === undefined ? text : `${text} ${trouble}`;
+}
+
+function decisionText(runs: string, decision: ExplainedDecision): string {
+  const { offer, candidates } = decision;
   if (offer !== null) return `${runs} and gets ${offer.version} when it next asks.`;
   const waiting = candidates.find(({ verdict }) => verdict === 'outside-cohort');
   if (waiting?.bucket === undefined) {
@@ -66,7 +133,7 @@ export function ticketText(decision: ExplainedDecision): string {
 
 const TOLD_TEXTS: Readonly<Record<string, string>> = {
   offered: 'The newest release that it can have.',
-  'up-to-date': 'It would be up to date: no newer release is being offered on its channel.',
+  'up-to-date': 'No newer release is being offered on its channel.',
   'no-artifact': 'No newer release has an artifact for its platform and architecture.',
   'not-targeted': 'The newest release is not meant for a device without labels.',
   'outside-cohort': 'The newest release is rolling out, and would not reach this device yet.',

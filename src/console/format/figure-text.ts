@@ -1,6 +1,8 @@
 // Formats numbers and times in the console's language and the reader's zone: recent times relative, older
 // ones as dates.
 
+import { READER_HOURS } from './hours.ts';
+
 const WHOLE = new Intl.NumberFormat('en');
 const SHARE = new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 1 });
 const BYTE_UNITS = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const;
@@ -81,7 +83,9 @@ const TIME_STEPS = [
 
 const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 const DAY = new Intl.DateTimeFormat('en', { dateStyle: 'medium' });
-const EXACT = new Intl.DateTimeFormat('en', { dateStyle: 'full', timeStyle: 'long' });
+const EXACT = new Intl.DateTimeFormat('en', {
+  ...{ dateStyle: 'full', timeStyle: 'long', ...READER_HOURS },
+});
 
 /** Formats a time relative to now: `just now`, `3 minutes ago`, `in 2 days`; beyond a week the date. */
 export function timeText(at: Date, nowMs: number): string {
@@ -102,6 +106,7 @@ const MOMENT: Intl.DateTimeFormatOptions = {
   hour: 'numeric',
   minute: '2-digit',
   timeZoneName: 'short',
+  ...READER_HOURS,
 };
 const AT = new Intl.DateTimeFormat('en', MOMENT);
 const AT_IN_YEAR = new Intl.DateTimeFormat('en', { ...MOMENT, year: 'numeric' });

@@ -19,10 +19,12 @@ import {
 } from '../format/adoption-series.ts';
 import { queryText } from '../format/console-path.ts';
 import { numberText, shareText } from '../format/figure-text.ts';
+import { READER_HOURS } from '../format/hours.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Card, Empty } from '../part/card.tsx';
 import { type Column, DataTable } from '../part/data-table.tsx';
-import { LoadedView, Notice } from '../part/notice.tsx';
+import { ReloadNotice } from '../part/lazy.tsx';
+import { LoadedView } from '../part/notice.tsx';
 import { useTheme } from '../part/theme.tsx';
 import { useNow } from '../part/time.tsx';
 
@@ -112,7 +114,9 @@ function sinceOf(step: AdoptionStep, nowMs: number): string {
   return new Date(Math.floor(nowMs / hour) * hour - STEP_SPAN_MS[step]).toISOString();
 }
 
-const HOUR = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' });
+const HOUR = new Intl.DateTimeFormat('en', {
+  ...{ dateStyle: 'medium', timeStyle: 'short', ...READER_HOURS },
+});
 const DAY = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeZone: 'UTC' });
 const MONTH = new Intl.DateTimeFormat('en', {
   year: 'numeric',
@@ -317,20 +321,8 @@ function Plot(props: { label: string; load: () => Promise<Draw>; isLow?: boolean
   }, [load, shown]);
   return (
     <>
-      {isMissing && <ReloadNotice />}
+      {isMissing && <ReloadNotice what="chart" />}
       <div class={isLow ? 'plot low' : 'plot'} ref={place} role="img" aria-label={label} />
     </>
-  );
-}
-
-/** Notice for a failed load: after an upgrade of the service the chart's file has another name. */
-function ReloadNotice() {
-  return (
-    <Notice tone="warn">
-      The chart could not be loaded; the console may have been updated.{' '}
-      <button type="button" class="link" onClick={() => location.reload()}>
-        Reload the page
-      </button>
-    </Notice>
   );
 }

@@ -1,5 +1,5 @@
-// Layout of every page of an app: its name, a tab per channel and one for the fleet, and the owners'
-// settings.
+// Layout of every page of an app: its name, a tab per channel, one for the fleet and one for its devices, and
+// the owners' settings.
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -21,13 +21,17 @@ import { StopControls } from './stop-dialog.tsx';
 
 const REFRESH_MS = 15_000;
 
+/** Tab that is not a channel. */
+type AppTab = 'fleet' | 'devices';
+
 /** Layout of an app's page. An unknown `channel` shows the not-found page. */
 export function AppPlace(props: {
   appRef: string;
   channel?: string;
+  tab?: AppTab;
   children: (app: AppOverview) => ComponentChildren;
 }) {
-  const { appRef, channel, children } = props;
+  const { appRef, channel, tab, children } = props;
   const apps = useLoad(`apps${queryText({ org: useOrganization().id })}`, REFRESH_MS);
   return (
     <LoadedView of={apps}>
@@ -37,7 +41,7 @@ export function AppPlace(props: {
         const isThere = channel === undefined || app.channels.some(({ name }) => name === channel);
         return (
           <>
-            <AppTabs app={app} channel={channel} onChange={apps.reload} />
+            <AppTabs app={app} channel={channel} tab={tab} onChange={apps.reload} />
             {isThere ? children(app) : <NotFoundPage what={`The channel ${channel}`} />}
           </>
         );
@@ -92,13 +96,14 @@ export function AppIndex({ app }: { app: AppOverview }) {
   return <Redirect to={to} />;
 }
 
-/** Tabs of an app; `channel` is that of the open tab, undefined for the fleet's. */
+/** Tabs of an app; `channel` or `tab` is the open one. */
 function AppTabs(props: {
   app: AppOverview;
   channel: string | undefined;
+  tab: AppTab | undefined;
   onChange: () => Promise<void>;
 }) {
-  const { app, channel, onChange } = props;
+  const { app, channel, tab, onChange } = props;
   const [isAdding, setAdding] = useState(false);
   const mayAdd = useMay('owner') && app.archivedAt === null;
   return (
@@ -118,7 +123,7 @@ function AppTabs(props: {
           This app is archived: it takes no releases. Its devices are answered as before.
         </Notice>
       )}
-      <ChannelTabs app={app} channel={channel}>
+      <ChannelTabs app={app} channel={channel} tab={tab}>
         {mayAdd && (
           <button type="button" class="tab-add" onClick={() => setAdding(true)}>
             Add channel
@@ -165,13 +170,14 @@ function NewChannel(props: {
 /** Maximum number of tabs for channels. */
 const TABS_MAX = 6;
 
-/** Tabs, with `children` at their end; `channel` is that of the open tab, undefined for the fleet's. */
+/** Tabs, with `children` at their end. */
 function ChannelTabs(props: {
   app: AppOverview;
   channel: string | undefined;
+  tab: AppTab | undefined;
   children: ComponentChildren;
 }) {
-  const { app, channel, children } = props;
+  const { app, channel, tab, children } = props;
   const [isChoosing, setChoosing] = useState(false);
   const names = channelNames(app);
   const shown = tabsOf(names, channel);
@@ -180,7 +186,7 @@ function ChannelTabs(props: {
   useEffect(() => {
     const open = tabs.current?.querySelector('[aria-current]');
     open?.scrollIntoView({ block: 'nearest', inline: 'center' });
-  }, [channel]);
+  }, [channel, tab]);
   return (
     <nav ref={tabs} class="tabs" aria-label="Channels and fleet">
       {shown.map((name) => (
@@ -197,11 +203,11 @@ function ChannelTabs(props: {
           All {names.length} channels…
         </button>
       )}
-      <a
-        href={consolePath.fleet(app.ref)}
-        aria-current={channel === undefined ? 'page' : undefined}
-      >
+      <a href={consolePath.fleet(app.ref)} aria-current={tab === 'fleet' ? 'page' : undefined}>
         Fleet
+      </a>
+      <a href={consolePath.devices(app.ref)} aria-current={tab === 'devices' ? 'page' : undefined}>
+        Devices
       </a>
       {children}
       {isChoosing && <ChannelMenu app={app.ref} names={names} onClose={() => setChoosing(false)} />}
@@ -293,7 +299,8 @@ function EditDialog({ app, onChange, onClose }: EditAppProps & { onClose: () => 
         ) : (
           <p class="hint">
             An archived app takes no releases and no channels, and is out of the list of apps. Its
-            devices are answered as before, and its releases can be steered. It can be brought back.
+            devices are answered as before, and its releases can be controlled. It can be brought
+            back.
           </p>
         )}
       </Form>

@@ -1,17 +1,14 @@
 // Audit of an organization: all changes with actor and time, and a button that saves the filtered entries.
 
-import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { LIMIT } from '../../contract/limit.ts';
-import type { AuditEntry } from '../../contract/resource.ts';
 import { call } from '../api/call.ts';
-import { auditCsv, auditFilter, DEED_WORDS, deedOf } from '../format/audit-log.ts';
+import { auditCsv, auditFilter, DEED_WORDS, deedOf, unreadableDays } from '../format/audit-log.ts';
 import { consolePath, type QueryValue, queryText } from '../format/console-path.ts';
-import { numberText } from '../format/figure-text.ts';
-import { useAction } from '../hook/use-action.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { AuditEntryView } from '../part/audit-entry.tsx';
 import { Empty } from '../part/card.tsx';
+import { DownloadButton } from '../part/download.tsx';
 import { Choice, Field } from '../part/field.tsx';
 import { FilterForm, useDraft } from '../part/form.tsx';
 import { LoadedView, Notice } from '../part/notice.tsx';
@@ -41,6 +38,11 @@ export function AuditPage() {
       />
       <section class="card flush" aria-label="Changes">
         <AuditFilters query={query} />
+        {unreadableDays(query).map((text) => (
+          <Notice key={text} tone="warn">
+            “{text}” is no day like 2026-01-31: this filter is left out.
+          </Notice>
+        ))}
         <LoadedView of={entries}>
           {(page) => (
             <>
@@ -101,57 +103,19 @@ function Pager({ query, next }: { query: Record<string, string>; next: string | 
   );
 }
 
-/** Maximum number of entries per file; another range of days saves the rest. */
-const ENTRIES_MAX = 10_000;
-
 /** Button that saves the newest entries of the filter as CSV. */
 function AuditDownload({ filter }: { filter: Readonly<Record<string, QueryValue>> }) {
-  const action = useAction();
-  const [isCut, setCut] = useState(false);
-  const save = async () => {
-    const { entries, isWhole } = await readAll(filter);
-    setCut(!isWhole);
-    saveFile(`audit-${new Date().toISOString().slice(0, 10)}.csv`, auditCsv(entries));
+  const read = async (before: string | null) => {
+    const query = queryText({ ...filter, before, limit: LIMIT.auditEntriesMax });
+    const { entries, next } = await call('GET', `audit${query}`);
+    return { rows: entries, next };
   };
   return (
-    <>
-      <button
-        type="button"
-        class="button plain"
-        disabled={action.isBusy}
-        onClick={() => void action.run(save)}
-      >
-        Save as CSV
-      </button>
-      {isCut && (
-        <Notice tone="warn">
-          The file has the newest {numberText(ENTRIES_MAX)} entries. Choose fewer days for the rest.
-        </Notice>
-      )}
-      {action.error !== undefined && <Notice tone="bad">{action.error}</Notice>}
-    </>
+    <DownloadButton
+      name="audit"
+      read={read}
+      csv={auditCsv}
+      more="Choose fewer days for the rest."
+    />
   );
-}
-
-async function readAll(filter: Readonly<Record<string, QueryValue>>) {
-  const entries: AuditEntry[] = [];
-  let before: string | null = null;
-  do {
-    const query = queryText({ ...filter, before, limit: LIMIT.auditEntriesMax });
-    const page: { entries: readonly AuditEntry[]; next: string | null } = await call(
-      'GET',
-      `audit${query}`,
-    );
-    entries.push(...page.entries);
-    before = page.next;
-  } while (before !== null && entries.length < ENTRIES_MAX);
-  return { entries, isWhole: before === null };
-}
-
-function saveFile(name: string, text: string): void {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(new Blob([text], { type: 'text/csv' }));
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(link.href);
 }

@@ -1,33 +1,35 @@
-// Page of a device: its state, its version history, and its present decision with a verdict for every
-// candidate release.
+// Page of a device: its state, its history with offers and failures, and its present decision with a verdict
+// for every candidate release.
 
 import type { AppOverview } from '../../contract/console.ts';
 import type {
-  DeviceDetail,
+  DeviceRelease,
   ExplainedCandidate,
   ExplainedDecision,
+  ShownDevice,
 } from '../../contract/console-fleet.ts';
 import type { DeviceClient } from '../../contract/device-client.ts';
 import type { Verdict } from '../../contract/reason.ts';
 import { consolePath, queryText } from '../format/console-path.ts';
-import { cohortPlace, reasonText, ticketText } from '../format/decision-text.ts';
-import { numberText } from '../format/figure-text.ts';
+import { cohortPlace, reasonText, ticketText, troubleText } from '../format/decision-text.ts';
+import { numberText, percentText } from '../format/figure-text.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Badge, StatusBadge, type Tone } from '../part/badge.tsx';
 import { Card } from '../part/card.tsx';
 import { CopyButton } from '../part/copy-button.tsx';
+import { HelpLink } from '../part/help-link.tsx';
+import { LabelList } from '../part/label-list.tsx';
 import { Name } from '../part/name.tsx';
-import { LoadedView } from '../part/notice.tsx';
+import { LoadedView, Notice } from '../part/notice.tsx';
 import { PageHead, useTitle } from '../part/page-head.tsx';
 import { AsOf, Time } from '../part/time.tsx';
-import { LabelList } from './device-list.tsx';
 import { NeverSeenPage } from './never-seen-page.tsx';
 
 const REFRESH_MS = 4000;
 
 /** Page of a device, refreshed while it is open. */
 export function DevicePage({ app, deviceId }: { app: AppOverview; deviceId: string }) {
-  useTitle(deviceId, 'Fleet', app.name);
+  useTitle(deviceId, 'Devices', app.name);
   const device = useLoad(`device${queryText({ app: app.ref, deviceId })}`, REFRESH_MS);
   if (device.error?.status === 404) {
     return <NeverSeenPage app={app} deviceId={deviceId} />;
@@ -36,17 +38,17 @@ export function DevicePage({ app, deviceId }: { app: AppOverview; deviceId: stri
     <>
       <PageHead
         title={<Name text={deviceId} isCode />}
-        lead={<a href={consolePath.fleet(app.ref)}>← Fleet of {app.name}</a>}
+        lead={<a href={consolePath.devices(app.ref)}>← Devices of {app.name}</a>}
       />
       <LoadedView of={device}>
         {(found) => (
           <div class="split">
             <div>
-              <DecisionCard app={app.ref} deviceId={deviceId} channel={found.channel} />
+              <DecisionCard app={app.ref} device={found} />
             </div>
             <div>
               <FactsCard app={app.ref} device={found} />
-              <HistoryCard history={found.history} />
+              <HistoryCard app={app.ref} device={found} />
             </div>
           </div>
         )}
@@ -56,7 +58,7 @@ export function DevicePage({ app, deviceId }: { app: AppOverview; deviceId: stri
   );
 }
 
-function FactsCard({ app, device }: { app: string; device: DeviceDetail }) {
+function FactsCard({ app, device }: { app: string; device: ShownDevice }) {
   const { version, channel, lastOffered } = device;
   return (
     <Card title="Device">
@@ -73,7 +75,7 @@ function FactsCard({ app, device }: { app: string; device: DeviceDetail }) {
         <dd>
           <Name text={[device.platform, device.arch].filter(Boolean).join(' ')} />
         </dd>
-        <dt>Asks</dt>
+        <dt>Client</dt>
         <dd>
           {clientText(device.client)}
           {device.bundle !== null && (
@@ -89,7 +91,7 @@ function FactsCard({ app, device }: { app: string; device: DeviceDetail }) {
         <dt>Last seen</dt>
         <dd>
           <Time at={device.lastSeen} isZoned />{' '}
-          <span class="muted">{device.source === 'push' ? 'in a report' : 'asking itself'}</span>
+          <span class="muted">{device.source === 'push' ? 'in a report' : 'by its own check'}</span>
         </dd>
         <dt>First seen</dt>
         <dd>
@@ -113,16 +115,27 @@ function FactsCard({ app, device }: { app: string; device: DeviceDetail }) {
   );
 }
 
-function HistoryCard({ history }: Pick<DeviceDetail, 'history'>) {
+type Happening = {
+  readonly at: string;
+  readonly what: string;
+  readonly tone?: Tone;
+  readonly why?: string;
+};
+
+function HistoryCard({ app, device }: { app: string; device: ShownDevice }) {
+  const happenings = happeningsOf(device);
   return (
-    <Card title="History">
-      {history.length === 0 ? (
-        <p class="muted">It ran the same version all the time.</p>
+    <Card title="History" aside={<HelpLink to="signals">What counts as a signal</HelpLink>}>
+      {happenings.length === 0 ? (
+        <p class="muted">It ran the same version all the time, and was offered nothing.</p>
       ) : (
         <ol class="timeline">
-          {history.map(({ at, from, to }) => (
-            <li key={`${at} ${to}`}>
-              <span class="code">{from === null ? to : `${from} → ${to}`}</span>
+          {happenings.map(({ at, what, tone, why }) => (
+            <li key={`${at} ${what}`}>
+              <span>
+                {tone === undefined ? what : <Badge tone={tone}>{what}</Badge>}
+                {why !== undefined && <span class="timeline-why">{why}</span>}
+              </span>
               <span class="muted">
                 <Time at={at} isZoned />
               </span>
@@ -130,13 +143,44 @@ function HistoryCard({ history }: Pick<DeviceDetail, 'history'>) {
           ))}
         </ol>
       )}
+      {device.lastOffered !== null && device.releases.length === 0 && (
+        <p class="hint">
+          Offers and failures are kept of releases that were published after the device was first
+          seen. <a href={consolePath.channel(app, device.channel)}>Releases of its channel</a>
+        </p>
+      )}
     </Card>
   );
 }
 
+/** Returns what has happened to a device, newest first. */
+function happeningsOf({ history, releases }: ShownDevice): readonly Happening[] {
+  const versions = history.map(({ at, from, to }) => ({
+    ...{ at, what: from === null ? `Ran ${to}` : `${from} → ${to}` },
+  }));
+  return [...versions, ...releases.flatMap(eventsOf)].toSorted((one, other) =>
+    other.at.localeCompare(one.at),
+  );
+}
+
+function eventsOf(release: DeviceRelease): readonly Happening[] {
+  const { version, channel, offeredAt, revertedAt, failedAt, failedReason } = release;
+  const events: Happening[] = [];
+  if (failedAt !== null) {
+    const why = failedReason === null ? {} : { why: failedReason };
+    events.push({ at: failedAt, what: `Failed to install ${version}`, tone: 'bad', ...why });
+  }
+  if (revertedAt !== null)
+    events.push({ at: revertedAt, what: `Went back from ${version}`, tone: 'warn' });
+  if (offeredAt !== null)
+    events.push({ at: offeredAt, what: `Was offered ${version} (${channel})` });
+  return events;
+}
+
 /** Card with the decision for a device. Loading it records no offer. */
-function DecisionCard(props: { app: string; deviceId: string; channel: string }) {
-  const { app, deviceId, channel } = props;
+function DecisionCard({ app, device }: { app: string; device: ShownDevice }) {
+  const { deviceId, channel } = device;
+  const trouble = troubleText(device.releases, device);
   const decision = useLoad(`decision${queryText({ app, deviceId, channel })}`, REFRESH_MS);
   return (
     <Card title="What it would get now">
@@ -144,9 +188,10 @@ function DecisionCard(props: { app: string; deviceId: string; channel: string })
         {(found) => (
           <>
             <Outcome decision={found} app={app} channel={channel} />
+            {trouble !== undefined && <Notice tone="warn">{trouble}</Notice>}
             <p class="ticket">
-              <span>{ticketText(found)}</span>
-              <CopyButton text={ticketText(found)} what="sentence" />
+              <span>{ticketText(found, trouble)}</span>
+              <CopyButton text={ticketText(found, trouble)} what="sentence" />
             </p>
             {found.candidates.length > 0 && (
               <ol class="candidates" aria-label="Releases considered, newest first">
@@ -243,34 +288,34 @@ function CandidateRow({ candidate, href }: { candidate: ExplainedCandidate; href
 
 /** Bar with the rollout and the device's bucket; the device is included when the bar reaches its mark. */
 function Cohort({ bucket, threshold }: { bucket: number; threshold: number }) {
-  const place = `${(bucket / cohortPlace.buckets) * 100}%`;
-  const reached = `${(threshold / cohortPlace.buckets) * 100}%`;
+  const place = (bucket / cohortPlace.buckets) * 100;
+  const reached = (threshold / cohortPlace.buckets) * 100;
   return (
     <span
       class="cohort"
       role="img"
-      aria-label={`Stands at ${place} of the fleet; the rollout reaches ${reached}`}
-      title={`Its place: ${place}. The rollout reaches ${reached}.`}
+      aria-label={`It is at ${percentText(place)} of the rollout, which has reached ${percentText(reached)}`}
+      title={`It is at ${percentText(place)} of the rollout, which has reached ${percentText(reached)}.`}
     >
-      <span class="cohort-reach" style={{ width: reached }} />
-      <span class="cohort-mark" style={{ left: place }} />
+      <span class="cohort-reach" style={{ width: `${reached}%` }} />
+      <span class="cohort-mark" style={{ left: `${place}%` }} />
     </span>
   );
 }
 
 const CLIENT_TEXTS: Readonly<Record<DeviceClient, string>> = {
-  u: 'by update checks',
-  tauri: 'with Tauri',
-  e: 'with electron-updater',
-  squirrel: 'with Squirrel',
-  velopack: 'with Velopack',
-  sparkle: 'with Sparkle',
-  push: 'through an orchestrator',
+  u: 'update checks',
+  tauri: 'Tauri',
+  e: 'electron-updater',
+  squirrel: 'Squirrel',
+  velopack: 'Velopack',
+  sparkle: 'Sparkle',
+  push: 'an orchestrator',
 };
 
-/** Returns how a device sends check-ins; null if that is unknown. */
+/** Returns the client of a device's check-ins. */
 function clientText(client: DeviceClient | null): string {
-  if (client === null) return 'in an unknown way';
+  if (client === null) return 'unknown';
   // A page loaded before an upgrade of the service may receive an unknown client.
   return Object.hasOwn(CLIENT_TEXTS, client) ? CLIENT_TEXTS[client] : client;
 }

@@ -1,6 +1,5 @@
 // Fleet of an app: number of devices, their versions, adoption over time, and live activity.
 
-import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { AppOverview } from '../../contract/console.ts';
 import type { FleetCell } from '../../contract/console-fleet.ts';
@@ -15,8 +14,8 @@ import { LoadedView } from '../part/notice.tsx';
 import { PageHead, useTitle } from '../part/page-head.tsx';
 import { AsOf } from '../part/time.tsx';
 import { AdoptionCard } from './adoption-card.tsx';
-import { DeviceList } from './device-list.tsx';
 import { LiveCard } from './live-card.tsx';
+import { Redirect } from './not-found-page.tsx';
 
 const REFRESH_MS = 4000;
 const BARS_MAX = 8;
@@ -25,21 +24,24 @@ const BARS_MAX = 8;
 export function FleetPage({ app }: { app: AppOverview }) {
   useTitle('Fleet', app.name);
   const { query } = useLocation();
+  // Where the devices were in links of a version before.
+  if (location.hash === '#devices') {
+    return <Redirect to={`${consolePath.devices(app.ref)}${queryText(query)}`} />;
+  }
+  return <Fleet app={app} query={query} />;
+}
+
+function Fleet({ app, query }: { app: AppOverview; query: Record<string, string> }) {
   const channel = query.channel === '' ? undefined : query.channel;
   const seenLink = (seen: string) =>
-    `${consolePath.fleet(app.ref)}${queryText({ channel, seen })}#devices`;
+    `${consolePath.devices(app.ref)}${queryText({ channel, seen })}`;
   const fleet = useLoad(`fleet${queryText({ app: app.ref, channel })}`, REFRESH_MS);
   return (
     <>
       <PageHead
         title="Fleet"
         lead="Devices that asked for updates, or were reported."
-        actions={
-          <>
-            <ChannelSwitch app={app} channel={channel} />
-            <FindDevice app={app.ref} />
-          </>
-        }
+        actions={<ChannelSwitch app={app} channel={channel} />}
       />
       <LoadedView of={fleet}>
         {(found) => (
@@ -81,7 +83,6 @@ export function FleetPage({ app }: { app: AppOverview }) {
           <LiveCard app={app.ref} />
         </div>
       </div>
-      <DeviceList app={app} />
     </>
   );
 }
@@ -100,7 +101,7 @@ function ChannelSwitch({ app, channel }: { app: AppOverview; channel: string | u
         ...names.map((name) => ({ value: name, label: name })),
       ]}
       onChoose={(chosen) =>
-        route(`${location.pathname}${queryText({ ...query, channel: chosen, after: undefined })}`)
+        route(`${location.pathname}${queryText({ ...query, channel: chosen })}`)
       }
     />
   );
@@ -177,35 +178,7 @@ function Bars(props: {
 }
 
 function linkTo(app: string, filter: Record<string, string>): string {
-  return `${consolePath.fleet(app)}${queryText(filter)}#devices`;
-}
-
-/** Form that opens a device by its id. */
-function FindDevice({ app }: { app: string }) {
-  const { route } = useLocation();
-  const [id, setId] = useState('');
-  return (
-    <search>
-      <form
-        class="find"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (id.trim() !== '') route(consolePath.device(app, id.trim()));
-        }}
-      >
-        <input
-          type="search"
-          aria-label="Device id"
-          placeholder="Device id"
-          value={id}
-          onInput={(event) => setId(event.currentTarget.value)}
-        />
-        <button type="submit" class="button plain">
-          Open device
-        </button>
-      </form>
-    </search>
-  );
+  return `${consolePath.devices(app)}${queryText(filter)}`;
 }
 
 /** Formats a number, marked if it is an estimate. */

@@ -90,10 +90,7 @@ function DevicesLink(props: { name: ReleaseName; signal: Signal; count: number }
   const { app, channel, version } = name;
   const query = queryText({ channel, release: version, signal });
   return (
-    <a
-      href={`${consolePath.fleet(app)}${query}#devices`}
-      title={`Show the devices that are ${signal}`}
-    >
+    <a href={`${consolePath.devices(app)}${query}`} title={`Show the devices that are ${signal}`}>
       {numberText(count)}
     </a>
   );

@@ -25,25 +25,24 @@ export function KeySettings() {
   const mayChange = useMay('owner');
   const keys = useLoad(`keys${queryText({ org })}`, REFRESH_MS);
   const apps = useLoad(`apps${queryText({ org })}`);
-  const [isMinting, setMinting] = useState(false);
+  const [isCreating, setCreating] = useState(false);
   const [revoked, setRevoked] = useState<ListedKey>();
-  const mint = mayChange ? (
-    <button type="button" class="button primary small" onClick={() => setMinting(true)}>
-      Mint key
+  const create = mayChange ? (
+    <button type="button" class="button primary small" onClick={() => setCreating(true)}>
+      Create key
     </button>
   ) : undefined;
   return (
-    <Card title="Keys" aside={mint} isFlush>
+    <Card title="Keys" aside={create} isFlush>
       <p class="hint padded">
-        A key lets a build publish and an orchestrator plan: for every app of the organization,
-        unless it is made for less.
+        Keys let builds and scripts use the API. Limit each to the apps and actions it needs.
       </p>
       <LoadedView of={keys}>
         {(found) =>
           found.keys.length === 0 ? (
             <Empty title="No keys yet">
               <p class="hint">
-                {mayChange ? 'Mint one and give it to your build.' : 'An owner can mint one.'}
+                {mayChange ? 'Create one and give it to your build.' : 'An owner can create one.'}
               </p>
             </Empty>
           ) : (
@@ -56,15 +55,15 @@ export function KeySettings() {
           )
         }
       </LoadedView>
-      {isMinting && (
-        <MintKeyDialog
+      {isCreating && (
+        <NewKeyDialog
           apps={apps.data?.apps.map(({ ref }) => ref) ?? []}
-          onMint={async (draft) => {
+          onCreate={async (draft) => {
             const key = await call('POST', 'keys', { org, ...draft });
             void keys.reload();
             return key.secret;
           }}
-          onClose={() => setMinting(false)}
+          onClose={() => setCreating(false)}
         />
       )}
       {revoked !== undefined && (
@@ -217,31 +216,31 @@ function draftOf(
   };
 }
 
-/** Dialog for a new key; `apps` are suggestions, `onMint` creates the key and resolves with its secret. */
-function MintKeyDialog(props: {
+/** Dialog for a new key; `apps` are suggestions, `onCreate` creates the key and resolves with its secret. */
+function NewKeyDialog(props: {
   apps: readonly string[];
-  onMint: (draft: KeyDraft) => Promise<string>;
+  onCreate: (draft: KeyDraft) => Promise<string>;
   onClose: () => void;
 }) {
-  const { apps, onMint, onClose } = props;
+  const { apps, onCreate, onClose } = props;
   const [name, setName] = useState('');
   const [chosen, setChosen] = useState<readonly string[]>([]);
-  const [may, setMay] = useState<readonly KeyRight[]>(KEY_RIGHTS);
-  const [end, setEnd] = useState<End>('never');
+  const [may, setMay] = useState<readonly KeyRight[]>(['publish']);
+  const [end, setEnd] = useState<End>('365');
   const [secret, setSecret] = useState<string>();
   if (secret !== undefined) {
     return (
-      <SecretDialog title="Key minted" label="Key" text={secret} what="key" onClose={onClose}>
+      <SecretDialog title="Key created" label="Key" text={secret} what="key" onClose={onClose}>
         Copy the key now. It is shown this once; only its fingerprint is kept.
       </SecretDialog>
     );
   }
   return (
-    <Dialog title="Mint a key" onClose={onClose}>
+    <Dialog title="Create a key" onClose={onClose}>
       <Form
-        send="Mint key"
+        send="Create key"
         obstacle={may.length === 0 ? 'Choose what it may do.' : undefined}
-        onSend={async () => setSecret(await onMint(draftOf(name, chosen, may, end)))}
+        onSend={async () => setSecret(await onCreate(draftOf(name, chosen, may, end)))}
         onCancel={onClose}
       >
         <Field
@@ -254,7 +253,7 @@ function MintKeyDialog(props: {
           isRequired
           isFocused
         />
-        <fieldset>
+        <fieldset class="wide">
           <legend>Apps</legend>
           <ChipsInput
             label="Add an app"
@@ -269,11 +268,15 @@ function MintKeyDialog(props: {
           values={may}
           options={RIGHT_OPTIONS}
           onChange={setMay}
-          hint={
-            may.length === 0 ? 'Choose at least one.' : 'A build needs no more than to publish.'
-          }
+          hint={may.length === 0 ? 'Choose at least one.' : 'For CI, “publish” is enough.'}
         />
-        <Choice label="Ends" value={end} options={END_OPTIONS} onChoose={setEnd} />
+        <Choice
+          label="Ends"
+          value={end}
+          options={END_OPTIONS}
+          onChoose={setEnd}
+          hint="A key that ends is one less to forget. Make its successor before."
+        />
       </Form>
     </Dialog>
   );

@@ -274,6 +274,6 @@ function InviteDialog(props: { org: string; onInvited: () => Promise<void>; onCl
 
 const ROLE_OPTIONS: readonly { readonly value: Role; readonly label: string }[] = [
   { value: 'viewer', label: 'Viewer: sees everything' },
-  { value: 'publisher', label: 'Publisher: publishes and steers' },
+  { value: 'publisher', label: 'Publisher: publishes and controls releases' },
   { value: 'owner', label: 'Owner: everything' },
 ];

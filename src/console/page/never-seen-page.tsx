@@ -25,12 +25,16 @@ export function NeverSeenPage({ app, deviceId }: { app: AppOverview; deviceId: s
     ...{ platform: 'darwin', arch: 'aarch64', version: '' },
   });
   const [asked, setAsked] = useState<Told>();
-  const set = (name: keyof Told) => (value: string) => setTold({ ...told, [name]: value });
+  const set = (name: keyof Told) => (value: string) => {
+    setTold({ ...told, [name]: value });
+    // The answer is to another question.
+    setAsked(undefined);
+  };
   return (
     <>
       <PageHead
         title={<Name text={deviceId} isCode />}
-        lead={<a href={consolePath.fleet(app.ref)}>← Fleet of {app.name}</a>}
+        lead={<a href={consolePath.devices(app.ref)}>← Devices of {app.name}</a>}
       />
       <Card title="Never seen">
         <p>
@@ -51,7 +55,9 @@ export function NeverSeenPage({ app, deviceId }: { app: AppOverview; deviceId: s
             <Field label="Version" value={told.version} onInput={set('version')} isCode />
           </div>
         </Form>
-        {asked !== undefined && <WouldGet app={app.ref} deviceId={deviceId} told={asked} />}
+        {asked !== undefined && (
+          <WouldGet key={JSON.stringify(asked)} app={app.ref} deviceId={deviceId} told={asked} />
+        )}
       </Card>
     </>
   );

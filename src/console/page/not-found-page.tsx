@@ -4,13 +4,19 @@ import { useEffect } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { consolePath } from '../format/console-path.ts';
 import { useTitle } from '../part/page-head.tsx';
+import { useSession } from '../session/use-session.ts';
 
 /** Page that says that `what` was not found. */
 export function NotFoundPage({ what = 'This page' }: { what?: string }) {
+  const { refresh } = useSession();
   useTitle('Not found');
+  // What was here may be gone with the reader's membership.
+  useEffect(() => void refresh(), [refresh]);
   return (
     <div class="empty">
-      <h1 class="empty-title">{what} does not exist, or not for you</h1>
+      <h1 class="empty-title" tabIndex={-1}>
+        {what}: not found, or you have no access
+      </h1>
       <p class="hint">It may have been in another organization, or the link was cut off.</p>
       <a class="button plain" href={consolePath.apps}>
         All apps

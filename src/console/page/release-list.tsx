@@ -48,7 +48,16 @@ export function ReleaseList(props: {
   return (
     <section class="card flush" aria-label="Releases">
       {(page.pageCount > 1 || isFiltered(query)) && <ReleaseFilters query={query} />}
-      {page.total === 0 ? (
+      {page.total > 0 && page.releases.length === 0 ? (
+        <Empty title={`There is no page ${page.page}`}>
+          <a
+            class="button plain"
+            href={`${location.pathname}${queryText({ ...query, page: page.pageCount })}`}
+          >
+            To the last page
+          </a>
+        </Empty>
+      ) : page.total === 0 ? (
         <Empty title="No release fits">
           <a class="button plain" href={location.pathname}>
             Clear filters

@@ -16,6 +16,7 @@ import { type Column, DataTable } from '../part/data-table.tsx';
 import { ServingEffect, useServingDryRun } from '../part/dry-run.tsx';
 import { Name } from '../part/name.tsx';
 import { LoadedView } from '../part/notice.tsx';
+import { OthersChange } from '../part/others-change.tsx';
 import { PageHead, useTitle } from '../part/page-head.tsx';
 import { AsOf, Time } from '../part/time.tsx';
 import { useMay } from '../session/use-session.ts';
@@ -82,6 +83,7 @@ function ReleaseView(props: {
           />
         }
       />
+      <OthersChange history={details.history} />
       <VerdictView
         verdict={releaseVerdict({ ...release, standing, planned: plannedNow })}
         planned={plannedNow}
@@ -162,7 +164,7 @@ function DeviceFigures({ name, details }: { name: ReleaseName; details: Rendered
     details.devices;
   const { app, channel, version } = name;
   const devices = (filter: Record<string, string>) =>
-    `${consolePath.fleet(app)}${queryText({ channel, ...filter })}#devices`;
+    `${consolePath.devices(app)}${queryText({ channel, ...filter })}`;
   return (
     <dl class="figures">
       <FigureTile

@@ -35,18 +35,22 @@ export function SettingsPage({ params }: { params: { readonly section?: string }
   return (
     <>
       <PageHead title="Settings" />
-      <nav class="tabs" aria-label="Settings">
-        {SECTIONS.map(({ name, label }) => (
-          <a
-            key={name}
-            href={consolePath.settings(name)}
-            aria-current={name === section.name ? 'page' : undefined}
-          >
-            {label}
-          </a>
-        ))}
-      </nav>
-      <View />
+      <div class="settings">
+        <nav class="settings-nav" aria-label="Settings">
+          {SECTIONS.map(({ name, label }) => (
+            <a
+              key={name}
+              href={consolePath.settings(name)}
+              aria-current={name === section.name ? 'page' : undefined}
+            >
+              {label}
+            </a>
+          ))}
+        </nav>
+        <div>
+          <View />
+        </div>
+      </div>
     </>
   );
 }

@@ -1,24 +1,24 @@
-// Frame of every page: navigation, search, organization, account, and the notice of an outage.
+// Frame of every page: navigation, search, help, organization, account, and the notices of an outage and of
+// a role that was changed.
 
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import type { Found } from '../../contract/console.ts';
-import { LIMIT } from '../../contract/limit.ts';
 import { call, connection } from '../api/call.ts';
-import { consolePath, queryText } from '../format/console-path.ts';
-import { useAction, useAsked } from '../hook/use-action.ts';
+import { consolePath } from '../format/console-path.ts';
+import { useKeptFocus } from '../hook/focus.ts';
+import { useKey } from '../hook/key.ts';
+import { useAction } from '../hook/use-action.ts';
 import { forgetLoaded } from '../hook/use-load.ts';
-import { StatusBadge } from '../part/badge.tsx';
 import { Dialog } from '../part/dialog.tsx';
-import { Field } from '../part/field.tsx';
+import { KEYS } from '../part/keys.tsx';
 import { Menu } from '../part/menu.tsx';
-import { Name } from '../part/name.tsx';
 import { Notice } from '../part/notice.tsx';
 import { Logo } from '../part/page-head.tsx';
 import { ThemeSwitch } from '../part/theme.tsx';
-import { useOrganization, useSession } from '../session/use-session.ts';
+import { useSession } from '../session/use-session.ts';
 import { WaitingCount } from './approvals-page.tsx';
+import { Search } from './search.tsx';
 
 const PLACES = [
   { label: 'Apps', path: consolePath.apps, below: '/console/apps' },
@@ -31,6 +31,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
   const { path } = useLocation();
   const { refresh, membership } = useSession();
   const mayAsk = membership !== undefined && !membership.needsSecondFactor;
+  useKeptFocus();
   return (
     <>
       <a class="skip" href="#content">
@@ -57,12 +58,14 @@ export function Shell({ children }: { children: ComponentChildren }) {
         <div class="top-end">
           {membership !== undefined && <Search />}
           <OrganizationSwitch />
+          <HelpMenu />
           <ThemeSwitch />
           <AccountMenu />
         </div>
       </header>
       <main id="content" class="content" tabIndex={-1}>
         <ConnectionNotice onRetry={() => void refresh()} />
+        <RoleNotice />
         {children}
       </main>
     </>
@@ -100,7 +103,31 @@ function OrganizationSwitch() {
   );
 }
 
-/** Account menu. */
+function HelpMenu() {
+  const [isOpen, setOpen] = useState(false);
+  useKey('?', () => setOpen(true));
+  return (
+    <>
+      <Menu label="Help" text="?" buttonClass="initial" isClosing>
+        <a class="menu-item" href={consolePath.help}>
+          Terms and signals
+        </a>
+        <a class="menu-item" href="/docs" target="_blank" rel="noopener">
+          Reference of the API
+        </a>
+        <button type="button" class="menu-item" onClick={() => setOpen(true)}>
+          Keys <kbd>?</kbd>
+        </button>
+      </Menu>
+      {isOpen && (
+        <Dialog title="Keys" isDisposable onClose={() => setOpen(false)}>
+          {KEYS}
+        </Dialog>
+      )}
+    </>
+  );
+}
+
 function AccountMenu() {
   const { account, membership, refresh } = useSession();
   const action = useAction();
@@ -139,117 +166,6 @@ function initialOf(name: string): string {
   return first.toLocaleUpperCase();
 }
 
-/** Button that opens the search; the key `/` does the same unless the reader is typing. */
-function Search() {
-  const [isOpen, setOpen] = useState(false);
-  useEffect(() => {
-    const open = (event: KeyboardEvent) => {
-      if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey) return;
-      if (isTyping(event.target) || document.querySelector('dialog[open]') !== null) return;
-      event.preventDefault();
-      setOpen(true);
-    };
-    document.addEventListener('keydown', open);
-    return () => document.removeEventListener('keydown', open);
-  }, []);
-  return (
-    <>
-      <button
-        type="button"
-        class="button plain small"
-        aria-label="Search"
-        aria-keyshortcuts="/"
-        onClick={() => setOpen(true)}
-      >
-        Search <kbd>/</kbd>
-      </button>
-      {isOpen && <SearchDialog onClose={() => setOpen(false)} />}
-    </>
-  );
-}
-
-function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && target.matches('input, textarea, select');
-}
-
-function SearchDialog({ onClose }: { onClose: () => void }) {
-  const { id: org } = useOrganization();
-  const { route } = useLocation();
-  const [text, setText] = useState('');
-  const wanted = text.trim();
-  const question = wanted === '' ? undefined : JSON.stringify({ org, text: wanted });
-  const { said, error } = useAsked(question, search);
-  const hits = said === undefined ? [] : hitsOf(said);
-  const openFirst = () => {
-    const [first] = hits;
-    if (first === undefined) return;
-    onClose();
-    route(first.href);
-  };
-  return (
-    <Dialog title="Search" isDisposable onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          openFirst();
-        }}
-      >
-        <Field
-          label="App, version or device id"
-          value={text}
-          onInput={setText}
-          maxLength={LIMIT.searchLengthMax}
-          hint="Versions and device ids are found by how they begin. Enter opens the first."
-          isFocused
-        />
-      </form>
-      <div role="status" class="unseen">
-        {said !== undefined && `${hits.length} found`}
-      </div>
-      <ul class="found" aria-label="Found">
-        {hits.map(({ href, kind, name, detail }) => (
-          <li key={href}>
-            <a class="menu-item" href={href} onClick={onClose}>
-              <span class="muted">{kind}</span> <Name text={name} isCode={kind !== 'App'} />{' '}
-              {detail}
-            </a>
-          </li>
-        ))}
-        {said !== undefined && hits.length === 0 && <li class="muted">Nothing was found.</li>}
-        {error !== undefined && <li class="bad-text">{error}</li>}
-      </ul>
-    </Dialog>
-  );
-}
-
-function search(question: object): Promise<Found> {
-  return call('GET', `search${queryText({ ...question })}`);
-}
-
-function hitsOf({ apps, releases, devices }: Found) {
-  return [
-    ...apps.map(({ ref, name }) => ({
-      ...{ href: consolePath.app(ref), kind: 'App', name },
-      detail: <Name text={ref} isCode />,
-    })),
-    ...releases.map(({ app, channel, version, status }) => ({
-      ...{ href: consolePath.release(app, channel, version), kind: 'Release', name: version },
-      detail: (
-        <>
-          <span class="muted">
-            {app} · {channel}
-          </span>{' '}
-          <StatusBadge status={status} />
-        </>
-      ),
-    })),
-    ...devices.map(({ app, deviceId }) => ({
-      ...{ href: consolePath.device(app, deviceId), kind: 'Device', name: deviceId },
-      detail: <span class="muted">{app}</span>,
-    })),
-  ];
-}
-
 /** Notice during an outage; `onRetry` sends any request. */
 function ConnectionNotice({ onRetry }: { onRetry: () => void }) {
   const [outage, setOutage] = useState(connection.outage);
@@ -264,3 +180,30 @@ function ConnectionNotice({ onRetry }: { onRetry: () => void }) {
     </Notice>
   );
 }
+
+/** Notice when the reader's role in the present organization was changed or taken away. */
+function RoleNotice() {
+  const { membership, memberships } = useSession();
+  const known = useRef(membership);
+  const [said, setSaid] = useState<string>();
+  useEffect(() => {
+    const before = known.current;
+    known.current = membership;
+    if (before === undefined) return;
+    const { id, name } = before.organization;
+    const now = memberships.find(({ organization }) => organization.id === id);
+    if (now === undefined) setSaid(`You are no member of ${name} any more.`);
+    else if (now.role !== before.role) setSaid(`You are ${ROLE_WORDS[now.role]} of ${name} now.`);
+  }, [membership, memberships]);
+  if (said === undefined) return null;
+  return (
+    <Notice tone="bad">
+      {said} Somebody changed that meanwhile; what you had open may be gone.{' '}
+      <button type="button" class="link" onClick={() => setSaid(undefined)}>
+        Hide
+      </button>
+    </Notice>
+  );
+}
+
+const ROLE_WORDS = { owner: 'an owner', publisher: 'a publisher', viewer: 'a viewer' } as const;

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
+import { percentText } from '../format/figure-text.ts';
 
 /** Card with a heading; `aside` stands beside it. */
 export function Card(props: {
@@ -47,7 +48,7 @@ export function ShareBar(props: {
   text?: string;
   tone?: 'accent' | 'quiet';
 }) {
-  const { percent, label, text = `${percent}%`, tone = 'accent' } = props;
+  const { percent, label, text = percentText(percent), tone = 'accent' } = props;
   const width = `${Math.min(100, Math.max(0, percent))}%`;
   return (
     <span class="share">

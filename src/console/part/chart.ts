@@ -9,6 +9,8 @@ import {
   ageText,
   stackedRows,
 } from '../format/adoption-series.ts';
+import { percentText } from '../format/figure-text.ts';
+import { READER_HOURS } from '../format/hours.ts';
 import 'uplot/dist/uPlot.min.css';
 
 export type PlotOptions = {
@@ -79,7 +81,9 @@ function settings(
   };
 }
 
-const CLOCK = new Intl.DateTimeFormat('en', { hour: 'numeric', minute: '2-digit' });
+const CLOCK = new Intl.DateTimeFormat('en', {
+  ...{ hour: 'numeric', minute: '2-digit', ...READER_HOURS },
+});
 const LOCAL_DAY = new Intl.DateTimeFormat('en', { month: 'short', day: 'numeric' });
 const DAY = new Intl.DateTimeFormat('en', { month: 'short', day: 'numeric', timeZone: 'UTC' });
 const MONTH = new Intl.DateTimeFormat('en', {
@@ -135,7 +139,7 @@ export function agePlot(place: HTMLElement, { hours, release, before }: AgeSerie
       {
         ...axis,
         size: LINES_AXIS_WIDTH_PX,
-        values: (_plot, ticks) => ticks.map((tick) => `${tick}%`),
+        values: (_plot, ticks) => ticks.map(percentText),
       },
     ],
     series: [{}, ...lines.map((line) => ({ ...line, points: { show: false } }))],

@@ -5,6 +5,7 @@ import { useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { fieldText } from '../format/audit-log.ts';
 import { consolePath } from '../format/console-path.ts';
 import { type Action, useAction } from '../hook/use-action.ts';
+import { announce } from './announcer.tsx';
 import { FieldErrorContext, isAt, readFieldError } from './field.tsx';
 import { Notice } from './notice.tsx';
 
@@ -46,6 +47,9 @@ export function Form(props: {
   useEffect(() => {
     if (waiting !== undefined) dialog?.settle();
   }, [waiting]);
+  const submit = async () => {
+    if (await action.run(onSend)) announce(`${send}: done.`);
+  };
   if (waiting !== undefined) return <Waiting id={waiting} onClose={onCancel} />;
   return (
     <form
@@ -58,7 +62,7 @@ export function Form(props: {
       }}
       onSubmit={(event) => {
         event.preventDefault();
-        if (obstacle === undefined) void action.run(onSend);
+        if (obstacle === undefined) void submit();
       }}
     >
       <FieldErrorContext.Provider value={fields}>{children}</FieldErrorContext.Provider>
@@ -73,7 +77,8 @@ export function Form(props: {
         <button
           type="submit"
           class={`button ${tone}`}
-          disabled={action.isBusy || obstacle !== undefined}
+          disabled={obstacle !== undefined}
+          aria-disabled={action.isBusy}
           title={obstacle}
         >
           {action.isBusy ? <span class="spinner" aria-hidden="true" /> : null}

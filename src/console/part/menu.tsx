@@ -21,7 +21,9 @@ export function Menu(props: {
         if (!isInside && next !== null) event.currentTarget.open = false;
       }}
       onKeyDown={(event) => {
-        if (event.key === 'Escape') event.currentTarget.open = false;
+        if (event.key !== 'Escape') return;
+        event.currentTarget.open = false;
+        event.currentTarget.querySelector('summary')?.focus();
       }}
       onClick={(event) => {
         const isChoice = event.target instanceof Element && event.target.closest('.menu-item');

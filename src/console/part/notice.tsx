@@ -16,6 +16,17 @@ export function Notice(props: {
   );
 }
 
+/** Placeholder of what is being loaded. */
+export function Skeleton() {
+  return (
+    <div class="skeleton" role="status" aria-label="Loading">
+      <span />
+      <span />
+      <span />
+    </div>
+  );
+}
+
 /** Renders loaded data, with an error beside it. The page itself reports outages and an ended session. */
 export function LoadedView<Value>(props: {
   of: Loaded<Value>;
@@ -33,13 +44,7 @@ export function LoadedView<Value>(props: {
           </button>
         </Notice>
       )}
-      {data === undefined && !isOwn && (
-        <div class="skeleton" role="status" aria-label="Loading">
-          <span />
-          <span />
-          <span />
-        </div>
-      )}
+      {data === undefined && !isOwn && <Skeleton />}
       {data !== undefined && props.children(data)}
     </>
   );

@@ -2,6 +2,8 @@
 
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
+import { useArrival } from '../hook/focus.ts';
 
 /** Heading; `lead` describes the page in one line. */
 export function PageHead(props: {
@@ -9,10 +11,11 @@ export function PageHead(props: {
   lead?: ComponentChildren;
   actions?: ComponentChildren;
 }) {
+  useArrival(useLocation().path);
   return (
     <header class="page-head">
       <div>
-        <h1>{props.title}</h1>
+        <h1 tabIndex={-1}>{props.title}</h1>
         {props.lead !== undefined && <p class="lead">{props.lead}</p>}
       </div>
       {props.actions !== undefined && <div class="page-actions">{props.actions}</div>}

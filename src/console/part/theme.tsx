@@ -2,6 +2,7 @@
 
 import { createContext } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
+import { keepText, recallText } from '../hook/storage.ts';
 
 type ThemeChoice = 'system' | 'light' | 'dark';
 export type Theme = {
@@ -42,7 +43,7 @@ export function useThemeState(): Theme {
     choice,
     shown: choice === 'system' ? systemTheme : choice,
     choose(next) {
-      localStorage.setItem(STORED, next);
+      keepText(STORED, next);
       setChoice(next);
     },
   };
@@ -53,7 +54,7 @@ function darkQuery(): MediaQueryList {
 }
 
 function storedChoice(): ThemeChoice {
-  const stored = localStorage.getItem(STORED);
+  const stored = recallText(STORED);
   return stored === 'light' || stored === 'dark' ? stored : 'system';
 }
 

@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from 'preact/hooks';
 import { exactTimeText, timeText, zonedTimeText } from '../format/figure-text.ts';
+import { READER_HOURS } from '../format/hours.ts';
 import type { Loaded } from '../hook/use-load.ts';
 
 /** Shows `at` (RFC 3339), or `never` if there is no time; `isZoned` adds the time of day and its zone. */
@@ -43,7 +44,7 @@ export function useNow(): number {
 const TICK_MS = 1000;
 /** Number of missed polls before data counts as old. */
 const MISSED_MAX = 2;
-const CLOCK = new Intl.DateTimeFormat('en', { timeStyle: 'medium' });
+const CLOCK = new Intl.DateTimeFormat('en', { timeStyle: 'medium', ...READER_HOURS });
 
 /** Time at which polled data was last confirmed, highlighted when old; nothing before the first answer. */
 export function AsOf({ of }: { of: Pick<Loaded<unknown>, 'at' | 'everyMs'> }) {

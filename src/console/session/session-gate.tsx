@@ -9,11 +9,12 @@ import type { SignInWays } from '../../contract/oidc.ts';
 import { ApiError, call, whenRefused } from '../api/call.ts';
 import { completeSignIn, KNOWS_PASSKEYS, signInByPasskey } from '../api/passkey.ts';
 import { consolePath } from '../format/console-path.ts';
+import { keepText, recallText } from '../hook/storage.ts';
 import { hasUnsaved } from '../hook/unsaved.ts';
 import { forgetLoaded } from '../hook/use-load.ts';
 import { Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
-import { Notice } from '../part/notice.tsx';
+import { Notice, Skeleton } from '../part/notice.tsx';
 import { ProviderButton, refusalText } from './provider-sign-in.tsx';
 import { PASSWORD_HINT, SignedOutLayout } from './signed-out-layout.tsx';
 import { SessionContext, type SignedIn } from './use-session.ts';
@@ -29,7 +30,7 @@ export function SessionGate({ children }: { children: ComponentChildren }) {
   const [session, setSession] = useState<SessionState>();
   const [isExpired, setExpired] = useState(false);
   const [fault, setFault] = useState<string>();
-  const [chosen, setChosen] = useState(() => localStorage.getItem(STORED) ?? undefined);
+  const [chosen, setChosen] = useState(() => recallText(STORED));
   const turn = useRef(0);
   const ways = useRef<SignInWays>();
   const refresh = useCallback(async (known?: SessionState) => {
@@ -64,7 +65,7 @@ export function SessionGate({ children }: { children: ComponentChildren }) {
   const signedIn = useMemo(
     () =>
       readSignedIn(session, chosen, refresh, (organizationId) => {
-        localStorage.setItem(STORED, organizationId);
+        keepText(STORED, organizationId);
         setChosen(organizationId);
       }),
     [session, chosen, refresh],
@@ -83,7 +84,13 @@ export function SessionGate({ children }: { children: ComponentChildren }) {
     );
   }
   if (fault !== undefined) return <Unreachable fault={fault} onRetry={() => void refresh()} />;
-  if (session === undefined) return null;
+  if (session === undefined) {
+    return (
+      <div class="content">
+        <Skeleton />
+      </div>
+    );
+  }
   return session.state === 'setup' ? (
     <SetupPage onSignedIn={refresh} />
   ) : (
@@ -268,6 +275,16 @@ function PasskeySignIn({ onSignedIn, ...rest }: PasskeySignInProps) {
   return <Form send="Sign in with a passkey" tone="plain" onSend={signIn} {...rest} />;
 }
 
+/** Puts a refusal of who asks (401) at the field that decides about it. */
+async function atField<Answer>(name: string, asked: Promise<Answer>): Promise<Answer> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 401) throw error;
+    throw new ApiError(error.status, `${name}: ${error.message}`);
+  }
+}
+
 const EMPTY_SETUP = { token: '', organization: '', name: '', email: '', password: '' };
 
 /** First run: the holder of the admin token creates the first account and its organization. */
@@ -276,12 +293,13 @@ function SetupPage({ onSignedIn }: { onSignedIn: (session: SessionState) => Prom
   const set = (name: keyof typeof EMPTY_SETUP) => (value: string) =>
     setFields((before) => ({ ...before, [name]: value }));
   const setUp = async () => {
-    await onSignedIn(await call('POST', 'setup', fields));
+    const token = fields.token.trim();
+    await onSignedIn(await atField('token', call('POST', 'setup', { ...fields, token })));
   };
   return (
     <SignedOutLayout
       title="Set up Sluice"
-      lead="This service has no account yet. Make yours: you will own the first organization."
+      lead="Create the first account. It owns the first organization."
     >
       <Form send="Create account" onSend={setUp}>
         <Field
@@ -290,7 +308,7 @@ function SetupPage({ onSignedIn }: { onSignedIn: (session: SessionState) => Prom
           type="password"
           value={fields.token}
           onInput={set('token')}
-          hint="The ADMIN_TOKEN setting; an embedded service keeps it in its data directory."
+          hint="The setting ADMIN_TOKEN; an embedded service has it in the file DATA_DIR/admin-token."
           isRequired
           isFocused
         />

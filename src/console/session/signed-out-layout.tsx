@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { LIMIT } from '../../contract/limit.ts';
+import { Notice } from '../part/notice.tsx';
 import { Logo, useTitle } from '../part/page-head.tsx';
 
 /** Layout with a heading, a sentence and a form. */
@@ -17,6 +18,12 @@ export function SignedOutLayout(props: {
         <Logo />
         <h1>{props.title}</h1>
         <p class="lead">{props.lead}</p>
+        {!navigator.cookieEnabled && (
+          <Notice tone="bad">
+            This browser keeps no cookies of this page, which signing in needs: allow them, then
+            reload.
+          </Notice>
+        )}
         {props.children}
       </div>
     </main>

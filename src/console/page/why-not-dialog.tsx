@@ -1,0 +1,81 @@
+// Dialog that says for a pasted list of devices what each would get now, and why not more.
+
+import { useState } from 'preact/hooks';
+import type { BriefDecision } from '../../contract/console-fleet.ts';
+import { LIMIT } from '../../contract/limit.ts';
+import { call } from '../api/call.ts';
+import { consolePath } from '../format/console-path.ts';
+import { briefReasonText } from '../format/decision-text.ts';
+import { countText } from '../format/figure-text.ts';
+import { type Column, DataTable } from '../part/data-table.tsx';
+import { Dialog } from '../part/dialog.tsx';
+import { TextArea } from '../part/field.tsx';
+import { Form } from '../part/form.tsx';
+import { Name } from '../part/name.tsx';
+
+export function WhyNotDialog({ app, onClose }: { app: string; onClose: () => void }) {
+  const [text, setText] = useState('');
+  const [decisions, setDecisions] = useState<readonly BriefDecision[]>();
+  const ids = [...new Set(text.split(/[\s,;]+/).filter((id) => id !== ''))];
+  const max = LIMIT.decisionsAtOnceMax;
+  const ask = async () => {
+    const answer = await call('POST', 'decisions', { app, deviceIds: ids });
+    setDecisions(answer.decisions);
+  };
+  return (
+    <Dialog title="Why do these devices not get it?" isWide isDisposable onClose={onClose}>
+      <Form send="Show" onSend={ask} obstacle={obstacleOf(ids.length, max)} onCancel={onClose}>
+        <TextArea
+          name="deviceIds"
+          label="Ids of devices"
+          value={text}
+          onInput={setText}
+          hint={`One in each line, at most ${max}; ${countText(ids.length, 'device')} so far.`}
+        />
+      </Form>
+      {decisions !== undefined && (
+        <div role="status">
+          <DataTable
+            caption="What each device would get now"
+            columns={columnsFor(app)}
+            rows={decisions}
+            keyOf={({ deviceId }) => deviceId}
+          />
+        </div>
+      )}
+    </Dialog>
+  );
+}
+
+function obstacleOf(count: number, max: number): string | undefined {
+  if (count === 0) return 'Paste at least one id.';
+  return count > max ? `At most ${max} at once.` : undefined;
+}
+
+function columnsFor(app: string): readonly Column<BriefDecision>[] {
+  return [
+    {
+      label: 'Device',
+      render: ({ deviceId }) => (
+        <a href={consolePath.device(app, deviceId)}>
+          <Name text={deviceId} isCode />
+        </a>
+      ),
+    },
+    {
+      label: 'Runs',
+      render: ({ device }) =>
+        device === null ? (
+          <span class="muted">never seen</span>
+        ) : (
+          <span class="code">{device.version ?? 'unknown'}</span>
+        ),
+    },
+    {
+      label: 'Gets',
+      render: ({ offer }) =>
+        offer === null ? <span class="muted">nothing</span> : <span class="code">{offer}</span>,
+    },
+    { label: 'Why', render: (decision) => briefReasonText(decision) },
+  ];
+}

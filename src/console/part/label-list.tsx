@@ -1,0 +1,18 @@
+// Labels of a device, as `key = value`.
+
+/** List of labels; a dash if there are none. */
+export function LabelList({ labels }: { labels: Readonly<Record<string, string>> }) {
+  const entries = Object.entries(labels);
+  if (entries.length === 0) return <span class="muted">–</span>;
+  return (
+    <ul class="labels" aria-label="Labels">
+      {entries.map(([key, value]) => (
+        <li key={key}>
+          <bdi class="muted">{key}</bdi>
+          <span class="muted">&nbsp;=&nbsp;</span>
+          <bdi>{value}</bdi>
+        </li>
+      ))}
+    </ul>
+  );
+}

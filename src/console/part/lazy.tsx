@@ -1,0 +1,40 @@
+// Pages whose code is loaded on first use, so that the first page is there early.
+
+import { type ComponentType, h } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { Notice, Skeleton } from './notice.tsx';
+
+/** Returns a component that loads its code when it is first shown, with a skeleton until then. */
+export function lazyPage<Props extends object>(
+  load: () => Promise<ComponentType<Props>>,
+): ComponentType<Props> {
+  let loaded: ComponentType<Props> | undefined;
+  return (props: Props) => {
+    const [, setReady] = useState(loaded !== undefined);
+    const [isMissing, setMissing] = useState(false);
+    useEffect(() => {
+      if (loaded !== undefined) return;
+      load().then(
+        (page) => {
+          loaded = page;
+          setReady(true);
+        },
+        () => setMissing(true),
+      );
+    }, []);
+    if (loaded !== undefined) return h(loaded, props);
+    return isMissing ? <ReloadNotice what="page" /> : <Skeleton />;
+  };
+}
+
+/** Notice for code that could not be loaded: after an upgrade of the service its file has another name. */
+export function ReloadNotice({ what }: { what: string }) {
+  return (
+    <Notice tone="warn">
+      The {what} could not be loaded; the console may have been updated.{' '}
+      <button type="button" class="link" onClick={() => location.reload()}>
+        Reload the page
+      </button>
+    </Notice>
+  );
+}

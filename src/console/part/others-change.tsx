@@ -1,0 +1,37 @@
+// Says what somebody else has changed while the page was open: who did what, and when.
+
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { AuditEntry } from '../../contract/resource.ts';
+import { auditSentence } from '../format/audit-sentence.ts';
+import { useSession } from '../session/use-session.ts';
+import { announce } from './announcer.tsx';
+import { Actor } from './name.tsx';
+import { Notice } from './notice.tsx';
+import { Time } from './time.tsx';
+
+/** Notice for the newest entry that somebody else has added to a history since it was first shown. */
+export function OthersChange({ history }: { history: readonly AuditEntry[] }) {
+  const { email } = useSession().account;
+  const seen = useRef(history[0]?.id);
+  const [change, setChange] = useState<AuditEntry>();
+  const [newest] = history;
+  useEffect(() => {
+    if (newest === undefined || newest.id === seen.current) return;
+    seen.current = newest.id;
+    if (newest.actor === `account:${email}`) return setChange(undefined);
+    setChange(newest);
+    announce(`${newest.actor.replace(/^account:/, '')}: ${auditSentence(newest).text}`);
+  }, [newest, email]);
+  if (change === undefined) return null;
+  return (
+    <Notice tone="quiet">
+      <strong>
+        <Actor text={change.actor} />
+      </strong>
+      : {auditSentence(change).text} · <Time at={change.at} />{' '}
+      <button type="button" class="link" onClick={() => setChange(undefined)}>
+        Hide
+      </button>
+    </Notice>
+  );
+}
