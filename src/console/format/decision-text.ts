@@ -58,8 +58,8 @@ function keptBackText({ candidates, current }: ExplainedDecision): string | unde
 const STUCK_MS = 24 * 3_600_000;
 
 /**
- * Says what went wrong between a device and the releases that it was offered, the latest of them; undefined if
- * nothing did, or if it runs that release by now.
+ * Says what went wrong between a device and the latest release that it was offered; undefined if nothing did,
+ * or if it runs that release by now.
  */
 export function troubleText(
   releases: readonly DeviceRelease[],
@@ -105,8 +105,8 @@ export const cohortPlace = {
 };
 
 /**
- * Returns a text for a ticket: what the device runs, what went wrong (`trouble`), what it gets now, and when the
- * next release.
+ * Returns a text for a ticket: what the device runs, what it gets now, when the next release, and what went
+ * wrong (`trouble`).
  */
 export function ticketText(decision: ExplainedDecision, trouble?: string): string {
   const { device, current } = decision;
