@@ -143,10 +143,13 @@ async function liveThrough(
   for (let hour = 0; hour < DAYS * 24; hour++) {
     const at = begin + hour * HOUR_MS;
     const asked: CheckIn[] = [];
-    for (const device of devices) {
-      const asks = random() <= device.hourlyShare || hour >= DAYS * 24 - LIVE_HOURS;
+    const isLive = hour >= DAYS * 24 - LIVE_HOURS;
+    for (const [index, device] of devices.entries()) {
+      const asks = random() <= device.hourlyShare || isLive;
       if (!asks || isDead(device)) continue;
-      const askedAt = at + random() * HOUR_MS;
+      // At the same minute of every hour, so that none is left out.
+      const place = isLive ? index / devices.length : random();
+      const askedAt = at + place * HOUR_MS;
       comeTo(device, askedAt);
       const offered = offerAt(device, askedAt, releaseIds);
       if (offered !== undefined && offered !== device.offer?.version) {

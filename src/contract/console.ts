@@ -50,7 +50,7 @@ import type {
   WebhookDelivery,
   WithdrawnRelease,
 } from './resource.ts';
-import type { Health, PlanStatus, RolloutPlan } from './rollout-plan.ts';
+import type { Health, PlanStatus, RolloutPlan, Signal } from './rollout-plan.ts';
 import type { ChannelStanding, ReleaseStanding, StatusChange } from './standing.ts';
 import type { ResumedStop, Stop, StopReach } from './stop.ts';
 
@@ -259,7 +259,7 @@ export type AppOverview = AppState & {
   readonly channels: readonly ChannelOverview[];
 };
 
-export type ChannelOverview = {
+export type ChannelOverview = ChannelFacts & {
   readonly name: string;
   readonly releases: number;
   /** Channel whose releases its devices are offered as well; null if there is none. */
@@ -267,8 +267,23 @@ export type ChannelOverview = {
   /** Release with the highest version. */
   readonly newest: NewestRelease | null;
   readonly standing: ChannelStanding;
-  /** Next step of the plan of the highest release that rolls out by one. */
-  readonly next: (NextStep & { readonly version: string }) | null;
+};
+
+/** What the overview shows of a channel beside its standing. */
+export type ChannelFacts = {
+  readonly devices: number;
+  /** Devices that run the version of the newest release. */
+  readonly onNewest: number;
+  /** Open plan; of several, that of the highest version. */
+  readonly plan: ChannelPlan | null;
+};
+
+export type ChannelPlan = Pick<RolloutPlan, 'version' | 'status' | 'nextAt' | 'waitingFor'> & {
+  /** Rollout of its next step; null after the last one. */
+  readonly nextRollout: number | null;
+  /** Signals for which it is held. */
+  readonly tripped: readonly Signal[];
+  readonly isGuarded: boolean;
 };
 
 export type NewestRelease = Pick<Release, 'version' | 'status' | 'rolloutPct' | 'createdAt'> & {

@@ -112,7 +112,7 @@ describeInBrowser('acts that reach many devices', (browser) => {
     await button('Go to 100% now…').click();
     const dialog = page.getByRole('dialog', { name: 'Go to 100% now: 1.0.0' });
     await confirmed(dialog, 'Go to 100% now');
-    await page.getByRole('img', { name: 'Rollout: 100%' }).waitFor();
+    await page.getByRole('img', { name: 'Rollout: 100 %' }).waitFor();
   });
 
   it('a pause is never refused because somebody raised the release meanwhile', async () => {

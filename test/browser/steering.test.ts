@@ -182,7 +182,7 @@ describeInBrowser('steering at the console', (browser) => {
     ]) {
       await page.getByRole('listitem').getByText(sentence, { exact: true }).waitFor();
     }
-    await page.getByRole('img', { name: 'Rollout: 0%' }).waitFor();
+    await page.getByRole('img', { name: 'Rollout: 0 %' }).waitFor();
     await visit(page, '/console/audit');
     await page
       .getByRole('link', { name: `${tenant.app}/stable@1.0.0` })

@@ -18,15 +18,15 @@ export function percentText(percent: number): string {
 }
 
 /**
- * Formats `part` of `whole` as a percentage: `12.3%`. Never rounds to 0 or 100 %, but shows `<0.1%` or
- * `>99.9%`; `–` if `whole` is 0.
+ * Formats `part` of `whole` as a percentage: `12.3 %`. Never rounds to 0 or 100 %, but shows `<0.1 %` or
+ * `>99.9 %`; `–` if `whole` is 0.
  */
 export function shareText(part: number, whole: number): string {
   if (whole <= 0) return '–';
   const share = part / whole;
-  if (share > 0 && share < 0.001) return `<${SHARE.format(0.001)}`;
-  if (share < 1 && share > 0.999) return `>${SHARE.format(0.999)}`;
-  return SHARE.format(share);
+  if (share > 0 && share < 0.001) return `<${percentText(0.1)}`;
+  if (share < 1 && share > 0.999) return `>${percentText(99.9)}`;
+  return percentText(share * 100);
 }
 
 /** Formats a number of bytes: `12.3 MB`. */

@@ -6,7 +6,6 @@ import { useLocation } from 'preact-iso';
 import type { Adoption } from '../../contract/console-fleet.ts';
 import type { ReleaseAdoption } from '../../contract/failure-breakdown.ts';
 import type { AdoptionStep } from '../../contract/resource.ts';
-import { byVersion } from '../../domain/decision/by-version.ts';
 import {
   type AdoptionSeries,
   type AgeCounts,
@@ -14,12 +13,12 @@ import {
   adoptionSeries,
   ageRows,
   ageSeries,
-  isVersion,
   STEP_SPAN_MS,
 } from '../format/adoption-series.ts';
 import { queryText } from '../format/console-path.ts';
 import { numberText, shareText } from '../format/figure-text.ts';
 import { READER_HOURS } from '../format/hours.ts';
+import { versionColors } from '../format/version-colors.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Card, Empty } from '../part/card.tsx';
 import { type Column, DataTable } from '../part/data-table.tsx';
@@ -48,7 +47,7 @@ export function AdoptionCard({ app, channel }: { app: string; channel: string | 
               </p>
             </Empty>
           ) : (
-            <AdoptionChart key={step} points={found.points} step={step} />
+            <AdoptionChart key={step} app={app} points={found.points} step={step} />
           )
         }
       </LoadedView>
@@ -72,7 +71,7 @@ function StepSwitch({ step, query }: { step: AdoptionStep; query: Record<string,
   );
 }
 
-function AdoptionChart({ points, step }: Adoption & { step: AdoptionStep }) {
+function AdoptionChart({ app, points, step }: Adoption & { app: string; step: AdoptionStep }) {
   const series = useMemo(() => adoptionSeries(points), [points]);
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
   const [hovered, setHovered] = useState<number>();
@@ -81,7 +80,14 @@ function AdoptionChart({ points, step }: Adoption & { step: AdoptionStep }) {
     if (!next.delete(name)) next.add(name);
     setHidden(next);
   };
-  const colors = useMemo(() => versionColors(series.versions.map(({ name }) => name)), [series]);
+  const colors = useMemo(
+    () =>
+      versionColors(
+        app,
+        series.versions.map(({ name }) => name),
+      ),
+    [app, series],
+  );
   const load = useCallback(async () => {
     const { adoptionPlot } = await import('../part/chart.ts');
     return (place: HTMLElement) =>
@@ -175,49 +181,6 @@ function AdoptionLegend(props: {
       </ul>
     </div>
   );
-}
-
-// Colors of versions, distinguishable with common color blindness, on light and dark.
-
-const PALETTE: readonly string[] = [
-  '#4c6ef5',
-  '#12a5a0',
-  '#f08c00',
-  '#d6336c',
-  '#7c5cdb',
-  '#2f9e44',
-  '#1c8fd1',
-  '#b08900',
-];
-const OTHER = '#868e96';
-
-/**
- * Returns a color for each name, in order. A version keeps its color when newer ones come: it takes the
- * palette index from a hash of its text, or the next index that no older version has.
- */
-function versionColors(names: readonly string[]): readonly string[] {
-  const taken = new Map<string, number>();
-  const oldestFirst = byVersion(names.filter(isVersion), (name) => name).toReversed();
-  for (const name of oldestFirst)
-    taken.set(name, freePlace(placeOf(name), new Set(taken.values())));
-  return names.map((name) => PALETTE[taken.get(name) ?? PALETTE.length] ?? OTHER);
-}
-
-function freePlace(wanted: number, taken: ReadonlySet<number>): number {
-  for (let step = 0; step < PALETTE.length; step += 1) {
-    const place = (wanted + step) % PALETTE.length;
-    if (!taken.has(place)) return place;
-  }
-  return PALETTE.length;
-}
-
-/** Returns the FNV-1a hash of the text as an index of the palette. */
-function placeOf(name: string): number {
-  let hash = 2166136261;
-  for (const character of name) {
-    hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 16777619) >>> 0;
-  }
-  return hash % PALETTE.length;
 }
 
 /** Card with both curves and their numbers as a table. */

@@ -108,16 +108,18 @@ function AppTabs(props: {
   const mayAdd = useMay('owner') && app.archivedAt === null;
   return (
     <div class="place">
-      <p class="crumbs">
-        <a href={consolePath.apps}>Apps</a>
-        <span aria-hidden="true">/</span>
-        <a href={consolePath.app(app.ref)}>
-          <Name text={app.name} />
-        </a>
-        {app.archivedAt !== null && <Badge tone="quiet">Archived</Badge>}
-        <EditApp app={app} onChange={onChange} />
-      </p>
-      <StopControls key={app.id} app={app} channel={channel} onChange={onChange} />
+      <div class="place-head">
+        <p class="crumbs">
+          <a href={consolePath.apps}>Apps</a>
+          <span aria-hidden="true">/</span>
+          <a href={consolePath.app(app.ref)}>
+            <Name text={app.name} />
+          </a>
+          {app.archivedAt !== null && <Badge tone="quiet">Archived</Badge>}
+          <EditApp app={app} onChange={onChange} />
+        </p>
+        <StopControls key={app.id} app={app} channel={channel} onChange={onChange} />
+      </div>
       {app.archivedAt !== null && (
         <Notice tone="warn">
           This app is archived: it takes no releases. Its devices are answered as before.

@@ -3,23 +3,23 @@
 
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import type { AppOverview, ChannelOverview } from '../../contract/console.ts';
+import type { AppOverview } from '../../contract/console.ts';
 import { call } from '../api/call.ts';
 import { consolePath, queryText } from '../format/console-path.ts';
 import { countText, numberText } from '../format/figure-text.ts';
-import { channelOrder, servingText } from '../format/serving.ts';
 import { useLoad } from '../hook/use-load.ts';
-import { Badge, StandingBadge } from '../part/badge.tsx';
-import { Empty, ShareBar } from '../part/card.tsx';
+import { Badge } from '../part/badge.tsx';
+import { Empty } from '../part/card.tsx';
 import { Dialog } from '../part/dialog.tsx';
 import { Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
 import { Name } from '../part/name.tsx';
 import { LoadedView } from '../part/notice.tsx';
 import { PageHead, useTitle } from '../part/page-head.tsx';
-import { AsOf, Time } from '../part/time.tsx';
+import { AsOf } from '../part/time.tsx';
 import { useMay, useOrganization } from '../session/use-session.ts';
 import { AttentionStrip } from './attention-strip.tsx';
+import { ChannelTable } from './channel-table.tsx';
 
 const REFRESH_MS = 5000;
 
@@ -104,11 +104,7 @@ function AppCards({ apps }: { apps: readonly AppOverview[] }) {
   );
 }
 
-/** Maximum number of channels in a card; a link to the app leads to the others. */
-const CHANNELS_MAX = 6;
-
 function AppCard({ app }: { app: AppOverview }) {
-  const shown = channelsShown(app.channels);
   return (
     <article class="card flush app" aria-label={app.name}>
       <header class="card-head">
@@ -125,100 +121,8 @@ function AppCard({ app }: { app: AppOverview }) {
           <strong>{numberText(app.devicesDay)}</strong> in the last day
         </a>
       </header>
-      {app.channels.length === 0 && <p class="hint padded">No channel yet.</p>}
-      <ul class="rows">
-        {shown.map((channel) => (
-          <ChannelRow key={channel.name} app={app} channel={channel} />
-        ))}
-      </ul>
-      {shown.length < app.channels.length && (
-        <p class="hint padded">
-          <a href={consolePath.app(app.ref)}>All {app.channels.length} channels</a>
-        </p>
-      )}
+      <ChannelTable app={app} />
     </article>
-  );
-}
-
-/**
- * Returns the channels to show: if there are many, first those with a rollout, or with an unserved newest
- * release.
- */
-function channelsShown(channels: readonly ChannelOverview[]): readonly ChannelOverview[] {
-  const ordered = channels.toSorted((one, other) => channelOrder(one.name, other.name));
-  if (ordered.length <= CHANNELS_MAX) return ordered;
-  const isQuiet = ({ name, newest, standing }: ChannelOverview) =>
-    name !== 'stable' &&
-    standing.rolling.length === 0 &&
-    (newest === null || newest.standing.state === 'serving');
-  return [...ordered.filter((each) => !isQuiet(each)), ...ordered.filter(isQuiet)].slice(
-    0,
-    CHANNELS_MAX,
-  );
-}
-
-function ChannelRow({ app, channel }: { app: AppOverview; channel: ChannelOverview }) {
-  const { next, standing } = channel;
-  const { rolling } = standing;
-  return (
-    <li class="channel-row">
-      <a class="channel-name" href={consolePath.channel(app.ref, channel.name)}>
-        {channel.name}
-      </a>
-      <span class="muted">{countText(channel.releases, 'release')}</span>
-      <ChannelState app={app.ref} channel={channel} />
-      <span class="channel-rolling">
-        {rolling.map(({ version, rolloutPct }) => (
-          <a key={version} href={consolePath.release(app.ref, channel.name, version)}>
-            <span class="code">{version}</span>
-            <ShareBar percent={rolloutPct} label={`Rollout of ${version}`} />
-          </a>
-        ))}
-        {next !== null && (
-          <span class="muted">
-            then {next.rollout}% {next.at !== null && <Time at={next.at} />}
-          </span>
-        )}
-      </span>
-    </li>
-  );
-}
-
-/** What the channel's devices get, and the state of the newest release if that is another one. */
-function ChannelState({ app, channel }: { app: string; channel: ChannelOverview }) {
-  const { name, newest, standing, follows } = channel;
-  const serving = servingText(standing, name);
-  if (newest === null && serving === undefined) {
-    return <span class="muted">Nothing published yet</span>;
-  }
-  const isServed = newest?.standing.state === 'serving' && standing.serving.length === 1;
-  return (
-    <span class="channel-newest">
-      {!isServed && (
-        <span class="channel-serving">
-          {serving === undefined ? (
-            <span class="muted">No release at 100%</span>
-          ) : (
-            <>
-              <span class="muted">Serving</span> <span class="code">{serving}</span>
-            </>
-          )}
-        </span>
-      )}
-      {newest === null ? (
-        <span class="muted">follows {follows}</span>
-      ) : (
-        <>
-          <a class="code" href={consolePath.release(app, name, newest.version)}>
-            {newest.version}
-          </a>
-          <StandingBadge state={newest.standing.state} />
-          <span class="muted">
-            <Time at={newest.standing.change?.at ?? newest.createdAt} />
-          </span>
-        </>
-      )}
-    </span>
   );
 }
 

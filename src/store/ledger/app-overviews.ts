@@ -2,9 +2,9 @@
 
 import type {
   AppOverview,
+  ChannelFacts,
   ChannelOverview,
   NewestRelease,
-  NextStep,
 } from '../../contract/console.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import type { AppState, Artifact, ReleaseStatus, Targeting } from '../../contract/resource.ts';
@@ -14,10 +14,10 @@ import { compileCatalog } from '../../domain/decision/catalog.ts';
 import type { ServingSnapshot, SnapshotRelease } from '../../domain/decision/serving-snapshot.ts';
 import { type Standings, standingsIn } from '../../domain/decision/standing.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
+import { readChannelFacts } from './channel-facts.ts';
 import { conditionsText, isoText, jsonObject } from './columns.ts';
 import type { Sql } from './database.ts';
 import { type AppTotal, countSeenByApp } from './fleet-counts.ts';
-import { findOpenPlans, nextStepOf, readPlanTime } from './plan-rows.ts';
 import { readStatusChanges } from './status-changes.ts';
 
 type Row = AppTotal & AppState & { readonly channels: string };
@@ -147,32 +147,21 @@ async function readChannelOverviews(
   );
   const found = await readStatusChanges(sql, organizationId, stopped);
   const changes = new Map([...found].map(([{ id }, change]) => [id, change]));
-  const next = await readNextSteps(sql, examined);
-  return new Map(
-    examined.map((each) => {
-      const standings = standingsIn(compileCatalog(snapshotOf(each, contents)), changes);
-      return [each.channel, overviewOf(each, standings, next)];
-    }),
+  const facts = await readChannelFacts(
+    sql,
+    examined.map(({ app, channel, newest }) => ({
+      ...{ appId: app.id, channel: channel.name, newest: newest?.version },
+    })),
   );
-}
-
-/** Reads the next step of the plan of each release that can roll out, by release id. */
-async function readNextSteps(
-  sql: Sql,
-  examined: readonly Examined[],
-): Promise<ReadonlyMap<string, NextStep>> {
-  const ids = examined.flatMap(({ releases }) =>
-    releases
-      .filter(({ status, rolloutPct }) => status === 'published' && rolloutPct < 100)
-      .map(({ id }) => id),
-  );
-  const plans = await findOpenPlans(sql, ids);
-  const time = plans.length === 0 ? undefined : await readPlanTime(sql);
   return new Map(
-    plans.flatMap(({ releaseId, state }) => {
-      const next = time && nextStepOf(state, time);
-      return next ? [[releaseId, next] as const] : [];
-    }),
+    examined.map((each, index) => [
+      each.channel,
+      overviewOf(
+        each,
+        standingsIn(compileCatalog(snapshotOf(each, contents)), changes),
+        facts[index] ?? { devices: 0, onNewest: 0, plan: null },
+      ),
+    ]),
   );
 }
 
@@ -228,23 +217,18 @@ function snapshotOf(
 }
 
 function overviewOf(
-  { channel, newest, releases: examined }: Examined,
+  { channel, newest }: Examined,
   { releases, channel: standing }: Standings,
-  steps: ReadonlyMap<string, NextStep>,
+  facts: ChannelFacts,
 ): ChannelOverview {
   const own = newest && releases.get(newest.id);
-  const [first] = standing.rolling.flatMap(({ version }) => {
-    const id = examined.find((each) => each.version === version)?.id;
-    const next = id === undefined ? undefined : steps.get(id);
-    return next === undefined ? [] : [{ version, ...next }];
-  });
   return {
     name: channel.name,
     releases: channel.releases.length,
     follows: channel.follows,
     newest: newest === undefined || own === undefined ? null : newestOf(newest, own),
     standing,
-    next: first ?? null,
+    ...facts,
   };
 }
 

@@ -1,15 +1,38 @@
-// Rules of what needs a person, as the overview reads it from the ledger.
+// Rules of the overview in the ledger: facts of channels, and what needs a person.
 
 import { expect, test } from 'vitest';
 import { USUAL_GUARDS } from '../../../src/domain/rollout/judge-health.ts';
 import { definition } from '../../domain/rollout/plan-fixture.ts';
-import { iso, START } from './fleet-fixture.ts';
+import { checkIn, iso, START } from './fleet-fixture.ts';
 import { createTenant, publish, serve, type TestTenant } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
 const ARTIFACT = { platform: 'linux', url: 'https://dl.example.com/a' };
 
 export function describeOverview({ database, ledger }: LedgerUnderTest): void {
+  test('channels come with their devices, those on the newest release, and the next step of its plan', async () => {
+    const tenant = await createTenant(ledger, ['stable', 'beta']);
+    const artifacts = [ARTIFACT];
+    await publish(ledger, tenant, '1.0.0', { artifacts });
+    const plan = definition('10:60 50:60');
+    await publish(ledger, tenant, 'v1.1.0', {
+      ...{ canonicalVersion: '1.1.0', rolloutPct: 0, plan, artifacts },
+    });
+    await ledger.recordCheckIns([
+      checkIn(tenant, 'a', { version: '1.1.0' }),
+      checkIn(tenant, 'b', { version: '1.0.0' }),
+      checkIn(tenant, 'c', { version: '1.0.0', channel: 'beta' }),
+    ]);
+    const [app] = await ledger.listAppOverviews(tenant.organizationId, iso(START));
+    expect(app?.channels).toMatchObject([
+      { name: 'beta', devices: 1, onNewest: 0, plan: null },
+      {
+        ...{ name: 'stable', devices: 2, onNewest: 1 },
+        plan: { version: 'v1.1.0', status: 'running', nextRollout: 10, isGuarded: false },
+      },
+    ]);
+  });
+
   const kindsOf = async ({ organizationId }: TestTenant) => {
     const { items } = await ledger.readAttention(organizationId);
     return items.map(({ kind, version, name }) => [kind, version ?? name]);
