@@ -45,7 +45,7 @@ describe('readPasted', () => {
     ['', 'Nothing was pasted.'],
     ['C:\\app.exe', '“C:\\app.exe” is no http(s) address.'],
     ['javascript:alert(1)', '“javascript:alert(1)” is no http(s) address.'],
-    ['{"version": "1.0.0",', 'This is no JSON: it ends too early, or has a slip in it.'],
+    ['{"version": "1.0.0",', 'Not valid JSON.'],
     ['{"verison": "1.0.0"}', '“verison” is no field of a release.'],
     ['{"artifacts": {}}', '“artifacts” must be a list of at most 100 objects.'],
     ['[1]', '“artifacts” must be a list of at most 100 objects.'],

@@ -43,7 +43,7 @@ function artifactsAt(urls: readonly string[]): readonly ArtifactDraft[] {
 
 function readJson(text: string): PastedRelease | string {
   const value = parse(text);
-  if (value === undefined) return 'This is no JSON: it ends too early, or has a slip in it.';
+  if (value === undefined) return 'Not valid JSON.';
   const release: Record<string, unknown> = Array.isArray(value)
     ? { artifacts: value }
     : { ...(value as object) };

@@ -6,6 +6,7 @@ import { countText } from '../format/figure-text.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Badge, type Tone } from '../part/badge.tsx';
 import { Card } from '../part/card.tsx';
+import { HelpLink } from '../part/help-link.tsx';
 import { Name } from '../part/name.tsx';
 import { LoadedView } from '../part/notice.tsx';
 import { Time } from '../part/time.tsx';
@@ -23,7 +24,16 @@ export function AttentionStrip() {
         items.length === 0 ? (
           <p class="hint calm">Nothing needs you.</p>
         ) : (
-          <Card title="Needs you" aside={<Count count={items.length} isWhole={isWhole} />} isFlush>
+          <Card
+            title="Needs you"
+            aside={
+              <span class="muted">
+                <Count count={items.length} isWhole={isWhole} />{' '}
+                <HelpLink to="guard">Plans and guards</HelpLink>
+              </span>
+            }
+            isFlush
+          >
             <ul class="rows attention">
               {items.map((item) => (
                 <AttentionRow key={`${item.kind} ${pathOf(item)} ${item.id}`} item={item} />
@@ -37,11 +47,7 @@ export function AttentionStrip() {
 }
 
 function Count({ count, isWhole }: { count: number; isWhole: boolean }) {
-  return (
-    <span class="muted">
-      {isWhole ? countText(count, 'thing') : `The first ${countText(count, 'thing')}`}
-    </span>
-  );
+  return <>{isWhole ? countText(count, 'thing') : `The first ${countText(count, 'thing')}`} ·</>;
 }
 
 type Look = {

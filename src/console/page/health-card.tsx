@@ -18,6 +18,7 @@ import { intervalText, SIGNAL_WORDS, silentText, tooEarlyText } from '../format/
 import { Badge, VerdictBadge } from '../part/badge.tsx';
 import { Card, ShareBar } from '../part/card.tsx';
 import { DataTable } from '../part/data-table.tsx';
+import { HelpLink } from '../part/help-link.tsx';
 import { Name } from '../part/name.tsx';
 import { Time } from '../part/time.tsx';
 
@@ -162,7 +163,10 @@ export function FailureBreakdownCard(props: { breakdown: FailureBreakdown; versi
   );
   if (shown.length === 0 && reasons.length === 0) return null;
   return (
-    <Card title="Where the trouble is">
+    <Card
+      title="Where the trouble is"
+      aside={<HelpLink to="signals">What the signals count</HelpLink>}
+    >
       {scale > 1 && (
         <p class="hint">
           Of about 10,000 devices that were looked at: each stands for{' '}

@@ -40,8 +40,8 @@ const PLANS = `
   FROM place
   JOIN rollout_plans AS plan ON plan.channel_id = place.id
   JOIN releases ON releases.id = plan.release_id
-  WHERE plan.status = 'held'
-    OR plan.status = 'running' AND plan.state -> 'waitingFor' ->> 'guard' IS NOT NULL`;
+  WHERE plan.status IN ('scheduled', 'running', 'held')
+    AND (plan.status = 'held' OR plan.state -> 'waitingFor' ->> 'guard' IS NOT NULL)`;
 
 const NO_FILE = `releases.status = 'published' AND releases.rollout_pct > 0 AND NOT EXISTS (
   SELECT FROM artifacts WHERE release_id = releases.id AND url IS NOT NULL

@@ -1,5 +1,5 @@
-// SQL of what the overview shows of a channel beside its standing: its devices, those on its newest release, and
-// its open plan. Counts are sums of cells, never a scan of devices.
+// SQL of what the overview shows of a channel beside its standing: its devices, those on its newest release,
+// and its open plan. Counts are sums of cells, never a scan of devices.
 
 import type { ChannelFacts, ChannelPlan } from '../../contract/console.ts';
 import { isoTime } from '../../contract/iso-time.ts';
