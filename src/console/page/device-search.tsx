@@ -69,7 +69,7 @@ function seenSince(seen: string | undefined): string | undefined {
 }
 
 /** Returns what a line of text asks for: `key=value` is a label, a version a version, else part of an id. */
-export function readLine(text: string): Readonly<Partial<Record<Name, string>>> {
+function readLine(text: string): Readonly<Partial<Record<Name, string>>> {
   const line = text.trim();
   if (/^[^=\s]+=/.test(line)) return { label: line };
   const [, below] = /^<\s*(\S+)$/.exec(line) ?? [];
