@@ -196,6 +196,6 @@ describeInBrowser('steering at the console', (browser) => {
     await visit(page, `/console/apps/${tenant.app}/stable`);
     await page.getByRole('row').getByText('No artifacts').waitFor();
     const tabs = page.getByRole('navigation', { name: 'Channels and fleet' }).getByRole('link');
-    expect(await tabs.allTextContents()).toEqual(['stable', 'beta', 'Fleet']);
+    expect(await tabs.allTextContents()).toEqual(['stable', 'beta', 'Fleet', 'Devices']);
   });
 });
