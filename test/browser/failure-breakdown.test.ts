@@ -85,8 +85,8 @@ describeInBrowser('failure breakdown of a release at the console', (browser) => 
     const reverted = trouble.getByRole('list', { name: 'reverted by platform' });
     await reverted.waitFor();
     expect(await reverted.getByRole('listitem').allTextContents()).toEqual([
-      expect.stringMatching(/^windows.*2 of 4 · 50%$/),
-      expect.stringMatching(/^linux.*1 of 4 · 25%$/),
+      expect.stringMatching(/^windows.*2 of 4 · 50\u00a0%$/),
+      expect.stringMatching(/^linux.*1 of 4 · 25\u00a0%$/),
     ]);
     const health = region('Health');
     await health.getByRole('row', { name: /^stuck.*no data yet/ }).waitFor();
@@ -114,7 +114,7 @@ describeInBrowser('failure breakdown of a release at the console', (browser) => 
     await reasons.getByText(HOSTILE).waitFor();
     expect(await reasons.locator('img').count()).toBe(0);
     const spread = page.getByRole('table', { name: 'Devices on each release at the same age' });
-    await spread.getByRole('row', { name: /^Now, after 1 h 66\.7% 8 of 12/ }).waitFor();
+    await spread.getByRole('row', { name: /^Now, after 1 h 66\.7\s% 8 of 12/ }).waitFor();
     await region('Adoption at the same age').locator('canvas').waitFor();
     await region('Adoption at the same age')
       .getByText('No release was published on the channel before it')
