@@ -136,9 +136,7 @@ serviceSuite('dry runs of plans', (node) => {
       const tenant = await released(5);
       const dry = await sluice(tenant, '--preset', 'fast', '--dry-run');
       expect(dry.code, dry.stderr).toBe(0);
-      expect(dry.stdout).toContain(
-        'warning: steps.0.rollout: At once the plan raises the rollout',
-      );
+      expect(dry.stdout).toContain('warning: steps.0.rollout: At once the plan raises the rollout');
       expect(dry.stdout).toContain('effect: of 0 devices');
       expect((await show(tenant)).status).toBe(404);
       const between = 'fri-mon 22:00-06:00 Europe/Berlin';

@@ -129,7 +129,15 @@ export function describeGuardTrips({ database }: LedgerUnderTest): void {
         expect(told.map(({ type }) => type)).toEqual([
           ...['plan.started', 'plan.tripped', 'release.paused'],
         ]);
-        const rate = { guard: signal, count: 10, base: 40, percent: 25, low, high: 40.2, limit: 10 };
+        const rate = {
+          guard: signal,
+          count: 10,
+          base: 40,
+          percent: 25,
+          low,
+          high: 40.2,
+          limit: 10,
+        };
         const platform = { name: 'windows', devices: 10, base: 10, percent: 100 };
         expect(told[1]?.data).toMatchObject({ reason, guards: [{ ...rate, platform }] });
       },
