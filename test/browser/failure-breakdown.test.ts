@@ -101,7 +101,7 @@ describeInBrowser('failure breakdown of a release at the console', (browser) => 
       ...['machine 0', 'machine 1', 'machine 2'],
     ]);
     expect(await faultsOn(page)).toEqual([]);
-    await page.getByLabel('Signal').selectOption('failed');
+    await page.getByLabel('Signal', { exact: true }).selectOption('failed');
     const failed = page.getByRole('table', { name: 'Devices that are failed' });
     await failed.getByText('machine 11').waitFor();
     await page.getByLabel('Channel', { exact: true }).selectOption('');

@@ -68,7 +68,7 @@ describeInBrowser('what the console says', (browser) => {
     await find('e032', 2);
     await find('ring=early', 1);
     const asked = page.getByRole('list', { name: 'What is asked for' }).getByRole('listitem');
-    expect(await asked.count()).toBe(2);
+    await expect.poll(() => asked.count()).toBe(2);
     await page.getByRole('button', { name: 'Remove id e032' }).click();
     await page.getByRole('button', { name: 'Remove label ring=early' }).click();
     await find('2.0.0', 1);
@@ -117,7 +117,7 @@ describeInBrowser('what the console says', (browser) => {
       .first()
       .waitFor();
     await page.getByText('Was offered 2.0.0 (stable)').waitFor();
-    expect(await page.getByText('up to date').count()).toBe(0);
+    await expect.poll(() => page.getByText('up to date').count()).toBe(0);
   });
 
   it('a new page gets the focus on its heading, and an act is announced', async () => {
@@ -184,7 +184,7 @@ describeInBrowser('what the console says', (browser) => {
     await page.getByRole('button', { name: 'Create key' }).click();
     const dialog = page.getByRole('dialog', { name: 'Create a key' });
     const checked = dialog.getByRole('checkbox', { checked: true });
-    expect(await checked.count()).toBe(1);
+    await expect.poll(() => checked.count()).toBe(1);
     await dialog.getByLabel('publish, promote and withdraw').and(checked).waitFor();
     expect(await dialog.getByLabel('Ends').inputValue()).toBe('365');
     const width = await dialog.getByLabel('Add an app').evaluate((field) => field.clientWidth);
@@ -211,7 +211,7 @@ describeInBrowser('what the console says', (browser) => {
     await page.keyboard.press('Enter');
     await page.locator('.decision-offer').waitFor();
     await page.getByLabel('Version').fill('garbage');
-    expect(await page.locator('.decision-offer').count()).toBe(0);
+    await expect.poll(() => page.locator('.decision-offer').count()).toBe(0);
   });
 
   it('a browser that keeps nothing shows the console all the same', async () => {

@@ -15,7 +15,10 @@ import type { Sql } from './database.ts';
 
 /** Number of releases per channel that are looked at, the newest ones. */
 const RELEASES_LOOKED_AT = 10;
-/** Days for which an edge that was refused is listed: nothing tells when it stops asking. */
+/**
+ * Days for which an edge that was refused is listed: nothing tells when it stops asking. One of all
+ * organizations is the operator's to mend.
+ */
 const EDGE_DAYS = 7;
 
 const PLACE = `
@@ -76,8 +79,7 @@ const DESTINATIONS = `
 
 const EDGES = `
   SELECT 'edge', refusal_told_at, NULL, NULL, NULL, NULL, id, name FROM edge_tokens
-  WHERE (organization_id = $1 OR organization_id IS NULL)
-    AND refusal_told_at > clock_timestamp() - interval '${EDGE_DAYS} days'`;
+  WHERE organization_id = $1 AND refusal_told_at > clock_timestamp() - interval '${EDGE_DAYS} days'`;
 
 const APPROVALS = `
   SELECT 'approval', approvals.created_at, approvals.reason, apps.ref, channels.name, approvals.version,
