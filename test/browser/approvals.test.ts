@@ -71,9 +71,9 @@ describeInBrowser('approvals at the console', (browser) => {
       'Change the serving of',
       'stable/1.0.0',
       async () => {
-        await page.getByRole('button', { name: '50%', exact: true }).click();
-        await press('Raise to 50%…');
-        await press('Raise to 50%');
+        await page.getByRole('button', { name: '50 %', exact: true }).click();
+        await press('Raise to 50 %…');
+        await press('Raise to 50 %');
       },
     ],
     [

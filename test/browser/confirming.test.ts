@@ -79,7 +79,7 @@ describeInBrowser('acts that reach many devices', (browser) => {
     await publish(node, tenant, '1.0.0', { channel: 'beta' });
     await visit(page, `/console/apps/${tenant.app}/beta/1.0.0`);
     await chooseMore(page, 'Promote…');
-    await page.getByText('It begins at 100% on stable.').waitFor();
+    await page.getByText('It begins at 100 % on stable.').waitFor();
     await confirmed(page.getByRole('dialog', { name: 'Promote 1.0.0' }), 'Promote to stable');
     await page.waitForURL(`**/stable/1.0.0`);
     expect(await stateOf('stable', '1.0.0')).toEqual(['published', 100]);
@@ -109,9 +109,9 @@ describeInBrowser('acts that reach many devices', (browser) => {
     expect(made.status).toBe(200);
     await manage(node, tenant, 'PATCH', 'releases', { ...name, status: 'published' });
     await visit(page, `/console/apps/${tenant.app}/stable/1.0.0`);
-    await button('Go to 100% now…').click();
-    const dialog = page.getByRole('dialog', { name: 'Go to 100% now: 1.0.0' });
-    await confirmed(dialog, 'Go to 100% now');
+    await button('Go to 100 % now…').click();
+    const dialog = page.getByRole('dialog', { name: 'Go to 100 % now: 1.0.0' });
+    await confirmed(dialog, 'Go to 100 % now');
     await page.getByRole('img', { name: 'Rollout: 100 %' }).waitFor();
   });
 
@@ -132,14 +132,14 @@ describeInBrowser('acts that reach many devices', (browser) => {
   it('a raise that was refused for the state it was meant for goes at the second press', async () => {
     await publish(node, tenant, '1.0.0', { rollout: 5 });
     await visit(page, `/console/apps/${tenant.app}/stable/1.0.0`);
-    await button('50%').click();
-    await button('Raise to 50%…').click();
-    const dialog = page.getByRole('dialog', { name: 'Raise to 50%' });
+    await button('50 %').click();
+    await button('Raise to 50 %…').click();
+    const dialog = page.getByRole('dialog', { name: 'Raise to 50 %' });
     const name = { app: tenant.app, channel: 'stable', version: '1.0.0' };
     await manage(node, tenant, 'PATCH', 'releases', { ...name, rollout: 10 });
-    await button('Raise to 50%', dialog).click();
+    await button('Raise to 50 %', dialog).click();
     await dialog.getByRole('alert').getByText('it is published, at 10 %').waitFor();
-    await button('Raise to 50%', dialog).click();
+    await button('Raise to 50 %', dialog).click();
     await dialog.waitFor({ state: 'detached' });
     expect(await stateOf('stable', '1.0.0')).toEqual(['published', 50]);
   });
@@ -155,10 +155,10 @@ describeInBrowser('acts that reach many devices', (browser) => {
     const startAt = new Date(Date.now() + 86_400_000).toISOString();
     await manage(node, tenant, 'PUT', 'releases/plan', { ...name, steps, startAt });
     await visit(page, `/console/apps/${tenant.app}/stable/1.0.0`);
-    await button('50%').click();
-    await button('Raise to 50%…').click();
-    const dialog = page.getByRole('dialog', { name: 'Raise to 50%' });
-    await dialog.getByText('it goes to 100% 2 hours later').waitFor();
+    await button('50 %').click();
+    await button('Raise to 50 %…').click();
+    const dialog = page.getByRole('dialog', { name: 'Raise to 50 %' });
+    await dialog.getByText('it goes to 100 % 2 hours later').waitFor();
   });
 
   it('the question before what was entered is lost is in sight, and Cancel asks it too', async () => {

@@ -47,14 +47,14 @@ describeInBrowser('rollout plans at the console', (browser) => {
     const dialog = page.getByRole('dialog', { name: 'Plan the rollout of 1.0.0' });
     await tabTo(dialog.getByLabel('Preset'));
     await page.keyboard.press('c');
-    await dialog.getByText('1% for 1 day, 20% for 4 days').waitFor();
+    await dialog.getByText('1 % for 1 day, 20 % for 4 days').waitFor();
     await tabTo(dialog.getByRole('button', { name: 'Start plan' }));
     await page.keyboard.press('Enter');
     await dialog.waitFor({ state: 'detached' });
     await plan().getByText('Plan running', { exact: true }).waitFor();
     // No reload: the first step begins by itself, and the page follows.
-    await opened.tab.soon(plan().locator('.plan-step.now', { hasText: '1%' }));
-    await plan().getByText('the rollout goes to 20%').waitFor();
+    await opened.tab.soon(plan().locator('.plan-step.now', { hasText: '1 %' }));
+    await plan().getByText('the rollout goes to 20 %').waitFor();
     await tabTo(plan().getByRole('button', { name: 'Hold plan…' }));
     await page.keyboard.press('Enter');
     const held = page.getByRole('dialog', { name: 'Hold plan: 1.0.0' });
@@ -105,7 +105,9 @@ describeInBrowser('rollout plans at the console', (browser) => {
     await plan().getByText(`Held: ${TRIPPED}`).waitFor();
     const health = page.getByRole('region', { name: 'Health' });
     const row = health.getByRole('row', { name: /^failed/ });
-    expect(await row.textContent()).toMatch(/stopped the plan.*12% 95%: 7% to 19\.8%limit 2%/);
+    expect(await row.textContent()).toMatch(
+      /stopped the plan.*12\s% 95\s%: 7\s% to 19\.8\s%limit 2\s%/,
+    );
     await health.getByText('Unhealthy').waitFor();
     await plan().getByRole('button', { name: 'Resume plan…' }).waitFor();
     expect(await plan().getByRole('button', { name: 'Hold plan…' }).count()).toBe(0);

@@ -123,28 +123,28 @@ describeOnBackends('a rollout at the console', (backend) => {
     it('the rollout is raised by a step and exactly, and never lowered once offered', async () => {
       await page.goto(RELEASE);
       await shown('Faster');
-      await button('50%').click();
-      await steer('Raise to 50%…', 'Raise to 50%');
-      await shown('Offered to 50% of the matching devices');
+      await button('50 %').click();
+      await steer('Raise to 50 %…', 'Raise to 50 %');
+      await shown('Offered to 50 % of the matching devices');
       await page.getByLabel('Exactly (%)').fill('100');
-      await button('Raise to 100%…').waitFor();
+      await button('Raise to 100 %…').waitFor();
       // Enter alone offers it to nobody.
       await page.keyboard.press('Enter');
-      const asked = page.getByRole('dialog', { name: 'Raise to 100%' });
+      const asked = page.getByRole('dialog', { name: 'Raise to 100 %' });
       await asked.getByRole('status', { name: 'What it would do' }).waitFor();
       await page.keyboard.press('Escape');
       await asked.waitFor({ state: 'detached' });
-      await shown('Offered to 50% of the matching devices');
-      await steer('Raise to 100%…', 'Raise to 100%', 'quiet for an hour');
+      await shown('Offered to 50 % of the matching devices');
+      await steer('Raise to 100 %…', 'Raise to 100 %', 'quiet for an hour');
       await shown('Offered to every matching device.');
       await untilOffered('walker-1', '1.1.0');
-      await tab.soon(button('50%'), 'detached');
+      await tab.soon(button('50 %'), 'detached');
     });
 
     it('pause stops it, resume lets it go on', async () => {
       await steer('Pause…', 'Pause 1.1.0', 'crashes at start');
       await shown('crashes at start');
-      await shown('Paused at 100%: nobody is offered it until it is resumed.');
+      await shown('Paused at 100 %: nobody is offered it until it is resumed.');
       await untilOffered('walker-2', undefined);
       await steer('Resume…', 'Resume 1.1.0');
       await tab.soon(button('Pause…'));
@@ -164,7 +164,7 @@ describeOnBackends('a rollout at the console', (backend) => {
       await dialog.getByLabel('Type 1.1.0 to confirm').fill('1.1.0');
       await send.click();
       await dialog.waitFor({ state: 'detached' });
-      await shown('Rolled back at 100%: nobody is offered it, and devices on it are sent down.');
+      await shown('Rolled back at 100 %: nobody is offered it, and devices on it are sent down.');
       expect(await button(/^(?:Pause|Resume|Roll back|Deprecate)/).count()).toBe(0);
     });
 

@@ -90,15 +90,15 @@ describeInBrowser('steering at the console', (browser) => {
     }));
     await report(node, tenant, fleet);
     await visit(page, `/console/apps/${tenant.app}/stable/1.0.0`);
-    await page.getByRole('button', { name: '5%', exact: true }).click();
-    const few = await open('Raise to 5%…', 'Raise to 5%');
+    await page.getByRole('button', { name: '5 %', exact: true }).click();
+    const few = await open('Raise to 5 %…', 'Raise to 5 %');
     expect(await few.getByRole('checkbox').count()).toBe(0);
     await page.keyboard.press('Escape');
     await few.waitFor({ state: 'detached' });
     await page.getByLabel('Exactly (%)').fill('100');
-    const many = await open('Raise to 100%…', 'Raise to 100%');
+    const many = await open('Raise to 100 %…', 'Raise to 100 %');
     await many.getByText('200 more are offered 1.0.0').waitFor();
-    const raise = many.getByRole('button', { name: 'Raise to 100%' });
+    const raise = many.getByRole('button', { name: 'Raise to 100 %' });
     expect(await raise.isDisabled()).toBe(true);
     await page.keyboard.press('Enter');
     await many.getByLabel('200 more devices are offered it now').check();
@@ -160,11 +160,11 @@ describeInBrowser('steering at the console', (browser) => {
   it('what somebody else changed meanwhile is told, and not overwritten', async () => {
     await publish(node, tenant, '1.0.0', { rollout: 10 });
     await visit(page, `/console/apps/${tenant.app}/stable/1.0.0`);
-    await page.getByRole('button', { name: '25%', exact: true }).click();
-    const dialog = await open('Raise to 25%…', 'Raise to 25%');
+    await page.getByRole('button', { name: '25 %', exact: true }).click();
+    const dialog = await open('Raise to 25 %…', 'Raise to 25 %');
     const name = { app: tenant.app, channel: 'stable', version: '1.0.0' };
     await manage(node, tenant, 'PATCH', 'releases', { ...name, status: 'paused' });
-    await dialog.getByRole('button', { name: 'Raise to 25%' }).click();
+    await dialog.getByRole('button', { name: 'Raise to 25 %' }).click();
     await dialog.getByRole('alert').getByText('it is paused, at 10 %').waitFor();
     expect(await statusOf('1.0.0')).toBe('paused');
   });

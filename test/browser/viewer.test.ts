@@ -11,7 +11,7 @@ import { sharedNode } from '../support/service-suite.ts';
 
 /** Buttons that a viewer may press: they change the view, or the viewer's own account. */
 const HARMLESS = [
-  ...['Hold feed', 'Find', 'Filter', 'Try again'],
+  ...['Pause feed', 'Find', 'Filter', 'Try again'],
   ...['Search', 'Keys ?', 'Save as CSV', 'Show', 'Why not…'],
   ...['Sign out', 'End all others', 'Change password', 'Add a passkey'],
 ];

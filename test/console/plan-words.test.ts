@@ -59,7 +59,8 @@ describe('the presets', () => {
     const { steps, guards } = PLAN_PRESETS[name];
     const { failedPercent, revertedPercent, stuckPercent, silentPercent } = guards;
     const limits = [failedPercent, revertedPercent, stuckPercent, silentPercent];
-    const cells = [`\`${name}\``, stepsText(steps), ...limits.map((limit) => `${limit} %`)];
+    const told = stepsText(steps).replaceAll('\u00a0', ' ');
+    const cells = [`\`${name}\``, told, ...limits.map((limit) => `${limit} %`)];
     expect(guards.silentAfterMinutes).toBe(guards.stuckAfterMinutes);
     const document = readFileSync('docs/operating/rollout-plans.md', 'utf8');
     expect(document).toContain(`| ${cells.join(' | ')} |`);

@@ -83,7 +83,7 @@ describe('the verdict on a release', () => {
   });
 
   it.each([
-    ['goes on by its plan', { plan: PLAN }, 'Next, its plan goes to 100%', AT],
+    ['goes on by its plan', { plan: PLAN }, 'Next, its plan goes to 100\u00a0%', AT],
     [
       'is at its last step',
       { plan: { ...PLAN, steps: PLAN.steps.slice(0, 2) } },
@@ -102,7 +102,7 @@ describe('the verdict on a release', () => {
       {
         plan: { ...PLAN, nextAt: null, waitingFor: { guard: 'stuck', since: AT, reason: 'few' } },
       } as const,
-      'Its plan waits: few. Then its plan goes to 100%.',
+      'Its plan waits: few. Then its plan goes to 100\u00a0%.',
       null,
     ],
   ] as const)('that %s says what comes next', (_, planned, text, at) => {
@@ -112,7 +112,7 @@ describe('the verdict on a release', () => {
   it('that serves and harms is bad, with the signals above their limits', () => {
     const planned = { health: health('unhealthy', { stuck: STUCK }) };
     expect(verdict('serving', {}, planned)).toMatchObject({
-      ...{ tone: 'bad', cause: 'stuck 14.6%, limit 2.5%' },
+      ...{ tone: 'bad', cause: 'stuck 14.6\u00a0%, limit 2.5\u00a0%' },
     });
   });
 
@@ -126,7 +126,7 @@ describe('the verdict on a release', () => {
 
 it('after a raise by hand over a step, the next one is named (U1)', () => {
   expect(afterRaiseText(PLAN.steps, 50)).toBe(
-    'Its plan goes on from there: it goes to 100% 1 hour later.',
+    'Its plan goes on from there: it goes to 100\u00a0% 1 hour later.',
   );
 });
 
@@ -157,12 +157,12 @@ it.each([
   [
     7,
     { ...NO_RATE, base: 527, percent: 0.8 },
-    '7 of 527 are silent, 1.3%, less 0.5% among other devices',
+    '7 of 527 are silent, 1.3\u00a0%, less 0.5\u00a0% among other devices',
   ],
   [
     2,
     { ...NO_RATE, base: 100, percent: 0 },
-    '2 of 100 are silent, 2%, less at least 2% among other devices',
+    '2 of 100 are silent, 2\u00a0%, less at least 2\u00a0% among other devices',
   ],
   [7, { ...NO_RATE, base: 527, percent: 1.3 }, undefined],
   [0, NO_RATE, undefined],

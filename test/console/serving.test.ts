@@ -40,7 +40,7 @@ describe('a rollout', () => {
   });
 
   it('cannot go down once devices were offered the release', () => {
-    expect(servingObstacle.toRollout(OFFERED, 10)).toMatch(/already offered.*25%.*Pause/);
+    expect(servingObstacle.toRollout(OFFERED, 10)).toMatch(/already offered.*25\u00a0%.*Pause/);
   });
 
   it.each([1.5, -1, 101, Number.NaN])('cannot be a share that is none: %d', (share) => {
@@ -94,7 +94,7 @@ it.each([
     { state: 'serving', on: ['darwin'], supersededBy: '3.1.0' },
     'Offered to every matching device on darwin. Other devices are offered 3.1.0.',
   ],
-  [{ state: 'rolling out' }, 'Offered to 50% of the matching devices.'],
+  [{ state: 'rolling out' }, 'Offered to 50\u00a0% of the matching devices.'],
   // Who has no update is told nothing (13.5).
   [{ state: 'deprecated' }, 'A device on it that is offered an update is told'],
 ] as const)('the sentence of %j', (standing, sentence) => {

@@ -4,7 +4,7 @@
 import { READER_HOURS } from './hours.ts';
 
 const WHOLE = new Intl.NumberFormat('en');
-const SHARE = new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 1 });
+const SHARE = new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 2 });
 const BYTE_UNITS = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const;
 
 /** Formats a count: `1,234,567`. */
@@ -26,7 +26,7 @@ export function shareText(part: number, whole: number): string {
   const share = part / whole;
   if (share > 0 && share < 0.001) return `<${percentText(0.1)}`;
   if (share < 1 && share > 0.999) return `>${percentText(99.9)}`;
-  return percentText(share * 100);
+  return percentText(Math.round(share * 1000) / 10);
 }
 
 /** Formats a number of bytes: `12.3 MB`. */

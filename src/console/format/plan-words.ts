@@ -11,7 +11,7 @@ import {
   type Signal,
   type SignalRate,
 } from '../../contract/rollout-plan.ts';
-import { minutesText, numberText } from './figure-text.ts';
+import { minutesText, numberText, percentText } from './figure-text.ts';
 
 type ActionWords = {
   /** Verb on the button. */
@@ -88,7 +88,7 @@ export function afterRaiseText(
 ): string {
   const reached = steps.filter(({ rollout }) => rollout <= percent).at(-1);
   const next = steps.find(({ rollout }) => rollout > percent);
-  const what = next === undefined ? 'is completed' : `goes to ${next.rollout}%`;
+  const what = next === undefined ? 'is completed' : `goes to ${percentText(next.rollout)}`;
   const wait = reached === undefined ? 0 : reached.holdMinutes;
   const when = wait === 0 ? 'as soon as its guards allow it' : `${minutesText(wait)} later`;
   return `Its plan goes on from there: it ${what} ${when}.`;
@@ -99,31 +99,33 @@ export function holdText({ holdMinutes }: Pick<PlanStep, 'holdMinutes'>): string
   return holdMinutes === 0 ? 'no wait' : `then ${minutesText(holdMinutes)}`;
 }
 
-/** Returns one line for the steps of a plan: `2% for 1 day, 10% for 2 days, 100% for 1 day`. */
+/** Returns one line for the steps of a plan: `2 % for 1 day, 10 % for 2 days, 100 % for 1 day`. */
 export function stepsText(steps: readonly Pick<PlanStep, 'rollout' | 'holdMinutes'>[]): string {
   return steps
     .map(({ rollout, holdMinutes }) =>
-      holdMinutes === 0 ? `${rollout}%` : `${rollout}% for ${minutesText(holdMinutes)}`,
+      holdMinutes === 0
+        ? percentText(rollout)
+        : `${percentText(rollout)} for ${minutesText(holdMinutes)}`,
     )
     .join(', ');
 }
 
-/** Returns the limits of guards: `failed 2%, stuck 3%`. */
+/** Returns the limits of guards: `failed 2 %, stuck 3 %`. */
 export function limitsText(guards: PlanGuards): string {
   const limits = SIGNALS.flatMap((signal) => {
     const limit = guards[`${signal}Percent`];
-    return limit === undefined ? [] : [`${signal} ${limit}%`];
+    return limit === undefined ? [] : [`${signal} ${percentText(limit)}`];
   });
   return limits.length === 0 ? 'none' : limits.join(', ');
 }
 
-/** Formats the interval of a rate: `1.4% to 6.4%`. */
+/** Formats the interval of a rate: `1.4 % to 6.4 %`. */
 export function intervalText({ low, high }: SignalRate): string {
-  return `${low}% to ${high}%`;
+  return `${percentText(low)} to ${percentText(high)}`;
 }
 
 /**
- * Says how the rate of silent devices follows from their count: `7 of 527 are silent, 1.3%, less 0.5% among
+ * Says how the rate of silent devices follows from their count: `7 of 527 are silent, 1.3 %, less 0.5 % among
  * other devices`. Undefined if nothing is taken off.
  */
 export function silentText(devices: number, { base, percent }: SignalRate): string | undefined {
@@ -133,8 +135,8 @@ export function silentText(devices: number, { base, percent }: SignalRate): stri
   if (less < 0.1) return undefined;
   const count = `${numberText(devices)} of ${numberText(base)}`;
   // A difference below 0 counts as 0, so that the others' share may be larger.
-  const atLeast = percent === 0 ? 'at least ' : '';
-  return `${count} are silent, ${plain}%, less ${atLeast}${less}% among other devices`;
+  const others = `${percent === 0 ? 'at least ' : ''}${percentText(less)}`;
+  return `${count} are silent, ${percentText(plain)}, less ${others} among other devices`;
 }
 
 /** Number of devices that a signal needs without a plan. */

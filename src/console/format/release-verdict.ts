@@ -4,6 +4,7 @@ import { actorWords } from '../../contract/actor-words.ts';
 import type { PlanAndHealth } from '../../contract/console.ts';
 import { type Health, type RolloutPlan, SIGNALS } from '../../contract/rollout-plan.ts';
 import type { ReleaseStanding } from '../../contract/standing.ts';
+import { percentText } from './figure-text.ts';
 import { nextStep, planActions } from './plan-words.ts';
 import { standingText } from './serving.ts';
 
@@ -76,7 +77,7 @@ function causeOf(
   return health === undefined ? null : exceededText(health);
 }
 
-/** Names the signals above their limits: `stuck 14.6%, limit 2.5%`; null if there are none. */
+/** Names the signals above their limits: `stuck 14.6 %, limit 2.5 %`; null if there are none. */
 function exceededText({ verdict, rates }: Health): string | null {
   if (verdict !== 'unhealthy') return null;
   const above = SIGNALS.filter((signal) => {
@@ -86,7 +87,10 @@ function exceededText({ verdict, rates }: Health): string | null {
   return above.length === 0
     ? null
     : above
-        .map((each) => `${each} ${rates[each].percent}%, limit ${rates[each].limit}%`)
+        .map(
+          (each) =>
+            `${each} ${percentText(rates[each].percent)}, limit ${percentText(rates[each].limit ?? 0)}`,
+        )
         .join('; ');
 }
 
@@ -102,7 +106,8 @@ function nextOf({ state }: ReleaseStanding, plan: RolloutPlan | null): ReleaseVe
     return isByHand ? { text: `${BY_ITSELF}: the rollout is raised by hand.`, at: null } : null;
   }
   const next = nextStep(plan.steps);
-  const what = next === undefined ? 'its plan is completed' : `its plan goes to ${next.rollout}%`;
+  const what =
+    next === undefined ? 'its plan is completed' : `its plan goes to ${percentText(next.rollout)}`;
   const { status, waitingFor, nextAt } = plan;
   if (status === 'held') return { text: `${BY_ITSELF} until its plan is resumed.`, at: null };
   if (waitingFor !== null && waitingFor.guard !== null) {

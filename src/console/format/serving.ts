@@ -10,6 +10,7 @@ import {
   obstacleToTargets,
   type Serving,
 } from '../../domain/release/serving-change.ts';
+import { percentText } from './figure-text.ts';
 
 const STABLE = 'stable';
 const NATURAL = new Intl.Collator('en', { numeric: true });
@@ -52,7 +53,7 @@ export function standingText({ rolloutPct, standing }: Standing): string {
     case 'serving':
       return `Offered to every matching device${where}.${elsewhere}`;
     case 'rolling out':
-      return `Offered to ${rolloutPct}% of the matching devices${where}.${elsewhere}`;
+      return `Offered to ${percentText(rolloutPct)} of the matching devices${where}.${elsewhere}`;
     case 'for nobody yet':
       return rolloutPct === 0
         ? 'Published, but for nobody yet: raise the rollout to begin.'
@@ -62,16 +63,19 @@ export function standingText({ rolloutPct, standing }: Standing): string {
     case 'without files':
       return 'Not offered: it has no file that a device could install.';
     case 'stopped by its guard':
-      return `Stopped by its guard at ${rolloutPct}%: nobody is offered it until it is resumed.`;
+      return `Stopped by its guard at ${percentText(rolloutPct)}: nobody is offered it until it is resumed.`;
     case 'paused':
-      return `Paused at ${rolloutPct}%: nobody is offered it until it is resumed.`;
+      return `Paused at ${percentText(rolloutPct)}: nobody is offered it until it is resumed.`;
     case 'deprecated':
       return (
         'Deprecated: nobody is offered it. A device on it that is offered an update is told that ' +
         'the update is required.'
       );
     case 'rolled back':
-      return `Rolled back at ${rolloutPct}%: nobody is offered it, and devices on it are sent down.`;
+      return (
+        `Rolled back at ${percentText(rolloutPct)}: nobody is offered it, and devices on it are ` +
+        'sent down.'
+      );
   }
 }
 
@@ -106,10 +110,11 @@ function toRollout(release: Serving, percent: number): string | undefined {
   }
   if (release.status === 'rolled_back')
     return 'This release was rolled back: nobody gets it again.';
-  if (percent === release.rolloutPct) return `It is at ${percent}% already.`;
+  if (percent === release.rolloutPct) return `It is at ${percentText(percent)} already.`;
   if (isFailure(applyServingChange(release, { rollout: percent }))) {
     return (
-      `Devices were already offered this release at ${release.rolloutPct}%, so the share cannot go down. ` +
+      `Devices were already offered this release at ${percentText(release.rolloutPct)}, so the share ` +
+      'cannot go down. ' +
       'Pause it to stop offering it, or roll it back to pull it.'
     );
   }

@@ -10,7 +10,7 @@ import type { ChannelUpdateMode } from '../../contract/resource.ts';
 import { compareVersions, parseVersion } from '../../domain/decision/version.ts';
 import { call } from '../api/call.ts';
 import { consolePath, queryText } from '../format/console-path.ts';
-import { countText, numberText } from '../format/figure-text.ts';
+import { countText, numberText, percentText } from '../format/figure-text.ts';
 import { servingText } from '../format/serving.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Card } from '../part/card.tsx';
@@ -129,14 +129,14 @@ function ChannelLead({ details }: { details: ChannelDetail }) {
   return (
     <>
       {serving === undefined ? (
-        'No release at 100%'
+        'No release at 100\u00a0%'
       ) : (
         <>
           Serving <span class="code">{serving}</span>
         </>
       )}{' '}
       · {countText(devices, 'device')}, {countText(devicesDay, 'seen', 'seen')} in the last day ·
-      new releases start at {defaultRollout}% · updates are {updateMode}
+      new releases start at {percentText(defaultRollout)} · updates are {updateMode}
       {minimumSupportedVersion !== null && (
         <>
           {' '}

@@ -13,7 +13,7 @@ import { SIGNALS, type Signal, type SignalRate } from '../../contract/rollout-pl
 import { compareVersions, parseVersion } from '../../domain/decision/version.ts';
 import type { ReleaseName } from '../api/call.ts';
 import { consolePath, queryText } from '../format/console-path.ts';
-import { countText, numberText, shareText } from '../format/figure-text.ts';
+import { countText, numberText, percentText, shareText } from '../format/figure-text.ts';
 import { intervalText, SIGNAL_WORDS, silentText, tooEarlyText } from '../format/plan-words.ts';
 import { Badge, VerdictBadge } from '../part/badge.tsx';
 import { Card, ShareBar } from '../part/card.tsx';
@@ -114,8 +114,10 @@ function RateView(props: { signal: Signal; devices: number; rate: SignalRate }) 
   return (
     <span class="rate">
       <span>
-        <strong class="rate-figure">{rate.percent}%</strong>{' '}
-        <span class="muted">95%: {intervalText(rate)}</span>
+        <strong class="rate-figure">{percentText(rate.percent)}</strong>{' '}
+        <span class="muted">
+          {percentText(95)}: {intervalText(rate)}
+        </span>
       </span>
       {rate.limit !== null && <IntervalBar rate={rate} limit={rate.limit} />}
       {less !== undefined && <span class="hint">{less}</span>}
@@ -148,7 +150,7 @@ function IntervalBar({ rate, limit }: { rate: SignalRate; limit: number }) {
       <span class="interval-figure" style={{ left: at(percent) }} />
       <span class="interval-limit" style={{ left: at(limit) }} />
       <span class="interval-label" style={{ left: at(limit) }}>
-        limit {limit}%
+        limit {percentText(limit)}
       </span>
     </span>
   );

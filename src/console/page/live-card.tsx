@@ -40,7 +40,7 @@ export function LiveCard({ app }: { app: string }) {
             aria-pressed={isPaused}
             onClick={() => setPaused(!isPaused)}
           >
-            {isPaused ? 'Resume feed' : 'Hold feed'}
+            {isPaused ? 'Resume feed' : 'Pause feed'}
           </button>
         </span>
       }

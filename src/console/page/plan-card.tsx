@@ -13,6 +13,7 @@ import {
 } from '../../contract/rollout-plan.ts';
 import { PLAN_PRESETS } from '../../domain/rollout/plan-presets.ts';
 import { call, type ReleaseName } from '../api/call.ts';
+import { percentText } from '../format/figure-text.ts';
 import {
   holdText,
   judgedText,
@@ -89,7 +90,9 @@ function PlanView({ name, release, plan, found }: Props & { plan: RolloutPlan })
 function NextLine({ plan, next }: { plan: RolloutPlan; next: PlanStep | undefined }) {
   const { nextAt, status, waitingFor } = plan;
   const what =
-    next === undefined ? 'the plan is completed' : `the rollout goes to ${next.rollout}%`;
+    next === undefined
+      ? 'the plan is completed'
+      : `the rollout goes to ${percentText(next.rollout)}`;
   if (waitingFor !== null && waitingFor.guard !== null) {
     return (
       <Notice tone="warn">
@@ -119,7 +122,7 @@ function StepItem({ step, place }: { step: PlanStep; place: StepPlace }) {
   const { rollout, startedAt } = step;
   return (
     <li class={`plan-step ${place}`} aria-current={place === 'now' ? 'step' : undefined}>
-      <strong>{rollout}%</strong>
+      <strong>{percentText(rollout)}</strong>
       <span>{holdText(step)}</span>
       <span class="plan-place">
         {PLACES[place]}
@@ -139,7 +142,7 @@ function guardsText({ guards, onTrip, status }: RolloutPlan): string {
   if (guards === null) return 'It has no guards: nothing but people stops it.';
   const what = onTrip === 'pause' ? 'the release is paused and the plan held' : 'the plan is held';
   const who = guards.source === 'push' ? ' Only devices that are reported with a key count.' : '';
-  return `When a signal exceeds its limit (95% confidence), ${what}.${who}`;
+  return `When a signal exceeds its limit (95\u00a0% confidence), ${what}.${who}`;
 }
 
 type Question = PlanAction | 'plan';
@@ -188,7 +191,7 @@ function PlanControls({ name, release, found, onDone }: Props) {
 /** Verb of an action on a plan, with the share of the step that it begins. */
 function verbOf(action: PlanAction, next: PlanStep | undefined): string {
   const isStep = action === 'advance' && next !== undefined;
-  return isStep ? `Go to ${next.rollout}% now` : PLAN_WORDS[action].verb;
+  return isStep ? `Go to ${percentText(next.rollout)} now` : PLAN_WORDS[action].verb;
 }
 
 /** Effect of raising the rollout to this percentage; nothing for viewers, who may not ask. */

@@ -7,6 +7,7 @@ import type { DryRunAnswer, UnpublishedRelease } from '../../contract/dry-run.ts
 import type { ReleaseStatus } from '../../contract/resource.ts';
 import { call, type ReleaseName } from '../api/call.ts';
 import { consolePath } from '../format/console-path.ts';
+import { percentText } from '../format/figure-text.ts';
 import { useAsked } from '../hook/use-action.ts';
 import { ConfirmDialog, Dialog } from '../part/dialog.tsx';
 import { DryRunView, useConfirmedReach } from '../part/dry-run.tsx';
@@ -236,8 +237,8 @@ function PromoteDialog(props: {
         {dryRun.said !== undefined && (
           <p>
             {!('plan' in promotion)
-              ? `It begins at ${dryRun.said.release.rolloutPct}% on ${to}.`
-              : `It begins at 0% on ${to}, and its plan raises it.`}
+              ? `It begins at ${percentText(dryRun.said.release.rolloutPct)} on ${to}.`
+              : `It begins at 0\u00a0% on ${to}, and its plan raises it.`}
           </p>
         )}
         {dryRun.said !== undefined && <DryRunView dryRun={dryRun.said} />}

@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { useLocation } from 'preact-iso';
 import type { AppOverview, ChannelReleases, ListedRelease } from '../../contract/console.ts';
 import { consolePath, queryText } from '../format/console-path.ts';
-import { countText, numberText, shareText } from '../format/figure-text.ts';
+import { countText, numberText, percentText, shareText } from '../format/figure-text.ts';
 import { servedShare, standingText } from '../format/serving.ts';
 import { PlanBadge, StandingBadge, VerdictBadge } from '../part/badge.tsx';
 import { Empty, ShareBar } from '../part/card.tsx';
@@ -133,7 +133,8 @@ function columnsFor(
           {plan !== null && plan.verdict !== null && <VerdictBadge verdict={plan.verdict} />}
           {plan !== null && plan.next !== null && (
             <span class="muted">
-              then {plan.next.rollout}% {plan.next.at !== null && <Time at={plan.next.at} />}
+              then {percentText(plan.next.rollout)}{' '}
+              {plan.next.at !== null && <Time at={plan.next.at} />}
             </span>
           )}
         </span>

@@ -9,6 +9,7 @@ import type { RolloutPlan } from '../../contract/rollout-plan.ts';
 import type { ReleaseStanding } from '../../contract/standing.ts';
 import { ApiError, call, type ReleaseName } from '../api/call.ts';
 import { queryText } from '../format/console-path.ts';
+import { percentText } from '../format/figure-text.ts';
 import { afterRaiseText, planActions } from '../format/plan-words.ts';
 import { servedShare, servingObstacle } from '../format/serving.ts';
 import { draftObstacle, targetingDraft, targetingOf } from '../format/targeting.ts';
@@ -59,7 +60,8 @@ function RolloutForm({ name, release, plan, onDone }: RolloutProps) {
   const percent = wanted === undefined || wanted.trim() === '' ? Number.NaN : Number(wanted);
   const obstacle =
     wanted === undefined ? 'Choose a share' : servingObstacle.toRollout(release, percent);
-  const verbTo = (share: number) => `${share < rolloutPct ? 'Lower' : 'Raise'} to ${share}%`;
+  const verbTo = (share: number) =>
+    `${share < rolloutPct ? 'Lower' : 'Raise'} to ${percentText(share)}`;
   const done = async () => {
     setWanted(undefined);
     await onDone();
@@ -86,7 +88,7 @@ function RolloutForm({ name, release, plan, onDone }: RolloutProps) {
                 title={reason}
                 onClick={() => setWanted(String(step))}
               >
-                {step}%
+                {percentText(step)}
               </button>
             );
           })}
@@ -103,7 +105,7 @@ function RolloutForm({ name, release, plan, onDone }: RolloutProps) {
             wanted !== undefined && obstacle !== undefined ? (
               <span class="bad-text">{obstacle}</span>
             ) : offered ? (
-              `Devices were already offered it at ${rolloutPct}%: the share can only go up.`
+              `Devices were already offered it at ${percentText(rolloutPct)}: the share can only go up.`
             ) : (
               'No device was offered it yet: the share can still go either way.'
             )
@@ -122,8 +124,8 @@ function RolloutForm({ name, release, plan, onDone }: RolloutProps) {
         >
           {status === 'paused' && (
             <p>
-              It stays paused: {asked}% is the share that it has once it is resumed. What that would
-              do then:
+              It stays paused: {percentText(asked)} is the share that it has once it is resumed.
+              What that would do then:
             </p>
           )}
           {plan !== null && planActions(plan.status).length > 0 && (
