@@ -19,7 +19,7 @@ import {
   type Tenant,
 } from '../support/tenant.ts';
 
-const ROUNDS = IS_FULL ? 200 : 20;
+const ROUNDS = IS_FULL ? 200 : 8;
 /** Carrying out a call takes longer than ending a right: at the same time, no approval would come first. */
 const HEAD_START_MS = 60;
 const PAUSE = { status: 'paused' };

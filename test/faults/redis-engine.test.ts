@@ -352,6 +352,8 @@ describe.skipIf(!hasCluster)('when a Redis Cluster fails', () => {
     const { engine, faults } = await connected(`redis://127.0.0.1:${node.port}`);
     const heard = await listenTo(engine, 'app');
     await eventually('every call is answered', () => isServing(engine));
+    // Calls before the connections to all nodes were open may have failed.
+    const allowed = faults.length;
     // Enough channels for every node to have one.
     for (let app = 0; app < 30; app++) {
       await engine.putSnapshot(snapshotOf(`app-${app}`, 'stable', 1));
@@ -364,7 +366,7 @@ describe.skipIf(!hasCluster)('when a Redis Cluster fails', () => {
     }
     await engine.announce(announcementOf('app', 5));
     await eventually('announcements are heard', () => heard.revisions.includes(5));
-    expect(faults).toEqual([]);
+    expect(faults.slice(allowed)).toEqual([]);
   });
 
   async function isServing(engine: Engine): Promise<boolean> {
