@@ -111,9 +111,11 @@ export function ServingEffect(props: { dryRun: ServingDryRun; isAboutRunners?: b
   if (said === undefined) return <p class="muted">Asking what it would do …</p>;
   return (
     <section class="dry-run" role="status" aria-label="What it would do">
-      {said.findings.map(({ severity, message }) => (
-        <p key={message}>
-          <Badge tone={severity === 'error' ? 'bad' : 'warn'}>{severity}</Badge> {message}
+      {said.findings.map(({ path, severity, message }) => (
+        <p key={`${path} ${message}`}>
+          <Badge tone={severity === 'error' ? 'bad' : 'warn'}>{severity}</Badge>{' '}
+          {/* Others are about the release or the change, and say so. */}
+          {path.startsWith('artifacts.') && <span class="code">{path}</span>} {message}
         </p>
       ))}
       {isAboutRunners ? <Ways said={said} /> : <Offers said={said} />}
