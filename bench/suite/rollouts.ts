@@ -120,7 +120,10 @@ export function presetTable(names: readonly PlanPresetName[]): readonly string[]
   const rows = names.map((name): Row => {
     const { steps, guards } = PLAN_PRESETS[name];
     return {
-      ...{ preset: `\`${name}\``, steps: stepsText(steps), failed: percent(guards.failedPercent) },
+      preset: `\`${name}\``,
+      // In a document a line may end before a sign of percent.
+      steps: stepsText(steps).replaceAll('\u00a0', ' '),
+      failed: percent(guards.failedPercent),
       ...{ reverted: percent(guards.revertedPercent), stuck: percent(guards.stuckPercent) },
       silent: percent(guards.silentPercent),
       'stuck, silent after': `${guards.stuckAfterMinutes}, ${guards.silentAfterMinutes} min`,
