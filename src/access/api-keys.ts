@@ -139,7 +139,7 @@ export class KeyUses {
       );
     } catch (error) {
       this.pending = new Map([...uses, ...this.pending]);
-      this.log.warn({ err: error }, 'last uses of keys could not be recorded');
+      this.log.warnAbout('keys', { err: error }, 'last uses of keys could not be recorded');
     }
   }
 
