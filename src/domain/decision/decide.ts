@@ -57,19 +57,17 @@ export type Reached<Item extends Candidate> = {
 };
 
 /**
- * Returns the candidates that devices of a plan can be offered while nothing is excluded, highest first. All
- * devices that are not offered one before it get the last one, if that is for all.
+ * Finds the candidates that devices of a plan can be offered while nothing is excluded, highest first, one at
+ * a time. All devices that are not offered one before it get the last one, if that is for all.
  */
-export function reachedBy<Item extends Candidate>(plan: Plan<Item>): readonly Reached<Item>[] {
-  const reached: Reached<Item>[] = [];
+export function* reachedBy<Item extends Candidate>(plan: Plan<Item>): Generator<Reached<Item>> {
   for (let index = plan.from; index < plan.to; index++) {
     const candidate = plan.list[index] as Item;
     const audience = audienceOf(candidate.release.requirements, plan.fields);
     if (audience === 'none') continue;
-    reached.push({ candidate, audience });
-    if (audience === 'all') break;
+    yield { candidate, audience };
+    if (audience === 'all') return;
   }
-  return reached;
 }
 
 /** Returns the choice if it is the same for every device while nothing is excluded, else undefined. */

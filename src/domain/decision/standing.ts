@@ -150,7 +150,7 @@ function* reachesIn(
     let shown = [...list.keys()];
     for (const version of versions) {
       const plan = planUpdate(catalog, { version, platform, arch }, list);
-      const reached = reachedBy(plan);
+      const reached = [...reachedBy(plan)];
       for (const { candidate } of reached) {
         const reach = reachOf(reaches, candidate.release);
         if (plan.allowDowngrade) reach.wayDownFor.add(version.canonical);
