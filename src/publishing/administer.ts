@@ -234,10 +234,8 @@ export class ViewConsole {
     if (isFailure(found)) return found;
     const { change, ...detail } = found;
     const { id } = detail.release;
-    const standings = await this.standings.read(app, channel, [{ id, change }]);
-    if (isFailure(standings)) return standings;
-    const standing = standings.releases.get(id);
-    return standing === undefined ? fail('unknownRelease') : { ...detail, standing };
+    const standing = await this.standings.readRelease(app, channel, { id, change });
+    return isFailure(standing) ? standing : { ...detail, standing };
   }
 
   /** Counts what a stop of the app, or of one channel of it, would reach. */

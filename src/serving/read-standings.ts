@@ -1,8 +1,8 @@
 // Reads the standing of a channel and of its releases: what the ledger has of the channel now, decided over
 // as the checks of its devices are.
 
-import { fail, type Outcome } from '../contract/failure.ts';
-import type { StatusChange } from '../contract/standing.ts';
+import { fail, isFailure, type Outcome, type UnknownRelease } from '../contract/failure.ts';
+import type { ReleaseStanding, StatusChange } from '../contract/standing.ts';
 import { type Standings, standingSteps } from '../domain/decision/standing.ts';
 import { TimeSlice } from '../flow/time-slice.ts';
 import type { Ledger } from '../store/ledger.ts';
@@ -34,6 +34,18 @@ export class ReadStandings {
     const changes = new Map<string, StatusChange>();
     for (const { id, change } of releases) if (change !== null) changes.set(id, change);
     return inSlices(standingSteps(await compileInSlices(snapshot, held), changes));
+  }
+
+  /** Returns the standing of one release. */
+  async readRelease(
+    app: { readonly ref: string },
+    channel: string,
+    release: ChangedRelease,
+  ): Promise<Outcome<ReleaseStanding, UnknownRelease>> {
+    const standings = await this.read(app, channel, [release]);
+    if (isFailure(standings)) return standings;
+    // It is gone if it was withdrawn meanwhile.
+    return standings.releases.get(release.id) ?? fail('unknownRelease');
   }
 }
 

@@ -2,7 +2,7 @@
 // app's channels, a device, and why it gets what it gets (4.17 to 4.20).
 
 import { z } from 'zod';
-import { fail, isFailure } from '../../contract/failure.ts';
+import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { eraseDevice } from '../../fleet/erase-device.ts';
 import { reportFleet } from '../../fleet/fleet-views.ts';
@@ -40,10 +40,8 @@ export const READING_OPERATIONS: readonly KeyOperation[] = [
       if (isFailure(owned)) return owned;
       const { change, ...rest } = owned;
       const { app, channel } = owned.release;
-      const found = await standings.read({ ref: app }, channel, [{ id, change }]);
-      if (isFailure(found)) return found;
-      const standing = found.releases.get(id);
-      return standing === undefined ? fail('unknownRelease') : { ...rest, standing };
+      const standing = await standings.readRelease({ ref: app }, channel, { id, change });
+      return isFailure(standing) ? standing : { ...rest, standing };
     },
   }),
   read({

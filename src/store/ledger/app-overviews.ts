@@ -145,8 +145,7 @@ async function readChannelOverviews(
       ? []
       : [{ id: newest.id, app: app.ref, channel: channel.name, version: newest.version }],
   );
-  const found = await readStatusChanges(sql, organizationId, stopped);
-  const changes = new Map([...found].map(([{ id }, change]) => [id, change]));
+  const changes = await readStatusChanges(sql, organizationId, stopped);
   const facts = await readChannelFacts(
     sql,
     examined.map(({ app, channel, newest }) => ({

@@ -50,8 +50,7 @@ export async function listChannelReleases(
   const stopped = rows
     .filter((row) => row.status !== 'published')
     .map((row) => ({ app: app.ref, channel: channel.name, version: row.version, id: row.id }));
-  const found = await readStatusChanges(sql, app.organizationId, stopped);
-  const changes = new Map([...found].map(([{ id }, change]) => [id, change]));
+  const changes = await readStatusChanges(sql, app.organizationId, stopped);
   const known = new Map(
     rows.map((row) => {
       const [plan, change] = [plans.get(row.id) ?? null, changes.get(row.id) ?? null];

@@ -58,9 +58,10 @@ export async function readReleaseDetail(
   const running = await countRunning(sql, app.id, channel.id, version);
   const offered = await countOffered(sql, app.id, release.id, version);
   const history = await readHistory(sql, app.id, `${app.ref}/${channel.name}@${release.version}`);
-  const place = { app: app.ref, channel: channel.name, version: release.version };
+  const { id } = release;
+  const place = { id, app: app.ref, channel: channel.name, version: release.version };
   const changes = await readStatusChanges(sql, app.organizationId, [place]);
-  const change = changes.get(place) ?? null;
+  const change = changes.get(id) ?? null;
   return { release, change, devices: { ...running, ...offered }, history };
 }
 
@@ -249,7 +250,7 @@ export async function readOwnedRelease(
   const [owned] = await sql.query<Omit<OwnedRelease, 'change'>>(RELEASE, values);
   if (owned === undefined) return fail('unknownRelease');
   const changes = await readStatusChanges(sql, organizationId, [owned.release]);
-  return { ...owned, change: changes.get(owned.release) ?? null };
+  return { ...owned, change: changes.get(id) ?? null };
 }
 
 /** Maximum age in hours: signals are kept for 90 days. */

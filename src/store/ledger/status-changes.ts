@@ -5,6 +5,7 @@ import { isoText } from './columns.ts';
 import type { Sql } from './database.ts';
 
 type ReleasePlace = {
+  readonly id: string;
   readonly app: string;
   readonly channel: string;
   readonly version: string;
@@ -18,25 +19,22 @@ const CHANGES = `
     AND action LIKE 'release.%' AND after ->> 'status' IS DISTINCT FROM before ->> 'status'
   ORDER BY subject, audit_entries.at DESC, id DESC`;
 
-/**
- * Returns the last change of status of each release, by the release; those without one in the audit log are
- * left out.
- */
-export async function readStatusChanges<Release extends ReleasePlace>(
+/** Returns the last change of status of releases by id; those without one in the audit log are left out. */
+export async function readStatusChanges(
   sql: Sql,
   organizationId: string,
-  releases: readonly Release[],
-): Promise<ReadonlyMap<Release, StatusChange>> {
+  releases: readonly ReleasePlace[],
+): Promise<ReadonlyMap<string, StatusChange>> {
   if (releases.length === 0) return new Map();
-  const bySubject = new Map(releases.map((release) => [subjectOf(release), release]));
+  const ids = new Map(releases.map((release) => [subjectOf(release), release.id]));
   const rows = await sql.query<StatusChange & { subject: string }>(CHANGES, [
     organizationId,
-    [...bySubject.keys()],
+    [...ids.keys()],
   ]);
   return new Map(
     rows.flatMap(({ subject, ...change }) => {
-      const release = bySubject.get(subject);
-      return release === undefined ? [] : [[release, change] as const];
+      const id = ids.get(subject);
+      return id === undefined ? [] : [[id, change] as const];
     }),
   );
 }
