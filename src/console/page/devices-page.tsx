@@ -17,7 +17,7 @@ import { type Column, DataTable } from '../part/data-table.tsx';
 import { DownloadButton } from '../part/download.tsx';
 import { HelpLink } from '../part/help-link.tsx';
 import { LabelList } from '../part/label-list.tsx';
-import { Name } from '../part/name.tsx';
+import { DeviceLink, Name } from '../part/name.tsx';
 import { LoadedView } from '../part/notice.tsx';
 import { PageHead, useTitle } from '../part/page-head.tsx';
 import { AsOf, Time } from '../part/time.tsx';
@@ -159,11 +159,7 @@ function columnsFor(app: string): readonly Column<DeviceRecord>[] {
   return [
     {
       label: 'Device',
-      render: ({ deviceId }) => (
-        <a href={consolePath.device(app, deviceId)}>
-          <Name text={deviceId} isCode />
-        </a>
-      ),
+      render: ({ deviceId }) => <DeviceLink app={app} deviceId={deviceId} />,
     },
     {
       label: 'Version',

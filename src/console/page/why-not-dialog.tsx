@@ -4,14 +4,13 @@ import { useState } from 'preact/hooks';
 import type { BriefDecision } from '../../contract/console-fleet.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { call } from '../api/call.ts';
-import { consolePath } from '../format/console-path.ts';
 import { briefReasonText } from '../format/decision-text.ts';
 import { countText } from '../format/figure-text.ts';
 import { type Column, DataTable } from '../part/data-table.tsx';
 import { Dialog } from '../part/dialog.tsx';
 import { TextArea } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
-import { Name } from '../part/name.tsx';
+import { DeviceLink } from '../part/name.tsx';
 
 export function WhyNotDialog({ app, onClose }: { app: string; onClose: () => void }) {
   const [text, setText] = useState('');
@@ -56,11 +55,7 @@ function columnsFor(app: string): readonly Column<BriefDecision>[] {
   return [
     {
       label: 'Device',
-      render: ({ deviceId }) => (
-        <a href={consolePath.device(app, deviceId)}>
-          <Name text={deviceId} isCode />
-        </a>
-      ),
+      render: ({ deviceId }) => <DeviceLink app={app} deviceId={deviceId} />,
     },
     {
       label: 'Runs',
