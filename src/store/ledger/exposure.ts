@@ -48,7 +48,7 @@ export function asksForApproval({ approvals }: Pick<LockedChannel, 'approvals'>)
 type Served = Omit<ExposedRelease, 'plan'>;
 
 /**
- * Returns the roll-out of a new release that names none: the channel's default, or the one that the channel
+ * Returns the rollout of a new release that names none: the channel's default, or the one that the channel
  * had when the call was asked for.
  */
 export function defaultRolloutOf(
@@ -60,14 +60,14 @@ export function defaultRolloutOf(
   return then;
 }
 
-/** Default roll-out that a call met which publishes a new release by it. */
+/** Default rollout that a call met which publishes a new release by it. */
 type DefaultMet = { readonly defaultRollout: number };
 
 /** Change of a release on a locked channel. */
 type ReleaseExposure = {
   /** Null for a release that did not exist. */
   readonly before: Served | null;
-  /** Whether the new release gets the default roll-out. */
+  /** Whether the new release gets the default rollout. */
   readonly isByDefault?: boolean;
   readonly after: Served;
   /** Whether the release gets a plan. */
