@@ -59,6 +59,14 @@ describe('the README', () => {
 });
 
 describe('every document', () => {
+  it('names the package of the command by the present version', () => {
+    const { version } = JSON.parse(readDocument('package.json').text) as { version: string };
+    const named = listDocuments().flatMap((document) =>
+      [...document.text.matchAll(/sluice-cli-(\d[\d.]*\d)\.tgz/g)].map(([, told]) => told),
+    );
+    expect(new Set(named)).toEqual(new Set([version]));
+  });
+
   it.each(listDocuments())(`$path has prose of at most ${COLUMNS_MAX} columns`, (document) => {
     // Tables and code cannot be wrapped.
     const prose = document.text.replace(/^ *```.*?^ *```$/gms, '').split('\n');
