@@ -1,19 +1,9 @@
 // Text of approvals for the terminal.
 
-import type { Approval, AskedOperation } from '../contract/approval.ts';
+import { type Approval, ASKED_DEEDS } from '../contract/approval.ts';
 import { effectText } from './findings-text.ts';
 import { type Column, printTable, takesColours } from './print-table.ts';
 import { printableText } from './printable-text.ts';
-
-const DEEDS: Readonly<Record<AskedOperation, string>> = {
-  publishRelease: 'publish',
-  promoteRelease: 'promote',
-  controlServing: 'change the serving of',
-  planRollout: 'plan the rollout of',
-  steerPlan: 'let the plan go on of',
-  resumeStop: 'end the stop of',
-  updateChannel: 'change the settings of',
-};
 
 /** Says that a call waits, and for whom. */
 export function waitingText(approval: Approval): string {
@@ -31,7 +21,7 @@ export function waitingText(approval: Approval): string {
 function deedOf({ request }: Approval): string {
   const { operation, app, channel, version } = request;
   const place = [app, channel, version].filter((part) => part !== null).join(' ');
-  return `${DEEDS[operation]} ${printableText(place)}`;
+  return `${ASKED_DEEDS[operation]} ${printableText(place)}`;
 }
 
 const COLUMNS: readonly Column<Approval>[] = [

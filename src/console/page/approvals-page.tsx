@@ -1,9 +1,8 @@
-// Pages of approvals: the calls that wait, and one of them with its effect and the decision. Their number is
-// in the navigation.
+// Pages of approvals: the calls that wait, and one of them with its effect and the decision.
 
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import type { Approval, ApprovalStatus, AskedOperation } from '../../contract/approval.ts';
+import { type Approval, type ApprovalStatus, ASKED_DEEDS } from '../../contract/approval.ts';
 import { ApiError, call } from '../api/call.ts';
 import { consolePath, queryText } from '../format/console-path.ts';
 import { countText, numberText } from '../format/figure-text.ts';
@@ -17,18 +16,7 @@ import { LoadedView } from '../part/notice.tsx';
 import { PageHead, useTitle } from '../part/page-head.tsx';
 import { Time } from '../part/time.tsx';
 import { useMay, useOrganization, useSession } from '../session/use-session.ts';
-
-const REFRESH_MS = 4000;
-
-const DEEDS: Readonly<Record<AskedOperation, string>> = {
-  publishRelease: 'Publish',
-  promoteRelease: 'Promote',
-  controlServing: 'Change the serving of',
-  planRollout: 'Plan the rollout of',
-  steerPlan: 'Let the plan go on of',
-  resumeStop: 'End the stop of',
-  updateChannel: 'Change the settings of',
-};
+import { APPROVALS_MS } from './waiting-count.tsx';
 
 const TONES = {
   pending: 'warn',
@@ -38,37 +26,11 @@ const TONES = {
   failed: 'bad',
 } as const satisfies Record<ApprovalStatus, string>;
 
-const COUNT_MS = 30_000;
-
-/** Number of calls that wait, for the navigation: read again on each page, and as often as these pages. */
-export function WaitingCount({ path }: { path: string }) {
-  const { id: org } = useOrganization();
-  const everyMs = path.startsWith(consolePath.approvals) ? REFRESH_MS : COUNT_MS;
-  const { data, reload } = useLoad(`approvals${queryText({ org, status: 'pending' })}`, everyMs);
-  const readOn = useRef(path);
-  useEffect(() => {
-    if (readOn.current !== path) void reload();
-    readOn.current = path;
-  }, [path, reload]);
-  const { approvals = [], next = null } = data ?? {};
-  if (approvals.length === 0) return null;
-  return (
-    <>
-      {' '}
-      <span class="nav-count">
-        {approvals.length}
-        {next !== null && '+'}
-        <span class="unseen"> waiting</span>
-      </span>
-    </>
-  );
-}
-
 /** Page of what waits in the organization, newest first. */
 export function ApprovalsPage() {
   useTitle('Approvals');
   const { id: org } = useOrganization();
-  const waiting = useLoad(`approvals${queryText({ org, status: 'pending' })}`, REFRESH_MS);
+  const waiting = useLoad(`approvals${queryText({ org, status: 'pending' })}`, APPROVALS_MS);
   return (
     <>
       <PageHead
@@ -93,7 +55,7 @@ export function ApprovalsPage() {
 /** Page of one approval, also of one that was decided. */
 export function ApprovalPage({ id }: { id: string }) {
   useTitle('Approval');
-  const found = useLoad(`approvals/${encodeURIComponent(id)}`, REFRESH_MS);
+  const found = useLoad(`approvals/${encodeURIComponent(id)}`, APPROVALS_MS);
   return (
     <>
       <PageHead title="Approval" lead={<a href={consolePath.approvals}>← What waits</a>} />
@@ -109,7 +71,8 @@ function ApprovalCard(props: { approval: Approval; onDecided: () => Promise<void
   const { status, request, requestedBy, reason, effect, decidedBy, result } = approval;
   const { app, channel, version } = request;
   const place = [app, channel, version].filter((part) => part !== null).join(' ');
-  const title = `${DEEDS[request.operation]} ${place}`;
+  const deed = ASKED_DEEDS[request.operation];
+  const title = `${deed.charAt(0).toUpperCase()}${deed.slice(1)} ${place}`;
   const why = result?.error ?? result?.reason;
   return (
     <Card title={title} aside={<Badge tone={TONES[status]}>{status}</Badge>}>

@@ -17,8 +17,8 @@ import { Notice } from '../part/notice.tsx';
 import { Logo } from '../part/page-head.tsx';
 import { ThemeSwitch } from '../part/theme.tsx';
 import { useSession } from '../session/use-session.ts';
-import { WaitingCount } from './approvals-page.tsx';
 import { Search } from './search.tsx';
+import { WaitingCount } from './waiting-count.tsx';
 
 const PLACES = [
   { label: 'Apps', path: consolePath.apps, below: '/console/apps' },
