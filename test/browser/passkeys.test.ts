@@ -4,21 +4,12 @@
 import type { CDPSession, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { faultsOn } from '../support/accessibility-faults.ts';
-import { openTab, type Tab, visit } from '../support/browser.ts';
+import { addAuthenticator, openTab, type Tab, visit } from '../support/browser.ts';
 import { describeInBrowser } from '../support/describe-in-browser.ts';
 import { freePort } from '../support/free-port.ts';
 import { type ServingNode, startNode } from '../support/node.ts';
 import { member, PASSWORD, Person } from '../support/person.ts';
 import { createTenant, type Tenant } from '../support/tenant.ts';
-
-const AUTHENTICATOR = {
-  protocol: 'ctap2',
-  transport: 'internal',
-  hasResidentKey: true,
-  hasUserVerification: true,
-  isUserVerified: true,
-  automaticPresenceSimulation: true,
-} as const;
 
 describeInBrowser('passkeys at the console', (browser) => {
   let serving: ServingNode;
@@ -45,12 +36,7 @@ describeInBrowser('passkeys at the console', (browser) => {
     owner = await member(node, tenant.org, 'owner', 'Olga');
     tab = await openTab(browser(), node, { token: owner.token });
     page = tab.page;
-    devices = await tab.context.newCDPSession(page);
-    await devices.send('WebAuthn.enable');
-    const added = await devices.send('WebAuthn.addVirtualAuthenticator', {
-      options: AUTHENTICATOR,
-    });
-    ({ authenticatorId } = added);
+    ({ devices, authenticatorId } = await addAuthenticator(page));
     return async () => {
       expect(await tab.complaints()).toEqual([]);
       await tab.close();
@@ -138,9 +124,7 @@ describeInBrowser('passkeys at the console', (browser) => {
     await visit(other.page, '/console/apps');
     await other.page.getByText('is open to you once you have signed in').waitFor();
     expect(await faultsOn(other.page)).toEqual([]);
-    const keys = await other.context.newCDPSession(other.page);
-    await keys.send('WebAuthn.enable');
-    await keys.send('WebAuthn.addVirtualAuthenticator', { options: AUTHENTICATOR });
+    await addAuthenticator(other.page);
     await other.page.getByRole('button', { name: 'Add a passkey' }).click();
     await other.page.getByRole('dialog').getByLabel('Name').fill('Phone');
     await other.page.getByRole('button', { name: 'Continue' }).click();

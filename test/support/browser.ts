@@ -3,6 +3,7 @@
 import {
   type Browser,
   type BrowserContext,
+  type CDPSession,
   chromium,
   type Locator,
   type Page,
@@ -155,4 +156,25 @@ export async function whenShown(page: Page): Promise<void> {
 export async function chooseMore(page: Page, name: string): Promise<void> {
   await page.locator('summary[aria-label="More"]').click();
   await page.getByRole('button', { name }).click();
+}
+
+/** Authenticator of a device whose owner is always there, and whom it knows. */
+const AUTHENTICATOR = {
+  protocol: 'ctap2',
+  transport: 'internal',
+  hasResidentKey: true,
+  hasUserVerification: true,
+  isUserVerified: true,
+  automaticPresenceSimulation: true,
+} as const;
+
+/** Gives the page Chromium's virtual authenticator, for passkeys; returns the session that controls it. */
+export async function addAuthenticator(
+  page: Page,
+): Promise<{ readonly devices: CDPSession; readonly authenticatorId: string }> {
+  const devices = await page.context().newCDPSession(page);
+  await devices.send('WebAuthn.enable');
+  const options = AUTHENTICATOR;
+  const { authenticatorId } = await devices.send('WebAuthn.addVirtualAuthenticator', { options });
+  return { devices, authenticatorId };
 }
