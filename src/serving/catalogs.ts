@@ -1,8 +1,7 @@
 // The catalogs that this node serves: found by name, loaded on the first request, replaced only by newer
 // states. `LedgerRecovery` makes the ledger's state the newest.
 //
-// A channel that is not loaded is read from the ledger, else from the engine, else from this node's disk. A
-// loaded channel that changed is read from the engine if that has the announced revision, else from the
+// A loaded channel that changed is read from the engine if that has the announced revision, else from the
 // ledger: so a thousand nodes read a publish from the ledger once, and a lost message only costs time.
 
 import { LRUCache } from 'lru-cache';

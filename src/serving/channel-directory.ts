@@ -1,10 +1,10 @@
 // Names of all channels, held by each process so that it refuses an unknown name without a store, and never
-// refuses a channel that exists. A poll follows the ledger's list: it reads a tag of the list, and the list
-// only if the tag changed. Announcements add new channels within milliseconds.
+// refuses a channel that exists. A poll reads the tag of the ledger's list, and the list only if the tag
+// changed. Announcements add new channels within milliseconds.
 //
 // A name outside the list is unknown (404) for a few seconds after each successful poll. Later it is
-// unavailable (503), because another node may have created it. Until the ledger's list is read, the names on
-// this node's disk and in the engine are known, and any other is unavailable.
+// unavailable (503), because another node may have created it. Until the ledger's list is read, only names on
+// this node's disk and in the engine are known.
 
 import { fail, failUntil, isFailure, type Outcome } from '../contract/failure.ts';
 import { isRef } from '../contract/ref.ts';

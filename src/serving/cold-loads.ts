@@ -1,9 +1,7 @@
 // Loads channels from the ledger, else from their last known state on this node's disk and in the engine.
 //
-// A ledger that does not answer must not delay a channel whose state is available elsewhere. A load therefore
-// waits less than a second for it. After a failure or a late answer, the other sources come first for a
-// second; then one load tries the ledger again. A late read goes on, and its result is served.
-//
+// A load waits less than a second for the ledger. After a failure or a late answer, the other sources come
+// first for a second; then one load tries the ledger again. A late read goes on, and its result is served.
 // Only names of existing channels get here, so clients cannot fill the queue with invented ones.
 
 import { type Failure, failUntil, type Outcome } from '../contract/failure.ts';

@@ -1,10 +1,9 @@
-// Barrier before the first manifest of a release. The mark "offered" must be durable before that manifest is
-// sent, and ordered against serving control; the ledger's guarded call does both. Afterwards the mark is in
-// the catalog and costs nothing.
+// Barrier before the first manifest of a release: the mark "offered" must be durable before it is sent, and
+// ordered against serving control. The ledger's guarded call does both; afterwards the mark is in the catalog
+// and costs nothing.
 //
-// Parallel first checks share one call. A check must not wait for a slow or unavailable ledger: after 1.5 s
-// it continues without an answer, and no call is made for a second. A later answer still counts, so that a
-// distant ledger is asked only once.
+// Parallel first checks share one call. After 1.5 s a check continues without an answer, and no call is made
+// for a second. A later answer still counts, so that a distant ledger is asked only once.
 
 import { LRUCache } from 'lru-cache';
 import { LockedTooLong, Unavailable } from '../contract/unavailable.ts';

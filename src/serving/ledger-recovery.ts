@@ -1,10 +1,10 @@
 // Recognises a ledger that went back to an earlier state: a standby without the last commits took over, or a
-// backup was restored. The ledger still is the record, so its state is served; but it reuses revisions that
-// copies already have: in this node's memory, in the engine and on this node's disk.
+// backup was restored. Its state is served, because it still is the record; but it reuses revisions that
+// copies in this node's memory, in the engine and on disk already have.
 //
-// A copy was once read from the ledger. If a later read of the ledger returns an older state, or lacks the
-// mark of an offered release, the ledger went back. Then the marks are written back, because they limit the
-// next changes, and the epoch is raised, so that for every node the ledger is newer than all copies.
+// If a read of the ledger returns an older state than such a copy, or lacks the mark of an offered release,
+// the ledger went back. Then the marks are written back, because they limit the next changes, and the epoch
+// is raised, so that for every node the ledger is newer than all copies.
 
 import { Unavailable } from '../contract/unavailable.ts';
 import {

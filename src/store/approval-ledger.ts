@@ -1,7 +1,7 @@
-// The part of the ledger with approvals. The obligations of `ledger.ts` hold here too. A change that widens
-// exposure on a channel which asks for approvals is stored as a request, and is refused with it
-// (`awaitsApproval`). An actor that approves a request (`AccountActor.approves`) makes its change and decides
-// it in one transaction: the change is kept only if it met what it met then.
+// The part of the ledger with approvals. A change that widens exposure on a channel which asks for approvals
+// is stored as a request, and is refused with it (`awaitsApproval`). An actor that approves a request
+// (`AccountActor.approves`) makes its change and decides it in one transaction. The obligations of
+// `ledger.ts` hold here too.
 
 import type { ApprovalPage, ApprovalStatus, StoredApproval } from '../contract/approval.ts';
 import type { Effect } from '../contract/dry-run.ts';

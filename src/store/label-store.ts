@@ -1,7 +1,7 @@
 // The part of the engine that holds the labels of devices, so that a decision does not read the ledger: what
-// the ledger has of a device, and what the device has sent with checks and the ledger may not have yet. Every
-// label has a time: what the ledger has removes notes that are no newer, whoever brings it. The ledger is the
-// record; an absent entry says nothing about the device.
+// the ledger has of a device, and notes of what the device has sent with checks. Every label has a time, and
+// what the ledger has removes notes that are no newer, whoever brings it. The ledger is the record; an absent
+// entry says nothing about the device.
 
 import type { Labels } from '../domain/decision/targeting.ts';
 import type { LabelTimes, TimedLabels } from '../domain/fleet/labels.ts';

@@ -1,7 +1,7 @@
-// Examines indexes of edges that this service seems to be behind. The service once sent such an index, as its
-// signature proves, so it is a copy of the ledger like those of nodes. If the ledger is behind it, because it
-// went back or because the edge meanwhile followed another copy of the record, its epoch is raised, and its
-// states are newer than the edge's from then on.
+// Examines indexes of edges that this service seems to be behind. The signature proves that the service once
+// sent the index, so it is a copy of the ledger like those of nodes. If the ledger is behind it, because it
+// went back or the edge followed another copy of the record meanwhile, its epoch is raised, and its states
+// are newer than the edge's from then on.
 
 import type { EdgeAheadAnswer, EdgeIndexAnswer } from '../../contract/edge-answer.ts';
 import { fail, invalidField, type Outcome } from '../../contract/failure.ts';

@@ -1,12 +1,12 @@
-// Last known snapshots as files: one index per channel and one file per release. Writes run one after
-// another; a channel that changes while its write waits is written once, so bursts are cheap. Removals queue
-// among the writes, so that none deletes a newer file.
+// Last known snapshots as files: one index per channel and one file per release. Writes, and removals among
+// them, run one after another, so that none deletes a newer file; a channel that changes while its write
+// waits is written once.
 //
 // A file beside the snapshots names their record. Without it, nothing is written until the record is known,
 // because a snapshot may have come from an engine of another record.
 //
-// Several serving processes may share one data directory. Each writes to its own folder, so that none
-// replaces a newer snapshot by an older one; each reads all folders and uses the newest snapshot.
+// Several serving processes may share one data directory. Each writes to its own folder and reads all of
+// them, so that none replaces a newer snapshot.
 
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, stat } from 'node:fs/promises';

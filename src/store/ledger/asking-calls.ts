@@ -1,8 +1,7 @@
-// Changes that may have to wait for an approval. The change itself runs in every case: when it has widened
-// the exposure of a release on a channel that asks for approvals, it is taken back to a savepoint and stored
-// as a request instead. An approval runs the same change again, in one transaction with the decision, and
-// keeps it only if it met what it met when it was asked for. So no rule of a change has a second
-// implementation.
+// Changes that may have to wait for an approval. The change itself runs in every case: when it widens
+// exposure on a channel that asks for approvals, it is taken back to a savepoint and stored as a request. An
+// approval runs it again, in one transaction with the decision, and keeps it only if it meets the same state.
+// So no rule of a change has a second implementation (decision 0066).
 
 import {
   type ApprovalObstacle,

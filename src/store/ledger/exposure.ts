@@ -1,5 +1,5 @@
-// What a transaction changes of the exposure of releases. It is noted where a channel asks for approvals, so
-// that a change which widens can be taken back and asked for (`asking-calls.ts`).
+// What a transaction changes of the exposure of releases, noted where a channel asks for approvals, so that a
+// change which widens can be taken back and asked for (`asking-calls.ts`).
 
 import type { PlanAction } from '../../contract/rollout-plan.ts';
 import {

@@ -1,9 +1,8 @@
-// Migrates a database to this program's schema. A new database gets the baseline (schema/), which counts as
-// migration 32, then the numbered migrations (migration/), which only go forward. Each runs in its own
-// transaction, which also records it, so that a start after a crash goes on with the next one. The
-// transaction of the newest one also creates the functions (function/), which thus have one text instead of a
-// copy per change. So a change of a function needs a new migration, which may be just a comment (decision
-// 0061).
+// Migrates a database to this program's schema: the baseline (schema/), which counts as migration 32, then
+// the numbered migrations (migration/), which only go forward. Each runs in a transaction that also records
+// it, so that a start after a crash goes on with the next one. The transaction of the newest one also creates
+// the functions (function/), so a change of a function needs a new migration, which may be just a comment
+// (decision 0061).
 
 import { readdir, readFile } from 'node:fs/promises';
 import type { ToldFault } from '../../contract/store-fault.ts';

@@ -1,6 +1,6 @@
-// Move of the record from the embedded database to PostgreSQL, and back. The commit there decides: before it
-// nothing has moved, and after it a mark in DATA_DIR and the id of the move there tell that it has. The mark
-// is written right before the commit: of a move that was broken off then, the other database knows the end.
+// Move of the record from the embedded database to PostgreSQL, and back. The commit there decides whether it
+// has moved. A mark in DATA_DIR is written right before it, with the id of the move that PostgreSQL also has:
+// of a move that was broken off in between, the other database knows the end.
 
 import { randomUUID } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';

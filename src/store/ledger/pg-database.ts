@@ -1,11 +1,11 @@
 // Database on a pool of PostgreSQL connections.
 //
-// A connection may lead to a transaction pooler such as PgBouncer, which gives each transaction another
-// session. So no call relies on session state: no settings, no named statements, no locks, no LISTEN.
+// A transaction pooler such as PgBouncer gives each transaction another session. So no call relies on session
+// state: no settings, no named statements, no locks, no LISTEN.
 //
 // A connection on which a call did not end cleanly is destroyed, because the state of its session is unknown.
-// Server and client both have time limits. The server's are shorter, so that a slow statement costs no
-// connection; the client's is for a server that does not answer at all.
+// The server's time limits are shorter than the client's, so that a slow statement costs no connection; the
+// client's are for a server that does not answer at all.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';

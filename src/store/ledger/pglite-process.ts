@@ -1,8 +1,8 @@
-// Process of the embedded database. It opens the files and holds the directory's lock. Its parent process
-// forks it, is its only client, and sends one statement at a time; do not start it by hand.
+// Process of the embedded database, which opens the files and holds the directory's lock. Its parent forks
+// it, is its only client, and sends one statement at a time; do not start it by hand.
 //
-// The process ends at once when its parent is gone, and must write nothing after that, because the process of
-// another parent may already wait for the lock.
+// It ends at once when its parent is gone, and must write nothing after that, because the process of another
+// parent may already wait for the lock.
 
 import { mkdirSync, statfsSync } from 'node:fs';
 import { cp } from 'node:fs/promises';

@@ -1,7 +1,6 @@
 // Database that answers only while it is known to be the record and is migrated. It is examined before the
-// first call, when a connection leads to another database than before (a fail-over, a restore, another server
-// behind the name), and when tables are missing. Until an examination succeeds, every call rejects with
-// `Unavailable`, and callers serve their known states.
+// first call, when a connection leads to another database than before, and when tables are missing. Until an
+// examination succeeds, every call rejects with `Unavailable`, and callers serve what they know.
 
 import type { ToldFault } from '../../contract/store-fault.ts';
 import { Unavailable, Unexamined } from '../../contract/unavailable.ts';

@@ -1,7 +1,6 @@
-// Marker files beside the directory of the embedded database. One says that the database was used: if the
-// directory is empty later (another volume is mounted, files were deleted), creating a new database would
-// make every app unknown to its devices. Another one marks a copy from a backup, whose first start continues
-// from an earlier state.
+// Marker files beside the directory of the embedded database. One says that the database was used: a new
+// database in a directory that is empty later (a volume is not mounted) would make every app unknown to its
+// devices. Another marks a copy from a backup, whose first start continues from an earlier state.
 
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

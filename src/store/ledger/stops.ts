@@ -1,5 +1,5 @@
 // SQL of stops: pauses all that an app or a channel has published, and publishes again what a stop has paused
-// and nobody has decided about since. A release is waiting for its stop until one of both happens.
+// and nobody has decided about since.
 
 import {
   type ApprovalObstacle,

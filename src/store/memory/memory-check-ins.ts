@@ -1,11 +1,9 @@
-// The check-in queue of a single process, which ends with the process; the service empties it before it
-// stops.
+// The check-in queue of a single process, which the service empties before it stops.
 //
 //   waiting ──take──▶ taken ──acknowledge──▶ gone
 //                       └──abandoned──▶ taken by another, or by the same again
 //
-// As with Redis, a consumer gets a batch that it has taken a second time only when that batch counts as
-// abandoned.
+// As with Redis, a consumer gets a batch again only when it counts as abandoned.
 
 import { type CheckInPack, packBytes, unpackCheckIns } from '../../domain/fleet/check-in-pack.ts';
 import type { CheckInBatch, CheckInQueue } from '../check-in-queue.ts';

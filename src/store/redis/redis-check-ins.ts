@@ -4,12 +4,11 @@
 //   appended ──take──▶ taken ──acknowledge──▶ gone
 //                        └──abandoned──▶ taken by another, or by the same again
 //
-// Redis records which consumer took which batch. If a reply is lost, the consumer counts as dead: Redis hands
-// its batch out again only after the time that makes it abandoned.
+// Redis records which consumer took which batch. If a reply is lost, the consumer counts as dead: its batch
+// is handed out again only once it counts as abandoned.
 //
-// A take that waits polls on the shared connection. A blocking read would need connections of its own (one
-// per node of a cluster), would miss batches abandoned during the wait, and would wake for every single
-// batch; a short pause collects the batches of many nodes.
+// A take polls on the shared connection. A blocking read would need a connection per node of a cluster, would
+// miss abandoned batches, and would wake for every batch; a short pause collects those of many nodes.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { packCheckInPayload, parseCheckInPayload } from '../../domain/fleet/check-in-payload.ts';
