@@ -6,6 +6,7 @@ import type { DryRunAnswer } from '../contract/dry-run.ts';
 import type { Explanation } from '../contract/explanation.ts';
 import { RELEASE_STATUSES, type Release, type ReleaseStatus } from '../contract/resource.ts';
 import type { Health } from '../contract/rollout-plan.ts';
+import type { ReleaseStanding, StandingState } from '../contract/standing.ts';
 import { addApprovalCommands } from './approval-commands.ts';
 import { answering, asking, type Connect } from './asking.ts';
 import { addDeviceCommand } from './device-commands.ts';
@@ -17,7 +18,7 @@ import { presetOption } from './plan-set-command.ts';
 import { printAnswer } from './print-answer.ts';
 import { type Colour, printTable, takesColours } from './print-table.ts';
 import { addPublishCommand } from './publish-command.ts';
-import { releaseText, type ShownRelease } from './release-text.ts';
+import { releaseText, type ShownRelease, stateText } from './release-text.ts';
 import { type ServiceClient, ServiceError } from './service-client.ts';
 import { addStopCommands } from './stop-commands.ts';
 
@@ -42,7 +43,7 @@ function addReadingCommands(release: Command, connect: Connect): void {
   asking(
     release
       .command('list')
-      .description('list releases, newest first')
+      .description('list releases with their state, newest first')
       .option('--app <ref>', 'only of this app')
       .option('--channel <name>', 'only of this channel')
       .option('--version <version>', 'only this version')
@@ -50,9 +51,9 @@ function addReadingCommands(release: Command, connect: Connect): void {
       .option('--page <n>', 'which page', wholeNumber)
       .option('--per-page <n>', 'how many releases (default: 20, at most 100)', wholeNumber),
     connect,
-    (options) => ({ method: 'GET', path: `releases?${query(options)}` }),
+    (options) => ({ method: 'GET', path: `releases?${query({ ...options, standing: true })}` }),
     undefined,
-    (answer) => listText(answer as { releases: readonly Release[]; total: number }),
+    (answer) => listText(answer as ListedReleases),
   );
   answering(
     named(release.command('show').description('show a release, how it is served, and who runs it')),
@@ -178,20 +179,31 @@ function named(command: Command): Command {
     .requiredOption('--version <version>', 'version');
 }
 
-const COLOURS: Readonly<Record<ReleaseStatus, Colour | undefined>> = {
-  published: 'green',
+const COLOURS: Readonly<Partial<Record<StandingState, Colour>>> = {
+  serving: 'green',
+  'rolling out': 'green',
   paused: 'yellow',
-  rolled_back: 'red',
-  deprecated: undefined,
+  'stopped by its guard': 'yellow',
+  'rolled back': 'red',
 };
 
-function listText({ releases, total }: { releases: readonly Release[]; total: number }): string {
+/** Page of releases; a key that may not read gets no standings. */
+type ListedReleases = {
+  readonly releases: readonly (Release & { readonly standing?: ReleaseStanding })[];
+  readonly total: number;
+};
+
+function listText({ releases, total }: ListedReleases): string {
   const table = printTable(
     [
       { label: 'version', value: ({ version }) => version },
       { label: 'app', value: ({ app }) => app },
       { label: 'channel', value: ({ channel }) => channel },
-      { label: 'status', value: ({ status }) => status, paint: ({ status }) => COLOURS[status] },
+      {
+        label: 'state',
+        value: ({ status, standing }) => (standing === undefined ? status : stateText(standing)),
+        paint: ({ standing }) => standing && COLOURS[standing.state],
+      },
       { label: 'rollout', value: ({ rolloutPct }) => `${rolloutPct} %` },
       { label: 'files', value: ({ artifacts }) => artifacts.length },
       { label: 'published', value: ({ createdAt }) => createdAt },

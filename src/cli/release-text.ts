@@ -28,7 +28,7 @@ export function releaseText(shown: ShownRelease): string {
   const { id, app, channel, version, status, rolloutPct, createdAt, artifacts, notes } = release;
   const head = printAnswer({
     release: `${app} ${version} on ${channel}`,
-    ...{ id, status, state: stateText(standing) },
+    ...{ id, status, state: `${stateText(standing)}${sinceText(standing)}` },
     ...{ rollout: `${rolloutPct} %`, targets: targetsText(targets) },
     ...{ published: createdAt, offered: offered ? `since ${offeredAt}` : 'to no device' },
     'runs on': devices === 1 ? '1 device' : `${devices} devices`,
@@ -38,12 +38,15 @@ export function releaseText(shown: ShownRelease): string {
 }
 
 /** Says what devices are offered of a release: `serving on linux; others are offered 3.1.0`. */
-function stateText({ state, on, supersededBy, wayDownFor, change }: ReleaseStanding): string {
+export function stateText({ state, on, supersededBy, wayDownFor }: ReleaseStanding): string {
   const where = on.length === 0 ? '' : ` on ${on.join(', ')}; others are offered ${supersededBy}`;
   const by = state === 'superseded' ? ` by ${supersededBy}` : '';
   const down = wayDownFor.length === 0 ? '' : `; the way down from ${wayDownFor.join(', ')}`;
-  const since = change === null ? '' : ` since ${change.at} by ${change.by}`;
-  return `${state}${where}${by}${down}${since}`;
+  return `${state}${where}${by}${down}`;
+}
+
+function sinceText({ change }: ReleaseStanding): string {
+  return change === null ? '' : ` since ${change.at} by ${change.by}`;
 }
 
 function targetsText(targets: Targeting | null): string {

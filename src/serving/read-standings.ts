@@ -2,21 +2,25 @@
 // as the checks of its devices are.
 
 import { fail, isFailure, type Outcome, type UnknownRelease } from '../contract/failure.ts';
+import type { Release } from '../contract/resource.ts';
 import type { ReleaseStanding, StatusChange } from '../contract/standing.ts';
 import { type Standings, standingSteps } from '../domain/decision/standing.ts';
 import { TimeSlice } from '../flow/time-slice.ts';
 import type { Ledger } from '../store/ledger.ts';
+import { scopeValues, type TenantScope } from '../store/ledger-terms.ts';
 import type { Catalogs } from './catalogs.ts';
 import { compileInSlices } from './cold-loads.ts';
 
 /** Release, and the last change of its status if the audit log has it. */
 type ChangedRelease = { readonly id: string; readonly change: StatusChange | null };
 
+type ReadLedger = Pick<Ledger, 'readSnapshot' | 'readStatusChanges'>;
+
 export class ReadStandings {
-  private readonly ledger: Pick<Ledger, 'readSnapshot'>;
+  private readonly ledger: ReadLedger;
   private readonly catalogs: Pick<Catalogs, 'peek'>;
 
-  constructor(ledger: Pick<Ledger, 'readSnapshot'>, catalogs: Pick<Catalogs, 'peek'>) {
+  constructor(ledger: ReadLedger, catalogs: Pick<Catalogs, 'peek'>) {
     this.ledger = ledger;
     this.catalogs = catalogs;
   }
@@ -46,6 +50,32 @@ export class ReadStandings {
     if (isFailure(standings)) return standings;
     // It is gone if it was withdrawn meanwhile.
     return standings.releases.get(release.id) ?? fail('unknownRelease');
+  }
+
+  /**
+   * Returns the releases of a list with their standings, without those that were withdrawn meanwhile. Reads
+   * one channel at a time, so that a list of many channels costs no more at once than one does.
+   */
+  async readList(
+    scope: TenantScope,
+    releases: readonly Release[],
+  ): Promise<readonly (Release & { readonly standing: ReleaseStanding })[]> {
+    const [organizationId] = scopeValues(scope);
+    const stopped = releases.filter(({ status }) => status !== 'published');
+    const changes = await this.ledger.readStatusChanges(organizationId, stopped);
+    const changed = stopped.map(({ id }) => ({ id, change: changes.get(id) ?? null }));
+    const found = new Map<string, ReleaseStanding>();
+    // No name of a channel has a slash.
+    const places = new Map(releases.map((each) => [`${each.app}/${each.channel}`, each]));
+    for (const { app, channel } of places.values()) {
+      const standings = await this.read({ ref: app }, channel, changed);
+      if (isFailure(standings)) continue;
+      for (const [id, standing] of standings.releases) found.set(id, standing);
+    }
+    return releases.flatMap((release) => {
+      const standing = found.get(release.id);
+      return standing === undefined ? [] : [{ ...release, standing }];
+    });
   }
 }
 

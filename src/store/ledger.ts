@@ -273,6 +273,12 @@ export interface Ledger
     id: string,
   ): Promise<Outcome<OwnedRelease, 'unknownRelease'>>;
 
+  /** Returns the last change of status of releases by id; those without one in the audit log are left out. */
+  readStatusChanges(
+    organizationId: string,
+    releases: readonly Pick<Release, 'id' | 'app' | 'channel' | 'version'>[],
+  ): Promise<ReadonlyMap<string, StatusChange>>;
+
   /** Lists the channels of an app by name. */
   listChannels(
     scope: TenantScope,

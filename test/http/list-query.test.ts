@@ -30,6 +30,12 @@ it.each(['99999999999999999999', '1e400', '9007199254740993', '2147483648'])(
   },
 );
 
+it('standings are for those who ask for them', () => {
+  const asked = ['', 'standing=', 'standing=1', 'standing=false', 'standing=true'];
+  const given = asked.map((query) => readListQuery(query).standing);
+  expect(given).toEqual([false, false, false, false, true]);
+});
+
 describe('a filter', () => {
   it('by app, channel or status is a name; what no name can be finds nobody', () => {
     const names = {

@@ -73,6 +73,44 @@ serviceSuite('listing releases', (node) => {
     });
   });
 
+  describe('the standings', () => {
+    it('are those of each release by itself, of every app and channel, in the order of the list (§12.5)', async () => {
+      const tenant = await createTenant(node);
+      const second = await anotherApp(tenant);
+      await publish(node, tenant, '1.0.0');
+      await publish(node, tenant, '1.1.0');
+      await publish(node, tenant, '1.1.0', { channel: 'beta', rollout: 0 });
+      await publish(node, second, '1.1.0', { rollout: 40 });
+      await publish(node, second, '1.0.0');
+      await control(node, second, '1.0.0', { status: 'paused', reason: 'crashes' });
+      const plain = await pageOf(tenant);
+      const { releases, ...page } = await pageOf(tenant, 'standing=true');
+      expect(page).toEqual({ page: 1, pageCount: 1, total: 5 });
+      const alone = await Promise.all(
+        plain.releases.map(async (release) => {
+          const { body } = await manage(node, tenant, 'GET', `releases/${release.id}`);
+          return { ...release, standing: body?.standing };
+        }),
+      );
+      expect(releases).toStrictEqual(alone);
+      expect(alone.map(({ standing }) => (standing as { state: string }).state)).toEqual([
+        ...['paused', 'rolling out', 'for nobody yet', 'serving', 'superseded'],
+      ]);
+    });
+
+    it('are not there for a key that may not read (§4.2)', async () => {
+      const tenant = await createTenant(node);
+      await publish(node, tenant, '1.0.0');
+      const limits = { org: tenant.org, name: 'ci', may: ['publish'] };
+      const { body } = await admin(node, 'POST', 'keys', limits);
+      const query = `app=${tenant.app}&channel=stable&version=1.0.0`;
+      const secret = String(body?.secret);
+      expect(await pageOf({ secret }, `${query}&standing=true`)).toStrictEqual(
+        await pageOf(tenant, query),
+      );
+    });
+  });
+
   describe('the order', () => {
     it('is newest first by createdAt, whatever the versions', async () => {
       const tenant = await createTenant(node);

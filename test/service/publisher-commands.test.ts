@@ -51,7 +51,8 @@ serviceSuite("publishers' commands", (node) => {
     });
     const listed = await shell.sluice(['release', 'list', '--app', shell.tenant.app]);
     const [head = '', ...rows] = listed.stdout.trimEnd().split('\n');
-    expect(head).toMatch(/^VERSION +APP +CHANNEL +STATUS +ROLLOUT +FILES +PUBLISHED$/);
+    expect(head).toMatch(/^VERSION +APP +CHANNEL +STATE +ROLLOUT +FILES +PUBLISHED$/);
+    expect(rows.map((row) => row.split(/ {2,}/)[3])).toEqual(['paused', 'serving']);
     expect(rows.map((row) => row.indexOf(shell.tenant.app))).toEqual(
       [0, 0].map(() => head.indexOf('APP')),
     );
@@ -67,6 +68,21 @@ serviceSuite("publishers' commands", (node) => {
     const gone = ['release', 'show', ...shell.name('beta')];
     await shell.expectEnd(gone, 1, /^sluice: Unknown release "1\.2\.3" on beta: there is none\n$/);
     expect(await shell.json('release', 'list', '--channel', 'stable')).toMatchObject({ total: 1 });
+  });
+
+  it('list: a key that may not read gets the status of the release that it names (Command line)', async () => {
+    await shell.json(...shell.publish([shell.write('a-linux.zip')], '--paused'));
+    const list = ['release', 'list', ...shell.name()];
+    const limits = { org: shell.tenant.org, name: 'ci', may: ['publish'] };
+    const { body } = await admin(node, 'POST', 'keys', limits);
+    await shell.json('release', 'resume', ...shell.name());
+    const stateOf = async (env?: NodeJS.ProcessEnv) =>
+      (await shell.sluice(list, env)).stdout.split('\n')[1]?.split(/ {2,}/)[3];
+    expect(await stateOf()).toBe('serving');
+    expect(await stateOf({ SLUICE_KEY: String(body?.secret) })).toBe('published');
+    expect(await shell.json(...list)).toMatchObject({
+      releases: [{ standing: { state: 'serving' } }],
+    });
   });
 
   it('explain: what a device gets, and why not the others (Command line)', async () => {

@@ -45,6 +45,7 @@ const LIST_QUERY: Parameters = {
     .default(LIMIT.perPageDefault)
     .optional()
     .describe(`1 to ${LIMIT.perPageMax}; what makes no sense is the default.`),
+  standing: text.describe('`true` adds the standing of each release, for keys that may read.'),
 };
 const PUBLISHED = {
   200: jsonAnswer('Dry run: what the call would do.', ANSWER_SHAPES.RehearsedRelease),
@@ -82,15 +83,17 @@ export const RELEASE_OPERATIONS: readonly KeyOperation[] = [
     ...{ input: z.object({}), parameters: LIST_QUERY },
     answer: ['A page of them.', ANSWER_SHAPES.ReleasePage],
     refusals: [],
-    async run({ ledger }, caller, _, exchange) {
+    async run({ ledger, standings }, caller, _, exchange) {
       const query = readListQuery(exchange.queryText);
       noteApp(exchange, query);
-      return listReleases(ledger, caller, query);
+      const page = await listReleases(ledger, caller, query);
+      if (!query.standing || !caller.may.includes('read')) return page;
+      return { ...page, releases: await standings.readList(caller.scope, page.releases) };
     },
   }),
   change({
     ...{ method: 'PATCH', path: PATH, id: 'controlServing', right: 'control' },
-    summary: 'Steer a release: its rollout, status and targeting',
+    summary: 'Control a release: its rollout, status and targeting',
     description: 'Once a release was offered, its rollout and its targeting can only widen.',
     input: servingControlBody,
     answers: {

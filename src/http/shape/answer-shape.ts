@@ -405,7 +405,9 @@ export const ANSWER_SHAPES = {
   PlanWithHealth: z.object({ plan, health }),
   HealthAnswer: z.object({ health }),
   ReleasePage: z.object({
-    releases: z.array(release),
+    releases: z.array(
+      release.extend({ standing: standing.exactOptional().describe('With `standing=true`.') }),
+    ),
     page: z.int().min(1),
     pageCount: z.int().min(1),
     total: count,

@@ -347,7 +347,7 @@ export function canonicalOf(version: string): string {
 const PAGE_MAX = 1_000_000_000;
 
 /** Reads `app`, `channel`, `version`, `status`, `page` and `per_page`. */
-export function readListQuery(queryText: string): ReleaseFilter {
+export function readListQuery(queryText: string): ReleaseFilter & { readonly standing: boolean } {
   const query = new URLSearchParams(queryText);
   return {
     app: readFilter(query.get('app')),
@@ -356,6 +356,7 @@ export function readListQuery(queryText: string): ReleaseFilter {
     status: readFilter(query.get('status')),
     page: readNumber(query.get('page'), 1, PAGE_MAX),
     perPage: readNumber(query.get('per_page'), LIMIT.perPageDefault, LIMIT.perPageMax),
+    standing: query.get('standing') === 'true',
   };
 }
 

@@ -167,6 +167,7 @@ import {
   openSession,
 } from './sessions.ts';
 import { readSnapshot } from './snapshots.ts';
+import { readStatusChanges } from './status-changes.ts';
 import { findStop, measureStop, resumeStop, stopReleases } from './stops.ts';
 import {
   disableWebhooks,
@@ -226,6 +227,7 @@ const CALLS = {
   listApps,
   listReleases,
   readOwnedRelease,
+  readStatusChanges,
   listChannels,
   publishRelease,
   promoteRelease,
