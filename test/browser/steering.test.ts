@@ -97,7 +97,7 @@ describeInBrowser('steering at the console', (browser) => {
     await few.waitFor({ state: 'detached' });
     await page.getByLabel('Exactly (%)').fill('100');
     const many = await open('Raise to 100 %…', 'Raise to 100 %');
-    await many.getByText('200 more are offered 1.0.0').waitFor();
+    await many.getByText('200 more devices will be offered 1.0.0').waitFor();
     const raise = many.getByRole('button', { name: 'Raise to 100 %' });
     expect(await raise.isDisabled()).toBe(true);
     await page.keyboard.press('Enter');

@@ -13,7 +13,7 @@ import {
 } from '../../contract/dry-run.ts';
 import { call } from '../api/call.ts';
 import { stayText } from '../format/decision-text.ts';
-import { countText, numberText } from '../format/figure-text.ts';
+import { countText, numberText, percentText } from '../format/figure-text.ts';
 import { type Asked, useAsked } from '../hook/use-action.ts';
 import { Badge } from './badge.tsx';
 
@@ -130,9 +130,15 @@ function Offers({ said: { release, effect } }: { said: ServingDryRunAnswer }) {
   const reached = reachedBy({ release, effect });
   const others = moves.reduce((sum, move) => sum + move.devices, 0) - reached - lose;
   const parts = [
-    ...(reached > 0 ? [`${about}${numberText(reached)} more are offered ${release.version}`] : []),
-    ...(others > 0 ? [`${about}${numberText(others)} are offered another release`] : []),
-    ...(lose > 0 ? [`${about}${numberText(lose)} are no longer offered an update`] : []),
+    ...(reached > 0
+      ? [`${about}${countText(reached, 'more device')} will be offered ${release.version}`]
+      : []),
+    ...(others > 0
+      ? [`${about}${countText(others, 'device')} will be offered another release`]
+      : []),
+    ...(lose > 0
+      ? [`${about}${countText(lose, 'device')} will no longer be offered an update`]
+      : []),
   ];
   if (parts.length === 0) {
     return (
@@ -144,8 +150,8 @@ function Offers({ said: { release, effect } }: { said: ServingDryRunAnswer }) {
   }
   return (
     <p>
-      Of {countText(devices, 'device')} seen in the last 30 days,{' '}
-      <strong>{parts.join(', ')}</strong>.
+      {reached > 0 && `At ${percentText(release.rolloutPct)}, `}
+      <strong>{parts.join(', ')}</strong>, of {numberText(devices)} seen in the last 30 days.
     </p>
   );
 }

@@ -1,4 +1,4 @@
-// Operations on releases: publishing, steering, promoting, withdrawing and listing (docs/contract.md 4.1 to
+// Operations on releases: publishing, controlling, promoting, withdrawing and listing (docs/contract.md 4.1 to
 // 4.4, 4.15).
 
 import { z } from 'zod';

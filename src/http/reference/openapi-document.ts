@@ -65,7 +65,7 @@ export function openapiDocument(version: string): Json {
     },
     servers: [{ url: '/', description: 'The service that this document comes from.' }],
     tags: [
-      { name: 'Releases', description: 'Publishing and steering.' },
+      { name: 'Releases', description: 'Publishing and control.' },
       { name: 'Reading', description: 'What is there, and why it is as it is.' },
       { name: 'Fleet', description: 'Push mode: for devices that do not ask themselves.' },
       { name: 'Devices', description: 'What updaters and readers of feeds ask.' },
