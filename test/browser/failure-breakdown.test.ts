@@ -88,6 +88,8 @@ describeInBrowser('failure breakdown of a release at the console', (browser) => 
       expect.stringMatching(/^windows.*2 of 4 · 50\u00a0%$/),
       expect.stringMatching(/^linux.*1 of 4 · 25\u00a0%$/),
     ]);
+    const { length } = await trouble.getByText('The only version before: 0.9.0').all();
+    expect(length).toBeGreaterThan(0);
     const health = region('Health');
     await health.getByRole('row', { name: /^stuck.*no data yet/ }).waitFor();
     await health.getByRole('row', { name: /^silent.*no data yet/ }).waitFor();

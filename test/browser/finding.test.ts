@@ -145,6 +145,25 @@ describeInBrowser('finding things at the console', (browser) => {
     const way = page.getByRole('region', { name: 'The way down' });
     await way.getByText('4 devices run it. 4 go to another release, 0 stay.').waitFor();
     await way.getByText('darwin/aarch64: 4 → 1.0.0').waitFor();
+    await way
+      .getByText(/^1 device was offered it last, the latest .* may still install it/)
+      .waitFor();
+  });
+
+  it('a rolled-back release that nobody runs tells of those that may still install it (U16)', async () => {
+    await publish(node, tenant, '1.0.0');
+    await publish(node, tenant, '1.1.0');
+    for (const device of ['a', 'b']) await check(node, tenant, '1.0.0', { device });
+    await eventually('the offers are on record', async () => {
+      return (await devicesOf(node, tenant, 'offered=1.1.0')).length === 2;
+    });
+    await control(node, tenant, '1.1.0', { status: 'rolled_back' });
+    await visit(page, place('/stable/1.1.0'));
+    const way = page.getByRole('region', { name: 'The way down' });
+    await way.getByText('No device is known to run it.').waitFor();
+    await way
+      .getByText(/^2 devices were offered it last, the latest just now, and may still install it/)
+      .waitFor();
   });
 
   it('the search finds apps, releases and devices by the key /, and the keyboard opens them', async () => {

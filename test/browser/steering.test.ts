@@ -107,6 +107,52 @@ describeInBrowser('steering at the console', (browser) => {
     await page.getByText('quiet for a day').waitFor();
   });
 
+  it('a raise of a paused release says that it stays paused, and what it will do then (U18)', async () => {
+    const artifacts = [artifact('linux')];
+    await publish(node, tenant, '1.0.0', { artifacts, rollout: 0, status: 'paused' });
+    await report(node, tenant, devices(20, 'linux', '0.9.0'));
+    await visit(page, `/console/apps/${tenant.app}/stable/1.0.0`);
+    await page.getByRole('button', { name: '100 %', exact: true }).click();
+    const dialog = await open('Raise to 100 %…', 'Raise to 100 %');
+    await dialog
+      .getByText('It stays paused: 100 % is the share that it has once it is resumed')
+      .waitFor();
+    await dialog.getByText('20 more devices will be offered 1.0.0').waitFor();
+    // Nobody is offered it now, so there is nothing to confirm.
+    expect(await dialog.getByRole('checkbox').count()).toBe(0);
+    await dialog.getByRole('button', { name: 'Raise to 100 %' }).click();
+    await page.getByText('Paused at 100 %').waitFor();
+    expect(await statusOf('1.0.0')).toBe('paused');
+  });
+
+  it('a plan that is over does not claim to watch (U20)', async () => {
+    await publish(node, tenant, '1.0.0', { rollout: 0, status: 'paused' });
+    const name = { app: tenant.app, channel: 'stable', version: '1.0.0' };
+    const plan = { steps: [{ rollout: 10, holdMinutes: 60 }], guards: { failedPercent: 2 } };
+    expect((await manage(node, tenant, 'PUT', 'releases/plan', { ...name, ...plan })).status).toBe(
+      200,
+    );
+    await visit(page, `/console/apps/${tenant.app}/stable/1.0.0`);
+    const card = page.getByRole('region', { name: 'Plan', exact: true });
+    const watching = card.getByText('When a signal exceeds its limit');
+    await watching.waitFor();
+    await manage(node, tenant, 'PATCH', 'releases/plan', { ...name, action: 'cancel' });
+    await tab.soon(card.getByText('The plan is over: nothing watches the signals now.'));
+    expect(await watching.count()).toBe(0);
+  });
+
+  it('a deprecated release is published again, in the words of its button (U21)', async () => {
+    await publish(node, tenant, '1.0.0');
+    const name = { app: tenant.app, channel: 'stable', version: '1.0.0' };
+    await manage(node, tenant, 'PATCH', 'releases', { ...name, status: 'deprecated' });
+    await visit(page, `/console/apps/${tenant.app}/stable/1.0.0`);
+    const dialog = await open('Publish again…', 'Publish 1.0.0 again');
+    await dialog.getByRole('button', { name: 'Publish 1.0.0 again' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Pause…' }).waitFor();
+    expect(await statusOf('1.0.0')).toBe('published');
+  });
+
   it('a connection that hangs shows how old the numbers are, then that nothing answers', async () => {
     await publish(node, tenant, '1.0.0');
     await tab.context.addInitScript(DEADLINES_OF_PAGE);

@@ -2,7 +2,12 @@
 
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { planActions, stepPlace, stepsText } from '../../src/console/format/plan-words.ts';
+import {
+  placesLeft,
+  planActions,
+  stepPlace,
+  stepsText,
+} from '../../src/console/format/plan-words.ts';
 import {
   PLAN_PRESET_NAMES,
   type PlanStep,
@@ -51,6 +56,27 @@ describe('the words of a plan', () => {
     expect(planActions('held')).toEqual(['resume', 'cancel']);
     expect(planActions('running')).toEqual(['advance', 'hold', 'cancel']);
     expect(planActions('completed')).toEqual([]);
+  });
+});
+
+describe('where the trouble is', () => {
+  const place = (name: string, devices: number) => ({ name, devices, base: devices });
+
+  it('leaves out devices that went on to a newer release, and says how many (U10)', () => {
+    const named = [place('2.3.1', 24), place('2.4.0', 7), place('2.2.0', 3), place('', 1)];
+    const others = { devices: 2, base: 5 };
+    expect(placesLeft({ named, others }, '2.3.0')).toEqual({
+      left: { named: [place('2.2.0', 3), place('', 1)], others },
+      moved: 31,
+    });
+  });
+
+  it('keeps the release itself, however it is written, and what is no version', () => {
+    const named = [place('v2.3', 4), place('2.3.0-rc.1', 2), place('garbage', 1)];
+    expect(placesLeft({ named, others: null }, '2.3.0')).toEqual({
+      left: { named, others: null },
+      moved: 0,
+    });
   });
 });
 

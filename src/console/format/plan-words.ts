@@ -1,6 +1,7 @@
 // Words for rollout plans: their state, their next step, and their signals.
 
 import type { PlanAndHealth } from '../../contract/console.ts';
+import type { SignalPlaces } from '../../contract/failure-breakdown.ts';
 import {
   type PlanAction,
   type PlanGuards,
@@ -11,6 +12,7 @@ import {
   type Signal,
   type SignalRate,
 } from '../../contract/rollout-plan.ts';
+import { compareVersions, parseVersion } from '../../domain/decision/version.ts';
 import { minutesText, numberText, percentText } from './figure-text.ts';
 
 type ActionWords = {
@@ -137,6 +139,23 @@ export function silentText(devices: number, { base, percent }: SignalRate): stri
   // A difference below 0 counts as 0, so that the others' share may be larger.
   const others = `${percent === 0 ? 'at least ' : ''}${percentText(less)}`;
   return `${count} are silent, ${percentText(plain)}, less ${others} among other devices`;
+}
+
+/**
+ * Takes out the versions above the release: their devices went on without it, and nothing is wrong with them.
+ * `moved` is how many these are.
+ */
+export function placesLeft(places: SignalPlaces, version: string) {
+  const own = parseVersion(version);
+  const isAbove = (name: string) => {
+    const other = parseVersion(name);
+    return own !== undefined && other !== undefined && compareVersions(other, own) > 0;
+  };
+  const newer = places.named.filter(({ name }) => isAbove(name));
+  return {
+    left: { ...places, named: places.named.filter((each) => !newer.includes(each)) },
+    moved: newer.reduce((sum, { devices }) => sum + devices, 0),
+  };
 }
 
 /** Number of devices that a signal needs without a plan. */

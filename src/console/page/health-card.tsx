@@ -10,11 +10,16 @@ import type {
   SignalShare,
 } from '../../contract/failure-breakdown.ts';
 import { SIGNALS, type Signal, type SignalRate } from '../../contract/rollout-plan.ts';
-import { compareVersions, parseVersion } from '../../domain/decision/version.ts';
 import type { ReleaseName } from '../api/call.ts';
 import { consolePath, queryText } from '../format/console-path.ts';
 import { countText, numberText, percentText, shareText } from '../format/figure-text.ts';
-import { intervalText, SIGNAL_WORDS, silentText, tooEarlyText } from '../format/plan-words.ts';
+import {
+  intervalText,
+  placesLeft,
+  SIGNAL_WORDS,
+  silentText,
+  tooEarlyText,
+} from '../format/plan-words.ts';
 import { Badge, VerdictBadge } from '../part/badge.tsx';
 import { Card, ShareBar } from '../part/card.tsx';
 import { DataTable } from '../part/data-table.tsx';
@@ -185,7 +190,7 @@ export function FailureBreakdownCard(props: { breakdown: FailureBreakdown; versi
 
 function SignalView(props: { signal: Signal; breakdown: SignalBreakdown; version: string }) {
   const { signal, breakdown, version } = props;
-  const { left, moved } = withoutMoved(breakdown.versions, version);
+  const { left, moved } = placesLeft(breakdown.versions, version);
   return (
     <section class="trouble" aria-label={`Where devices are ${signal}`}>
       <h3>
@@ -201,20 +206,6 @@ function SignalView(props: { signal: Signal; breakdown: SignalBreakdown; version
       )}
     </section>
   );
-}
-
-/** Takes out the versions above the release: their devices went on without it. */
-function withoutMoved(places: SignalPlaces, version: string) {
-  const own = parseVersion(version);
-  const isAbove = (name: string) => {
-    const other = parseVersion(name);
-    return own !== undefined && other !== undefined && compareVersions(other, own) > 0;
-  };
-  const newer = places.named.filter(({ name }) => isAbove(name));
-  return {
-    left: { ...places, named: places.named.filter((each) => !newer.includes(each)) },
-    moved: newer.reduce((sum, { devices }) => sum + devices, 0),
-  };
 }
 
 /** Devices by platform or version; one line if all have the same. */

@@ -218,6 +218,8 @@ function TargetingDialog({
   );
 }
 
+const UNASKED = { obstacle: undefined, question: null };
+
 type SteeredChange = { readonly status?: ReleaseStatus; readonly rollout?: number };
 
 /**
@@ -254,7 +256,9 @@ export function SteerDialog(props: {
   const [opened] = useState({ status, rolloutPct });
   const [isTold, setTold] = useState(false);
   const seen = isTold ? { status, rolloutPct } : opened;
-  const { obstacle: unsure, question } = useConfirmedReach(dryRun);
+  const reach = useConfirmedReach(dryRun);
+  // What is foreseen reaches nobody yet: the change that follows asks.
+  const { obstacle: unsure, question } = props.foreseen === undefined ? reach : UNASKED;
   const steer = async () => {
     try {
       await call('PATCH', 'releases', { ...name, ...change, reason, seen });
