@@ -1,5 +1,5 @@
-// Operations on releases: publishing, controlling, promoting, withdrawing and listing (docs/contract.md 4.1 to
-// 4.4, 4.15).
+// Operations on releases: publishing, controlling, promoting, withdrawing and listing (docs/contract.md 4.1
+// to 4.4, 4.15).
 
 import { z } from 'zod';
 import { isFailure } from '../../contract/failure.ts';
