@@ -51,15 +51,19 @@ describeInBrowser('finding things at the console', (browser) => {
       await page.getByLabel('What was done').selectOption({ label });
       await expect.poll(shown).toEqual(expected);
     };
-    const published = 'Published it at 10 % with one artifact';
-    const raised = 'Raised the rollout from 10 % to 25 %';
+    const release = `${tenant.app}/stable@1.0.0`;
+    const published = `published ${release} at 10 % with one artifact`;
+    const raised = `raised the rollout of ${release} from 10 % to 25 %`;
+    const [paused, resumed] = [`paused ${release}`, `resumed ${release}`];
     const time = await page.locator('.audit-entry time').first().textContent();
     // The browser is one of Great Britain: no AM and PM.
     expect(time).toMatch(/\d{2}:\d{2} (?:GMT[+-]\d|CES?T) · just now/);
     await choose('Raised a rollout', [raised]);
-    await choose('Paused a release', ['Paused it']);
-    await choose('Resumed a release', ['Resumed it']);
-    await choose('Anything with releases', ['Resumed it', 'Paused it', raised, published]);
+    await choose('Paused a release', [paused]);
+    await choose('Resumed a release', [resumed]);
+    await choose('Anything with releases', [resumed, paused, raised, published]);
+    const [sentence] = await page.locator('.audit-head p').allTextContents();
+    expect(sentence).toBe(`Key ci ${resumed}`);
     const day = (daysAhead: number) =>
       new Date(Date.now() + daysAhead * 86_400_000).toLocaleDateString('sv', {
         timeZone: 'Europe/Berlin',

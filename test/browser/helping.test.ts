@@ -146,7 +146,8 @@ describeInBrowser('quick ways at the console', (browser) => {
     await page.getByRole('button', { name: 'Publish release' }).waitFor();
     await visit(page, '/console/audit');
     expect((await page.locator('.audit-action').allTextContents()).slice(0, 3)).toEqual([
-      ...['Brought it back', 'Archived it', 'Renamed it from “Test app” to “Pocket notes”'],
+      ...[`brought ${tenant.app} back`, `archived ${tenant.app}`],
+      `renamed ${tenant.app} from “Test app” to “Pocket notes”`,
     ]);
   });
 
@@ -156,6 +157,6 @@ describeInBrowser('quick ways at the console', (browser) => {
     await page.emulateMedia({ media: 'print' });
     expect(await page.getByRole('button', { name: 'Pause…' }).isVisible()).toBe(false);
     expect(await page.getByRole('navigation', { name: 'Console' }).isVisible()).toBe(false);
-    expect(await page.getByText('Published it at 100 % with one artifact').isVisible()).toBe(true);
+    expect(await page.getByText('published it at 100 % with one artifact').isVisible()).toBe(true);
   });
 });

@@ -63,7 +63,7 @@ describeInBrowser('rollout plans at the console', (browser) => {
     await page.keyboard.press('Enter');
     await held.waitFor({ state: 'detached' });
     await plan().getByText('Plan held', { exact: true }).waitFor();
-    await history().getByText('Held its plan').waitFor();
+    await history().getByText('held the plan').waitFor();
     await history().getByText('tickets come in').waitFor();
     await tabTo(plan().getByRole('button', { name: 'Resume plan…' }));
     await page.keyboard.press('Enter');

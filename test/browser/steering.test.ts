@@ -224,9 +224,9 @@ describeInBrowser('steering at the console', (browser) => {
     await manage(node, tenant, 'PATCH', 'releases', { ...name, status: 'paused' });
     await visit(page, `/console/apps/${tenant.app}/stable/1.0.0`);
     for (const sentence of [
-      'Paused it',
-      'Raised the rollout from 10 % to 50 %',
-      'Published it at 10 % with one artifact',
+      'paused it',
+      'raised the rollout from 10 % to 50 %',
+      'published it at 10 % with one artifact',
     ]) {
       await page.getByRole('listitem').getByText(sentence, { exact: true }).waitFor();
     }

@@ -54,6 +54,12 @@ describe('the difference of two states', () => {
     ]);
   });
 
+  it('says yes and no', () => {
+    expect(auditDifference({ hold: false }, { hold: true })).toEqual([
+      { path: 'hold', before: 'no', after: 'yes' },
+    ]);
+  });
+
   it('is nothing for equal states', () => {
     expect(auditDifference({ a: [1, { b: 2 }] }, { a: [1, { b: 2 }] })).toEqual([]);
     expect(auditDifference(null, null)).toEqual([]);

@@ -1,7 +1,7 @@
 // Tests what the console says of audit entries, and where it leads.
 
 import { describe, expect, it } from 'vitest';
-import { auditLink, auditSentence } from '../../src/console/format/audit-sentence.ts';
+import { auditLink, auditSentence, auditSubject } from '../../src/console/format/audit-sentence.ts';
 import type { AuditEntry } from '../../src/contract/resource.ts';
 
 function entry(action: string, before: unknown, after: unknown): AuditEntry {
@@ -66,13 +66,11 @@ describe('the sentence of an entry', () => {
       { steps: [{ rollout: 100 }], guards: null, onTrip: 'hold' },
       'Planned the rollout in one step (100 %), with no guards',
     ],
-    ['plan.start', {}, { why: null }, 'Started its plan'],
-    ['plan.hold', {}, { why: 'Held' }, 'Held its plan'],
-    ['plan.hold', {}, { why: 'The release was paused' }, 'Held its plan: The release was paused'],
-    ['plan.resume', {}, { why: null }, 'Resumed its plan'],
-    ['plan.advance', {}, { why: null }, 'Ended the wait of its plan'],
-    ['plan.cancel', {}, { why: 'Cancelled' }, 'Cancelled its plan'],
-    ['plan.complete', {}, { why: 'All steps are done' }, 'Completed its plan: All steps are done'],
+    ['plan.start', {}, { why: null }, 'Started the plan'],
+    ['plan.hold', {}, { why: 'Held' }, 'Held the plan'],
+    ['plan.resume', {}, { why: null }, 'Resumed the plan'],
+    ['plan.advance', {}, { why: null }, 'Ended the wait of the plan'],
+    ['plan.cancel', {}, { why: 'Cancelled' }, 'Cancelled the plan'],
     [
       'channel.update',
       { defaultRollout: 100, follows: null, minimumSupportedVersion: null },
@@ -89,19 +87,75 @@ describe('the sentence of an entry', () => {
       'Renamed it from “A” to “B”, brought it back',
     ],
   ])('%s from %j to %j is "%s"', (action, before, after, text) => {
-    expect(auditSentence(entry(action, before, after))).toEqual({ text, isWhole: true });
+    const sentence = auditSentence(entry(action, before, after));
+    expect(sentence).toMatchObject({ text, why: null, isWhole: true });
+  });
+
+  it.each<[action: string, before: unknown, after: unknown, text: string]>([
+    [
+      'release.serve',
+      SERVED,
+      { ...SERVED, rolloutPct: 50 },
+      'Raised the rollout of X from 25 % to 50 %',
+    ],
+    ['release.serve', SERVED, { ...SERVED, status: 'rolled_back' }, 'Rolled X back'],
+    [
+      'release.serve',
+      SERVED,
+      { ...SERVED, status: 'paused', rolloutPct: 100 },
+      'Paused X, raised the rollout from 25 % to 100 %',
+    ],
+    [
+      'release.promote',
+      null,
+      { ...SERVED, from: 'beta', artifacts: 1 },
+      'Promoted X from beta at 25 % with one artifact',
+    ],
+    ['plan.hold', {}, { why: 'Held' }, 'Held the plan of X'],
+    ['channel.update', { follows: null }, { follows: 'stable' }, 'Made X follow stable'],
+    [
+      'channel.update',
+      { requireSignature: false },
+      { requireSignature: true },
+      'Made signatures required on X',
+    ],
+    ['app.update', { name: 'A of {}' }, { name: 'B' }, 'Renamed X from “A of {}” to “B”'],
+    ['app.update', {}, {}, 'Changed the settings of X'],
+    ['key.create', null, { name: 'ci' }, 'Created key X'],
+    ['member.update', { role: 'viewer' }, { role: 'owner' }, 'Changed the role of X'],
+    ['new.action', null, null, 'new.action X'],
+  ])('elsewhere %s from %j to %j is "%s"', (action, before, after, text) => {
+    expect(auditSentence(entry(action, before, after)).around.join('X')).toBe(text);
+  });
+
+  it('tells why apart from what was done', () => {
+    const held = auditSentence(entry('plan.hold', {}, { why: 'The release was paused' }));
+    expect(held).toMatchObject({ text: 'Held the plan', why: 'The release was paused' });
   });
 
   it('what it does not say is listed', () => {
     const targets = { matchLabels: { ring: ['a'] }, matchExpressions: [] };
     const said = auditSentence(entry('release.serve', SERVED, { ...SERVED, targets }));
-    expect(said).toEqual({ text: 'Changed whom it is for', isWhole: false });
+    expect(said).toMatchObject({ text: 'Changed whom it is for', isWhole: false });
     const withdrawn = auditSentence(entry('release.withdraw', SERVED, null));
-    expect(withdrawn).toEqual({ text: 'Withdrew it', isWhole: false });
-    const other = auditSentence(entry('key.revoke', { revokedAt: null }, { revokedAt: 'x' }));
-    expect(other).toEqual({ text: 'Revoked key', isWhole: false });
+    expect(withdrawn).toMatchObject({ text: 'Withdrew it', isWhole: false });
+    const other = auditSentence(entry('account.end-sessions', null, { sessions: 2 }));
+    expect(other).toMatchObject({ text: 'Ended the other sessions', isWhole: false });
     expect(auditSentence(entry('new.action', 1, null)).text).toBe('new.action');
     expect(auditSentence(entry('release.serve', null, null)).text).toBe('Changed how it is served');
+  });
+});
+
+describe('the subject of an entry', () => {
+  const id = 'key_01arz3ndektsv4rrffq69g5fav';
+
+  it.each<[subject: string, before: unknown, after: unknown, shown: string]>([
+    [id, null, { name: 'ci' }, 'ci'],
+    [id, { name: 'ci', revokedAt: null }, { revokedAt: 'x' }, 'ci'],
+    [id, { revokedAt: null }, { revokedAt: 'x' }, id],
+    ['notes', { name: 'Acme' }, { name: 'Acme Notes' }, 'notes'],
+  ])('%s from %j to %j is %s', (subject, before, after, shown) => {
+    expect(auditSubject({ ...entry('any', before, after), subject })).toBe(shown);
   });
 });
 

@@ -277,7 +277,7 @@ serviceSuite('console', (node) => {
         actor: 'admin-token',
         action: 'key.revoke',
         subject: keyId,
-        before: { revokedAt: null },
+        before: { name: 'ci', revokedAt: null },
       });
       expect(serve).toMatchObject({
         actor: `key:${keyId} (ci)`,

@@ -152,6 +152,7 @@ function isExpression(value: unknown): value is TargetExpression {
 function spell(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value === 'string') return value;
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (Array.isArray(value) && value.every((each) => typeof each === 'string')) {
     return value.length === 0 ? 'none' : value.join(', ');
   }
@@ -168,6 +169,7 @@ const FIELD_WORDS: Readonly<Record<string, string>> = {
   updateMode: 'update mode',
   requireSignature: 'signatures required',
   approvalDays: 'days for an approval',
+  hold: 'holds releases',
   newSecret: 'new secret',
   revokedAt: 'revoked',
   expiresAt: 'ends',
@@ -201,17 +203,13 @@ const CSV_COLUMNS = [
 
 /** Returns one line per entry, below a line with the column names. */
 export function auditCsv(entries: readonly AuditEntry[]): string {
-  const rows = entries.map((entry) => [
-    entry.at,
-    entry.actor,
-    entry.action,
-    auditSentence(entry).text,
-    entry.subject,
-    entry.reason ?? '',
-    stateText(entry.before),
-    stateText(entry.after),
-    entry.requestId ?? '',
-  ]);
+  const rows = entries.map((entry) => {
+    const { text, why } = auditSentence(entry);
+    return [
+      ...[entry.at, entry.actor, entry.action, text, entry.subject, entry.reason ?? why ?? ''],
+      ...[stateText(entry.before), stateText(entry.after), entry.requestId ?? ''],
+    ];
+  });
   return csvText([CSV_COLUMNS, ...rows]);
 }
 

@@ -5,15 +5,22 @@ import { isTargeted } from '../../domain/decision/is-targeted.ts';
 import { consolePath } from './console-path.ts';
 
 export type AuditSentence = {
-  /** Sentence without a full stop, such as `Raised the rollout from 25 % to 50 %`. */
+  /** Sentence on the page of the subject, such as `Raised the rollout from 25 % to 50 %`. */
   readonly text: string;
+  /** The same elsewhere, around the name of the subject: `Raised the rollout of `, ` from 25 % to 50 %`. */
+  readonly around: readonly [before: string, after: string];
+  /** Why it happened, as far as the values say it; null if they do not. */
+  readonly why: string | null;
   /** Whether it says everything that changed, so that the values need no list. */
   readonly isWhole: boolean;
 };
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Returns the sentence of an entry. */
+/** Place of the subject in a sentence. */
+const SUBJECT = '{}';
+
+/** Returns the sentence of an entry, without the actor and a full stop. */
 export function auditSentence({ action, before, after }: AuditEntry): AuditSentence {
   const [was, is] = [fieldsOf(before), fieldsOf(after)];
   switch (action) {
@@ -21,32 +28,53 @@ export function auditSentence({ action, before, after }: AuditEntry): AuditSente
       return steered(was, is);
     case 'release.publish':
     case 'release.promote':
-      return { text: published(action, is), isWhole: targetsOf(is) === null };
+      return said(published(action, is), targetsOf(is) === null);
     case 'release.withdraw':
-      return { text: 'Withdrew it', isWhole: false };
+      return said('Withdrew {}', false);
     case 'release.complete':
-      return { text: completed(is), isWhole: true };
+      return said(completed(is));
     case 'plan.create':
-      return { text: planned(is), isWhole: true };
+      return said(planned(is));
     case 'plan.start':
     case 'plan.hold':
     case 'plan.resume':
     case 'plan.advance':
     case 'plan.complete':
     case 'plan.cancel':
-      return { text: planSteered(action, is), isWhole: true };
+      return { ...named(actionText(action), true), why: whyOf(is) };
     case 'app.update':
       return appChanged(was, is);
     case 'channel.update':
       return channelChanged(was, is);
     default:
-      return { text: actionText(action), isWhole: false };
+      return named(actionText(action), action === 'key.revoke');
   }
+}
+
+/** Returns a sentence whose subject stands at the first `{}`. */
+function said(template: string, isWhole = true): AuditSentence {
+  return { text: onItsPage(template), around: splitAtSubject(template), why: null, isWhole };
+}
+
+/** Returns a sentence that ends with its subject. */
+function named(deed: string, isWhole: boolean): AuditSentence {
+  return { text: deed.replace(/ of$/, ''), around: [`${deed} `, ''], why: null, isWhole };
+}
+
+/** On the page of the subject it is "it", or goes without saying. */
+function onItsPage(template: string): string {
+  const [before, after] = splitAtSubject(template);
+  return before.endsWith(' of ') ? `${before.slice(0, -4)}${after}` : `${before}it${after}`;
+}
+
+function splitAtSubject(template: string): readonly [before: string, after: string] {
+  const at = template.indexOf(SUBJECT);
+  return [template.slice(0, at), template.slice(at + SUBJECT.length)];
 }
 
 /** Returns the page of an entry's subject; undefined if there is none, or no longer. */
 export function auditLink({ action, subject, after }: AuditEntry): string | undefined {
-  const [, app, channel, version] = SUBJECT.exec(subject) ?? [];
+  const [, app, channel, version] = PLACE.exec(subject) ?? [];
   if (app === undefined || channel === undefined) return undefined;
   if (action.startsWith('channel.')) return consolePath.channel(app, channel);
   const isAboutRelease = action.startsWith('release.') || action.startsWith('plan.');
@@ -56,14 +84,22 @@ export function auditLink({ action, subject, after }: AuditEntry): string | unde
     : consolePath.release(app, channel, version);
 }
 
+/** Returns the name of an entry's subject, in the place of an id where the values have it. */
+export function auditSubject({ subject, before, after }: AuditEntry): string {
+  const name = fieldsOf(after).name ?? fieldsOf(before).name;
+  return typeof name === 'string' && ID.test(subject) ? name : subject;
+}
+
+const ID = /^[a-z]{3}_[0-9a-z]{26}$/;
+
 /** Refs and channel names contain neither a slash nor an `@`. */
-const SUBJECT = /^([^/]+)\/([^/@]+)(?:@(.+))?$/;
+const PLACE = /^([^/]+)\/([^/@]+)(?:@(.+))?$/;
 
 const STATUS_VERBS: Readonly<Record<ReleaseStatus, string>> = {
-  published: 'resumed it',
-  paused: 'paused it',
-  rolled_back: 'rolled it back',
-  deprecated: 'deprecated it',
+  published: 'resumed {}',
+  paused: 'paused {}',
+  rolled_back: 'rolled {} back',
+  deprecated: 'deprecated {}',
 };
 
 function steered(was: Fields, is: Fields): AuditSentence {
@@ -72,19 +108,17 @@ function steered(was: Fields, is: Fields): AuditSentence {
   if (was.rolloutPct !== is.rolloutPct) {
     const verb = Number(is.rolloutPct) < Number(was.rolloutPct) ? 'lowered' : 'raised';
     const from = isEmpty(was.rolloutPct) ? '' : ` from ${was.rolloutPct} %`;
-    parts.push(`${verb} the rollout${from} to ${is.rolloutPct} %`);
+    parts.push(`${verb} the rollout of {}${from} to ${is.rolloutPct} %`);
   }
   const isRetargeted = JSON.stringify(targetsOf(was)) !== JSON.stringify(targetsOf(is));
-  if (isRetargeted) parts.push('changed whom it is for');
-  return {
-    text: sentence(parts, 'Changed how it is served'),
-    isWhole: parts.length > 0 && !isRetargeted,
-  };
+  if (isRetargeted) parts.push('changed whom {} is for');
+  const template = sentence(parts, 'Changed how {} is served');
+  return said(template, parts.length > 0 && !isRetargeted);
 }
 
 function statusVerb(was: unknown, is: unknown): string {
-  if (was === 'deprecated' && is === 'published') return 'published it again';
-  return isStatus(is) ? STATUS_VERBS[is] : 'changed how it is served';
+  if (was === 'deprecated' && is === 'published') return 'published {} again';
+  return isStatus(is) ? STATUS_VERBS[is] : 'changed how {} is served';
 }
 
 function isStatus(value: unknown): value is ReleaseStatus {
@@ -92,7 +126,7 @@ function isStatus(value: unknown): value is ReleaseStatus {
 }
 
 function published(action: string, { rolloutPct, artifacts, status, from }: Fields): string {
-  const verb = action === 'release.promote' ? `Promoted it from ${String(from)}` : 'Published it';
+  const verb = action === 'release.promote' ? `Promoted {} from ${String(from)}` : 'Published {}';
   const held = status === 'paused' ? ', paused,' : '';
   const files = Number(artifacts) === 1 ? 'one artifact' : `${Number(artifacts)} artifacts`;
   return `${verb}${held} at ${Number(rolloutPct)} % with ${files}`;
@@ -100,7 +134,7 @@ function published(action: string, { rolloutPct, artifacts, status, from }: Fiel
 
 function completed({ artifacts, status }: Fields): string {
   const end = status === 'published' ? ', and published it' : '';
-  return `Completed it to ${Number(artifacts)} artifacts${end}`;
+  return `Completed {} to ${Number(artifacts)} artifacts${end}`;
 }
 
 function planned({ steps, guards, onTrip }: Fields): string {
@@ -108,59 +142,50 @@ function planned({ steps, guards, onTrip }: Fields): string {
   const count = list.length === 1 ? 'one step' : `${list.length} steps`;
   const to = list.map((step) => `${Number(fieldsOf(step).rollout)} %`).join(', ');
   const trip = onTrip === 'pause' ? 'guards that pause it' : 'guards that hold the plan';
-  return `Planned the rollout in ${count} (${to}), with ${isEmpty(guards) ? 'no guards' : trip}`;
+  return `Planned the rollout of {} in ${count} (${to}), with ${isEmpty(guards) ? 'no guards' : trip}`;
 }
-
-const PLAN_DEEDS: Readonly<Record<string, string>> = {
-  'plan.start': 'Started its plan',
-  'plan.hold': 'Held its plan',
-  'plan.resume': 'Resumed its plan',
-  'plan.advance': 'Ended the wait of its plan',
-  'plan.complete': 'Completed its plan',
-  'plan.cancel': 'Cancelled its plan',
-};
 
 /** Reasons that only repeat the action. */
 const BARE_WHYS: ReadonlySet<unknown> = new Set(['Held', 'Cancelled']);
 
-function planSteered(action: string, { why }: Fields): string {
-  const deed = PLAN_DEEDS[action] ?? actionText(action);
-  return typeof why !== 'string' || BARE_WHYS.has(why) ? deed : `${deed}: ${why}`;
+function whyOf({ why }: Fields): string | null {
+  return typeof why !== 'string' || BARE_WHYS.has(why) ? null : why;
 }
 
 /** Words for a channel's settings. */
 const SETTINGS: Readonly<Record<string, (value: unknown) => string>> = {
   minimumSupportedVersion: (value) =>
-    value === null ? 'removed the minimum version' : `set the minimum version to ${value}`,
-  defaultRollout: (value) => `set the default rollout to ${value} %`,
-  updateMode: (value) => `set the update mode to ${value}`,
-  requireSignature: (value) => (value === true ? 'requires signatures' : 'requires no signatures'),
-  follows: (value) => (value === null ? 'made it follow no channel' : `made it follow ${value}`),
-  approvals: (value) => (value === 'one' ? 'turned approvals on' : 'turned approvals off'),
-  approvalDays: (value) => `let requests for approvals expire after ${value} days`,
+    value === null
+      ? 'removed the minimum version of {}'
+      : `set the minimum version of {} to ${value}`,
+  defaultRollout: (value) => `set the default rollout of {} to ${value} %`,
+  updateMode: (value) => `set the update mode of {} to ${value}`,
+  requireSignature: (value) => `made signatures ${value === true ? 'required' : 'optional'} on {}`,
+  follows: (value) => `made {} follow ${value === null ? 'no channel' : value}`,
+  approvals: (value) => `turned approvals ${value === 'one' ? 'on' : 'off'} for {}`,
+  approvalDays: (value) => `let requests for approvals on {} expire after ${value} days`,
 };
 
 function appChanged(was: Fields, is: Fields): AuditSentence {
   const parts: string[] = [];
-  if (is.name !== undefined) parts.push(`renamed it from “${was.name}” to “${is.name}”`);
-  if (is.archived === true) parts.push('archived it');
-  if (is.archived === false) parts.push('brought it back');
-  return { text: sentence(parts, 'Changed app'), isWhole: parts.length > 0 };
+  if (is.name !== undefined) parts.push(`renamed {} from “${was.name}” to “${is.name}”`);
+  if (is.archived === true) parts.push('archived {}');
+  if (is.archived === false) parts.push('brought {} back');
+  return said(sentence(parts, 'Changed the settings of {}'), parts.length > 0);
 }
 
 function channelChanged(was: Fields, is: Fields): AuditSentence {
   const changed = Object.keys(is).filter((name) => was[name] !== is[name]);
   const parts = changed.flatMap((name) => SETTINGS[name]?.(is[name]) ?? []);
-  return {
-    text: sentence(parts, 'Changed channel'),
-    isWhole: parts.length > 0 && parts.length === changed.length,
-  };
+  const isWhole = parts.length > 0 && parts.length === changed.length;
+  return said(sentence(parts, 'Changed the settings of {}'), isWhole);
 }
 
+/** Joins parts, of which the first one names the subject. */
 function sentence(parts: readonly string[], fallback: string): string {
   const [first, ...rest] = parts;
   if (first === undefined) return fallback;
-  return [first.charAt(0).toUpperCase() + first.slice(1), ...rest].join(', ');
+  return [first.charAt(0).toUpperCase() + first.slice(1), ...rest.map(onItsPage)].join(', ');
 }
 
 function fieldsOf(state: unknown): Fields {
@@ -191,14 +216,12 @@ const ACTIONS: Readonly<Record<string, string>> = {
   'account.sign-in': 'Signed in as',
   'account.use-recovery': 'Removed the lost passkeys of',
   'app.create': 'Created app',
-  'app.update': 'Changed app',
   'channel.create': 'Added channel',
   'approval.approve': 'Approved what waited for',
   'approval.decline': 'Declined what waited for',
   'approval.expire': 'Let a request expire for',
   'approval.fail': 'Could not carry out what waited for',
   'approval.request': 'Asked for an approval for',
-  'channel.update': 'Changed channel',
   'device.erase': 'Erased a device of',
   'device.purge': 'Deleted devices of',
   'destination.create': 'Added destination of messages',
@@ -211,22 +234,16 @@ const ACTIONS: Readonly<Record<string, string>> = {
   'key.create': 'Created key',
   'key.revoke': 'Revoked key',
   'member.join': 'Joined',
-  'member.update': 'Changed role',
+  'member.update': 'Changed the role of',
   'member.remove': 'Removed member',
   'organization.create': 'Created organization',
   'organization.update': 'Changed organization',
-  'plan.advance': 'Advanced the plan of',
+  'plan.advance': 'Ended the wait of the plan of',
   'plan.cancel': 'Cancelled the plan of',
   'plan.complete': 'Completed the plan of',
-  'plan.create': 'Planned the rollout of',
   'plan.hold': 'Held the plan of',
   'plan.resume': 'Resumed the plan of',
   'plan.start': 'Started the plan of',
-  'release.complete': 'Completed release',
-  'release.promote': 'Promoted release',
-  'release.publish': 'Published release',
-  'release.serve': 'Changed release',
-  'release.withdraw': 'Withdrew release',
   'webhook.disable': 'Disabled webhook',
   'webhook.enable': 'Enabled webhook',
   'webhook.update': 'Changed webhook',

@@ -2,15 +2,16 @@
 
 import type { AuditEntry } from '../../contract/resource.ts';
 import { auditDifference, type Difference, fieldText } from '../format/audit-log.ts';
-import { auditLink, auditSentence } from '../format/audit-sentence.ts';
+import { auditLink, auditSentence, auditSubject } from '../format/audit-sentence.ts';
 import { Actor, Name } from './name.tsx';
 import { Time } from './time.tsx';
 
-/** Audit entry; `hasSubject` is false on the page of the subject. */
+/** Audit entry as a sentence: actor, deed, subject. `hasSubject` is false on the page of the subject. */
 export function AuditEntryView(props: { entry: AuditEntry; hasSubject?: boolean }) {
   const { entry, hasSubject = true } = props;
-  const { text, isWhole } = auditSentence(entry);
-  const link = auditLink(entry);
+  const { text, around, why, isWhole } = auditSentence(entry);
+  const [head, tail] = hasSubject ? around : [text, ''];
+  const reason = entry.reason ?? why;
   const differences = isWhole ? [] : auditDifference(entry.before, entry.after);
   // New or removed objects have nothing to compare: their values fit in one line.
   const isBrief = !differences.some(
@@ -19,29 +20,24 @@ export function AuditEntryView(props: { entry: AuditEntry; hasSubject?: boolean 
   return (
     <li class="audit-entry">
       <div class="audit-head">
-        <strong class="audit-action" title={entry.action}>
-          {text}
-        </strong>
-        {hasSubject &&
-          (link === undefined ? (
-            <Name text={entry.subject} isCode />
-          ) : (
-            <a href={link}>
-              <Name text={entry.subject} isCode />
-            </a>
-          ))}
+        <p>
+          <strong>
+            <Actor text={entry.actor} isFirst />
+          </strong>{' '}
+          <span class="audit-action" title={entry.action}>
+            {`${head.charAt(0).toLowerCase()}${head.slice(1)}`}
+            {hasSubject && <Subject entry={entry} />}
+            {tail}
+          </span>
+        </p>
         <span
-          class="audit-by"
+          class="audit-at"
           title={entry.requestId === null ? undefined : `Request ${entry.requestId}`}
         >
-          <Actor text={entry.actor} /> · <Time at={entry.at} isZoned />
+          <Time at={entry.at} isZoned />
         </span>
       </div>
-      {entry.reason !== null && (
-        <p class="audit-reason" dir="auto">
-          {entry.reason}
-        </p>
-      )}
+      {reason !== null && <Reason text={reason} />}
       {differences.length > 0 && (
         <dl class={isBrief ? 'differences brief' : 'differences'}>
           {differences.map((difference) => (
@@ -50,6 +46,35 @@ export function AuditEntryView(props: { entry: AuditEntry; hasSubject?: boolean 
         </dl>
       )}
     </li>
+  );
+}
+
+function Subject({ entry }: { entry: AuditEntry }) {
+  const link = auditLink(entry);
+  const name = (
+    <span title={entry.subject}>
+      <Name text={auditSubject(entry)} isCode />
+    </span>
+  );
+  return link === undefined ? name : <a href={link}>{name}</a>;
+}
+
+/** Maximum length of a reason that is shown as a whole; of a longer one the reader opens the rest. */
+const REASON_LENGTH_MAX = 140;
+
+function Reason({ text }: { text: string }) {
+  if (text.length <= REASON_LENGTH_MAX) {
+    return (
+      <p class="audit-reason" dir="auto">
+        {text}
+      </p>
+    );
+  }
+  return (
+    <details class="audit-reason">
+      <summary dir="auto">{text.slice(0, REASON_LENGTH_MAX)}…</summary>
+      <p dir="auto">{text}</p>
+    </details>
   );
 }
 

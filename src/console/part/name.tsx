@@ -1,6 +1,7 @@
 // Text from a person or a device: an app's name, a label, a device id, an actor. Its direction and length do
 // not affect the text around it.
 
+import { actorWords } from '../../contract/actor-words.ts';
 import { consolePath } from '../format/console-path.ts';
 
 /** Isolated text; `isCode` shows it as code. */
@@ -21,8 +22,14 @@ export function DeviceLink({ app, deviceId }: { app: string; deviceId: string })
   );
 }
 
-/** Actor of an audit entry: an account by its e-mail, a plan without its id, others with their kind. */
-export function Actor({ text }: { text: string }) {
-  if (text.startsWith('plan:')) return <span title={text}>the plan</span>;
-  return <Name text={text.replace(/^account:/, '')} />;
+/** Actor in words: an account by its e-mail, a key by its name. `isFirst`: a sentence begins with it. */
+export function Actor({ text, isFirst = false }: { text: string; isFirst?: boolean }) {
+  const words = actorWords(text);
+  const isNamed = text.startsWith('account:');
+  const shown = isFirst && !isNamed ? words.charAt(0).toUpperCase() + words.slice(1) : words;
+  return (
+    <span title={isNamed ? undefined : text}>
+      <Name text={shown} />
+    </span>
+  );
 }

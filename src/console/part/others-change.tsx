@@ -1,6 +1,7 @@
 // Says what somebody else has changed while the page was open: who did what, and when.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { actorWords } from '../../contract/actor-words.ts';
 import type { AuditEntry } from '../../contract/resource.ts';
 import { auditSentence } from '../format/audit-sentence.ts';
 import { useSession } from '../session/use-session.ts';
@@ -20,13 +21,13 @@ export function OthersChange({ history }: { history: readonly AuditEntry[] }) {
     seen.current = newest.id;
     if (newest.actor === `account:${email}`) return setChange(undefined);
     setChange(newest);
-    announce(`${newest.actor.replace(/^account:/, '')}: ${auditSentence(newest).text}`);
+    announce(`${actorWords(newest.actor)}: ${auditSentence(newest).text}`);
   }, [newest, email]);
   if (change === undefined) return null;
   return (
     <Notice tone="quiet">
       <strong>
-        <Actor text={change.actor} />
+        <Actor text={change.actor} isFirst />
       </strong>
       : {auditSentence(change).text} · <Time at={change.at} />{' '}
       <button type="button" class="link" onClick={() => setChange(undefined)}>

@@ -151,8 +151,8 @@ export function revokeKey(
       organizationId: key.organizationId,
       action: 'key.revoke',
       subject: id,
-      before: { revokedAt: null },
-      after: { revokedAt },
+      before: { name: key.name, revokedAt: null },
+      after: { name: key.name, revokedAt },
       also: { name: key.name, prefix: key.prefix },
     });
     await expireApprovals(sql, LIMIT.approvalsExpiredMax, key.organizationId);

@@ -199,7 +199,7 @@ export function describeReleaseReads({ database, ledger }: LedgerUnderTest): voi
       });
       const made = { id: tenant.appId, ref: app, name: `App ${app}`, channels: ['stable'] };
       expect(entries).toEqual([
-        operator('key.revoke', id, { revokedAt: null }, { revokedAt }),
+        operator('key.revoke', id, { name: 'ci', revokedAt: null }, { name: 'ci', revokedAt }),
         publisher('release.serve', release, serving, {
           ...{ rolloutPct: 5, status: 'published', targets: NOT_MINE },
         }),
