@@ -4,13 +4,14 @@
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { visit } from '../support/browser.ts';
+import { countPresses, visit } from '../support/browser.ts';
 import { describeInBrowser } from '../support/describe-in-browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { enableWebhook } from '../support/github.ts';
 import { openFeed } from '../support/live-feed.ts';
 import { eachOwnerTab } from '../support/owner-tab.ts';
 import type { Person } from '../support/person.ts';
+import { releasesOf } from '../support/published.ts';
 import { sharedNode } from '../support/service-suite.ts';
 import {
   ARTIFACT,
@@ -168,6 +169,68 @@ describeInBrowser('finding things at the console', (browser) => {
     await way
       .getByText(/^2 devices were offered it last, the latest just now, and may still install it/)
       .waitFor();
+  });
+
+  /** Lets the guard of a plan stop a release: its one device came to it, and went back. */
+  async function stopByGuard(version: string): Promise<void> {
+    const name = { app: tenant.app, channel: 'stable', version };
+    const run = (each: string) => report(node, tenant, [{ ...devices(1, each)[0], deviceId: 'd' }]);
+    const artifacts = [{ platform: 'darwin', url: 'https://x.example/a.zip' }];
+    await run('0.9.0');
+    await publish(node, tenant, version, { artifacts });
+    const mac = { device: 'd', platform: 'darwin', arch: 'aarch64' };
+    expect((await check(node, tenant, '0.9.0', mac)).status).toBe(200);
+    await eventually('the offer is on record', async () => {
+      return (await devicesOf(node, tenant, `offered=${version}`)).length === 1;
+    });
+    await run(version);
+    await run('0.9.0');
+    const guards = { minimumDevices: 1, knownForMinutes: 0, confirmMinutes: 0, revertedPercent: 5 };
+    const plan = { ...name, steps: [{ rollout: 100, holdMinutes: 600 }], guards };
+    expect((await admin(node, 'POST', 'releases/plan', plan)).status).toBe(200);
+    await eventually(
+      'the guard tripped',
+      async () => (await releasesOf(node, tenant))[0]?.status === 'paused',
+      150_000,
+    );
+  }
+
+  it('the first page says why a guard stopped a rollout, and one click leads to what to do', async () => {
+    await stopByGuard('2.0.0');
+    await visit(page, '/console/apps');
+    const cause = 'reverted: 1 of 1 devices, 100 %';
+    const strip = page.getByRole('region', { name: 'Needs you' });
+    await strip.getByText('Stopped by its guard').waitFor();
+    await strip.getByText(cause).waitFor();
+    const presses = await countPresses(page);
+    await strip.getByRole('link', { name: /^Open/ }).click();
+    const verdict = page.getByRole('region', { name: 'Verdict' });
+    await verdict.getByText(cause).waitFor();
+    await verdict.getByText('Nothing happens by itself: roll it back, or resume it.').waitFor();
+    await page.getByRole('button', { name: 'Roll back…' }).waitFor();
+    expect(await presses()).toBe(1);
+    // The history names the plan as who did it, and the reason.
+    const history = page.getByRole('region', { name: 'History' });
+    await history.getByText('Its plan', { exact: true }).first().waitFor();
+  });
+
+  it('four presses lead from the first page to why the devices of a customer get nothing', async () => {
+    const artifacts = [{ platform: 'darwin', url: 'https://x.example/a.zip' }];
+    await publish(node, tenant, '2.0.0', { artifacts, rollout: 0 });
+    const labels = { customer: 'initech' };
+    await report(node, tenant, [{ ...devices(1, '1.0.0')[0], labels }, ...devices(3, '1.1.0')]);
+    await visit(page, '/console/apps');
+    const presses = await countPresses(page);
+    await page.getByRole('link', { name: 'Test app' }).click();
+    await page.getByRole('link', { name: 'Devices', exact: true }).click();
+    await page.getByLabel('Find devices').fill('customer=initech');
+    await page.keyboard.press('Enter');
+    const table = page.getByRole('table', { name: 'Devices' });
+    await expect.poll(() => table.getByRole('row').count()).toBe(2);
+    await table.getByRole('link', { name: 'stable-1.0.0-0' }).click();
+    await page.getByText('The rollout has reached 0 %').first().waitFor();
+    // Two links, the Enter of the search, and the device.
+    expect(await presses()).toBe(4);
   });
 
   it('the search finds apps, releases and devices by the key /, and the keyboard opens them', async () => {

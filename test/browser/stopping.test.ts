@@ -1,8 +1,8 @@
 // Tests the button that stops all that an app has published, and the way back (docs/contract.md 4.21, 4.22).
 
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { visit } from '../support/browser.ts';
+import { countPresses, visit } from '../support/browser.ts';
 import { describeInBrowser } from '../support/describe-in-browser.ts';
 import { eachOwnerTab } from '../support/owner-tab.ts';
 import { releasesOf } from '../support/published.ts';
@@ -51,5 +51,27 @@ describeInBrowser('stopping at the console', (browser) => {
     await page.getByText('1 release published again.').waitFor();
     await page.getByText('stable 1.0.0 is left as it is.').waitFor();
     expect(await statuses()).toEqual(['beta published', 'stable paused']);
+  });
+
+  it('on a phone a release is paused with three taps from the first page, without scrolling', async () => {
+    const size = { width: 390, height: 844 };
+    await page.setViewportSize(size);
+    await publish(node, tenant, '1.0.0', { rollout: 10 });
+    await visit(page, '/console/apps');
+    const presses = await countPresses(page);
+    const tap = async (target: Locator) => {
+      await target.waitFor();
+      const box = await target.boundingBox();
+      expect((box?.y ?? size.height) + (box?.height ?? 0)).toBeLessThanOrEqual(size.height);
+      await target.click();
+    };
+    await tap(page.getByRole('link', { name: '1.0.0' }).first());
+    await tap(page.getByRole('button', { name: 'Pause…' }));
+    const dialog = page.getByRole('dialog', { name: 'Pause 1.0.0' });
+    await dialog.getByRole('status', { name: 'What it would do' }).waitFor();
+    await tap(dialog.getByRole('button', { name: 'Pause 1.0.0' }));
+    await dialog.waitFor({ state: 'detached' });
+    expect(await presses()).toBe(3);
+    expect(await statuses()).toEqual(['stable paused']);
   });
 });

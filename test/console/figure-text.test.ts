@@ -5,6 +5,7 @@ import {
   bytesText,
   countText,
   exactTimeText,
+  middleText,
   minutesText,
   numberText,
   shareText,
@@ -83,4 +84,10 @@ it('a wait is said in the largest unit that leaves no rest', () => {
   expect(texts).toEqual([
     ...['0 minutes', '1 minute', '90 minutes', '1 hour', '36 hours', '1 day', '2 days'],
   ]);
+});
+
+it('a long text leaves out its middle, and keeps both ends', () => {
+  const name = 'acme-notes-2.5.0-beta.1-linux-x86_64-portable.AppImage';
+  expect(middleText(name)).toBe('acme-notes-2.5.0-be…4-portable.AppImage');
+  expect(middleText('acme-notes.dmg')).toBe('acme-notes.dmg');
 });

@@ -178,3 +178,12 @@ export async function addAuthenticator(
   const { authenticatorId } = await devices.send('WebAuthn.addVirtualAuthenticator', { options });
   return { devices, authenticatorId };
 }
+
+/** Counts what a person presses on a page from now on, until it is loaded again: clicks, and Enter as one. */
+export async function countPresses(page: Page): Promise<() => Promise<number>> {
+  await page.evaluate(`(() => {
+    window.presses = 0;
+    addEventListener('click', () => { window.presses += 1; }, true);
+  })()`);
+  return () => page.evaluate('window.presses');
+}
