@@ -212,6 +212,7 @@ describeInBrowser('finding things at the console', (browser) => {
     // The history names the plan as who did it, and the reason.
     const history = page.getByRole('region', { name: 'History' });
     await history.getByText('Its plan', { exact: true }).first().waitFor();
+    await history.getByText('was held', { exact: true }).waitFor();
   });
 
   it('four presses lead from the first page to why the devices of a customer get nothing', async () => {

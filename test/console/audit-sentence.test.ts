@@ -1,7 +1,12 @@
 // Tests what the console says of audit entries, and where it leads.
 
 import { describe, expect, it } from 'vitest';
-import { auditLink, auditSentence, auditSubject } from '../../src/console/format/audit-sentence.ts';
+import {
+  auditLink,
+  auditSentence,
+  auditSubject,
+  isAboutActor,
+} from '../../src/console/format/audit-sentence.ts';
 import type { AuditEntry } from '../../src/contract/resource.ts';
 
 function entry(action: string, before: unknown, after: unknown): AuditEntry {
@@ -126,6 +131,16 @@ describe('the sentence of an entry', () => {
     ['new.action', null, null, 'new.action X'],
   ])('elsewhere %s from %j to %j is "%s"', (action, before, after, text) => {
     expect(auditSentence(entry(action, before, after)).around.join('X')).toBe(text);
+  });
+
+  it('what a plan does by itself is done to it, and what people do to themselves needs no subject', () => {
+    const held = { ...entry('plan.hold', {}, { why: 'stuck' }), actor: 'plan:pln_1' };
+    const { text, around } = auditSentence(held);
+    expect([text, around.join('X')]).toEqual(['Was held', 'Was held on X']);
+    const [actor, subject] = ['account:ann@example.com', 'ann@example.com'];
+    const signedIn = { ...entry('account.sign-in', null, {}), actor, subject };
+    expect([auditSentence(signedIn).text, isAboutActor(signedIn)]).toEqual(['Signed in', true]);
+    expect(isAboutActor({ ...signedIn, actor: 'account:bob@example.com' })).toBe(false);
   });
 
   it('tells why apart from what was done', () => {

@@ -21,7 +21,7 @@ type Fields = Readonly<Record<string, unknown>>;
 const SUBJECT = '{}';
 
 /** Returns the sentence of an entry, without the actor and a full stop. */
-export function auditSentence({ action, before, after }: AuditEntry): AuditSentence {
+export function auditSentence({ action, actor, before, after }: AuditEntry): AuditSentence {
   const [was, is] = [fieldsOf(before), fieldsOf(after)];
   switch (action) {
     case 'release.serve':
@@ -41,7 +41,7 @@ export function auditSentence({ action, before, after }: AuditEntry): AuditSente
     case 'plan.advance':
     case 'plan.complete':
     case 'plan.cancel':
-      return { ...named(actionText(action), true), why: whyOf(is) };
+      return { ...named(planDeed(action, actor), true), why: whyOf(is) };
     case 'app.update':
       return appChanged(was, is);
     case 'channel.update':
@@ -58,7 +58,8 @@ function said(template: string, isWhole = true): AuditSentence {
 
 /** Returns a sentence that ends with its subject. */
 function named(deed: string, isWhole: boolean): AuditSentence {
-  return { text: deed.replace(/ of$/, ''), around: [`${deed} `, ''], why: null, isWhole };
+  const text = deed.replace(/ (?:of|on|as)$/, '');
+  return { text, around: [`${deed} `, ''], why: null, isWhole };
 }
 
 /** On the page of the subject it is "it", or goes without saying. */
@@ -88,6 +89,11 @@ export function auditLink({ action, subject, after }: AuditEntry): string | unde
 export function auditSubject({ subject, before, after }: AuditEntry): string {
   const name = fieldsOf(after).name ?? fieldsOf(before).name;
   return typeof name === 'string' && ID.test(subject) ? name : subject;
+}
+
+/** Returns whether an entry is about the person who made it, so that its subject goes without saying. */
+export function isAboutActor({ actor, subject }: AuditEntry): boolean {
+  return actor === `account:${subject}`;
 }
 
 const ID = /^[a-z]{3}_[0-9a-z]{26}$/;
@@ -143,6 +149,14 @@ function planned({ steps, guards, onTrip }: Fields): string {
   const to = list.map((step) => `${Number(fieldsOf(step).rollout)} %`).join(', ');
   const trip = onTrip === 'pause' ? 'guards that pause it' : 'guards that hold the plan';
   return `Planned the rollout of {} in ${count} (${to}), with ${isEmpty(guards) ? 'no guards' : trip}`;
+}
+
+/** What a plan does by itself is done to it. */
+function planDeed(action: string, actor: string): string {
+  if (!actor.startsWith('plan:')) return actionText(action);
+  if (action === 'plan.hold') return 'Was held on';
+  if (action === 'plan.complete') return 'Was completed on';
+  return action === 'plan.start' ? 'Began on' : actionText(action);
 }
 
 /** Reasons that only repeat the action. */

@@ -2,13 +2,14 @@
 
 import type { AuditEntry } from '../../contract/resource.ts';
 import { auditDifference, type Difference, fieldText } from '../format/audit-log.ts';
-import { auditLink, auditSentence, auditSubject } from '../format/audit-sentence.ts';
+import { auditLink, auditSentence, auditSubject, isAboutActor } from '../format/audit-sentence.ts';
 import { Actor, Name } from './name.tsx';
 import { Time } from './time.tsx';
 
 /** Audit entry as a sentence: actor, deed, subject. `hasSubject` is false on the page of the subject. */
 export function AuditEntryView(props: { entry: AuditEntry; hasSubject?: boolean }) {
-  const { entry, hasSubject = true } = props;
+  const { entry } = props;
+  const hasSubject = (props.hasSubject ?? true) && !isAboutActor(entry);
   const { text, around, why, isWhole } = auditSentence(entry);
   const [head, tail] = hasSubject ? around : [text, ''];
   const reason = entry.reason ?? why;
