@@ -153,16 +153,20 @@ function columnsFor(
     },
     {
       label: 'Installed',
-      render: ({ version, devices }) => (
-        <span title={countText(devices, 'device')}>
-          <ShareBar
-            percent={fleet === 0 ? 0 : (devices / fleet) * 100}
-            label={`Share of the fleet on ${version}`}
-            text={devices === 0 ? '0' : `${numberText(devices)} · ${shareText(devices, fleet)}`}
-            tone="quiet"
-          />
-        </span>
-      ),
+      render: ({ version, devices, standing }) => {
+        const text = devices === 0 ? '0' : `${numberText(devices)} · ${shareText(devices, fleet)}`;
+        const percent = fleet === 0 ? 0 : (devices / fleet) * 100;
+        const label = `Share of the fleet on ${version}`;
+        return (
+          <span title={countText(devices, 'device')}>
+            {standing.state === 'superseded' ? (
+              text
+            ) : (
+              <ShareBar percent={percent} label={label} text={text} tone="quiet" />
+            )}
+          </span>
+        );
+      },
     },
     { label: 'For', render: ({ targets }) => <TargetingView targets={targets} /> },
     {

@@ -112,7 +112,6 @@ function ReleaseView(props: {
             <FailureBreakdownCard breakdown={breakdown} version={release.version} />
           )}
           {spread?.adoption && <AgeCard adoption={spread.adoption} />}
-          <ArtifactCard artifacts={release.artifacts} />
         </div>
         <div>
           <TargetingCard name={name} release={release} onDone={reload} />
@@ -120,6 +119,7 @@ function ReleaseView(props: {
           <HistoryCard history={details.history} />
         </div>
       </div>
+      <ArtifactCard artifacts={release.artifacts} />
     </>
   );
 }

@@ -272,7 +272,7 @@ function OperatorChoice(props: {
 /** List with one chip per condition, all of which must hold. */
 export function TargetingView({ targets }: { targets: Targeting | null }) {
   const clauses = targetingText(targets);
-  if (clauses.length === 0) return <span class="muted">Every device</span>;
+  if (clauses.length === 0) return <span class="muted whole">Every device</span>;
   return (
     <ul class="clauses" aria-label="Devices whose">
       {clauses.map((clause) => (
