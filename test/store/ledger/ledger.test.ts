@@ -1,6 +1,5 @@
-// Runs the rules of the ledger's port on its databases: all of them on PostgreSQL, and on PGlite those that
-// its driver or its release of PostgreSQL can change. Without PostgreSQL, or with SLUICE_MATRIX=all, all of
-// them run on PGlite too.
+// Runs the rules of the ledger's port on its databases: all of them on PostgreSQL, and on PGlite the suites of
+// ON_PGLITE. Without PostgreSQL, or with SLUICE_MATRIX=all, all of them run on PGlite too.
 
 import { describe, inject } from 'vitest';
 import { IS_WHOLE_MATRIX } from '../../support/matrix.ts';
@@ -53,104 +52,112 @@ import {
 import { describeVersionKeys } from './version-key-contract.ts';
 import { describeWebhooks } from './webhook-contract.ts';
 
-type Suite = {
-  readonly rules: (on: LedgerUnderTest) => void;
-  /** What PGlite can change; without it the suite runs on PostgreSQL alone. */
-  readonly pglite?: string;
-};
+type Rules = (on: LedgerUnderTest) => void;
 
 /** Suites by title. Those of one group share a database, in this order. */
-const GROUPS: readonly Readonly<Record<string, Suite>>[] = [
+const GROUPS: readonly Readonly<Record<string, Rules>>[] = [
   {
     // First: it reads what a database without content has.
-    edges: { rules: describeEdges },
-    apps: { rules: describeApps },
-    publishing: { rules: describePublishing, pglite: 'arrays, JSON, times and calls at once' },
-    'serving control': { rules: describeServing },
-    approvals: {
-      rules: describeApprovals,
-      pglite: 'savepoints, and JSON in the order of its keys',
-    },
-    stops: { rules: describeStops, pglite: 'arrays of JSON, and locks of all channels' },
-    'reads of releases': { rules: describeReleaseReads },
-    editions: { rules: describeEditions },
-    'following channels': { rules: describeFollowing },
-    'bound of a channel': { rules: describeChannelBound },
-    'names of channels': { rules: describeChannelNames },
-    'idempotency keys': { rules: describeIdempotency },
-    webhooks: { rules: describeWebhooks },
-    'lost rights': { rules: describeLostRights },
-    'version keys': { rules: describeVersionKeys, pglite: 'its order of text' },
+    edges: describeEdges,
+    apps: describeApps,
+    publishing: describePublishing,
+    'serving control': describeServing,
+    approvals: describeApprovals,
+    stops: describeStops,
+    'reads of releases': describeReleaseReads,
+    editions: describeEditions,
+    'following channels': describeFollowing,
+    'bound of a channel': describeChannelBound,
+    'names of channels': describeChannelNames,
+    'idempotency keys': describeIdempotency,
+    webhooks: describeWebhooks,
+    'lost rights': describeLostRights,
+    'version keys': describeVersionKeys,
     // Last: it closes the database.
-    'the database': {
-      rules: describeDatabase,
-      pglite: 'errors, transactions, migrations, closing',
-    },
+    'the database': describeDatabase,
   },
   {
     // First: its database has no name yet.
-    records: { rules: describeRecords },
-    rewinds: { rules: describeRewinds },
+    records: describeRecords,
+    rewinds: describeRewinds,
   },
   {
     // First: the first account is of a database without accounts.
-    accounts: { rules: describeAccounts },
-    passkeys: { rules: describePasskeys },
-    identities: { rules: describeIdentities, pglite: 'how it orders arrivals at once' },
-    'parts of the fleet': { rules: describeDeviceParts, pglite: 'its hashes and partitions' },
-    'check-ins': { rules: describeCheckIns, pglite: 'large arrays of parameters, JSON, any text' },
-    labels: { rules: describeLabels },
-    'reads of the fleet': { rules: describeFleetReads },
-    'counts of the fleet': { rules: describeFleetCounts },
-    adoption: { rules: describeAdoption },
-    'time of the fleet': { rules: describeFleetTime },
-    admission: { rules: describeFleetAdmission },
-    sweep: { rules: describeFleetSweep },
+    accounts: describeAccounts,
+    passkeys: describePasskeys,
+    identities: describeIdentities,
+    'parts of the fleet': describeDeviceParts,
+    'check-ins': describeCheckIns,
+    labels: describeLabels,
+    'reads of the fleet': describeFleetReads,
+    'counts of the fleet': describeFleetCounts,
+    adoption: describeAdoption,
+    'time of the fleet': describeFleetTime,
+    admission: describeFleetAdmission,
+    sweep: describeFleetSweep,
     // After the sweep: each version that a device leaves is an empty count for that to delete.
-    'keeping of devices': { rules: describeDeviceKeeping },
-    purge: { rules: describeFleetPurge },
-    erasure: { rules: describeFleetErasure, pglite: 'its hashes, and rows of its triggers' },
-    'the console': { rules: describeConsoleReads },
-    'the overview': { rules: describeOverview },
+    'keeping of devices': describeDeviceKeeping,
+    purge: describeFleetPurge,
+    erasure: describeFleetErasure,
+    'the console': describeConsoleReads,
+    'the overview': describeOverview,
   },
-  {
-    notifications: {
-      rules: describeNotifications,
-      pglite: 'rows of statements that depend on each other',
-    },
-  },
-  { plans: { rules: describePlans } },
+  { notifications: describeNotifications },
+  { plans: describePlans },
   // Of its own: it leases every destination.
-  { deliveries: { rules: describeDeliveries, pglite: 'windows, JSON and locks' } },
-  { 'plans that wait': { rules: describePlanWaits } },
+  { deliveries: describeDeliveries },
+  { 'plans that wait': describePlanWaits },
   {
-    signals: { rules: describeSignals },
-    'failure breakdown': { rules: describeFailureBreakdown },
-    'guard trips': { rules: describeGuardTrips },
+    signals: describeSignals,
+    'failure breakdown': describeFailureBreakdown,
+    'guard trips': describeGuardTrips,
   },
 ];
+
+/** Suites that run on PGlite as well, on one database in this order, each with what PGlite can change. */
+const ON_PGLITE: Readonly<Record<string, string>> = {
+  // First: it leases every destination.
+  deliveries: 'windows, JSON and locks',
+  publishing: 'arrays, JSON, times and calls at once',
+  approvals: 'savepoints, and JSON in the order of its keys',
+  'version keys': 'its order of text',
+  identities: 'how it orders arrivals at once',
+  'parts of the fleet': 'its hashes and partitions',
+  'check-ins': 'large arrays of parameters, JSON, any text',
+  erasure: 'its hashes, and rows of its triggers',
+  // Last: it closes the database.
+  'the database': 'errors, transactions, migrations, closing',
+};
 
 const postgresUrl = inject('postgresUrl');
 const hasPostgres = postgresUrl !== '';
 
-for (const group of GROUPS) {
-  const all = Object.entries(group);
-  const some = all.filter(([, { pglite }]) => pglite !== undefined);
-  runOn('PGlite', openTestPglite, hasPostgres && !IS_WHOLE_MATRIX ? some : all);
-  if (hasPostgres) runOn('PostgreSQL', () => openTestPostgres(postgresUrl), all);
-}
-if (!hasPostgres) {
+if (hasPostgres) for (const group of GROUPS) runOn('PostgreSQL', postgres, Object.entries(group));
+else {
   // biome-ignore lint/suspicious/noSkippedTests: the title tells what is missing on this machine.
   describe.skip('ledger on PostgreSQL (skipped: no PostgreSQL on this machine)', () => undefined);
+}
+if (!hasPostgres || IS_WHOLE_MATRIX) {
+  for (const group of GROUPS) runOn('PGlite', openTestPglite, Object.entries(group));
+} else {
+  const all = new Map(GROUPS.flatMap((group) => Object.entries(group)));
+  const suites = Object.keys(ON_PGLITE).map((title) => [title, all.get(title)] as const);
+  runOn('PGlite', openTestPglite, suites);
+}
+
+function postgres() {
+  return openTestPostgres(postgresUrl);
 }
 
 function runOn(
   name: string,
   open: typeof openTestPglite,
-  suites: readonly (readonly [string, Suite])[],
+  suites: readonly (readonly [string, Rules | undefined])[],
 ): void {
-  if (suites.length === 0) return;
   describeOn(`ledger on ${name}`, open, (on) => {
-    for (const [title, { rules }] of suites) describe(title, () => rules(on));
+    for (const [title, rules] of suites) {
+      if (rules === undefined) throw new Error(`No such suite: ${title}`);
+      describe(title, () => rules(on));
+    }
   });
 }
