@@ -4,10 +4,11 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { faultsOn } from '../support/accessibility-faults.ts';
+import { startOwnNode } from '../support/backend.ts';
 import { openTab, type Tab } from '../support/browser.ts';
 import { describeInBrowser } from '../support/describe-in-browser.ts';
 import { freePort } from '../support/free-port.ts';
-import { type ServingNode, startNode } from '../support/node.ts';
+import type { ServingNode } from '../support/node.ts';
 import { startOidcProvider, type TestProvider } from '../support/oidc-provider.ts';
 import { member, PASSWORD } from '../support/person.ts';
 import { createTenant, randomId, type Tenant } from '../support/tenant.ts';
@@ -22,11 +23,10 @@ describeInBrowser('sign-in with a provider at the console', (browser) => {
     const port = await freePort();
     provider = await startOidcProvider([`http://127.0.0.1:${port}`]);
     const settings = { PORT: String(port), ADMIN_URL: `http://127.0.0.1:${port}` };
-    node = await startNode({ ...settings, ...provider.settings() });
+    // By its name, which no other organization of this node has.
+    const roles = { readers: { organization: 'Test', role: 'viewer' } };
+    node = await startOwnNode({ ...settings, ...provider.settings(roles) });
     tenant = await createTenant(node);
-    const roles = { readers: { organization: tenant.org, role: 'viewer' } };
-    await node.stop();
-    node = await node.restart(provider.settings(roles));
     await member(node, tenant.org, 'owner');
   });
   afterAll(async () => {
@@ -93,9 +93,13 @@ describeInBrowser('sign-in with a provider at the console', (browser) => {
   );
 
   it('shows no form for passwords where they are off', async () => {
-    await node.stop();
-    node = await node.restart({ PASSWORD_SIGN_IN: 'off' });
     await open();
+    await page.route('**/console/api/session', async (route) => {
+      const response = await route.fetch();
+      const session = (await response.json()) as { signIn: object };
+      const signIn = { ...session.signIn, password: false };
+      await route.fulfill({ response, json: { ...session, signIn } });
+    });
     await page.goto('/console');
     await page.getByRole('button', { name: 'Sign in with Example ID' }).waitFor();
     expect(await page.getByLabel('Password').count()).toBe(0);

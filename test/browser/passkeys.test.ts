@@ -4,10 +4,11 @@
 import type { CDPSession, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { faultsOn } from '../support/accessibility-faults.ts';
+import { startOwnNode } from '../support/backend.ts';
 import { addAuthenticator, openTab, type Tab, visit } from '../support/browser.ts';
 import { describeInBrowser } from '../support/describe-in-browser.ts';
 import { freePort } from '../support/free-port.ts';
-import { type ServingNode, startNode } from '../support/node.ts';
+import type { ServingNode } from '../support/node.ts';
 import { member, PASSWORD, Person } from '../support/person.ts';
 import { createTenant, type Tenant } from '../support/tenant.ts';
 
@@ -25,7 +26,7 @@ describeInBrowser('passkeys at the console', (browser) => {
     // Passkeys are made for a name, so the console needs an address before it is there.
     const port = await freePort();
     const url = `http://localhost:${port}`;
-    serving = await startNode({ PORT: String(port), PUBLIC_URL: url });
+    serving = await startOwnNode({ PORT: String(port), PUBLIC_URL: url });
     node = { url };
     await new Person(node).setUp('First');
   });

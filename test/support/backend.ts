@@ -22,6 +22,14 @@ export function describeOnBackends(title: string, suite: (backend: Backend) => v
   }
 }
 
+/** Starts a node of its own on the best set-up, for a suite that has no use for another one. */
+export function startOwnNode(settings?: NodeSettings): Promise<ServingNode> {
+  const stores = realStores();
+  return backendOf(stores ? 'PostgreSQL and Redis' : 'embedded', stores?.postgresUrl).start(
+    settings,
+  );
+}
+
 /** Runs a suite that needs the real stores, or skips it and says why. */
 export function describeOnRealStores(title: string, suite: () => void): void {
   if (realStores() === undefined) describe.skip(`${title} ${NO_STORES}`, suite);
