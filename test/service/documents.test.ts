@@ -1,15 +1,17 @@
-// Runs the examples of the documents as they are written, each document against an embedded service of its
-// own: their output is what the documents show.
+// Runs the examples of the documents as they are written, each document against a service of its own: their
+// output is what the documents show.
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startOwnNode } from '../support/backend.ts';
 import {
   missingProgram,
   readConsoleSteps,
   runConsoleSteps,
   shownPattern,
 } from '../support/console-steps.ts';
-import { type ServingNode, startNode } from '../support/node.ts';
+import { ADMIN_TOKEN, type ServingNode } from '../support/node.ts';
 
 const DOCUMENTS = new URL('../../docs/', import.meta.url);
 
@@ -30,7 +32,9 @@ describe.skipIf(missing).each(documents)(`the examples of docs/$name${why}`, ({ 
   let outputs: readonly string[];
 
   beforeAll(async () => {
-    node = await startNode({ ADMIN_TOKEN: undefined });
+    node = await startOwnNode({ SECRET_KEY: 'a key of the tests' });
+    // Where an embedded service keeps the token that it makes, and the commands look for it.
+    writeFileSync(join(node.dataDir, 'admin-token'), ADMIN_TOKEN);
     outputs = runConsoleSteps(node, steps).outputs;
   });
   afterAll(() => node.dispose());
