@@ -6,7 +6,7 @@ import { asset, deliver, enableWebhook, releaseEvent } from '../support/github.t
 import { ADMIN_TOKEN } from '../support/node.ts';
 import { member } from '../support/person.ts';
 import { serviceSuite } from '../support/service-suite.ts';
-import { runSluice } from '../support/sluice-command.ts';
+import { runSluiceHere } from '../support/sluice-command.ts';
 import {
   ARTIFACT,
   admin,
@@ -167,7 +167,7 @@ serviceSuite('an archived app', (node) => {
 
   it('the command line renames, archives and restores', async () => {
     const env = { SLUICE_URL: node.url, ADMIN_TOKEN };
-    const run = (...words: string[]) => runSluice(['app', ...words, '--app', tenant.app], env);
+    const run = (...words: string[]) => runSluiceHere(['app', ...words, '--app', tenant.app], env);
     expect((await run('rename', '--name', 'Pocket notes')).code).toBe(0);
     expect((await run('archive')).code).toBe(0);
     expect((await publish(node, tenant, '1.0.0')).status).toBe(409);

@@ -5,7 +5,7 @@ import { beforeAll, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { ADMIN_TOKEN } from '../support/node.ts';
 import { serviceSuite } from '../support/service-suite.ts';
-import { type CommandResult, runSluice } from '../support/sluice-command.ts';
+import { type CommandResult, runSluiceHere } from '../support/sluice-command.ts';
 import {
   admin,
   createTenant,
@@ -26,7 +26,7 @@ serviceSuite('device list', (node) => {
   }
 
   function sluice(...args: string[]): Promise<CommandResult> {
-    return runSluice(args, { SLUICE_URL: node.url, ADMIN_TOKEN });
+    return runSluiceHere(args, { SLUICE_URL: node.url, ADMIN_TOKEN });
   }
 
   const FLEET: readonly Fields[] = [

@@ -12,7 +12,7 @@ import { writeCheckIns } from '../../src/domain/fleet/check-in-payload.ts';
 import { makeEdgeToken } from '../support/edge-node.ts';
 import { eventually } from '../support/eventually.ts';
 import { serviceSuite } from '../support/service-suite.ts';
-import { runSluice } from '../support/sluice-command.ts';
+import { runSluiceHere } from '../support/sluice-command.ts';
 import {
   type Answer,
   admin,
@@ -59,15 +59,15 @@ serviceSuite('what a service answers edges', (service) => {
       const tenant = await createTenant(service);
       const env = { SLUICE_URL: service.url, ADMIN_TOKEN: 'test-admin-token' };
       const args = ['edge-token', 'create', '--name', 'west', '--org', tenant.org, '--json'];
-      const made = await runSluice(args, env);
+      const made = await runSluiceHere(args, env);
       const { id, secret, ...rest } = JSON.parse(made.stdout) as Record<string, unknown>;
       expect(rest).toMatchObject({ name: 'west', org: tenant.org, revokedAt: null });
       expect(String(secret)).toMatch(/^sluice-edge_[0-9a-f]{12}_[\w-]{43}\.[\w-]{43}$/);
-      expect((await runSluice(['edge-token', 'list'], env)).stdout).toContain(String(id));
-      const revoked = await runSluice(['edge-token', 'revoke', String(id)], env);
+      expect((await runSluiceHere(['edge-token', 'list'], env)).stdout).toContain(String(id));
+      const revoked = await runSluiceHere(['edge-token', 'revoke', String(id)], env);
       expect([revoked.code, revoked.stdout]).toEqual([0, expect.stringContaining('revokedAt')]);
       for (const extra of [[], ['--org', tenant.org, '--all']]) {
-        const answer = await runSluice(['edge-token', 'create', '--name', 'x', ...extra], env);
+        const answer = await runSluiceHere(['edge-token', 'create', '--name', 'x', ...extra], env);
         expect([answer.code, answer.stderr]).toEqual([2, expect.stringContaining('--all')]);
       }
       const unknown = await admin(service, 'POST', 'edge-tokens/revoke', { id: 'edt_none' });

@@ -7,7 +7,7 @@ import { eventually } from '../support/eventually.ts';
 import { expectError } from '../support/expect-error.ts';
 import { auditOf } from '../support/published.ts';
 import { serviceSuite } from '../support/service-suite.ts';
-import { runSluice } from '../support/sluice-command.ts';
+import { runSluiceHere } from '../support/sluice-command.ts';
 import {
   admin,
   check,
@@ -84,9 +84,9 @@ serviceSuite('erasure of a device', (node) => {
   it('the command says that it is done', async () => {
     const tenant = await furnish('one');
     const env = { SLUICE_URL: node.url, SLUICE_KEY: tenant.secret };
-    const done = await runSluice(['device', 'erase', 'one', '--app', tenant.app], env);
+    const done = await runSluiceHere(['device', 'erase', 'one', '--app', tenant.app], env);
     expect(done.stdout).toBe('Erased. When it asks again, it is a new device.\n');
-    const again = await runSluice(['device', 'erase', 'one', '--app', tenant.app], env);
+    const again = await runSluiceHere(['device', 'erase', 'one', '--app', tenant.app], env);
     expect([again.code, again.stderr]).toEqual([1, 'sluice: Unknown device\n']);
   });
 });

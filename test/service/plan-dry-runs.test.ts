@@ -4,7 +4,7 @@
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { serviceSuite } from '../support/service-suite.ts';
-import { runSluice } from '../support/sluice-command.ts';
+import { runSluiceHere } from '../support/sluice-command.ts';
 import { createTenant, manage, publish, report, type Tenant } from '../support/tenant.ts';
 
 type Json = Record<string, unknown>;
@@ -127,7 +127,7 @@ serviceSuite('dry runs of plans', (node) => {
   describe('the command line', () => {
     function sluice(tenant: Tenant, ...args: string[]) {
       const name = ['--app', tenant.app, '--channel', 'stable', '--version', '1.0.0'];
-      return runSluice(['plan', 'set', ...name, ...args], {
+      return runSluiceHere(['plan', 'set', ...name, ...args], {
         ...{ SLUICE_URL: node.url, SLUICE_KEY: tenant.secret },
       });
     }

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { expectError } from '../support/expect-error.ts';
 import { auditOf, type Json } from '../support/published.ts';
 import { serviceSuite } from '../support/service-suite.ts';
-import { runSluice } from '../support/sluice-command.ts';
+import { runSluiceHere } from '../support/sluice-command.ts';
 import {
   type Answer,
   admin,
@@ -102,14 +102,14 @@ serviceSuite('stops', (node) => {
   it('the commands say what they did, and how it goes on', async () => {
     const tenant = await furnish();
     const env = { SLUICE_URL: node.url, SLUICE_KEY: tenant.secret };
-    const stopped = await runSluice(['stop', '--app', tenant.app, '--channel', 'beta'], env);
+    const stopped = await runSluiceHere(['stop', '--app', tenant.app, '--channel', 'beta'], env);
     const [, id] = /^To let them go on: sluice resume (stp_\w+)$/m.exec(stopped.stdout) ?? [];
     expect(stopped.stdout).toContain('paused  beta 2.0.0\n');
-    const resumed = await runSluice(['resume', String(id)], env);
+    const resumed = await runSluiceHere(['resume', String(id)], env);
     expect(resumed.stdout).toBe('published  beta 2.0.0\n');
-    const again = await runSluice(['resume', String(id), '--json'], env);
+    const again = await runSluiceHere(['resume', String(id), '--json'], env);
     expect(JSON.parse(again.stdout)).toMatchObject({ released: [], changed: [{}] });
-    const none = await runSluice(['resume', 'stp_0'], env);
+    const none = await runSluiceHere(['resume', 'stp_0'], env);
     expect([none.code, none.stderr]).toEqual([1, 'sluice: Unknown stop\n']);
   });
 });
