@@ -1,10 +1,8 @@
 // Tests the calls of the console API by which people plan rollouts, for publishers of the organization alone
 // (docs/contract.md 27).
 
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { describeOnBackends } from '../support/backend.ts';
+import { beforeEach, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import type { ServingNode } from '../support/node.ts';
 import { member } from '../support/person.ts';
 import { serviceSuite } from '../support/service-suite.ts';
 import {
@@ -120,14 +118,7 @@ serviceSuite('plans at the console', (node) => {
   });
 });
 
-describeOnBackends('the failure breakdown of a release', (backend) => {
-  let node: ServingNode;
-  beforeAll(async () => {
-    // Failures are bounded by public addresses, which only a proxy can tell here.
-    node = await backend.start({ TRUST_PROXY: '1' });
-  });
-  afterAll(() => node?.dispose());
-
+serviceSuite('the failure breakdown of a release', (node) => {
   it('as many reasons of failures are told as failures count, of one client address three (§27.9)', async () => {
     const app = await createTenant(node);
     const ids = Array.from({ length: 6 }, (_, index) => `device ${index}`);
