@@ -13,6 +13,7 @@ import {
   releaseEvent,
 } from '../support/github.ts';
 import { auditOf, type Json, releasesOf } from '../support/published.ts';
+import { exchangeRaw, requestHead } from '../support/raw-exchange.ts';
 import { serviceSuite } from '../support/service-suite.ts';
 import {
   type Answer,
@@ -182,6 +183,13 @@ serviceSuite('GitHub webhook', (node) => {
   });
 
   describe('bodies', () => {
+    it('of more than 25 MB are 413 before their first byte', async () => {
+      const signature = `X-Hub-Signature-256: sha256=${'0'.repeat(64)}`;
+      const lines = [`Content-Length: ${25 * 2 ** 20 + 1}`, signature];
+      const [answer] = await exchangeRaw(node, [requestHead(`POST ${hook.path}`, ...lines)]);
+      expect(answer?.status).toBe(413);
+    });
+
     it.each(recordedPayloads('release').map((payload, index) => ({ payload, index })))(
       "GitHub's recorded payload $index ($payload.action) is understood, as JSON and as a form",
       async ({ payload }) => {
