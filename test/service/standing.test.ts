@@ -1,5 +1,5 @@
 // Tests that the standing of releases and channels is what devices are answered (docs/contract.md 4.17): each
-// situation is made on a channel of its own, 100 devices of each kind ask, and nobody may be offered what the
+// situation is made on a channel of its own, devices of each kind ask, and nobody may be offered what the
 // standing says that nobody gets.
 
 import { beforeAll, expect, it } from 'vitest';
@@ -309,7 +309,8 @@ const SITUATIONS: Readonly<Record<string, Situation>> = {
   },
 };
 
-const DEVICES = Array.from({ length: 100 }, (_, index) => index);
+/** Devices of a kind that ask: enough for a quarter of them to be somebody where a share is offered a release. */
+const DEVICES = { ofShares: 50, alike: 5 };
 
 serviceSuite('the standing of releases', (node) => {
   let tenant: Tenant;
@@ -348,10 +349,10 @@ serviceSuite('the standing of releases', (node) => {
   }
 
   /** Counts the versions that the devices of a kind are offered; `none` for no offer. */
-  async function answersOf(channel: string, { version = '0.1.0', ...kind }: Kind) {
+  async function answersOf(channel: string, { version = '0.1.0', ...kind }: Kind, devices: number) {
     const counts = new Map<string, number>();
     await Promise.all(
-      DEVICES.map(async (index) => {
+      Array.from({ length: devices }, async (_, index) => {
         // Labels are kept, so that each kind has devices of its own.
         const device = `${channel}-${version}-${kind.platform}-${kind.query}-${index}`;
         const { body } = await check(node, tenant, version, { ...kind, channel, device });
@@ -376,16 +377,17 @@ serviceSuite('the standing of releases', (node) => {
       const expected = serves.replace('FOLLOWED', followedOf(channel));
       expect(servingText(standing, channel)).toBe(expected);
     }
-    const answers = await Promise.all(kinds.map((kind) => answersOf(channel, kind)));
+    const devices = standing.rolling.length > 0 ? DEVICES.ofShares : DEVICES.alike;
+    const answers = await Promise.all(kinds.map((kind) => answersOf(channel, kind, devices)));
     for (const release of releases) {
       const counts = answers.map((each) => each.get(release.version) ?? 0);
       const most = Math.max(...counts);
       const { state, wayDownFor } = release.standing;
       if (state === 'rolling out') {
-        expect(most, `${release.version} at ${release.rolloutPct} %`).toBeGreaterThan(5);
-        expect(most).toBeLessThan(95);
+        expect(most, `${release.version} at ${release.rolloutPct} %`).toBeGreaterThan(0);
+        expect(most).toBeLessThan(devices);
       } else if (state === 'serving' || wayDownFor.length > 0) {
-        expect(most, `${release.version} is offered`).toBeGreaterThan(5);
+        expect(most, `${release.version} is offered`).toBeGreaterThan(0);
       } else {
         expect(most, `${release.version} is offered to nobody`).toBe(0);
       }
