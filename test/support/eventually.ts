@@ -1,6 +1,7 @@
 // Waits in tests: for a time, or for a condition to become true.
 
-const POLL_INTERVAL_MS = 10;
+/** Milliseconds between two looks: few at first, then more, for a look costs the machine that is awaited. */
+const POLL_MS = { first: 10, growth: 1.5, max: 150 };
 
 export function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
@@ -16,8 +17,9 @@ export async function eventually(
   timeoutMs = 60_000,
 ): Promise<void> {
   const deadline = performance.now() + timeoutMs;
-  while (!(await check())) {
+  for (let pauseMs = POLL_MS.first; !(await check()); ) {
     if (performance.now() > deadline) throw new Error(`Not within ${timeoutMs} ms: ${what}`);
-    await sleep(POLL_INTERVAL_MS);
+    await sleep(pauseMs);
+    pauseMs = Math.min(pauseMs * POLL_MS.growth, POLL_MS.max);
   }
 }
