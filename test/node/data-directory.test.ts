@@ -22,6 +22,13 @@ it('a file in its place, or above it, is named in words', () => {
   }
 });
 
+it.skipIf(process.platform !== 'linux')(
+  'one that cannot be made, where a file system says that new names do not exist, is named',
+  () => {
+    expect(() => makeDataDirectory('/proc/sluice/data')).toThrow('/proc/sluice cannot be made');
+  },
+);
+
 it('one that is missing is made, with those above it', () => {
   const path = join(folder, 'a', 'b');
   expect(examineDataDirectory(path)).toMatchObject({ ok: true });

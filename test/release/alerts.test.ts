@@ -12,16 +12,18 @@
 //   the account may mount one.
 // - SluicePlanLate, SluicePlanHeld: minutes, and a day.
 
+import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { repositoryPath } from '../docs/document.ts';
 import { judgeAlert } from '../support/alert-rules.ts';
 import { describeOnRealStores } from '../support/backend.ts';
 import { makeEdgeToken, startEdge } from '../support/edge-node.ts';
 import { eventually } from '../support/eventually.ts';
 import { ADMIN_TOKEN, type ServingNode } from '../support/node.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
-import { findPromtool } from '../support/promtool.ts';
+import { findPromtool, promtool } from '../support/promtool.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import {
   ARTIFACT,
@@ -210,4 +212,10 @@ describeOnRealStores('alerts', () => {
     await expectAlert('SluiceUnconfirmed');
     await expectAlert('SluiceStoreDown');
   });
+});
+
+it.skipIf(!HAS_PROMTOOL)(`the cases of rules.test.yml, played over hours${SKIPPED}`, () => {
+  const cases = join(repositoryPath, 'deploy/prometheus/rules.test.yml');
+  const { code, output } = promtool(['test', 'rules', cases]);
+  expect([code, output]).toEqual([0, expect.stringContaining('SUCCESS')]);
 });

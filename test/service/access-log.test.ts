@@ -1,12 +1,12 @@
 // Tests the access log (docs/operating/settings.md): a line for each request on every surface, without what
-// is secret, and none unless it is asked for.
+// is secret. That there is none unless it is asked for is in settings.test.ts.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeOnBackends } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { deliver, enableWebhook, releaseEvent } from '../support/github.ts';
 import type { ServingNode } from '../support/node.ts';
-import { check, createTenant, manage, publish, send, type Tenant } from '../support/tenant.ts';
+import { check, createTenant, publish, send, type Tenant } from '../support/tenant.ts';
 
 type Line = Record<string, unknown>;
 
@@ -92,18 +92,5 @@ describeOnBackends('the access log', (backend) => {
     expect(await linesOf('/nothing', () => send(node, 'GET', '/nothing'))).toMatchObject([
       { route: 'none', path: '/nothing', status: 404 },
     ]);
-  });
-});
-
-describeOnBackends('without ACCESS_LOG', (backend) => {
-  it('no request has a line', async () => {
-    const node = await backend.start();
-    const tenant = await createTenant(node);
-    await publish(node, tenant, '1.0.0');
-    await check(node, tenant, '0.1');
-    await manage(node, tenant, 'GET', 'apps');
-    await node.stop();
-    expect(requestsIn(node)).toEqual([]);
-    await node.dispose();
   });
 });

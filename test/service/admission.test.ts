@@ -1,5 +1,7 @@
 // Tests that strangers cannot fill the record with devices that do not exist: how many new ones are recorded
-// is bounded by client address and by app, in each minute. Every check is answered all the same.
+// is bounded by client address and by app, in each minute. Every check is answered all the same. And that of
+// those on record as much is kept as DEVICE_HISTORY says; what that means is tested in
+// test/store/ledger/device-keeping-contract.ts.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeOnBackends } from '../support/backend.ts';
@@ -7,6 +9,8 @@ import { eventually } from '../support/eventually.ts';
 import { metricsOf } from '../support/metrics.ts';
 import type { ServingNode } from '../support/node.ts';
 import {
+  admin,
+  check,
   createTenant,
   devicesOf,
   publish,
@@ -30,6 +34,7 @@ describeOnBackends('admission of new devices', (backend) => {
     node = await backend.start({
       NEW_DEVICES_PER_ADDRESS_PER_MINUTE: String(PER_ADDRESS),
       NEW_DEVICES_PER_APP_PER_MINUTE: String(PER_APP),
+      DEVICE_HISTORY: '2',
     });
   });
   afterAll(() => node?.dispose());
@@ -225,4 +230,15 @@ describeOnBackends('admission of new devices', (backend) => {
     },
     TEST_TIMEOUT_MS,
   );
+
+  it('a device has as many changes of its version as DEVICE_HISTORY asks for', async () => {
+    const { app } = await createTenant(node);
+    const read = async () => (await admin(node, 'GET', `device?app=${app}&deviceId=d`)).body ?? {};
+    for (const version of ['1.0.0', '1.1.0', '1.2.0', '1.3.0']) {
+      await check(node, { app }, version, { device: 'd' });
+      await eventually('it is recorded', async () => (await read()).version === version);
+    }
+    expect((await read()).history).toMatchObject([{ to: '1.3.0' }, { to: '1.2.0' }]);
+    expect((await read()).history).toHaveLength(2);
+  });
 });

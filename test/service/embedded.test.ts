@@ -1,23 +1,19 @@
 // Tests what the embedded set-up can change, which `npm start` runs without PostgreSQL and Redis: a start
-// on an empty directory, one answer of each kind, and that the same answers are given after a restart,
-// from a restored backup, and by a directory of an earlier version. Rules are tested on the best set-up
-// that there is (test/support/matrix.ts), the ports of this one by their contract suites, its crashes in
-// test/faults.
+// on an empty directory, one answer of each kind, and that the same answers are given from a restored backup.
+// It goes on after kill -9 in tour.test.ts, and on a directory of an earlier version in
+// test/release/upgrade.test.ts. Rules are tested on the best set-up that there is (test/support/matrix.ts), the
+// ports of this one by their contract suites, its crashes in test/faults.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openPgliteDatabase } from '../../src/store/ledger/pglite-database.ts';
-import { createSqlLedger } from '../../src/store/ledger/sql-ledger.ts';
-import { applyBaseline } from '../store/ledger/baseline-schema.ts';
-import { createTenant as createInLedger } from '../store/ledger/ledger-fixture.ts';
 import { eventually } from '../support/eventually.ts';
 import { deliver, enableWebhook, type Hook, releaseEvent } from '../support/github.ts';
 import { ADMIN_TOKEN, type ServingNode, startNode } from '../support/node.ts';
-import { member, type Person } from '../support/person.ts';
+import { member, Person } from '../support/person.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
-import { runSluice } from '../support/sluice-command.ts';
+import { runSluiceHere } from '../support/sluice-command.ts';
 import {
   ARTIFACT,
   admin,
@@ -26,7 +22,6 @@ import {
   createTenant,
   decisions,
   devicesOf,
-  manage,
   publish,
   report,
   send,
@@ -37,6 +32,13 @@ type Answered = { readonly status: number; readonly text: string };
 type Question = readonly [name: string, path: string, status: number, shown: string];
 
 const PUBLIC_URL = 'https://updates.example.com';
+/** Settings that count as unset, because they are empty. */
+const EMPTY = Object.fromEntries(
+  [
+    ...['HOST', 'DATABASE_URL', 'REDIS_URL', 'ADMIN_TOKEN', 'SECRET_KEY'],
+    ...['PUBLIC_URL', 'WORKERS', 'TRUST_PROXY', 'LOG_LEVEL'],
+  ].map((name) => [name, '']),
+);
 const FILES = 'https://downloads.example.com';
 const ARTIFACTS = [
   { ...ARTIFACT, url: `${FILES}/app.AppImage`, sha512: 'x', size: 1234 },
@@ -191,14 +193,14 @@ const PROMISES: readonly (readonly [
 
 describe('the embedded set-up', () => {
   const folder = temporaryFolder('sluice-embedded-');
-  const dataDir = join(folder, 'data');
+  const dataDir = join(folder, 'there', 'yet');
   let node: ServingNode;
   let made: Made;
   let output = '';
   let first: Map<string, Answered>;
 
   beforeAll(async () => {
-    node = await startNode({ DATA_DIR: dataDir, ADMIN_TOKEN: undefined, PUBLIC_URL });
+    node = await startNode({ ...EMPTY, DATA_DIR: `${folder}/not/../there/yet` });
   });
   afterAll(async () => {
     await node?.stop();
@@ -208,7 +210,7 @@ describe('the embedded set-up', () => {
   /** Ends the node, and starts one on a directory. */
   async function startOn(directory: string): Promise<void> {
     await node.stop();
-    node = await startNode({ DATA_DIR: directory, PUBLIC_URL });
+    node = await startNode({ DATA_DIR: directory, PUBLIC_URL: `${PUBLIC_URL}/` });
   }
 
   async function expectSame(): Promise<void> {
@@ -219,23 +221,40 @@ describe('the embedded set-up', () => {
   }
 
   describe('started on an empty directory', () => {
-    it('makes an admin token that only its owner can read, and never prints it (Environment)', () => {
-      const file = join(dataDir, 'admin-token');
-      const token = readFileSync(file, 'utf8').trim();
-      expect([statSync(file).mode & 0o777, token]).toEqual([
-        0o600,
-        expect.stringMatching(/^[\w-]{43}$/),
-      ]);
-      expect(node.output()).not.toContain(token);
-      expect(existsSync(join(dataDir, 'ledger.used'))).toBe(true);
+    it.each(['admin-token', 'secret-key'])(
+      'makes an %s that only its owner can read, and never prints it (Environment)',
+      (name) => {
+        const file = join(dataDir, name);
+        const secret = readFileSync(file, 'utf8').trim();
+        expect([statSync(file).mode & 0o777, secret]).toEqual([
+          0o600,
+          expect.stringMatching(/^[\w-]{43}$/),
+        ]);
+        expect(node.output()).not.toContain(secret);
+        expect(existsSync(join(dataDir, 'ledger.used'))).toBe(true);
+      },
+    );
+
+    it('says in plain words where it serves and keeps its state, and the first steps', async () => {
+      await eventually('the welcome', () => node.output().includes('org create'));
+      const welcome = node.output();
+      expect(welcome).toContain(`Sluice is serving at ${node.url}\n`);
+      expect(welcome).toMatch(new RegExp(`State +${dataDir} `));
+      expect(welcome).toContain(join(dataDir, 'admin-token'));
+      expect(welcome).toMatch(/^ {2}sluice org create --name /m);
+      expect(welcome).toContain('(the first visit creates the owner, with the admin token)');
+      const token = readFileSync(join(dataDir, 'admin-token'), 'utf8').trim();
+      expect((await new Person(node).setUp('A', token)).status).toBe(201);
     });
 
     it('is ready, and the command line finds its token; ADMIN_TOKEN goes before it (Command line)', async () => {
       expect((await send(node, 'GET', '/readyz')).body).toEqual({ status: 'ready' });
-      const command = ['org', 'create', '--name', 'A', '--json'];
+      const command = ['org', 'create', '--name', 'First', '--json'];
       const env = { SLUICE_URL: node.url, DATA_DIR: dataDir };
-      expect(JSON.parse((await runSluice(command, env)).stdout)).toMatchObject({ name: 'A' });
-      expect((await runSluice(command, { ...env, ADMIN_TOKEN: 'wrong' })).code).toBe(1);
+      expect(JSON.parse((await runSluiceHere(command, env)).stdout)).toMatchObject({
+        name: 'First',
+      });
+      expect((await runSluiceHere(command, { ...env, ADMIN_TOKEN: 'wrong' })).code).toBe(1);
     });
 
     it('lets nobody else start on it, who is told which process has it', async () => {
@@ -244,11 +263,20 @@ describe('the embedded set-up', () => {
     });
   });
 
-  describe('answers', () => {
+  describe('after a restart', () => {
     beforeAll(async () => {
       await startOn(dataDir);
       made = await furnish(node);
       first = await answersOf(node, made);
+    });
+
+    it('says where it serves, and no first steps any more', async () => {
+      await eventually('the welcome', () => node.output().includes(`${PUBLIC_URL}\n`));
+      expect(node.output()).not.toMatch(/first visit|org create/);
+    });
+
+    it('has what was made before', async () => {
+      expect((await admin(node, 'GET', 'session')).text).toContain('"First"');
     });
 
     it.each(QUESTIONS)('%s: %s is %d', (name, _, status, shown) => {
@@ -261,23 +289,13 @@ describe('the embedded set-up', () => {
     });
   });
 
-  describe('after a restart', () => {
-    beforeAll(() => startOn(dataDir));
-
-    it('answers as before', expectSame);
-
-    it.each(PROMISES)('%s', async (_, ask, answer) => {
-      expect(await ask(node, made)).toEqual(answer);
-    });
-  });
-
   describe('from a backup that was made while it served', () => {
     const file = join(folder, 'backup.tar.gz');
     const restored = join(folder, 'restored');
 
     beforeAll(async () => {
       const env = { SLUICE_URL: node.url, ADMIN_TOKEN };
-      const { code, stderr } = await runSluice(['backup', file], env);
+      const { code, stderr } = await runSluiceHere(['backup', file], env);
       expect([code, stderr]).toEqual([0, '']);
       // What comes after the backup is not in it.
       expect((await publish(node, made.tenant, '9.0.0')).status).toBe(201);
@@ -308,35 +326,11 @@ describe('the embedded set-up', () => {
     });
   });
 
-  describe('on a directory at the baseline', () => {
-    const upgraded = join(folder, 'upgraded');
-    let known: { readonly app: string; readonly organizationId: string };
-
-    beforeAll(async () => {
-      const onFault = (error: unknown) => expect(error).toBeUndefined();
-      const database = await openPgliteDatabase({ directory: join(upgraded, 'ledger'), onFault });
-      await applyBaseline(database);
-      known = await createInLedger(createSqlLedger(database));
-      await database.close();
-      await startOn(upgraded);
-    });
-
-    it('brings its schema up to date, and has what was on record', async () => {
-      const { body } = await admin(node, 'GET', `apps?org=${known.organizationId}`);
-      expect(body?.apps).toMatchObject([{ ref: known.app, channels: [{ name: 'stable' }] }]);
-      expect((await check(node, known, '0.9.0')).status).toBe(204);
-    });
-
-    it('takes releases for the apps that it had', async () => {
-      const key = await admin(node, 'POST', 'keys', { org: known.organizationId, name: 'ci' });
-      const release = { app: known.app, channel: 'stable', version: '1.0.0', artifacts: ARTIFACTS };
-      const secret = String(key.body?.secret);
-      expect((await manage(node, { secret }, 'POST', 'releases', release)).status).toBe(201);
-      expect((await check(node, known, '0.9.0')).body?.version).toBe('1.0.0');
-    });
-  });
-
-  it('has logged no error meanwhile', () => {
-    expect(output + node.output()).not.toMatch(/"level":"(?:error|fatal)"/);
+  it('has logged no error meanwhile, but that the backup is older than what was there', () => {
+    const lines = (output + node.output()).split('\n');
+    const errors = lines.filter((line) => /"level":"(?:error|fatal)"/.test(line));
+    expect(errors.map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual([
+      'the ledger went back or moved: all nodes follow it',
+    ]);
   });
 });

@@ -1,9 +1,10 @@
 // Tests starting the service by settings (docs/operating/settings.md): a wrong setting stops the start with
 // one line that names the variable, secrets are never printed, stdout is JSON lines and stderr is for people.
+// What an embedded start says to people is in embedded.test.ts.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { chmod, stat, writeFile } from 'node:fs/promises';
+import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -12,7 +13,6 @@ import { eventually } from '../support/eventually.ts';
 import { findBinary } from '../support/find-binary.ts';
 import { freePort } from '../support/free-port.ts';
 import { ADMIN_TOKEN, type NodeSettings } from '../support/node.ts';
-import { Person } from '../support/person.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
 import { SLUICE_COMMAND } from '../support/sluice-command.ts';
 import { admin, check, manage, randomId, send } from '../support/tenant.ts';
@@ -28,13 +28,6 @@ type Run = {
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 /** Arguments of setpriv that take from root the right to pass over the modes of files. */
 const OBEYING_MODES = ['--bounding-set=-dac_override,-dac_read_search', '--inh-caps=-all'];
-/** Settings that count as unset, because they are empty. */
-const EMPTY = Object.fromEntries(
-  [
-    ...['HOST', 'DATABASE_URL', 'REDIS_URL', 'ADMIN_TOKEN', 'SECRET_KEY'],
-    ...['PUBLIC_URL', 'WORKERS', 'TRUST_PROXY', 'LOG_LEVEL'],
-  ].map((name) => [name, '']),
-);
 /** A database that no client can reach: the service starts and waits for it, which is all most tests need. */
 const AWAY = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' };
 
@@ -114,16 +107,7 @@ describe('a wrong setting stops the start with one line that names it (Environme
   it('DATA_DIR that is a file', async () => {
     await writeFile(join(dataDir, 'file'), '');
     expect(await refused({ DATA_DIR: join(dataDir, 'file') })).toContain('DATA_DIR: ');
-    expect(await refused({ DATA_DIR: join(dataDir, 'file', 'below') })).toContain('DATA_DIR: ');
   });
-
-  it.skipIf(process.platform !== 'linux')(
-    'DATA_DIR that cannot be made, where a file system says that new names do not exist',
-    async () => {
-      const impossible = { DATA_DIR: '/proc/sluice/data' };
-      expect(await refused(impossible)).toContain('DATA_DIR: /proc/sluice cannot be made');
-    },
-  );
 
   it('DATA_DIR that another account may write to, and this one may not', async ({ skip }) => {
     const isRoot = process.getuid?.() === 0;
@@ -178,23 +162,6 @@ describe('a wrong setting stops the start with one line that names it (Environme
 });
 
 describe('settings that are right (Environment)', () => {
-  it('names close to a setting are named in one warning, without their values', async () => {
-    const wrong = {
-      REDIS_URI: 'redis://:s3cret@h',
-      ADMINTOKEN: 's3cret',
-      SLUICE_SECRET_KEY: 's3cret',
-    };
-    const run = start({ ...AWAY, ...wrong, HOSTNAME: 'pod-1', REDIS_PORT: 'tcp://10.0.0.1:6379' });
-    await listening(run);
-    const warnings = run.stdout.split('\n').filter((line) => line.includes('look like settings'));
-    expect(warnings).toHaveLength(1);
-    expect(JSON.parse(warnings[0] ?? '')).toMatchObject({
-      level: 'warn',
-      names: { REDIS_URI: 'REDIS_URL', ADMINTOKEN: 'ADMIN_TOKEN', SLUICE_SECRET_KEY: 'SECRET_KEY' },
-    });
-    expect(run.stdout + run.stderr).not.toContain('s3cret');
-  });
-
   it('HOST decides on which address sluice serve listens, until it is stopped (Command line)', async () => {
     const run = start({ ...AWAY, HOST: '127.0.0.2' }, [SLUICE_COMMAND, 'serve']);
     const port = await listening(run);
@@ -203,28 +170,6 @@ describe('settings that are right (Environment)', () => {
     expect(run.stdout).not.toContain('look like settings');
     run.child.kill('SIGTERM');
     expect((await ended(run)).exitCode).toBe(0);
-  });
-
-  it('the embedded start makes its DATA_DIR, says in plain words where it is, and the first steps once', async () => {
-    const settings = { ...EMPTY, DATA_DIR: `${dataDir}/not/../there/yet` };
-    const first = start(settings);
-    const url = `http://127.0.0.1:${await listening(first)}`;
-    await eventually('the welcome', () => first.stderr.includes('org create'));
-    const made = join(dataDir, 'there', 'yet');
-    expect((await stat(made)).isDirectory()).toBe(true);
-    expect(first.stderr).toContain(`Sluice is serving at ${url}\n`);
-    expect(first.stderr).toMatch(new RegExp(`State +${made} `));
-    expect(first.stderr).toContain(join(made, 'admin-token'));
-    expect(first.stderr).toMatch(/^ {2}sluice org create --name /m);
-    expect(first.stderr).toContain('(the first visit creates the owner, with the admin token)');
-    const adminToken = readFileSync(join(made, 'admin-token'), 'utf8').trim();
-    expect((await new Person({ url }).setUp('A', adminToken)).status).toBe(201);
-    first.child.kill('SIGTERM');
-    await ended(first);
-    const again = start({ ...settings, PUBLIC_URL: 'https://a.example.com/b/' });
-    await listening(again);
-    await eventually('the welcome', () => again.stderr.includes('https://a.example.com/b\n'));
-    expect(again.stderr).not.toMatch(/first visit|org create/);
   });
 
   it('dist/main.js tells its version and its usage, refuses other arguments, and starts nothing', async () => {
@@ -303,19 +248,25 @@ describeOnBackends('output', (backend) => {
     for (const line of lines) expect(JSON.parse(line)).toMatchObject(entry);
   });
 
+  it('no request has a line, unless ACCESS_LOG asks for it (Environment)', () => {
+    expect(output).not.toContain('"msg":"request"');
+  });
+
   it('admin token, secret key and API keys are in no output (Environment)', () => {
     for (const secret of [adminToken, secretKey, apiKey]) expect(output).not.toContain(secret);
   });
 });
 
 describe('a service whose stores cannot be reached', () => {
-  it('talks about them without their passwords, as JSON lines on stdout alone (Environment)', async () => {
+  it('talks about them, and about misspelt settings, without their secrets, as JSON lines on stdout alone (Environment)', async () => {
     const port = await freePort();
     const run = start({
       LOG_LEVEL: 'trace',
       ADMIN_TOKEN,
       DATABASE_URL: `postgres://someone:db-s3cret-3@127.0.0.1:${port}/sluice`,
       REDIS_URL: `redis://someone:redis-s3cret-4@127.0.0.1:${port}`,
+      ...{ REDIS_URI: 'redis://:s3cret@h', ADMINTOKEN: 's3cret', SLUICE_SECRET_KEY: 's3cret' },
+      ...{ HOSTNAME: 'pod-1', REDIS_PORT: 'tcp://10.0.0.1:6379' },
     });
     const node = { url: `http://127.0.0.1:${await listening(run)}` };
     expect((await admin(node, 'POST', 'organizations', { name: 'A' })).status).toBe(503);
@@ -328,5 +279,12 @@ describe('a service whose stores cannot be reached', () => {
     expect(run.stderr).toBe('');
     for (const line of run.stdout.trimEnd().split('\n'))
       expect(JSON.parse(line)).toHaveProperty('msg');
+    // Names close to a setting are named in one warning.
+    const warnings = run.stdout.split('\n').filter((line) => line.includes('look like settings'));
+    expect(warnings).toHaveLength(1);
+    expect(JSON.parse(warnings[0] ?? '')).toMatchObject({
+      level: 'warn',
+      names: { REDIS_URI: 'REDIS_URL', ADMINTOKEN: 'ADMIN_TOKEN', SLUICE_SECRET_KEY: 'SECRET_KEY' },
+    });
   });
 });

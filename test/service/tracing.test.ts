@@ -1,10 +1,11 @@
 // Tests traces (docs/operating/tracing.md) against a collector that takes OTLP: which spans there are, whose
-// trace they belong to, and that there is nothing of it unless it is asked for.
+// trace they belong to, and that there is nothing of it unless it is asked for. Those of a node of several
+// processes are in monitoring.test.ts.
 
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { describeOnBackends, describeOnRealStores } from '../support/backend.ts';
+import { describeOnBackends } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { deliver, enableWebhook, releaseEvent } from '../support/github.ts';
 import type { ServingNode } from '../support/node.ts';
@@ -14,7 +15,6 @@ import {
   startTraceCollector,
   type TraceCollector,
 } from '../support/trace-collector.ts';
-import { freshStores, startWorkerNode } from '../support/worker-node.ts';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const PARENT = 'b7ad6b7169203331';
@@ -134,20 +134,6 @@ describeOnBackends('traces', (backend) => {
     await own.stop();
     expect(told()).toBe(1);
     await own.dispose();
-  });
-});
-
-describeOnRealStores('traces of a node of several processes', () => {
-  it('come from the workers, each by its name', async () => {
-    const [stores, collector] = await Promise.all([freshStores(), startTraceCollector()]);
-    const node = await startWorkerNode(stores, { ...collector.settings, WORKERS: '2' });
-    const tenant = await createTenant(node);
-    expect((await publishInTrace(node, tenant, '1.0.0')).status).toBe(201);
-    const span = await spanOf(collector, ({ name }) => name === PUBLISHED);
-    expect(span.traceId).toBe(TRACE);
-    expect(span.resource['sluice.process']).toMatch(/^worker-[12]$/);
-    await node.dispose();
-    await Promise.all([collector.stop(), stores.drop()]);
   });
 });
 
