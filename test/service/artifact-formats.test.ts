@@ -1,6 +1,6 @@
 // Tests which file a client can install (docs/contract.md 20) over HTTP: the fields of artifacts, `bundle`,
-// required signatures, and `device` in the query. A strict model of Tauri's client reads what such clients
-// are told.
+// required signatures, and `device` in the query. Which artifact is chosen, in any order of publishing, is
+// tested in test/domain/decision/artifact-format.test.ts, what Tauri's client takes in test/updater.
 
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
@@ -8,7 +8,6 @@ import { eventually } from '../support/eventually.ts';
 import { expectError } from '../support/expect-error.ts';
 import { at, fileOf, release, serve, setChannel, tenantWith } from '../support/released.ts';
 import { deviceSuite } from '../support/service-suite.ts';
-import { tauriRefusals } from '../support/tauri.ts';
 import {
   check,
   control,
@@ -180,23 +179,6 @@ deviceSuite('formats of artifacts', (node) => {
       expect(yaml.text).toContain('b.deb');
       await setChannel(node, tenant, { requireSignature: false });
       expect(await file(tenant)).toBe('b.deb');
-    });
-
-    it('what Tauri is told in any order of publishing is what it accepts, and of its kind', async () => {
-      for (const first of NAMES) {
-        const names = [first, ...NAMES.filter((name) => name !== first)];
-        const tenant = await tenantWith(
-          node,
-          ['1.1.0', { artifacts: names.map((name) => signed(name)) }],
-          ['1.2.0', { artifacts: [unsigned(first)] }],
-        );
-        for (const name of NAMES) {
-          const kind = name.slice('app.'.length).toLowerCase();
-          const answer = await ask(tenant, `bundle=${kind}`, TAURI);
-          expect(tauriRefusals(answer)).toEqual([]);
-          expect(fileOf(answer)).toBe(name);
-        }
-      }
     });
   });
 

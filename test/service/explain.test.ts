@@ -1,4 +1,5 @@
-// Tests the explanation of decisions for programs over HTTP (docs/contract.md 4.20).
+// Tests the explanation of decisions for programs over HTTP (docs/contract.md 4.20). Each reason is tested in
+// test/domain/decision.
 
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
@@ -10,7 +11,6 @@ import {
   ARTIFACT,
   admin,
   check,
-  control,
   createTenant,
   devicesOf,
   manage,
@@ -90,19 +90,6 @@ serviceSuite('explaining a decision with a key', (node) => {
       { version: '1.2.0', verdict: 'not-targeted', unmet },
       { version: '1.1.0', verdict: 'outside-cohort', unmet: [] },
     ]);
-  });
-
-  it('has each reason: up-to-date, outside-cohort, not-targeted, rolled-back-without-fallback', async () => {
-    const tenant = await createTenant(node);
-    const reasonOf = async (more = '') => decisionOf(await describeDevice(tenant, more)).reason;
-    expect(await reasonOf()).toBe('up-to-date');
-    await publish(node, tenant, '1.1.0', { rollout: 0 });
-    expect(await reasonOf('&deviceId=x')).toBe('outside-cohort');
-    await publish(node, tenant, '1.2.0', { targets: { matchLabels: { ring: ['a'] } } });
-    expect(await reasonOf('&deviceId=x')).toBe('not-targeted');
-    await publish(node, tenant, '1.0.0');
-    await control(node, tenant, '1.0.0', { status: 'rolled_back' });
-    expect(await reasonOf('&deviceId=x')).toBe('rolled-back-without-fallback');
   });
 
   describe('the device', () => {

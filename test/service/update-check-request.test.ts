@@ -1,10 +1,11 @@
-// Tests the update check as a request: its address, its labels, its headers, its refusals, and whether
-// Tauri's updater takes the answers (docs/contract.md 4.7, 7, 10 and 13.13).
+// Tests the update check as a request: its address, its headers, its refusals, and what Tauri's updater is
+// offered of what `tauri build` makes (docs/contract.md 4.7, 7 and 10). Labels are tested in
+// test/http/read-labels.test.ts, and in bad-input.test.ts over HTTP; that Tauri takes every answer in test/updater.
 
 import { randomUUID } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { at, fileOf, serve, tenantWith } from '../support/released.ts';
+import { at, fileOf, tenantWith } from '../support/released.ts';
 import { deviceSuite } from '../support/service-suite.ts';
 import { tauriRefusals } from '../support/tauri.ts';
 import {
@@ -172,61 +173,7 @@ deviceSuite('update check: request', (node) => {
     });
   });
 
-  describe('labels', () => {
-    const labels = (count: number): string =>
-      Array.from({ length: count }, (_, index) => `l.k${index}=v`).join('&');
-    const rockets = (count: number): string => encodeURIComponent('🚀'.repeat(count));
-
-    it.each<[what: string, query: string]>([
-      ['16 labels, one of them twice', `${labels(16)}&l.k3=again`],
-      ['a key of 128 characters of four bytes', `l.${rockets(128)}=v`],
-      ['a value of 256 characters of four bytes', `l.k=${rockets(256)}`],
-      ['an empty value, and none at all', 'l.k=&l.m'],
-      ['a percent-encoded key and value', 'l.%6B%3D=%26'],
-      ['a $ inside a key', 'l.a$b=v'],
-      ['other parameters, ignored', 'k=v&label=1&L.x=1&=&l=1&ll.k=1'],
-      ['many other parameters', `${labels(50).replaceAll('l.', 'p')}&l.k=v`],
-      ['an empty query', ''],
-    ])('%s: the check is answered (§13.13, §8)', async (_, query) => {
-      expect((await ask(`${address('1.0.0')}?${query}`)).status).toBe(200);
-    });
-
-    it.each<[what: string, query: string, error: RegExp]>([
-      ['17 labels', labels(17), /^l: .*16/],
-      ['a key of 129 characters', `l.${'k'.repeat(129)}=v`, /^l\.k+: .*128/],
-      ['a key of 129 characters of four bytes', `l.${rockets(129)}=v`, /128/],
-      ['a value of 257 characters', `l.key=${'v'.repeat(257)}`, /^l\.key: .*256/],
-      ['an empty key after good ones', `${labels(3)}&l.=v`, /^l\.: .*empty/],
-      ['a reserved key', 'l.$version=9', /^l\.\$version: /],
-      ['an unknown reserved key', 'l.%24other=9', /^l\.\$other: /],
-    ])('%s: 400 with a message that names the label (§13.13, §8)', async (_, query, error) => {
-      const { status, body = {} } = await ask(`${address('1.0.0')}?${query}`);
-      expect([status, body]).toEqual([400, { error: expect.stringMatching(error) }]);
-    });
-  });
-
   describe("Tauri's updater", () => {
-    it('takes every answer, for every platform (clients: Tauri)', async () => {
-      const artifacts = ['linux', 'macOS', 'win32'].map((platform) => ({
-        ...{ platform, url: ARTIFACT.url, signature: ARTIFACT.signature },
-      }));
-      const made = await tenantWith(
-        node,
-        ['1.0.0', { artifacts }],
-        ['v1.1.0', { artifacts, notes: 'Größer "und" \\ schneller\n🚀\u2028' }],
-        ['1.2.0-beta.1', { artifacts, notes: '' }],
-        ['1.2.0+5', { artifacts }],
-        ['2.0.0', { artifacts, rollout: 50 }],
-      );
-      const below = ['2.0.0', '1.2.0+5', '1.2.0-beta.1', 'v1.1.0'];
-      for (const rolledBack of [undefined, ...below]) {
-        if (rolledBack !== undefined) {
-          await serve(node, made, rolledBack, { status: 'rolled_back' });
-        }
-        expect((await asTauri(made)).flatMap(tauriRefusals)).toEqual([]);
-      }
-    });
-
     it('of what tauri build makes it is offered the signed file of its arch (clients: Tauri)', async () => {
       const artifacts = [
         tauriFile('macos', 'aarch64', 'Notes_1.0.0_aarch64.dmg', false),
@@ -260,24 +207,6 @@ deviceSuite('update check: request', (node) => {
         expect(fileOf(answer)).toBe(name);
       }
     });
-
-    /**
-     * Sends checks as Tauri's updater does: {{target}}, {{arch}} and {{current_version}} are put into the
-     * path.
-     */
-    function asTauri(made: Tenant): Promise<Answer[]> {
-      const machines = ['linux/x86_64', 'darwin/aarch64', 'windows/i686', 'linux/armv7'];
-      const versions = ['0.9.0', '1.0.0-alpha.1', '1.0.0%2B5', '1.1.0', '1.2.0%2B5', '2.0.0'];
-      const headers = { accept: 'application/json', 'user-agent': 'tauri-plugin-updater/2.9.0' };
-      const asked = machines.flatMap((machine) =>
-        versions.map((version) =>
-          send(node, 'GET', `/u/${made.app}/stable/${machine}/${version}`, {
-            headers: { ...headers, 'x-service-device': randomUUID() },
-          }),
-        ),
-      );
-      return Promise.all(asked);
-    }
   });
 });
 
