@@ -54,12 +54,12 @@ describeInBrowser('publishing at the console', (browser) => {
     await press('Review');
     const said = publishing.getByRole('status', { name: 'What it would do' });
     await said.getByText('Of 20 devices seen in the last 30 days, 15 are offered').waitFor();
-    await said.getByText('5 devices without a file in this release').waitFor();
+    await said.getByText('Windows (x86_64) has no file. 5 devices keep their versions.').waitFor();
     expect(await versions('stable')).toEqual([]);
     await publishing.getByLabel('Platform', { exact: true }).fill('widnows');
     expect(await publishing.getByRole('button', { name: 'Publish' }).count()).toBe(0);
     await press('Review');
-    await said.getByText('artifacts.0.platform').waitFor();
+    await said.getByText('The platform of notes.tar.gz is neither a known platform').waitFor();
     await publishing.getByLabel('Platform', { exact: true }).fill('linux');
     await publishing.getByLabel('Share (%)').fill('0');
     await press('Review');

@@ -26,7 +26,7 @@ import {
   type Tenant,
 } from '../support/tenant.ts';
 
-const NO_ARTIFACTS = 'artifacts: There are none: no device can be offered it';
+const NO_ARTIFACTS = 'artifacts: There are no files: no device can be offered it';
 
 serviceSuite('GitHub webhook', (node) => {
   let tenant: Tenant;
@@ -271,7 +271,7 @@ serviceSuite('GitHub webhook', (node) => {
         expect.stringMatching(
           /^A\.Notes\.AppImage: arch: Is missing, while other artifacts for linux /,
         ),
-        'artifacts: There is none for windows/x86_64, which 2.0.0 had',
+        'artifacts: windows/x86_64 has no file, but 2.0.0 had one',
       ]);
       const again = await announce('v1.5.0', { assets: names.map((name) => asset(name)) });
       expect(again.body).toMatchObject({ outcome: 'duplicate', reason: body?.reason });

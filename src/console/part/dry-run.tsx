@@ -5,22 +5,30 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import {
   type DryRunAnswer,
-  type Finding,
   type Reaching,
   type RunnerEffect,
   reachedBy,
   type ServingDryRunAnswer,
 } from '../../contract/dry-run.ts';
+import type { Artifact } from '../../contract/resource.ts';
 import { call } from '../api/call.ts';
 import { stayText } from '../format/decision-text.ts';
 import { countText, numberText, percentText } from '../format/figure-text.ts';
+import {
+  type FindingSentence,
+  findingSentence,
+  findingSentences,
+} from '../format/finding-sentence.ts';
 import { type Asked, useAsked } from '../hook/use-action.ts';
 import { Badge } from './badge.tsx';
 
 /** Maximum number of shown rows per list, the most frequent first. */
 const LISTED_MAX = 5;
 
-type ReleaseDryRunAnswer = DryRunAnswer<{ readonly version: string }>;
+type ReleaseDryRunAnswer = DryRunAnswer<{
+  readonly version: string;
+  readonly artifacts?: readonly Artifact[];
+}>;
 
 /** Findings and effect of a change. */
 export function DryRunView(props: {
@@ -29,26 +37,27 @@ export function DryRunView(props: {
   isScrolledTo?: boolean;
 }) {
   const { dryRun, isScrolledTo = false } = props;
+  const { findings, release, effect } = dryRun;
+  const sentences = findingSentences(findings, release.artifacts, effect);
   const section = useRef<HTMLElement>(null);
   useEffect(() => {
     if (isScrolledTo) section.current?.scrollIntoView({ block: 'start' });
   }, []);
   return (
     <section ref={section} class="dry-run" role="status" aria-label="What it would do">
-      <Findings findings={dryRun.findings} />
+      {sentences.length === 0 ? <p>No problems found.</p> : <Findings sentences={sentences} />}
       <EffectView dryRun={dryRun} />
     </section>
   );
 }
 
-function Findings({ findings }: { findings: readonly Finding[] }) {
-  if (findings.length === 0) return <p>No problems found.</p>;
+function Findings({ sentences }: { sentences: readonly FindingSentence[] }) {
   return (
     <ul class="findings">
-      {findings.map(({ path, severity, message }) => (
-        <li key={`${path} ${message}`}>
-          <Badge tone={severity === 'error' ? 'bad' : 'warn'}>{severity}</Badge>{' '}
-          <span class="code">{path}</span> {message}
+      {sentences.map(({ severity, text }) => (
+        <li key={text}>
+          <Badge tone={severity === 'error' ? 'bad' : 'warn'}>{severity}</Badge>
+          <span>{text}</span>
         </li>
       ))}
     </ul>
@@ -56,11 +65,10 @@ function Findings({ findings }: { findings: readonly Finding[] }) {
 }
 
 function EffectView({ dryRun }: { dryRun: ReleaseDryRunAnswer }) {
-  const { devices, lose, isEstimate, moves, platforms } = dryRun.effect;
+  const { devices, lose, isEstimate, moves } = dryRun.effect;
   const reached = reachedBy(dryRun);
   if (devices === 0) return <p>No device was seen on the channel in the last 30 days.</p>;
   const about = isEstimate ? '≈ ' : '';
-  const without = platforms.filter(({ withoutArtifact }) => withoutArtifact > 0);
   return (
     <>
       <p>
@@ -88,12 +96,6 @@ function EffectView({ dryRun }: { dryRun: ReleaseDryRunAnswer }) {
           ))}
         </ul>
       )}
-      {without.slice(0, LISTED_MAX).map(({ platform, arch, withoutArtifact }) => (
-        <p key={`${platform} ${arch}`} class="hint">
-          <span class="code">{arch === null ? platform : `${platform}/${arch}`}</span>: {about}
-          {countText(withoutArtifact, 'device')} without a file in this release
-        </p>
-      ))}
     </>
   );
 }
@@ -109,15 +111,13 @@ export function ServingEffect(props: { dryRun: ServingDryRun; isAboutRunners?: b
     return <p class="bad-text">The effect cannot be shown: {error}</p>;
   }
   if (said === undefined) return <p class="muted">Asking what it would do …</p>;
+  const sentences = said.findings.map((finding) => ({
+    severity: finding.severity,
+    text: findingSentence(finding),
+  }));
   return (
     <section class="dry-run" role="status" aria-label="What it would do">
-      {said.findings.map(({ path, severity, message }) => (
-        <p key={`${path} ${message}`}>
-          <Badge tone={severity === 'error' ? 'bad' : 'warn'}>{severity}</Badge>{' '}
-          {/* Others are about the release or the change, and say so. */}
-          {path.startsWith('artifacts.') && <span class="code">{path}</span>} {message}
-        </p>
-      ))}
+      {sentences.length > 0 && <Findings sentences={sentences} />}
       {isAboutRunners ? <Ways said={said} /> : <Offers said={said} />}
     </section>
   );

@@ -17,7 +17,7 @@ const MAC_ARCHES = ['x86_64', 'aarch64'];
 export const COVERAGE_RULES: readonly FindingRule[] = [noArtifacts, leftOut, onlyForPeople];
 
 function noArtifacts({ artifacts }: ExaminedRelease): readonly Finding[] {
-  return artifacts.length === 0 ? [warning('There are none: no device can be offered it')] : [];
+  return artifacts.length === 0 ? [warning('There are no files: no device can be offered it')] : [];
 }
 
 function leftOut({ artifacts, newest }: ExaminedRelease): readonly Finding[] {
@@ -29,7 +29,7 @@ function leftOut({ artifacts, newest }: ExaminedRelease): readonly Finding[] {
     const arch = foldArch(each.arch, platform);
     if (covers(artifacts, platform, arch)) continue;
     const target = arch === NO_ARCH ? platform : `${platform}/${arch}`;
-    left.set(target, `There is none for ${target}, which ${newest.release.version} had`);
+    left.set(target, `${target} has no file, but ${newest.release.version} had one`);
   }
   return [...left.values()].map(warning);
 }

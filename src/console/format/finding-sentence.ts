@@ -1,0 +1,101 @@
+// Findings of a dry run as sentences, with the files that they are about, and the devices that a release has
+// no file for.
+
+import type { Effect, Finding } from '../../contract/dry-run.ts';
+import type { Artifact } from '../../contract/resource.ts';
+import { decodedFileName } from '../../domain/decision/artifact-format.ts';
+import { countText } from './figure-text.ts';
+
+export type FindingSentence = { readonly severity: Finding['severity']; readonly text: string };
+
+type NamedFile = Pick<Artifact, 'url'>;
+
+/** Parts of an artifact that are said beside its file; findings about others are about the file itself. */
+const PART_NAMES: Readonly<Record<string, string>> = {
+  platform: 'platform',
+  arch: 'architecture',
+  signature: 'signature',
+  sha512: 'SHA-512',
+};
+
+const PLATFORM_NAMES: Readonly<Record<string, string>> = {
+  darwin: 'macOS',
+  linux: 'Linux',
+  windows: 'Windows',
+};
+
+/** Maximum number of platforms that are said besides those in findings, the largest first. */
+const LISTED_MAX = 5;
+
+/** Messages that leave their subject to the path. */
+const WITHOUT_SUBJECT = /^(?:Is|Has|Names) /;
+/** Message about a platform, or a platform and architecture, for which the release has no file. */
+const NO_FILE = /^([^\s/]+)(?:\/(\S+))? (has no file\b.*)$/s;
+
+/** Returns a finding as a sentence; `artifacts` are those of the release, where they are known. */
+export function findingSentence(finding: Finding, artifacts: readonly NamedFile[] = []): string {
+  const { path, message } = finding;
+  if (!WITHOUT_SUBJECT.test(message)) return closed(message);
+  const [first = '', ...rest] = message;
+  return closed(`${subjectOf(path, artifacts)} ${first.toLowerCase()}${rest.join('')}`);
+}
+
+function closed(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}
+
+function subjectOf(path: string, artifacts: readonly NamedFile[]): string {
+  const [list, index = '', part = ''] = path.split('.');
+  if (list !== 'artifacts') return `The ${path}`;
+  const url = artifacts[Number(index)]?.url;
+  const file = url === undefined ? `artifact ${Number(index) + 1}` : decodedFileName(url);
+  const name = PART_NAMES[part] ?? (url === undefined ? 'URL' : undefined);
+  return name === undefined ? file : `The ${name} of ${file}`;
+}
+
+type Platforms = Pick<Effect, 'platforms' | 'isEstimate'>;
+
+/**
+ * Returns the findings as sentences. Those about platforms without a file say how many devices that leaves
+ * where they are, and platforms that no finding names follow.
+ */
+export function findingSentences(
+  findings: readonly Finding[],
+  artifacts: readonly NamedFile[] | undefined,
+  { platforms, isEstimate }: Platforms,
+): readonly FindingSentence[] {
+  const left = new Map(
+    platforms
+      .filter(({ withoutArtifact }) => withoutArtifact > 0)
+      .map((row) => [targetText(row.platform, row.arch), row]),
+  );
+  const kept = (targets: readonly string[]): string => {
+    const devices = targets.reduce((sum, each) => sum + (left.get(each)?.withoutArtifact ?? 0), 0);
+    for (const each of targets) left.delete(each);
+    const what = devices === 1 ? 'keeps its version' : 'keep their versions';
+    return devices === 0
+      ? ''
+      : ` ${isEstimate ? '≈ ' : ''}${countText(devices, 'device')} ${what}.`;
+  };
+  const said = findings.map((finding): FindingSentence => {
+    const { severity } = finding;
+    const [, platform = '', arch = null, rest = ''] = NO_FILE.exec(finding.message) ?? [];
+    if (platform === '') return { severity, text: findingSentence(finding, artifacts) };
+    const found = [...left].filter(
+      ([, row]) => row.platform === platform && (arch === null || row.arch === arch),
+    );
+    const text = closed(`${targetText(platform, arch)} ${rest}`);
+    return { severity, text: `${text}${kept(found.map(([target]) => target))}` };
+  });
+  // A release without any file says so once.
+  if (artifacts?.length === 0) return said;
+  const others = [...left.keys()].slice(0, LISTED_MAX).map((target): FindingSentence => {
+    return { severity: 'warning', text: `${target} has no file.${kept([target])}` };
+  });
+  return [...said, ...others];
+}
+
+function targetText(platform: string, arch: string | null): string {
+  const name = Object.hasOwn(PLATFORM_NAMES, platform) ? PLATFORM_NAMES[platform] : platform;
+  return arch === null ? `${name}` : `${name} (${arch})`;
+}
