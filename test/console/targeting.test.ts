@@ -60,7 +60,7 @@ describe('what is still missing is said', () => {
       /exactly one/,
     ],
   ] as const)('%j', (draft, text) => {
-    expect(draftObstacle(draft)).toMatch(text);
+    expect(draftObstacle(draft)?.reason).toMatch(text);
   });
 
   it('and nothing when nothing is', () => {

@@ -38,23 +38,49 @@ export function targetingOf({ labels, expressions }: TargetingDraft): Targeting 
   };
 }
 
-/** Returns what incomplete rows lack; undefined if all rows are complete. */
-export function draftObstacle({ labels, expressions }: TargetingDraft): string | undefined {
-  const keys = labels.map(({ key }) => key);
-  if (keys.some((key) => key === '')) return 'A label needs a name.';
-  if (new Set(keys).size < keys.length)
-    return 'A label stands there twice: put its values together.';
-  const bare = labels.find(({ values }) => values.length === 0);
-  if (bare !== undefined) return `The label ${bare.key} needs a value.`;
-  if (expressions.some(({ key }) => key === '')) return 'A condition needs a field.';
-  const open = expressions.find(
-    ({ operator, values }) => takesValues(operator) && values.length === 0,
-  );
-  if (open !== undefined) return `The condition on ${open.key} needs a value.`;
-  const many = expressions.find(
-    ({ operator, values }) => VERSION_OPERATORS.has(operator) && values.length > 1,
-  );
-  return many === undefined ? undefined : 'A version is compared with exactly one other.';
+/** What a row lacks. */
+type DraftObstacle = {
+  /** Path of the row in the request. */
+  readonly path: string;
+  readonly reason: string;
+};
+
+/** Returns the path of a label's row in the request. */
+export function labelPath(key: string): string {
+  return `targets.matchLabels.${key}`;
+}
+
+/** Returns the path of an expression's row in the request. */
+export function expressionPath(index: number): string {
+  return `targets.matchExpressions.${index}`;
+}
+
+/** Returns the first row that is incomplete, and what it lacks; undefined if all rows are complete. */
+export function draftObstacle({ labels, expressions }: TargetingDraft): DraftObstacle | undefined {
+  const faults = [
+    ...labels.map((row, index) => {
+      const isTwice = labels.slice(0, index).some(({ key }) => key === row.key);
+      return { path: labelPath(row.key), reason: labelFault(row, isTwice) };
+    }),
+    ...expressions.map((row, index) => ({
+      path: expressionPath(index),
+      reason: expressionFault(row),
+    })),
+  ];
+  return faults.find((fault): fault is DraftObstacle => fault.reason !== undefined);
+}
+
+function labelFault({ key, values }: LabelRow, isTwice: boolean): string | undefined {
+  if (key === '') return 'A label needs a name.';
+  if (isTwice) return 'A label stands there twice: put its values together.';
+  return values.length === 0 ? `The label ${key} needs a value.` : undefined;
+}
+
+function expressionFault({ key, operator, values }: TargetExpression): string | undefined {
+  if (key === '') return 'A condition needs a field.';
+  if (takesValues(operator) && values.length === 0) return `The condition on ${key} needs a value.`;
+  const isMany = VERSION_OPERATORS.has(operator) && values.length > 1;
+  return isMany ? 'A version is compared with exactly one other.' : undefined;
 }
 
 export function takesValues(operator: TargetOperator): boolean {

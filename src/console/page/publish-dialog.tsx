@@ -23,7 +23,8 @@ import { DryRunView, useConfirmedReach } from '../part/dry-run.tsx';
 import { Field, TextArea } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
 import { type PaceDraft, PaceFields, paceBody } from '../part/pace.tsx';
-import { MatchingDevices, TargetingEditor } from '../part/targeting-editor.tsx';
+import { TargetingEditor } from '../part/targeting-editor.tsx';
+import { MatchingDevices } from '../part/targeting-view.tsx';
 
 type Fields = {
   readonly version: string;
@@ -88,7 +89,7 @@ export function PublishDialog(props: {
         onSend={reviewed === undefined ? review : publish}
         onCancel={onClose}
         isDeliberate
-        obstacle={draftObstacle(draft) ?? (reviewed === undefined ? undefined : unsure)}
+        obstacle={draftObstacle(draft)?.reason ?? (reviewed === undefined ? undefined : unsure)}
       >
         <HeadFields fields={fields} onChange={setFields} onVersion={rename} />
         <PaceFields pace={pace} onChange={setPace} />

@@ -11,7 +11,7 @@ import { Empty, ShareBar } from '../part/card.tsx';
 import { type Column, DataTable } from '../part/data-table.tsx';
 import { Choice, Field } from '../part/field.tsx';
 import { FilterForm, useDraft } from '../part/form.tsx';
-import { TargetingView } from '../part/targeting-editor.tsx';
+import { TargetingView } from '../part/targeting-view.tsx';
 import { Time } from '../part/time.tsx';
 
 /** List of releases; an empty one shows the button `publish`. */

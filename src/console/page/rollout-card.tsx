@@ -19,7 +19,8 @@ import { Dialog } from '../part/dialog.tsx';
 import { ServingEffect, useConfirmedReach, useServingDryRun } from '../part/dry-run.tsx';
 import { Field, ReasonField } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
-import { MatchingDevices, TargetingEditor, TargetingView } from '../part/targeting-editor.tsx';
+import { TargetingEditor } from '../part/targeting-editor.tsx';
+import { MatchingDevices, TargetingView } from '../part/targeting-view.tsx';
 import { useMay } from '../session/use-session.ts';
 
 const STEPS = [1, 5, 10, 25, 50, 100] as const;
@@ -178,7 +179,7 @@ function TargetingDialog({
   const targets = targetingOf(draft);
   const isUnchanged =
     JSON.stringify(targets) === JSON.stringify(targetingOf(targetingDraft(base.targets)));
-  const obstacle = draftObstacle(draft) ?? servingObstacle.toTargets(release, targets);
+  const obstacle = draftObstacle(draft)?.reason ?? servingObstacle.toTargets(release, targets);
   const isReady = !isUnchanged && obstacle === undefined;
   const dryRun = useServingDryRun(isReady ? { ...name, targets } : undefined);
   const reach = useConfirmedReach(dryRun);

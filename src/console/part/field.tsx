@@ -2,7 +2,7 @@
 // reason of a change.
 
 import { type ComponentChildren, createContext } from 'preact';
-import { useContext, useEffect, useId, useRef } from 'preact/hooks';
+import { useContext, useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { LIMIT } from '../../contract/limit.ts';
 
 type TextFieldProps = {
@@ -237,8 +237,8 @@ export type FieldError = {
 
 type Fields = {
   readonly error: FieldError | undefined;
-  /** Names of the form's present fields. */
-  readonly names: Set<string>;
+  /** Says that a field shows the refusal. */
+  readonly claim: (error: FieldError) => void;
 };
 
 /** Provides the refusal to the fields of a form. */
@@ -246,7 +246,7 @@ export const FieldErrorContext = createContext<Fields | undefined>(undefined);
 
 /** Parses a refusal of a field (`path: reason`); undefined for any other message. */
 export function readFieldError(message: string | undefined): FieldError | undefined {
-  const [, path, reason] = /^([A-Za-z]\w*(?:\.\w+)*): (.+)$/s.exec(message ?? '') ?? [];
+  const [, path, reason] = /^([A-Za-z]\w*(?:\.[^:\s]*)*): (.+)$/s.exec(message ?? '') ?? [];
   return path === undefined || reason === undefined ? undefined : { path, reason };
 }
 
@@ -256,15 +256,14 @@ export function isAt(name: string | undefined, { path }: FieldError): boolean {
 }
 
 /** Returns why this field was refused, and a reference to its control, which a refusal focuses. */
-function useFieldError<Control extends HTMLElement>(name: string | undefined) {
+export function useFieldError<Control extends HTMLElement>(name: string | undefined) {
   const fields = useContext(FieldErrorContext);
   const control = useRef<Control>(null);
   const error = fields?.error !== undefined && isAt(name, fields.error) ? fields.error : undefined;
-  useEffect(() => {
-    if (name === undefined || fields === undefined) return undefined;
-    fields.names.add(name);
-    return () => void fields.names.delete(name);
-  }, [name, fields?.names]);
+  // Before the page is painted, so that the form does not show it as well.
+  useLayoutEffect(() => {
+    if (error !== undefined) fields?.claim(error);
+  }, [error]);
   useEffect(() => {
     if (error !== undefined) control.current?.focus();
   }, [error]);

@@ -6,7 +6,7 @@ import { fieldText } from '../format/audit-log.ts';
 import { consolePath } from '../format/console-path.ts';
 import { type Action, useAction } from '../hook/use-action.ts';
 import { announce } from './announcer.tsx';
-import { FieldErrorContext, isAt, readFieldError } from './field.tsx';
+import { type FieldError, FieldErrorContext, readFieldError } from './field.tsx';
 import { Notice } from './notice.tsx';
 
 /**
@@ -39,10 +39,10 @@ export function Form(props: {
   const own = useAction();
   const action = props.action ?? own;
   const dialog = useContext(DialogContext);
-  const names = useRef(new Set<string>()).current;
   const refused = useMemo(() => readFieldError(action.error), [action.error]);
-  const isAtField = refused !== undefined && [...names].some((name) => isAt(name, refused));
-  const fields = useMemo(() => ({ error: refused, names }), [refused, names]);
+  const [claimed, claim] = useState<FieldError>();
+  const isAtField = refused !== undefined && claimed === refused;
+  const fields = useMemo(() => ({ error: refused, claim }), [refused]);
   const { waiting } = action;
   useEffect(() => {
     if (waiting !== undefined) dialog?.settle();

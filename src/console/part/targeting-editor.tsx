@@ -1,23 +1,21 @@
-// Targeting of a release in words, and its editor, which suggests labels of the fleet and locks parts that
-// can no longer change.
+// Editor of a release's targeting, which suggests labels of the fleet and locks parts that can no longer
+// change.
 
 import { useId } from 'preact/hooks';
-import type { LabelCounts, MatchingDevices as Matching } from '../../contract/console.ts';
+import type { LabelCounts } from '../../contract/console.ts';
 import type { TargetExpression, Targeting, TargetOperator } from '../../contract/resource.ts';
-import { call } from '../api/call.ts';
-import { consolePath } from '../format/console-path.ts';
-import { countText, numberText } from '../format/figure-text.ts';
+import { countText } from '../format/figure-text.ts';
 import {
+  expressionPath,
   FIELD_KEYS,
   type LabelRow,
+  labelPath,
   operatorsFor,
   type TargetingDraft,
   takesValues,
-  targetingText,
 } from '../format/targeting.ts';
-import { useAsked } from '../hook/use-action.ts';
 import { ChipsInput } from './chips-input.tsx';
-import { Name } from './name.tsx';
+import { useFieldError } from './field.tsx';
 import { Notice } from './notice.tsx';
 
 /**
@@ -106,6 +104,7 @@ function ExpressionRows(props: {
       {rows.map((row, index) => (
         <ExpressionRow
           key={index}
+          path={expressionPath(index)}
           row={row}
           labels={labels}
           isFrozen={isFrozen}
@@ -136,6 +135,7 @@ function LabelTargetRow(props: {
 }) {
   const { row, labels, locked, onChange, onRemove } = props;
   const id = useId();
+  const { reason, control } = useFieldError<HTMLInputElement>(labelPath(row.key));
   const known = labels?.keys.find(({ key }) => key === row.key);
   const devices = known?.values
     .filter(({ value }) => row.values.includes(value))
@@ -148,6 +148,8 @@ function LabelTargetRow(props: {
         placeholder="label"
         list={id}
         dir="auto"
+        ref={control}
+        {...faultProps(id, reason)}
         value={row.key}
         readOnly={locked !== undefined}
         onInput={(event) => onChange({ ...row, key: event.currentTarget.value })}
@@ -176,6 +178,7 @@ function LabelTargetRow(props: {
       >
         ×
       </button>
+      <Fault id={id} reason={reason} />
     </div>
   );
 }
@@ -191,14 +194,16 @@ const OPERATOR_WORDS: Readonly<Record<TargetOperator, string>> = {
 
 /** Row of an expression; `isFrozen` makes it read-only. */
 function ExpressionRow(props: {
+  path: string;
   row: TargetExpression;
   labels: LabelCounts | undefined;
   isFrozen: boolean;
   onChange: (row: TargetExpression) => void;
   onRemove: () => void;
 }) {
-  const { row, labels, isFrozen, onChange, onRemove } = props;
+  const { path, row, labels, isFrozen, onChange, onRemove } = props;
   const id = useId();
+  const { reason, control } = useFieldError<HTMLInputElement>(path);
   const changeKey = (key: string) => {
     const isKept = operatorsFor(key).includes(row.operator);
     onChange({ ...row, key, operator: isKept ? row.operator : 'In' });
@@ -210,6 +215,8 @@ function ExpressionRow(props: {
         aria-label="Field or label"
         list={id}
         dir="auto"
+        ref={control}
+        {...faultProps(id, reason)}
         value={row.key}
         onInput={(event) => changeKey(event.currentTarget.value)}
       />
@@ -244,7 +251,25 @@ function ExpressionRow(props: {
           ×
         </button>
       )}
+      <Fault id={id} reason={reason} />
     </div>
+  );
+}
+
+/** Attributes of a control whose row has a fault. */
+function faultProps(id: string, reason: string | undefined) {
+  return reason === undefined
+    ? {}
+    : { 'aria-invalid': true as const, 'aria-describedby': `${id}-error` };
+}
+
+/** Why a row is not accepted. */
+function Fault({ id, reason }: { id: string; reason: string | undefined }) {
+  if (reason === undefined) return null;
+  return (
+    <p class="bad-text fault" id={`${id}-error`} role="alert">
+      {reason}
+    </p>
   );
 }
 
@@ -267,56 +292,4 @@ function OperatorChoice(props: {
       ))}
     </select>
   );
-}
-
-/** List with one chip per condition, all of which must hold. */
-export function TargetingView({ targets }: { targets: Targeting | null }) {
-  const clauses = targetingText(targets);
-  if (clauses.length === 0) return <span class="muted whole">Every device</span>;
-  return (
-    <ul class="clauses" aria-label="Devices whose">
-      {clauses.map((clause) => (
-        <li key={clause} dir="auto">
-          {clause}
-        </li>
-      ))}
-    </ul>
-  );
-}
-
-/** Number of devices that match a targeting, with a few of them; nothing for a targeting of every device. */
-export function MatchingDevices(props: {
-  app: string;
-  channel: string;
-  targets: Targeting | null;
-}) {
-  const { app, channel, targets } = props;
-  const question = targets === null ? undefined : JSON.stringify({ app, channel, targets });
-  const { said, error } = useAsked(question, askMatching);
-  if (targets === null) return null;
-  if (error !== undefined) return <p class="bad-text">Its devices cannot be counted: {error}</p>;
-  if (said === undefined) return <p class="muted">Counting the devices …</p>;
-  const about = said.isEstimate ? '≈ ' : '';
-  return (
-    <p role="status">
-      {about}
-      <strong>{numberText(said.matching)}</strong> of {about}
-      {countText(said.devices, 'device')} seen in the last 30 days{' '}
-      {said.matching === 1 ? 'matches' : 'match'}
-      {said.examples.length > 0 && ', such as '}
-      {said.examples.map((deviceId, index) => (
-        <span key={deviceId}>
-          {index > 0 && ', '}
-          <a href={consolePath.device(app, deviceId)} target="_blank" rel="noreferrer">
-            <Name text={deviceId} isCode />
-          </a>
-        </span>
-      ))}
-      .
-    </p>
-  );
-}
-
-function askMatching(question: object): Promise<Matching> {
-  return call('POST', 'releases/matching', question);
 }
