@@ -80,6 +80,29 @@ describeInBrowser('rollout plans at the console', (browser) => {
       .waitFor();
   });
 
+  it('a plan with steps of its own says what they lack, and is made', async () => {
+    await openRelease();
+    await plan().getByRole('button', { name: 'Plan the rollout…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Plan the rollout of 1.0.0' });
+    await dialog.getByLabel('Preset').selectOption('own');
+    await dialog.getByLabel('Share of step 1 (%)').fill('30');
+    const start = dialog.getByRole('button', { name: 'Start plan' });
+    await dialog.getByText('Each step needs a share above that of the step before it').waitFor();
+    expect(await start.isDisabled()).toBe(true);
+    await dialog.getByRole('button', { name: 'Remove step 2' }).click();
+    await dialog.getByLabel('Hold of step 1 (hours)').fill('2');
+    await dialog.getByText('The hold of 120 minutes is shorter than').waitFor();
+    await start.click();
+    await dialog.waitFor({ state: 'detached' });
+    const query = `app=${opened.tenant.app}&channel=stable&version=1.0.0`;
+    const { body } = await admin(node, 'GET', `releases/plan?${query}`);
+    const steps = [
+      { rollout: 30, holdMinutes: 120 },
+      { rollout: 100, holdMinutes: 720 },
+    ];
+    expect(body).toMatchObject({ plan: { preset: null, steps, guards: { silentPercent: 1 } } });
+  });
+
   it('a plan that a guard holds says why in figures, and shows the interval against the limit', async () => {
     await openRelease();
     const name = { app: opened.tenant.app, channel: 'stable', version: '1.0.0' };

@@ -21,7 +21,10 @@ type TextFieldProps = {
   placeholder?: string;
   min?: number;
   max?: number;
+  /** Step of a number; 1 when left out. */
+  step?: number;
   maxLength?: number;
+  isLabelHidden?: boolean;
   isFocused?: boolean;
   isCode?: boolean;
   options?: readonly string[];
@@ -29,14 +32,14 @@ type TextFieldProps = {
 
 /** Text input; `options` are suggestions. */
 export function Field(props: TextFieldProps) {
-  const { label, value, onInput, type = 'text', hint, options } = props;
+  const { label, value, onInput, type = 'text', hint, options, isLabelHidden = false } = props;
   const { reason, control: input } = useFieldError<HTMLInputElement>(props.name);
   const begins = useRef(props.isFocused === true);
   useEffect(() => {
     if (begins.current) input.current?.focus();
   }, []);
   return (
-    <LabelledControl label={label} hint={hint} error={reason}>
+    <LabelledControl label={label} hint={hint} error={reason} isLabelHidden={isLabelHidden}>
       {(id, hintId) => (
         <>
           <input
@@ -51,7 +54,7 @@ export function Field(props: TextFieldProps) {
             min={props.min}
             max={props.max}
             maxLength={props.maxLength}
-            step={type === 'number' ? 1 : undefined}
+            step={type === 'number' ? (props.step ?? 1) : undefined}
             list={options === undefined ? undefined : `${id}-options`}
             aria-describedby={hintId}
             aria-invalid={reason === undefined ? undefined : true}
