@@ -6,6 +6,7 @@ import { expect, it } from 'vitest';
 import { faultsOn } from '../support/accessibility-faults.ts';
 import { chooseMore, openTab, type Tab, visit } from '../support/browser.ts';
 import { describeInBrowser } from '../support/describe-in-browser.ts';
+import { toStep } from '../support/dialog-steps.ts';
 import { eachOwnerTab, type OwnerTab } from '../support/owner-tab.ts';
 import { member } from '../support/person.ts';
 import { releasesOf } from '../support/published.ts';
@@ -55,7 +56,7 @@ describeInBrowser('approvals at the console', (browser) => {
       async () => {
         await press('Publish release');
         await fill('Version', '9.0.0');
-        await press('Review');
+        await toStep(page.getByRole('dialog'), 'Review');
         await press('Publish');
       },
     ],
@@ -64,6 +65,7 @@ describeInBrowser('approvals at the console', (browser) => {
       'beta/2.0.0',
       async () => {
         await chooseMore(page, 'Promote…');
+        await toStep(page.getByRole('dialog'), 'Review');
         await press('Promote to stable');
       },
     ],

@@ -5,6 +5,7 @@ import type { Locator, Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { chooseMore, type Tab, visit } from '../support/browser.ts';
 import { describeInBrowser } from '../support/describe-in-browser.ts';
+import { goOn, toStep } from '../support/dialog-steps.ts';
 import { eachOwnerTab } from '../support/owner-tab.ts';
 import { sharedNode } from '../support/service-suite.ts';
 import { admin, manage, publish, report, type Tenant } from '../support/tenant.ts';
@@ -53,13 +54,18 @@ describeInBrowser('acts that reach many devices', (browser) => {
     await visit(page, `/console/apps/${tenant.app}/beta/1.0.0`);
     await chooseMore(page, 'Promote…');
     const dialog = page.getByRole('dialog', { name: 'Promote 1.0.0' });
-    await dialog.getByText('It is paused on beta. Say rollout, plan').waitFor();
-    expect(await button('Promote to stable', dialog).isDisabled()).toBe(true);
+    await goOn(dialog);
+    await dialog.getByRole('alert').getByText('It is paused on beta. Say rollout, plan').waitFor();
+    expect(await button('Promote to stable', dialog).count()).toBe(0);
     await dialog.getByLabel('Share (%)').fill('100');
+    await toStep(dialog, 'Review');
     await dialog.getByText('It is paused on beta').waitFor();
     await dialog.getByLabel(`${DEVICES} more devices are offered it now`).waitFor();
     expect(await button('Promote to stable', dialog).isDisabled()).toBe(true);
-    await dialog.getByLabel('How fast').selectOption('careful');
+    await button('Back', dialog).click();
+    await dialog.getByLabel('By a plan').check();
+    await dialog.getByLabel('Preset').selectOption('careful');
+    await toStep(dialog, 'Review');
     await dialog
       .getByText(`Of ${DEVICES} devices seen in the last 30 days, 0 are offered`)
       .waitFor();
@@ -79,15 +85,17 @@ describeInBrowser('acts that reach many devices', (browser) => {
     await publish(node, tenant, '1.0.0', { channel: 'beta' });
     await visit(page, `/console/apps/${tenant.app}/beta/1.0.0`);
     await chooseMore(page, 'Promote…');
-    await page.getByText('It begins at 100 % on stable.').waitFor();
-    await confirmed(page.getByRole('dialog', { name: 'Promote 1.0.0' }), 'Promote to stable');
+    const promoting = page.getByRole('dialog', { name: 'Promote 1.0.0' });
+    await toStep(promoting, 'Review');
+    await promoting.getByText('It begins at 100 % on stable.').waitFor();
+    await confirmed(promoting, 'Promote to stable');
     await page.waitForURL(`**/stable/1.0.0`);
     expect(await stateOf('stable', '1.0.0')).toEqual(['published', 100]);
 
     await chooseMore(page, 'Publish next…');
     const publishing = page.getByRole('dialog', { name: 'Publish to stable' });
     await publishing.getByLabel('Version').fill('1.1.0');
-    await button('Review', publishing).click();
+    await toStep(publishing, 'Review');
     await confirmed(publishing, 'Publish');
     await page.getByRole('heading', { name: '1.1.0' }).waitFor();
 

@@ -5,6 +5,7 @@ import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { type Tab, visit } from '../support/browser.ts';
 import { describeInBrowser } from '../support/describe-in-browser.ts';
+import { goOn, toStep } from '../support/dialog-steps.ts';
 import { eventually } from '../support/eventually.ts';
 import { eachOwnerTab } from '../support/owner-tab.ts';
 import { PASSWORD, type Person } from '../support/person.ts';
@@ -46,7 +47,7 @@ describeInBrowser('forms at the console', (browser) => {
     await page.keyboard.press('Enter');
     await again.waitFor({ state: 'detached' });
     expect(await dialog.getByLabel('Version').inputValue()).toBe('7.0.0');
-    await dialog.getByRole('button', { name: 'Review' }).click();
+    await toStep(dialog, 'Review');
     await dialog.getByRole('button', { name: 'Publish', exact: false }).waitFor();
   });
 
@@ -110,7 +111,8 @@ describeInBrowser('forms at the console', (browser) => {
     await dialog.getByLabel('Platform').nth(1).fill('darwin');
     const url = dialog.getByLabel('URL').nth(1);
     await url.fill('ftp://x.example/a.zip');
-    await dialog.getByRole('button', { name: 'Review' }).click();
+    await toStep(dialog, 'How fast');
+    await goOn(dialog);
     await dialog.getByRole('alert').getByText('Must be an absolute http(s) URL').waitFor();
     expect(await url.getAttribute('aria-invalid')).toBe('true');
     expect(await url.evaluate((field) => field === field.ownerDocument.activeElement)).toBe(true);

@@ -5,6 +5,7 @@ import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { type Tab, visit } from '../support/browser.ts';
 import { describeInBrowser } from '../support/describe-in-browser.ts';
+import { toStep } from '../support/dialog-steps.ts';
 import { eachOwnerTab } from '../support/owner-tab.ts';
 import { sharedNode } from '../support/service-suite.ts';
 import { publish, randomId, report, type Tenant } from '../support/tenant.ts';
@@ -39,7 +40,7 @@ describeInBrowser('quick ways at the console', (browser) => {
     await expect
       .poll(() => dialog.getByLabel('Version', { exact: true }).inputValue())
       .toBe('3.0.0');
-    await dialog.getByRole('button', { name: 'Review' }).click();
+    await toStep(dialog, 'Review');
     await dialog.getByRole('button', { name: /^Publish/ }).click();
     await page.getByText('From the build').waitFor();
     await page.getByText('Published it at 7 % with 2 artifacts').waitFor();
@@ -55,9 +56,13 @@ describeInBrowser('quick ways at the console', (browser) => {
     await page.getByRole('button', { name: 'Publish release' }).click();
     const dialog = page.getByRole('dialog', { name: 'Publish to stable' });
     await dialog.getByText('Paste addresses or JSON').click();
-    const targets = { matchLabels: { ring: ['early'] } };
-    await dialog.getByLabel('Addresses of the files').fill(JSON.stringify({ targets }));
+    const pasted = { version: '2.0.0', targets: { matchLabels: { ring: ['early'] } } };
+    await dialog.getByLabel('Addresses of the files').fill(JSON.stringify(pasted));
     await dialog.getByRole('button', { name: 'Use these files' }).click();
+    await expect
+      .poll(() => dialog.getByLabel('Version', { exact: true }).inputValue())
+      .toBe('2.0.0');
+    await toStep(dialog, 'Who');
     await dialog.getByText('2 of 3 devices seen in the last 30 days match').waitFor();
     expect(await dialog.getByRole('link', { name: 'a', exact: true }).count()).toBe(1);
   });

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { faultsOn, tooWideOn } from '../support/accessibility-faults.ts';
 import { chooseMore, openTab, type Tab, visit, whenShown } from '../support/browser.ts';
 import { describeInBrowser } from '../support/describe-in-browser.ts';
+import { toStep } from '../support/dialog-steps.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Furnished, furnish, type Words } from '../support/furnish.ts';
 import { sharedNode } from '../support/service-suite.ts';
@@ -119,6 +120,20 @@ describeInBrowser('every page of the console', (browser) => {
       await expectSound(`${path} ${open}`);
     }
   }, 600_000);
+
+  it('has sound steps to publish a release, whatever it is for', async () => {
+    await visit(page, place('/stable/1.2.0-rc.1'));
+    await chooseMore(page, 'Publish next…');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Version').fill('4.0.0');
+    for (const step of ['Who', 'Review']) {
+      await toStep(dialog, step);
+      await expectSound(step);
+    }
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await dialog.getByRole('button', { name: 'Discard' }).click();
+    await dialog.waitFor({ state: 'detached' });
+  });
 
   it('shows release notes as text, which are the only markup there is', async () => {
     for (const index of HOSTILE.notes.keys()) {

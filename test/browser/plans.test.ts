@@ -1,7 +1,8 @@
 // Plans a rollout in the browser: from a preset, held and resumed with a reason, and stopped by a guard.
 
-import type { Locator, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
+import { tabTo } from '../support/browser.ts';
 import { describeInBrowser } from '../support/describe-in-browser.ts';
 import { eachOwnerTab, type OwnerTab } from '../support/owner-tab.ts';
 import { sharedNode } from '../support/service-suite.ts';
@@ -24,51 +25,39 @@ describeInBrowser('rollout plans at the console', (browser) => {
     await page.goto(`/console/apps/${opened.tenant.app}/stable/1.0.0`);
   }
 
-  /** Goes to an element with the Tab key alone. */
-  async function tabTo(target: Locator): Promise<void> {
-    await target.waitFor();
-    const isThere = () =>
-      target.evaluate((element) => element === element.ownerDocument.activeElement);
-    for (let presses = 0; presses < 80; presses++) {
-      if (await isThere()) return;
-      await page.keyboard.press('Tab');
-    }
-    throw new Error('The Tab key does not reach it');
-  }
-
   const plan = () => page.getByRole('region', { name: 'Plan' });
   const history = () => page.getByRole('region', { name: 'History' });
 
   it('a plan is made from a preset, begins by itself, and is held and resumed with a reason, all with the keyboard', async () => {
     await openRelease();
     await plan().getByText('No plan. The rollout is raised by hand.').waitFor();
-    await tabTo(plan().getByRole('button', { name: 'Plan the rollout…' }));
+    await tabTo(page, plan().getByRole('button', { name: 'Plan the rollout…' }));
     await page.keyboard.press('Enter');
     const dialog = page.getByRole('dialog', { name: 'Plan the rollout of 1.0.0' });
-    await tabTo(dialog.getByLabel('Preset'));
+    await tabTo(page, dialog.getByLabel('Preset'));
     await page.keyboard.press('c');
     await dialog.getByText('1 % for 1 day, 20 % for 4 days').waitFor();
-    await tabTo(dialog.getByRole('button', { name: 'Start plan' }));
+    await tabTo(page, dialog.getByRole('button', { name: 'Start plan' }));
     await page.keyboard.press('Enter');
     await dialog.waitFor({ state: 'detached' });
     await plan().getByText('Plan running', { exact: true }).waitFor();
     // No reload: the first step begins by itself, and the page follows.
     await opened.tab.soon(plan().locator('.plan-step.now', { hasText: '1 %' }));
     await plan().getByText('the rollout goes to 20 %').waitFor();
-    await tabTo(plan().getByRole('button', { name: 'Hold plan…' }));
+    await tabTo(page, plan().getByRole('button', { name: 'Hold plan…' }));
     await page.keyboard.press('Enter');
     const held = page.getByRole('dialog', { name: 'Hold plan: 1.0.0' });
-    await tabTo(held.getByLabel('Reason'));
+    await tabTo(page, held.getByLabel('Reason'));
     await page.keyboard.type('tickets come in');
     await page.keyboard.press('Enter');
     await held.waitFor({ state: 'detached' });
     await plan().getByText('Plan held', { exact: true }).waitFor();
     await history().getByText('held the plan').waitFor();
     await history().getByText('tickets come in').waitFor();
-    await tabTo(plan().getByRole('button', { name: 'Resume plan…' }));
+    await tabTo(page, plan().getByRole('button', { name: 'Resume plan…' }));
     await page.keyboard.press('Enter');
     const resumed = page.getByRole('dialog', { name: 'Resume plan: 1.0.0' });
-    await tabTo(resumed.getByLabel('Reason'));
+    await tabTo(page, resumed.getByLabel('Reason'));
     await page.keyboard.type('not ours');
     await page.keyboard.press('Enter');
     await resumed.waitFor({ state: 'detached' });

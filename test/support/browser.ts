@@ -48,6 +48,8 @@ const ARGUMENTS = ['--no-sandbox', '--disable-dev-shm-usage'];
 const WAIT_MS = 60_000;
 /** Milliseconds that pass in a page between two looks at it: no poll of the console is as frequent. */
 const STEP_MS = 1500;
+/** More presses of the Tab key than any page or dialog has controls. */
+const TABS_MAX = 80;
 /** Milliseconds in which an element is to be shown, on a busy machine. */
 const SHOWN_MS_MAX = 90_000;
 /**
@@ -150,6 +152,21 @@ export async function whenShown(page: Page): Promise<void> {
   await eventually('the page has its data', () =>
     page.evaluate("document.title !== 'Sluice' && document.querySelector('.skeleton') === null"),
   );
+}
+
+/** Goes to an element with the Tab key alone. */
+export async function tabTo(page: Page, target: Locator): Promise<void> {
+  await target.waitFor();
+  for (let presses = 0; presses < TABS_MAX; presses++) {
+    if (await isFocused(target)) return;
+    await page.keyboard.press('Tab');
+  }
+  throw new Error('The Tab key does not reach it');
+}
+
+/** Returns whether an element has the focus. */
+export function isFocused(target: Locator): Promise<boolean> {
+  return target.evaluate((element) => element === element.ownerDocument.activeElement);
 }
 
 /** Chooses an action of a release that is in its menu. */

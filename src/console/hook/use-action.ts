@@ -1,5 +1,5 @@
-// State of requests from a form: an action with at most one run at a time, and a question about the present
-// input.
+// State of requests from a form: an action with at most one run at a time, a question about the present
+// input, and its review.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, connection } from '../api/call.ts';
@@ -94,6 +94,37 @@ export function useAsked<Answer>(
     };
   }, [text, turn, ask]);
   return last !== undefined && last.of === text ? last.answer : NOTHING;
+}
+
+/** Statuses of a service that has no time for the question. */
+const BUSY: ReadonlySet<number> = new Set([429, 503]);
+
+export type Review<Answer> = {
+  /** Answer to the present input, or why the service gives none. */
+  readonly dryRun: Asked<Answer>;
+  /** Whether the service was asked about the present input. */
+  readonly isReviewed: boolean;
+  /** Asks about the present input. Rejects with the service's refusal. */
+  review(): Promise<void>;
+};
+
+/** Asks the service about input when a person wants to see it; drops the answer when the input changes. */
+export function useReview<Answer>(
+  input: object,
+  ask: (input: object) => Promise<Answer>,
+): Review<Answer> {
+  const text = JSON.stringify(input);
+  const [last, setLast] = useState<{ of: string; answer: Asked<Answer> }>();
+  const review = async () => {
+    try {
+      setLast({ of: text, answer: { said: await ask(input), error: undefined } });
+    } catch (error) {
+      if (!(error instanceof ApiError && BUSY.has(error.status))) throw error;
+      setLast({ of: text, answer: { said: undefined, error: error.advice } });
+    }
+  };
+  const present = last?.of === text ? last.answer : undefined;
+  return { dryRun: present ?? NOTHING, isReviewed: present !== undefined, review };
 }
 
 async function outcome<Answer>(ask: () => Promise<Answer>): Promise<Asked<Answer>> {

@@ -1,37 +1,37 @@
-// Dialog that publishes a release after a review of its findings and its effect, also as the next one after
-// an existing release.
+// Dialog that publishes a release in steps, also as the next one after an existing release.
 
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { AppOverview, ReleaseDetail, RenderedReleaseDetail } from '../../contract/console.ts';
 import type { DryRunAnswer, UnpublishedRelease } from '../../contract/dry-run.ts';
-import { ARTIFACT_FORMATS } from '../../domain/decision/artifact-format.ts';
-import { call } from '../api/call.ts';
-import {
-  type ArtifactDraft,
-  artifactOf,
-  NEW_ARTIFACT,
-  nextArtifact,
-  withVersion,
-} from '../format/artifact-draft.ts';
+import { ApiError, call } from '../api/call.ts';
 import { consolePath, queryText } from '../format/console-path.ts';
 import type { PastedRelease } from '../format/pasted-release.ts';
-import { draftObstacle, targetingDraft, targetingOf } from '../format/targeting.ts';
+import {
+  draftObstacle,
+  type TargetingDraft,
+  targetingDraft,
+  targetingOf,
+} from '../format/targeting.ts';
+import { useReview } from '../hook/use-action.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Dialog } from '../part/dialog.tsx';
-import { DryRunView, useConfirmedReach } from '../part/dry-run.tsx';
-import { Field, TextArea } from '../part/field.tsx';
-import { Form } from '../part/form.tsx';
-import { type PaceDraft, PaceFields, paceBody } from '../part/pace.tsx';
+import { useConfirmedReach } from '../part/dry-run.tsx';
+import { PACE_PATHS, PaceFields, PaceSummary, paceBody, paceDraft } from '../part/pace.tsx';
+import { ReleaseReview } from '../part/release-review.tsx';
+import { Steps } from '../part/steps.tsx';
 import { TargetingEditor } from '../part/targeting-editor.tsx';
-import { MatchingDevices } from '../part/targeting-view.tsx';
+import { MatchingDevices, TargetingView } from '../part/targeting-view.tsx';
+import {
+  FILES_PATHS,
+  FilesFields,
+  FilesSummary,
+  filesBody,
+  filesDraft,
+  filesObstacle,
+} from './release-files.tsx';
 
-type Fields = {
-  readonly version: string;
-  readonly notes: string;
-};
-
-/** Dialog for a new release; opens the release after publishing. Every change needs another review. */
+/** Dialog for a new release; opens the release after publishing. */
 export function PublishDialog(props: {
   app: AppOverview;
   channel: string;
@@ -42,107 +42,98 @@ export function PublishDialog(props: {
 }) {
   const { app, channel, defaultRollout, from, onClose } = props;
   const { route } = useLocation();
-  const labels = useLoad(`labels${queryText({ app: app.ref })}`);
-  const [fields, setFields] = useState<Fields>({ version: '', notes: '' });
-  const [pace, setPace] = useState<PaceDraft>({ kind: 'share', rollout: String(defaultRollout) });
-  const [artifacts, setArtifacts] = useState<readonly ArtifactDraft[]>(
-    from === undefined || from.artifacts.length === 0
-      ? [NEW_ARTIFACT]
-      : from.artifacts.map(nextArtifact),
-  );
-  const [draft, setDraft] = useState(targetingDraft(from?.targets ?? null));
-  // Version in the URLs, which the entered version replaces.
-  const [named, setNamed] = useState(from?.version ?? '');
-  const rename = () => {
-    const version = fields.version.trim();
-    if (version === '' || named === '') return;
-    setArtifacts(withVersion(artifacts, named, version));
-    setNamed(version);
-  };
-  const takeOver = (pasted: PastedRelease) => {
-    const { rollout, ...named } = pasted.fields;
-    setFields({ ...fields, ...named });
+  const [files, setFiles] = useState(() => filesDraft(from));
+  const [targeting, setTargeting] = useState(() => targetingDraft(from?.targets ?? null));
+  const [pace, setPace] = useState(() => paceDraft(String(defaultRollout)));
+  const takeOver = ({ fields, artifacts, targets }: PastedRelease) => {
+    const { rollout, ...named } = fields;
+    const taken = artifacts.length > 0 ? { artifacts } : {};
+    setFiles({ ...files, ...named, ...taken, pasted: '' });
     if (rollout !== undefined) setPace({ ...pace, rollout });
-    if (pasted.artifacts.length > 0) setArtifacts(pasted.artifacts);
-    if (pasted.targets !== undefined) setDraft(targetingDraft(pasted.targets));
+    if (targets !== undefined) setTargeting(targetingDraft(targets));
   };
-  const release = {
-    app: app.ref,
-    channel,
-    ...fields,
-    ...paceBody(pace),
-    targets: targetingOf(draft),
-    artifacts: artifacts.map(artifactOf).filter((artifact) => artifact !== undefined),
-  };
-  const { reviewed, review } = useReview(release);
+  const targets = targetingOf(targeting);
+  const release = { app: app.ref, channel, ...filesBody(files), ...paceBody(pace), targets };
+  const { dryRun, isReviewed, review } = useReview(release, askDryRun);
+  const { obstacle, question } = useConfirmedReach(dryRun);
   const publish = async () => {
-    await call('POST', 'releases', release);
-    route(consolePath.release(app.ref, channel, fields.version));
+    await atVersion(call('POST', 'releases', release));
+    route(consolePath.release(app.ref, channel, release.version));
   };
-  const { obstacle: unsure, question } = useConfirmedReach({ said: reviewed, error: undefined });
-  const isFaulty = reviewed?.findings.some(({ severity }) => severity === 'error') ?? false;
+  const isFaulty = dryRun.said?.findings.some(({ severity }) => severity === 'error') ?? false;
+  const steps = [
+    {
+      ...{ name: 'Files', title: 'What is published', fields: FILES_PATHS },
+      obstacle: filesObstacle(files),
+      summary: <FilesSummary draft={files} />,
+      content: <FilesFields draft={files} onChange={setFiles} onPasted={takeOver} />,
+    },
+    {
+      ...{ name: 'Who', title: 'Who is offered it', fields: ['targets'] },
+      obstacle: draftObstacle(targeting),
+      summary: <TargetingView targets={targets} />,
+      content: <Audience {...{ app, channel, draft: targeting, onChange: setTargeting }} />,
+    },
+    {
+      ...{ name: 'How fast', title: 'How fast it goes out', fields: PACE_PATHS },
+      summary: <PaceSummary {...pace} />,
+      content: <PaceFields pace={pace} onChange={setPace} />,
+    },
+  ];
   return (
     <Dialog title={`Publish to ${channel}`} isWide onClose={onClose}>
-      <Form
-        send={reviewed === undefined ? 'Review' : isFaulty ? 'Publish anyway' : 'Publish'}
+      <Steps
+        steps={steps}
+        isReviewed={isReviewed}
+        onReview={review}
+        send={isFaulty ? 'Publish anyway' : 'Publish'}
         tone={isFaulty ? 'danger' : 'primary'}
-        onSend={reviewed === undefined ? review : publish}
+        obstacle={obstacle}
+        onSend={publish}
         onCancel={onClose}
-        isDeliberate
-        obstacle={draftObstacle(draft)?.reason ?? (reviewed === undefined ? undefined : unsure)}
       >
-        <HeadFields fields={fields} onChange={setFields} onVersion={rename} />
-        <PaceFields pace={pace} onChange={setPace} />
-        <PasteRelease onPasted={takeOver} />
-        <ArtifactRows artifacts={artifacts} onChange={setArtifacts} />
-        <details class="more" open={draft.labels.length + draft.expressions.length > 0}>
-          <summary>Only for some devices</summary>
-          <TargetingEditor draft={draft} onChange={setDraft} labels={labels.data} />
-          {draftObstacle(draft) === undefined && (
-            <MatchingDevices app={app.ref} channel={channel} targets={targetingOf(draft)} />
-          )}
-        </details>
-        {reviewed !== undefined && <DryRunView dryRun={reviewed} isScrolledTo />}
-        {reviewed !== undefined && question}
-      </Form>
+        <ReleaseReview dryRun={dryRun} channel={channel} pace={pace} />
+        {question}
+      </Steps>
     </Dialog>
   );
 }
 
-/** Dry run of a release; its result is dropped when the release changes. */
-function useReview(release: object) {
-  const text = JSON.stringify(release);
-  const [last, setLast] = useState<{ of: string; said: DryRunAnswer<UnpublishedRelease> }>();
-  const review = async () => {
-    setLast({ of: text, said: await call('POST', 'releases/rehearse', release) });
-  };
-  return { reviewed: last?.of === text ? last.said : undefined, review };
+function askDryRun(release: object): Promise<DryRunAnswer<UnpublishedRelease>> {
+  return atVersion(call('POST', 'releases/rehearse', release));
 }
 
-function HeadFields(props: {
-  fields: Fields;
-  onChange: (fields: Fields) => void;
-  /** Called after a version was entered. */
-  onVersion: () => void;
+/** Says at the field of the version that it exists already, which the service says of the release. */
+async function atVersion<Answer>(answer: Promise<Answer>): Promise<Answer> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!(error instanceof ApiError && /^Version already exists/.test(error.message))) throw error;
+    throw new ApiError(error.status, `version: ${error.message}`);
+  }
+}
+
+/** Targeting of a new release, and how many devices that is. */
+function Audience(props: {
+  app: AppOverview;
+  channel: string;
+  draft: TargetingDraft;
+  onChange: (draft: TargetingDraft) => void;
 }) {
-  const { fields, onChange, onVersion } = props;
-  const set = (name: keyof Fields) => (value: string) => onChange({ ...fields, [name]: value });
+  const { app, channel, draft, onChange } = props;
+  const labels = useLoad(`labels${queryText({ app: app.ref })}`);
+  const targets = targetingOf(draft);
   return (
     <>
-      <div class="columns">
-        <Field
-          name="version"
-          label="Version"
-          value={fields.version}
-          onInput={set('version')}
-          onLeave={onVersion}
-          placeholder="1.4.0"
-          isRequired
-          isFocused
-          isCode
-        />
-      </div>
-      <TextArea name="notes" label="Notes (Markdown)" value={fields.notes} onInput={set('notes')} />
+      {targets === null && (
+        <p>
+          <strong>Every device</strong> on {channel} that a file of the release is for.
+        </p>
+      )}
+      {targets !== null && draftObstacle(draft) === undefined && (
+        <MatchingDevices app={app.ref} channel={channel} targets={targets} />
+      )}
+      <TargetingEditor draft={draft} onChange={onChange} labels={labels.data} />
     </>
   );
 }
@@ -160,121 +151,4 @@ export function NextDialog(props: {
   const { defaultRollout } = data;
   const common = { app, channel, defaultRollout, onClose };
   return <PublishDialog {...common} from={release} />;
-}
-
-const PLATFORMS = ['darwin', 'windows', 'linux'];
-const ARCHES = ['universal', 'aarch64', 'x86_64', 'x86'];
-
-/** Rows for artifacts, at least one; empty rows are ignored. */
-function ArtifactRows(props: {
-  artifacts: readonly ArtifactDraft[];
-  onChange: (artifacts: readonly ArtifactDraft[]) => void;
-}) {
-  const { artifacts, onChange } = props;
-  return (
-    <fieldset>
-      <legend>Artifacts</legend>
-      {artifacts.map((artifact, index) => (
-        <ArtifactRow
-          key={index}
-          number={index + 1}
-          path={pathOf(artifacts, index)}
-          artifact={artifact}
-          onChange={(changed) => onChange(artifacts.with(index, changed))}
-          onRemove={() => onChange(artifacts.toSpliced(index, 1))}
-        />
-      ))}
-      <button
-        type="button"
-        class="button plain small"
-        onClick={() => onChange([...artifacts, NEW_ARTIFACT])}
-      >
-        Add an artifact
-      </button>
-    </fieldset>
-  );
-}
-
-function ArtifactRow(props: {
-  number: number;
-  /** Path of the artifact in the request; undefined for an empty row, which is not sent. */
-  path: string | undefined;
-  artifact: ArtifactDraft;
-  onChange: (artifact: ArtifactDraft) => void;
-  onRemove: () => void;
-}) {
-  const { number, path, artifact, onChange, onRemove } = props;
-  const field = (name: keyof ArtifactDraft) => ({
-    name: path === undefined ? undefined : `${path}.${name}`,
-    value: artifact[name],
-    onInput: (value: string) => onChange({ ...artifact, [name]: value }),
-  });
-  return (
-    <div class="artifact-row">
-      <div class="columns">
-        <Field label="Platform" options={PLATFORMS} placeholder="darwin" {...field('platform')} />
-        <Field label="Architecture" options={ARCHES} placeholder="any" {...field('arch')} />
-        <Field
-          label="Format"
-          options={ARTIFACT_FORMATS}
-          placeholder="as the URL ends"
-          {...field('format')}
-        />
-        <Field label="Size (bytes)" {...field('size')} />
-      </div>
-      <Field label="URL" placeholder="https://…" isCode {...field('url')} />
-      <div class="columns">
-        <Field label="Signature" isCode {...field('signature')} />
-        <Field label="SHA-512" isCode {...field('sha512')} />
-      </div>
-      <button
-        type="button"
-        class="icon-button"
-        aria-label={`Remove artifact ${number}`}
-        onClick={onRemove}
-      >
-        ×
-      </button>
-    </div>
-  );
-}
-
-function pathOf(artifacts: readonly ArtifactDraft[], index: number): string | undefined {
-  const isSent = artifacts.map((artifact) => artifactOf(artifact) !== undefined);
-  if (isSent[index] !== true) return undefined;
-  return `artifacts.${isSent.slice(0, index).filter(Boolean).length}`;
-}
-
-/** Text area and button for pasted releases; the code is loaded on first use. */
-function PasteRelease({ onPasted }: { onPasted: (pasted: PastedRelease) => void }) {
-  const [text, setText] = useState('');
-  const [fault, setFault] = useState<string>();
-  const take = async () => {
-    const { readPasted } = await import('../format/pasted-release.ts');
-    const pasted = readPasted(text);
-    setFault(typeof pasted === 'string' ? pasted : undefined);
-    if (typeof pasted === 'string') return;
-    setText('');
-    onPasted(pasted);
-  };
-  return (
-    <details class="more">
-      <summary>Paste addresses or JSON</summary>
-      <TextArea
-        label="Addresses of the files, one a line, or the release as JSON"
-        value={text}
-        onInput={setText}
-        placeholder="https://…"
-        hint="The names of the files tell what they are for. It takes the place of the artifacts below."
-      />
-      {fault !== undefined && (
-        <p class="bad-text" role="alert">
-          {fault}
-        </p>
-      )}
-      <button type="button" class="button plain small" onClick={() => void take()}>
-        Use these files
-      </button>
-    </details>
-  );
 }

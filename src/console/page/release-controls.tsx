@@ -3,20 +3,14 @@
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { AppOverview, RenderedReleaseDetail } from '../../contract/console.ts';
-import type { DryRunAnswer, UnpublishedRelease } from '../../contract/dry-run.ts';
 import type { ReleaseStatus } from '../../contract/resource.ts';
 import { call, type ReleaseName } from '../api/call.ts';
 import { consolePath } from '../format/console-path.ts';
-import { percentText } from '../format/figure-text.ts';
-import { useAsked } from '../hook/use-action.ts';
-import { ConfirmDialog, Dialog } from '../part/dialog.tsx';
-import { DryRunView, useConfirmedReach } from '../part/dry-run.tsx';
-import { Choice, ReasonField } from '../part/field.tsx';
-import { Form } from '../part/form.tsx';
+import { ConfirmDialog } from '../part/dialog.tsx';
+import { ReasonField } from '../part/field.tsx';
 import { Menu } from '../part/menu.tsx';
-import { Notice } from '../part/notice.tsx';
-import { type PaceDraft, PaceFields, paceBody } from '../part/pace.tsx';
 import { useMay } from '../session/use-session.ts';
+import { PromoteDialog } from './promote-dialog.tsx';
 import { NextDialog } from './publish-dialog.tsx';
 import { SteerDialog } from './rollout-card.tsx';
 
@@ -188,69 +182,6 @@ function Answer({
         </SteerDialog>
       );
   }
-}
-
-/**
- * Dialog for a promotion to one of `others`; opens the new release afterwards. Shows the findings, which
- * include the state of the source, and the devices that would be offered the release.
- */
-function PromoteDialog(props: {
-  name: ReleaseName;
-  others: readonly string[];
-  onClose: () => void;
-}) {
-  const { name, others, onClose } = props;
-  const { app, channel, version } = name;
-  const { route } = useLocation();
-  const [to, setTo] = useState(others[0] ?? '');
-  const [pace, setPace] = useState<PaceDraft>({ kind: 'share', rollout: '' });
-  const [reason, setReason] = useState('');
-  const promotion = { app, version, from: channel, to, ...paceBody(pace) };
-  const dryRun = useAsked(JSON.stringify(promotion), askDryRun);
-  const { obstacle, question } = useConfirmedReach(dryRun);
-  const promote = async () => {
-    await call('POST', 'releases/promote', { ...promotion, reason });
-    onClose();
-    route(consolePath.release(app, to, version));
-  };
-  return (
-    <Dialog title={`Promote ${version}`} onClose={onClose}>
-      <Form
-        send={`Promote to ${to}`}
-        onSend={promote}
-        onCancel={onClose}
-        obstacle={obstacle}
-        isDeliberate
-      >
-        <p>
-          The same version, notes and files are published on another channel. It stays on {channel}{' '}
-          as it is.
-        </p>
-        <Choice
-          label="To"
-          value={to}
-          options={others.map((value) => ({ value, label: value }))}
-          onChoose={setTo}
-        />
-        <PaceFields pace={pace} onChange={setPace} placeholder="the channel's default" />
-        {dryRun.error !== undefined && <Notice tone="bad">{dryRun.error}</Notice>}
-        {dryRun.said !== undefined && (
-          <p>
-            {!('plan' in promotion)
-              ? `It begins at ${percentText(dryRun.said.release.rolloutPct)} on ${to}.`
-              : `It begins at 0\u00a0% on ${to}, and its plan raises it.`}
-          </p>
-        )}
-        {dryRun.said !== undefined && <DryRunView dryRun={dryRun.said} />}
-        {question}
-        <ReasonField value={reason} onInput={setReason} />
-      </Form>
-    </Dialog>
-  );
-}
-
-function askDryRun(promotion: object): Promise<DryRunAnswer<UnpublishedRelease>> {
-  return call('POST', 'releases/rehearse-promotion', promotion);
 }
 
 /** Dialog for a withdrawal; opens the channel afterwards, because the release is gone. */

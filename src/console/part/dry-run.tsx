@@ -2,7 +2,7 @@
 // confirmation of an offer to many devices.
 
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import {
   type DryRunAnswer,
   type Reaching,
@@ -31,20 +31,11 @@ type ReleaseDryRunAnswer = DryRunAnswer<{
 }>;
 
 /** Findings and effect of a change. */
-export function DryRunView(props: {
-  dryRun: ReleaseDryRunAnswer;
-  /** Whether to scroll to it, because it appears below a long form. */
-  isScrolledTo?: boolean;
-}) {
-  const { dryRun, isScrolledTo = false } = props;
+export function DryRunView({ dryRun }: { dryRun: ReleaseDryRunAnswer }) {
   const { findings, release, effect } = dryRun;
   const sentences = findingSentences(findings, release.artifacts, effect);
-  const section = useRef<HTMLElement>(null);
-  useEffect(() => {
-    if (isScrolledTo) section.current?.scrollIntoView({ block: 'start' });
-  }, []);
   return (
-    <section ref={section} class="dry-run" role="status" aria-label="What it would do">
+    <section class="dry-run" role="status" aria-label="What it would do">
       {sentences.length === 0 ? <p>No problems found.</p> : <Findings sentences={sentences} />}
       <EffectView dryRun={dryRun} />
     </section>

@@ -13,7 +13,7 @@ import { Notice } from './notice.tsx';
  * Form that Enter or its button submits. Shows the `ApiError` of `onSend` at the field that it names, else
  * below the fields, until the input changes; `obstacle` says why it cannot be sent yet. In a dialog, *Cancel*
  * asks before input is lost, as Escape does. A call that waits for an approval ends the form: sent again, it
- * would be asked for twice.
+ * would be asked for twice. A form that `isGoingOn` has more to ask: its success is not announced.
  */
 export function Form(props: {
   label?: string;
@@ -22,8 +22,10 @@ export function Form(props: {
   tone?: 'primary' | 'danger' | 'plain';
   /** Whether Enter does not submit, for long forms whose result cannot be undone. */
   isDeliberate?: boolean;
+  isGoingOn?: boolean;
   obstacle?: string | undefined;
   action?: Action;
+  onBack?: (() => void) | undefined;
   onCancel?: () => void;
   children?: ComponentChildren;
 }) {
@@ -32,7 +34,9 @@ export function Form(props: {
     onSend,
     tone = 'primary',
     isDeliberate = false,
+    isGoingOn = false,
     obstacle,
+    onBack,
     onCancel,
     children,
   } = props;
@@ -48,7 +52,8 @@ export function Form(props: {
     if (waiting !== undefined) dialog?.settle();
   }, [waiting]);
   const submit = async () => {
-    if (await action.run(onSend)) announce(`${send}: done.`);
+    const isDone = await action.run(onSend);
+    if (isDone && !isGoingOn) announce(`${send}: done.`);
   };
   if (waiting !== undefined) return <Waiting id={waiting} onClose={onCancel} />;
   return (
@@ -84,6 +89,11 @@ export function Form(props: {
           {action.isBusy ? <span class="spinner" aria-hidden="true" /> : null}
           {send}
         </button>
+        {onBack !== undefined && (
+          <button type="button" class="button plain" onClick={onBack}>
+            Back
+          </button>
+        )}
         {onCancel !== undefined && (
           <button type="button" class="button plain" onClick={dialog?.dismiss ?? onCancel}>
             Cancel
