@@ -107,6 +107,23 @@ describeInBrowser('acts that reach many devices', (browser) => {
     expect(await stateOf('stable', '1.1.0')).toEqual(['published', 100]);
   });
 
+  it('a review that the service has no time for is confirmed without its number', async () => {
+    await fleet();
+    await visit(page, `/console/apps/${tenant.app}/stable`);
+    await button('Publish release').click();
+    const dialog = page.getByRole('dialog', { name: 'Publish to stable' });
+    await dialog.getByLabel('Version').fill('1.0.0');
+    const json = { error: 'Too much at once' };
+    await page.route('**/releases/rehearse', (route) => route.fulfill({ status: 503, json }));
+    await toStep(dialog, 'Review');
+    await dialog.getByText('The effect cannot be shown: Too much at once').waitFor();
+    expect(await button('Publish', dialog).isDisabled()).toBe(true);
+    await dialog.getByLabel('how many devices are offered it is not known').check();
+    await button('Publish', dialog).click();
+    await page.getByRole('heading', { name: '1.0.0' }).waitFor();
+    await page.unroute('**/releases/rehearse');
+  });
+
   it('the next step of a plan says its share and its number, and is confirmed', async () => {
     await fleet();
     await publish(node, tenant, '1.0.0', { rollout: 0, status: 'paused' });
