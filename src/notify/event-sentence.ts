@@ -4,6 +4,7 @@
 import { actorWords } from '../contract/actor-words.ts';
 import type { AskedOperation } from '../contract/approval.ts';
 import type { EventType, NotificationEvent } from '../contract/notification.ts';
+import { platformName } from '../contract/platform-name.ts';
 
 type EventOf<Type extends EventType> = Extract<NotificationEvent, { readonly type: Type }>;
 type DataOf<Type extends EventType> = EventOf<Type>['data'];
@@ -116,17 +117,10 @@ function trippedGuards({ guards }: Tripped): string {
       const rate = `${guard} ${percent} % of ${count(base, 'device')} (limit ${limit} %)`;
       // An older node may have told it without.
       if (platform === null || platform === undefined) return rate;
-      return `${rate}, ${SYSTEMS.get(platform.name) ?? platform.name} ${platform.percent} %`;
+      return `${rate}, ${platformName(platform.name)} ${platform.percent} %`;
     })
     .join('; ');
 }
-
-/** Names of systems, as people write them. */
-const SYSTEMS = new Map([
-  ['darwin', 'macOS'],
-  ['windows', 'Windows'],
-  ['linux', 'Linux'],
-]);
 
 function memberChange({ member, organization }: DataOf<'member.changed'>): string {
   const { email, role, roleBefore } = member;

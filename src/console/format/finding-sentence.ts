@@ -2,6 +2,7 @@
 // no file for.
 
 import type { Effect, Finding } from '../../contract/dry-run.ts';
+import { platformName } from '../../contract/platform-name.ts';
 import type { Artifact } from '../../contract/resource.ts';
 import { decodedFileName } from '../../domain/decision/artifact-format.ts';
 import { countText } from './figure-text.ts';
@@ -16,12 +17,6 @@ const PART_NAMES: Readonly<Record<string, string>> = {
   arch: 'architecture',
   signature: 'signature',
   sha512: 'SHA-512',
-};
-
-const PLATFORM_NAMES: Readonly<Record<string, string>> = {
-  darwin: 'macOS',
-  linux: 'Linux',
-  windows: 'Windows',
 };
 
 /** Maximum number of platforms that are said besides those in findings, the largest first. */
@@ -96,6 +91,6 @@ export function findingSentences(
 }
 
 function targetText(platform: string, arch: string | null): string {
-  const name = Object.hasOwn(PLATFORM_NAMES, platform) ? PLATFORM_NAMES[platform] : platform;
-  return arch === null ? `${name}` : `${name} (${arch})`;
+  const name = platformName(platform);
+  return arch === null ? name : `${name} (${arch})`;
 }

@@ -37,7 +37,7 @@ function leftOut({ artifacts, newest }: ExaminedRelease): readonly Finding[] {
 function onlyForPeople({ artifacts }: ExaminedRelease): readonly Finding[] {
   const forMac = artifacts.filter(({ platform }) => platform === MAC);
   if (forMac.length === 0 || !forMac.every(isForPeople)) return [];
-  return [warning('For darwin there is only dmg or pkg, which most updaters cannot install')];
+  return [warning('For macOS there is only dmg or pkg, which most updaters cannot install')];
 }
 
 function covers(artifacts: readonly ExaminedArtifact[], platform: string, arch: string): boolean {

@@ -2,6 +2,7 @@
 // nothing but words and links, so that no text of a publisher or a stranger can do anything.
 
 import type { Failure } from '../../contract/failure.ts';
+import { platformName } from '../../contract/platform-name.ts';
 import type { Download } from '../../domain/decision/download.ts';
 import { escapeHtml } from '../notes/escape-html.ts';
 import { failureReply, type HeaderPair, type Reply } from '../reply.ts';
@@ -12,14 +13,6 @@ const GUARDS: readonly HeaderPair[] = [
   ['X-Content-Type-Options', 'nosniff'],
   ['Referrer-Policy', 'no-referrer'],
 ];
-
-const PLATFORM_NAMES: ReadonlyMap<string, string> = new Map([
-  ['darwin', 'macOS'],
-  ['windows', 'Windows'],
-  ['linux', 'Linux'],
-  ['android', 'Android'],
-  ['ios', 'iOS'],
-]);
 
 /** What a person asked for: parameters of the address, and the platform where it is known. */
 export type DownloadAsked = {
@@ -73,7 +66,7 @@ function sentenceOf(
   if (failure !== 'noDownload') return `There is no download at this address: ${message}.`;
   if (!hasFiles) return 'There is no file to download yet.';
   if (platform === undefined) return 'Your browser does not tell what your device is.';
-  return `There is no file for ${PLATFORM_NAMES.get(platform) ?? platform} that is asked for.`;
+  return `There is no file for ${platformName(platform)} that is asked for.`;
 }
 
 function pathOf({ platform, arch, format }: Download): string {
@@ -82,6 +75,6 @@ function pathOf({ platform, arch, format }: Download): string {
 }
 
 function nameOf({ platform, arch, format }: Download): string {
-  const name = PLATFORM_NAMES.get(platform) ?? platform;
+  const name = platformName(platform);
   return [name, arch, format].filter((part) => part !== undefined).join(', ');
 }
