@@ -7,7 +7,7 @@ import { consolePath } from './console-path.ts';
 export type AuditSentence = {
   /** Sentence on the page of the subject, such as `Raised the rollout from 25 % to 50 %`. */
   readonly text: string;
-  /** The same elsewhere, around the name of the subject: `Raised the rollout of `, ` from 25 % to 50 %`. */
+  /** Sentence on other pages, around the subject's name: `Raised the rollout of `, ` from 25 % to 50 %`. */
   readonly around: readonly [before: string, after: string];
   /** Why it happened, as far as the values say it; null if they do not. */
   readonly why: string | null;
