@@ -175,7 +175,7 @@ function eachRequest(
       for (const request of requests) check(served, request);
     }),
     // Enough that each count below is far above its minimum, whatever the seed.
-    { numRuns: IS_WHOLE_MATRIX ? 1000 : 300 },
+    { numRuns: IS_WHOLE_MATRIX ? 1000 : 200 },
   );
 }
 
