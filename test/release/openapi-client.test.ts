@@ -1,6 +1,6 @@
-// Tests the OpenAPI document as others use it: by a client that a generator made of it, which publishes, steers
-// and reads (docs/contract.md 26). That all answers are those of the document is seen by every test of a
-// service (test/support/answer-check.ts).
+// Tests the OpenAPI document as others use it: by a client that a generator made of it, which publishes,
+// steers and reads (docs/contract.md 26). That all answers are those of the document is seen by every test of
+// a service (test/support/answer-check.ts).
 
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';

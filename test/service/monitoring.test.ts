@@ -1,6 +1,6 @@
 // Tests what an operator watches: the metrics of a node of several processes against Prometheus' conventions,
-// and the dashboard and the rules in deploy/ against the metrics that the node has. The cases of the alerts are
-// played in test/release/alerts.test.ts.
+// and the dashboard and the rules in deploy/ against the metrics that the node has. The cases of the alerts
+// are played in test/release/alerts.test.ts.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

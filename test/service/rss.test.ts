@@ -1,5 +1,5 @@
-// Tests the release-notes feed as RSS 2.0 (docs/contract.md 4.10 and 16.10): the rules of feedvalidator, and the
-// content that a reader shows. Hostile and long notes are in hostile-notes.test.ts.
+// Tests the release-notes feed as RSS 2.0 (docs/contract.md 4.10 and 16.10): the rules of feedvalidator, and
+// the content that a reader shows. Hostile and long notes are in hostile-notes.test.ts.
 
 import Parser from 'rss-parser';
 import { expect, it } from 'vitest';

@@ -309,7 +309,7 @@ const SITUATIONS: Readonly<Record<string, Situation>> = {
   },
 };
 
-/** Devices of a kind that ask: enough for a quarter of them to be somebody where a share is offered a release. */
+/** Devices of a kind that ask: where shares are offered a release, so many that a quarter is somebody. */
 const DEVICES = { ofShares: 50, alike: 5 };
 
 serviceSuite('the standing of releases', (node) => {

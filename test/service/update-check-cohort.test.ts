@@ -1,6 +1,6 @@
 // Tests staged rollouts as devices see them (docs/contract.md 3.8 and 13.7), and whole random catalogs: a
-// running node answers what the domain decides from the state that the API lists. What it decides is tested in
-// test/domain/decision.
+// running node answers what the domain decides from the state that the API lists. What it decides is tested
+// in test/domain/decision.
 
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';

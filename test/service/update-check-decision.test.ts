@@ -1,7 +1,7 @@
 // Tests which release a device is offered and on what terms (docs/contract.md 4.7 and 13), over HTTP, as
-// devices ask: what the address, the query and the channel have to do with it. The rules themselves are tested
-// in test/domain/decision, their whole way over HTTP in update-check-cohort.test.ts, and what each status does
-// in serving-control.test.ts.
+// devices ask: what the address, the query and the channel have to do with it. The rules themselves are
+// tested in test/domain/decision, their whole way over HTTP in update-check-cohort.test.ts, and what each
+// status does in serving-control.test.ts.
 
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';

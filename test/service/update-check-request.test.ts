@@ -1,6 +1,7 @@
 // Tests the update check as a request: its address, its headers, its refusals, and what Tauri's updater is
 // offered of what `tauri build` makes (docs/contract.md 4.7, 7 and 10). Labels are tested in
-// test/http/read-labels.test.ts, and in bad-input.test.ts over HTTP; that Tauri takes every answer in test/updater.
+// test/http/read-labels.test.ts, and in bad-input.test.ts over HTTP; that Tauri takes every answer in
+// test/updater.
 
 import { randomUUID } from 'node:crypto';
 import { request as httpRequest } from 'node:http';

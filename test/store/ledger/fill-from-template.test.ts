@@ -1,5 +1,5 @@
-// Tests when a new embedded ledger is made from the template, with a folder in its place. What the template has
-// is tested in test/release/ledger-template.test.ts.
+// Tests when a new embedded ledger is made from the template, with a folder in its place. What the template
+// has is tested in test/release/ledger-template.test.ts.
 
 import * as fs from 'node:fs';
 import { tmpdir } from 'node:os';

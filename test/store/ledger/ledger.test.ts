@@ -1,5 +1,5 @@
-// Runs the rules of the ledger's port on its databases: all of them on PostgreSQL, and on PGlite the suites of
-// ON_PGLITE. Without PostgreSQL, or with SLUICE_MATRIX=all, all of them run on PGlite too.
+// Runs the rules of the ledger's port on its databases: all of them on PostgreSQL, and on PGlite the suites
+// of ON_PGLITE. Without PostgreSQL, or with SLUICE_MATRIX=all, all of them run on PGlite too.
 
 import { describe, inject } from 'vitest';
 import { IS_WHOLE_MATRIX } from '../../support/matrix.ts';
