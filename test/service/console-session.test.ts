@@ -1,4 +1,5 @@
-// Tests sessions at the console: the first account, signing in and out, and what a stolen session is worth.
+// Tests sessions at the console: the first account, signing in and out, and what a stolen session is worth. A
+// service that is reached by https is in second-factor.test.ts.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describeOnBackends } from '../support/backend.ts';
@@ -13,7 +14,7 @@ describeOnBackends('a session', (backend) => {
   let node: ServingNode;
   let org: string;
   beforeAll(async () => {
-    node = await backend.start({ TRUST_PROXY: '1' });
+    node = await backend.start();
   });
   afterAll(() => node?.dispose());
 
@@ -241,30 +242,6 @@ describeOnBackends('a session', (backend) => {
         const { status } = await tryFrom('203.0.113.10', person.email, password);
         expect(status).toBe(count % 6 === 5 ? 200 : 401);
       }
-    });
-  });
-
-  describe('of a service that is reached by https, after a restart', () => {
-    beforeAll(async () => {
-      await node.stop();
-      node = await node.restart({ PUBLIC_URL: 'https://sluice.example.com' });
-    });
-
-    it('is Secure, and so are the links that it makes', async () => {
-      const person = new Person(node, 'First.Owner@Example.com');
-      person.origin = 'https://sluice.example.com';
-      const answer = await person.signIn();
-      expect(answer.headers.getSetCookie()[0]).toMatch(/; HttpOnly; SameSite=Strict; Secure$/);
-      const invitation = { org, email: 'b@example.com', role: 'viewer' };
-      const invited = await person.call('POST', 'invitations', invitation);
-      expect(invited.body?.url).toMatch(
-        /^https:\/\/sluice\.example\.com\/console\/invitation\/[\w-]{43}$/,
-      );
-    });
-
-    it('the start does not print the address any more', async () => {
-      await node.stop();
-      expect(node.output()).not.toContain('nobody has an account');
     });
   });
 });

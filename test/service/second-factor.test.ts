@@ -1,4 +1,5 @@
-// Tests the demand of an organization for a second factor, and the links for people who lost their passkeys.
+// Tests the demand of an organization for a second factor, and the links for people who lost their passkeys,
+// on a service that is reached by https.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Authenticator } from '../support/authenticator.ts';
@@ -67,6 +68,18 @@ describeOnBackends('a second factor', (backend) => {
     ['POST', 'keys', { org, name: 'ci' }],
     ['PATCH', 'organizations', { org, requireSecondFactor: false }],
   ];
+
+  it('of a service that is reached by https the session is Secure, and so are the links', async () => {
+    const { org } = await createTenant(node);
+    const person = await newPerson(org);
+    const [cookie] = (await person.signIn()).headers.getSetCookie();
+    expect(cookie).toMatch(/; HttpOnly; SameSite=Strict; Secure$/);
+    const invitation = { org, email: 'b@example.com', role: 'viewer' };
+    const invited = await person.call('POST', 'invitations', invitation);
+    expect(invited.body?.url).toMatch(
+      /^https:\/\/sluice\.example\.com\/console\/invitation\/[\w-]{43}$/,
+    );
+  });
 
   it('is asked for by an owner whose session has it, and by no other one', async () => {
     const { org } = await createTenant(node);
