@@ -1,7 +1,7 @@
 // Modal dialog on the browser's own element, for forms, confirmations, and texts that are shown once.
 
 import type { ComponentChildren } from 'preact';
-import { useCallback, useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useUnsaved } from '../hook/unsaved.ts';
 import { Secret } from './copy-button.tsx';
 import { DialogContext, Form } from './form.tsx';
@@ -84,7 +84,8 @@ function Leaving(props: {
   onStay: () => void;
 }) {
   const stay = useRef<HTMLButtonElement>(null);
-  useEffect(() => stay.current?.focus(), []);
+  // Before the question is painted: the next key is an answer to it, and goes to no field.
+  useLayoutEffect(() => stay.current?.focus(), []);
   return (
     <div class="notice warn leaving" role="alert">
       {props.question}
