@@ -178,7 +178,8 @@ describeInBrowser('acts that reach many devices', (browser) => {
       { rollout: 100, holdMinutes: 60 },
     ];
     const startAt = new Date(Date.now() + 86_400_000).toISOString();
-    await manage(node, tenant, 'PUT', 'releases/plan', { ...name, steps, startAt });
+    const planned = await manage(node, tenant, 'PUT', 'releases/plan', { ...name, steps, startAt });
+    expect(planned.status, planned.text).toBe(200);
     await visit(page, `/console/apps/${tenant.app}/stable/1.0.0`);
     await button('50 %').click();
     await button('Raise to 50 %…').click();

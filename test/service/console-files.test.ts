@@ -11,7 +11,7 @@ type Got = {
   readonly body: Buffer;
 };
 
-const BUDGET_BYTES = 150_000;
+const BUDGET_BYTES = 160_000;
 /** Maximum of the page and what it names by itself, as a browser gets them. */
 const FIRST_LOAD_BYTES = 60_000;
 
@@ -163,7 +163,7 @@ describe('the assets', () => {
     for (const path of await assetPaths()) expect((await get(`${path}.br`)).status).toBe(404);
   });
 
-  it('weigh less than 150 kB together, compressed', async () => {
+  it('weigh less than 160 kB together, compressed', async () => {
     const paths = ['/console', ...(await assetPaths())];
     let bytes = 0;
     for (const path of paths) {
