@@ -12,7 +12,7 @@ import { Menu } from '../part/menu.tsx';
 import { useMay } from '../session/use-session.ts';
 import { PromoteDialog } from './promote-dialog.tsx';
 import { NextDialog } from './publish-dialog.tsx';
-import { SteerDialog } from './rollout-card.tsx';
+import { ServingDialog } from './serving-dialog.tsx';
 
 type Question = 'pause' | 'resume' | 'promote' | 'withdraw' | 'rollback' | 'deprecate' | 'next';
 
@@ -143,32 +143,32 @@ function Answer({
       return <WithdrawDialog name={name} onClose={onClose} />;
     case 'pause':
       return (
-        <SteerDialog {...common} change={{ status: 'paused' }} verb={`Pause ${version}`}>
+        <ServingDialog {...common} change={{ status: 'paused' }} verb={`Pause ${version}`}>
           <p>Nobody is offered it until it is resumed. Devices that run it keep it.</p>
-        </SteerDialog>
+        </ServingDialog>
       );
     case 'resume':
       return (
-        <SteerDialog
+        <ServingDialog
           {...common}
           change={{ status: 'published' }}
           verb={isAgain ? `Publish ${version} again` : `Resume ${version}`}
         >
           <p>It is offered again to the devices that it was meant for.</p>
-        </SteerDialog>
+        </ServingDialog>
       );
     case 'deprecate':
       return (
-        <SteerDialog {...common} change={{ status: 'deprecated' }} verb={`Deprecate ${version}`}>
+        <ServingDialog {...common} change={{ status: 'deprecated' }} verb={`Deprecate ${version}`}>
           <p>
             Nobody is offered it any more. A device that runs it and is offered an update is told
             that the update is required. It can be published again later.
           </p>
-        </SteerDialog>
+        </ServingDialog>
       );
     case 'rollback':
       return (
-        <SteerDialog
+        <ServingDialog
           {...common}
           change={{ status: 'rolled_back' }}
           verb={`Roll back ${version}`}
@@ -179,7 +179,7 @@ function Answer({
           <p>
             Nobody is offered {version} again, and a rolled-back release can never be served again.
           </p>
-        </SteerDialog>
+        </ServingDialog>
       );
   }
 }

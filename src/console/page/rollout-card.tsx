@@ -1,13 +1,10 @@
-// Rollout of a release with the control that raises it, its targeting with the editor that broadens it, and
-// the dialog of serving control.
+// Rollout of a release with the control that raises it, and its targeting with the editor that broadens it.
 
-import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { RenderedReleaseDetail } from '../../contract/console.ts';
-import type { ReleaseStatus } from '../../contract/resource.ts';
 import type { RolloutPlan } from '../../contract/rollout-plan.ts';
 import type { ReleaseStanding } from '../../contract/standing.ts';
-import { ApiError, call, type ReleaseName } from '../api/call.ts';
+import { call, type ReleaseName } from '../api/call.ts';
 import { queryText } from '../format/console-path.ts';
 import { percentText } from '../format/figure-text.ts';
 import { afterRaiseText, planActions } from '../format/plan-words.ts';
@@ -22,6 +19,7 @@ import { Form } from '../part/form.tsx';
 import { TargetingEditor } from '../part/targeting-editor.tsx';
 import { MatchingDevices, TargetingView } from '../part/targeting-view.tsx';
 import { useMay } from '../session/use-session.ts';
+import { ServingDialog } from './serving-dialog.tsx';
 
 const STEPS = [1, 5, 10, 25, 50, 100] as const;
 
@@ -114,7 +112,7 @@ function RolloutForm({ name, release, plan, onDone }: RolloutProps) {
         />
       </Form>
       {asked !== undefined && (
-        <SteerDialog
+        <ServingDialog
           name={name}
           release={release}
           change={{ rollout: asked }}
@@ -132,7 +130,7 @@ function RolloutForm({ name, release, plan, onDone }: RolloutProps) {
           {plan !== null && planActions(plan.status).length > 0 && (
             <p>{afterRaiseText(plan.steps, asked)}</p>
           )}
-        </SteerDialog>
+        </ServingDialog>
       )}
     </>
   );
@@ -214,82 +212,6 @@ function TargetingDialog({
         {isReady && <ServingEffect dryRun={dryRun} />}
         {isReady && reach.question}
         <ReasonField value={reason} onInput={setReason} />
-      </Form>
-    </Dialog>
-  );
-}
-
-const UNASKED = { obstacle: undefined, question: null };
-
-type SteeredChange = { readonly status?: ReleaseStatus; readonly rollout?: number };
-
-/**
- * Dialog for a change of status or rollout: its effect, a reason, and a confirmation if it reaches many
- * devices. `onDone` loads the release again.
- */
-export function SteerDialog(props: {
-  name: ReleaseName;
-  /** State that the page shows, which the change is based on. */
-  release: Pick<RenderedReleaseDetail['release'], 'status' | 'rolloutPct'>;
-  change: SteeredChange;
-  /** Change whose effect is shown instead, if this one has none before another follows. */
-  foreseen?: SteeredChange;
-  /** Button label and dialog title: `Pause 1.4.0`. */
-  verb: string;
-  tone?: 'primary' | 'danger';
-  /** Whether the change takes the release from devices that run it. */
-  isAboutRunners?: boolean;
-  /** Whether the reader has to type the version, because the change cannot be undone. */
-  isTyped?: boolean;
-  onDone: () => Promise<void>;
-  onClose: () => void;
-  children?: ComponentChildren;
-}) {
-  const { name, release, change, verb, tone = 'primary', isTyped = false, onDone, onClose } = props;
-  const { foreseen = change } = props;
-  const { status, rolloutPct } = release;
-  // Asks again when another person moves the rollout.
-  const dryRun = useServingDryRun({ ...name, ...foreseen }, rolloutPct);
-  const [reason, setReason] = useState('');
-  const [typed, setTyped] = useState('');
-  // Kept from when the dialog opened. The service refuses a change based on an older state once; after that
-  // refusal the present state counts as seen.
-  const [opened] = useState({ status, rolloutPct });
-  const [isTold, setTold] = useState(false);
-  const seen = isTold ? { status, rolloutPct } : opened;
-  const reach = useConfirmedReach(dryRun);
-  // What is foreseen reaches nobody yet: the change that follows asks.
-  const { obstacle: unsure, question } = props.foreseen === undefined ? reach : UNASKED;
-  const steer = async () => {
-    try {
-      await call('PATCH', 'releases', { ...name, ...change, reason, seen });
-    } catch (error) {
-      if (error instanceof ApiError && error.status === 409) {
-        await onDone();
-        setTold(true);
-      }
-      throw error;
-    }
-    await onDone();
-    onClose();
-  };
-  const untyped = isTyped && typed.trim() !== name.version ? 'Type the version first' : undefined;
-  return (
-    <Dialog title={verb} onClose={onClose}>
-      <Form send={verb} tone={tone} onSend={steer} onCancel={onClose} obstacle={untyped ?? unsure}>
-        {props.children}
-        <ServingEffect dryRun={dryRun} isAboutRunners={props.isAboutRunners ?? false} />
-        {question}
-        {isTyped && (
-          <Field
-            label={`Type ${name.version} to confirm`}
-            value={typed}
-            onInput={setTyped}
-            isFocused
-            isCode
-          />
-        )}
-        <ReasonField value={reason} onInput={setReason} isFocused={!isTyped} />
       </Form>
     </Dialog>
   );
