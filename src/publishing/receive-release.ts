@@ -291,15 +291,19 @@ function changeText(
     const isMore = count > before.artifacts;
     const taken = isMore ? 'Completed with' : 'Files were replaced: it has';
     const kept = isRetracted ? `. ${LEFT_ALONE.retracted}` : '';
-    return `${taken} ${count} artifacts${kept}`;
+    return `${taken} ${artifactsText(count)}${kept}`;
   }
   const isPublished = before.status !== 'published' && release.status === 'published';
   const isPaused = release.status === 'paused';
   return [
-    `Made anew by the code host: its ${count} artifacts were taken`,
+    `Made anew by the code host: it has ${artifactsText(count)}`,
     isPublished ? ', and it is published again' : isPaused ? ', and it stays paused' : '',
     release.notes === notes ? '' : '. The notes stay as they were',
   ].join('');
+}
+
+function artifactsText(count: number): string {
+  return count === 1 ? '1 artifact' : `${count} artifacts`;
 }
 
 /** Returns what a new release waits for; undefined if it is not held, or has all its files. */

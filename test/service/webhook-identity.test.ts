@@ -91,8 +91,7 @@ serviceSuite('events of releases with ids', (node) => {
       await deleteOld();
       expect(await standing()).toEqual(['paused', 1111]);
       const { body } = await announceNew();
-      const reason =
-        'Made anew by the code host: its 1 artifacts were taken, and it is published again';
+      const reason = 'Made anew by the code host: it has 1 artifact, and it is published again';
       expect(body).toMatchObject({ outcome: 'duplicate', reason });
       expect(await standing()).toEqual(['published', 2222]);
       for (const late of [deleteOld, announceOld, deleteOld]) await late();
@@ -133,7 +132,7 @@ serviceSuite('events of releases with ids', (node) => {
       await announceOld();
       const action = provider === 'github' ? 'edited' : 'updated';
       const { body } = await say(action, { ...OLD, assets: [SECOND] });
-      const reason = 'Files were replaced: it has 1 artifacts';
+      const reason = 'Files were replaced: it has 1 artifact';
       expect(body).toMatchObject({ outcome: 'duplicate', reason });
       expect(await standing()).toEqual(['published', 2222]);
       // An event of before says the older file.
