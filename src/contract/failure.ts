@@ -66,8 +66,7 @@ export const FAILURES = {
   channelExists: 'A channel with this name already exists on this app',
   followsInCircle: 'A channel cannot follow itself, nor one that follows it',
   alreadySetUp: 'An account exists already: sign in',
-  passkeysUnavailable:
-    'Passkeys need the address of the console: the operator sets PUBLIC_URL or ADMIN_URL',
+  passkeysUnavailable: 'Passkeys need the address of the console: the operator sets ADMIN_URL',
   staleChallenge: 'This was asked too long ago, or was answered already: try again',
   passkeyTaken: 'This passkey is registered already',
   tooManyPasskeys: 'Too many passkeys: remove some',

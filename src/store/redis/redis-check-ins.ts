@@ -4,8 +4,8 @@
 //   appended ──take──▶ taken ──acknowledge──▶ gone
 //                        └──abandoned──▶ taken by another, or by the same again
 //
-// Redis records which consumer took which batch. If a reply is lost, the consumer counts as dead: its batch
-// is handed out again only once it counts as abandoned.
+// Redis records which consumer took which batch. If the reply to a take is lost, its batches stay
+// unacknowledged: whoever takes next gets them once they count as abandoned.
 //
 // A take polls on the shared connection. A blocking read would need a connection per node of a cluster, would
 // miss abandoned batches, and would wake for every batch; a short pause collects those of many nodes.
