@@ -74,7 +74,7 @@ describeOnRealStores('notifications', () => {
     nodes[index % nodes.length] = { ...node(index), ...(await node(index).restart()) };
   }
 
-  it('arrive in order, each under one id, when nodes are killed in the middle of deliveries', async () => {
+  it('arrive in order, each under one id, when nodes are killed in the middle of deliveries (§30.3)', async () => {
     tenant = await createTenant(node(0));
     const published: string[] = [];
     const listening: { readonly receiver: Receiver; readonly since: number }[] = [];

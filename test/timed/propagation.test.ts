@@ -112,7 +112,7 @@ describeOnRealStores('propagation between nodes', () => {
     expect(Math.max(...followed)).toBeLessThan(NORMAL_MS_MAX);
   });
 
-  it('within 5 seconds when the message is lost', async () => {
+  it('within 5 seconds when the message is lost (§15.2)', async () => {
     const worst = await worstUnder(() =>
       other.redisProxy.dropWhen((chunk) => chunk.includes(ANNOUNCEMENT)),
     );
@@ -120,7 +120,7 @@ describeOnRealStores('propagation between nodes', () => {
     expect(worst).toBeLessThan(FAULT_MS_MAX);
   });
 
-  it('within 1 second when Redis is full', async () => {
+  it('within 1 second when Redis is full (§15.2)', async () => {
     const redis = new Redis(cluster.redis.url);
     const limit = (bytes: number) => redis.config('SET', 'maxmemory', bytes);
     const worst = await worstUnder(async () => void (await limit(1)));
@@ -130,13 +130,13 @@ describeOnRealStores('propagation between nodes', () => {
     expect(worst).toBeLessThan(NORMAL_MS_MAX);
   });
 
-  it('within 5 seconds when Redis restarts empty', async () => {
+  it('within 5 seconds when Redis restarts empty (§15.2)', async () => {
     const worst = await worstUnder(() => cluster.redis.restart());
     report(`Redis restarted empty: worst ${ms(worst)}`);
     expect(worst).toBeLessThan(FAULT_MS_MAX);
   });
 
-  it('within 5 seconds when Redis is frozen', async () => {
+  it('within 5 seconds when Redis is frozen (§15.2)', async () => {
     cluster.redis.pause();
     const asked = performance.now();
     const { expected, answer } = await flip(true);
@@ -155,7 +155,7 @@ describeOnRealStores('propagation between nodes', () => {
     expect(time).toBeLessThan(FAULT_MS_MAX);
   });
 
-  it('within 5 seconds when the publisher is killed between commit and publish', async () => {
+  it('within 5 seconds when the publisher is killed between commit and publish (§15.2)', async () => {
     const times: number[] = [];
     for (let round = 0; round < FAULT_ROUNDS; round++) {
       const doomed = await cluster.addNode();

@@ -103,7 +103,7 @@ describe('the hash is MurmurHash3 x86 32-bit', () => {
   });
 });
 
-describe('a bucket is a stable, uniform hash over at least 10,000 buckets', () => {
+describe('a bucket is a stable, uniform hash over at least 10,000 buckets (§13.7)', () => {
   it('there are at least 10,000, and every percentage point is a whole number of them', () => {
     expect(COHORT_BUCKETS).toBeGreaterThanOrEqual(10_000);
     expect(COHORT_BUCKETS % 100).toBe(0);
@@ -148,7 +148,7 @@ describe('a bucket is a stable, uniform hash over at least 10,000 buckets', () =
 });
 
 describe('rollout', () => {
-  it('0 % offers to nobody, 100 % to everybody', () => {
+  it('0 % offers to nobody, 100 % to everybody (§13.7)', () => {
     for (const id of RELEASE_IDS) {
       expect(countIn(DEVICE_HASHES, id, 0)).toBe(0);
       expect(countIn(DEVICE_HASHES, id, 100)).toBe(DEVICE_COUNT);

@@ -64,7 +64,7 @@ describe('a decision', () => {
     expect(answerOf(catalog(releases), { version })).toBe(answer);
   });
 
-  it('without a device id is for releases at 100 % only', () => {
+  it('without a device id is for releases at 100 % only (§13.7)', () => {
     const served = catalog([release('1.0.0'), release('2.0.0', { rolloutPct: 99 })]);
     expect(answerOf(served, { version: '0.1', id: undefined })).toBe('1.0.0');
     expect(answerOf(served, { version: '1.0.0', id: undefined })).toBe('outside-cohort');
