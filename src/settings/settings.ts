@@ -117,7 +117,7 @@ export type Config = Readonly<{
   publicUrl: string | undefined;
   /** Own address of console, API, metrics and health; undefined for the port of the service. */
   adminListen: ListenAddress | undefined;
-  /** Base URL of the console; undefined for `publicUrl` without `adminListen`, else for the request's host. */
+  /** Base URL of the console; undefined for `publicUrl` without `adminListen`, else the request's host. */
   adminUrl: string | undefined;
   /** Number of serving processes; above 1 only if both stores can be shared. */
   workers: number;

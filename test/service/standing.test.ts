@@ -311,8 +311,8 @@ const SITUATIONS: Readonly<Record<string, Situation>> = {
 };
 
 /**
- * Devices of a kind that ask: where shares are offered a release, so many that a quarter is somebody. Before a
- * release 100 ask everywhere.
+ * Devices of a kind that ask: where shares are offered a release, so many that a quarter is somebody. Before
+ * a release 100 ask everywhere.
  */
 const DEVICES = IS_WHOLE_MATRIX ? { ofShares: 100, alike: 100 } : { ofShares: 50, alike: 5 };
 
