@@ -49,8 +49,10 @@ export function ServingDialog(props: {
   const [isTold, setTold] = useState(false);
   const seen = isTold ? { status, rolloutPct } : opened;
   const reach = useConfirmedReach(dryRun);
-  // What is foreseen reaches nobody yet: the change that follows asks.
-  const { obstacle: unsure, question } = props.foreseen === undefined ? reach : UNASKED;
+  // What only takes a release away never waits for a forecast, which may not come in an outage. What is
+  // foreseen reaches nobody yet: the change that follows asks.
+  const isStop = change.status === 'paused' || change.status === 'deprecated';
+  const { obstacle: unsure, question } = isStop || props.foreseen !== undefined ? UNASKED : reach;
   const send = async () => {
     try {
       await call('PATCH', 'releases', { ...name, ...change, reason, seen });
