@@ -156,7 +156,7 @@ describe.skipIf(postgresUrl === '')(title, () => {
     console.info(`moved ${rows} rows of ${tables} tables in ${seconds} s`);
 
     node = await node.restart({ DATABASE_URL });
-    const here = Object.assign(owner, { node });
+    const here = Object.assign(owner, { node, origin: node.url });
     expect(await decisionsOf(node, tenant)).toEqual(decisions);
     // The time of plans stood still between the stop and the start, so the next step comes later by that.
     const { nextAt, ...planned } = await planOf(node, tenant);
