@@ -346,7 +346,7 @@ export function canonicalOf(version: string): string {
  */
 const PAGE_MAX = 1_000_000_000;
 
-/** Reads `app`, `channel`, `version`, `status`, `page` and `per_page`. */
+/** Reads `app`, `channel`, `version`, `status`, `page`, `per_page` and `standing`. */
 export function readListQuery(queryText: string): ReleaseFilter & { readonly standing: boolean } {
   const query = new URLSearchParams(queryText);
   return {
