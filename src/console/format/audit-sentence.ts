@@ -3,6 +3,7 @@
 import type { AuditEntry, ReleaseStatus, Targeting } from '../../contract/resource.ts';
 import { isTargeted } from '../../domain/decision/is-targeted.ts';
 import { consolePath } from './console-path.ts';
+import { capitalized } from './figure-text.ts';
 
 export type AuditSentence = {
   /** Sentence on the page of the subject, such as `Raised the rollout from 25 % to 50 %`. */
@@ -199,7 +200,7 @@ function channelChanged(was: Fields, is: Fields): AuditSentence {
 function sentence(parts: readonly string[], fallback: string): string {
   const [first, ...rest] = parts;
   if (first === undefined) return fallback;
-  return [first.charAt(0).toUpperCase() + first.slice(1), ...rest.map(onItsPage)].join(', ');
+  return [capitalized(first), ...rest.map(onItsPage)].join(', ');
 }
 
 function fieldsOf(state: unknown): Fields {

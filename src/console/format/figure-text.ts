@@ -1,5 +1,5 @@
-// Formats numbers and times in the console's language and the reader's zone: recent times relative, older
-// ones as dates.
+// Formats numbers, times and words in the console's language and the reader's zone: recent times relative,
+// older ones as dates.
 
 import { READER_HOURS } from './hours.ts';
 
@@ -124,4 +124,9 @@ export function zonedTimeText(at: Date, nowMs: number): string {
 /** Formats date, time to the second, and time zone. */
 export function exactTimeText(at: Date): string {
   return EXACT.format(at);
+}
+
+/** Returns the text with its first letter in upper case. */
+export function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

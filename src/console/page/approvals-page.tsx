@@ -5,7 +5,7 @@ import { useLocation } from 'preact-iso';
 import { type Approval, type ApprovalStatus, ASKED_DEEDS } from '../../contract/approval.ts';
 import { ApiError, call } from '../api/call.ts';
 import { consolePath, queryText } from '../format/console-path.ts';
-import { countText, numberText } from '../format/figure-text.ts';
+import { capitalized, countText, numberText } from '../format/figure-text.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Badge } from '../part/badge.tsx';
 import { Card, Empty } from '../part/card.tsx';
@@ -72,7 +72,7 @@ function ApprovalCard(props: { approval: Approval; onDecided: () => Promise<void
   const { app, channel, version } = request;
   const place = [app, channel, version].filter((part) => part !== null).join(' ');
   const deed = ASKED_DEEDS[request.operation];
-  const title = `${deed.charAt(0).toUpperCase()}${deed.slice(1)} ${place}`;
+  const title = `${capitalized(deed)} ${place}`;
   const why = result?.error ?? result?.reason;
   return (
     <Card title={title} aside={<Badge tone={TONES[status]}>{status}</Badge>}>

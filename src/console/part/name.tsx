@@ -3,6 +3,7 @@
 
 import { actorWords } from '../../contract/actor-words.ts';
 import { consolePath } from '../format/console-path.ts';
+import { capitalized } from '../format/figure-text.ts';
 
 /** Isolated text; `isCode` shows it as code. */
 export function Name({ text, isCode = false }: { text: string; isCode?: boolean }) {
@@ -26,7 +27,7 @@ export function DeviceLink({ app, deviceId }: { app: string; deviceId: string })
 export function Actor({ text, isFirst = false }: { text: string; isFirst?: boolean }) {
   const words = actorWords(text);
   const isNamed = text.startsWith('account:');
-  const shown = isFirst && !isNamed ? words.charAt(0).toUpperCase() + words.slice(1) : words;
+  const shown = isFirst && !isNamed ? capitalized(words) : words;
   return (
     <span title={isNamed ? undefined : text}>
       <Name text={shown} />

@@ -2,6 +2,7 @@
 
 import { LIMIT } from '../../contract/limit.ts';
 import { PLAN_PRESET_NAMES, SIGNALS } from '../../contract/rollout-plan.ts';
+import { capitalized } from '../format/figure-text.ts';
 import {
   type PlanDraft,
   planLimitsText,
@@ -149,8 +150,4 @@ function LimitFields({ draft, onChange, path = '' }: Props) {
       />
     </>
   );
-}
-
-function capitalized(word: string): string {
-  return word.charAt(0).toUpperCase() + word.slice(1);
 }
