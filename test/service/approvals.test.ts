@@ -402,7 +402,8 @@ serviceSuite('approvals', (node) => {
 
   it('devices get what an approval publishes as soon as it is answered, and its effect is measured (§33.1)', async () => {
     const { tenant, approver } = await furnish();
-    const device = { deviceId: 'one', version: '0.1.0', platform: 'linux', arch: 'x86_64' };
+    // On 1.0.0, so that it has no offer whether or not it is among the 10 % of that release.
+    const device = { deviceId: 'one', version: '1.0.0', platform: 'linux', arch: 'x86_64' };
     await report(node, tenant, [device]);
     const asked = await publish(node, tenant, '2.0.0');
     const id = expectWaiting(asked, { effect: expect.objectContaining({ devices: 1, gain: 1 }) });
