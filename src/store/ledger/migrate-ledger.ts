@@ -7,7 +7,7 @@ import { isUnmoved, refuseMoved } from './move-mark.ts';
 import { directoryIn } from './open-ledger.ts';
 import { openPgDatabase } from './pg-database.ts';
 import { openPgliteDatabase } from './pglite-database.ts';
-import { countRemembered, examineRecord } from './record-database.ts';
+import { countRemembered, examineRecord, refusalOf } from './record-database.ts';
 import { refuseRecreation } from './refuse-recreation.ts';
 
 export type MigrateLedgerOptions = {
@@ -28,6 +28,8 @@ export async function migrateLedger(options: MigrateLedgerOptions): Promise<Sche
     const isBeside = options.databaseUrl !== undefined && isUnmoved(directory);
     await examineRecord(database, options.memory, isBeside ? directory : undefined);
     return await migrate(database);
+  } catch (error) {
+    throw refusalOf(error) ?? error;
   } finally {
     await database.close();
   }

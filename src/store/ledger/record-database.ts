@@ -176,8 +176,8 @@ class MigratedDatabase implements Database, Greeter {
       return true;
     } catch (error) {
       this.#reason = error;
-      if (isFirst && error instanceof ForeignDatabase && error.remedy)
-        throw new Error(error.remedy);
+      const refusal = isFirst ? refusalOf(error) : undefined;
+      if (refusal !== undefined) throw refusal;
       if (error instanceof ForeignDatabase) report.foreign(error);
       else if (isOutage(error)) report.fault(error);
       // Without a remembered channel there is nothing to serve meanwhile.
@@ -363,6 +363,12 @@ export class ForeignDatabase extends Unavailable implements ForeignFault {
     this.count = count;
     this.remedy = remedy;
   }
+}
+
+/** Returns the error that ends a start or a migration: an empty database names the way there, if there is one. */
+export function refusalOf(error: unknown): Error | undefined {
+  const way = error instanceof ForeignDatabase ? error.remedy : undefined;
+  return way === undefined ? undefined : new Error(way, { cause: error });
 }
 
 // Examination: compares what the database says about its record with what is remembered outside it. Changes
