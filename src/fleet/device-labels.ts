@@ -41,6 +41,8 @@ type DeviceLabelsDependencies = {
   readonly admission: Pick<Admission, 'record' | 'isRecorded' | 'learn'>;
   readonly engine: Engine;
   readonly metrics: Metrics;
+  /** What is already recorded, as far as this process knows. */
+  readonly labelMemory?: StoredLabelMemory;
 };
 
 /**
@@ -70,7 +72,7 @@ export class DeviceLabels {
   private readonly lookups: Batcher<DeviceName, FoundLabels | Unavailable>;
   private readonly writes: Batcher<CheckIn, StoredLabels | undefined>;
   private readonly notes: Batcher<LabelNote, undefined>;
-  private readonly memory = new StoredLabelMemory();
+  private readonly memory: StoredLabelMemory;
   /** Change of labels up to which the memory has forgotten what changed. */
   private followed: LabelPosition | undefined;
   /** Whether the engine answered when it was last followed: else announcements may be missed. */
@@ -80,6 +82,7 @@ export class DeviceLabels {
 
   constructor(dependencies: DeviceLabelsDependencies) {
     this.dependencies = dependencies;
+    this.memory = dependencies.labelMemory ?? new StoredLabelMemory();
     this.cached = new Batcher({ ...BATCHES, ask: (devices) => this.askEngine(devices) });
     this.lookups = new Batcher({ ...BATCHES, ask: (devices) => this.readMany(devices) });
     this.writes = new Batcher({ ...BATCHES, ask: (checkIns) => this.writeMany(checkIns) });

@@ -41,7 +41,9 @@ const SENT_ASKED_FOR = -2;
 const IN_DOUBT = -3;
 
 export class StoredLabelMemory {
-  private readonly words = new Int32Array(SETS * WAYS * WORDS);
+  private readonly words: Int32Array;
+  /** Bits of a hash that number its set. */
+  private readonly mask: number;
   private readonly now: () => number;
   /** Time of the latest `clear`, in whole milliseconds. */
   private clearedMs = Number.NEGATIVE_INFINITY;
@@ -51,8 +53,10 @@ export class StoredLabelMemory {
   private appId = '';
   private appTag = secondHash('');
 
-  /** `now` returns milliseconds that never go back. */
-  constructor(now: () => number = () => performance.now()) {
+  /** `now` returns milliseconds that never go back; `sets` is a power of two. */
+  constructor(now: () => number = () => performance.now(), sets = SETS) {
+    this.mask = sets - 1;
+    this.words = new Int32Array(sets * WAYS * WORDS);
     this.now = now;
   }
 
@@ -163,7 +167,7 @@ export class StoredLabelMemory {
 
   /** Returns the offset of the entry with this tag in the set of this hash, or undefined. */
   private find(hash: number, tag: number): number | undefined {
-    const first = firstOf(hash);
+    const first = this.firstOf(hash);
     for (let at = first; at < first + WAYS * WORDS; at += WORDS) {
       if (this.words[at + TAG] === tag) return at;
     }
@@ -181,12 +185,12 @@ export class StoredLabelMemory {
 
   private nextOf(hash: number): number {
     this.turn = (this.turn + 1) % WAYS;
-    return firstOf(hash) + this.turn * WORDS;
+    return this.firstOf(hash) + this.turn * WORDS;
   }
-}
 
-function firstOf(hash: number): number {
-  return (hash & (SETS - 1)) * WAYS * WORDS;
+  private firstOf(hash: number): number {
+    return (hash & this.mask) * WAYS * WORDS;
+  }
 }
 
 /** Revision of a device that has no record, so that labels which were sent are lost. */

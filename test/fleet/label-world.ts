@@ -7,6 +7,7 @@ import { type CheckIn, coalesceCheckIns } from '../../src/domain/fleet/check-in.
 import { tagLabels } from '../../src/domain/fleet/labels.ts';
 import { DeviceLabels } from '../../src/fleet/device-labels.ts';
 import { LabelFeed } from '../../src/fleet/label-feed.ts';
+import { StoredLabelMemory } from '../../src/fleet/label-memory.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import type { Engine } from '../../src/store/engine.ts';
@@ -16,6 +17,7 @@ import { checkInOf } from '../store/engine/fleet-sample.ts';
 import { LabelLedger } from './label-ledger.ts';
 
 const log = createLog('silent');
+const metrics = new Metrics();
 /** Longer than a note of labels lives, and than a process relies on what it remembers. */
 const LONG_MS = 16 * 60_000;
 /** Time in which what waits for a store is tried again. */
@@ -125,7 +127,9 @@ export class LabelNode {
         isRecorded: ({ deviceId }) => this.recorded.has(deviceId),
         learn: ({ deviceId }) => void this.recorded.add(deviceId),
       },
-      metrics: new Metrics(),
+      metrics,
+      // Small, because every run makes one for each process.
+      labelMemory: new StoredLabelMemory(undefined, 4),
     });
     this.labels.start();
   }

@@ -123,10 +123,12 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
 }
 
 function createRateWindows(now: () => number, assertOpen: () => void) {
-  const windows = new LRUCache<string, number[]>({ max: RATE_WINDOW_COUNT_MAX });
+  let windows: LRUCache<string, number[]> | undefined;
   const counter: Pick<Engine, 'countRequest' | 'forgetRequests'> = {
     async countRequest(key, limit, windowMs) {
       assertOpen();
+      // Not before it is used, because lru-cache allocates its memory in advance.
+      windows ??= new LRUCache({ max: RATE_WINDOW_COUNT_MAX });
       const allowedAt = windows.get(key) ?? [];
       const decision = countIn(allowedAt, limit, windowMs, now());
       windows.set(key, allowedAt);
@@ -135,10 +137,10 @@ function createRateWindows(now: () => number, assertOpen: () => void) {
 
     async forgetRequests(key) {
       assertOpen();
-      windows.delete(key);
+      windows?.delete(key);
     },
   };
-  return { counter, clear: () => windows.clear() };
+  return { counter, clear: () => windows?.clear() };
 }
 
 /** Creates the messages that nodes exchange by pub/sub in Redis. */
