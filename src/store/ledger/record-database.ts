@@ -365,7 +365,7 @@ export class ForeignDatabase extends Unavailable implements ForeignFault {
   }
 }
 
-/** Returns the error that ends a start or a migration: an empty database names the way there, if there is one. */
+/** Returns the error that ends a start or a migration: where there is a way on, it names it. */
 export function refusalOf(error: unknown): Error | undefined {
   const way = error instanceof ForeignDatabase ? error.remedy : undefined;
   return way === undefined ? undefined : new Error(way, { cause: error });
