@@ -92,10 +92,9 @@ class Model {
   }
 
   /** Takes over what the ledger has, where writes were lost that nobody promised to keep. */
-  adopt(world: LabelWorld): void {
-    for (const device of DEVICES)
+  adopt(world: LabelWorld, devices: Iterable<string>): void {
+    for (const device of devices)
       this.labels.set(device, new Map(world.ledger.find(device).labels));
-    this.travelling.clear();
   }
 }
 
@@ -110,6 +109,10 @@ class Run {
   readonly world = new LabelWorld(SKEWS_MS, passTime);
   private readonly isTargeted: boolean;
   private isAnyLost = false;
+  /** Devices of reports that a node without Redis took: the other nodes hear of them from the feed. */
+  private readonly untold = new Set<string>();
+  /** Of those, devices that checked meanwhile: what only repeats the state before is not written again. */
+  private readonly unheard = new Set<string>();
 
   /** `isTargeted` tells whether a release asks for labels. */
   constructor(isTargeted: boolean) {
@@ -130,9 +133,11 @@ class Run {
         if ((model.travelling.get(event.device)?.size ?? 0) > 0) await this.heal();
         const isTaken = await this.nodeOf(event).report(event.device, event.labels);
         if (isTaken) model.write(event.device, event.labels);
+        if (isTaken && !this.nodeOf(event).hasRedis) this.untold.add(event.device);
         return;
       }
       case 'check':
+        if (this.untold.has(event.device)) this.unheard.add(event.device);
         if (this.isTargeted) {
           await this.nodeOf(event).check(event.device, event.labels, true);
           model.write(event.device, event.labels);
@@ -202,9 +207,12 @@ class Run {
     await world.heal();
     if (this.isAnyLost) {
       await world.passLong();
-      model.adopt(world);
+      model.adopt(world, DEVICES);
     }
+    model.adopt(world, this.unheard);
     this.isAnyLost = false;
+    this.untold.clear();
+    this.unheard.clear();
     model.isOpen = false;
     model.travelling.clear();
     for (const device of DEVICES) {
