@@ -3,6 +3,7 @@
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Backend, describeOnBackends } from '../support/backend.ts';
+import { eventually } from '../support/eventually.ts';
 import type { ServingNode } from '../support/node.ts';
 import { member, PASSWORD, Person } from '../support/person.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
@@ -46,7 +47,7 @@ async function expectClosed(node: Addressed, email: string): Promise<void> {
   const statuses = await Promise.all(
     Array.from({ length: 4 }, () => signIn(node, email, PASSWORD)),
   );
-  expect(statuses.filter((status) => status === 429).length).toBeGreaterThanOrEqual(3);
+  expect(statuses.sort().slice(1)).toEqual([429, 429, 429]);
 }
 
 describeOnBackends('an account whose password thirty addresses try', (backend: Backend) => {
@@ -148,7 +149,12 @@ describeOnBackends('an account whose password thirty addresses try', (backend: B
   it.runIf(backend.name === 'PostgreSQL and Redis')(
     'lets its owner in on another node',
     async () => {
-      other = await node.restart({ DATA_DIR: folder });
+      const another = await node.restart({ DATA_DIR: folder });
+      other = another;
+      // Until Redis answers it, a node counts alone.
+      await eventually('the node counts with the others', async () => {
+        return (await signIn(another, owner.email, randomId())) === 429;
+      });
       await expectClosed(other, owner.email);
       expect(await signIn(other, owner.email, NEXT, owner.browser)).toBe(200);
     },
