@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { serviceSuite } from '../support/service-suite.ts';
 import { runSluiceHere } from '../support/sluice-command.ts';
-import { createTenant, manage, publish, report, type Tenant } from '../support/tenant.ts';
+import { ARTIFACT, createTenant, manage, publish, report, type Tenant } from '../support/tenant.ts';
 
 type Json = Record<string, unknown>;
 type DryRunAnswer = { plan: Json; findings: { path: string; message: string }[]; effect: Json };
@@ -67,11 +67,37 @@ serviceSuite('dry runs of plans', (node) => {
       expect(plan).toMatchObject({ step: 0, onBlind: 'hold', patienceMinutes: 1440 });
       const said = findings.map(({ path, message }) => `${path}: ${message}`).join('\n');
       expect(said).toContain('steps.0.rollout: The rollout is at 10 % already');
-      expect(said).toContain('steps.1: 50 % of 0 devices that are known for long enough are 0');
+      expect(said).toContain(
+        'steps.0: Of 0 devices that are known for long enough 10 % are 0, 50 % are 0; ' +
+          'the guards of stuck need 100: there they cannot judge, and the plan waits, and is held',
+      );
       expect(said).toContain(
         'steps.0.holdMinutes: The hold of 60 minutes is shorter than stuckAfter',
       );
       expect(said).not.toContain('raises the rollout');
+    });
+
+    it('of a release that begins with a plan, or is promoted with one, says it as well (§23.6)', async () => {
+      const tenant = await released(10);
+      const plan = { steps: STEPS, guards: { failedPercent: 2, confirmMinutes: 90 } };
+      const { app } = tenant;
+      const publishing = { app, channel: 'stable', version: '1.1.0', artifacts: [ARTIFACT], plan };
+      const promotion = { app, from: 'stable', to: 'beta', version: '1.0.0', plan };
+      for (const [path, body] of [
+        ['releases', publishing],
+        ['releases/promote', promotion],
+      ] as const) {
+        const answer = await manage(node, tenant, 'POST', `${path}?dryRun=true`, body);
+        expect((answer.body as DryRunAnswer).findings).toEqual(
+          expect.arrayContaining([
+            {
+              ...{ path: 'plan.steps.0', severity: 'warning' },
+              message: expect.stringMatching(/^Of 0 devices .* the guards of failed need 100: /),
+            },
+            expect.objectContaining({ path: 'plan.steps.1.holdMinutes' }),
+          ]),
+        );
+      }
     });
 
     it('is refused as the plan is, and dryRun is true or false (§27.12)', async () => {

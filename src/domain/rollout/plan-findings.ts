@@ -8,6 +8,8 @@ type FoundPlan = Pick<
   'status' | 'steps' | 'guards' | 'nextAt' | 'onBlind' | 'raiseBetween'
 >;
 
+type GuardedPlan = Pick<FoundPlan, 'steps' | 'guards' | 'onBlind'>;
+
 /** Present state that a plan would start from. */
 export type PlanSurroundings = {
   /** Present rollout of its release, in percent. */
@@ -20,11 +22,15 @@ export type PlanSurroundings = {
 
 /** Returns the warnings about a plan. */
 export function planFindings(plan: FoundPlan, found: PlanSurroundings): readonly Finding[] {
-  return [
-    ...firstRaise(plan, found),
-    ...stepsReached(plan, found),
-    ...(plan.guards === null ? [] : [...blindSteps(plan, found), ...shortHolds(plan)]),
-  ];
+  return [...firstRaise(plan, found), ...stepsReached(plan, found), ...guardFindings(plan, found)];
+}
+
+/** Returns the warnings about what the guards of a plan cannot do. */
+export function guardFindings(
+  plan: GuardedPlan,
+  found: Pick<PlanSurroundings, 'known'>,
+): readonly Finding[] {
+  return plan.guards === null ? [] : [...blindSteps(plan, found), ...shortHolds(plan)];
 }
 
 function firstRaise(plan: FoundPlan, found: PlanSurroundings): Finding[] {
@@ -55,24 +61,26 @@ function stepsReached({ steps }: FoundPlan, { rolloutPct }: PlanSurroundings): F
   });
 }
 
-/** Warns of steps with fewer devices than the guards need. */
-function blindSteps(plan: FoundPlan, { known }: PlanSurroundings): Finding[] {
+/** Warns once of all steps with fewer devices than the guards need. */
+function blindSteps(plan: GuardedPlan, { known }: Pick<PlanSurroundings, 'known'>): Finding[] {
   const needed = plan.guards?.minimumDevices ?? 0;
   const signals = limited(plan);
-  if (signals.length === 0) return [];
-  return plan.steps.flatMap(({ rollout }, index) => {
-    const reached = Math.floor((known * rollout) / 100);
-    if (reached >= needed) return [];
-    const what = `${rollout} % of ${known} devices that are known for long enough are ${reached}`;
-    const then =
-      plan.onBlind === 'advance' ? 'the plan goes on unjudged' : 'the plan waits, and is held';
-    const guards = `the guards of ${signals.join(', ')} need ${needed}`;
-    return [warning(`steps.${index}`, `${what}, ${guards}: they cannot judge, and ${then}`)];
-  });
+  const reached = plan.steps.map(({ rollout }) => Math.floor((known * rollout) / 100));
+  // Steps rise, so those with too few devices are the first.
+  const blind = reached.filter((devices) => devices < needed);
+  if (signals.length === 0 || blind.length === 0) return [];
+  const shares = blind
+    .map((devices, index) => `${plan.steps[index]?.rollout} % are ${devices}`)
+    .join(', ');
+  const what = `Of ${known} devices that are known for long enough ${shares}`;
+  const guards = `the guards of ${signals.join(', ')} need ${needed}`;
+  const then =
+    plan.onBlind === 'advance' ? 'the plan goes on unjudged' : 'the plan waits, and is held';
+  return [warning('steps.0', `${what}; ${guards}: there they cannot judge, and ${then}`)];
 }
 
 /** Warns of holds that end before a guard could trip. */
-function shortHolds(plan: FoundPlan): Finding[] {
+function shortHolds(plan: GuardedPlan): Finding[] {
   const { guards, steps } = plan;
   if (guards === null) return [];
   const signals = limited(plan);
@@ -90,7 +98,7 @@ function shortHolds(plan: FoundPlan): Finding[] {
   });
 }
 
-function limited({ guards }: FoundPlan): readonly Signal[] {
+function limited({ guards }: Pick<FoundPlan, 'guards'>): readonly Signal[] {
   return SIGNALS.filter((signal) => guards?.[`${signal}Percent`] !== undefined);
 }
 

@@ -10,6 +10,7 @@ import {
 import type { Release, ServingState } from '../../contract/resource.ts';
 import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
 import type { Served, Serving } from '../../domain/release/serving-change.ts';
+import { guardFindings } from '../../domain/rollout/plan-findings.ts';
 import type { NewPromotion, NewRelease, PublishObstacle } from '../ledger.ts';
 import type {
   Actor,
@@ -23,11 +24,13 @@ import type {
 } from '../ledger-terms.ts';
 import { type ActorSql, dryRun } from './atomically.ts';
 import { type LockedChannel, lockChannel } from './channels.ts';
+import { countKnown } from './count-known.ts';
 import type { Database, Sql } from './database.ts';
 import { waitWarning, watchDryRun } from './exposure.ts';
 import { findPlan, findPlannedRelease } from './plan-rows.ts';
 import { exceededLimits, readPromotionSource } from './promotion-source.ts';
 import { promoteOn, publishOn } from './releases.ts';
+import { signalTaking } from './rollout-signals.ts';
 import { controlOn } from './serving-control.ts';
 import { readSnapshotOn } from './snapshots.ts';
 
@@ -54,12 +57,15 @@ export function dryRunPublish(
       const channel = await lockChannel(sql, scope, release.app, release.channel, known);
       if (isFailure(channel)) return channel;
       const place = { channel, canonicalVersion: release.canonicalVersion, held };
-      return around<Release, PublishObstacle>(sql, place, () =>
+      const result = await around<Release, PublishObstacle>(sql, place, () =>
         publishOn<never>(sql, channel, release, {
           call: undefined,
           audit: { action: 'release.publish' },
         }),
       );
+      if (isFailure(result)) return result;
+      const guards = await guardConcerns(sql, result.value.id);
+      return { ...result, concerns: [...result.concerns, ...guards] };
     },
   );
 }
@@ -88,9 +94,19 @@ export function dryRunPromotion(
       );
       if (isFailure(result)) return result;
       const concerns = source.concerns.map((message) => ({ path: 'from', message }));
-      return { ...result, concerns: [...concerns, ...result.concerns] };
+      const guards = await guardConcerns(sql, result.value.id);
+      return { ...result, concerns: [...concerns, ...result.concerns, ...guards] };
     },
   );
+}
+
+/** Returns what the guards of a new release's plan cannot do; nothing without a plan. */
+async function guardConcerns(sql: Sql, releaseId: string) {
+  const row = await findPlan(sql, releaseId);
+  if (row === undefined) return [];
+  const known = await countKnown(sql, releaseId, signalTaking(row.state.guards));
+  const findings = guardFindings(row.state, { known });
+  return findings.map(({ path, message }) => ({ path: `plan.${path}`, message }));
 }
 
 /** Does a dry run of serving control, with a warning when it would offer an unhealthy release. */
