@@ -111,7 +111,7 @@ class Run {
   private isAnyLost = false;
   /** Devices of reports that a node without Redis took: the other nodes hear of them from the feed. */
   private readonly untold = new Set<string>();
-  /** Of those, devices that checked meanwhile: what only repeats the state before is not written again. */
+  /** Devices of those that checked meanwhile: what only repeats the state before is not written again. */
   private readonly unheard = new Set<string>();
 
   /** `isTargeted` tells whether a release asks for labels. */
