@@ -109,7 +109,10 @@ class Run {
   readonly world = new LabelWorld(SKEWS_MS, passTime);
   private readonly isTargeted: boolean;
   private isAnyLost = false;
-  /** Devices of reports that a node without Redis took: the other nodes hear of them from the feed. */
+  /**
+   * Devices with labels that other nodes cannot know before the feed tells them: of a report that a node
+   * without Redis took, or of a check-in that waits for longer than its note lives.
+   */
   private readonly untold = new Set<string>();
   /** Devices of those that checked meanwhile: what only repeats the state before is not written again. */
   private readonly unheard = new Set<string>();
@@ -166,6 +169,7 @@ class Run {
       case 'heal':
         return this.heal();
       case 'wait':
+        if (world.holdsLabels) for (const device of DEVICES) this.untold.add(device);
         await world.passLong();
         model.isOpen = true;
         return;

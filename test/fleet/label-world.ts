@@ -48,6 +48,14 @@ export class LabelWorld {
     return [...this.nodes, this.recorder];
   }
 
+  /** Whether labels of checks wait to be recorded. */
+  get holdsLabels(): boolean {
+    return (
+      this.queue.some(({ labels }) => labels !== undefined) ||
+      this.nodes.some((node) => node.holdsLabels)
+    );
+  }
+
   async pass(ms: number): Promise<void> {
     this.ledger.now += ms;
     await this.passTime(ms);
