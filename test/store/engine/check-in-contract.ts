@@ -3,6 +3,7 @@
 import { expect } from 'vitest';
 import type { CheckIn } from '../../../src/domain/fleet/check-in.ts';
 import type { CheckInBatch, CheckInQueue } from '../../../src/store/check-in-queue.ts';
+import { eventually } from '../../support/eventually.ts';
 import { packCheckIns } from '../../support/pack-check-ins.ts';
 import type { EnginesUnderTest, Rule } from './engines-under-test.ts';
 import { batchOf, checkInOf, devicesIn, HOSTILE_TEXTS, idsOf } from './fleet-sample.ts';
@@ -68,6 +69,22 @@ function acceptingRules(nodes: () => EnginesUnderTest, it: Rule): void {
     expect(new Set(idsOf(taken)).size).toBe(2);
     await engine.acknowledgeCheckIns(idsOf(taken));
     expect(await engine.countCheckIns()).toBe(0);
+  });
+
+  it('its age is that of the oldest batch that is not acknowledged, taken or not, for every node', async () => {
+    const { engine, second } = nodes();
+    expect(await engine.ageOfCheckIns()).toBe(0);
+    await engine.appendCheckIns(packCheckIns(batchOf('a')));
+    const isOld = async () => (await second.ageOfCheckIns()) >= 20;
+    await eventually('it is 20 ms old', isOld);
+    for (const device of ['b', 'c', 'd']) {
+      await engine.appendCheckIns(packCheckIns(batchOf(device)));
+    }
+    expect(await isOld()).toBe(true);
+    const taken = await engine.takeCheckIns('taker', 10, 0, NEVER_MS);
+    expect(await isOld()).toBe(true);
+    await engine.acknowledgeCheckIns(idsOf(taken));
+    expect(await second.ageOfCheckIns()).toBe(0);
   });
 
   it('at its bound it is full, for every node: nothing is accepted, and nothing accepted is lost', async () => {
