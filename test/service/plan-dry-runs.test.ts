@@ -68,7 +68,7 @@ serviceSuite('dry runs of plans', (node) => {
       const said = findings.map(({ path, message }) => `${path}: ${message}`).join('\n');
       expect(said).toContain('steps.0.rollout: The rollout is at 10 % already');
       expect(said).toContain(
-        'steps.0: Of 0 devices that are known for long enough 10 % are 0, 50 % are 0; ' +
+        'guards: Of 0 devices that are known for long enough 10 % are 0, 50 % are 0; ' +
           'the guards of stuck need 100: there they cannot judge, and the plan waits, and is held',
       );
       expect(said).toContain(
@@ -91,7 +91,7 @@ serviceSuite('dry runs of plans', (node) => {
         expect((answer.body as DryRunAnswer).findings).toEqual(
           expect.arrayContaining([
             {
-              ...{ path: 'plan.steps.0', severity: 'warning' },
+              ...{ path: 'plan.guards', severity: 'warning' },
               message: expect.stringMatching(/^Of 0 devices .* the guards of failed need 100: /),
             },
             expect.objectContaining({ path: 'plan.steps.1.holdMinutes' }),

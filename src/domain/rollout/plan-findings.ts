@@ -76,7 +76,7 @@ function blindSteps(plan: GuardedPlan, { known }: Pick<PlanSurroundings, 'known'
   const guards = `the guards of ${signals.join(', ')} need ${needed}`;
   const then =
     plan.onBlind === 'advance' ? 'the plan goes on unjudged' : 'the plan waits, and is held';
-  return [warning('steps.0', `${what}; ${guards}: there they cannot judge, and ${then}`)];
+  return [warning('guards', `${what}; ${guards}: there they cannot judge, and ${then}`)];
 }
 
 /** Warns of holds that end before a guard could trip. */
