@@ -144,9 +144,10 @@ function passkeyColumns(choose: (chosen: Chosen) => void): readonly Column<Passk
   );
   return [
     { label: 'Name', render: ({ name }) => <Name text={name} /> },
-    { label: 'Added', render: ({ createdAt }) => <Time at={createdAt} /> },
+    { label: 'Added', isNamed: true, render: ({ createdAt }) => <Time at={createdAt} /> },
     {
       label: 'Last used',
+      isNamed: true,
       render: ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : <Time at={lastUsedAt} />),
     },
     { label: 'Rename', isAction: true, render: (each) => button('Rename', each, 'name') },
@@ -283,8 +284,8 @@ function sessionColumns(onEnd: (session: ListedSession) => void): readonly Colum
       render: ({ openedBy, secondFactor }) =>
         openedBy === 'password' && secondFactor ? 'Password and passkey' : OPENED_BY[openedBy],
     },
-    { label: 'Opened', render: ({ createdAt }) => <Time at={createdAt} /> },
-    { label: 'Last used', render: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
+    { label: 'Opened', isNamed: true, render: ({ createdAt }) => <Time at={createdAt} /> },
+    { label: 'Last used', isNamed: true, render: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
     {
       label: 'End',
       isAction: true,

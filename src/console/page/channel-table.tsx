@@ -9,6 +9,7 @@ import { Badge, StandingBadge } from '../part/badge.tsx';
 import { ShareBar } from '../part/card.tsx';
 import { type Column, DataTable } from '../part/data-table.tsx';
 import { Name } from '../part/name.tsx';
+import { None } from '../part/none.tsx';
 import { Time } from '../part/time.tsx';
 
 /** Maximum number of channels in a card; a link to the app leads to the others. */
@@ -73,7 +74,7 @@ function columnsFor(app: string): readonly Column<ChannelOverview>[] {
       isNumber: true,
       render: ({ newest, devices, onNewest }) =>
         newest === null || devices === 0 ? (
-          <span class="muted">–</span>
+          <None />
         ) : (
           <span title={`${numberText(onNewest)} of ${countText(devices, 'device')}`}>
             {numberText(onNewest)} · {shareText(onNewest, devices)}
@@ -116,7 +117,7 @@ function Serving({ app, channel }: { app: string; channel: ChannelOverview }) {
 
 function Rolling({ app, channel }: { app: string; channel: ChannelOverview }) {
   const { plan, standing } = channel;
-  if (standing.rolling.length === 0 && plan === null) return <span class="muted">–</span>;
+  if (standing.rolling.length === 0 && plan === null) return <None />;
   return (
     <span class="channel-rolling">
       {standing.rolling.map((served) => (
@@ -137,7 +138,7 @@ function Rolling({ app, channel }: { app: string; channel: ChannelOverview }) {
 function Newest({ app, channel }: { app: string; channel: ChannelOverview }) {
   const { name, newest, follows } = channel;
   if (newest === null) {
-    return <span class="muted">{follows === null ? '–' : `follows ${follows}`}</span>;
+    return follows === null ? <None /> : <span class="muted">follows {follows}</span>;
   }
   return (
     <span class="channel-newest">
@@ -164,7 +165,7 @@ function NextStep({ plan }: { plan: ChannelPlan }) {
 
 /** What the guards of the plan say; a dash without guards. */
 function PlanHealth({ plan }: { plan: ChannelPlan | null }) {
-  if (plan === null || !plan.isGuarded) return <span class="muted">–</span>;
+  if (plan === null || !plan.isGuarded) return <None />;
   if (plan.tripped.length > 0)
     return <Badge tone="bad">Over its limit: {plan.tripped.join(', ')}</Badge>;
   const waits = plan.waitingFor;

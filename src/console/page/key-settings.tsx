@@ -105,6 +105,7 @@ const COLUMNS: readonly Column<ListedKey>[] = [
   { label: 'Begins with', render: ({ prefix }) => <span class="code">{prefix}…</span> },
   {
     label: 'Made',
+    isNamed: true,
     render: ({ createdAt, createdBy }) => (
       <>
         <Time at={createdAt} />{' '}
@@ -119,6 +120,7 @@ const COLUMNS: readonly Column<ListedKey>[] = [
   { label: 'For', render: (key) => <KeyLimits listed={key} /> },
   {
     label: 'Last used',
+    isNamed: true,
     render: ({ lastUsedAt, lastUsedFrom }) => (
       <>
         <Time at={lastUsedAt} never="never" />{' '}

@@ -169,7 +169,7 @@ function memberColumns(
           member.role
         ),
     },
-    { label: 'Since', render: ({ since }) => <Time at={since} /> },
+    { label: 'Since', isNamed: true, render: ({ since }) => <Time at={since} /> },
   ];
   if (!mayChange) return columns;
   return [
@@ -204,8 +204,12 @@ function Invitations(props: {
   const columns: Column<Invitation>[] = [
     { label: 'Email', render: ({ email }) => <Name text={email} /> },
     { label: 'Role', render: ({ role }) => role },
-    { label: 'Expires', render: ({ expiresAt }) => <Time at={expiresAt} /> },
-    { label: 'Invited by', render: ({ createdBy }) => <Actor text={createdBy} /> },
+    { label: 'Expires', isNamed: true, render: ({ expiresAt }) => <Time at={expiresAt} /> },
+    {
+      label: 'Invited by',
+      isNamed: true,
+      render: ({ createdBy }) => <Actor text={createdBy} />,
+    },
   ];
   if (onRevoke !== undefined) {
     columns.push({

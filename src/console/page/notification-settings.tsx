@@ -14,6 +14,7 @@ import { Card, Empty } from '../part/card.tsx';
 import { type Column, DataTable } from '../part/data-table.tsx';
 import { ConfirmDialog } from '../part/dialog.tsx';
 import { Name } from '../part/name.tsx';
+import { None } from '../part/none.tsx';
 import { LoadedView, Notice } from '../part/notice.tsx';
 import { Time, useNow } from '../part/time.tsx';
 import { useMay, useOrganization } from '../session/use-session.ts';
@@ -254,22 +255,22 @@ const STATE_TONES: Readonly<Record<NotificationDelivery['state'], Tone>> = {
 };
 
 const COLUMNS: readonly Column<NotificationDelivery>[] = [
-  { label: 'Event', render: ({ type }) => <span class="code">{type}</span> },
+  { label: 'Event', render: ({ type }) => <span class="code whole">{type}</span> },
   {
     label: 'State',
     render: ({ state }) => <Badge tone={STATE_TONES[state]}>{state}</Badge>,
   },
-  { label: 'Last try', render: ({ tries }) => <Time at={tries.at(-1)?.at} /> },
+  { label: 'Last try', isNamed: true, render: ({ tries }) => <Time at={tries.at(-1)?.at} /> },
   { label: 'Answer', render: (delivery) => <Name text={tryText(delivery)} /> },
   {
     label: 'Took',
     isNumber: true,
     render: ({ tries }) => {
       const last = tries.at(-1);
-      return last === undefined ? '–' : `${numberText(last.ms)} ms`;
+      return last === undefined ? <None /> : `${numberText(last.ms)} ms`;
     },
   },
-  { label: 'Next try', render: ({ nextAt }) => <NextTry at={nextAt} /> },
+  { label: 'Next try', isNamed: true, render: ({ nextAt }) => <NextTry at={nextAt} /> },
 ];
 
 const MINUTE_MS = 60_000;

@@ -142,6 +142,7 @@ function columnsFor(
     },
     {
       label: 'Rollout',
+      isNamed: true,
       render: (release) =>
         servedShare(release) === 0 ? (
           <span class="muted" title={standingText(release)}>
@@ -153,6 +154,7 @@ function columnsFor(
     },
     {
       label: 'Installed',
+      isNamed: true,
       render: ({ version, devices, standing }) => {
         const text = devices === 0 ? '0' : `${numberText(devices)} · ${shareText(devices, fleet)}`;
         const percent = fleet === 0 ? 0 : (devices / fleet) * 100;

@@ -15,6 +15,7 @@ import { CopyButton } from '../part/copy-button.tsx';
 import { type Column, DataTable } from '../part/data-table.tsx';
 import { ServingEffect, useServingDryRun } from '../part/dry-run.tsx';
 import { Name } from '../part/name.tsx';
+import { None } from '../part/none.tsx';
 import { LoadedView } from '../part/notice.tsx';
 import { OthersChange } from '../part/others-change.tsx';
 import { PageHead, useTitle } from '../part/page-head.tsx';
@@ -270,17 +271,13 @@ const COLUMNS: readonly Column<Artifact>[] = [
     label: 'Format',
     render: (artifact) => {
       const format = artifactFormat(artifact);
-      return format === undefined ? (
-        <span class="muted">–</span>
-      ) : (
-        <span class="format">{format}</span>
-      );
+      return format === undefined ? <None /> : <span class="format">{format}</span>;
     },
   },
   {
     label: 'Size',
     isNumber: true,
-    render: ({ size }) => (size === undefined ? <span class="muted">–</span> : bytesText(size)),
+    render: ({ size }) => (size === undefined ? <None /> : bytesText(size)),
   },
   {
     label: 'Signed',
@@ -312,7 +309,7 @@ function ArtifactCard({ artifacts }: { artifacts: readonly Artifact[] }) {
 
 /** Link for an http(s) URL, with a button to copy it; shows any other value as text. */
 function Address({ url }: { url: string | undefined }) {
-  if (url === undefined) return <span class="muted">–</span>;
+  if (url === undefined) return <None />;
   if (!WEB_ADDRESS.test(url)) return <Name text={url} isCode />;
   return (
     <span class="file-address">

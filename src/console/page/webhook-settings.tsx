@@ -21,6 +21,7 @@ import { ConfirmDialog, Dialog } from '../part/dialog.tsx';
 import { Choice } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
 import { Name } from '../part/name.tsx';
+import { None } from '../part/none.tsx';
 import { LoadedView } from '../part/notice.tsx';
 import { Time } from '../part/time.tsx';
 import { useMay, useOrganization } from '../session/use-session.ts';
@@ -171,7 +172,7 @@ const COLUMNS: readonly Column<WebhookDelivery>[] = [
   },
   {
     label: 'Version',
-    render: ({ version }) => <span class="code">{version ?? '–'}</span>,
+    render: ({ version }) => (version === null ? <None /> : <span class="code">{version}</span>),
   },
   { label: 'Why', render: ({ reason }) => <Name text={reason ?? ''} /> },
 ];

@@ -6,6 +6,8 @@ export type Column<Row> = {
   readonly label: string;
   readonly render: (row: Row) => ComponentChildren;
   readonly isNumber?: boolean;
+  /** Whether a value says too little without its header, which a narrow screen then shows beside it. */
+  readonly isNamed?: boolean;
   /** Whether the header is only for screen readers, as for a column of buttons. */
   readonly isAction?: boolean;
 };
@@ -34,8 +36,8 @@ export function DataTable<Row>(props: {
       <tbody>
         {rows.map((row) => (
           <tr key={keyOf(row)} class={classOf?.(row)}>
-            {columns.map(({ label, render, isNumber, isAction }) => (
-              <td key={label} class={cellClass(isNumber, isAction)} data-label={label}>
+            {columns.map(({ label, render, ...kind }) => (
+              <td key={label} class={cellClass(kind)} data-label={label}>
                 {render(row)}
               </td>
             ))}
@@ -46,7 +48,8 @@ export function DataTable<Row>(props: {
   );
 }
 
-function cellClass(isNumber = false, isAction = false): string {
-  if (isAction) return 'action';
-  return isNumber ? 'number' : '';
+function cellClass(kind: Pick<Column<never>, 'isNumber' | 'isNamed' | 'isAction'>): string {
+  if (kind.isAction) return 'action';
+  if (kind.isNumber) return 'number';
+  return kind.isNamed ? 'named' : '';
 }

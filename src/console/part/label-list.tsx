@@ -1,9 +1,11 @@
 // Labels of a device, as `key = value`.
 
+import { None } from './none.tsx';
+
 /** List of labels; a dash if there are none. */
 export function LabelList({ labels }: { labels: Readonly<Record<string, string>> }) {
   const entries = Object.entries(labels);
-  if (entries.length === 0) return <span class="muted">–</span>;
+  if (entries.length === 0) return <None />;
   return (
     <ul class="labels" aria-label="Labels">
       {entries.map(([key, value]) => (

@@ -4,12 +4,15 @@ import { useEffect, useState } from 'preact/hooks';
 import { exactTimeText, timeText, zonedTimeText } from '../format/figure-text.ts';
 import { READER_HOURS } from '../format/hours.ts';
 import type { Loaded } from '../hook/use-load.ts';
+import { None } from './none.tsx';
 
-/** Shows `at` (RFC 3339), or `never` if there is no time; `isZoned` adds the time of day and its zone. */
+/** Shows `at` (RFC 3339), or `never`, else a dash, if there is no time; `isZoned` adds the time of day and its zone. */
 export function Time(props: { at: string | null | undefined; never?: string; isZoned?: boolean }) {
-  const { at, never = '–', isZoned = false } = props;
+  const { at, never, isZoned = false } = props;
   const now = useNow();
-  if (at === null || at === undefined) return <span class="muted">{never}</span>;
+  if (at === null || at === undefined) {
+    return never === undefined ? <None /> : <span class="muted">{never}</span>;
+  }
   const moment = new Date(at);
   if (Number.isNaN(moment.getTime())) return <span>{at}</span>;
   return (
