@@ -152,6 +152,8 @@ describeInBrowser('approvals at the console', (browser) => {
     const card = (version: string) =>
       tab.page.getByRole('region', { name: `Publish ${tenant.app} stable ${version}` });
     await card('9.0.0').getByText('It expires in 7 days').waitFor();
+    await card('9.0.0').getByText('The call').click();
+    expect(await faultsOn(tab.page)).toEqual([]);
     await card('9.0.0').getByLabel('Reason').fill('not on a Friday');
     await card('9.0.0').getByRole('button', { name: 'Decline' }).click();
     await card('9.0.0').getByText(': not on a Friday').waitFor();

@@ -157,6 +157,15 @@ describeInBrowser('every page of the console', (browser) => {
     }
   });
 
+  it('says what a device that was never seen would get, on any screen', async () => {
+    await visit(page, place('/devices/never-seen'));
+    await page.getByLabel('Platform').fill('linux');
+    await page.getByLabel('Architecture').fill('x86_64');
+    await page.getByRole('button', { name: 'Show', exact: true }).click();
+    await page.getByRole('list', { name: 'Releases considered, newest first' }).waitFor();
+    await expectSound('never seen');
+  });
+
   it('shows the live feed as text', async () => {
     await visit(page, place('/fleet'));
     await tab.soon(page.getByText('a second'));

@@ -105,7 +105,7 @@ function ApprovalCard(props: { approval: Approval; onDecided: () => Promise<void
         )}
         <details>
           <summary>The call</summary>
-          <pre class="code">{JSON.stringify(request.body, null, 2)}</pre>
+          <pre class="code call">{JSON.stringify(request.body, null, 2)}</pre>
         </details>
         {status === 'pending' && (
           <Decision approval={approval} place={title} onDecided={onDecided} />

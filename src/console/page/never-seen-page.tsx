@@ -69,7 +69,7 @@ function WouldGet(props: { app: string; deviceId: string; told: Told }) {
   return (
     <LoadedView of={decision}>
       {(found) => (
-        <div role="status">
+        <div class="would-get" role="status">
           <p class="decision-offer">{found.decision.update?.version ?? 'Nothing'}</p>
           <p>{toldText(found.decision)}</p>
           <Candidates app={app} candidates={found.candidates} />
