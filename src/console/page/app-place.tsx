@@ -195,6 +195,7 @@ function ChannelTabs(props: {
         <a
           key={name}
           href={consolePath.channel(app.ref, name)}
+          title={name}
           aria-current={name === channel ? 'page' : undefined}
         >
           {name}

@@ -2,7 +2,7 @@
 
 import type { AttentionItem, AttentionKind } from '../../contract/attention.ts';
 import { consolePath, queryText } from '../format/console-path.ts';
-import { countText } from '../format/figure-text.ts';
+import { capitalized, countText } from '../format/figure-text.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Badge, type Tone } from '../part/badge.tsx';
 import { Card } from '../part/card.tsx';
@@ -108,7 +108,7 @@ function AttentionRow({ item }: { item: AttentionItem }) {
           <Time at={since} never="since a time that is not known" />
         </span>
       </p>
-      <p class="attention-why">{words ?? look.why(item)}</p>
+      <p class="attention-why">{capitalized(words ?? look.why(item))}</p>
       <a class="button plain small" href={pathOf(item)}>
         Open<span class="unseen"> {[place, version ?? name].filter(Boolean).join(' ')}</span>
       </a>

@@ -10,11 +10,12 @@ import type {
 import { noteSignedOut, presentSession, statusOf } from '../api/call.ts';
 import { consolePath, queryText } from '../format/console-path.ts';
 import { numberText } from '../format/figure-text.ts';
+import { READER_HOURS } from '../format/hours.ts';
 import { Badge } from '../part/badge.tsx';
 import { Card } from '../part/card.tsx';
 import { Name } from '../part/name.tsx';
 
-const CLOCK = new Intl.DateTimeFormat('en', { timeStyle: 'medium' });
+const CLOCK = new Intl.DateTimeFormat('en', { timeStyle: 'medium', ...READER_HOURS });
 
 /** Sentences for a feed that the service has refused or ended. */
 const ENDINGS: Readonly<Partial<Record<Live['state'], string>>> = {
@@ -64,7 +65,7 @@ export function LiveCard({ app }: { app: string }) {
 }
 
 function LiveState({ live, isPaused }: { live: Live; isPaused: boolean }) {
-  if (isPaused) return <Badge tone="warn">Held</Badge>;
+  if (isPaused) return <Badge tone="warn">Paused</Badge>;
   if (ENDINGS[live.state] !== undefined) return <Badge tone="bad">Ended</Badge>;
   if (live.state === 'lost') return <Badge tone="bad">Reconnecting</Badge>;
   if (live.state === 'connecting') return <Badge>Connecting</Badge>;
@@ -75,7 +76,7 @@ function LiveLine({ app, row }: { app: string; row: LiveRow }) {
   return (
     <li>
       <span class="muted live-time">{CLOCK.format(row.at)}</span>
-      <a class="live-device" href={consolePath.device(app, row.deviceId)}>
+      <a class="live-device" href={consolePath.device(app, row.deviceId)} title={row.deviceId}>
         <Name text={row.deviceId} isCode />
       </a>
       <span class="live-facts">

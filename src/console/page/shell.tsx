@@ -79,7 +79,7 @@ function OrganizationSwitch() {
   if (membership === undefined) return null;
   if (memberships.length === 1) {
     return (
-      <bdi class="organization" title="Your organization">
+      <bdi class="organization" title={`Your organization: ${membership.organization.name}`}>
         {membership.organization.name}
       </bdi>
     );
