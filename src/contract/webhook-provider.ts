@@ -1,4 +1,4 @@
-// Code hosts whose release webhooks are supported, with the signature header of each.
+// Code hosts whose release webhooks are supported, with the signature header and the name of each.
 
 export type WebhookProvider = (typeof WEBHOOK_PROVIDERS)[number];
 
@@ -10,4 +10,11 @@ export const SIGNATURE_HEADERS: Readonly<Record<WebhookProvider, string>> = {
   github: 'X-Hub-Signature-256',
   gitea: 'X-Gitea-Signature',
   forgejo: 'X-Forgejo-Signature',
+};
+
+/** Names of the code hosts. */
+export const PROVIDER_NAMES: Readonly<Record<WebhookProvider, string>> = {
+  github: 'GitHub',
+  gitea: 'Gitea',
+  forgejo: 'Forgejo',
 };

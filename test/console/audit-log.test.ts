@@ -7,6 +7,7 @@ import {
   auditFilter,
   DEED_WORDS,
   deedOf,
+  fieldText,
 } from '../../src/console/format/audit-log.ts';
 import type { AuditEntry } from '../../src/contract/resource.ts';
 
@@ -58,6 +59,16 @@ describe('the difference of two states', () => {
     expect(auditDifference({ hold: false }, { hold: true })).toEqual([
       { path: 'hold', before: 'no', after: 'yes' },
     ]);
+  });
+
+  it('says times and actors in the words of the page', () => {
+    const [ends, asked] = auditDifference(null, {
+      expiresAt: '2026-12-03T18:11:18.781Z',
+      requestedBy: 'account:ann@example.com',
+    });
+    expect(ends?.after).toMatch(/^Dec 3, 2026, \d{1,2}:\d{2}/);
+    expect(asked).toMatchObject({ path: 'requestedBy', after: 'ann@example.com' });
+    expect(fieldText('requestedBy')).toBe('asked for by');
   });
 
   it('is nothing for equal states', () => {

@@ -77,7 +77,7 @@ export const EVENTS: readonly (readonly [NotificationEvent, string])[] = [
   ],
   [
     event('release.withdrawn', served, { actor: 'integration:github' }),
-    'desktop beta 2.5.0-beta.1 withdrawn by the webhook of github.',
+    'desktop beta 2.5.0-beta.1 withdrawn by the webhook of GitHub.',
   ],
   [
     event('release.promoted', { ...served, from: 'alpha' }),

@@ -1,6 +1,8 @@
 // The audit as a log: its filters and their query, the differences of a change with words for the fields, and
 // the CSV table.
 
+import { actorWords } from '../../contract/actor-words.ts';
+import { ASKED_DEEDS } from '../../contract/approval.ts';
 import type { AuditDeed } from '../../contract/audit-deed.ts';
 import {
   type AuditEntry,
@@ -9,6 +11,7 @@ import {
 } from '../../contract/resource.ts';
 import { auditSentence } from './audit-sentence.ts';
 import { csvText } from './csv.ts';
+import { momentText } from './figure-text.ts';
 import { expressionText } from './targeting.ts';
 
 type Deed = {
@@ -121,7 +124,12 @@ function compare(
     }
     return;
   }
-  const [was, is] = [spell(before), spell(after)];
+  const field = path.at(-1) ?? '';
+  const inWords = Object.hasOwn(WORDS_OF, field) ? WORDS_OF[field] : undefined;
+  const [was, is] = [before, after].map((value) => {
+    const text = spell(value);
+    return text === undefined ? undefined : (inWords?.(text) ?? text);
+  });
   if (was !== is) found.push({ path: path.join(' › '), before: cut(was), after: cut(is) });
 }
 
@@ -149,9 +157,21 @@ function isExpression(value: unknown): value is TargetExpression {
   );
 }
 
+/** Times as the service writes them. */
+const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z$/;
+
+const DEEDS: Readonly<Record<string, string>> = ASKED_DEEDS;
+
+/** Words for the values of fields that hold a name of the service. */
+const WORDS_OF: Readonly<Record<string, (text: string) => string>> = {
+  requestedBy: actorWords,
+  decidedBy: actorWords,
+  operation: (text) => (Object.hasOwn(DEEDS, text) ? (DEEDS[text] ?? text) : text),
+};
+
 function spell(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined;
-  if (typeof value === 'string') return value;
+  if (typeof value === 'string') return TIME.test(value) ? momentText(new Date(value)) : value;
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (Array.isArray(value) && value.every((each) => typeof each === 'string')) {
     return value.length === 0 ? 'none' : value.join(', ');
@@ -174,6 +194,9 @@ const FIELD_WORDS: Readonly<Record<string, string>> = {
   revokedAt: 'revoked',
   expiresAt: 'ends',
   tagPrefix: 'prefix of the tags',
+  requestedBy: 'asked for by',
+  decidedBy: 'decided by',
+  operation: 'asked to',
   matchLabels: 'labels',
   matchExpressions: 'conditions',
 };

@@ -244,6 +244,8 @@ const ACTIONS: Readonly<Record<string, string>> = {
   'destination.remove': 'Removed destination of messages',
   'destination.rotate': 'Renewed secret of destination',
   'destination.update': 'Changed destination of messages',
+  'edge-token.create': 'Created edge token',
+  'edge-token.revoke': 'Revoked edge token',
   'invitation.create': 'Invited',
   'invitation.revoke': 'Revoked invitation',
   'key.create': 'Created key',

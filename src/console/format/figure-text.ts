@@ -121,6 +121,11 @@ export function zonedTimeText(at: Date, nowMs: number): string {
   return Math.abs(at.getTime() - nowMs) < WEEK_MS ? `${text} · ${timeText(at, nowMs)}` : text;
 }
 
+/** Formats date and time with the year and the reader's zone: `Nov 23, 2026, 14:02 GMT+1`. */
+export function momentText(at: Date): string {
+  return AT_IN_YEAR.format(at);
+}
+
 /** Formats date, time to the second, and time zone. */
 export function exactTimeText(at: Date): string {
   return EXACT.format(at);

@@ -1,7 +1,6 @@
 // Webhooks in words, and their settings in a form.
 
 import type { WebhookSettings } from '../../contract/resource.ts';
-import type { WebhookProvider } from '../../contract/webhook-provider.ts';
 
 /** Settings in a form; `expect` keeps its values while another landing is chosen. */
 export type WebhookDraft = {
@@ -43,10 +42,3 @@ export function webhookText({ tagPrefix, hold, expect }: WebhookSettings): strin
   if (expect === null) return `${tags}Releases are held until somebody publishes them.`;
   return `${tags}Releases are held until there are files for ${expect.join(', ')}.`;
 }
-
-/** Names of the code hosts. */
-export const PROVIDER_NAMES: Readonly<Record<WebhookProvider, string>> = {
-  github: 'GitHub',
-  gitea: 'Gitea',
-  forgejo: 'Forgejo',
-};

@@ -3,15 +3,9 @@
 import { useState } from 'preact/hooks';
 import type { IssuedWebhookSecret } from '../../contract/console.ts';
 import { isReachableAddress } from '../../contract/reachable-address.ts';
-import type { WebhookProvider } from '../../contract/webhook-provider.ts';
+import { PROVIDER_NAMES, type WebhookProvider } from '../../contract/webhook-provider.ts';
 import { call } from '../api/call.ts';
-import {
-  PROVIDER_NAMES,
-  settingsOf,
-  type WebhookDraft,
-  webhookDraft,
-  webhookObstacle,
-} from '../format/webhook.ts';
+import { settingsOf, type WebhookDraft, webhookDraft, webhookObstacle } from '../format/webhook.ts';
 import { ChipsInput } from '../part/chips-input.tsx';
 import { Secret } from '../part/copy-button.tsx';
 import { Dialog } from '../part/dialog.tsx';

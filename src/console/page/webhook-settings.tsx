@@ -3,16 +3,14 @@
 import { useState } from 'preact/hooks';
 import type { AppWebhook, EnabledWebhooks, IssuedWebhookSecret } from '../../contract/console.ts';
 import type { WebhookDelivery } from '../../contract/resource.ts';
-import { WEBHOOK_PROVIDERS, type WebhookProvider } from '../../contract/webhook-provider.ts';
-import { call } from '../api/call.ts';
-import { queryText } from '../format/console-path.ts';
 import {
   PROVIDER_NAMES,
-  settingsOf,
-  webhookDraft,
-  webhookObstacle,
-  webhookText,
-} from '../format/webhook.ts';
+  WEBHOOK_PROVIDERS,
+  type WebhookProvider,
+} from '../../contract/webhook-provider.ts';
+import { call } from '../api/call.ts';
+import { queryText } from '../format/console-path.ts';
+import { settingsOf, webhookDraft, webhookObstacle, webhookText } from '../format/webhook.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Badge, type Tone } from '../part/badge.tsx';
 import { Card, Empty } from '../part/card.tsx';
