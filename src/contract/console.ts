@@ -369,6 +369,8 @@ export type ReleaseDetail = {
     readonly notes: string;
     /** Whether it came through an API, or from a webhook. */
     readonly source: 'api' | 'webhook';
+    /** What one from a webhook waits for until it is first published: its files, or a person. */
+    readonly hold: 'expecting' | 'by-hand' | null;
     readonly artifacts: readonly Artifact[];
   };
   readonly standing: ReleaseStanding;

@@ -50,12 +50,14 @@ function verdict(
   state: StandingState,
   standing: Partial<ReleaseStanding> = {},
   planned: Partial<PlanAndHealth> = {},
+  of: Partial<Parameters<typeof releaseVerdict>[0]> = {},
 ) {
   const nowhere = { on: [], supersededBy: null, wayDownFor: [], change: null };
   return releaseVerdict({
     rolloutPct: 50,
     standing: { ...nowhere, state, ...standing },
     planned: { plan: null, health: health('healthy'), ...planned },
+    ...{ hold: null, history: [], ...of },
   });
 }
 
@@ -74,12 +76,37 @@ describe('the verdict on a release', () => {
   it.each([
     ['account:ann@example.com', 'crashes', 'By ann@example.com: crashes'],
     ['key:key_1 (ci)', null, 'By key ci'],
-    ['integration:github', null, 'By the webhook of github'],
+    ['integration:github', null, 'By the webhook of GitHub'],
+    ['integration:other', null, 'By the webhook of other'],
   ])('that %s paused names who', (by, reason, cause) => {
     expect(verdict('paused', change(by, reason))).toMatchObject({
       ...{ tone: 'warn', cause, since: AT },
       next: { text: 'Nothing happens by itself: it waits to be resumed.' },
     });
+  });
+
+  it('that waits for its files goes out by itself, and one that waits for a person does not', () => {
+    const next = (hold: 'expecting' | 'by-hand') => verdict('paused', {}, {}, { hold }).next?.text;
+    expect(next('expecting')).toBe(
+      'It is published by itself once the rest of its files is there.',
+    );
+    expect(next('by-hand')).toBe('Nothing happens by itself: it waits to be resumed.');
+  });
+
+  it.each([
+    ['Held', 'ann@example.com', 'tickets', 'Its plan is held by ann@example.com: tickets'],
+    ['Held', 'ann@example.com', null, 'Its plan is held by ann@example.com'],
+    ['Held', null, null, 'Its plan is held by hand'],
+    ['The release was paused', 'ann@example.com', 'x', 'Its plan is held: The release was paused'],
+    [null, null, null, 'Its plan is held, and no reason is known'],
+  ])('whose plan is held (%j) names who and why', (reason, actor, why, cause) => {
+    const plan = { ...PLAN, status: 'held' as const, reason };
+    const entry = {
+      ...{ id: '1', at: AT, actor: `account:${actor}`, action: 'plan.hold', subject: 'x' },
+      ...{ requestId: null, reason: why, before: null, after: null },
+    };
+    const history = actor === null ? [] : [entry];
+    expect(verdict('for nobody yet', {}, { plan }, { history }).cause).toBe(cause);
   });
 
   it.each([

@@ -1,7 +1,9 @@
 // Words for rollout plans: their state, their next step, and their signals.
 
+import { actorWords } from '../../contract/actor-words.ts';
 import type { PlanAndHealth } from '../../contract/console.ts';
 import type { SignalPlaces } from '../../contract/failure-breakdown.ts';
+import type { AuditEntry } from '../../contract/resource.ts';
 import {
   type PlanAction,
   type PlanGuards,
@@ -14,6 +16,18 @@ import {
 } from '../../contract/rollout-plan.ts';
 import { compareVersions, parseVersion } from '../../domain/decision/version.ts';
 import { minutesText, numberText, percentText } from './figure-text.ts';
+
+/** Reason of a plan that a person or a key holds; whose reason is in the history. */
+export const BARE_HOLD = 'Held';
+
+/** Says by whom or why a plan is held, without a full stop; `history` of its release, newest first. */
+export function heldText({ reason }: Pick<RolloutPlan, 'reason'>, history: readonly AuditEntry[]) {
+  const deed = history.find(({ action }) => action === 'plan.hold');
+  if (reason === null) return 'held, and no reason is known';
+  if (reason !== BARE_HOLD) return `held: ${reason}`;
+  if (deed === undefined) return 'held by hand';
+  return `held by ${actorWords(deed.actor)}${deed.reason === null ? '' : `: ${deed.reason}`}`;
+}
 
 type ActionWords = {
   /** Verb on the button. */

@@ -1,11 +1,11 @@
 // The verdict on a release: its state in one sentence, the cause, since when, and what comes next by itself.
 
 import { actorWords } from '../../contract/actor-words.ts';
-import type { PlanAndHealth } from '../../contract/console.ts';
+import type { PlanAndHealth, ReleaseDetail } from '../../contract/console.ts';
 import { type Health, type RolloutPlan, SIGNALS } from '../../contract/rollout-plan.ts';
 import type { ReleaseStanding } from '../../contract/standing.ts';
 import { percentText } from './figure-text.ts';
-import { nextStep, planActions } from './plan-words.ts';
+import { heldText, nextStep, planActions } from './plan-words.ts';
 import { standingText } from './serving.ts';
 
 type VerdictTone = 'good' | 'warn' | 'bad' | 'quiet';
@@ -25,19 +25,22 @@ type Judged = {
   readonly rolloutPct: number;
   readonly standing: ReleaseStanding;
   readonly planned: PlanAndHealth | undefined;
+  readonly hold: ReleaseDetail['release']['hold'];
+  readonly history: ReleaseDetail['history'];
 };
 
 /** Returns the verdict; `planned` is undefined until it is loaded. */
-export function releaseVerdict({ rolloutPct, standing, planned }: Judged): ReleaseVerdict {
+export function releaseVerdict(judged: Judged): ReleaseVerdict {
+  const { rolloutPct, standing, planned, hold } = judged;
   const { change } = standing;
   const plan = planned?.plan ?? null;
   const isOpen = plan !== null && planActions(plan.status).length > 0;
   return {
     tone: toneOf(standing, planned),
     state: standingText({ rolloutPct, standing }),
-    cause: causeOf(standing, plan, planned?.health),
+    cause: causeOf(judged, plan),
     since: change?.at ?? null,
-    next: nextOf(standing, isOpen ? plan : null),
+    next: nextOf(standing, isOpen ? plan : null, hold),
   };
 }
 
@@ -64,17 +67,16 @@ function toneOf({ state }: ReleaseStanding, planned: PlanAndHealth | undefined):
 }
 
 function causeOf(
-  { state, change }: ReleaseStanding,
+  { standing: { state, change }, planned, history }: Judged,
   plan: RolloutPlan | null,
-  health: Health | undefined,
 ): string | null {
   if (state === 'stopped by its guard') return plan?.reason ?? change?.reason ?? null;
   if (change !== null) {
     const reason = change.reason === null ? '' : `: ${change.reason}`;
     return `By ${actorWords(change.by)}${reason}`;
   }
-  if (plan?.status === 'held' && plan.reason !== null) return `Its plan is held: ${plan.reason}`;
-  return health === undefined ? null : exceededText(health);
+  if (plan?.status === 'held') return `Its plan is ${heldText(plan, history)}`;
+  return planned === undefined ? null : exceededText(planned.health);
 }
 
 /** Names the signals above their limits: `stuck 14.6 %, limit 2.5 %`; null if there are none. */
@@ -96,9 +98,16 @@ function exceededText({ verdict, rates }: Health): string | null {
 
 const BY_ITSELF = 'Nothing happens by itself';
 
-function nextOf({ state }: ReleaseStanding, plan: RolloutPlan | null): ReleaseVerdict['next'] {
+function nextOf(
+  { state }: ReleaseStanding,
+  plan: RolloutPlan | null,
+  hold: Judged['hold'],
+): ReleaseVerdict['next'] {
   if (state === 'stopped by its guard') {
     return { text: `${BY_ITSELF}: roll it back, or resume it.`, at: null };
+  }
+  if (state === 'paused' && hold === 'expecting') {
+    return { text: 'It is published by itself once the rest of its files is there.', at: null };
   }
   if (state === 'paused') return { text: `${BY_ITSELF}: it waits to be resumed.`, at: null };
   if (plan === null) {

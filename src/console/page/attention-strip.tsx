@@ -3,6 +3,7 @@
 import type { AttentionItem, AttentionKind } from '../../contract/attention.ts';
 import { consolePath, queryText } from '../format/console-path.ts';
 import { capitalized, countText } from '../format/figure-text.ts';
+import { BARE_HOLD } from '../format/plan-words.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Badge, type Tone } from '../part/badge.tsx';
 import { Card } from '../part/card.tsx';
@@ -95,7 +96,7 @@ const LANDED: Readonly<Record<string, string>> = {
 function AttentionRow({ item }: { item: AttentionItem }) {
   const { kind, since, why, version, name } = item;
   const look = LOOKS[kind];
-  const words = kind === 'landed' ? LANDED[why ?? ''] : (why ?? undefined);
+  const words = kind === 'landed' ? LANDED[why ?? ''] : why === BARE_HOLD ? undefined : why;
   const place = [item.app, item.channel].filter((part) => part !== null).join('/');
   return (
     <li>

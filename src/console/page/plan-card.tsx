@@ -4,8 +4,9 @@ import { useState } from 'preact/hooks';
 import type { PlanAndHealth, RenderedReleaseDetail } from '../../contract/console.ts';
 import type { PlanAction, PlanStep, RolloutPlan } from '../../contract/rollout-plan.ts';
 import { call, type ReleaseName } from '../api/call.ts';
-import { percentText } from '../format/figure-text.ts';
+import { capitalized, percentText } from '../format/figure-text.ts';
 import {
+  heldText,
   holdText,
   judgedText,
   nextStep,
@@ -29,6 +30,8 @@ type Props = {
   name: ReleaseName;
   release: Pick<RenderedReleaseDetail['release'], 'status' | 'rolloutPct'>;
   found: PlanAndHealth;
+  /** History of the release, newest first. */
+  history: RenderedReleaseDetail['history'];
   onDone: () => Promise<void>;
 };
 
@@ -47,13 +50,13 @@ export function PlanCard(props: Props) {
   );
 }
 
-function PlanView({ name, release, plan, found }: Props & { plan: RolloutPlan }) {
+function PlanView({ name, release, plan, found, history }: Props & { plan: RolloutPlan }) {
   const { status, reason, steps } = plan;
   const next = nextStep(steps);
   const isOpen = planActions(status).length > 0;
   return (
     <div class="plan">
-      {status === 'held' && <Notice tone="warn">Held: {reason ?? 'no reason is known'}</Notice>}
+      {status === 'held' && <Notice tone="warn">{capitalized(heldText(plan, history))}</Notice>}
       {status !== 'held' && reason !== null && <p>{reason}.</p>}
       {isOpen && status !== 'held' && <NextLine plan={plan} next={next} />}
       <ol class="plan-steps" aria-label="Steps of the plan">

@@ -52,7 +52,10 @@ function toneOf(question: Question, { details, isUnhealthy }: Props): string {
   if (question === 'rollback' && isStopped && details.release.status !== 'published') {
     return 'danger';
   }
-  return question === 'resume' && state === 'paused' && !isUnhealthy ? 'primary' : 'plain';
+  // One that waits for its files goes out by itself.
+  const isWaiting = details.release.hold === 'expecting';
+  const isNext = question === 'resume' && state === 'paused' && !isUnhealthy && !isWaiting;
+  return isNext ? 'primary' : 'plain';
 }
 
 function labelOf(question: Question, status: ReleaseStatus): string {

@@ -86,7 +86,10 @@ function ReleaseView(props: {
       />
       <OthersChange history={details.history} />
       <VerdictView
-        verdict={releaseVerdict({ ...release, standing, planned: plannedNow })}
+        verdict={releaseVerdict({
+          ...{ ...release, standing, history: details.history },
+          planned: plannedNow,
+        })}
         planned={plannedNow}
       />
       <DeviceFigures name={name} details={details} />
@@ -97,7 +100,9 @@ function ReleaseView(props: {
             <WayDownCard name={name} devices={details.devices} />
           )}
           <LoadedView of={planned}>
-            {(found) => <PlanCard name={name} release={release} found={found} onDone={reload} />}
+            {(found) => (
+              <PlanCard {...{ name, release, found }} history={details.history} onDone={reload} />
+            )}
           </LoadedView>
           <RolloutCard
             name={name}

@@ -35,6 +35,7 @@ const RELEASE_COLUMNS = columns<ReleaseDetail['release']>({
   version: RELEASE_HEAD.version,
   notes: 'notes',
   source: 'source',
+  hold: 'hold',
   status: RELEASE_HEAD.status,
   rolloutPct: RELEASE_HEAD.rolloutPct,
   targets: RELEASE_HEAD.targets,
