@@ -16,6 +16,7 @@ import { LoadedView } from '../part/notice.tsx';
 import { PageHead, useTitle } from '../part/page-head.tsx';
 import { Time } from '../part/time.tsx';
 import { useMay, useOrganization, useSession } from '../session/use-session.ts';
+import { NotFoundPage } from './not-found-page.tsx';
 import { APPROVALS_MS } from './waiting-count.tsx';
 
 const TONES = {
@@ -56,6 +57,7 @@ export function ApprovalsPage() {
 export function ApprovalPage({ id }: { id: string }) {
   useTitle('Approval');
   const found = useLoad(`approvals/${encodeURIComponent(id)}`, APPROVALS_MS);
+  if (found.error?.status === 404) return <NotFoundPage what="This request" />;
   return (
     <>
       <PageHead title="Approval" lead={<a href={consolePath.approvals}>← What waits</a>} />
@@ -90,7 +92,8 @@ function ApprovalCard(props: { approval: Approval; onDecided: () => Promise<void
         <p>
           <a href={placePath(approval)}>Where it applies</a>
         </p>
-        {effect !== null && (
+        {effect?.devices === 0 && <p>No device was seen on the channel in the last 30 days.</p>}
+        {effect !== null && effect.devices > 0 && (
           <p>
             Of {countText(effect.devices, 'device')}, {numberText(effect.gain)} would get an offer
             that have none, and{' '}

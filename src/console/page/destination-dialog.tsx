@@ -106,7 +106,7 @@ function DestinationFields(props: {
         isFocused
       />
       <AddressField draft={draft} onInput={(address) => set({ address })} isNew={isNew} />
-      <fieldset>
+      <fieldset class="wide">
         <legend>Only these events</legend>
         <ChipsInput
           label="Add an event"
@@ -117,7 +117,7 @@ function DestinationFields(props: {
         />
         <p class="hint">Such as plan.tripped, or release.* for all that happens to releases.</p>
       </fieldset>
-      <fieldset>
+      <fieldset class="wide">
         <legend>Only these apps</legend>
         <ChipsInput
           label="Add an app"

@@ -101,8 +101,14 @@ function RevokeKey(props: {
 }
 
 const COLUMNS: readonly Column<ListedKey>[] = [
-  { label: 'Name', render: ({ name }) => <Name text={name} /> },
-  { label: 'Begins with', render: ({ prefix }) => <span class="code">{prefix}…</span> },
+  {
+    label: 'Name',
+    render: ({ name, prefix }) => (
+      <>
+        <Name text={name} /> <span class="code muted key-prefix">{prefix}…</span>
+      </>
+    ),
+  },
   {
     label: 'Made',
     isNamed: true,

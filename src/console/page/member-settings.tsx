@@ -10,7 +10,7 @@ import { useLoad } from '../hook/use-load.ts';
 import { Card } from '../part/card.tsx';
 import { type Column, DataTable } from '../part/data-table.tsx';
 import { ConfirmDialog, Dialog, SecretDialog } from '../part/dialog.tsx';
-import { Choice, Field } from '../part/field.tsx';
+import { Choice, Field, type Option } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
 import { Actor, Name } from '../part/name.tsx';
 import { LoadedView, Notice } from '../part/notice.tsx';
@@ -162,11 +162,11 @@ function memberColumns(
             label={`Role of ${member.account.name}`}
             isLabelHidden
             value={member.role}
-            options={ROLE_OPTIONS}
+            options={ROLE_NAMES}
             onChoose={(role) => onRole(member, role)}
           />
         ) : (
-          member.role
+          <span class="whole">{member.role}</span>
         ),
     },
     { label: 'Since', isNamed: true, render: ({ since }) => <Time at={since} /> },
@@ -203,7 +203,7 @@ function Invitations(props: {
   if (invitations.length === 0) return null;
   const columns: Column<Invitation>[] = [
     { label: 'Email', render: ({ email }) => <Name text={email} /> },
-    { label: 'Role', render: ({ role }) => role },
+    { label: 'Role', render: ({ role }) => <span class="whole">{role}</span> },
     { label: 'Expires', isNamed: true, render: ({ expiresAt }) => <Time at={expiresAt} /> },
     {
       label: 'Invited by',
@@ -276,7 +276,14 @@ function InviteDialog(props: { org: string; onInvited: () => Promise<void>; onCl
   );
 }
 
-const ROLE_OPTIONS: readonly { readonly value: Role; readonly label: string }[] = [
+/** Short enough for a column; the dialog for an invitation says what each may do. */
+const ROLE_NAMES: readonly Option<Role>[] = [
+  { value: 'viewer', label: 'Viewer' },
+  { value: 'publisher', label: 'Publisher' },
+  { value: 'owner', label: 'Owner' },
+];
+
+const ROLE_OPTIONS: readonly Option<Role>[] = [
   { value: 'viewer', label: 'Viewer: sees everything' },
   { value: 'publisher', label: 'Publisher: publishes and controls releases' },
   { value: 'owner', label: 'Owner: everything' },

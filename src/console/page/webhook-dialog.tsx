@@ -121,7 +121,7 @@ export function WebhookFields(props: {
         hint="A held release takes files until it is first published."
       />
       {draft.landing === 'expecting' && (
-        <fieldset>
+        <fieldset class="wide">
           <legend>Files for</legend>
           <ChipsInput
             label="Add a platform"

@@ -59,17 +59,23 @@ function columnsFor(app: string): readonly Column<BriefDecision>[] {
     },
     {
       label: 'Runs',
+      isNamed: true,
       render: ({ device }) =>
         device === null ? (
-          <span class="muted">never seen</span>
+          <span class="muted whole">never seen</span>
         ) : (
           <span class="code">{device.version ?? 'unknown'}</span>
         ),
     },
     {
       label: 'Gets',
+      isNamed: true,
       render: ({ offer }) =>
-        offer === null ? <span class="muted">nothing</span> : <span class="code">{offer}</span>,
+        offer === null ? (
+          <span class="muted whole">nothing</span>
+        ) : (
+          <span class="code">{offer}</span>
+        ),
     },
     { label: 'Why', render: (decision) => briefReasonText(decision) },
   ];

@@ -19,7 +19,7 @@ const KINDS: readonly { readonly value: PlanDraft['kind']; readonly label: strin
 ];
 
 const BLIND = [
-  { value: 'hold', label: 'Wait for more, then hold the plan' },
+  { value: 'hold', label: 'Wait, then hold the plan' },
   { value: 'advance', label: 'Go on without them' },
 ] as const;
 

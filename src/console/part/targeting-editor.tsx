@@ -151,6 +151,7 @@ function LabelTargetRow(props: {
         ref={control}
         {...faultProps(id, reason)}
         value={row.key}
+        title={row.key}
         readOnly={locked !== undefined}
         onInput={(event) => onChange({ ...row, key: event.currentTarget.value })}
       />
@@ -218,6 +219,7 @@ function ExpressionRow(props: {
         ref={control}
         {...faultProps(id, reason)}
         value={row.key}
+        title={row.key}
         onInput={(event) => changeKey(event.currentTarget.value)}
       />
       <datalist id={id}>
