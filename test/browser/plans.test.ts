@@ -80,7 +80,7 @@ describeInBrowser('rollout plans at the console', (browser) => {
     expect(await start.isDisabled()).toBe(true);
     await dialog.getByRole('button', { name: 'Remove step 2' }).click();
     await dialog.getByLabel('Hold of step 1 (hours)').fill('2');
-    await dialog.getByText('The hold of 120 minutes is shorter than').waitFor();
+    await dialog.getByText('Step 1: the hold of 2 hours is shorter than').waitFor();
     await start.click();
     await dialog.waitFor({ state: 'detached' });
     const query = `app=${opened.tenant.app}&channel=stable&version=1.0.0`;

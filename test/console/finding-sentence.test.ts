@@ -37,6 +37,17 @@ describe('a finding as a sentence', () => {
       'Has the platform of App',
       'The URL of artifact 2 has the platform of App.',
     ],
+    [
+      'steps.2.holdMinutes',
+      'The hold of 720 minutes is shorter than stuckAfterMinutes (1440), confirmMinutes (90)',
+      'Step 3: the hold of 12 hours is shorter than the time of stuck (1 day), the time of two ' +
+        'checks (90 minutes).',
+    ],
+    [
+      'steps.0',
+      '5 % of 300 devices that are known for long enough are 15',
+      'Step 1: 5 % of 300 devices that are known for long enough are 15.',
+    ],
     ['from', 'It is paused on beta', 'It is paused on beta.'],
   ])('%s: %s', (path, message, text) => {
     expect(findingSentence({ path, severity: 'warning', message }, FILES)).toBe(text);

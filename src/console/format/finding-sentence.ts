@@ -5,7 +5,7 @@ import type { Effect, Finding } from '../../contract/dry-run.ts';
 import { platformName } from '../../contract/platform-name.ts';
 import type { Artifact } from '../../contract/resource.ts';
 import { decodedFileName } from '../../domain/decision/artifact-format.ts';
-import { countText } from './figure-text.ts';
+import { countText, minutesText, momentText } from './figure-text.ts';
 
 export type FindingSentence = { readonly severity: Finding['severity']; readonly text: string };
 
@@ -27,12 +27,36 @@ const WITHOUT_SUBJECT = /^(?:Is|Has|Names) /;
 /** Message about a platform, or a platform and architecture, for which the release has no file. */
 const NO_FILE = /^([^\s/]+)(?:\/(\S+))? (has no file\b.*)$/s;
 
+/** Path of a step of a plan, or of a part of it. */
+const STEP = /^steps\.(\d+)(?:\.|$)/;
+
+/** Names of times in messages about plans, with the words of the page. */
+const TIME_NAMES: Readonly<Record<string, string>> = {
+  stuckAfterMinutes: 'the time of stuck',
+  silentAfterMinutes: 'the time of silent',
+  confirmMinutes: 'the time of two checks',
+};
+
 /** Returns a finding as a sentence; `artifacts` are those of the release, where they are known. */
 export function findingSentence(finding: Finding, artifacts: readonly NamedFile[] = []): string {
   const { path, message } = finding;
+  const [, step] = STEP.exec(path) ?? [];
+  if (step !== undefined) return closed(`Step ${Number(step) + 1}: ${stepText(message)}`);
   if (!WITHOUT_SUBJECT.test(message)) return closed(message);
   const [first = '', ...rest] = message;
   return closed(`${subjectOf(path, artifacts)} ${first.toLowerCase()}${rest.join('')}`);
+}
+
+/** Returns a message about a step, with its times as the page says times. */
+function stepText(message: string): string {
+  const [first = '', ...rest] = message
+    .replace(/\b(\w+Minutes) \((\d+)\)/g, (_, name: string, minutes: string) => {
+      const words = Object.hasOwn(TIME_NAMES, name) ? TIME_NAMES[name] : name;
+      return `${words} (${minutesText(Number(minutes))})`;
+    })
+    .replace(/\b(\d+) minutes\b/g, (_, minutes: string) => minutesText(Number(minutes)))
+    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (time) => momentText(new Date(time)));
+  return `${first.toLowerCase()}${rest.join('')}`;
 }
 
 function closed(text: string): string {
