@@ -104,7 +104,7 @@ describeInBrowser('notifications at the console', (browser) => {
     await button('Save', dialog).click();
     await card('Night shift').getByText('release.*, of all apps').waitFor();
     await button(/^New secret/).click();
-    await button('Make it').click();
+    await button('Make new secret').click();
     await page.locator('.secret-text').waitFor();
     await button('Done').click();
     await button(/^Turn off/).click();

@@ -166,6 +166,35 @@ describeInBrowser('every page of the console', (browser) => {
     await expectSound('never seen');
   });
 
+  it('on a phone opens the menu of a release above its bar, and names the keys', async () => {
+    await visit(page, place('/stable/1.0.0'));
+    await page.setViewportSize({ width: 375, height: 740 });
+    await page.locator('summary[aria-label="More"]').click();
+    // What is cut off has no place where a finger could meet it.
+    const isMet = await page.getByRole('button', { name: 'Deprecate…' }).evaluate((item) => {
+      const { left, top, width, height } = item.getBoundingClientRect();
+      const met = item.ownerDocument.elementFromPoint(left + width / 2, top + height / 2);
+      return met === item;
+    });
+    expect(isMet).toBe(true);
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keys' }).getByText('Esc', { exact: true }).waitFor();
+    await page.setViewportSize({ width: 1280, height: 900 });
+  });
+
+  it('has its dialogs in the middle of the screen', async () => {
+    for (const [path, name] of [
+      ['/console/settings/webhooks', 'New secret… GitHub'],
+      [place('/stable'), 'Channel settings'],
+    ] as const) {
+      await visit(page, path);
+      await page.getByRole('button', { name }).click();
+      const box = await page.getByRole('dialog').boundingBox();
+      expect(Math.abs((box?.x ?? 0) + (box?.width ?? 0) / 2 - 640), name).toBeLessThan(10);
+    }
+  });
+
   it('shows the live feed as text', async () => {
     await visit(page, place('/fleet'));
     await tab.soon(page.getByText('a second'));

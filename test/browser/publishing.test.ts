@@ -309,7 +309,7 @@ describeInBrowser('publishing at the console', (browser) => {
     await press('Save');
     await page.getByText('Releases are offered at once.').waitFor();
     await page.getByRole('button', { name: 'New secret… Gitea' }).click();
-    await press('Make it');
+    await press('Make new secret');
     await dialog('Webhook of Gitea').getByText('shown this once').waitFor();
     await press('Done');
     await page.getByRole('button', { name: 'Disable… Gitea' }).click();

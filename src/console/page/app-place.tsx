@@ -190,31 +190,36 @@ function ChannelTabs(props: {
     open?.scrollIntoView({ block: 'nearest', inline: 'center' });
   }, [channel, tab]);
   return (
-    <nav ref={tabs} class="tabs" aria-label="Channels and fleet">
-      {shown.map((name) => (
-        <a
-          key={name}
-          href={consolePath.channel(app.ref, name)}
-          title={name}
-          aria-current={name === channel ? 'page' : undefined}
-        >
-          {name}
+    <>
+      <nav ref={tabs} class="tabs" aria-label="Channels and fleet">
+        {shown.map((name) => (
+          <a
+            key={name}
+            href={consolePath.channel(app.ref, name)}
+            title={name}
+            aria-current={name === channel ? 'page' : undefined}
+          >
+            {name}
+          </a>
+        ))}
+        {shown.length < names.length && (
+          <button type="button" class="tab-more" onClick={() => setChoosing(true)}>
+            All {names.length} channels…
+          </button>
+        )}
+        <a href={consolePath.fleet(app.ref)} aria-current={tab === 'fleet' ? 'page' : undefined}>
+          Fleet
         </a>
-      ))}
-      {shown.length < names.length && (
-        <button type="button" class="tab-more" onClick={() => setChoosing(true)}>
-          All {names.length} channels…
-        </button>
-      )}
-      <a href={consolePath.fleet(app.ref)} aria-current={tab === 'fleet' ? 'page' : undefined}>
-        Fleet
-      </a>
-      <a href={consolePath.devices(app.ref)} aria-current={tab === 'devices' ? 'page' : undefined}>
-        Devices
-      </a>
-      {children}
+        <a
+          href={consolePath.devices(app.ref)}
+          aria-current={tab === 'devices' ? 'page' : undefined}
+        >
+          Devices
+        </a>
+        {children}
+      </nav>
       {isChoosing && <ChannelMenu app={app.ref} names={names} onClose={() => setChoosing(false)} />}
-    </nav>
+    </>
   );
 }
 

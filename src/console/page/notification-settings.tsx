@@ -183,8 +183,8 @@ function Answer(props: {
     case 'secret':
       return confirm(
         `New secret for ${name}`,
-        'Make it',
-        'The present secret signs beside it for another day.',
+        'Make new secret',
+        'Messages are signed with the present secret as well for another day.',
         async () => onSecret((await call('POST', `destinations/${id}/rotate`)).secret),
       );
     case 'off':

@@ -225,6 +225,7 @@ function SteerPlanDialog(props: {
         tone={action === 'cancel' ? 'danger' : 'primary'}
         onSend={steer}
         onCancel={onClose}
+        {...(action === 'cancel' ? { cancel: 'Keep plan' } : {})}
         obstacle={isStep ? reach.obstacle : undefined}
       >
         <p>{consequence}</p>

@@ -14,13 +14,13 @@ import { Notice } from '../part/notice.tsx';
 import { PlanEditor } from '../part/plan-editor.tsx';
 
 const TRIPS = [
-  { value: 'pause', label: 'Pause the release and hold the plan' },
-  { value: 'hold', label: 'Hold the plan; devices are still offered it' },
+  { value: 'pause', label: 'Pause it and hold the plan' },
+  { value: 'hold', label: 'Only hold the plan' },
 ] as const;
 
 const SOURCES = [
-  { value: 'all', label: 'All devices known a day before it' },
-  { value: 'push', label: 'Only those that are reported with a key' },
+  { value: 'all', label: 'All known a day before it' },
+  { value: 'push', label: 'Only those reported by key' },
 ] as const;
 
 /**
@@ -77,6 +77,7 @@ export function PlanDialog(props: {
           value={onTrip}
           options={TRIPS}
           onChoose={setOnTrip}
+          hint="Only a paused release is no longer offered."
         />
         <Choice label="Devices that count" value={source} options={SOURCES} onChoose={setSource} />
         {asked.error !== undefined && <Notice tone="bad">{asked.error}</Notice>}

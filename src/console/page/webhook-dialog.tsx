@@ -85,8 +85,8 @@ export function IssuedWebhookDialog(props: {
 
 const LANDINGS = [
   { value: 'offered', label: 'Offer them at once' },
-  { value: 'by-hand', label: 'Hold them until somebody publishes them' },
-  { value: 'expecting', label: 'Hold them until their files are there' },
+  { value: 'by-hand', label: 'Hold them for a person' },
+  { value: 'expecting', label: 'Hold them for their files' },
 ] as const;
 
 /** Suggested targets; the reader may type any other. */
@@ -118,7 +118,7 @@ export function WebhookFields(props: {
         value={draft.landing}
         options={LANDINGS}
         onChoose={(landing) => onChange({ ...draft, landing })}
-        hint="A held release takes files until it is first published."
+        hint="A held release takes files until it is first published: by a person, or once all are there."
       />
       {draft.landing === 'expecting' && (
         <fieldset class="wide">

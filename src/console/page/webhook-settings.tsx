@@ -162,7 +162,11 @@ const COLUMNS: readonly Column<WebhookDelivery>[] = [
   { label: 'From', render: ({ provider }) => PROVIDER_NAMES[provider] },
   {
     label: 'Event',
-    render: ({ event, action }) => <Name text={[event, action].filter(Boolean).join(' ')} />,
+    render: ({ event, action }) => (
+      <span class="event">
+        <Name text={[event, action].filter(Boolean).join(' ')} />
+      </span>
+    ),
   },
   {
     label: 'Outcome',
@@ -216,7 +220,7 @@ function WebhookRow(props: { app: string; webhook: AppWebhook; onChanged: () => 
       {asking === 'secret' && (
         <ConfirmDialog
           title={`New secret for ${host}`}
-          verb="Make it"
+          verb="Make new secret"
           onConfirm={renew}
           onClose={close}
         >

@@ -7,6 +7,9 @@ import { Secret } from './copy-button.tsx';
 import { DialogContext, Form } from './form.tsx';
 import { Notice } from './notice.tsx';
 
+/** Controls that take input. */
+const CONTROL = '.dialog-body :is(input, select, textarea)';
+
 /**
  * Dialog that is open while it is rendered; calls `onClose` when the reader dismisses it, after a question if
  * there is input. `keeps` names a text that is shown once: only the dialog's own button then closes it
@@ -30,7 +33,8 @@ export function Dialog(props: {
     const shown = dialog.current;
     shown?.showModal();
     // Otherwise the browser would focus the close button.
-    shown?.querySelector<HTMLElement>('[data-first]')?.focus();
+    const first = shown?.querySelector<HTMLElement>('[data-first]');
+    (first ?? shown?.querySelector<HTMLElement>(CONTROL))?.focus();
     // Closed before its removal, because closing returns the focus.
     return () => shown?.close();
   }, []);

@@ -27,9 +27,12 @@ export function Form(props: {
   action?: Action;
   onBack?: (() => void) | undefined;
   onCancel?: () => void;
+  /** Label of the button that cancels, where *Cancel* could be read as the action. */
+  cancel?: string;
   children?: ComponentChildren;
 }) {
   const {
+    cancel = 'Cancel',
     send,
     onSend,
     tone = 'primary',
@@ -96,7 +99,7 @@ export function Form(props: {
         )}
         {onCancel !== undefined && (
           <button type="button" class="button plain" onClick={dialog?.dismiss ?? onCancel}>
-            Cancel
+            {cancel}
           </button>
         )}
       </div>
