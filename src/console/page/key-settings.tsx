@@ -130,7 +130,11 @@ const COLUMNS: readonly Column<ListedKey>[] = [
     render: ({ lastUsedAt, lastUsedFrom }) => (
       <>
         <Time at={lastUsedAt} never="never" />{' '}
-        {lastUsedFrom !== null && <span class="muted">from {lastUsedFrom}</span>}
+        {lastUsedFrom !== null && (
+          <span class="muted">
+            from <Name text={lastUsedFrom} />
+          </span>
+        )}
       </>
     ),
   },

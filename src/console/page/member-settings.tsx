@@ -150,7 +150,10 @@ function memberColumns(
       label: 'Name',
       render: ({ account }) => (
         <>
-          <Name text={account.name} /> <span class="muted">{account.email}</span>
+          <Name text={account.name} />{' '}
+          <span class="muted">
+            <Name text={account.email} />
+          </span>
         </>
       ),
     },
