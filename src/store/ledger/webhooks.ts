@@ -332,7 +332,7 @@ export function recordDelivery(
       actor.provider,
       ...texts,
       outcome,
-      cut(reason),
+      cutSentence(reason),
       cut(version),
     ]);
     return undefined;
@@ -341,6 +341,11 @@ export function recordDelivery(
 
 function cut(text: string | null): string | null {
   return text === null ? null : storableText(text.slice(0, TEXT_LENGTH_MAX));
+}
+
+function cutSentence(text: string | null): string | null {
+  const isWhole = text === null || text.length <= TEXT_LENGTH_MAX;
+  return isWhole ? cut(text) : `${cut(text.slice(0, TEXT_LENGTH_MAX - 1))}…`;
 }
 
 /**
