@@ -6,7 +6,10 @@ import { READER_HOURS } from '../format/hours.ts';
 import type { Loaded } from '../hook/use-load.ts';
 import { None } from './none.tsx';
 
-/** Shows `at` (RFC 3339), or `never`, else a dash, if there is no time; `isZoned` adds the time of day and its zone. */
+/**
+ * Shows `at` (RFC 3339), or `never`, else a dash, if there is no time; `isZoned` adds the time of day and its
+ * zone.
+ */
 export function Time(props: { at: string | null | undefined; never?: string; isZoned?: boolean }) {
   const { at, never, isZoned = false } = props;
   const now = useNow();
