@@ -43,10 +43,11 @@ describe('a finding as a sentence', () => {
       'Step 3: the hold of 12 hours is shorter than the time of stuck (1 day), the time of two ' +
         'checks (90 minutes).',
     ],
+    ['plan.steps.0.holdMinutes', 'The hold of 60 minutes', 'Step 1: the hold of 1 hour.'],
     [
-      'steps.0',
-      '5 % of 300 devices that are known for long enough are 15',
-      'Step 1: 5 % of 300 devices that are known for long enough are 15.',
+      'plan.guards',
+      'Of 300 devices that are known for long enough 5 % are 15',
+      'Of 300 devices that are known for long enough 5 % are 15.',
     ],
     ['from', 'It is paused on beta', 'It is paused on beta.'],
   ])('%s: %s', (path, message, text) => {

@@ -28,7 +28,7 @@ const WITHOUT_SUBJECT = /^(?:Is|Has|Names) /;
 const NO_FILE = /^([^\s/]+)(?:\/(\S+))? (has no file\b.*)$/s;
 
 /** Path of a step of a plan, or of a part of it. */
-const STEP = /^steps\.(\d+)(?:\.|$)/;
+const STEP = /^(?:plan\.)?steps\.(\d+)(?:\.|$)/;
 
 /** Names of times in messages about plans, with the words of the page. */
 const TIME_NAMES: Readonly<Record<string, string>> = {
