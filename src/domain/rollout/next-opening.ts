@@ -4,8 +4,8 @@ import { type RaiseHours, WEEK_DAYS } from '../../contract/rollout-plan.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
-/** Days searched for an opening: a week, the day before it, and one to spare. */
-const DAYS_MAX = 9;
+/** Days searched for an opening: two weeks, because a clock change may skip one, and a day to spare. */
+const DAYS_MAX = 16;
 
 /** Local date and time of a time zone, in milliseconds since 1970 as if it were UTC. */
 type WallMs = number;
