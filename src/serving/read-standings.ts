@@ -70,7 +70,12 @@ export class ReadStandings {
     for (const { app, channel } of places.values()) {
       const standings = await this.read({ ref: app }, channel, changed);
       if (isFailure(standings)) continue;
-      for (const [id, standing] of standings.releases) found.set(id, standing);
+      // Those of a channel that this one follows stand there as they are served here.
+      for (const { id, ...place } of releases) {
+        const standing = standings.releases.get(id);
+        const isHere = place.app === app && place.channel === channel;
+        if (isHere && standing !== undefined) found.set(id, standing);
+      }
     }
     return releases.flatMap((release) => {
       const standing = found.get(release.id);

@@ -98,6 +98,19 @@ serviceSuite('listing releases', (node) => {
       ]);
     });
 
+    it('are those on the channel of the release, whatever a channel that follows it serves (§12.5)', async () => {
+      const tenant = await createTenant(node);
+      await admin(node, 'PATCH', 'channels', { app: tenant.app, name: 'beta', follows: 'stable' });
+      await publish(node, tenant, '3.0.0-beta.1', { channel: 'beta' });
+      await publish(node, tenant, '2.0.1');
+      const { releases } = await pageOf(tenant, 'standing=true');
+      const standings = releases as unknown as { version: string; standing: { state: string } }[];
+      expect(standings.map(({ version, standing }) => [version, standing.state])).toEqual([
+        ['2.0.1', 'serving'],
+        ['3.0.0-beta.1', 'serving'],
+      ]);
+    });
+
     it('are not there for a key that may not read (§4.2)', async () => {
       const tenant = await createTenant(node);
       await publish(node, tenant, '1.0.0');
