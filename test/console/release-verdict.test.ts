@@ -73,6 +73,15 @@ describe('the verdict on a release', () => {
     });
   });
 
+  it('that its guard stopped keeps the figures when its plan is cancelled, or another is made', () => {
+    const why = 'stuck: 31 of 212 devices';
+    for (const reason of ['Cancelled', 'The release is paused', null]) {
+      const planned = { plan: { ...PLAN, status: 'cancelled' as const, reason } };
+      const said = verdict('stopped by its guard', change('plan:pln_1', why), planned);
+      expect(said.cause).toBe(why);
+    }
+  });
+
   it.each([
     ['account:ann@example.com', 'crashes', 'By ann@example.com: crashes'],
     ['key:key_1 (ci)', null, 'By key ci'],

@@ -70,7 +70,7 @@ function causeOf(
   { standing: { state, change }, planned, history }: Judged,
   plan: RolloutPlan | null,
 ): string | null {
-  if (state === 'stopped by its guard') return plan?.reason ?? change?.reason ?? null;
+  if (state === 'stopped by its guard') return change?.reason ?? plan?.reason ?? null;
   if (change !== null) {
     const reason = change.reason === null ? '' : `: ${change.reason}`;
     return `By ${actorWords(change.by)}${reason}`;
