@@ -88,7 +88,10 @@ async function raiseGoodRelease(past: Past): Promise<void> {
   // A little more than the hold, which begins when the step is served.
   await wait(past, 24 * HOUR_MS + MINUTE_MS);
   const plan = await drive(past, id);
-  if (plan.step !== 1) throw new Error(`The plan did not go on: ${plan.status}, ${plan.reason}`);
+  if (plan.step !== 1) {
+    const why = plan.reason ?? plan.waitingFor?.reason;
+    throw new Error(`The plan did not go on: ${plan.status}, ${why}`);
+  }
   await dateBack(past, 24 * HOUR_MS + 2 * MINUTE_MS);
   await wait(past, Date.now() - past.publishedMs - 24 * HOUR_MS);
   await datePlan(past, id);
