@@ -120,7 +120,7 @@ function proceed(
     return { state: complete(endStep(free, time), release), act: undefined };
   }
   const { finding = CLOSED, blindSinceMs } = kept;
-  const waitingFor = waitOf(state.waitingFor, finding, time);
+  const waitingFor = waitOf(state, finding, time);
   const isPatient =
     blindSinceMs === null || time.countedMs - blindSinceMs < state.patienceMinutes * MINUTE_MS;
   const isBlind = kept.isBlind && !isPatient;
@@ -156,13 +156,13 @@ function keptBy(
 }
 
 /** Returns the wait for this guard, which keeps its start if the plan already waited for it. */
-function waitOf(
-  present: PlanWait | null,
-  { signal, reason }: Finding,
-  { nowMs }: PlanTime,
-): PlanWait {
+/** Returns what a plan waits for, and since when: anew where it missed an opening of its hours. */
+function waitOf(state: PlanState, { signal, reason }: Finding, { nowMs }: PlanTime): PlanWait {
+  const present = state.waitingFor;
   const isSame = present !== null && present.guard === signal;
-  return { guard: signal, since: isSame ? present.since : isoTime(nowMs), reason };
+  const hasMissed =
+    isSame && signal === null && openingAt(state, Date.parse(present.since)) <= nowMs;
+  return { guard: signal, since: isSame && !hasMissed ? present.since : isoTime(nowMs), reason };
 }
 
 function endStep(state: PlanState, { nowMs }: PlanTime): PlanState {

@@ -221,6 +221,16 @@ describe('hours in which steps begin (§27.11)', () => {
     expect(nextAtMs(open.state, at(10 * HOUR))).toBe(at((3 * 24 + 9) * HOUR).nowMs);
   });
 
+  it('that passed without a drive are waited for anew', () => {
+    const plan = planOf('50:600 100:0', LIVE, { raiseBetween });
+    const closed = drivePlan(plan, LIVE, at(1), undefined).state;
+    expect(drivePlan(closed, LIVE, at(2), undefined).state.waitingFor).toEqual(closed.waitingFor);
+    const missed = drivePlan(closed, LIVE, at(18 * HOUR), undefined).state;
+    expect(missed.waitingFor?.since).toBe(isoTime(at(18 * HOUR).nowMs));
+    const open = drivePlan(missed, LIVE, at((3 * 24 + 9) * HOUR), undefined);
+    expect(open.act).toMatchObject({ rollout: 50 });
+  });
+
   it('do not bind completion, and refuse advance', () => {
     const release = { ...LIVE, rolloutPct: 50 };
     const plan = planOf('50:60 100:0', release, { raiseBetween });
