@@ -2,14 +2,14 @@
 
 import { describe, expect, it } from 'vitest';
 import {
-  afterRaiseText,
+  afterRaise,
   judgedText,
   silentText,
   tooEarlyText,
 } from '../../src/console/format/plan-words.ts';
 import { releaseVerdict } from '../../src/console/format/release-verdict.ts';
 import type { PlanAndHealth } from '../../src/contract/console.ts';
-import type { Health, RolloutPlan, SignalRate } from '../../src/contract/rollout-plan.ts';
+import type { Health, PlanStep, RolloutPlan, SignalRate } from '../../src/contract/rollout-plan.ts';
 import type { ReleaseStanding, StandingState } from '../../src/contract/standing.ts';
 
 const AT = '2026-01-01T00:00:00.000Z';
@@ -160,11 +160,66 @@ describe('the verdict on a release', () => {
   });
 });
 
-it('after a raise by hand over a step, the next one is named (U1)', () => {
-  expect(afterRaiseText(PLAN.steps, 50)).toBe(
-    'Its plan goes on from there: it goes to 100\u00a0% 1 hour later.',
-  );
-});
+const HELD_PLAN = { ...PLAN, status: 'held' as const, nextAt: null };
+const WAIT = { guard: 'stuck', since: AT, reason: 'few' } as const;
+const GUARDED = 'as soon as its guards allow it';
+/** Plan whose present step of 20 % was the last but one of those below 100 %. */
+const LONG: RolloutPlan = {
+  ...PLAN,
+  steps: [...PLAN.steps.slice(0, 2), { ...step(50), holdMinutes: 1440 }, step(100)],
+};
+
+function step(rollout: number): PlanStep {
+  return { rollout, holdMinutes: 0, startedAt: null, endedAt: null };
+}
+
+it.each([
+  // A step that is reached keeps its whole hold.
+  [LONG, 50, 'Its plan goes on from there: it goes to 100\u00a0% 1 day later.', null],
+  [LONG, 70, 'Its plan goes on from there: it goes to 100\u00a0% 1 day later.', null],
+  [PLAN, 100, 'Its plan goes on from there: it is completed 1 hour later.', null],
+  // Guards watch an hour at least after the last raise.
+  [LONG, 100, 'Its plan goes on from there: it is completed 1 hour later.', null],
+  [{ ...LONG, guards: null }, 100, 'Its plan goes on from there: it is completed at once.', null],
+  // Without a new step the present wait stays as it is.
+  [LONG, 30, 'Its plan waits as before, then goes to 50\u00a0%', AT],
+  [
+    { ...LONG, nextAt: null, waitingFor: WAIT },
+    30,
+    `Its plan waits as before: it goes to 50\u00a0% ${GUARDED}.`,
+    null,
+  ],
+  [
+    { ...LONG, steps: [...LONG.steps.slice(0, 2)] },
+    30,
+    'Its plan waits as before, then is completed',
+    AT,
+  ],
+  [
+    HELD_PLAN,
+    30,
+    'Its plan is held: once it is resumed, it goes to 100\u00a0% after what is left of its wait.',
+    null,
+  ],
+  [
+    { ...LONG, status: 'held', nextAt: null },
+    50,
+    'Its plan is held: once it is resumed, it goes to 100\u00a0% 1 day later.',
+    null,
+  ],
+  [{ ...PLAN, status: 'scheduled' }, 50, 'Its plan begins', AT],
+  [
+    { ...PLAN, status: 'scheduled', nextAt: null },
+    50,
+    'Its plan begins once it is published.',
+    null,
+  ],
+] as const satisfies readonly (readonly [RolloutPlan, number, string, string | null])[])(
+  'after a raise by hand, only a step newly reached begins a hold (§27.2): %#',
+  (plan, percent, text, at) => {
+    expect(afterRaise(plan, percent)).toEqual({ text, at });
+  },
+);
 
 it.each([
   [{ plan: null, health: health('healthy') }, undefined],

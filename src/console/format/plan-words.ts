@@ -15,6 +15,7 @@ import {
   type SignalRate,
 } from '../../contract/rollout-plan.ts';
 import { compareVersions, parseVersion } from '../../domain/decision/version.ts';
+import { WATCHED_MINUTES_MIN } from '../../domain/rollout/reach-steps.ts';
 import { minutesText, numberText, percentText } from './figure-text.ts';
 
 /** Reason of a plan that a person or a key holds; whose reason is in the history. */
@@ -91,23 +92,46 @@ export function stepPlace({ status, steps }: RolloutPlan, step: PlanStep): StepP
 
 /** Returns the first step that has neither begun nor been skipped; undefined if none is left. */
 export function nextStep(steps: readonly PlanStep[]): PlanStep | undefined {
-  return steps.find(({ startedAt, endedAt }) => startedAt === null && endedAt === null);
+  return steps.find(isAhead);
+}
+
+function isAhead({ startedAt, endedAt }: PlanStep): boolean {
+  return startedAt === null && endedAt === null;
 }
 
 /**
- * Says what a plan does after a person has raised the release to `percent`: steps up to there count as
- * reached, and the last of them keeps its hold.
+ * Says what an open plan does after a person has raised the release to `percent`, with the time if it is
+ * known. A step that this reaches has its whole hold from then on; without one the present wait stays.
  */
-export function afterRaiseText(
-  steps: readonly Pick<PlanStep, 'rollout' | 'holdMinutes'>[],
+export function afterRaise(
+  plan: RolloutPlan,
   percent: number,
-): string {
-  const reached = steps.filter(({ rollout }) => rollout <= percent).at(-1);
-  const next = steps.find(({ rollout }) => rollout > percent);
+): { text: string; at: string | null } {
+  const { status, nextAt, waitingFor, guards } = plan;
+  if (status === 'scheduled') {
+    return nextAt === null
+      ? { text: 'Its plan begins once it is published.', at: null }
+      : { text: 'Its plan begins', at: nextAt };
+  }
+  const ahead = plan.steps.filter(isAhead);
+  const reached = ahead.findLast(({ rollout }) => rollout <= percent);
+  const next = ahead.find(({ rollout }) => rollout > percent);
   const what = next === undefined ? 'is completed' : `goes to ${percentText(next.rollout)}`;
-  const wait = reached === undefined ? 0 : reached.holdMinutes;
-  const when = wait === 0 ? 'as soon as its guards allow it' : `${minutesText(wait)} later`;
-  return `Its plan goes on from there: it ${what} ${when}.`;
+  const how = status === 'held' ? 'is held: once it is resumed,' : 'goes on from there:';
+  const soon = guards === null ? 'at once' : 'as soon as its guards allow it';
+  if (reached !== undefined) {
+    const isWatched = next === undefined && guards !== null;
+    const wait = Math.max(reached.holdMinutes, isWatched ? WATCHED_MINUTES_MIN : 0);
+    const when = wait === 0 ? soon : `${minutesText(wait)} later`;
+    return { text: `Its plan ${how} it ${what} ${when}.`, at: null };
+  }
+  if (status === 'held') {
+    return { text: `Its plan ${how} it ${what} after what is left of its wait.`, at: null };
+  }
+  const isDelayed = nextAt === null || (waitingFor !== null && waitingFor.guard !== null);
+  return isDelayed
+    ? { text: `Its plan waits as before: it ${what} ${soon}.`, at: null }
+    : { text: `Its plan waits as before, then ${what}`, at: nextAt };
 }
 
 /** Formats the hold of a step: `then 2 days`. */

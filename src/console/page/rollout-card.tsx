@@ -7,7 +7,7 @@ import type { ReleaseStanding } from '../../contract/standing.ts';
 import { call, type ReleaseName } from '../api/call.ts';
 import { queryText } from '../format/console-path.ts';
 import { percentText } from '../format/figure-text.ts';
-import { afterRaiseText, planActions } from '../format/plan-words.ts';
+import { afterRaise, planActions } from '../format/plan-words.ts';
 import { servedShare, servingObstacle } from '../format/serving.ts';
 import { draftObstacle, targetingDraft, targetingOf } from '../format/targeting.ts';
 import { useLoad } from '../hook/use-load.ts';
@@ -18,6 +18,7 @@ import { Field, ReasonField } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
 import { TargetingEditor } from '../part/targeting-editor.tsx';
 import { MatchingDevices, TargetingView } from '../part/targeting-view.tsx';
+import { Time } from '../part/time.tsx';
 import { useMay } from '../session/use-session.ts';
 import { ServingDialog } from './serving-dialog.tsx';
 
@@ -128,11 +129,26 @@ function RolloutForm({ name, release, plan, onDone }: RolloutProps) {
             </p>
           )}
           {plan !== null && planActions(plan.status).length > 0 && (
-            <p>{afterRaiseText(plan.steps, asked)}</p>
+            <AfterRaise plan={plan} percent={asked} />
           )}
         </ServingDialog>
       )}
     </>
+  );
+}
+
+/** What the plan of the release does after the raise. */
+function AfterRaise({ plan, percent }: { plan: RolloutPlan; percent: number }) {
+  const { text, at } = afterRaise(plan, percent);
+  return (
+    <p>
+      {text}
+      {at !== null && (
+        <>
+          : <Time at={at} isZoned />
+        </>
+      )}
+    </p>
   );
 }
 

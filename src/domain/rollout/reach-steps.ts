@@ -5,8 +5,8 @@ import { type PlanState, type PlanTime, waitless } from './plan-state.ts';
 
 const MINUTE_MS = 60_000;
 
-/** Minimum time in milliseconds that guards watch after the last raise if no step is left. */
-const WATCHED_MS_MIN = 60 * MINUTE_MS;
+/** Minimum time in minutes that guards watch after the last raise if no step is left. */
+export const WATCHED_MINUTES_MIN = 60;
 
 /**
  * Marks the steps that the rollout has reached. The last of them gets its whole hold from now on, because its
@@ -53,7 +53,8 @@ export function noteRaise(state: PlanState, rolloutPct: number, time: PlanTime):
 /** Returns the plan with the end of its wait, later if its guards must watch longer. */
 function waitUntil(state: PlanState, { countedMs }: PlanTime, untilMs: number): PlanState {
   const isLast = state.step === state.steps.length - 1;
-  const watchedMs = isLast && state.guards !== null ? state.raisedMs + WATCHED_MS_MIN : 0;
+  const watchedMs =
+    isLast && state.guards !== null ? state.raisedMs + WATCHED_MINUTES_MIN * MINUTE_MS : 0;
   const dueMs = Math.max(untilMs, watchedMs);
   return state.status === 'held'
     ? { ...state, leftMs: Math.max(0, dueMs - countedMs) }
