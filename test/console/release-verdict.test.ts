@@ -222,18 +222,25 @@ it.each([
 );
 
 it.each([
-  [{ plan: null, health: health('healthy') }, undefined],
+  [{ plan: null, health: health('healthy') }, true, undefined],
   [
     // 698 were offered it, and none could have shown anything yet.
     {
       plan: null,
       health: health('too early', { stuck: NO_RATE, silent: { ...NO_RATE, base: 7 } }),
     },
+    true,
     'Too early to tell: of the 100 devices that each signal needs, stuck has 0, silent has 7.',
   ],
-  [{ plan: null, health: health('too early') }, 'Too early to tell: it is not offered now.'],
-])('what keeps a release from being judged: %#', (planned, text) => {
-  expect(tooEarlyText(planned)).toBe(text);
+  [{ plan: null, health: health('too early') }, false, 'Too early to tell: it is not offered now.'],
+  [
+    // Its first step was 100 %: there never were enough other devices.
+    { plan: PLAN, health: health('too early') },
+    true,
+    'Too early to tell: there are too few other devices to compare silent ones with.',
+  ],
+])('what keeps a release from being judged: %#', (planned, isOffered, text) => {
+  expect(tooEarlyText(planned, isOffered)).toBe(text);
 });
 
 it('a guarded plan says how many devices each guard can judge by', () => {

@@ -199,8 +199,11 @@ export function placesLeft(places: SignalPlaces, version: string) {
 /** Number of devices that a signal needs without a plan. */
 const USUAL_MINIMUM = 100;
 
-/** Says what keeps a release from being judged; undefined if nothing does. */
-export function tooEarlyText({ health, plan }: PlanAndHealth): string | undefined {
+/** Says what keeps a release from being judged, offered now or not; undefined if nothing does. */
+export function tooEarlyText(
+  { health, plan }: PlanAndHealth,
+  isOffered: boolean,
+): string | undefined {
   const { verdict, rates } = health;
   if (verdict !== 'too early') return undefined;
   const guards = plan?.guards ?? null;
@@ -208,7 +211,11 @@ export function tooEarlyText({ health, plan }: PlanAndHealth): string | undefine
   const small = SIGNALS.filter(
     (signal) => (guards === null || rates[signal].limit !== null) && rates[signal].base < needed,
   );
-  if (small.length === 0) return 'Too early to tell: it is not offered now.';
+  if (small.length === 0) {
+    return isOffered
+      ? 'Too early to tell: there are too few other devices to compare silent ones with.'
+      : 'Too early to tell: it is not offered now.';
+  }
   const counts = small.map((signal) => `${signal} has ${numberText(rates[signal].base)}`);
   const devices = `${numberText(needed)} devices that each signal needs`;
   return `Too early to tell: of the ${devices}, ${counts.join(', ')}.`;

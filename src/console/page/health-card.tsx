@@ -31,10 +31,12 @@ import { Time } from '../part/time.tsx';
 export function HealthCard(props: {
   name: ReleaseName;
   planned: PlanAndHealth;
+  /** Whether devices are offered it now. */
+  isOffered: boolean;
   /** Devices that were offered it last, known before it was published or not. */
   offered: number;
 }) {
-  const { name, planned, offered: everOffered } = props;
+  const { name, planned, isOffered, offered: everOffered } = props;
   const { health } = planned;
   const { offered, installed, rates, verdict } = health;
   const hasData = SIGNALS.some((signal) => rates[signal].base > 0);
@@ -49,7 +51,7 @@ export function HealthCard(props: {
     <Card title="Health" aside={<VerdictBadge verdict={verdict} />}>
       <p>
         Of the devices known before it was published, {numberText(offered)} were offered it and{' '}
-        {numberText(installed)} were seen on it. {tooEarlyText(planned)}
+        {numberText(installed)} were seen on it. {tooEarlyText(planned, isOffered)}
       </p>
       <DataTable
         caption="Signals"

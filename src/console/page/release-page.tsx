@@ -112,7 +112,12 @@ function ReleaseView(props: {
             onDone={reload}
           />
           {plannedNow !== undefined && (
-            <HealthCard name={name} planned={plannedNow} offered={details.devices.offered} />
+            <HealthCard
+              name={name}
+              planned={plannedNow}
+              isOffered={release.status === 'published' && release.rolloutPct > 0}
+              offered={details.devices.offered}
+            />
           )}
           {breakdown !== undefined && (
             <FailureBreakdownCard breakdown={breakdown} version={release.version} />
