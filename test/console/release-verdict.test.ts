@@ -255,15 +255,23 @@ it.each([
   [
     7,
     { ...NO_RATE, base: 527, percent: 0.8 },
+    527,
     '7 of 527 are silent, 1.3\u00a0%, less 0.5\u00a0% among other devices',
   ],
   [
     2,
     { ...NO_RATE, base: 100, percent: 0 },
+    100,
     '2 of 100 are silent, 2\u00a0%, less at least 2\u00a0% among other devices',
   ],
-  [7, { ...NO_RATE, base: 527, percent: 1.3 }, undefined],
-  [0, NO_RATE, undefined],
-])('%d silent devices: what is taken off is said', (devices, rate, text) => {
-  expect(silentText(devices, rate)).toBe(text);
-});
+  [7, { ...NO_RATE, base: 527, percent: 1.3 }, 527, undefined],
+  // 41 of these 1,950 are silent, less 2 % among other devices; the other 49 of 2,050 are not compared.
+  [90, { ...NO_RATE, base: 1950, percent: 0.1 }, 4000, 'judged by 1,950 devices'],
+  [90, { ...NO_RATE, base: 1950, percent: 0.1 }, undefined, undefined],
+  [0, NO_RATE, 0, undefined],
+])(
+  '%d silent devices: what is taken off is said of the same devices: %#',
+  (...[devices, rate, reached, text]) => {
+    expect(silentText(devices, rate, reached)).toBe(text);
+  },
+);

@@ -16,7 +16,7 @@ import {
 } from '../../contract/rollout-plan.ts';
 import { compareVersions, parseVersion } from '../../domain/decision/version.ts';
 import { WATCHED_MINUTES_MIN } from '../../domain/rollout/reach-steps.ts';
-import { minutesText, numberText, percentText } from './figure-text.ts';
+import { countText, minutesText, numberText, percentText } from './figure-text.ts';
 
 /** Reason of a plan that a person or a key holds; whose reason is in the history. */
 export const BARE_HOLD = 'Held';
@@ -166,10 +166,16 @@ export function intervalText({ low, high }: SignalRate): string {
 
 /**
  * Says how the rate of silent devices follows from their count: `7 of 527 are silent, 1.3 %, less 0.5 % among
- * other devices`. Undefined if nothing is taken off.
+ * other devices`. Undefined if nothing is taken off. `reached` is the number of devices that could be silent,
+ * if it is known: where the rate is that of a part of them, how many of that part are silent is unknown.
  */
-export function silentText(devices: number, { base, percent }: SignalRate): string | undefined {
-  if (base === 0) return undefined;
+export function silentText(
+  devices: number,
+  { base, percent }: SignalRate,
+  reached: number | undefined,
+): string | undefined {
+  if (base === 0 || reached === undefined) return undefined;
+  if (base !== reached) return `judged by ${countText(base, 'device')}`;
   const plain = Math.round((devices / base) * 1000) / 10;
   const less = Math.round((plain - percent) * 10) / 10;
   if (less < 0.1) return undefined;

@@ -35,8 +35,10 @@ export function HealthCard(props: {
   isOffered: boolean;
   /** Devices that were offered it last, known before it was published or not. */
   offered: number;
+  /** Undefined until it is loaded. */
+  breakdown: FailureBreakdown | undefined;
 }) {
-  const { name, planned, isOffered, offered: everOffered } = props;
+  const { name, planned, isOffered, offered: everOffered, breakdown } = props;
   const { health } = planned;
   const { offered, installed, rates, verdict } = health;
   const hasData = SIGNALS.some((signal) => rates[signal].base > 0);
@@ -73,7 +75,14 @@ export function HealthCard(props: {
               rates[signal].base === 0 ? (
                 <span class="muted">no data yet</span>
               ) : (
-                <RateView signal={signal} devices={health[signal]} rate={rates[signal]} />
+                <RateView
+                  signal={signal}
+                  devices={health[signal]}
+                  rate={rates[signal]}
+                  reached={
+                    breakdown && Math.round(breakdown.signals[signal].base * breakdown.scale)
+                  }
+                />
               ),
           },
         ]}
@@ -115,9 +124,15 @@ function SignalName({ signal, rate }: { signal: Signal; rate: SignalRate }) {
   );
 }
 
-function RateView(props: { signal: Signal; devices: number; rate: SignalRate }) {
-  const { signal, devices, rate } = props;
-  const less = signal === 'silent' ? silentText(devices, rate) : undefined;
+function RateView(props: {
+  signal: Signal;
+  devices: number;
+  rate: SignalRate;
+  /** Devices that could show the signal, compared with others or not. */
+  reached: number | undefined;
+}) {
+  const { signal, devices, rate, reached } = props;
+  const less = signal === 'silent' ? silentText(devices, rate, reached) : undefined;
   return (
     <span class="rate">
       <span>

@@ -117,6 +117,7 @@ function ReleaseView(props: {
               planned={plannedNow}
               isOffered={release.status === 'published' && release.rolloutPct > 0}
               offered={details.devices.offered}
+              breakdown={breakdown}
             />
           )}
           {breakdown !== undefined && (
