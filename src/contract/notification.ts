@@ -95,6 +95,7 @@ export type PlanFacts = {
 /** Guard of a plan with its present figures. */
 export type GuardFacts = Pick<SignalRate, 'base' | 'percent' | 'low' | 'high' | 'tripped'> & {
   readonly guard: Signal;
+  /** Devices of `base` that show it. */
   readonly count: number;
   readonly limit: number;
   /** Platform that shows it most; null where all show it alike, or nobody looked. */

@@ -26,6 +26,8 @@ export type GuardFinding = { readonly signal: Signal; readonly reason: string };
 
 export type JudgedHealth = {
   readonly health: Health;
+  /** Devices of each rate's base that show the signal. `health` counts also silent ones that are not compared. */
+  readonly hits: Readonly<Record<Signal, number>>;
   /** Signals whose guard's condition holds. */
   readonly exceeded: readonly GuardFinding[];
   /** Signals with a limit but too few devices to judge. */
@@ -84,10 +86,13 @@ export function judgeHealth(counts: SignalCounts, context: HealthContext): Judge
       rateOf(measure, limit, tripped.includes(signal)),
     ]),
   ) as Record<Signal, SignalRate>;
+  const hits = Object.fromEntries(
+    judged.map(({ signal, measure }) => [signal, Math.round(measure.hits * measure.scale)]),
+  ) as Record<Signal, number>;
   const verdict = isBad ? 'unhealthy' : calm;
   return {
     health: { offered, installed, failed, reverted, stuck, silent, rates, verdict },
-    ...{ exceeded, blind, silentOthers },
+    ...{ hits, exceeded, blind, silentOthers },
   };
 }
 

@@ -3,13 +3,14 @@
 
 import type { SignalBreakdown } from '../../contract/failure-breakdown.ts';
 import type { GuardFacts, PlanFacts, Told } from '../../contract/notification.ts';
-import { type Health, type PlanGuards, SIGNALS, type Signal } from '../../contract/rollout-plan.ts';
+import { type PlanGuards, SIGNALS, type Signal } from '../../contract/rollout-plan.ts';
 import { worstPlatform } from './failure-places.ts';
+import type { JudgedHealth } from './judge-health.ts';
 import type { PlanState } from './plan-state.ts';
 
 /** Figures by which guards have tripped. */
 export type TripFigures = {
-  readonly health: Health;
+  readonly judged: Pick<JudgedHealth, 'health' | 'hits'>;
   /** Undefined where they were not read. */
   readonly places: Readonly<Record<Signal, SignalBreakdown>> | undefined;
 };
@@ -75,11 +76,12 @@ function factsOf(id: string, { status, step, steps }: PlanState): PlanFacts {
 /** Returns the guards that have a limit, with their present figures. */
 function guardsOf(guards: PlanGuards | null, trip: TripFigures | undefined): readonly GuardFacts[] {
   if (guards === null || trip === undefined) return [];
-  const { health, places } = trip;
+  const { health, hits } = trip.judged;
+  const { places } = trip;
   return SIGNALS.flatMap((guard) => {
     const { limit, ...rate } = health.rates[guard];
     if (limit === null) return [];
     const platform = places === undefined ? null : worstPlatform(places[guard]);
-    return [{ guard, count: health[guard], ...rate, limit, platform }];
+    return [{ guard, count: hits[guard], ...rate, limit, platform }];
   });
 }

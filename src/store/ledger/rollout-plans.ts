@@ -203,8 +203,8 @@ function tripOf(
   if (evidence === undefined || tripped.length <= before.tripped.length) return undefined;
   const context = { guards, tripped, silentOthers: before.silentOthers };
   const { counts, places } = evidence;
-  const { health } = judgeHealth(counts, { ...context, isOffered: status === 'published' });
-  return { health, places };
+  const judged = judgeHealth(counts, { ...context, isOffered: status === 'published' });
+  return { judged, places };
 }
 
 async function readEvidence(

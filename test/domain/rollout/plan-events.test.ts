@@ -76,14 +76,14 @@ describe('what is told of a plan (§30.1)', () => {
     const limits = guards({ failedPercent: 2, stuckPercent: 5 });
     const tripped = ['failed'] as const;
     const context = { guards: limits, tripped, silentOthers: null, isOffered: true };
-    const { health } = judgeHealth({ ...NO_SIGNALS, offered: 400, failed: 40 }, context);
+    const judged = judgeHealth({ ...NO_SIGNALS, offered: 400, failed: 40 }, context);
     const after: PlanState = { ...HELD, guards: limits, tripped, reason: 'failed: 40 of 400' };
     const places = failurePlaces([
       { ...NOTHING, name: 'windows', failed: 40, failedBase: 100 },
       { ...NOTHING, name: 'linux', failedBase: 300 },
     ]);
-    const [told] = planEvents('pln_1', AT_ONE, after, { health, places });
-    const { base, percent, low, high } = health.rates.failed;
+    const [told] = planEvents('pln_1', AT_ONE, after, { judged, places });
+    const { base, percent, low, high } = judged.health.rates.failed;
     const platform = { name: 'windows', devices: 40, base: 100, percent: 40 };
     expect(told).toMatchObject({
       type: 'plan.tripped',
@@ -107,5 +107,20 @@ describe('what is told of a plan (§30.1)', () => {
       },
     });
     expect({ base, percent }).toEqual({ base: 400, percent: 10 });
+  });
+
+  test('a trip counts silent devices among those that its rate is of (§27.6)', () => {
+    const limits = guards({ silentPercent: 2 });
+    const tripped = ['silent'] as const;
+    const others = { devices: 1000, silent: 0, scale: 1 };
+    const context = { guards: limits, tripped, silentOthers: others, isOffered: true };
+    const compared = { hits: 80, base: 400 };
+    const counts = { ...NO_SIGNALS, silent: 390, silentBase: 900, compared, others, scale: 2 };
+    const judged = judgeHealth(counts, context);
+    const after: PlanState = { ...HELD, guards: limits, tripped };
+    const [told] = planEvents('pln_1', AT_ONE, after, { judged, places: undefined });
+    const silent = { guard: 'silent', count: 160, base: 800, percent: 20 };
+    expect(told).toMatchObject({ facts: { guards: [silent] } });
+    expect(judged.health.silent).toBe(780);
   });
 });
