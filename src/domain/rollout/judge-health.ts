@@ -26,7 +26,7 @@ export type GuardFinding = { readonly signal: Signal; readonly reason: string };
 
 export type JudgedHealth = {
   readonly health: Health;
-  /** Devices of each rate's base that show the signal. `health` counts also silent ones that are not compared. */
+  /** Devices of each rate's base that show the signal; `health` also counts silent ones outside of it. */
   readonly hits: Readonly<Record<Signal, number>>;
   /** Signals whose guard's condition holds. */
   readonly exceeded: readonly GuardFinding[];
