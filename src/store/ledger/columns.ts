@@ -136,6 +136,16 @@ export const ROLE_OF = {
   role: `CASE WHEN $1::text IS NULL THEN 'owner' ELSE memberships.role END`,
 } as const;
 
+/**
+ * Condition of a destination that may get messages, for rows of `notification_destinations AS destination`:
+ * a former member gets no mail.
+ */
+export const HAS_RECIPIENT = `(destination.mail_to IS NULL OR EXISTS (
+  SELECT FROM memberships JOIN accounts ON accounts.id = memberships.account_id
+  WHERE memberships.organization_id = destination.organization_id
+    AND accounts.email = destination.mail_to
+))`;
+
 /** Columns of a webhook, for rows of `webhooks`; never its secret, not even sealed. */
 export const WEBHOOK_COLUMNS = columns<Webhook>({
   provider: 'provider',

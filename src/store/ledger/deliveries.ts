@@ -12,7 +12,7 @@ import type {
   TriedState,
   WaitingMessages,
 } from '../delivery-ledger.ts';
-import { columns, isoText } from './columns.ts';
+import { columns, HAS_RECIPIENT, isoText } from './columns.ts';
 import type { Sql } from './database.ts';
 
 /** Time after the first failure from which a delivery no longer holds up later ones. */
@@ -62,7 +62,7 @@ export function leaseDestinations(
            PARTITION BY failing_since IS NOT NULL ORDER BY leased_until NULLS FIRST, id
          ) AS place
        FROM notification_destinations AS destination
-       WHERE is_enabled AND ${IS_FREE} AND EXISTS ${NEXT}
+       WHERE is_enabled AND ${IS_FREE} AND ${HAS_RECIPIENT} AND EXISTS ${NEXT}
      ), free AS MATERIALIZED (
        SELECT id FROM notification_destinations
        WHERE is_enabled AND ${IS_FREE} AND id IN (
@@ -115,9 +115,9 @@ export async function nextDelivery(
 ): Promise<DueDelivery | undefined> {
   const [row] = await sql.query<DueRow>(
     `WITH destination AS (
-       UPDATE notification_destinations
+       UPDATE notification_destinations AS destination
        SET leased_until = clock_timestamp() + $3 * interval '1 millisecond'
-       WHERE id = $1 AND lease_holder = $2 AND is_enabled RETURNING *
+       WHERE id = $1 AND lease_holder = $2 AND is_enabled AND ${HAS_RECIPIENT} RETURNING *
      )
      SELECT ${DUE_COLUMNS}
      FROM destination CROSS JOIN LATERAL ${NEXT} AS next
@@ -213,12 +213,15 @@ export async function dropOldMessages(
   return row ?? { deleted: 0, dropped: 0 };
 }
 
+/** Leaves out what nobody will send, because its recipient is no longer a member. */
 export async function countWaitingMessages(sql: Sql): Promise<WaitingMessages> {
   const [row] = await sql.query<WaitingMessages>(
     `SELECT count(*)::int AS count,
        coalesce(extract(epoch FROM clock_timestamp() - min(created_at)) * 1000, 0)::float8 AS "oldestMs"
      FROM (
-       SELECT created_at FROM notification_deliveries WHERE state = 'waiting'
+       SELECT delivery.created_at FROM notification_deliveries AS delivery
+       JOIN notification_destinations AS destination ON destination.id = destination_id
+       WHERE state = 'waiting' AND ${HAS_RECIPIENT}
        UNION ALL SELECT created_at FROM outgoing_mails
      ) AS message`,
   );

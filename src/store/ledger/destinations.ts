@@ -381,13 +381,17 @@ export async function testDestination(
   return delivery ?? fail('unknownDestination');
 }
 
+const FORMER_MEMBER = 'Its recipient is no longer a member';
+
 async function findEnabled(
   sql: ActorSql,
   id: string,
 ): Promise<LockedDestination | Failure<'unknownDestination' | 'destinationOff'>> {
   const found = await lockDestination(sql, id);
   if (isFailure(found)) return found;
-  return found.enabled ? found : fail('destinationOff');
+  if (!found.enabled) return fail('destinationOff');
+  const stranger = await refuseStranger(sql, found.organizationId, found.to);
+  return stranger === undefined ? found : fail('destinationOff', FORMER_MEMBER);
 }
 
 /** Cursor of a page: place of its last delivery. */

@@ -8,7 +8,7 @@
 import type { EventPlace, Told } from '../../contract/notification.ts';
 import type { Actor } from '../ledger-terms.ts';
 import { actorText } from './actor-text.ts';
-import { newId, textOrNull } from './columns.ts';
+import { HAS_RECIPIENT, newId, textOrNull } from './columns.ts';
 import type { Sql } from './database.ts';
 
 /** Release or channel that an event is about. */
@@ -114,10 +114,7 @@ const TAKES = `destination.is_enabled AND (
     AND (events IS NULL OR event.type = ANY (events)
       OR split_part(event.type, '.', 1) || '.*' = ANY (events))
     AND (apps IS NULL OR event.app_id = ANY (apps))
-) AND (mail_to IS NULL OR EXISTS (
-  SELECT FROM memberships JOIN accounts ON accounts.id = memberships.account_id
-  WHERE memberships.organization_id = $1 AND accounts.email = mail_to
-))`;
+) AND ${HAS_RECIPIENT}`;
 
 /**
  * Writes the events of one organization. The row of its position comes first, because what is inserted reads

@@ -482,6 +482,31 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
       await publish(ledger, tenant, '2.0.0');
       expect(await typesTo(made)).toEqual(['release.published']);
     });
+
+    test('what waits for a former member is not handed out, sent again or tested (§30.5)', async () => {
+      const tenant = await createTenant(ledger);
+      const { organizationId } = tenant;
+      const email = `${unique('person')}@example.com`;
+      const member = await join(tenant, email);
+      const { id } = await listen(tenant, { kind: 'mail', url: null, to: email });
+      await publish(ledger, tenant, '1.0.0');
+      const limits = { workingMax: 1_000_000, failingMax: 1_000_000, leaseMs: 60_000 };
+      const isLeased = async (holder: string) =>
+        (await ledger.leaseDestinations(holder, limits)).some((leased) => leased.id === id);
+      const holder = unique('node');
+      expect(await isLeased(holder)).toBe(true);
+      const due = await ledger.nextDelivery(id, holder, limits.leaseMs);
+      expect(due).toMatchObject({ to: email });
+      const { count: waiting } = await ledger.countWaitingMessages();
+      expectValue(await ledger.changeMember(organizationId, member.id, undefined, OPERATOR));
+      expect(await ledger.nextDelivery(id, holder, limits.leaseMs)).toBeUndefined();
+      await ledger.releaseDestination(id, holder);
+      expect(await isLeased(unique('node'))).toBe(false);
+      expect((await ledger.countWaitingMessages()).count).toBe(waiting - 1);
+      const gone = fail('destinationOff', 'Its recipient is no longer a member');
+      expect(await ledger.testDestination(id, OPERATOR)).toEqual(gone);
+      expect(await ledger.sendAgain(id, due?.id ?? '', OPERATOR)).toEqual(gone);
+    });
   });
 
   describe('destinations', () => {
