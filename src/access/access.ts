@@ -11,13 +11,24 @@ import type {
 } from '../store/account-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { Actor, NeededRole } from '../store/ledger-terms.ts';
-import { type Session, sessionActor } from './accounts.ts';
+import { type Accounts, type Session, sessionActor } from './accounts.ts';
+import { hashSecret } from './api-keys.ts';
 
 /** Caller of the console API: an account with a session, or the operator, who may do everything. */
 export type Visitor = {
   readonly session: Session | undefined;
+  /** Admin token of the operator; undefined for an account. */
+  readonly adminToken?: PresentedToken | undefined;
   /** Id of the visitor's request. */
   readonly requestId?: string | undefined;
+};
+
+/** Admin token by which the operator came in. */
+type PresentedToken = {
+  /** Hash that distinguishes it from others. */
+  readonly hash: string;
+  /** Returns whether it is still accepted: tokens are rotated while the service runs. */
+  readonly isAccepted: () => boolean;
 };
 
 export class Access {
@@ -59,7 +70,15 @@ function atLeast<Found extends AccessRight, Kind extends FailureKind>(
   return ROLES.indexOf(right.role) <= ROLES.indexOf(role) ? right : fail('forbidden');
 }
 
-export const OPERATOR: Visitor = { session: undefined };
+/** Returns the operator who presents an admin token; undefined if the token is none. */
+export function operatorBy(
+  token: string,
+  accounts: Pick<Accounts, 'isAdminToken'>,
+): Visitor | undefined {
+  const isAccepted = () => accounts.isAdminToken(token);
+  if (!isAccepted()) return undefined;
+  return { session: undefined, adminToken: { hash: hashSecret(token), isAccepted } };
+}
 
 /** Returns the actor of a visitor's change; `needs` is the role that the change needs, if any. */
 export function actorOf({ session, requestId }: Visitor, needs: NeededRole | undefined): Actor {

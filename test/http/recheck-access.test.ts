@@ -1,9 +1,12 @@
 // Tests that a stream ends when its viewer loses access, and only then, with an event that says why.
 
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { RecheckAccess } from '../../src/http/console/recheck-access.ts';
+import { operatorBy } from '../../src/access/access.ts';
+import type { LiveEndReason } from '../../src/contract/console-fleet.ts';
+import { RecheckAccess, watchOf } from '../../src/http/console/recheck-access.ts';
+import type { AppAccessRight } from '../../src/store/account-ledger.ts';
 
-type Reason = 'signed-out' | 'no-access';
+type Reason = LiveEndReason;
 type Events = { readonly end: { readonly reason: Reason } };
 
 beforeEach(() => {
@@ -112,4 +115,32 @@ it('asks no more once the reader has left', async () => {
   stream.close();
   await vi.advanceTimersByTimeAsync(60_000);
   expect([calls, stream.stops()]).toEqual([0, 1]);
+});
+
+it('ends that of the operator whose token was rotated away, and no other', async () => {
+  let tokens: readonly string[] = ['former', 'next'];
+  const accounts = {
+    isAdminToken: (token: string) => tokens.includes(token),
+    isOpen: async () => true,
+  };
+  const right: AppAccessRight = {
+    ...{ organizationId: 'org', role: 'owner' },
+    app: { id: 'app', ref: 'app', name: 'App' },
+  };
+  const access = { toApp: async () => right };
+  const recheck = new RecheckAccess<Reason>();
+  const openBy = (token: string) => {
+    const visitor = operatorBy(token, accounts);
+    if (visitor === undefined) throw new Error('not the operator');
+    const { name, findObstacle } = watchOf(visitor, 'app', { accounts, access });
+    return open(recheck, findObstacle, name);
+  };
+  const [next, former] = [openBy('next'), openBy('former')];
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect([former.ends, next.ends]).toEqual([[], []]);
+  tokens = ['next'];
+  expect(operatorBy('former', accounts)).toBeUndefined();
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect([former.ends, next.ends]).toEqual([['signed-out'], []]);
+  next.close();
 });

@@ -3,7 +3,7 @@
 // of another origin), the input (400), an unknown organization, app, key or invitation (404), the role (403).
 
 import { z } from 'zod';
-import { type Access, actorOf, OPERATOR, type Visitor } from '../../access/access.ts';
+import { type Access, actorOf, operatorBy, type Visitor } from '../../access/access.ts';
 import type { Accounts } from '../../access/accounts.ts';
 import type { Principal } from '../../access/api-keys.ts';
 import type { ConsoleAnswers, ConsoleEvents } from '../../contract/console.ts';
@@ -279,8 +279,8 @@ async function identify(
 ): Promise<Outcome<Visitor, 'adminUnauthorized' | 'signedOut' | 'originNotAllowed'>> {
   if (exchange.headers.has('authorization')) {
     const token = bearerToken(exchange);
-    const isOperator = token !== undefined && accounts.isAdminToken(token);
-    return isOperator ? OPERATOR : fail('adminUnauthorized');
+    const operator = token === undefined ? undefined : operatorBy(token, accounts);
+    return operator ?? fail('adminUnauthorized');
   }
   const cookie = sessionCookie(exchange);
   if (cookie === undefined) return fail('signedOut');

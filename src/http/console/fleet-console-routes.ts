@@ -26,7 +26,7 @@ import {
 import { explainQuery } from '../shape/fleet-body.ts';
 import { releaseNameOf } from '../shape/release-body.ts';
 import type { ConsoleRoutes } from './console-route.ts';
-import type { RecheckAccess } from './recheck-access.ts';
+import { type RecheckAccess, watchOf } from './recheck-access.ts';
 
 const filterField = textField(LIMIT.labelValueLengthMax, 0).optional();
 const versionFilter = textField(LIMIT.labelValueLengthMax, 0).overwrite(withPlus).optional();
@@ -166,15 +166,7 @@ export function fleetConsoleRoutes(
         const { session } = visitor;
         const source = fleet.watch(app.id, { accountId: session?.account.id, organizationId });
         if (isFailure(source)) return source;
-        const findObstacle = async () => {
-          if (session !== undefined && !(await accounts.isOpen(session))) return 'signed-out';
-          const right = await access.toApp(visitor, app.id, 'viewer');
-          return isFailure(right) ? 'no-access' : undefined;
-        };
-        return recheck.watching(source, {
-          name: `${session?.tokenHash ?? ''}/${app.id}`,
-          findObstacle,
-        });
+        return recheck.watching(source, watchOf(visitor, app.id, { accounts, access }));
       },
     ),
   ];

@@ -2,6 +2,10 @@
 // outlive a session, or the right to see the events. All streams are checked together, every ten seconds and
 // when this process has ended a session or a right; streams of one viewer on one app share a check.
 
+import type { Access, Visitor } from '../../access/access.ts';
+import type { Accounts } from '../../access/accounts.ts';
+import type { LiveEndReason } from '../../contract/console-fleet.ts';
+import { isFailure } from '../../contract/failure.ts';
 import { ConcurrencyLimit } from '../../flow/concurrency-limit.ts';
 import { SharedCall } from '../../flow/shared-call.ts';
 import type { EventSource } from '../event-stream.ts';
@@ -90,4 +94,22 @@ export class RecheckAccess<Reason extends string> {
     };
     await Promise.all([...byName.values()].map((each) => gate.pass(() => check(each))));
   }
+}
+
+/** Returns the watch of a visitor on an app: its session or token, and its right to see the app, may end. */
+export function watchOf(
+  visitor: Visitor,
+  appId: string,
+  { accounts, access }: { accounts: Pick<Accounts, 'isOpen'>; access: Pick<Access, 'toApp'> },
+): Watch<LiveEndReason> {
+  const { session, adminToken } = visitor;
+  return {
+    name: `${session?.tokenHash ?? adminToken?.hash}/${appId}`,
+    async findObstacle() {
+      if (adminToken?.isAccepted() === false) return 'signed-out';
+      if (session !== undefined && !(await accounts.isOpen(session))) return 'signed-out';
+      const right = await access.toApp(visitor, appId, 'viewer');
+      return isFailure(right) ? 'no-access' : undefined;
+    },
+  };
 }
