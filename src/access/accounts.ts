@@ -15,6 +15,7 @@ import { LIMIT } from '../contract/limit.ts';
 import type { Account, ListedSession, Membership, SessionOpener } from '../contract/resource.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import type { ShownPasskey, StoredAccount, StoredSession } from '../store/account-ledger.ts';
+import type { Entered } from '../store/identity-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { AccountActor, NeededRole } from '../store/ledger-terms.ts';
 import { equalSecrets, hashSecret } from './api-keys.ts';
@@ -200,12 +201,19 @@ export class Accounts {
     return opened.failure === 'wrongLogin' ? fail('wrongLogin') : { awaits: { id, passwordHash } };
   }
 
-  /** Opens a session for an account that a provider has just let in; that is enough also with passkeys. */
-  async beginByProvider(account: StoredAccount, client: Client, isNew: boolean): Promise<SignedIn> {
+  /**
+   * Opens a session for an account that a provider has just let in; that is enough also with passkeys.
+   * `wrongLogin`: meanwhile the account is no longer that of the identity.
+   */
+  async beginByProvider(
+    { account, identity, isNew }: Pick<Entered, 'account' | 'identity' | 'isNew'>,
+    client: Client,
+  ): Promise<Outcome<SignedIn, 'wrongLogin'>> {
     const { id, email } = account;
     const begun = this.newSession(client, { openedBy: 'oidc', secondFactor: false });
-    const opened = await this.dependencies.ledger.openSession({ id, email }, begun.session);
-    if (isFailure(opened)) throw new Error('The account of an identity is gone');
+    const opening = { id, email, identity };
+    const opened = await this.dependencies.ledger.openSession(opening, begun.session);
+    if (isFailure(opened)) return fail('wrongLogin');
     return this.signedIn(account, { ...begun, isNew }, opened, client);
   }
 

@@ -6,7 +6,7 @@ import * as openid from 'openid-client';
 import type { OidcRefusal } from '../contract/oidc.ts';
 import { Unavailable } from '../contract/unavailable.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
-import type { Identity } from '../store/identity-ledger.ts';
+import type { Identity } from '../store/account-ledger.ts';
 
 export type OidcClient = {
   readonly issuer: string;

@@ -170,7 +170,8 @@ export class OidcSignIn {
     const entered = await ledger.joinIdentity(arrival.hash, proof, isoTime(now()));
     if (isFailure(entered)) return entered;
     if (shown.session !== undefined) await accounts.signOut(shown.session);
-    return this.letIn(entered, client);
+    const signedIn = await this.letIn(entered, client);
+    return isFailure(signedIn) ? fail('unknownArrival') : signedIn;
   }
 
   private async prove(
@@ -203,6 +204,7 @@ export class OidcSignIn {
     const entered = await ledger.enterByIdentity(arrival, isoTime(at));
     if (!isFailure(entered)) {
       const signedIn = await this.letIn(entered, client);
+      if (isFailure(signedIn)) return this.refuse('stale');
       // A new account has used its invitation already.
       const isUsed = entered.isNew && to.startsWith(INVITATION);
       return { as: 'signed-in', to: isUsed ? '/console' : to, signedIn };
@@ -219,14 +221,15 @@ export class OidcSignIn {
     return { as: 'arrived', to, token };
   }
 
-  private letIn({ account, isNew, ownerless }: Entered, client: Client): Promise<SignedIn> {
+  private async letIn(entered: Entered, client: Client): Promise<Outcome<SignedIn, 'wrongLogin'>> {
     const { accounts, metrics, log } = this.dependencies;
-    for (const organizationId of ownerless) {
-      const details = { organizationId, account: account.id };
+    for (const organizationId of entered.ownerless) {
+      const details = { organizationId, account: entered.account.id };
       log.warnAbout(organizationId, details, 'an organization has no owner any more');
     }
-    metrics.signIns.add('succeeded');
-    return accounts.beginByProvider(account, client, isNew);
+    const signedIn = await accounts.beginByProvider(entered, client);
+    if (!isFailure(signedIn)) metrics.signIns.add('succeeded');
+    return signedIn;
   }
 
   private refuse(reason: OidcRefusal, isOver = true): Finished {

@@ -72,7 +72,12 @@ export type Opening = {
   readonly id: string;
   readonly email: string;
   readonly passwordHash?: string | null | undefined;
+  /** Person as the provider knows them that opens the session; undefined where none does. */
+  readonly identity?: Identity | undefined;
 };
+
+/** Person as a provider knows them. A provider gives a subject to one person only, for ever. */
+export type Identity = { readonly issuer: string; readonly subject: string };
 
 /** Account of an open session, and whether the session fulfils the demand for a second factor. */
 export type StoredSession = StoredAccount & { readonly isStrong: boolean };
@@ -176,8 +181,9 @@ export interface AccountLedger {
   /**
    * Opens a session if the account still has this password hash, and ends the account's oldest sessions
    * beyond the limit. Writes an audit entry, with the failed sign-ins not yet in the audit. Returns the
-   * password's number, or `wrongLogin` when the hash has changed. A password alone opens no session of an
-   * account with passkeys: `secondFactorFirst`.
+   * password's number, or `wrongLogin` when the hash has changed, or the account is no longer that of the
+   * identity by which a provider opens the session. A password alone opens no session of an account with
+   * passkeys: `secondFactorFirst`.
    */
   openSession(
     account: Opening,

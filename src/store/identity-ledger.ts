@@ -3,11 +3,8 @@
 
 import type { LostRight, Outcome } from '../contract/failure.ts';
 import type { Role } from '../contract/resource.ts';
-import type { StoredAccount } from './account-ledger.ts';
+import type { Identity, StoredAccount } from './account-ledger.ts';
 import type { Actor } from './ledger-terms.ts';
-
-/** Person as a provider knows them. A provider gives a subject to one person only, for ever. */
-export type Identity = { readonly issuer: string; readonly subject: string };
 
 /** Role that a group gives in an organization, named by its id, or by its name where only one has it. */
 export type GroupRole = { readonly organization: string; readonly role: Role };
@@ -26,6 +23,7 @@ export type Arrival = Identity & {
 /** Account of a person who has come in. */
 export type Entered = {
   readonly account: StoredAccount;
+  readonly identity: Identity;
   readonly isNew: boolean;
   /** Ids of the organizations whose last owner lost that role, because no group gives it any more. */
   readonly ownerless: readonly string[];

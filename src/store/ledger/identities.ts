@@ -5,14 +5,15 @@ import { fail, type LostRight, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { type Account, ROLES, type Role } from '../../contract/resource.ts';
 import { isStorable } from '../../contract/text.ts';
-import type { StoredAccount } from '../account-ledger.ts';
-import type { AccountProof, Arrival, Entered, GroupRole, Identity } from '../identity-ledger.ts';
+import type { Identity, StoredAccount } from '../account-ledger.ts';
+import type { AccountProof, Arrival, Entered, GroupRole } from '../identity-ledger.ts';
 import { findAccount, insertAccount } from './accounts.ts';
 import { type ActorSql, atomically } from './atomically.ts';
 import { insertAccountAudit, insertAudit } from './audit.ts';
 import { ACCOUNT_COLUMNS, IS_OPEN } from './columns.ts';
 import type { Database, Sql } from './database.ts';
 import { countOwners, insertMembership } from './organizations.ts';
+import { lockAccountRow } from './sessions.ts';
 
 /** Reasons in the audit of what groups change. */
 const GIVEN = 'A group of the sign-in provider gives it';
@@ -28,27 +29,39 @@ export async function enterByIdentity(
   arrival: Arrival,
   now: string,
 ): Promise<Outcome<Entered, 'accountKnown' | 'unknownAccount'>> {
-  const known = await findByIdentity(database, arrival);
-  if (known !== undefined) return enterKnown(database, known, arrival);
+  const known = await enterKnown(database, arrival);
+  if (known !== undefined) return known;
   const { email } = arrival;
   if (email === undefined) return fail('unknownAccount');
   const created = await createByIdentity(database, { ...arrival, email }, now);
   if (created !== undefined) return created;
   // Another first arrival of the same person may have created it meanwhile.
-  const meanwhile = await findByIdentity(database, arrival);
-  return meanwhile === undefined ? fail('accountKnown') : enterKnown(database, meanwhile, arrival);
+  return (await enterKnown(database, arrival)) ?? fail('accountKnown');
 }
 
-function enterKnown(
+/**
+ * Returns undefined, and stores nothing, when no account has the identity. Reads it again under the lock on
+ * the account's row: an invitation or a link to a new password may have taken it meanwhile.
+ */
+async function enterKnown(
   database: Database,
-  account: StoredAccount,
   arrival: Arrival,
-): Promise<Outcome<Entered, never>> {
-  return atomically(database, { kind: 'token', email: account.email }, async (sql) => ({
-    account,
-    isNew: false,
-    ownerless: await enter(sql, account, arrival),
-  }));
+): Promise<Outcome<Entered | undefined, never>> {
+  const found = await findByIdentity(database, arrival);
+  if (found === undefined) return undefined;
+  return atomically(database, { kind: 'token', email: found.email }, async (sql) => {
+    const roles = await lockEntering(sql, found, arrival);
+    const account = await findByIdentity(sql, arrival);
+    if (account?.id !== found.id) return undefined;
+    return entered(arrival, { account, ownerless: await renewRoles(sql, account, roles) });
+  });
+}
+
+function entered(
+  { issuer, subject }: Identity,
+  of: Pick<Entered, 'account' | 'ownerless'> & { readonly isNew?: boolean },
+): Entered {
+  return { isNew: false, ...of, identity: { issuer, subject } };
 }
 
 type AddressedArrival = Arrival & { readonly email: string };
@@ -68,7 +81,7 @@ function createByIdentity(
     await insertIdentity(sql, arrival, account.id);
     if (arrival.isEmailVerified) await acceptInvitations(sql, account, now);
     const ownerless = await renewRoles(sql, account, roles);
-    return { account: { ...account, ...NO_PASSWORD }, isNew: true, ownerless };
+    return entered(arrival, { account: { ...account, ...NO_PASSWORD }, isNew: true, ownerless });
   });
 }
 
@@ -101,17 +114,17 @@ async function insertIdentity(
   return rows.length > 0;
 }
 
-/** Renews the roles of an account that exists; returns the organizations that have no owner any more. */
-async function enter(
+/** Locks what the roles of an account that exists are renewed in, and the account; returns those roles. */
+async function lockEntering(
   sql: ActorSql,
   account: StoredAccount,
   arrival: Pick<Arrival, 'roles'>,
-): Promise<readonly string[]> {
+): Promise<ReadonlyMap<string, Role>> {
   const roles = await resolveRoles(sql, arrival.roles);
   const held = await listHeld(sql, account.id);
   await lockOrganizations(sql, [...roles.keys(), ...held]);
-  await sql.query('SELECT FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [account.id]);
-  return renewRoles(sql, account, roles);
+  await lockAccountRow(sql, account.id);
+  return roles;
 }
 
 /** Lists the ids of the organizations in which groups have given the account a role. */
@@ -324,7 +337,8 @@ export function joinIdentity(
     if (arrival === undefined) return fail('unknownArrival');
     const found = await findAccount(sql, arrival.email);
     if (found === undefined || found.id !== accountId) return fail('unknownArrival');
-    const ownerless = await enter(sql, found, arrival);
+    const roles = await lockEntering(sql, found, arrival);
+    const ownerless = await renewRoles(sql, found, roles);
     const account = (await findAccount(sql, arrival.email)) ?? found;
     const isChanged = passwordHash !== undefined && account.passwordHash !== passwordHash;
     if (isChanged) return fail('unknownArrival');
@@ -333,6 +347,6 @@ export function joinIdentity(
       issuer: arrival.issuer,
       by: passwordHash === undefined ? 'session' : 'password',
     });
-    return { account, isNew: false, ownerless };
+    return entered(arrival, { account, ownerless });
   });
 }

@@ -5,7 +5,7 @@ import { fail, type LostRight, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import type { ListedSession } from '../../contract/resource.ts';
 import { isStorable } from '../../contract/text.ts';
-import type { NewSession, Opening, StoredSession } from '../account-ledger.ts';
+import type { Identity, NewSession, Opening, StoredSession } from '../account-ledger.ts';
 import type { AccountActor } from '../ledger-terms.ts';
 import { type ActorSql, atomically } from './atomically.ts';
 import { insertAccountAudit } from './audit.ts';
@@ -14,12 +14,13 @@ import type { Database, Sql } from './database.ts';
 
 /**
  * Locks the account's row and compares the password hash, so that no session with the old password opens
- * after a password change; an opening without a password compares nothing. Returns the password's number, or
- * `wrongLogin` if the hash differs. A password opens no session of an account with passkeys.
+ * after a password change; an opening without a password compares nothing. One by a provider asks under that
+ * lock for the identity, which an invitation or a link to a new password may have taken. Returns the
+ * password's number, or `wrongLogin`. A password opens no session of an account with passkeys.
  */
 export function openSession(
   database: Database,
-  { id, email, passwordHash }: Opening,
+  { id, email, passwordHash, identity }: Opening,
   session: NewSession,
 ): Promise<Outcome<number, 'wrongLogin' | 'secondFactorFirst'>> {
   return atomically(database, { kind: 'token', email }, async (sql) => {
@@ -29,12 +30,28 @@ export function openSession(
       [id, passwordHash ?? null],
     );
     if (account === undefined) return fail('wrongLogin');
+    if (session.openedBy === 'oidc' && !(await hasIdentity(sql, id, identity))) {
+      return fail('wrongLogin');
+    }
     if (session.openedBy === 'password' && (await hasPasskeys(sql, id))) {
       return fail('secondFactorFirst');
     }
     await insertSession(sql, { id, email }, session);
     return account.passwordNumber;
   });
+}
+
+async function hasIdentity(
+  sql: Sql,
+  accountId: string,
+  identity: Identity | undefined,
+): Promise<boolean> {
+  if (identity === undefined) return false;
+  const rows = await sql.query(
+    'SELECT FROM oidc_identities WHERE issuer = $1 AND subject = $2 AND account_id = $3',
+    [identity.issuer, identity.subject, accountId],
+  );
+  return rows.length > 0;
 }
 
 async function hasPasskeys(sql: Sql, accountId: string): Promise<boolean> {

@@ -5,12 +5,14 @@ import { Accounts, type AwaitsPasskey, type SignedIn } from '../../../src/access
 import { Members } from '../../../src/access/members.ts';
 import { Passwords } from '../../../src/access/passwords.ts';
 import {
+  type Client,
   FailedSignIns,
   KnownBrowsers,
   LoginThrottle,
   SignInGate,
 } from '../../../src/access/sign-in-limits.ts';
 import type { FailureKind, Outcome } from '../../../src/contract/failure.ts';
+import { isoTime } from '../../../src/contract/iso-time.ts';
 import { createLog } from '../../../src/observe/log.ts';
 import { Metrics } from '../../../src/observe/metrics.ts';
 import { RareLog } from '../../../src/observe/rare-log.ts';
@@ -97,12 +99,21 @@ it('a person is told of a sign-in from a browser that the account had not, howev
   expect(told).toEqual([[EMAIL, 'home', nowMs]]);
   const known = { ...HOME, browser };
   signedIn(await accounts.signIn({ email: EMAIL, password: PASSWORD }, known, undefined));
-  const account = await createSqlLedger(opened.database).findAccount(EMAIL);
-  if (account === undefined) throw new Error('there is no account');
-  await accounts.beginByProvider(account, known, false);
+  const ledger = createSqlLedger(opened.database);
+  const person = { issuer: 'https://id.example', subject: 'o', email: EMAIL, name: 'O' };
+  const times = { at: isoTime(nowMs), expiresAt: isoTime(nowMs + HOUR_MS) };
+  const arrival = { ...person, isEmailVerified: true, roles: [] };
+  await ledger.storeArrival(arrival, { tokenHash: 'arrival', ...times });
+  const account = await ledger.findAccount(EMAIL);
+  const actor = { kind: 'token', email: EMAIL } as const;
+  const proof = { accountId: account?.id ?? '', passwordHash: `plain ${PASSWORD}`, actor };
+  const entered = expectValue(await ledger.joinIdentity('arrival', proof, isoTime(nowMs)));
+  const begin = async (client: Client, isNew: boolean) =>
+    expectValue(await accounts.beginByProvider({ ...entered, isNew }, client));
+  await begin(known, false);
   expect(told).toHaveLength(1);
-  await accounts.beginByProvider(account, { ...HOME, address: 'away' }, false);
-  await accounts.beginByProvider(account, HOME, true);
+  await begin({ ...HOME, address: 'away' }, false);
+  await begin(HOME, true);
   expect(told.slice(1)).toEqual([[EMAIL, 'away', nowMs]]);
 });
 

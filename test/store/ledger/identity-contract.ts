@@ -3,9 +3,12 @@
 import { expect, test } from 'vitest';
 import { fail } from '../../../src/contract/failure.ts';
 import type { Role } from '../../../src/contract/resource.ts';
+import type { Identity } from '../../../src/store/account-ledger.ts';
 import type { Arrival, Entered } from '../../../src/store/identity-ledger.ts';
+import type { Database } from '../../../src/store/ledger/database.ts';
+import { createSqlLedger } from '../../../src/store/ledger/sql-ledger.ts';
 import { iso, START } from './fleet-fixture.ts';
-import { createTenant, expectValue, OPERATOR } from './ledger-fixture.ts';
+import { createTenant, expectValue, OPENED, OPERATOR } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
 const NOW = iso(START);
@@ -15,7 +18,7 @@ const ISSUER = 'https://id.example';
 let count = 0;
 const unique = (name: string): string => `${name}-${++count}-${process.pid}`;
 
-export function describeIdentities({ ledger }: LedgerUnderTest): void {
+export function describeIdentities({ database, ledger }: LedgerUnderTest): void {
   function anArrival(organization?: string, role: Role = 'viewer'): Arrival & { email: string } {
     const subject = unique('subject');
     const roles = organization === undefined ? [] : [{ organization, role }];
@@ -29,6 +32,10 @@ export function describeIdentities({ ledger }: LedgerUnderTest): void {
   async function roleOf({ account }: Entered, organizationId: string): Promise<string | undefined> {
     const members = await ledger.listMembers(organizationId);
     return members.find((member) => member.account.id === account.id)?.role;
+  }
+
+  async function takeIdentity({ subject }: Identity): Promise<void> {
+    await database.query('DELETE FROM oidc_identities WHERE subject = $1', [subject]);
   }
 
   async function wait(arrival: Arrival & { email: string }): Promise<string> {
@@ -146,5 +153,50 @@ export function describeIdentities({ ledger }: LedgerUnderTest): void {
     const claimed = expectValue(await ledger.acceptInvitation(tokenHash, joining, NOW));
     expect(claimed.id).toBe(account.id);
     expect(await ledger.enterByIdentity(arrival, NOW)).toEqual(fail('accountKnown'));
+  });
+
+  test('an identity that is taken while its person comes in gives no role', async () => {
+    const { organizationId } = await createTenant(ledger);
+    const arrival = anArrival();
+    const entered = await enter(arrival);
+    let isTaken = false;
+    const takenOnceRead: Database = {
+      ...database,
+      async query<Row>(text: string, values?: readonly unknown[], timeoutMs?: number) {
+        const rows = await database.query<Row>(text, values, timeoutMs);
+        if (!isTaken && text.includes('FROM oidc_identities')) {
+          isTaken = true;
+          await takeIdentity(arrival);
+        }
+        return rows;
+      },
+    };
+    const roles = [{ organization: organizationId, role: 'owner' as const }];
+    const outcome = await createSqlLedger(takenOnceRead).enterByIdentity(
+      { ...arrival, roles },
+      NOW,
+    );
+    expect(isTaken).toBe(true);
+    expect(outcome).toEqual(fail('accountKnown'));
+    expect(await roleOf(entered, organizationId)).toBeUndefined();
+  });
+
+  test('a provider opens a session of an account only while the identity is that of the account', async () => {
+    const arrival = anArrival();
+    const { id, email } = (await enter(arrival)).account;
+    const { issuer, subject } = arrival;
+    const other = anArrival();
+    await enter(other);
+    const openBy = (identity: Identity | undefined) => {
+      const times = { tokenHash: unique('provider-session'), at: NOW, expiresAt: LATER };
+      return ledger.openSession({ id, email, identity }, { ...OPENED, ...times, openedBy: 'oidc' });
+    };
+    const refused = fail('wrongLogin');
+    expect(await openBy({ issuer, subject })).toBe(1);
+    expect(await openBy({ issuer, subject: other.subject })).toEqual(refused);
+    expect(await openBy({ issuer: 'https://other.example', subject })).toEqual(refused);
+    expect(await openBy(undefined)).toEqual(refused);
+    await takeIdentity(arrival);
+    expect(await openBy({ issuer, subject })).toEqual(refused);
   });
 }

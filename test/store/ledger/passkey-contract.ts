@@ -92,8 +92,14 @@ export function describePasskeys({ ledger }: LedgerUnderTest): void {
     const { account, actor } = await join(await createTenant(ledger));
     expectValue(await ledger.addPasskey(newPasskey(), challenge(), actor));
     const { id, email } = account;
+    const identity = { issuer: 'https://id.example', subject: unique('subject') };
+    const tokenHash = unique('arrival');
+    const arrival = { ...identity, email, isEmailVerified: true, name: 'A Person', roles: [] };
+    await ledger.storeArrival(arrival, { tokenHash, at: NOW, expiresAt: MUCH_LATER });
+    const proof = { accountId: id, passwordHash: undefined, actor };
+    expectValue(await ledger.joinIdentity(tokenHash, proof, NOW));
     const session = newSession({ openedBy: 'oidc' });
-    expectValue(await ledger.openSession({ id, email }, session));
+    expectValue(await ledger.openSession({ id, email, identity }, session));
     const found = await ledger.findSession(session.tokenHash, NOW, iso(START - 1));
     expect(found).toMatchObject({ id, isStrong: true });
   });
