@@ -36,13 +36,18 @@ describeOnPostgres('the fleet on PostgreSQL', ({ database, ledger }) => {
 
   // This test must be the first: the server's counts are for the whole table, so no other test may have
   // written yet.
-  test('an update that moves only lastSeen touches no index (HOT), three times in four', async () => {
+  test('an update that moves only lastSeen touches no index (HOT)', async () => {
+    // Room for every version of a row on its page: a transaction of another database, however short its own
+    // work, can keep PostgreSQL from making room.
+    for (const { part } of await readParts()) {
+      await database.query(`ALTER TABLE ${part} SET (fillfactor = 10)`);
+    }
     const tenant = await createTenant(ledger);
     const ids = Array.from({ length: 3000 }, (_, index) => `device ${index}`);
     await ledger.recordCheckIns(ids.map((id) => checkIn(tenant, id)));
     // Each round records a part of the fleet, wherever its rows lie, as batches do.
     const random = randomFrom(13);
-    const rounds = 90;
+    const rounds = 30;
     const perRound = 300;
     for (let round = 1; round <= rounds; round++) {
       const at = START + round * 6 * MINUTE_MS;
@@ -51,9 +56,7 @@ describeOnPostgres('the fleet on PostgreSQL', ({ database, ledger }) => {
     }
     const expected = rounds * perRound;
     await eventually('the server counted', async () => (await readUpdates()).all === expected);
-    // Transactions of others on the server keep dead rows on a page, so some updates go to another one. With
-    // an index on what moves, none would be.
-    expect((await readUpdates()).hot / expected).toBeGreaterThanOrEqual(0.75);
+    expect((await readUpdates()).hot / expected).toBeGreaterThanOrEqual(0.95);
   });
 
   test('4 writers with shuffled, overlapping and repeated batches count exactly, with sweeps between', async () => {
@@ -122,6 +125,12 @@ describeOnPostgres('the fleet on PostgreSQL', ({ database, ledger }) => {
     });
     expect((await read(newest)).ids).toEqual(['slow', other]);
   });
+
+  function readParts(): Promise<{ part: string }[]> {
+    return database.query(
+      "SELECT inhrelid::regclass::text AS part FROM pg_inherits WHERE inhparent = 'devices'::regclass",
+    );
+  }
 
   async function readUpdates(): Promise<{ all: number; hot: number }> {
     const [row] = await database.query<{ all: number; hot: number }>(
