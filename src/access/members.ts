@@ -81,7 +81,7 @@ export class Members {
     return this.dependencies.ledger.updateOrganization(organizationId, change, actor);
   }
 
-  /** Invites an email address. Only this answer has the token. */
+  /** Invites an email address, within the organization's limit of links. Only this answer has the token. */
   async invite(
     organizationId: string,
     email: string,
@@ -90,9 +90,11 @@ export class Members {
   ): Promise<
     Outcome<
       Invitation & { readonly token: string },
-      'alreadyMember' | 'tooManyInvitations' | LostRight
+      'rateLimited' | 'alreadyMember' | 'tooManyInvitations' | LostRight
     >
   > {
+    const limited = await this.dependencies.throttle.admitLink(organizationId);
+    if (limited !== undefined) return limited;
     const { token, hash } = createSessionToken();
     const now = this.dependencies.now();
     const invitation = await this.dependencies.ledger.createInvitation(

@@ -49,17 +49,22 @@ export class PasskeyRecoveries {
     );
   }
 
-  /** Creates a link for an account. Only this answer has the token. */
+  /**
+   * Creates a link for an account; one of an organization's owner counts in the limit of its links. Only this
+   * answer has the token.
+   */
   async create(
     of: RecoveredAccount,
     actor: Actor,
   ): Promise<
     Outcome<
       { readonly token: string; readonly expiresAt: string },
-      'unknownAccount' | 'unknownMember' | LostRight
+      'rateLimited' | 'unknownAccount' | 'unknownMember' | LostRight
     >
   > {
-    const { ledger, tell, now } = this.dependencies;
+    const { ledger, throttle, tell, now } = this.dependencies;
+    const limited = 'email' in of ? undefined : await throttle.admitLink(of.organizationId);
+    if (limited !== undefined) return limited;
     const { token, hash } = createSessionToken();
     const at = now();
     const expiresAt = isoTime(at + LIMIT.recoveryLifetimeMs);

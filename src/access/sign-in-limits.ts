@@ -1,5 +1,6 @@
 // Limits sign-in attempts over all nodes: in 15 minutes, 10 for one account and 50 for all accounts from one
-// IP address. Browsers that signed in before stay admitted during an attack from many addresses.
+// IP address. Browsers that signed in before stay admitted during an attack from many addresses. Also limits the
+// links that an organization's people make.
 
 import { createHash, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -49,6 +50,11 @@ export class LoginThrottle {
   /** Counts an attempt that names no account. */
   admitAddress(address: string): Promise<Failure<'rateLimited'> | undefined> {
     return this.count(`login-address:${address}`, LIMIT.loginsPerAddressMax, LIMIT.loginWindowMs);
+  }
+
+  /** Counts an invitation, or a link for lost passkeys, of an organization: each sends a mail. */
+  admitLink(organizationId: string): Promise<Failure<'rateLimited'> | undefined> {
+    return this.count(`links:${organizationId}`, LIMIT.linksMax, LIMIT.linksWindowMs);
   }
 
   /** Returns whether nothing of this id was admitted within the time before; of several at once, one is. */

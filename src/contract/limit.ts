@@ -121,6 +121,9 @@ export const LIMIT = {
   invitationLifetimeMs: 7 * 86_400_000,
   /** Maximum number of open invitations per organization. */
   invitationsMax: 500,
+  /** Maximum number of links, each of which is mailed, that an organization's people make in the window. */
+  linksMax: 60,
+  linksWindowMs: 3_600_000,
   /** Maximum number of live feeds that one process keeps open. */
   liveFeedsOfAccountMax: 10,
   liveFeedsOfOrganizationMax: 100,

@@ -97,7 +97,7 @@ export interface DeliveryLedger {
   /** Stores a mail to a person. */
   createMail(mail: NewMail): Promise<void>;
 
-  /** Leases mails that are due, the oldest first. */
+  /** Leases mails that are due, invitations last, else the oldest first. */
   leaseMails(countMax: number, leaseMs: number): Promise<readonly DueMail[]>;
 
   /** Records a try of a mail: forgets one that was sent; the other is due again after `retryInMs`. */

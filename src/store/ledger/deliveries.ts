@@ -237,12 +237,13 @@ export async function createMail(sql: Sql, mail: NewMail): Promise<void> {
   );
 }
 
+/** Leaves invitations for last: people wait for links to a new password, and need news of their account. */
 export function leaseMails(sql: Sql, countMax: number, leaseMs: number): Promise<DueMail[]> {
   return sql.query<DueMail>(
     `WITH due AS MATERIALIZED (
        SELECT id FROM outgoing_mails
        WHERE next_at <= clock_timestamp() AND expires_at > clock_timestamp() AND ${IS_FREE}
-       ORDER BY next_at LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED
+       ORDER BY kind = 'invitation', next_at LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED
      )
      UPDATE outgoing_mails AS mail SET leased_until = clock_timestamp() + $2 * interval '1 millisecond'
      FROM due WHERE mail.id = due.id

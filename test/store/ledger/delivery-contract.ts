@@ -267,6 +267,19 @@ export function describeDeliveries({ database, ledger }: LedgerUnderTest): void 
     await database.query("UPDATE outgoing_mails SET expires_at = expires_at - interval '2 hours'");
     expect(await ledger.dropOldMessages(10)).toEqual({ deleted: 1, dropped: 1 });
   });
+
+  test('invitations wait behind all other mails to people', async () => {
+    const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
+    const kinds = ['invitation', 'invitation', 'password-reset', 'sign-in'] as const;
+    for (const [index, kind] of kinds.entries()) {
+      await ledger.createMail({ id: `mail_${index}`, kind, sealed: 'sealed', expiresAt });
+    }
+    await database.query("UPDATE outgoing_mails SET next_at = next_at - interval '1 second'");
+    const leased = async () =>
+      (await ledger.leaseMails(2, LEASE_MS)).map(({ kind }) => kind).sort();
+    expect(await leased()).toEqual(['password-reset', 'sign-in']);
+    expect(await leased()).toEqual(['invitation', 'invitation']);
+  });
 }
 
 function range(from: number, to: number): readonly number[] {
