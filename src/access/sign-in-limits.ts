@@ -1,6 +1,6 @@
 // Limits sign-in attempts over all nodes: in 15 minutes, 10 for one account and 50 for all accounts from one
-// IP address. Browsers that signed in before stay admitted during an attack from many addresses. Also limits the
-// links that an organization's people make.
+// IP address. Browsers that signed in before stay admitted during an attack from many addresses. Also limits
+// the links that an organization's people make.
 
 import { createHash, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
