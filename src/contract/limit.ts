@@ -122,7 +122,7 @@ export const LIMIT = {
   /** Maximum number of open invitations per organization. */
   invitationsMax: 500,
   /** Maximum number of links, each of which is mailed, that an organization's people make in the window. */
-  linksMax: 60,
+  linksMax: 100,
   linksWindowMs: 3_600_000,
   /** Maximum number of live feeds that one process keeps open. */
   liveFeedsOfAccountMax: 10,
