@@ -64,24 +64,23 @@ export class ReadStandings {
     const stopped = releases.filter(({ status }) => status !== 'published');
     const changes = await this.ledger.readStatusChanges(organizationId, stopped);
     const changed = stopped.map(({ id }) => ({ id, change: changes.get(id) ?? null }));
-    const found = new Map<string, ReleaseStanding>();
-    // No name of a channel has a slash.
-    const places = new Map(releases.map((each) => [`${each.app}/${each.channel}`, each]));
-    for (const { app, channel } of places.values()) {
+    // By place, because a channel also has the releases of the one that it follows, as it serves them itself.
+    const found = new Map<string, ReadonlyMap<string, ReleaseStanding>>();
+    const places = new Map(releases.map((each) => [placeOf(each), each]));
+    for (const [place, { app, channel }] of places) {
       const standings = await this.read({ ref: app }, channel, changed);
-      if (isFailure(standings)) continue;
-      // Those of a channel that this one follows stand there as they are served here.
-      for (const { id, ...place } of releases) {
-        const standing = standings.releases.get(id);
-        const isHere = place.app === app && place.channel === channel;
-        if (isHere && standing !== undefined) found.set(id, standing);
-      }
+      if (!isFailure(standings)) found.set(place, standings.releases);
     }
     return releases.flatMap((release) => {
-      const standing = found.get(release.id);
+      const standing = found.get(placeOf(release))?.get(release.id);
       return standing === undefined ? [] : [{ ...release, standing }];
     });
   }
+}
+
+/** Returns a key of the release's channel: no name of a channel has a slash. */
+function placeOf({ app, channel }: Release): string {
+  return `${app}/${channel}`;
 }
 
 /** Takes the steps, and lets checks run between them. */
