@@ -100,10 +100,10 @@ export function dryRunPromotion(
   );
 }
 
-/** Returns what the guards of a new release's plan cannot do; nothing without a plan. */
+/** Returns what the guards of a new release's plan cannot do; nothing without guards. */
 async function guardConcerns(sql: Sql, releaseId: string) {
   const row = await findPlan(sql, releaseId);
-  if (row === undefined) return [];
+  if (row === undefined || row.state.guards === null) return [];
   const known = await countKnown(sql, releaseId, signalTaking(row.state.guards));
   const findings = guardFindings(row.state, { known });
   return findings.map(({ path, message }) => ({ path: `plan.${path}`, message }));
