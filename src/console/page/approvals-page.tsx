@@ -9,6 +9,7 @@ import { capitalized, countText, numberText } from '../format/figure-text.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Badge } from '../part/badge.tsx';
 import { Card, Empty } from '../part/card.tsx';
+import { NoDevices } from '../part/dry-run.tsx';
 import { ReasonField } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
 import { Actor } from '../part/name.tsx';
@@ -92,7 +93,7 @@ function ApprovalCard(props: { approval: Approval; onDecided: () => Promise<void
         <p>
           <a href={placePath(approval)}>Where it applies</a>
         </p>
-        {effect?.devices === 0 && <p>No device was seen on the channel in the last 30 days.</p>}
+        {effect?.devices === 0 && <NoDevices />}
         {effect !== null && effect.devices > 0 && (
           <p>
             Of {countText(effect.devices, 'device')}, {numberText(effect.gain)} would get an offer

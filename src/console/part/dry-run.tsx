@@ -55,10 +55,15 @@ function Findings({ sentences }: { sentences: readonly FindingSentence[] }) {
   );
 }
 
+/** Says why a change has no effect to show. */
+export function NoDevices() {
+  return <p>No device was seen on the channel in the last 30 days.</p>;
+}
+
 function EffectView({ dryRun }: { dryRun: ReleaseDryRunAnswer }) {
   const { devices, lose, isEstimate, moves } = dryRun.effect;
   const reached = reachedBy(dryRun);
-  if (devices === 0) return <p>No device was seen on the channel in the last 30 days.</p>;
+  if (devices === 0) return <NoDevices />;
   const about = isEstimate ? '≈ ' : '';
   return (
     <>
@@ -117,7 +122,7 @@ export function ServingEffect(props: { dryRun: ServingDryRun; isAboutRunners?: b
 function Offers({ said: { release, effect } }: { said: ServingDryRunAnswer }) {
   const { devices, isEstimate, lose, moves } = effect;
   const about = isEstimate ? '≈ ' : '';
-  if (devices === 0) return <p>No device was seen on the channel in the last 30 days.</p>;
+  if (devices === 0) return <NoDevices />;
   const reached = reachedBy({ release, effect });
   const others = moves.reduce((sum, move) => sum + move.devices, 0) - reached - lose;
   const parts = [
