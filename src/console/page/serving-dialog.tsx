@@ -49,8 +49,8 @@ export function ServingDialog(props: {
   const [isTold, setTold] = useState(false);
   const seen = isTold ? { status, rolloutPct } : opened;
   const reach = useConfirmedReach(dryRun);
-  // What only takes a release away never waits for a forecast, which may not come in an outage. What is
-  // foreseen reaches nobody yet: the change that follows asks.
+  // A change that only takes a release away never waits for a forecast, which may not come in an outage. A
+  // raise of a paused release reaches no device: the dialog that resumes it asks.
   const isStop = change.status === 'paused' || change.status === 'deprecated';
   const { obstacle: unsure, question } = isStop || props.foreseen !== undefined ? UNASKED : reach;
   const send = async () => {

@@ -155,8 +155,10 @@ function keptBy(
   };
 }
 
-/** Returns the wait for this guard, which keeps its start if the plan already waited for it. */
-/** Returns what a plan waits for, and since when: anew where it missed an opening of its hours. */
+/**
+ * Returns what a plan waits for. It keeps its start if the plan waited for that already, unless the plan has
+ * missed an opening of its hours.
+ */
 function waitOf(state: PlanState, { signal, reason }: Finding, { nowMs }: PlanTime): PlanWait {
   const present = state.waitingFor;
   const isSame = present !== null && present.guard === signal;

@@ -213,7 +213,7 @@ export async function dropOldMessages(
   return row ?? { deleted: 0, dropped: 0 };
 }
 
-/** Leaves out what nobody will send, because its recipient is no longer a member. */
+/** Counts what nodes will send: not the mail of a former member. */
 export async function countWaitingMessages(sql: Sql): Promise<WaitingMessages> {
   const [row] = await sql.query<WaitingMessages>(
     `SELECT count(*)::int AS count,
