@@ -7,6 +7,9 @@ export const PLAN_ACTIONS = ['hold', 'resume', 'advance', 'cancel'] as const;
 /** Action of a person or a key on a plan. */
 export type PlanAction = (typeof PLAN_ACTIONS)[number];
 
+/** Reasons of plans that a person or a key has steered: they only repeat the action. */
+export const BARE_REASON = { hold: 'Held', cancel: 'Cancelled' } as const;
+
 export const SIGNALS = ['failed', 'reverted', 'stuck', 'silent'] as const;
 /** Sign that a release harms devices. */
 export type Signal = (typeof SIGNALS)[number];

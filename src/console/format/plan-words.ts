@@ -5,6 +5,7 @@ import type { PlanAndHealth } from '../../contract/console.ts';
 import type { SignalPlaces } from '../../contract/failure-breakdown.ts';
 import type { AuditEntry } from '../../contract/resource.ts';
 import {
+  BARE_REASON,
   type PlanAction,
   type PlanGuards,
   type PlanStatus,
@@ -18,14 +19,11 @@ import { compareVersions, parseVersion } from '../../domain/decision/version.ts'
 import { WATCHED_MINUTES_MIN } from '../../domain/rollout/reach-steps.ts';
 import { countText, minutesText, numberText, percentText } from './figure-text.ts';
 
-/** Reason of a plan that a person or a key holds; whose reason is in the history. */
-export const BARE_HOLD = 'Held';
-
 /** Says by whom or why a plan is held, without a full stop; `history` of its release, newest first. */
 export function heldText({ reason }: Pick<RolloutPlan, 'reason'>, history: readonly AuditEntry[]) {
   const deed = history.find(({ action }) => action === 'plan.hold');
   if (reason === null) return 'held, and no reason is known';
-  if (reason !== BARE_HOLD) return `held: ${reason}`;
+  if (reason !== BARE_REASON.hold) return `held: ${reason}`;
   if (deed === undefined) return 'held by hand';
   return `held by ${actorWords(deed.actor)}${deed.reason === null ? '' : `: ${deed.reason}`}`;
 }

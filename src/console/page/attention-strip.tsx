@@ -1,9 +1,9 @@
 // Strip on top of the overview: what needs a person, each with since when, why, and one button.
 
 import type { AttentionItem, AttentionKind } from '../../contract/attention.ts';
+import { BARE_REASON } from '../../contract/rollout-plan.ts';
 import { consolePath, queryText } from '../format/console-path.ts';
 import { capitalized, countText } from '../format/figure-text.ts';
-import { BARE_HOLD } from '../format/plan-words.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Badge, type Tone } from '../part/badge.tsx';
 import { Card } from '../part/card.tsx';
@@ -96,7 +96,7 @@ const LANDED: Readonly<Record<string, string>> = {
 function AttentionRow({ item }: { item: AttentionItem }) {
   const { kind, since, why, version, name } = item;
   const look = LOOKS[kind];
-  const words = kind === 'landed' ? LANDED[why ?? ''] : why === BARE_HOLD ? undefined : why;
+  const words = kind === 'landed' ? LANDED[why ?? ''] : why === BARE_REASON.hold ? undefined : why;
   const place = [item.app, item.channel].filter((part) => part !== null).join('/');
   return (
     <li>

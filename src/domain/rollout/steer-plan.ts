@@ -1,7 +1,7 @@
 // What people and keys do to a plan: create, hold, resume, advance or cancel it.
 
 import { type Failure, fail, type Outcome } from '../../contract/failure.ts';
-import type { PlanAction } from '../../contract/rollout-plan.ts';
+import { BARE_REASON, type PlanAction } from '../../contract/rollout-plan.ts';
 import type { JudgedHealth } from './judge-health.ts';
 import {
   ended,
@@ -30,13 +30,15 @@ export function steerPlan(
   if (!isOpen(state)) return refused(`The plan is ${state.status}`);
   switch (action) {
     case 'hold':
-      return state.status === 'held' ? refused('The plan is held') : held(state, 'Held', time);
+      return state.status === 'held'
+        ? refused('The plan is held')
+        : held(state, BARE_REASON.hold, time);
     case 'resume':
       return resumed(state, release, time);
     case 'advance':
       return advanced(state, release, time, judged);
     case 'cancel':
-      return ended(state, 'cancelled', 'Cancelled');
+      return ended(state, 'cancelled', BARE_REASON.cancel);
   }
 }
 
