@@ -1,6 +1,7 @@
 // Words for an actor of the audit log.
 
 import { PROVIDER_NAMES } from './webhook-provider.ts';
+import { wordFor } from './word-for.ts';
 
 /** Names an actor as people do: `key ci`, `its plan`, `the operator`. */
 export function actorWords(actor: string): string {
@@ -16,13 +17,8 @@ export function actorWords(actor: string): string {
     case 'plan':
       return 'its plan';
     case 'integration':
-      return `the webhook of ${hostName(name)}`;
+      return `the webhook of ${wordFor(PROVIDER_NAMES, name)}`;
     default:
       return actor;
   }
-}
-
-function hostName(provider: string): string {
-  const names: Readonly<Record<string, string>> = PROVIDER_NAMES;
-  return Object.hasOwn(names, provider) ? (names[provider] ?? provider) : provider;
 }

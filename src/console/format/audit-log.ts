@@ -9,6 +9,7 @@ import {
   TARGET_OPERATORS,
   type TargetExpression,
 } from '../../contract/resource.ts';
+import { wordFor } from '../../contract/word-for.ts';
 import { auditSentence } from './audit-sentence.ts';
 import { csvText } from './csv.ts';
 import { momentText } from './figure-text.ts';
@@ -160,13 +161,11 @@ function isExpression(value: unknown): value is TargetExpression {
 /** Times as the service writes them. */
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z$/;
 
-const DEEDS: Readonly<Record<string, string>> = ASKED_DEEDS;
-
 /** Words for the values of fields that hold a name of the service. */
 const WORDS_OF: Readonly<Record<string, (text: string) => string>> = {
   requestedBy: actorWords,
   decidedBy: actorWords,
-  operation: (text) => (Object.hasOwn(DEEDS, text) ? (DEEDS[text] ?? text) : text),
+  operation: (text) => wordFor(ASKED_DEEDS, text),
 };
 
 function spell(value: unknown): string | undefined {
@@ -206,7 +205,7 @@ export function fieldText(path: string): string {
   if (path === '') return 'value';
   return path
     .split(' › ')
-    .map((name) => (Object.hasOwn(FIELD_WORDS, name) ? (FIELD_WORDS[name] ?? name) : name))
+    .map((name) => wordFor(FIELD_WORDS, name))
     .join(' › ');
 }
 

@@ -1,6 +1,8 @@
 // Sentences for audit entries, in the words of the page.
 
 import type { AuditEntry, ReleaseStatus, Targeting } from '../../contract/resource.ts';
+import { BARE_REASON } from '../../contract/rollout-plan.ts';
+import { wordFor } from '../../contract/word-for.ts';
 import { isTargeted } from '../../domain/decision/is-targeted.ts';
 import { consolePath } from './console-path.ts';
 import { capitalized } from './figure-text.ts';
@@ -161,7 +163,7 @@ function planDeed(action: string, actor: string): string {
 }
 
 /** Reasons that only repeat the action. */
-const BARE_WHYS: ReadonlySet<unknown> = new Set(['Held', 'Cancelled']);
+const BARE_WHYS: ReadonlySet<unknown> = new Set(Object.values(BARE_REASON));
 
 function whyOf({ why }: Fields): string | null {
   return typeof why !== 'string' || BARE_WHYS.has(why) ? null : why;
@@ -268,5 +270,5 @@ const ACTIONS: Readonly<Record<string, string>> = {
 
 /** Returns the text for an action; an unknown one is shown by its name. */
 function actionText(action: string): string {
-  return Object.hasOwn(ACTIONS, action) ? (ACTIONS[action] ?? action) : action;
+  return wordFor(ACTIONS, action);
 }

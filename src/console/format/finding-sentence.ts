@@ -4,6 +4,7 @@
 import type { Effect, Finding } from '../../contract/dry-run.ts';
 import { platformName } from '../../contract/platform-name.ts';
 import type { Artifact } from '../../contract/resource.ts';
+import { wordFor } from '../../contract/word-for.ts';
 import { decodedFileName } from '../../domain/decision/artifact-format.ts';
 import { countText, minutesText, momentText } from './figure-text.ts';
 
@@ -43,20 +44,22 @@ export function findingSentence(finding: Finding, artifacts: readonly NamedFile[
   const [, step] = STEP.exec(path) ?? [];
   if (step !== undefined) return closed(`Step ${Number(step) + 1}: ${stepText(message)}`);
   if (!WITHOUT_SUBJECT.test(message)) return closed(message);
-  const [first = '', ...rest] = message;
-  return closed(`${subjectOf(path, artifacts)} ${first.toLowerCase()}${rest.join('')}`);
+  return closed(`${subjectOf(path, artifacts)} ${withoutCapital(message)}`);
 }
 
 /** Returns a message about a step, with its times as the page says times. */
 function stepText(message: string): string {
-  const [first = '', ...rest] = message
+  const text = message
     .replace(/\b(\w+Minutes) \((\d+)\)/g, (_, name: string, minutes: string) => {
-      const words = Object.hasOwn(TIME_NAMES, name) ? TIME_NAMES[name] : name;
-      return `${words} (${minutesText(Number(minutes))})`;
+      return `${wordFor(TIME_NAMES, name)} (${minutesText(Number(minutes))})`;
     })
     .replace(/\b(\d+) minutes\b/g, (_, minutes: string) => minutesText(Number(minutes)))
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (time) => momentText(new Date(time)));
-  return `${first.toLowerCase()}${rest.join('')}`;
+  return withoutCapital(text);
+}
+
+function withoutCapital(text: string): string {
+  return `${text.charAt(0).toLowerCase()}${text.slice(1)}`;
 }
 
 function closed(text: string): string {

@@ -7,6 +7,7 @@ import {
   type Targeting,
   type TargetOperator,
 } from '../../contract/resource.ts';
+import { wordFor } from '../../contract/word-for.ts';
 
 export type LabelRow = { readonly key: string; readonly values: readonly string[] };
 export type TargetingDraft = {
@@ -134,7 +135,7 @@ export function expressionText({ key, operator, values }: TargetExpression): str
 }
 
 function fieldText(key: string): string {
-  return Object.hasOwn(FIELD_NAMES, key) ? (FIELD_NAMES[key] ?? key) : key;
+  return wordFor(FIELD_NAMES, key);
 }
 
 /** Lists values in direction isolates, so that right-to-left values do not reorder the text around them. */
