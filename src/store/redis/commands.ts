@@ -90,6 +90,7 @@ export const SCRIPTS = {
   shareCheckIns: load('share-check-ins', 'zset'),
   leaveCheckIns: load('leave-check-ins', 'zset'),
   acknowledgeCheckIns: load('acknowledge-check-ins', 'stream'),
+  countCheckIns: load('count-check-ins', 'stream'),
   measureCheckIns: load('measure-check-ins', 'stream'),
   removeWrongTypes: load('remove-wrong-types'),
 } as const;

@@ -42,7 +42,6 @@ export type RedisConnection = {
   readFields(key: string, fields: readonly string[]): Promise<readonly (string | null)[]>;
   /** Writes fields of a hash: name, value, name, value… */
   writeFields(key: string, namesAndValues: readonly string[]): Promise<void>;
-  readLength(key: string): Promise<number>;
   /** Reads the `INFO` text of each server. */
   describeServers(): Promise<readonly string[]>;
   /** Returns whether every server answers a ping now. Never rejects. */
@@ -127,7 +126,6 @@ export function openConnection(
     readFields: (key, fields) => ask(client.hmget(key, ...fields)),
     writeFields: async (key, namesAndValues) =>
       void (await ask(client.hset(key, ...namesAndValues))),
-    readLength: (key) => ask(client.xlen(key)),
     describeServers: () => ask(Promise.all(servers().map((server) => server.info()))),
     isReachable: async () => {
       if (!isKnown) await learn();
@@ -283,7 +281,6 @@ export function openMovableConnection(
     readField: (...args) => present.readField(...args),
     readFields: (...args) => present.readFields(...args),
     writeFields: (...args) => present.writeFields(...args),
-    readLength: (...args) => present.readLength(...args),
     describeServers: () => present.describeServers(),
     isReachable: () => present.isReachable(),
     async moveTo(target) {

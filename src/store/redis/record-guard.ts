@@ -146,7 +146,6 @@ export function guardConnection(connection: RedisConnection, guard: RecordGuard)
     readField: guarded(connection.readField),
     readFields: guarded(connection.readFields),
     writeFields: guarded(connection.writeFields),
-    readLength: guarded(connection.readLength),
     describeServers: connection.describeServers,
     async isReachable() {
       if (!(await connection.isReachable())) return false;

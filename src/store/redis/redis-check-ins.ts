@@ -39,6 +39,14 @@ export function createRedisCheckIns(
 ): CheckInQueue {
   const taking = new StreamTaking(connection, keys, onFault);
   const spareBuffers: CommandBuffer[] = [];
+  /** Whether the last take found nothing. The next ones then count first: one command for all streams. */
+  let wasEmpty = false;
+
+  async function count(streams: readonly number[]): Promise<number> {
+    const calls = streams.map((stream) => ({ key: keys.checkIns(stream), args: [] }));
+    const counts = (await connection.runEach(SCRIPTS.countCheckIns, calls)) as readonly number[];
+    return counts.reduce((sum, each) => sum + each, 0);
+  }
 
   return {
     streams: CHECK_IN_STREAMS,
@@ -68,7 +76,9 @@ export function createRedisCheckIns(
     async takeCheckIns(taker, batchesMax, waitMs, abandonedMs, streams = ALL_STREAMS) {
       const deadline = performance.now() + waitMs;
       for (;;) {
-        const batches = await taking.take(streams, taker, batchesMax, abandonedMs);
+        const isEmpty = wasEmpty && (await count(streams)) === 0;
+        const batches = isEmpty ? [] : await taking.take(streams, taker, batchesMax, abandonedMs);
+        wasEmpty = batches.length === 0;
         const leftMs = deadline - performance.now();
         if (batches.length > 0 || leftMs <= 0) return batches;
         await sleep(Math.min(leftMs, POLL_INTERVAL_MS));
@@ -77,12 +87,7 @@ export function createRedisCheckIns(
 
     acknowledgeCheckIns: (ids) => taking.acknowledge(ids),
 
-    async countCheckIns() {
-      const lengths = await Promise.all(
-        ALL_STREAMS.map((each) => connection.readLength(keys.checkIns(each))),
-      );
-      return lengths.reduce((sum, length) => sum + length, 0);
-    },
+    countCheckIns: () => count(ALL_STREAMS),
 
     async ageOfCheckIns() {
       return (await measureQueue(connection, keys)).ageMs;

@@ -55,7 +55,6 @@ export function repairingConnection(
     readFields: (key, fields) => repaired('hash', [key], () => connection.readFields(key, fields)),
     writeFields: (key, fields) =>
       repaired('hash', [key], () => connection.writeFields(key, fields)),
-    readLength: (key) => repaired('stream', [key], () => connection.readLength(key)),
   };
 }
 
