@@ -1,9 +1,10 @@
-// Looks for what keeps people from using a page: axe-core, light and dark, on a wide screen and on a
-// phone, and what is wider than these.
+// Looks for what keeps people from using a page: by axe-core, in light and dark, on a wide screen and on a
+// phone; and for what is wider than these.
 
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
+import { IS_WHOLE_MATRIX } from './matrix.ts';
 
 type Violation = {
   readonly id: string;
@@ -16,10 +17,17 @@ type Violation = {
 const require = createRequire(import.meta.url);
 const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 const WIDTHS = [1280, 375];
-/** Rules that are asked in each theme: only colors differ between them. */
-const ASKED = { light: {}, dark: { runOnly: ['color-contrast'] } } as const;
+type Look = { readonly width: number; readonly theme: 'light' | 'dark' };
+const EVERY_LOOK: readonly Look[] = WIDTHS.flatMap((width) => [
+  { width, theme: 'light' },
+  { width, theme: 'dark' },
+]);
+/** Each width and each theme once: half of the work, for what only differs where both come together. */
+const CROSSED_LOOKS = EVERY_LOOK.filter(
+  ({ width, theme }) => (width === 375) === (theme === 'dark'),
+);
 /** Less work for the same findings: there are no frames, and no rule that is asked reads style sheets. */
-const LESS_WORK = { resultTypes: ['violations'], iframes: false, preload: false } as const;
+const OPTIONS = { resultTypes: ['violations'], iframes: false, preload: false } as const;
 
 /** Elements that stick out of the screen, when the page, or the dialog on it, can be scrolled sideways. */
 const STICKING_OUT = `(() => {
@@ -33,42 +41,47 @@ const STICKING_OUT = `(() => {
     .concat('page ' + scrollWidth + ' of ' + clientWidth);
 })()`;
 
+/**
+ * Returns the faults of a page as it stands, or of the dialog that is open on it: on a wide screen in light and
+ * on a phone in dark. The whole matrix looks in both themes at both.
+ */
+export function faultsOn(page: Page): Promise<readonly string[]> {
+  return faultsIn(page, IS_WHOLE_MATRIX ? EVERY_LOOK : CROSSED_LOOKS);
+}
+
 /** Returns the faults of a page as it stands, in every theme and width. */
-export async function faultsOn(page: Page): Promise<readonly string[]> {
-  await page.evaluate(AXE);
-  return faultsIn(page, async () => [
-    ...(await axeFaults(page, 'light')),
-    ...(await axeFaults(page, 'dark')),
-  ]);
+export function faultsInEveryLook(page: Page): Promise<readonly string[]> {
+  return faultsIn(page, EVERY_LOOK);
 }
 
 /** Returns what sticks out of the screen on a page as it stands, in every width. */
 export function tooWideOn(page: Page): Promise<readonly string[]> {
-  return faultsIn(page, async () => []);
+  return faultsIn(page, []);
 }
 
-async function faultsIn(
-  page: Page,
-  more: () => Promise<readonly string[]>,
-): Promise<readonly string[]> {
+async function faultsIn(page: Page, looks: readonly Look[]): Promise<readonly string[]> {
+  if (looks.length > 0) await page.evaluate(AXE);
   const found: string[] = [];
   for (const width of WIDTHS) {
     await page.setViewportSize({ width, height: 900 });
-    const wide = await page.evaluate<readonly string[]>(STICKING_OUT);
-    found.push(...[...wide, ...(await more())].map((fault) => `at ${width} px: ${fault}`));
+    const faults = [...(await page.evaluate<readonly string[]>(STICKING_OUT))];
+    for (const look of looks) {
+      if (look.width === width) faults.push(...(await axeFaults(page, look.theme)));
+    }
+    found.push(...faults.map((fault) => `at ${width} px: ${fault}`));
   }
   await page.setViewportSize({ width: WIDTHS[0] ?? 0, height: 900 });
   return found;
 }
 
-async function axeFaults(page: Page, colorScheme: 'light' | 'dark'): Promise<readonly string[]> {
-  await page.emulateMedia({ colorScheme });
-  const options = JSON.stringify({ ...LESS_WORK, ...ASKED[colorScheme] });
+async function axeFaults(page: Page, theme: Look['theme']): Promise<readonly string[]> {
+  await page.emulateMedia({ colorScheme: theme });
+  // What is behind an open dialog is inert.
   const { violations } = await page.evaluate<{ violations: readonly Violation[] }>(
-    `axe.run(document, ${options})`,
+    `axe.run(document.querySelector('dialog[open]') ?? document, ${JSON.stringify(OPTIONS)})`,
   );
   return violations.map(({ id, nodes }) => {
     const where = nodes.map((each) => `${each.target.join(' ')}: ${each.failureSummary}`);
-    return `${id} (${colorScheme}) ${where.join('; ')}`;
+    return `${id} (${theme}) ${where.join('; ')}`;
   });
 }
