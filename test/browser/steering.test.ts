@@ -62,6 +62,28 @@ describeInBrowser('steering at the console', (browser) => {
     ]);
   });
 
+  it.each([
+    { what: 'the rollout', late: 'releases/plan?', path: '/stable/1.0.0', act: '50 %' },
+    { what: 'a channel', late: 'channel?', path: '/stable', act: 'Publish release' },
+  ])('what steers $what is shown once it stays where it is', async ({ late, path, act }) => {
+    await publish(node, tenant, '1.0.0', { rollout: 10 });
+    const held: (() => Promise<void>)[] = [];
+    let isLate = true;
+    const isIts = (url: URL) => url.href.includes(`/console/api/${late}`);
+    await page.route(isIts, (route) => {
+      const go = () => route.continue();
+      return isLate ? void held.push(go) : go();
+    });
+    await page.goto(`/console/apps/${tenant.app}${path}`);
+    await page.getByText('as of').first().waitFor();
+    await eventually('the rest is asked for', () => held.length > 0);
+    const button = page.getByRole('button', { name: act, exact: true });
+    expect(await button.count()).toBe(0);
+    isLate = false;
+    await Promise.all(held.map((go) => go()));
+    await button.waitFor();
+  });
+
   it('a second click at the place of the first one does not resume what it paused', async () => {
     await publish(node, tenant, '1.0.0');
     await visit(page, `/console/apps/${tenant.app}/stable/1.0.0`);

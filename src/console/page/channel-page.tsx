@@ -19,7 +19,7 @@ import { Dialog } from '../part/dialog.tsx';
 import { Choice, Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
 import { Name } from '../part/name.tsx';
-import { LoadedView } from '../part/notice.tsx';
+import { LoadedView, Skeleton } from '../part/notice.tsx';
 import { PageHead, useTitle } from '../part/page-head.tsx';
 import { AsOf } from '../part/time.tsx';
 import { useMay, useOrganization } from '../session/use-session.ts';
@@ -43,6 +43,8 @@ export function ChannelPage({ app, channel }: { app: AppOverview; channel: strin
     REFRESH_MS,
   );
   const reload = () => Promise.all([details.reload(), releases.reload()]);
+  // What is loaded for the head pushes down what is below it.
+  const isHeadShown = details.data !== undefined || details.error !== undefined;
   const publish = mayPublish ? (
     <button type="button" class="button primary" onClick={() => setOpen('publish')}>
       Publish release
@@ -66,7 +68,8 @@ export function ChannelPage({ app, channel }: { app: AppOverview; channel: strin
               </button>
             )}
             {/* An empty list shows the button in its middle instead. */}
-            {releases.data !== undefined &&
+            {isHeadShown &&
+              releases.data !== undefined &&
               (releases.data.total > 0 || isFiltered(query)) &&
               publish}
           </>
@@ -86,12 +89,16 @@ export function ChannelPage({ app, channel }: { app: AppOverview; channel: strin
         />
       )}
       <LoadedView of={releases}>
-        {(page) => (
-          <ReleaseList
-            {...{ app, channel, page, query, publish }}
-            follows={details.data?.follows ?? null}
-          />
-        )}
+        {(page) =>
+          isHeadShown ? (
+            <ReleaseList
+              {...{ app, channel, page, query, publish }}
+              follows={details.data?.follows ?? null}
+            />
+          ) : (
+            <Skeleton />
+          )
+        }
       </LoadedView>
       <AsOf of={releases} />
       {open === 'publish' && (

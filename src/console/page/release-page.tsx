@@ -104,13 +104,16 @@ function ReleaseView(props: {
               <PlanCard {...{ name, release, found }} history={details.history} onDone={reload} />
             )}
           </LoadedView>
-          <RolloutCard
-            name={name}
-            release={release}
-            standing={standing}
-            plan={plannedNow?.plan ?? null}
-            onDone={reload}
-          />
+          {/* After the plan above it, which would push its buttons from under a finger. */}
+          {(plannedNow !== undefined || planned.error !== undefined) && (
+            <RolloutCard
+              name={name}
+              release={release}
+              standing={standing}
+              plan={plannedNow?.plan ?? null}
+              onDone={reload}
+            />
+          )}
           {plannedNow !== undefined && (
             <HealthCard
               name={name}
