@@ -15,6 +15,7 @@ import { LIMIT } from '../contract/limit.ts';
 import type { Account, ListedSession, Membership, SessionOpener } from '../contract/resource.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import type { ShownPasskey, StoredAccount, StoredSession } from '../store/account-ledger.ts';
+import type { NewMail } from '../store/delivery-ledger.ts';
 import type { Entered } from '../store/identity-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { AccountActor, NeededRole } from '../store/ledger-terms.ts';
@@ -39,8 +40,12 @@ export type AwaitsPasskey = {
   readonly awaits: { readonly id: string; readonly passwordHash: string };
 };
 
-/** How a session is opened. */
-type Opened = { readonly openedBy: SessionOpener; readonly secondFactor: boolean };
+/** How a session is opened. `isNew`: the account was not this person's before. */
+type Opened = {
+  readonly openedBy: SessionOpener;
+  readonly secondFactor: boolean;
+  readonly isNew: boolean;
+};
 
 type Credentials = { readonly email: string; readonly password: string };
 
@@ -60,8 +65,8 @@ type AccountsDependencies = {
   readonly adminTokens: () => readonly string[];
   /** Whether passwords let in; they always do for the first account and after the operator's link. */
   readonly arePasswordsOn: boolean;
-  /** Tells the person at an address of a sign-in from a browser that the account had not. */
-  readonly tellNewBrowser: (email: string, address: string, atMs: number) => Promise<void>;
+  /** Returns the mail that tells a person of a sign-in from a browser that the account had not. */
+  readonly newBrowserMail: (email: string, address: string, atMs: number) => NewMail | undefined;
   readonly now: () => number;
 };
 
@@ -195,9 +200,10 @@ export class Accounts {
     isNew = false,
   ): Promise<Outcome<SignedIn | AwaitsPasskey, 'wrongLogin'>> {
     const { id, passwordHash } = account;
-    const begun = this.newSession(client, { openedBy: 'password', secondFactor: false });
+    const how = { openedBy: 'password', secondFactor: false, isNew } as const;
+    const begun = await this.newSession(account, client, how);
     const opened = await this.dependencies.ledger.openSession(account, begun.session);
-    if (!isFailure(opened)) return this.signedIn(account, { ...begun, isNew }, opened, client);
+    if (!isFailure(opened)) return this.signedIn(account, begun, opened);
     return opened.failure === 'wrongLogin' ? fail('wrongLogin') : { awaits: { id, passwordHash } };
   }
 
@@ -210,11 +216,12 @@ export class Accounts {
     client: Client,
   ): Promise<Outcome<SignedIn, 'wrongLogin'>> {
     const { id, email } = account;
-    const begun = this.newSession(client, { openedBy: 'oidc', secondFactor: false });
+    const how = { openedBy: 'oidc', secondFactor: false, isNew } as const;
+    const begun = await this.newSession(account, client, how);
     const opening = { id, email, identity };
     const opened = await this.dependencies.ledger.openSession(opening, begun.session);
     if (isFailure(opened)) return fail('wrongLogin');
-    return this.signedIn(account, { ...begun, isNew }, opened, client);
+    return this.signedIn(account, begun, opened);
   }
 
   /** Opens a session for an account whose passkey gave a right answer. */
@@ -225,15 +232,23 @@ export class Accounts {
     openedBy: SessionOpener,
   ): Promise<Outcome<SignedIn, 'wrongLogin' | 'wrongPasskey' | 'staleChallenge'>> {
     const { ledger } = this.dependencies;
-    const begun = this.newSession(client, { openedBy, secondFactor: true });
+    const how = { openedBy, secondFactor: true, isNew: false };
+    const begun = await this.newSession(account, client, how);
     const opened = await ledger.openSessionByPasskey(account, shown, begun.session);
     if (isFailure(opened)) return opened;
-    return this.signedIn(account, { ...begun, isNew: false }, opened, client);
+    return this.signedIn(account, begun, opened);
   }
 
-  private newSession({ address, agent }: Client, { openedBy, secondFactor }: Opened) {
+  /** Makes a session, with a mail to the person if the account had not this browser. */
+  private async newSession(
+    { email }: Account,
+    { address, agent, browser }: Client,
+    { openedBy, secondFactor, isNew }: Opened,
+  ) {
+    const { browsers, newBrowserMail } = this.dependencies;
     const { token, hash } = createSessionToken();
     const now = this.dependencies.now();
+    const isKnown = isNew || (await browsers.recognise(browser, email)) !== undefined;
     const session = {
       tokenHash: hash,
       at: isoTime(now),
@@ -242,22 +257,18 @@ export class Accounts {
       browser: browserName(agent),
       openedBy,
       secondFactor,
+      mail: isKnown ? undefined : newBrowserMail(email, address, now),
     };
-    return { token, session, now };
+    return { token, session };
   }
 
-  /** Returns what the browser of a new session gets; tells the person if the account had not this browser. */
+  /** Returns what the browser of a new session gets. */
   private async signedIn(
     account: Account & { readonly passwordHash: string | null },
-    { token, session, now, isNew }: ReturnType<Accounts['newSession']> & { isNew: boolean },
+    { token, session }: Awaited<ReturnType<Accounts['newSession']>>,
     passwordNumber: number,
-    client: Client,
   ): Promise<SignedIn> {
-    const { browsers, tellNewBrowser } = this.dependencies;
-    const { email } = account;
-    const isKnown = isNew || (await browsers.recognise(client.browser, email)) !== undefined;
-    if (!isKnown) await tellNewBrowser(email, client.address, now);
-    const browser = await browsers.issue(email, passwordNumber);
+    const browser = await this.dependencies.browsers.issue(account.email, passwordNumber);
     const isStrong = session.openedBy !== 'password' || session.secondFactor;
     const hasPassword = account.passwordHash !== null;
     return { account: describe(account), hasPassword, token, browser, isStrong };
@@ -317,6 +328,9 @@ export function sessionActor({ account, tokenHash }: Session, needs?: NeededRole
 }
 
 // Tokens of sessions and invitations: 256 random bits, of which the ledger stores only the hash.
+
+/** Returns the mail with the link of a new token, of use until `expiresAt` (RFC 3339), if mails are sent. */
+export type LinkMail = (token: string, expiresAt: string) => NewMail | undefined;
 
 type SessionToken = { readonly token: string; readonly hash: string };
 

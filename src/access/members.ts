@@ -23,6 +23,7 @@ import {
   type Accounts,
   type AwaitsPasskey,
   createSessionToken,
+  type LinkMail,
   type Session,
   type SignedIn,
 } from './accounts.ts';
@@ -87,6 +88,7 @@ export class Members {
     email: string,
     role: Role,
     actor: Actor,
+    linkMail: LinkMail,
   ): Promise<
     Outcome<
       Invitation & { readonly token: string },
@@ -97,6 +99,7 @@ export class Members {
     if (limited !== undefined) return limited;
     const { token, hash } = createSessionToken();
     const now = this.dependencies.now();
+    const expiresAt = isoTime(now + LIMIT.invitationLifetimeMs);
     const invitation = await this.dependencies.ledger.createInvitation(
       {
         organizationId,
@@ -104,7 +107,8 @@ export class Members {
         email,
         role,
         at: isoTime(now),
-        expiresAt: isoTime(now + LIMIT.invitationLifetimeMs),
+        expiresAt,
+        mail: linkMail(token, expiresAt),
       },
       actor,
     );

@@ -12,6 +12,7 @@ import {
 import { isoTime } from '../contract/iso-time.ts';
 import { LIMIT } from '../contract/limit.ts';
 import type { RecoveredAccount } from '../store/account-ledger.ts';
+import type { NewMail } from '../store/delivery-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { Actor } from '../store/ledger-terms.ts';
 import {
@@ -30,8 +31,8 @@ type PasskeyRecoveriesDependencies = {
   readonly gate: SignInGate;
   /** Whether passwords let in. */
   readonly arePasswordsOn: boolean;
-  /** Tells the account's person that a link was made or used. */
-  readonly tell: (email: string, deed: 'made' | 'used', atMs: number) => Promise<void>;
+  /** Returns the mail that tells the account's person that a link was made or used. */
+  readonly mail: (email: string, deed: 'made' | 'used', atMs: number) => NewMail | undefined;
   readonly now: () => number;
 };
 
@@ -62,17 +63,16 @@ export class PasskeyRecoveries {
       'rateLimited' | 'unknownAccount' | 'unknownMember' | LostRight
     >
   > {
-    const { ledger, throttle, tell, now } = this.dependencies;
+    const { ledger, throttle, mail, now } = this.dependencies;
     const limited = 'email' in of ? undefined : await throttle.admitLink(of.organizationId);
     if (limited !== undefined) return limited;
     const { token, hash } = createSessionToken();
     const at = now();
     const expiresAt = isoTime(at + LIMIT.recoveryLifetimeMs);
-    const recovery = { tokenHash: hash, at: isoTime(at), expiresAt };
+    const mailTo = (email: string) => mail(email, 'made', at);
+    const recovery = { tokenHash: hash, at: isoTime(at), expiresAt, mailTo };
     const created = await ledger.createRecovery(of, recovery, actor);
-    if (isFailure(created)) return created;
-    await tell(created.email, 'made', at);
-    return { token, expiresAt };
+    return isFailure(created) ? created : { token, expiresAt };
   }
 
   /**
@@ -98,7 +98,7 @@ export class PasskeyRecoveries {
       'rateLimited' | 'unknownReset' | 'invalid' | 'wrongLogin' | 'passwordsOff'
     >
   > {
-    const { ledger, accounts, gate, arePasswordsOn, tell, now } = this.dependencies;
+    const { ledger, accounts, gate, arePasswordsOn, mail, now } = this.dependencies;
     if (!arePasswordsOn) return fail('passwordsOff');
     const link = await this.read(request.token, client.address);
     if (isFailure(link)) return link;
@@ -110,9 +110,9 @@ export class PasskeyRecoveries {
       return invalidField('password', 'Wrong password');
     }
     const at = now();
-    const used = await ledger.useRecovery(account, link.hash, isoTime(at));
+    const told = mail(account.email, 'used', at);
+    const used = await ledger.useRecovery(account, link.hash, isoTime(at), told);
     if (isFailure(used)) return used;
-    await tell(account.email, 'used', at);
     return accounts.begin({ ...account, passwordHash }, client);
   }
 }

@@ -15,6 +15,7 @@ import { LIMIT } from '../contract/limit.ts';
 import type { Passkey } from '../contract/resource.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import type { KnownPasskey, NewPasskey } from '../store/account-ledger.ts';
+import type { NewMail } from '../store/delivery-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { AccountActor } from '../store/ledger-terms.ts';
 import {
@@ -41,8 +42,8 @@ type PasskeysDependencies = {
   readonly gate: SignInGate;
   /** Base URL of the console; undefined when no setting names one. */
   readonly consoleUrl: string | undefined;
-  /** Tells the person at an address of a new passkey, for a session is enough to add one. */
-  readonly tellAdded: (email: string, atMs: number) => Promise<void>;
+  /** Returns the mail that tells a person of a new passkey, for a session is enough to add one. */
+  readonly addedMail: (email: string, atMs: number) => NewMail | undefined;
   readonly now: () => number;
 };
 
@@ -118,7 +119,7 @@ export class Passkeys {
       | LostRight
     >
   > {
-    const { ledger, challenges, tellAdded, now } = this.dependencies;
+    const { ledger, challenges, addedMail, now } = this.dependencies;
     const party = this.party();
     if (isFailure(party)) return party;
     const challenge = await challenges.read(cookie);
@@ -129,10 +130,8 @@ export class Passkeys {
     const made = await readNew(credential, challenge, party);
     if (made === undefined) return invalidField('credential', 'This passkey was not accepted');
     const at = now();
-    const passkey = { ...made, name, at: isoTime(at) };
-    const added = await ledger.addPasskey(passkey, challenge, actorOf(session, requestId));
-    if (!isFailure(added)) await tellAdded(account.email, at);
-    return added;
+    const passkey = { ...made, name, at: isoTime(at), mail: addedMail(account.email, at) };
+    return ledger.addPasskey(passkey, challenge, actorOf(session, requestId));
   }
 
   rename(
@@ -274,7 +273,7 @@ function isFor(
   return response.userHandle === Buffer.from(account.id).toString('base64url');
 }
 
-type Made = Omit<NewPasskey, 'name' | 'at'>;
+type Made = Omit<NewPasskey, 'name' | 'at' | 'mail'>;
 
 /** Returns the passkey of a right answer to the question for a new one; undefined for any other answer. */
 async function readNew(

@@ -10,6 +10,7 @@ import {
   type Accounts,
   type AwaitsPasskey,
   createSessionToken,
+  type LinkMail,
   type SignedIn,
 } from './accounts.ts';
 import { LinkLookup } from './link-lookup.ts';
@@ -42,6 +43,7 @@ export class PasswordResets {
   async create(
     email: string,
     actor: Actor,
+    linkMail: LinkMail,
   ): Promise<
     Outcome<{ readonly token: string; readonly expiresAt: string }, 'unknownAccount' | LostRight>
   > {
@@ -50,7 +52,8 @@ export class PasswordResets {
     const { token, hash } = createSessionToken();
     const at = now();
     const expiresAt = isoTime(at + LIMIT.passwordResetLifetimeMs);
-    const reset = { email, tokenHash: hash, at: isoTime(at), expiresAt };
+    const mail = linkMail(token, expiresAt);
+    const reset = { email, tokenHash: hash, at: isoTime(at), expiresAt, mail };
     const created = await ledger.createPasswordReset(reset, actor);
     return isFailure(created) ? created : { token, expiresAt };
   }

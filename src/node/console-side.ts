@@ -87,7 +87,7 @@ export function assembleConsole({
   notes,
   readMetrics,
 }: ConsoleOptions): readonly Route[] {
-  const mails = assembleMails(config, secrets, ledger);
+  const mails = assembleMails(config, secrets);
   return [
     rootRoute(consoleUrlOf(config) ?? ''),
     ...metricsRoutes(readMetrics),
@@ -130,12 +130,9 @@ function assembleDestinations(
 }
 
 /** Assembles mails to people: none without a server of mails, or a key to encrypt them with. */
-function assembleMails({ notify }: Config, { box }: Secrets, ledger: Ledger): PeopleMails {
+function assembleMails({ notify }: Config, { box }: Secrets): PeopleMails {
   const isOn = notify.mail !== undefined && box !== undefined;
-  return new PeopleMails({
-    ledger,
-    seal: isOn ? (text, owner) => box.seal(text, owner) : undefined,
-  });
+  return new PeopleMails(isOn ? (text, owner) => box.seal(text, owner) : undefined);
 }
 
 /** Assembles the operations on accounts and members for the console's routes. */
@@ -159,18 +156,18 @@ function assembleAccounts(
   const accounts = new Accounts({
     ...shared,
     adminTokens: () => secrets.adminTokens,
-    tellNewBrowser: (email, address, atMs) => mails.signIn(email, address, atMs),
+    newBrowserMail: (email, address, atMs) => mails.signIn(email, address, atMs),
   });
   const members = new Members({ ...shared, accounts });
   const resets = new PasswordResets({ ...shared, accounts });
   const consoleUrl = consoleUrlOf(config);
   const recoveries = new PasskeyRecoveries({
     ...{ ...shared, accounts },
-    tell: (email, deed, atMs) => mails.recovery(email, deed, atMs),
+    mail: (email, deed, atMs) => mails.recovery(email, deed, atMs),
   });
   const passkeys = new Passkeys({
     ...{ ...shared, accounts, challenges: new Challenges(shared), consoleUrl },
-    tellAdded: (email, atMs) => mails.passkeyAdded(email, atMs),
+    addedMail: (email, atMs) => mails.passkeyAdded(email, atMs),
   });
   const areOrganizationsOpen = config.organizationsBy === 'anyone';
   const { trustProxy } = config;

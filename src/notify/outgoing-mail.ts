@@ -2,7 +2,7 @@
 // into their accounts. They wait in the ledger encrypted, because their links open something.
 
 import { randomBytes } from 'node:crypto';
-import type { DeliveryLedger, MailKind, NewMail } from '../store/delivery-ledger.ts';
+import type { MailKind, NewMail } from '../store/delivery-ledger.ts';
 import type { MailText } from './message.ts';
 
 /** Time after which what happened to an account is no news, in milliseconds. */
@@ -31,34 +31,32 @@ export function unsealMail(
   return text === undefined ? undefined : (JSON.parse(text) as PersonMail);
 }
 
-type PeopleMailsDependencies = {
-  readonly ledger: Pick<DeliveryLedger, 'createMail'>;
-  /** Undefined if no mails are sent: without a server of mails, or a key to encrypt them with. */
-  readonly seal: Seal | undefined;
-};
-
-/** Writes mails to people; without a server of mails, none. They are sent in the background. */
+/**
+ * Writes mails to people, for the ledger to store together with what they tell; without a server of mails,
+ * none. They are sent in the background.
+ */
 export class PeopleMails {
-  readonly #dependencies: PeopleMailsDependencies;
+  readonly #seal: Seal | undefined;
 
-  constructor(dependencies: PeopleMailsDependencies) {
-    this.#dependencies = dependencies;
+  /** `seal`: undefined if no mails are sent, without a server of mails or a key to encrypt them with. */
+  constructor(seal: Seal | undefined) {
+    this.#seal = seal;
   }
 
-  /** Mails the link of an invitation, which is of use until `expiresAt` (RFC 3339). */
-  invitation(to: string, url: string, expiresAt: string): Promise<void> {
+  /** Has the link of an invitation, which is of use until `expiresAt` (RFC 3339). */
+  invitation(to: string, url: string, expiresAt: string): NewMail | undefined {
     const text = `You are invited to an organization. This link says which, and works once:\n\n${url}\n`;
     return this.#write('invitation', { to, subject: 'You are invited to Sluice', text }, expiresAt);
   }
 
-  /** Mails the link that sets a new password, which is of use until `expiresAt` (RFC 3339). */
-  passwordReset(to: string, url: string, expiresAt: string): Promise<void> {
+  /** Has the link that sets a new password, which is of use until `expiresAt` (RFC 3339). */
+  passwordReset(to: string, url: string, expiresAt: string): NewMail | undefined {
     const text = `With this link you set a new password for ${to}. It works once:\n\n${url}\n`;
     return this.#write('password-reset', { to, subject: 'Set a new password', text }, expiresAt);
   }
 
   /** Tells of a sign-in from a browser that the account was not used with before. */
-  signIn(to: string, address: string, atMs: number): Promise<void> {
+  signIn(to: string, address: string, atMs: number): NewMail | undefined {
     return this.#tell(to, 'Sign-in from a new browser', atMs, {
       what: `Your account ${to} was signed in to from a new browser, address ${address}`,
       todo: 'set another password, which ends all sessions',
@@ -66,7 +64,7 @@ export class PeopleMails {
   }
 
   /** Tells of a passkey that was added to the account. */
-  passkeyAdded(to: string, atMs: number): Promise<void> {
+  passkeyAdded(to: string, atMs: number): NewMail | undefined {
     return this.#tell(to, 'A passkey was added to your account', atMs, {
       what: `With a session of your account ${to} a passkey was added to it`,
       todo: 'remove the passkey on the page of your account, and set another password',
@@ -74,7 +72,7 @@ export class PeopleMails {
   }
 
   /** Tells of a link that removes the account's passkeys. */
-  recovery(to: string, deed: 'made' | 'used', atMs: number): Promise<void> {
+  recovery(to: string, deed: 'made' | 'used', atMs: number): NewMail | undefined {
     const what =
       deed === 'made'
         ? `A link that removes all passkeys of your account ${to} was made for you`
@@ -88,15 +86,14 @@ export class PeopleMails {
     subject: string,
     atMs: number,
     { what, todo }: { readonly what: string; readonly todo: string },
-  ): Promise<void> {
+  ): NewMail | undefined {
     const at = new Date(atMs).toISOString();
     const text = `${what}: ${at}.\n\nIf that was not you, or not for you, ${todo}.\n`;
     const expiresAt = new Date(atMs + NEWS_MS).toISOString();
     return this.#write('sign-in', { to, subject, text }, expiresAt);
   }
 
-  async #write(kind: MailKind, mail: PersonMail, expiresAt: string): Promise<void> {
-    const { ledger, seal } = this.#dependencies;
-    if (seal !== undefined) await ledger.createMail(sealMail(seal, kind, mail, expiresAt));
+  #write(kind: MailKind, mail: PersonMail, expiresAt: string): NewMail | undefined {
+    return this.#seal && sealMail(this.#seal, kind, mail, expiresAt);
   }
 }

@@ -1,6 +1,7 @@
 // The part of the ledger with accounts, sessions, memberships and invitations. The obligations of `ledger.ts`
 // hold here too. Times are RFC 3339, and the caller passes the present time that expiry is compared with.
-// Tokens are passed as lower-case hex SHA-256 hashes, passwords as the hasher encoded them.
+// Tokens are passed as lower-case hex SHA-256 hashes, passwords as the hasher encoded them. A `mail` tells a
+// person of what the call does, and is stored in the same transaction.
 
 import type { NoContent, OpenInvitation, RevokedInvitation } from '../contract/console.ts';
 import type { LostRight, Outcome } from '../contract/failure.ts';
@@ -15,6 +16,7 @@ import type {
   Role,
   SessionOpener,
 } from '../contract/resource.ts';
+import type { NewMail } from './delivery-ledger.ts';
 import type { AccountActor, Actor } from './ledger-terms.ts';
 
 export type NewAccount = {
@@ -46,6 +48,7 @@ export type NewPasswordReset = {
   readonly tokenHash: string;
   readonly at: string;
   readonly expiresAt: string;
+  readonly mail?: NewMail | undefined;
 };
 
 /** Failed sign-ins of an account, and the address of the client of the last one. */
@@ -65,6 +68,7 @@ export type NewSession = {
   readonly openedBy: SessionOpener;
   /** Whether a passkey was shown. */
   readonly secondFactor: boolean;
+  readonly mail?: NewMail | undefined;
 };
 
 /** Account for which a session opens, with its password as it was checked; none where none was. */
@@ -97,6 +101,7 @@ export type NewPasskey = {
   readonly transports: readonly string[];
   readonly name: string;
   readonly at: string;
+  readonly mail?: NewMail | undefined;
 };
 
 /** Passkey that somebody claims to have, with its account. */
@@ -121,6 +126,8 @@ export type NewRecovery = {
   readonly tokenHash: string;
   readonly at: string;
   readonly expiresAt: string;
+  /** Returns the mail to the address of the account, which the call finds. */
+  readonly mailTo?: ((email: string) => NewMail | undefined) | undefined;
 };
 
 /** Account that a recovery is for: of an email address, or a member of an organization. */
@@ -157,6 +164,7 @@ export type NewInvitation = {
   readonly role: Role;
   readonly at: string;
   readonly expiresAt: string;
+  readonly mail?: NewMail | undefined;
 };
 
 export type OrganizationChange = {
@@ -247,6 +255,7 @@ export interface AccountLedger {
     account: { readonly id: string; readonly email: string },
     tokenHash: string,
     now: string,
+    mail?: NewMail,
   ): Promise<Outcome<{ readonly removed: number }, 'unknownReset'>>;
 
   /** Counts failed sign-ins; writes an audit entry at most once an hour for each account. */

@@ -38,7 +38,7 @@ export type TriedState =
 /** `sign-in`: news of the ways into an account. */
 export type MailKind = 'invitation' | 'password-reset' | 'sign-in' | 'confirmation';
 
-/** Mail to a person that is on its way into the ledger. */
+/** Mail to a person on its way into the ledger, by the call that makes what the mail tells. */
 export type NewMail = {
   readonly id: string;
   readonly kind: MailKind;
@@ -93,9 +93,6 @@ export interface DeliveryLedger {
   ): Promise<{ readonly deleted: number; readonly dropped: number }>;
 
   countWaitingMessages(): Promise<WaitingMessages>;
-
-  /** Stores a mail to a person. */
-  createMail(mail: NewMail): Promise<void>;
 
   /** Leases mails that are due, invitations last, else the oldest first. */
   leaseMails(countMax: number, leaseMs: number): Promise<readonly DueMail[]>;

@@ -89,8 +89,6 @@ class FakeLedger {
     return { count: 7, oldestMs: 5000 };
   }
 
-  async createMail(): Promise<void> {}
-
   async leaseMails(countMax: number): Promise<readonly DueMail[]> {
     return this.mails.splice(0, countMax);
   }

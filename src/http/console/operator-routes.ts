@@ -41,13 +41,14 @@ export function operatorRoutes(
     routes.onOperator(
       { endpoint: 'POST accounts/reset-password', shape: resetBody, status: 201 },
       async ({ email }, actor, exchange) => {
-        const created = await resets.create(email, actor);
+        const base = consoleUrl ?? requestOrigin(exchange);
+        const urlOf = (token: string) => `${base}/console/password-reset/${token}`;
+        const created = await resets.create(email, actor, (token, expiresAt) =>
+          mails.passwordReset(email, urlOf(token), expiresAt),
+        );
         if (isFailure(created)) return created;
         const { token, expiresAt } = created;
-        const base = consoleUrl ?? requestOrigin(exchange);
-        const url = `${base}/console/password-reset/${token}`;
-        await mails.passwordReset(email, url, expiresAt);
-        return { url, expiresAt };
+        return { url: urlOf(token), expiresAt };
       },
     ),
     routes.onOperator(

@@ -150,12 +150,13 @@ function memberRoutes(
         status: 201,
       },
       async ({ organizationId, actor }, { email, role }, exchange) => {
-        const invited = await members.invite(organizationId, email, role, actor);
+        const urlOf = (token: string) => invitationUrl(consoleUrl, exchange, token);
+        const invited = await members.invite(organizationId, email, role, actor, (token, until) =>
+          mails.invitation(email, urlOf(token), until),
+        );
         if (isFailure(invited)) return invited;
         const { id, token, expiresAt } = invited;
-        const url = invitationUrl(consoleUrl, exchange, token);
-        await mails.invitation(email, url, expiresAt);
-        return { id, url, expiresAt };
+        return { id, url: urlOf(token), expiresAt };
       },
     ),
     routes.onKeyOrInvitation(

@@ -14,6 +14,7 @@ import { atomically } from './atomically.ts';
 import { insertAccountAudit } from './audit.ts';
 import { ACCOUNT_COLUMNS, newId } from './columns.ts';
 import type { Database, Sql } from './database.ts';
+import { insertMail } from './deliveries.ts';
 import { deleteSessions, lockAccountRow } from './sessions.ts';
 
 /** Reads an account by its email in lower case. */
@@ -97,7 +98,7 @@ export async function storePassword(
  */
 export function createPasswordReset(
   database: Database,
-  { email, tokenHash, at, expiresAt }: NewPasswordReset,
+  { email, tokenHash, at, expiresAt, mail }: NewPasswordReset,
   actor: Actor,
 ): Promise<Outcome<{ readonly email: string }, 'unknownAccount' | LostRight>> {
   return atomically(database, actor, async (sql) => {
@@ -111,6 +112,7 @@ export function createPasswordReset(
       [account.id, tokenHash, at, expiresAt],
     );
     await insertAccountAudit(sql, account, 'account.reset-password', { expiresAt });
+    await insertMail(sql, mail);
     return { email: account.email };
   });
 }

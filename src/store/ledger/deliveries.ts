@@ -12,6 +12,7 @@ import type {
   TriedState,
   WaitingMessages,
 } from '../delivery-ledger.ts';
+import type { ActorSql } from './atomically.ts';
 import { columns, HAS_RECIPIENT, isoText } from './columns.ts';
 import type { Sql } from './database.ts';
 
@@ -230,7 +231,9 @@ export async function countWaitingMessages(sql: Sql): Promise<WaitingMessages> {
 
 // Mails to people.
 
-export async function createMail(sql: Sql, mail: NewMail): Promise<void> {
+/** Stores a mail in the transaction of what it tells, so that neither is there without the other. */
+export async function insertMail(sql: ActorSql, mail: NewMail | undefined): Promise<void> {
+  if (mail === undefined) return;
   await sql.query(
     'INSERT INTO outgoing_mails (id, kind, sealed, expires_at) VALUES ($1, $2, $3, $4)',
     [mail.id, mail.kind, mail.sealed, mail.expiresAt],

@@ -19,6 +19,7 @@ import { atomically } from './atomically.ts';
 import { insertAudit } from './audit.ts';
 import { columns, INVITATION_COLUMNS, IS_OPEN, newId, ORGANIZATION_JSON } from './columns.ts';
 import type { Database, Sql } from './database.ts';
+import { insertMail } from './deliveries.ts';
 import { insertMembership, lockOrganization } from './organizations.ts';
 
 type Used = {
@@ -135,6 +136,7 @@ export function createInvitation(
       before: null,
       after: { id: created.id, role, expiresAt: created.expiresAt },
     });
+    await insertMail(sql, invitation.mail);
     return created;
   });
 }

@@ -23,12 +23,14 @@ import type {
   StoredAccount,
   StoredPasskey,
 } from '../account-ledger.ts';
+import type { NewMail } from '../delivery-ledger.ts';
 import type { AccountActor, Actor } from '../ledger-terms.ts';
 import { findAccount } from './accounts.ts';
 import { type ActorSql, atomically } from './atomically.ts';
 import { insertAccountAudit } from './audit.ts';
 import { ACCOUNT_COLUMNS, columns, IS_STRONG, isoText, newId } from './columns.ts';
 import type { Database, Sql } from './database.ts';
+import { insertMail } from './deliveries.ts';
 import { accountOf, deleteSessions, insertSession, lockAccountRow } from './sessions.ts';
 
 const SHOWN = {
@@ -92,6 +94,7 @@ export function addPasskey(
     await sql.confirmRight();
     await sql.query('UPDATE sessions SET second_factor = true WHERE token_hash = $1', [tokenHash]);
     await insertAccountAudit(sql, accountOf(actor), 'account.add-passkey', { name: added.name });
+    await insertMail(sql, passkey.mail);
     return added;
   });
 }
@@ -263,7 +266,7 @@ async function recordCloned(
 export function createRecovery(
   database: Database,
   of: RecoveredAccount,
-  { tokenHash, at, expiresAt }: NewRecovery,
+  { tokenHash, at, expiresAt, mailTo }: NewRecovery,
   actor: Actor,
 ): Promise<Outcome<{ readonly email: string }, 'unknownAccount' | 'unknownMember' | LostRight>> {
   return atomically(database, actor, async (sql) => {
@@ -277,6 +280,7 @@ export function createRecovery(
       [account.id, tokenHash, at, expiresAt],
     );
     await insertAccountAudit(sql, account, 'account.recover', { expiresAt });
+    await insertMail(sql, mailTo?.(account.email));
     return { email: account.email };
   });
 }
@@ -315,6 +319,7 @@ export function useRecovery(
   account: { readonly id: string; readonly email: string },
   tokenHash: string,
   now: string,
+  mail?: NewMail,
 ): Promise<Outcome<{ readonly removed: number }, 'unknownReset'>> {
   return atomically(database, { kind: 'token', email: account.email }, async (sql) => {
     await lockAccountRow(sql, account.id);
@@ -329,6 +334,7 @@ export function useRecovery(
     ]);
     await deleteSessions(sql, account.id, undefined);
     await insertAccountAudit(sql, account, 'account.use-recovery', { removed: passkeys.length });
+    await insertMail(sql, mail);
     return { removed: passkeys.length };
   });
 }

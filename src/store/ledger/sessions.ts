@@ -11,6 +11,7 @@ import { type ActorSql, atomically } from './atomically.ts';
 import { insertAccountAudit } from './audit.ts';
 import { ACCOUNT_COLUMNS, columns, IS_STRONG, isoText, newId } from './columns.ts';
 import type { Database, Sql } from './database.ts';
+import { insertMail } from './deliveries.ts';
 
 /**
  * Locks the account's row and compares the password hash, so that no session with the old password opens
@@ -61,7 +62,7 @@ async function hasPasskeys(sql: Sql, accountId: string): Promise<boolean> {
 
 /**
  * Inserts a session under the lock on the account's row. In the same transaction, deletes the account's
- * expired sessions and its oldest ones beyond the limit, and writes an audit entry.
+ * expired sessions and its oldest ones beyond the limit, and writes an audit entry and the mail.
  */
 export async function insertSession(
   sql: ActorSql,
@@ -89,6 +90,7 @@ export async function insertSession(
     ...(secondFactor ? { secondFactor } : {}),
     ...(failuresBefore === 0 ? {} : { failuresBefore }),
   });
+  await insertMail(sql, session.mail);
 }
 
 /** Resets the count of failed sign-ins that are not in the audit yet; returns it. */

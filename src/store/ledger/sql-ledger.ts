@@ -50,7 +50,6 @@ import {
 import type { Database } from './database.ts';
 import {
   countWaitingMessages,
-  createMail,
   dropOldMessages,
   leaseDestinations,
   leaseMails,
@@ -358,7 +357,6 @@ const CALLS = {
   recordTry,
   dropOldMessages,
   countWaitingMessages,
-  createMail,
   leaseMails,
   recordMail,
 };

@@ -32,8 +32,7 @@ let accounts: Accounts;
 let members: Members;
 let organizationId: string;
 let nowMs = Date.UTC(2026, 2, 29);
-/** What people were told of new browsers. */
-const told: (readonly [string, string, number])[] = [];
+let mailCount = 0;
 
 beforeAll(async () => {
   opened = await openTestDatabase();
@@ -61,9 +60,10 @@ beforeAll(async () => {
   accounts = new Accounts({
     ...shared,
     adminTokens: () => ['admin'],
-    tellNewBrowser: async (...news) => {
-      told.push(news);
-    },
+    newBrowserMail: (...news) => ({
+      ...{ id: `mail_${++mailCount}`, kind: 'sign-in' },
+      ...{ sealed: JSON.stringify(news), expiresAt: isoTime(nowMs + DAY_MS) },
+    }),
   });
   members = new Members({ ...shared, accounts });
   const request = {
@@ -93,10 +93,18 @@ async function signIn(): Promise<SignedIn> {
   return signedIn(await accounts.signIn({ email: EMAIL, password: PASSWORD }, HOME, undefined));
 }
 
+/** Reads what people are told of new browsers. */
+async function told(): Promise<readonly unknown[]> {
+  const mails = await opened.database.query<{ sealed: string }>(
+    'SELECT sealed FROM outgoing_mails ORDER BY id',
+  );
+  return mails.map(({ sealed }) => JSON.parse(sealed));
+}
+
 it('a person is told of a sign-in from a browser that the account had not, however it began', async () => {
-  expect(told).toEqual([]);
+  expect(await told()).toEqual([]);
   const { browser } = await signIn();
-  expect(told).toEqual([[EMAIL, 'home', nowMs]]);
+  expect(await told()).toEqual([[EMAIL, 'home', nowMs]]);
   const known = { ...HOME, browser };
   signedIn(await accounts.signIn({ email: EMAIL, password: PASSWORD }, known, undefined));
   const ledger = createSqlLedger(opened.database);
@@ -111,10 +119,10 @@ it('a person is told of a sign-in from a browser that the account had not, howev
   const begin = async (client: Client, isNew: boolean) =>
     expectValue(await accounts.beginByProvider({ ...entered, isNew }, client));
   await begin(known, false);
-  expect(told).toHaveLength(1);
+  expect(await told()).toHaveLength(1);
   await begin({ ...HOME, address: 'away' }, false);
   await begin(HOME, true);
-  expect(told.slice(1)).toEqual([[EMAIL, 'away', nowMs]]);
+  expect((await told()).slice(1)).toEqual([[EMAIL, 'away', nowMs]]);
 });
 
 it('a session ends when it was not used for twelve hours', async () => {
@@ -154,7 +162,8 @@ it('a token is kept as its hash alone', async () => {
 it('an invitation ends after seven days', async () => {
   const actor = { kind: 'admin-token' } as const;
   const invite = async (email: string) =>
-    expectValue(await members.invite(organizationId, email, 'viewer', actor)).token;
+    expectValue(await members.invite(organizationId, email, 'viewer', actor, () => undefined))
+      .token;
   const [early, late] = [await invite('early@example.com'), await invite('late@example.com')];
   nowMs += 7 * DAY_MS - 1;
   const accept = (token: string) => members.accept({ token, name: 'N', password: PASSWORD }, HOME);

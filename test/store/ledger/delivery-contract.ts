@@ -3,7 +3,12 @@
 
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { DeliveryTry } from '../../../src/contract/notification.ts';
-import type { DueDelivery, DueMail, TriedState } from '../../../src/store/delivery-ledger.ts';
+import type {
+  DueDelivery,
+  DueMail,
+  MailKind,
+  TriedState,
+} from '../../../src/store/delivery-ledger.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createTenant, expectValue, OPERATOR, publish, type TestTenant } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
@@ -238,12 +243,24 @@ export function describeDeliveries({ database, ledger }: LedgerUnderTest): void 
     });
   });
 
-  test('mails to people are leased once, tried again, and dropped when of no use', async () => {
+  /** Stores a mail, with an invitation. */
+  async function mail(id: string, kind: MailKind): Promise<void> {
+    const at = new Date().toISOString();
     const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
-    const mail = (id: string) =>
-      ({ id, kind: 'invitation', sealed: `sealed ${id}`, expiresAt }) as const;
-    await ledger.createMail(mail('mail_1'));
-    await ledger.createMail(mail('mail_2'));
+    const { organizationId } = tenant;
+    const invitation = {
+      organizationId,
+      tokenHash: id + organizationId,
+      email: `${id}@example.com`,
+    };
+    const told = { id, kind, sealed: `sealed ${id}`, expiresAt };
+    const terms = { role: 'viewer', at, expiresAt, mail: told } as const;
+    expectValue(await ledger.createInvitation({ ...invitation, ...terms }, OPERATOR));
+  }
+
+  test('mails to people are leased once, tried again, and dropped when of no use', async () => {
+    await mail('mail_1', 'invitation');
+    await mail('mail_2', 'invitation');
     const due: DueMail[] = [];
     // Times on record are whole milliseconds: a mail may be due half a millisecond later.
     await eventually('both mails are leased', async () => {
@@ -269,11 +286,8 @@ export function describeDeliveries({ database, ledger }: LedgerUnderTest): void 
   });
 
   test('invitations wait behind all other mails to people', async () => {
-    const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
     const kinds = ['invitation', 'invitation', 'password-reset', 'sign-in'] as const;
-    for (const [index, kind] of kinds.entries()) {
-      await ledger.createMail({ id: `mail_${index}`, kind, sealed: 'sealed', expiresAt });
-    }
+    for (const [index, kind] of kinds.entries()) await mail(`mail_${index}`, kind);
     await database.query("UPDATE outgoing_mails SET next_at = next_at - interval '1 second'");
     const leased = async () =>
       (await ledger.leaseMails(2, LEASE_MS)).map(({ kind }) => kind).sort();

@@ -31,6 +31,7 @@ import { describeIdempotency } from './idempotency-contract.ts';
 import { describeIdentities } from './identity-contract.ts';
 import { describeLabels } from './labels-contract.ts';
 import { describeLostRights } from './lost-right-contract.ts';
+import { describePeopleMails } from './mail-contract.ts';
 import { describeNotifications } from './notification-contract.ts';
 import { describeOverview } from './overview-contract.ts';
 import { describePasskeys } from './passkey-contract.ts';
@@ -86,6 +87,7 @@ const GROUPS: readonly Readonly<Record<string, Rules>>[] = [
     accounts: describeAccounts,
     passkeys: describePasskeys,
     identities: describeIdentities,
+    'mails to people': describePeopleMails,
     'parts of the fleet': describeDeviceParts,
     'check-ins': describeCheckIns,
     labels: describeLabels,
@@ -122,6 +124,7 @@ const ON_PGLITE: Readonly<Record<string, string>> = {
   approvals: 'savepoints, and JSON in the order of its keys',
   'version keys': 'its order of text',
   identities: 'how it orders arrivals at once',
+  'mails to people': 'what a transaction takes back',
   'parts of the fleet': 'its hashes and partitions',
   'check-ins': 'large arrays of parameters, JSON, any text',
   erasure: 'its hashes, and rows of its triggers',
