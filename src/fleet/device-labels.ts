@@ -97,7 +97,7 @@ export class DeviceLabels {
   start(): void {
     this.dependencies.engine.onLabels(
       (notifications) => {
-        for (const each of notifications) this.memory.forget(each, each.revision);
+        for (const each of notifications) this.memory.forget(each, each.revision, each.labelsTag);
       },
       () => this.memory.clear(),
     );
@@ -202,7 +202,10 @@ export class DeviceLabels {
       return { ...entry, settled: settled.get(deviceKey(entry)) };
     });
     try {
-      await Promise.all([engine.putLabels(updates), engine.tellLabels(entries)]);
+      const notifications = entries.map(({ appId, deviceId, revision, labels }) => {
+        return { appId, deviceId, revision, labelsTag: tagLabels(labels) };
+      });
+      await Promise.all([engine.putLabels(updates), engine.tellLabels(notifications)]);
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
       metrics.faults.add('label-share');
@@ -273,7 +276,8 @@ export class DeviceLabels {
     );
     const canFollow = followed?.epoch === epoch && newest >= followed.position;
     if (!canFollow || changed.length > FORGOTTEN_MAX) this.memory.clear();
-    else for (const each of changed) this.memory.compare(each, each.labels, each.revision);
+    else
+      for (const each of changed) this.memory.forget(each, each.revision, tagLabels(each.labels));
     this.followed = { epoch, position: newest };
   }
 

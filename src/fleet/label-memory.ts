@@ -30,7 +30,7 @@ const [TAG, SAID, REVISION, TIME] = [0, 1, 2, 3];
 
 // Revisions of labels that were sent, below those of all labels that are on record.
 
-/** Nothing asks for the labels: what is announced first of the device's labels counts as their record. */
+/** Nothing asks for the labels: they count as recorded once a record that consists of them is announced. */
 const SENT = -1;
 /**
  * A release asks for them: they are noted again until something on record is announced of the device, and
@@ -66,9 +66,9 @@ export class StoredLabelMemory {
   }
 
   /**
-   * Remembers labels that were sent to be recorded. The first announcement of the device's labels counts as
-   * that of these, unless a release asks for them: then they are not held, and it leaves them in doubt.
-   * `NOT_RECORDED` forgets them.
+   * Remembers labels that were sent to be recorded, until other ones are announced of the device. When a
+   * release asks for them they are not held, and an announcement leaves them in doubt. `NOT_RECORDED` forgets
+   * them.
    */
   noteSent(device: DeviceName, labelsTag: number, areAskedFor: boolean): void {
     this.put(device, labelsTag, areAskedFor ? SENT_ASKED_FOR : SENT);
@@ -112,32 +112,24 @@ export class StoredLabelMemory {
     return this.ageOf(at) < TTL_MS;
   }
 
-  /** Invalidates the device's entry when it was made at an earlier revision of its labels. */
-  forget(device: DeviceName, revision: number): void {
+  /**
+   * Invalidates the device's entry when it was made at an earlier revision of its labels, or is about labels
+   * that were sent and the record has other ones: announcements may come out of their order. `recordTag` is
+   * the hash of all labels on record; undefined when it is not known.
+   */
+  forget(device: DeviceName, revision: number, recordTag?: number): void {
     const { words } = this;
-    const at = this.find(hashText(device.deviceId) | 0, this.tagOf(device));
+    const hash = hashText(device.deviceId) | 0;
+    const at = this.find(hash, this.tagOf(device));
     if (at === undefined) return;
     const known = words[at + REVISION] as number;
     const isAskedFor = known < SENT;
     if (isAskedFor && revision === NOTED_REVISION) return;
     const isRecorded = revision > NOT_RECORDED && revision < NOTED_REVISION;
+    const isSame = recordTag !== undefined && words[at + SAID] === (recordTag ^ hash);
     if (isAskedFor && isRecorded) words[at + REVISION] = IN_DOUBT;
-    else if (known === SENT && isRecorded) words[at + REVISION] = revision;
+    else if (known === SENT && isRecorded && isSame) words[at + REVISION] = revision;
     else if (known < revision) words.fill(0, at, at + WORDS);
-  }
-
-  /**
-   * Takes note of what was found on record, of which several changes may have become one: labels that were
-   * sent count as recorded only where the record consists of them. Otherwise as `forget`.
-   */
-  compare(device: DeviceName, labels: Labels, revision: number): void {
-    const hash = hashText(device.deviceId) | 0;
-    const at = this.find(hash, this.tagOf(device));
-    if (at === undefined) return;
-    const isSent = this.words[at + REVISION] === SENT;
-    const isOther = this.words[at + SAID] !== (tagLabels(labels) ^ hash);
-    if (isSent && isOther) this.words.fill(0, at, at + WORDS);
-    else this.forget(device, revision);
   }
 
   /** Invalidates all entries, because announcements may have been missed. */

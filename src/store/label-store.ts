@@ -44,9 +44,13 @@ export const LABEL_NOTE_KEYS_MAX = 32;
 
 /**
  * Announcement that a device's labels are now at a revision, or that the device was deleted
- * (`DELETED_REVISION`).
+ * (`DELETED_REVISION`). `labelsTag` is the hash of all labels that are on record at that revision; undefined
+ * when they are not known.
  */
-export type LabelNotification = DeviceName & { readonly revision: number };
+export type LabelNotification = DeviceName & {
+  readonly revision: number;
+  readonly labelsTag?: number | undefined;
+};
 
 /** Place among all changes of labels. Positions of two epochs of the ledger cannot be compared. */
 export type LabelPosition = {

@@ -179,29 +179,31 @@ function parseStored({ appId, deviceId }: DeviceName, text: string): StoredLabel
   return { appId, deviceId, ...timedOf(entries), revision: Number(digits) };
 }
 
-/** Serialises the announcement of changed labels: `[[appId, deviceId, revision], …]`. */
+/** Serialises the announcement of changed labels: `[[appId, deviceId, revision, labelsTag], …]`. */
 export function packLabelNotifications(notifications: readonly LabelNotification[]): string {
   return JSON.stringify(notifications.map(fieldsOf));
 }
 
-function fieldsOf({ appId, deviceId, revision }: LabelNotification): readonly unknown[] {
-  return [appId, deviceId, revision];
+function fieldsOf({ appId, deviceId, revision, labelsTag }: LabelNotification): readonly unknown[] {
+  return [appId, deviceId, revision, ...(labelsTag === undefined ? [] : [labelsTag])];
 }
 
 /** Parses an announcement of changed labels; malformed entries are left out. */
 export function parseLabelNotifications(message: string): readonly LabelNotification[] {
   const value = parseJson(message);
   if (!Array.isArray(value)) return [];
-  return value.filter(isNotificationEntry).map(([appId, deviceId, revision]) => {
-    return { appId, deviceId, revision };
+  return value.filter(isNotificationEntry).map(([appId, deviceId, revision, labelsTag]) => {
+    return { appId, deviceId, revision, labelsTag };
   });
 }
 
-function isNotificationEntry(entry: unknown): entry is [string, string, number] {
+function isNotificationEntry(entry: unknown): entry is [string, string, number, number?] {
   return (
     Array.isArray(entry) &&
     typeof entry[0] === 'string' &&
     typeof entry[1] === 'string' &&
-    Number.isSafeInteger(entry[2])
+    Number.isSafeInteger(entry[2]) &&
+    // A node of an earlier version does not tell it.
+    (entry[3] === undefined || Number.isSafeInteger(entry[3]))
   );
 }
