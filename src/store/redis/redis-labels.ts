@@ -36,6 +36,11 @@ const CONFIRMED_MS = HOUR_MS;
  * ledger at the same time.
  */
 const CONFIRMED_SPREAD_MS = HOUR_MS / 6;
+/**
+ * Milliseconds by which an entry may be older than it seems, compared with the time of a doubt: Redis tells
+ * both ages in whole ones. What was put in the millisecond of the doubt is in doubt.
+ */
+const AGE_ERROR_MS = 2;
 /** Life that the use of an entry gives it: the most that an entry which is not confirmed can have. */
 const UNCONFIRMED_MS = LIFETIME_MS - CONFIRMED_MS;
 
@@ -54,7 +59,7 @@ export function createRedisLabels(
 
   /** Returns the age in milliseconds below which an entry may be confirmed now. */
   function confirmedAge(): number {
-    return Math.min(CONFIRMED_MS, performance.now() - doubtedAt);
+    return Math.min(CONFIRMED_MS, performance.now() - doubtedAt - AGE_ERROR_MS);
   }
 
   function isConfirmed(leftMs: number, confirmedMs: number): boolean {
