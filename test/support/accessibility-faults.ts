@@ -42,8 +42,8 @@ const STICKING_OUT = `(() => {
 })()`;
 
 /**
- * Returns the faults of a page as it stands, or of the dialog that is open on it: on a wide screen in light
- * and on a phone in dark. The whole matrix looks in both themes at both.
+ * Returns the faults of a page as it stands, or of the dialog that is open on it: on a wide screen in light and
+ * on a phone in dark. The whole matrix looks in both themes at both.
  */
 export function faultsOn(page: Page): Promise<readonly string[]> {
   return faultsIn(page, IS_WHOLE_MATRIX ? EVERY_LOOK : CROSSED_LOOKS);
