@@ -113,9 +113,10 @@ export class StoredLabelMemory {
   }
 
   /**
-   * Invalidates the device's entry when it was made at an earlier revision of its labels, or is about labels
-   * that were sent and the record has other ones: announcements may come out of their order. `recordTag` is
-   * the hash of all labels on record; undefined when it is not known.
+   * Invalidates the device's entry when it was made at an earlier revision of its labels. Labels that were
+   * sent count as recorded at this revision when the record consists of them, and are invalidated when it has
+   * others, because announcements may come out of their order. `recordTag` is the hash of all labels on
+   * record; undefined when it is not known.
    */
   forget(device: DeviceName, revision: number, recordTag?: number): void {
     const { words } = this;

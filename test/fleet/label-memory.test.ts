@@ -80,6 +80,8 @@ it('what was sent counts as recorded only by a record that consists of it', () =
   memory.forget(DEVICE, 4, other);
   memory.forget(DEVICE, 3, tag);
   expect(memory.holds(DEVICE, tag)).toBe(false);
+  memory.forget(DEVICE, 5, tag);
+  expect(memory.holds(DEVICE, tag)).toBe(false);
 });
 
 it('what was sent while a release asks for it is noted again, and looked up after an announcement', () => {
