@@ -16,16 +16,23 @@ type Violation = {
 
 const require = createRequire(import.meta.url);
 const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
-const WIDTHS = [1280, 375];
-type Look = { readonly width: number; readonly theme: 'light' | 'dark' };
-const EVERY_LOOK: readonly Look[] = WIDTHS.flatMap((width) => [
-  { width, theme: 'light' },
-  { width, theme: 'dark' },
+const [WIDE, PHONE] = [1280, 375];
+type Theme = 'light' | 'dark';
+/** Themes in which a page is looked at, by the width of the screen. */
+type Looks = ReadonlyMap<number, readonly Theme[]>;
+const EVERY_LOOK: Looks = new Map([
+  [WIDE, ['light', 'dark']],
+  [PHONE, ['light', 'dark']],
 ]);
 /** Each width and each theme once: half of the work, for what only differs where both come together. */
-const CROSSED_LOOKS = EVERY_LOOK.filter(
-  ({ width, theme }) => (width === 375) === (theme === 'dark'),
-);
+const CROSSED_LOOKS: Looks = new Map([
+  [WIDE, ['light']],
+  [PHONE, ['dark']],
+]);
+const NO_LOOK: Looks = new Map([
+  [WIDE, []],
+  [PHONE, []],
+]);
 /** Less work for the same findings: there are no frames, and no rule that is asked reads style sheets. */
 const OPTIONS = { resultTypes: ['violations'], iframes: false, preload: false } as const;
 
@@ -42,8 +49,8 @@ const STICKING_OUT = `(() => {
 })()`;
 
 /**
- * Returns the faults of a page as it stands, or of the dialog that is open on it: on a wide screen in light and
- * on a phone in dark. The whole matrix looks in both themes at both.
+ * Returns the faults of a page as it stands, or of the dialog that is open on it: on a wide screen in light
+ * and on a phone in dark. The whole matrix looks in both themes at both.
  */
 export function faultsOn(page: Page): Promise<readonly string[]> {
   return faultsIn(page, IS_WHOLE_MATRIX ? EVERY_LOOK : CROSSED_LOOKS);
@@ -56,25 +63,23 @@ export function faultsInEveryLook(page: Page): Promise<readonly string[]> {
 
 /** Returns what sticks out of the screen on a page as it stands, in every width. */
 export function tooWideOn(page: Page): Promise<readonly string[]> {
-  return faultsIn(page, []);
+  return faultsIn(page, NO_LOOK);
 }
 
-async function faultsIn(page: Page, looks: readonly Look[]): Promise<readonly string[]> {
-  if (looks.length > 0) await page.evaluate(AXE);
+async function faultsIn(page: Page, looks: Looks): Promise<readonly string[]> {
+  if (looks !== NO_LOOK) await page.evaluate(AXE);
   const found: string[] = [];
-  for (const width of WIDTHS) {
+  for (const [width, themes] of looks) {
     await page.setViewportSize({ width, height: 900 });
     const faults = [...(await page.evaluate<readonly string[]>(STICKING_OUT))];
-    for (const look of looks) {
-      if (look.width === width) faults.push(...(await axeFaults(page, look.theme)));
-    }
+    for (const theme of themes) faults.push(...(await axeFaults(page, theme)));
     found.push(...faults.map((fault) => `at ${width} px: ${fault}`));
   }
-  await page.setViewportSize({ width: WIDTHS[0] ?? 0, height: 900 });
+  await page.setViewportSize({ width: WIDE, height: 900 });
   return found;
 }
 
-async function axeFaults(page: Page, theme: Look['theme']): Promise<readonly string[]> {
+async function axeFaults(page: Page, theme: Theme): Promise<readonly string[]> {
   await page.emulateMedia({ colorScheme: theme });
   // What is behind an open dialog is inert.
   const { violations } = await page.evaluate<{ violations: readonly Violation[] }>(
