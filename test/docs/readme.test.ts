@@ -8,7 +8,7 @@ import { SQUIRREL_MAC } from '../../src/updater/squirrel-mac.ts';
 import { VELOPACK } from '../../src/updater/velopack.ts';
 import { listDocuments, readDocument, sectionOf } from './document.ts';
 
-/** With a block for each updater of desktop apps, which are what most readers come with. */
+/** With the address for each updater of desktop apps, which are what most readers come with. */
 const LINES_MAX = 220;
 const COLUMNS_MAX = 120;
 
