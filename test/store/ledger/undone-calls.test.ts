@@ -39,6 +39,8 @@ describe.skipIf(postgresUrl === '')('calls that PostgreSQL undoes', () => {
     await stranger.query(hold(2));
     await opened.database.transaction(async (sql) => {
       attempts += 1;
+      // The other one has its turn first: a second try that took the row before it would meet it again.
+      await theirs;
       await sql.query(hold(1));
       theirs ??= stranger.query(`${hold(1)}; COMMIT`);
       await sql.query(hold(2));
