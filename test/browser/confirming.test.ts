@@ -1,11 +1,12 @@
 // Walks through the acts that offer a release to many devices, in the browser: each shows what it will do and
 // asks first; what stops a release never waits for an answer to something else.
 
-import type { Locator, Page } from 'playwright-core';
+import type { Locator, Page, Route } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { chooseMore, type Tab, visit } from '../support/browser.ts';
 import { describeInBrowser } from '../support/describe-in-browser.ts';
 import { goOn, toStep } from '../support/dialog-steps.ts';
+import { eventually } from '../support/eventually.ts';
 import { eachOwnerTab } from '../support/owner-tab.ts';
 import { sharedNode } from '../support/service-suite.ts';
 import { admin, manage, publish, report, type Tenant } from '../support/tenant.ts';
@@ -140,12 +141,21 @@ describeInBrowser('acts that reach many devices', (browser) => {
     await page.getByRole('img', { name: 'Rollout: 100 %' }).waitFor();
   });
 
-  it('a pause is never refused because somebody raised the release meanwhile', async () => {
+  it('a pause stays in its place, and is never refused because of a raise meanwhile', async () => {
     await fleet();
-    await publish(node, tenant, '1.0.0', { rollout: 5 });
+    await publish(node, tenant, '1.0.0', { rollout: 30 });
     await visit(page, `/console/apps/${tenant.app}/stable/1.0.0`);
+    const held: Route[] = [];
+    const hold = (route: Route) => void held.push(route);
+    await page.route('**/releases/rehearse-serving', hold, { times: 1 });
     await button('Pause…').click();
     const dialog = page.getByRole('dialog', { name: 'Pause 1.0.0' });
+    await eventually('its effect is asked for', () => held.length > 0);
+    const place = () => button('Pause 1.0.0', dialog).boundingBox();
+    const early = await place();
+    await held[0]?.continue();
+    await dialog.getByText('will no longer be offered an update').waitFor();
+    expect(await place()).toEqual(early);
     await dialog.getByLabel('Reason').fill('crashes');
     const name = { app: tenant.app, channel: 'stable', version: '1.0.0' };
     await manage(node, tenant, 'PATCH', 'releases', { ...name, rollout: 45 });

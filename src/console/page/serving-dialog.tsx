@@ -52,7 +52,8 @@ export function ServingDialog(props: {
   // A change that only takes a release away never waits for a forecast, which may not come in an outage. A
   // raise of a paused release reaches no device: the dialog that resumes it asks.
   const isStop = change.status === 'paused' || change.status === 'deprecated';
-  const { obstacle: unsure, question } = isStop || props.foreseen !== undefined ? UNASKED : reach;
+  const isUnasked = isStop || props.foreseen !== undefined;
+  const { obstacle: unsure, question } = isUnasked ? UNASKED : reach;
   const send = async () => {
     try {
       await call('PATCH', 'releases', { ...name, ...change, reason, seen });
@@ -66,12 +67,13 @@ export function ServingDialog(props: {
     await onDone();
     onClose();
   };
+  const effect = <ServingEffect dryRun={dryRun} isAboutRunners={props.isAboutRunners ?? false} />;
   const untyped = isTyped && typed.trim() !== name.version ? 'Type the version first' : undefined;
   return (
     <Dialog title={verb} onClose={onClose}>
       <Form send={verb} tone={tone} onSend={send} onCancel={onClose} obstacle={untyped ?? unsure}>
         {props.children}
-        <ServingEffect dryRun={dryRun} isAboutRunners={props.isAboutRunners ?? false} />
+        {!isUnasked && effect}
         {question}
         {isTyped && (
           <Field
@@ -84,6 +86,8 @@ export function ServingDialog(props: {
         )}
         <ReasonField value={reason} onInput={setReason} isFocused={!isTyped} />
       </Form>
+      {/* Below the button that does not wait for it, which it would move under a press. */}
+      {isUnasked && effect}
     </Dialog>
   );
 }
