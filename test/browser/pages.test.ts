@@ -2,7 +2,7 @@
 // them: each is accessible in light and dark, fits a wide screen and a phone, runs nothing of what people
 // may write, and is what its address alone leads to.
 
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { faultsInEveryLook, faultsOn, tooWideOn } from '../support/accessibility-faults.ts';
 import { chooseMore, openTab, type Tab, visit, whenShown } from '../support/browser.ts';
@@ -37,6 +37,22 @@ const HOSTILE: Words = {
   ref: `long-${'w'.repeat(59)}`,
   version: `3.0.0-${'w'.repeat(58)}`,
 };
+/** Makes a page record each control that moves by itself, by more than the width of a digit. */
+const RECORD_MOVES = `(() => {
+  window.moved = [];
+  const control = 'a, button, input, select, summary';
+  const far = (one, other) => Math.hypot(one.x - other.x, one.y - other.y) > 5;
+  const note = ({ node, previousRect, currentRect }) => {
+    const element = node?.nodeType === 1 ? node : node?.parentElement;
+    if (!element || !previousRect.width || !currentRect.width || !far(previousRect, currentRect)) return;
+    const found = element.matches(control) ? element : element.querySelector(control);
+    if (found !== null) window.moved.push(element.className + ': ' + found.textContent.slice(0, 40));
+  };
+  const list = (seen) => seen.getEntries().flatMap(({ sources }) => sources).forEach(note);
+  new PerformanceObserver(list).observe({ type: 'layout-shift', buffered: true });
+})()`;
+const TWO_FRAMES =
+  'new Promise((seen) => requestAnimationFrame(() => requestAnimationFrame(seen)))';
 const ACTIVE = '.prose :is(script, img, iframe, style, svg, [onclick], a[href^="javascript:"])';
 
 describeInBrowser('every page of the console', (browser) => {
@@ -78,13 +94,35 @@ describeInBrowser('every page of the console', (browser) => {
     });
   });
 
-  it('is sound, and what its address alone leads to', async () => {
+  /** Gives a page its data one answer after the other, and returns a function that waits for the last one. */
+  async function answerInTurn(): Promise<() => Promise<unknown>> {
+    let last: Promise<unknown> = Promise.resolve();
+    const answer = async (route: Route) => {
+      await route.continue();
+      // A live feed does not end.
+      if (route.request().url().includes('/api/live')) return;
+      await (await route.request().response())?.finished();
+      await page.evaluate(TWO_FRAMES);
+    };
+    await page.route('**/console/api/**', (route) => {
+      // Nobody waits for an answer to a page that was left.
+      last = last.then(() => answer(route)).catch(() => undefined);
+    });
+    return () => last;
+  }
+
+  it('is sound, moves no control, and is what its address alone leads to', async () => {
+    await page.addInitScript(RECORD_MOVES);
+    const lastAnswer = await answerInTurn();
     for (const path of furnished.pages) {
       await visit(page, path);
+      await lastAnswer();
       expect(page.url()).toBe(node.url + path);
+      expect(await page.evaluate('window.moved'), path).toEqual([]);
       // What is on one width alone, such as the bar of a phone, is on every page.
       await expectSound(path, path === '/console/apps' ? faultsInEveryLook : faultsOn);
     }
+    await page.unroute('**/console/api/**');
   }, 600_000);
 
   it('has sound dialogs and menus', async () => {
@@ -151,6 +189,8 @@ describeInBrowser('every page of the console', (browser) => {
       await page.getByLabel('Find devices').fill(id);
       await page.getByRole('button', { name: 'Find' }).click();
       const table = page.getByRole('table', { name: 'Devices' });
+      // The rows of the list before move when they are replaced.
+      await expect.poll(() => table.getByRole('row').count()).toBe(2);
       await table.getByRole('link', { name: id, exact: true }).click();
       await page.getByRole('heading', { name: 'What it would get now' }).waitFor();
       expect(await page.locator('h1').textContent()).toBe(id);

@@ -75,10 +75,10 @@ describeInBrowser('steering at the console', (browser) => {
       return isLate ? void held.push(go) : go();
     });
     await page.goto(`/console/apps/${tenant.app}${path}`);
-    await page.getByText('as of').first().waitFor();
+    await page.getByText('as of').first().waitFor({ state: 'attached' });
     await eventually('the rest is asked for', () => held.length > 0);
     const button = page.getByRole('button', { name: act, exact: true });
-    expect(await button.count()).toBe(0);
+    expect(await button.isVisible()).toBe(false);
     isLate = false;
     await Promise.all(held.map((go) => go()));
     await button.waitFor();

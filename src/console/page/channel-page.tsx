@@ -43,8 +43,9 @@ export function ChannelPage({ app, channel }: { app: AppOverview; channel: strin
     REFRESH_MS,
   );
   const reload = () => Promise.all([details.reload(), releases.reload()]);
-  // What is loaded for the head pushes down what is below it.
   const isHeadShown = details.data !== undefined || details.error !== undefined;
+  // Together, because each button pushes the others aside.
+  const isListed = isHeadShown && (releases.data !== undefined || releases.error !== undefined);
   const publish = mayPublish ? (
     <button type="button" class="button primary" onClick={() => setOpen('publish')}>
       Publish release
@@ -57,18 +58,13 @@ export function ChannelPage({ app, channel }: { app: AppOverview; channel: strin
         lead={details.data === undefined ? '\u00a0' : <ChannelLead details={details.data} />}
         actions={
           <>
-            {maySet && (
-              <button
-                type="button"
-                class="button plain"
-                disabled={details.data === undefined}
-                onClick={() => setOpen('settings')}
-              >
+            {isListed && details.data !== undefined && maySet && (
+              <button type="button" class="button plain" onClick={() => setOpen('settings')}>
                 Channel settings
               </button>
             )}
             {/* An empty list shows the button in its middle instead. */}
-            {isHeadShown &&
+            {isListed &&
               releases.data !== undefined &&
               (releases.data.total > 0 || isFiltered(query)) &&
               publish}
@@ -88,17 +84,14 @@ export function ChannelPage({ app, channel }: { app: AppOverview; channel: strin
           base={details.data.downloadUrl.replace(/\/download\/.*$/, '')}
         />
       )}
+      {!isHeadShown && <Skeleton />}
       <LoadedView of={releases}>
-        {(page) =>
-          isHeadShown ? (
-            <ReleaseList
-              {...{ app, channel, page, query, publish }}
-              follows={details.data?.follows ?? null}
-            />
-          ) : (
-            <Skeleton />
-          )
-        }
+        {(page) => (
+          <ReleaseList
+            {...{ app, channel, page, query, publish }}
+            follows={details.data?.follows ?? null}
+          />
+        )}
       </LoadedView>
       <AsOf of={releases} />
       {open === 'publish' && (

@@ -46,11 +46,13 @@ export function PlanCard(props: Props) {
         <PlanView {...props} plan={plan} />
       )}
       <PlanControls {...props} />
+      {/* Below the buttons, which it would push from under a finger. */}
+      {plan !== null && <NextStepEffect {...props} plan={plan} />}
     </Card>
   );
 }
 
-function PlanView({ name, release, plan, found, history }: Props & { plan: RolloutPlan }) {
+function PlanView({ plan, found, history }: Props & { plan: RolloutPlan }) {
   const { status, reason, steps } = plan;
   const next = nextStep(steps);
   const isOpen = planActions(status).length > 0;
@@ -64,9 +66,6 @@ function PlanView({ name, release, plan, found, history }: Props & { plan: Rollo
           <StepItem key={step.rollout} step={step} place={stepPlace(plan, step)} />
         ))}
       </ol>
-      {isOpen && next !== undefined && release.status === 'published' && (
-        <NextStepEffect name={name} release={release} rollout={next.rollout} />
-      )}
       <p class="hint">
         {guardsText(plan)} {isOpen && judgedText(found)}
       </p>
@@ -181,13 +180,10 @@ function verbOf(action: PlanAction, next: PlanStep | undefined): string {
   return isStep ? `Go to ${percentText(next.rollout)} now` : PLAN_WORDS[action].verb;
 }
 
-/** Effect of raising the rollout to this percentage; nothing for viewers, who may not ask. */
-function NextStepEffect(props: {
-  name: ReleaseName;
-  release: Pick<RenderedReleaseDetail['release'], 'rolloutPct'>;
-  rollout: number;
-}) {
-  const { name, release, rollout } = props;
+/** Effect of the next step of an open plan; nothing for viewers, who may not ask. */
+function NextStepEffect({ name, release, plan }: Props & { plan: RolloutPlan }) {
+  const isOpen = planActions(plan.status).length > 0 && release.status === 'published';
+  const rollout = (isOpen ? nextStep(plan.steps)?.rollout : undefined) ?? 0;
   const isAsking = useMay('publisher') && rollout > release.rolloutPct;
   // Asks again when the rollout changes.
   const dryRun = useServingDryRun(isAsking ? { ...name, rollout } : undefined, release.rolloutPct);

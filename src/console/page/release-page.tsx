@@ -16,7 +16,7 @@ import { type Column, DataTable } from '../part/data-table.tsx';
 import { ServingEffect, useServingDryRun } from '../part/dry-run.tsx';
 import { Name } from '../part/name.tsx';
 import { None } from '../part/none.tsx';
-import { LoadedView } from '../part/notice.tsx';
+import { LoadedView, Skeleton } from '../part/notice.tsx';
 import { OthersChange } from '../part/others-change.tsx';
 import { PageHead, useTitle } from '../part/page-head.tsx';
 import { AsOf, Time } from '../part/time.tsx';
@@ -85,13 +85,17 @@ function ReleaseView(props: {
         }
       />
       <OthersChange history={details.history} />
-      <VerdictView
-        verdict={releaseVerdict({
-          ...{ ...release, standing, history: details.history },
-          planned: plannedNow,
-        })}
-        planned={plannedNow}
-      />
+      {plannedNow === undefined && planned.error === undefined ? (
+        <Skeleton />
+      ) : (
+        <VerdictView
+          verdict={releaseVerdict({
+            ...{ ...release, standing, history: details.history },
+            planned: plannedNow,
+          })}
+          planned={plannedNow}
+        />
+      )}
       <DeviceFigures name={name} details={details} />
       <AsOf of={loaded} />
       <div class="split with-side">
@@ -104,16 +108,13 @@ function ReleaseView(props: {
               <PlanCard {...{ name, release, found }} history={details.history} onDone={reload} />
             )}
           </LoadedView>
-          {/* After the plan above it, which would push its buttons from under a finger. */}
-          {(plannedNow !== undefined || planned.error !== undefined) && (
-            <RolloutCard
-              name={name}
-              release={release}
-              standing={standing}
-              plan={plannedNow?.plan ?? null}
-              onDone={reload}
-            />
-          )}
+          <RolloutCard
+            name={name}
+            release={release}
+            standing={standing}
+            plan={plannedNow?.plan ?? null}
+            onDone={reload}
+          />
           {plannedNow !== undefined && (
             <HealthCard
               name={name}

@@ -67,9 +67,10 @@ function StopDialog({
             onChoose={setPlace}
           />
         )}
-        <LoadedView of={reach}>{(found) => <Reach reach={found} />}</LoadedView>
         <ReasonField value={reason} onInput={setReason} />
       </Form>
+      {/* Below the button that does not wait for it, which it would move under a press. */}
+      <LoadedView of={reach}>{(found) => <Reach reach={found} />}</LoadedView>
     </Dialog>
   );
 }

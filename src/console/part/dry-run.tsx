@@ -106,7 +106,13 @@ export function ServingEffect(props: { dryRun: ServingDryRun; isAboutRunners?: b
   if (error !== undefined) {
     return <p class="bad-text">The effect cannot be shown: {error}</p>;
   }
-  if (said === undefined) return <p class="muted">Asking what it would do …</p>;
+  if (said === undefined) {
+    return (
+      <section class="dry-run">
+        <p class="muted">Asking what it would do …</p>
+      </section>
+    );
+  }
   const sentences = said.findings.map((finding) => ({
     severity: finding.severity,
     text: findingSentence(finding),

@@ -16,10 +16,10 @@ export function Notice(props: {
   );
 }
 
-/** Placeholder of what is being loaded. */
-export function Skeleton() {
+/** Placeholder of what is being loaded; while it `isComing`, what is below it on the page is not shown. */
+export function Skeleton({ isComing = true }: { isComing?: boolean }) {
   return (
-    <div class="skeleton" role="status" aria-label="Loading">
+    <div class={isComing ? 'skeleton coming' : 'skeleton'} role="status" aria-label="Loading">
       <span />
       <span />
       <span />
@@ -44,7 +44,7 @@ export function LoadedView<Value>(props: {
           </button>
         </Notice>
       )}
-      {data === undefined && !isOwn && <Skeleton />}
+      {data === undefined && !isOwn && <Skeleton isComing={error === undefined} />}
       {data !== undefined && props.children(data)}
     </>
   );
