@@ -4,7 +4,7 @@
 
 import type { Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { faultsInEveryLook, faultsOn, tooWideOn } from '../support/accessibility-faults.ts';
+import { faultsOn, tooWideOn } from '../support/accessibility-faults.ts';
 import { chooseMore, openTab, type Tab, visit, whenShown } from '../support/browser.ts';
 import { describeInBrowser } from '../support/describe-in-browser.ts';
 import { toStep } from '../support/dialog-steps.ts';
@@ -119,8 +119,7 @@ describeInBrowser('every page of the console', (browser) => {
       await lastAnswer();
       expect(page.url()).toBe(node.url + path);
       expect(await page.evaluate('window.moved'), path).toEqual([]);
-      // What is on one width alone, such as the bar of a phone, is on every page.
-      await expectSound(path, path === '/console/apps' ? faultsInEveryLook : faultsOn);
+      await expectSound(path);
     }
     await page.unroute('**/console/api/**');
   }, 600_000);

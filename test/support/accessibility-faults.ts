@@ -4,7 +4,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
-import { IS_WHOLE_MATRIX } from './matrix.ts';
 
 type Violation = {
   readonly id: string;
@@ -18,21 +17,14 @@ const require = createRequire(import.meta.url);
 const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 const [WIDE, PHONE] = [1280, 375];
 type Theme = 'light' | 'dark';
-/** Themes in which a page is looked at, by the width of the screen. */
-type Looks = ReadonlyMap<number, readonly Theme[]>;
-const EVERY_LOOK: Looks = new Map([
-  [WIDE, ['light', 'dark']],
-  [PHONE, ['light', 'dark']],
-]);
-/** Each width and each theme once: half of the work, for what only differs where both come together. */
-const CROSSED_LOOKS: Looks = new Map([
-  [WIDE, ['light']],
-  [PHONE, ['dark']],
-]);
-const NO_LOOK: Looks = new Map([
-  [WIDE, []],
-  [PHONE, []],
-]);
+/** A width of the screen, the theme in which all rules are asked there, and the other one. */
+type Look = { readonly width: number; readonly theme: Theme; readonly other: Theme };
+const LOOKS: readonly Look[] = [
+  { width: WIDE, theme: 'light', other: 'dark' },
+  { width: PHONE, theme: 'dark', other: 'light' },
+];
+/** The rules whose answer another theme can change. */
+const RULES_OF_COLOR = ['color-contrast', 'link-in-text-block'];
 /** Less work for the same findings: there are no frames, and no rule that is asked reads style sheets. */
 const OPTIONS = { resultTypes: ['violations'], iframes: false, preload: false } as const;
 
@@ -48,42 +40,48 @@ const STICKING_OUT = `(() => {
     .concat('page ' + scrollWidth + ' of ' + clientWidth);
 })()`;
 
-/**
- * Returns the faults of a page as it stands, or of the dialog that is open on it: on a wide screen in light
- * and on a phone in dark. The whole matrix looks in both themes at both.
- */
-export function faultsOn(page: Page): Promise<readonly string[]> {
-  return faultsIn(page, IS_WHOLE_MATRIX ? EVERY_LOOK : CROSSED_LOOKS);
-}
-
-/** Returns the faults of a page as it stands, in every theme and width. */
-export function faultsInEveryLook(page: Page): Promise<readonly string[]> {
-  return faultsIn(page, EVERY_LOOK);
+/** Returns the faults of a page as it stands, or of the dialog that is open on it. */
+export async function faultsOn(page: Page): Promise<readonly string[]> {
+  await page.evaluate(AXE);
+  return atEachWidth(page, async ({ theme, other }) => [
+    ...(await axeFaults(page, theme)),
+    ...(await axeFaults(page, other, RULES_OF_COLOR)),
+  ]);
 }
 
 /** Returns what sticks out of the screen on a page as it stands, in every width. */
 export function tooWideOn(page: Page): Promise<readonly string[]> {
-  return faultsIn(page, NO_LOOK);
+  return atEachWidth(page, async () => []);
 }
 
-async function faultsIn(page: Page, looks: Looks): Promise<readonly string[]> {
-  if (looks !== NO_LOOK) await page.evaluate(AXE);
+async function atEachWidth(
+  page: Page,
+  look: (at: Look) => Promise<readonly string[]>,
+): Promise<readonly string[]> {
   const found: string[] = [];
-  for (const [width, themes] of looks) {
-    await page.setViewportSize({ width, height: 900 });
-    const faults = [...(await page.evaluate<readonly string[]>(STICKING_OUT))];
-    for (const theme of themes) faults.push(...(await axeFaults(page, theme)));
-    found.push(...faults.map((fault) => `at ${width} px: ${fault}`));
+  for (const each of LOOKS) {
+    await page.setViewportSize({ width: each.width, height: 900 });
+    const faults = [
+      ...(await page.evaluate<readonly string[]>(STICKING_OUT)),
+      ...(await look(each)),
+    ];
+    found.push(...faults.map((fault) => `at ${each.width} px: ${fault}`));
   }
   await page.setViewportSize({ width: WIDE, height: 900 });
   return found;
 }
 
-async function axeFaults(page: Page, theme: Theme): Promise<readonly string[]> {
+/** Asks axe in a theme, for all of its rules or for some. */
+async function axeFaults(
+  page: Page,
+  theme: Theme,
+  rules?: readonly string[],
+): Promise<readonly string[]> {
   await page.emulateMedia({ colorScheme: theme });
+  const options = rules === undefined ? OPTIONS : { ...OPTIONS, runOnly: rules };
   // What is behind an open dialog is inert.
   const { violations } = await page.evaluate<{ violations: readonly Violation[] }>(
-    `axe.run(document.querySelector('dialog[open]') ?? document, ${JSON.stringify(OPTIONS)})`,
+    `axe.run(document.querySelector('dialog[open]') ?? document, ${JSON.stringify(options)})`,
   );
   return violations.map(({ id, nodes }) => {
     const where = nodes.map((each) => `${each.target.join(' ')}: ${each.failureSummary}`);
