@@ -114,14 +114,17 @@ describeInBrowser('every page of the console', (browser) => {
   it('is sound, moves no control, and is what its address alone leads to', async () => {
     await page.addInitScript(RECORD_MOVES);
     const lastAnswer = await answerInTurn();
-    for (const path of furnished.pages) {
-      await visit(page, path);
-      await lastAnswer();
-      expect(page.url()).toBe(node.url + path);
-      expect(await page.evaluate('window.moved'), path).toEqual([]);
-      await expectSound(path);
+    try {
+      for (const path of furnished.pages) {
+        await visit(page, path);
+        await lastAnswer();
+        expect(page.url()).toBe(node.url + path);
+        expect(await page.evaluate('window.moved'), path).toEqual([]);
+        await expectSound(path);
+      }
+    } finally {
+      await page.unroute('**/console/api/**');
     }
-    await page.unroute('**/console/api/**');
   }, 600_000);
 
   it('has sound dialogs and menus', async () => {
