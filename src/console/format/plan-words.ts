@@ -78,14 +78,18 @@ export function planActions(status: PlanStatus): readonly PlanAction[] {
   return ACTIONS[status];
 }
 
+/** Returns whether a plan goes on: it is neither completed nor cancelled. */
+export function isOpenPlan(status: PlanStatus): boolean {
+  return status !== 'completed' && status !== 'cancelled';
+}
+
 export type StepPlace = 'done' | 'passed' | 'now' | 'next' | 'later';
 
 /** Returns the state of a step; `next` is the step that an open plan begins next. */
 export function stepPlace({ status, steps }: RolloutPlan, step: PlanStep): StepPlace {
   if (step.endedAt !== null) return step.startedAt === null ? 'passed' : 'done';
   if (step.startedAt !== null) return 'now';
-  const isOver = status === 'completed' || status === 'cancelled';
-  return !isOver && step === nextStep(steps) ? 'next' : 'later';
+  return isOpenPlan(status) && step === nextStep(steps) ? 'next' : 'later';
 }
 
 /** Returns the first step that has neither begun nor been skipped; undefined if none is left. */

@@ -5,7 +5,7 @@ import type { PlanAndHealth, ReleaseDetail } from '../../contract/console.ts';
 import { type Health, type RolloutPlan, SIGNALS } from '../../contract/rollout-plan.ts';
 import type { ReleaseStanding } from '../../contract/standing.ts';
 import { percentText } from './figure-text.ts';
-import { heldText, nextStep, planActions } from './plan-words.ts';
+import { heldText, isOpenPlan, nextStep } from './plan-words.ts';
 import { standingText } from './serving.ts';
 
 type VerdictTone = 'good' | 'warn' | 'bad' | 'quiet';
@@ -34,7 +34,7 @@ export function releaseVerdict(judged: Judged): ReleaseVerdict {
   const { rolloutPct, standing, planned, hold } = judged;
   const { change } = standing;
   const plan = planned?.plan ?? null;
-  const isOpen = plan !== null && planActions(plan.status).length > 0;
+  const isOpen = plan !== null && isOpenPlan(plan.status);
   return {
     tone: toneOf(standing, planned),
     state: standingText({ rolloutPct, standing }),

@@ -8,6 +8,7 @@ import { capitalized, percentText } from '../format/figure-text.ts';
 import {
   heldText,
   holdText,
+  isOpenPlan,
   judgedText,
   nextStep,
   PLAN_WORDS,
@@ -55,7 +56,7 @@ export function PlanCard(props: Props) {
 function PlanView({ plan, found, history }: Props & { plan: RolloutPlan }) {
   const { status, reason, steps } = plan;
   const next = nextStep(steps);
-  const isOpen = planActions(status).length > 0;
+  const isOpen = isOpenPlan(status);
   return (
     <div class="plan">
       {status === 'held' && <Notice tone="warn">{capitalized(heldText(plan, history))}</Notice>}
@@ -124,7 +125,7 @@ function StepItem({ step, place }: { step: PlanStep; place: StepPlace }) {
 }
 
 function guardsText({ guards, onTrip, status }: RolloutPlan): string {
-  if (planActions(status).length === 0) return 'The plan is over: nothing watches the signals now.';
+  if (!isOpenPlan(status)) return 'The plan is over: nothing watches the signals now.';
   if (guards === null) return 'It has no guards: nothing but people stops it.';
   const what = onTrip === 'pause' ? 'the release is paused and the plan held' : 'the plan is held';
   const who = guards.source === 'push' ? ' Only devices that are reported with a key count.' : '';
@@ -182,7 +183,7 @@ function verbOf(action: PlanAction, next: PlanStep | undefined): string {
 
 /** Effect of the next step of an open plan; nothing for viewers, who may not ask. */
 function NextStepEffect({ name, release, plan }: Props & { plan: RolloutPlan }) {
-  const isOpen = planActions(plan.status).length > 0 && release.status === 'published';
+  const isOpen = isOpenPlan(plan.status) && release.status === 'published';
   const rollout = (isOpen ? nextStep(plan.steps)?.rollout : undefined) ?? 0;
   const isAsking = useMay('publisher') && rollout > release.rolloutPct;
   // Asks again when the rollout changes.

@@ -7,7 +7,7 @@ import type { ReleaseStanding } from '../../contract/standing.ts';
 import { call, type ReleaseName } from '../api/call.ts';
 import { queryText } from '../format/console-path.ts';
 import { percentText } from '../format/figure-text.ts';
-import { afterRaise, planActions } from '../format/plan-words.ts';
+import { afterRaise, isOpenPlan } from '../format/plan-words.ts';
 import { servedShare, servingObstacle } from '../format/serving.ts';
 import { draftObstacle, targetingDraft, targetingOf } from '../format/targeting.ts';
 import { useLoad } from '../hook/use-load.ts';
@@ -128,9 +128,7 @@ function RolloutForm({ name, release, plan, onDone }: RolloutProps) {
               What that would do then:
             </p>
           )}
-          {plan !== null && planActions(plan.status).length > 0 && (
-            <AfterRaise plan={plan} percent={asked} />
-          )}
+          {plan !== null && isOpenPlan(plan.status) && <AfterRaise plan={plan} percent={asked} />}
         </ServingDialog>
       )}
     </>
