@@ -8,6 +8,8 @@ export type Loaded<Value> = {
   /** Newest loaded data, kept while newer data loads or fails to load. */
   readonly data: Value | undefined;
   readonly error: ApiError | undefined;
+  /** Whether neither data nor an error has come yet. */
+  readonly isComing: boolean;
   /** Whether `data` still belongs to another path. */
   readonly isLoading: boolean;
   /** Returns when `data` was last confirmed, in milliseconds since 1970. */
@@ -70,6 +72,7 @@ export function useLoad<Path extends PathOf<'GET'>>(
   return {
     data: seen?.value,
     error,
+    isComing: seen === undefined && error === undefined,
     isLoading: path !== null && seen?.path !== path && error === undefined,
     at: () => (seenAt.current?.path === seen?.path ? seenAt.current?.ms : undefined),
     everyMs,

@@ -43,9 +43,8 @@ export function ChannelPage({ app, channel }: { app: AppOverview; channel: strin
     REFRESH_MS,
   );
   const reload = () => Promise.all([details.reload(), releases.reload()]);
-  const isHeadShown = details.data !== undefined || details.error !== undefined;
   // Together, because each button pushes the others aside.
-  const isListed = isHeadShown && (releases.data !== undefined || releases.error !== undefined);
+  const isListed = !details.isComing && !releases.isComing;
   const publish = mayPublish ? (
     <button type="button" class="button primary" onClick={() => setOpen('publish')}>
       Publish release
@@ -84,7 +83,7 @@ export function ChannelPage({ app, channel }: { app: AppOverview; channel: strin
           base={details.data.downloadUrl.replace(/\/download\/.*$/, '')}
         />
       )}
-      {!isHeadShown && <Skeleton />}
+      {details.isComing && <Skeleton />}
       <LoadedView of={releases}>
         {(page) => (
           <ReleaseList

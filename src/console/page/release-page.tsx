@@ -85,7 +85,7 @@ function ReleaseView(props: {
         }
       />
       <OthersChange history={details.history} />
-      {plannedNow === undefined && planned.error === undefined ? (
+      {planned.isComing ? (
         <Skeleton />
       ) : (
         <VerdictView

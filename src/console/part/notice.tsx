@@ -32,7 +32,7 @@ export function LoadedView<Value>(props: {
   of: Loaded<Value>;
   children: (value: Value) => ComponentChildren;
 }) {
-  const { data, error, reload } = props.of;
+  const { data, error, isComing, reload } = props.of;
   const isOwn = error !== undefined && !error.isOutage && error.status !== 401;
   return (
     <>
@@ -44,7 +44,7 @@ export function LoadedView<Value>(props: {
           </button>
         </Notice>
       )}
-      {data === undefined && !isOwn && <Skeleton isComing={error === undefined} />}
+      {data === undefined && !isOwn && <Skeleton isComing={isComing} />}
       {data !== undefined && props.children(data)}
     </>
   );

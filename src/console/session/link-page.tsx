@@ -35,7 +35,7 @@ function Acceptance({ token, offer }: { token: string; offer: OpenInvitation }) 
   const { route } = useLocation();
   const session = useLoad('session');
   const { data: present } = session;
-  if (present === undefined && session.error === undefined) return null;
+  if (session.isComing) return null;
   const ways = present?.signIn;
   const isOwn = present?.state === 'signedIn' && present.account?.email === offer.email;
   const accept = async () => {
