@@ -94,8 +94,11 @@ describeInBrowser('every page of the console', (browser) => {
     });
   });
 
-  /** Gives a page its data one answer after the other, and returns a function that waits for the last one. */
-  async function answerInTurn(): Promise<() => Promise<unknown>> {
+  /**
+   * Visits a page that gets its data one answer after the other, and waits for the last one. Each page has
+   * its own turns: a poll of the page before, which was left, may never be answered.
+   */
+  async function visitInTurn(path: string): Promise<void> {
     let last: Promise<unknown> = Promise.resolve();
     const answer = async (route: Route) => {
       await route.continue();
@@ -104,26 +107,26 @@ describeInBrowser('every page of the console', (browser) => {
       await (await route.request().response())?.finished();
       await page.evaluate(TWO_FRAMES);
     };
-    await page.route('**/console/api/**', (route) => {
+    const takeTurn = (route: Route) => {
       // Nobody waits for an answer to a page that was left.
       last = last.then(() => answer(route)).catch(() => undefined);
-    });
-    return () => last;
+    };
+    await page.route('**/console/api/**', takeTurn);
+    try {
+      await visit(page, path);
+      await last;
+    } finally {
+      await page.unroute('**/console/api/**', takeTurn);
+    }
   }
 
   it('is sound, moves no control, and is what its address alone leads to', async () => {
     await page.addInitScript(RECORD_MOVES);
-    const lastAnswer = await answerInTurn();
-    try {
-      for (const path of furnished.pages) {
-        await visit(page, path);
-        await lastAnswer();
-        expect(page.url()).toBe(node.url + path);
-        expect(await page.evaluate('window.moved'), path).toEqual([]);
-        await expectSound(path);
-      }
-    } finally {
-      await page.unroute('**/console/api/**');
+    for (const path of furnished.pages) {
+      await visitInTurn(path);
+      expect(page.url()).toBe(node.url + path);
+      expect(await page.evaluate('window.moved'), path).toEqual([]);
+      await expectSound(path);
     }
   }, 600_000);
 
