@@ -169,6 +169,27 @@ describe('a device that says nothing new', () => {
   });
 });
 
+describe('a fleet that outgrows the table of its part', () => {
+  it('is left out or recorded, each device by what is known of it', async () => {
+    const { ledger, recorder, seen } = await settled();
+    const part = devicePart(seen().appId, 'a');
+    const ids = Array.from({ length: 60_000 }, (_, index) => `device-${index}`)
+      .filter((id) => devicePart(seen().appId, id) === part)
+      .slice(0, 3000);
+    // A version for every device, so that one which is taken for another is recorded.
+    const fleet = (at: number, major: number) =>
+      ids.map((deviceId, index) => seen({ deviceId, at, version: `${major}.0.${index}` }));
+    await recorder.record(...fleet(START + 2, 1));
+    expect(ledger.recordedCount).toBe(3000);
+    await recorder.record(...fleet(START + 60_000, 1));
+    expect(ledger.recordedCount).toBe(3000);
+    await recorder.record(...fleet(START + 120_000, 2));
+    expect(ledger.recordedCount).toBe(6000);
+    await recorder.record(...fleet(START + 120_000 + FRESHNESS_MS, 2));
+    expect(ledger.recordedCount).toBe(9000);
+  });
+});
+
 const event = fc.record({
   by: fc.constantFrom('one', 'one', 'one', 'one', 'another', 'report'),
   device: fc.constantFrom('a', 'b', 'c'),
