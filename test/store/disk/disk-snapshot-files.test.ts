@@ -315,6 +315,20 @@ it('a disk that cannot be written is reported, never thrown, and what waits is w
   expect((await again().find('acme', 'channel19'))?.revision).toBe(1);
 });
 
+it('a stop tries once more to write what a fault of the disk left waiting', async () => {
+  // No time passes, so no retry comes by itself.
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const { files, again, snapshots, faults } = dataDirectory();
+  writeFileSync(snapshots, '');
+  files.keep(channelAt(1));
+  await vi.waitUntil(() => faults.length > 0);
+  await files.flush();
+  expect(await again().find('acme', 'stable')).toBeUndefined();
+  rmSync(snapshots);
+  await files.flush();
+  expect((await again().find('acme', 'stable'))?.revision).toBe(1);
+});
+
 it('one file that cannot be written does not keep the others from it', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const directory = dataDirectory();
