@@ -1,0 +1,77 @@
+// Tests when a service accepts what an edge uploads: a queue that ends with the process keeps nothing, so
+// what it holds counts only once it is recorded.
+
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { Unavailable } from '../../src/contract/unavailable.ts';
+import { EdgeDevices } from '../../src/edge/server/edge-devices.ts';
+import { checkInOf } from '../store/engine/fleet-sample.ts';
+
+const LONG_AGO_MS = 60_000;
+
+function unasked(): never {
+  throw new Error('This is not asked');
+}
+
+type Queue = {
+  /** Returns the age in milliseconds of the queue's oldest check-in. */
+  ageOfCheckIns: () => Promise<number>;
+  isInProcess: boolean;
+  isFull?: boolean;
+};
+
+function devicesWith({ ageOfCheckIns, isInProcess, isFull = false }: Queue) {
+  return new EdgeDevices({
+    ledger: {
+      readLabels: unasked,
+      readLabelChanges: unasked,
+      recordFailures: unasked,
+      findReleaseApps: unasked,
+    },
+    queue: {
+      streams: 1,
+      appendCheckIns: async () => (isFull ? 'full' : 'accepted'),
+      ageOfCheckIns,
+    },
+    isQueueInProcess: isInProcess,
+    admission: { record: unasked },
+    labels: { remember: unasked },
+    servedOf: async (_, appIds) => new Set(appIds),
+  });
+}
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('check-ins of an edge', () => {
+  it('are accepted once the queue has none that is older, if it ends with the process', async () => {
+    const ages = [LONG_AGO_MS, LONG_AGO_MS, 0];
+    const devices = devicesWith({
+      ageOfCheckIns: async () => ages.shift() ?? 0,
+      isInProcess: true,
+    });
+    const answer = await devices.take(null, [checkInOf('a'), checkInOf('')]);
+    expect(answer).toEqual({ kind: 'check-ins', accepted: 1, dropped: 1 });
+    expect(ages).toEqual([]);
+  });
+
+  it('are refused if they are not recorded in time', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    const devices = devicesWith({
+      ageOfCheckIns: async () => {
+        vi.advanceTimersByTime(2000);
+        return LONG_AGO_MS;
+      },
+      isInProcess: true,
+    });
+    await expect(devices.take(null, [checkInOf('a')])).rejects.toThrow(Unavailable);
+  });
+
+  it('are accepted at once by a queue that outlives the process, unless it is full', async () => {
+    const outliving = { ageOfCheckIns: unasked, isInProcess: false };
+    const answer = await devicesWith(outliving).take(null, [checkInOf('a')]);
+    expect(answer).toMatchObject({ accepted: 1 });
+    const full = devicesWith({ ...outliving, isFull: true });
+    await expect(full.take(null, [checkInOf('a')])).rejects.toThrow(Unavailable);
+  });
+});
