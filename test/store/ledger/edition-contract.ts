@@ -3,6 +3,8 @@
 
 import { expect, test } from 'vitest';
 import type { ServingSnapshot } from '../../../src/domain/decision/serving-snapshot.ts';
+import type { Database } from '../../../src/store/ledger/database.ts';
+import { readSnapshot } from '../../../src/store/ledger/snapshots.ts';
 import {
   createTenant,
   OPERATOR,
@@ -121,6 +123,26 @@ export function describeEditions({ database, ledger }: LedgerUnderTest): void {
       known = read;
     }
     await changes;
+  });
+
+  test('a release that changes between the index and the releases is read in a state with both', async () => {
+    for (const version of ['1.0.0', '1.1.0']) await publish(ledger, tenant, version);
+    let reads = 0;
+    const changing: Database = {
+      query: async <Row>(text: string, values?: readonly unknown[]) => {
+        const rows = await database.query<Row>(text, values);
+        reads += 1;
+        if (reads === 1) await serve(ledger, tenant, '1.0.0', { rollout: 30 });
+        return rows;
+      },
+      runScript: (text) => database.runScript(text),
+      transaction: (work) => database.transaction(work),
+      close: () => database.close(),
+    };
+    const read = await readSnapshot(changing, tenant.app, 'stable');
+    expect(read).toMatchObject({ releases: [{ rolloutPct: 30 }, { rolloutPct: 100 }] });
+    expect(read).toEqual(await readStable(ledger, tenant));
+    expect(reads).toBe(2);
   });
 
   test('every column of a release is known to be immutable, or to renew the edition', async () => {
