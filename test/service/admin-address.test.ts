@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ADMIN_APART, adminAddress, logLines } from '../support/admin-address.ts';
 import { describeOnBackends } from '../support/backend.ts';
 import { enableWebhook } from '../support/github.ts';
-import { metricsOf } from '../support/metrics.ts';
+import { metricsOf, scrape } from '../support/metrics.ts';
 import { ADMIN_TOKEN, type ServingNode, startNode } from '../support/node.ts';
 import { Person, tokenIn } from '../support/person.ts';
 import { runSluiceHere } from '../support/sluice-command.ts';
@@ -44,7 +44,7 @@ describeOnBackends('an admin address', (backend) => {
   ])(
     'GET %s is %d on the port of the service and %d on the admin address',
     async (path, open, apart) => {
-      const answers = await Promise.all([node, console].map((each) => send(each, 'GET', path)));
+      const answers = await Promise.all([node, console].map((each) => scrape(each, path)));
       expect(answers.map(({ status }) => status)).toEqual([open, apart]);
       for (const { status, body } of answers) {
         if (status === 404) expect(body?.error).toEqual(expect.any(String));

@@ -1,20 +1,23 @@
 // Metrics of a node, as a query adds them up over its processes.
 
-import { send } from './tenant.ts';
+import { type Answer, send } from './tenant.ts';
 
 /** Times that a node is asked which has answered 503: its supervisor did not answer in time. */
 const SCRAPES_MAX = 10;
 
-/**
- * Reads the metrics of a node, each series once for all processes and routes. Asks again, as a scraper does,
- * when the node cannot tell them; throws when it never does.
- */
-export async function metricsOf(node: { readonly url: string }): Promise<string> {
-  for (let scrape = 1; ; scrape++) {
-    const { status, text } = await send(node, 'GET', '/metrics');
-    if (status === 200) return overProcesses(text);
-    if (scrape === SCRAPES_MAX) throw new Error(`/metrics is ${status}: ${text}`);
+/** Asks what a node tells of itself; again, as a scraper does, when it answers 503. Returns the last one. */
+export async function scrape(node: { readonly url: string }, path: string): Promise<Answer> {
+  for (let asked = 1; ; asked++) {
+    const answer = await send(node, 'GET', path);
+    if (answer.status !== 503 || asked === SCRAPES_MAX) return answer;
   }
+}
+
+/** Reads the metrics of a node, each series once for all processes and routes; throws without an answer. */
+export async function metricsOf(node: { readonly url: string }): Promise<string> {
+  const { status, text } = await scrape(node, '/metrics');
+  if (status !== 200) throw new Error(`/metrics is ${status}: ${text}`);
+  return overProcesses(text);
 }
 
 const LABEL = /(\w+)="((?:[^"\\]|\\.)*)"/g;
