@@ -200,6 +200,7 @@ describeInBrowser('steering at the console', (browser) => {
     await visit(page, `/console/apps/${tenant.app}/stable`);
     await page.getByRole('button', { name: 'Publish release' }).click();
     const publishing = page.getByRole('dialog', { name: 'Publish to stable' });
+    await publishing.waitFor();
     await page.keyboard.press('Escape');
     await publishing.waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Publish release' }).click();
