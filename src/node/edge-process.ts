@@ -71,7 +71,8 @@ type Edge = {
   stop(): Promise<void>;
 };
 
-const IN_FLIGHT_WAIT_MS_MAX = 6500;
+/** Longest wait for requests in flight at a stop, which ends within 9 s: closing the rest may take 3 of them. */
+const IN_FLIGHT_WAIT_MS_MAX = 5500;
 /**
  * Milliseconds between two comparisons of clocks, each of which costs the upstream as much as a following
  * call. A stopwatch drifts by less than a millisecond in that time.

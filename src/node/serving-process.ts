@@ -270,7 +270,11 @@ export type ServiceOptions = {
   readonly tellNode?: TellNode | undefined;
 };
 
-const IN_FLIGHT_WAIT_MS_MAX = 6500;
+/**
+ * Longest wait for requests in flight at a stop: longer than the 5 s in which a store answers or is given up,
+ * and short enough that the stop ends within its 9 s, of which closing the rest may take 3.
+ */
+const IN_FLIGHT_WAIT_MS_MAX = 5500;
 
 /** Starts the process; rejects when the port or the data directory is in use, or the schema is newer. */
 export async function composeService(
