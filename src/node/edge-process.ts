@@ -71,7 +71,7 @@ type Edge = {
   stop(): Promise<void>;
 };
 
-/** Longest wait for requests in flight at a stop, which ends within 9 s: closing the rest may take 3 of them. */
+/** Longest wait for requests in flight at a stop, of whose 9 s closing the rest may take 3. */
 const IN_FLIGHT_WAIT_MS_MAX = 5500;
 /**
  * Milliseconds between two comparisons of clocks, each of which costs the upstream as much as a following
