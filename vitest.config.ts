@@ -40,6 +40,7 @@ const LONGEST = [
     'faults/rollout-plans',
     'faults/check-in-faults',
     'faults/backup',
+    'release/broken-off-move',
     'release/doctor',
     'release/store-words',
   ],
