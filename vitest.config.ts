@@ -36,15 +36,10 @@ const LONGEST = [
   ...['service/webhook-settings', 'service/tracing', 'service/approvals', 'service/oidc-sign-in'],
   ...['browser/pages', 'browser/finding', 'browser/oidc-sign-in', 'browser/confirming'],
   ...['browser/passkeys', 'browser/steering', 'updater/grammars', 'fleet/label-model'],
-  ...[
-    'faults/rollout-plans',
-    'faults/check-in-faults',
-    'faults/backup',
-    'release/broken-off-move',
-    'release/doctor',
-    'release/store-words',
-  ],
-  ...['faults/pglite-database', 'faults/static-stability', 'faults/foreign-database'],
+  ...['faults/rollout-plans', 'faults/pglite-database', 'faults/notifications'],
+  ...['faults/check-in-faults', 'faults/stop', 'faults/static-stability', 'faults/backup'],
+  ...['faults/races', 'faults/ledger-went-back', 'release/broken-off-move', 'release/doctor'],
+  ...['release/store-words'],
 ].map((name) => `/test/${name}.test.ts`);
 
 /**
