@@ -112,8 +112,9 @@ serviceSuite('explaining a decision with a key', (node) => {
 
     it('may be described alone: the decision is that of `/u`, for each id', async () => {
       const tenant = await createTenant(node);
-      await publish(node, tenant, '1.1.0', { rollout: 40 });
-      const devices = Array.from({ length: 20 }, (_, index) => `device-${index}`);
+      expect((await publish(node, tenant, '1.1.0', { rollout: 50 })).status).toBe(201);
+      // So many that all are on one side of the threshold in one of 5e14 runs.
+      const devices = Array.from({ length: 50 }, (_, index) => `device-${index}`);
       const compare = async (device: string) => {
         const explained = await describeDevice(tenant, `&deviceId=${device}`);
         const asked = await check(node, tenant, '1.0.0', { device });
