@@ -82,7 +82,7 @@ export class LoadConnection implements Listener {
   private dialled: Dialled | undefined;
   /** Share of the requests: a connection with quicker answers would else ask for its devices again. */
   private left: number;
-  private isUnanswered = false;
+  isUnanswered = false;
   private since = 0;
   private now = 0;
 
@@ -102,7 +102,6 @@ export class LoadConnection implements Listener {
   /** Connects. Also resolves when the attempt fails, because a later attempt follows. */
   open(): Promise<void> {
     const { run } = this;
-    this.isUnanswered = false;
     this.dialled = this.connect(this);
     const { socket, readyEvent } = this.dialled;
     return new Promise((resolve) => {
@@ -176,14 +175,16 @@ export class LoadConnection implements Listener {
     const { run } = this;
     const { isOneRequest, gapMs } = run.options;
     if (run.isStopped) return;
-    const isTold = this.dialled?.reader.closes === true && !this.isUnanswered;
-    if (this.isUnanswered || (gapMs !== undefined && !isTold)) run.fail('connection closed');
+    const { isUnanswered } = this;
+    this.isUnanswered = false;
+    const isTold = this.dialled?.reader.closes === true && !isUnanswered;
+    if (isUnanswered || (gapMs !== undefined && !isTold)) run.fail('connection closed');
     const again = async () => {
       if (run.isStopped || this.left === 0 || run.sent >= run.sentMax) return;
       await this.open();
       if (!run.isPaced && gapMs === undefined) this.sendNext();
     };
-    if (isTold || (isOneRequest === true && !this.isUnanswered)) void again();
+    if (isTold || (isOneRequest === true && !isUnanswered)) void again();
     else setTimeout(again, RECONNECT_MS);
   }
 }

@@ -52,15 +52,17 @@ export async function runLoad(options: LoadOptions, onStart?: (run: LoadRun) => 
     const now = performance.now();
     for (const connection of connections) connection.endIfSilent(now, TIMEOUT_MS);
   }, 1000);
-  await forSeconds(run, warmupSeconds);
+  const isDone = () =>
+    run.sent >= run.sentMax && (run.isPaced || connections.every((each) => !each.isUnanswered));
+  await forSeconds(run, warmupSeconds, isDone);
   run.clear();
   const begin = sampleCpu(watchedRoot);
   if (watchedRoot !== undefined) {
     // Reading the accounts of many processes takes milliseconds, in which this one neither sends nor reads.
-    await forSeconds(run, Math.min(SETTLE_SECONDS, seconds / 2));
+    await forSeconds(run, Math.min(SETTLE_SECONDS, seconds / 2), isDone);
     run.latency.clear();
   }
-  await forSeconds(run, seconds - (performance.now() - begin.at) / 1000);
+  await forSeconds(run, seconds - (performance.now() - begin.at) / 1000, isDone);
   // Before the accounts are read: requests that fall due meanwhile were never meant to be sent.
   const unsent = (await pacer?.finish()) ?? 0;
   const end = sampleCpu(watchedRoot);
@@ -86,12 +88,13 @@ function resultOf(run: LoadRun, open: number, begin: CpuSample, end: CpuSample) 
   };
 }
 
-async function forSeconds(run: LoadRun, seconds: number): Promise<void> {
+/** Waits, when the number of requests is bounded for no longer than until each has its answer. */
+async function forSeconds(run: LoadRun, seconds: number, isDone: () => boolean): Promise<void> {
   const deadline = performance.now() + seconds * 1000;
   const isBounded = Number.isFinite(run.sentMax);
   for (let left = seconds * 1000; left > 0; left = deadline - performance.now()) {
     await sleep(isBounded ? Math.min(left, LOOK_MS) : left);
-    if (run.sent >= run.sentMax) return;
+    if (isDone()) return;
   }
 }
 
