@@ -125,11 +125,12 @@ async function bundlePage(name, base, folder) {
     root: join(source, name),
     base,
     logLevel: 'warn',
-    esbuild: { jsx: 'automatic', jsxImportSource: 'preact' },
     build: {
       outDir: folder,
       emptyOutDir: true,
       target: 'es2022',
+      // The first ones that know light-dark(), which would be put in other words for those before.
+      cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
       cssCodeSplit: false,
       // Swagger UI is one large file, which only the page of the API loads.
       chunkSizeWarningLimit: 2000,
@@ -162,7 +163,7 @@ async function bundlePrograms(draft) {
     root,
     // Warnings would be about comments in packages.
     logLevel: 'error',
-    esbuild: false,
+    oxc: false,
     plugins: [modulesOf(draft)],
     ssr: { noExternal: true, external: UNBUNDLED },
     build: {
@@ -170,7 +171,7 @@ async function bundlePrograms(draft) {
       outDir: draft,
       emptyOutDir: false,
       sourcemap: true,
-      rollupOptions: {
+      rolldownOptions: {
         input: Object.fromEntries(PROGRAMS.map((name) => [name, join(draft, `${name}.js`)])),
         output: { entryFileNames: '[name].js', chunkFileNames: 'bundle/[name]-[hash].js' },
       },
@@ -193,15 +194,15 @@ async function packCommand(draft) {
     root,
     // Warnings would be about comments in packages.
     logLevel: 'error',
-    esbuild: false,
+    oxc: false,
     ssr: { noExternal: true },
     build: {
       ssr: true,
       outDir: join(folder, 'dist'),
-      rollupOptions: {
+      rolldownOptions: {
         input: { sluice: join(draft, 'cli', 'remote.js') },
         // Two folders deep, as the modules are that find package.json above them.
-        output: { entryFileNames: 'cli/[name].js', inlineDynamicImports: true },
+        output: { entryFileNames: 'cli/[name].js', codeSplitting: false },
       },
     },
   });
@@ -242,22 +243,33 @@ function licencesOf(built) {
 
 /**
  * Returns the plugin that hands the bundler the compiled modules with their source maps. A module goes on
- * finding the files beside it, from wherever it was put.
+ * finding the files beside it, because its own address is told as seen from `bundle/`; a program that had
+ * such a module in its own file, outside of that folder, is not built.
  *
  * @param {string} draft
  * @returns {import('vite').Plugin}
  */
 function modulesOf(draft) {
+  /** @type {Set<string>} */
+  const placed = new Set();
   return {
     name: 'modules-of-the-service',
     load(id) {
       if (!id.startsWith(draft)) return null;
-      return { code: readFileSync(id, 'utf8'), map: readFileSync(`${id}.map`, 'utf8') };
+      const code = readFileSync(id, 'utf8');
+      if (code.includes('import.meta.url')) placed.add(id);
+      const url = `new URL(${JSON.stringify(`../${relative(draft, id)}`)}, import.meta.url).href`;
+      return {
+        code: code.replaceAll('import.meta.url', url),
+        map: readFileSync(`${id}.map`, 'utf8'),
+      };
     },
-    resolveImportMeta(property, { moduleId, chunkId }) {
-      if (property !== 'url') return null;
-      const path = relative(dirname(join(draft, chunkId)), moduleId);
-      return `new URL(${JSON.stringify(path)}, import.meta.url).href`;
+    generateBundle(_options, bundle) {
+      for (const chunk of Object.values(bundle)) {
+        if (chunk.type !== 'chunk' || chunk.fileName.startsWith('bundle/')) continue;
+        const module = chunk.moduleIds.find((id) => placed.has(id));
+        if (module !== undefined) throw new Error(`${chunk.fileName} must not hold ${module}`);
+      }
     },
   };
 }
