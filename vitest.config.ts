@@ -10,9 +10,11 @@ const NODES = 'test/support/shared-nodes.ts';
 
 /** Parts that need servers, each with its folders and what starts before it; every other test is a unit test. */
 const SERVER_PARTS: Readonly<Record<string, { folders: string[]; before: string[] }>> = {
-  stores: { folders: ['test/store/engine', 'test/store/ledger'], before: [SERVERS] },
-  service: { folders: ['test/service'], before: [SERVERS, NODES] },
-  browser: { folders: ['test/browser'], before: [SERVERS, NODES] },
+  // One part: for each change of part a worker loads its modules anew.
+  servers: {
+    folders: ['test/store/engine', 'test/store/ledger', 'test/service', 'test/browser'],
+    before: [SERVERS, NODES],
+  },
   faults: { folders: ['test/faults', 'test/process'], before: [SERVERS] },
   release: { folders: ['test/release'], before: [SERVERS] },
   timed: { folders: ['test/timed'], before: [SERVERS] },
@@ -42,10 +44,7 @@ const LONGEST = [
   ...['release/store-words'],
 ].map((name) => `/test/${name}.test.ts`);
 
-/**
- * Runs the parts one after the other, as they stand above, and units last. A worker loads its modules anew for
- * each change of part. Within a part the longest files go first.
- */
+/** Runs the parts one after the other, as they stand above, and units last; in a part the longest files first. */
 class PartByPart extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);

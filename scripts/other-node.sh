@@ -19,7 +19,7 @@ npm install --no-save --no-package-lock --loglevel=error --prefix "$other_node" 
 PATH=$other_node/node_modules/$package/bin:$PATH
 echo "Node $(node --version)"
 npm run test:unit
-npm run test:service -- test/service/{tour,health,embedded,update-check-decision}.test.ts
+npx vitest run --project servers test/service/{tour,health,embedded,update-check-decision}.test.ts
 
 npm install --no-save --no-package-lock --loglevel=error --prefix "$other_node/later" "$package@24.21.0"
 later=$other_node/later/node_modules/$package/bin/node

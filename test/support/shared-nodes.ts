@@ -9,7 +9,6 @@ import { startNode } from './node.ts';
 import { Person } from './person.ts';
 import { startNodeOnReal } from './real-node.ts';
 import { SHARED_RECEIVER } from './receiver.ts';
-import { shareInRun } from './share-in-run.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -23,41 +22,26 @@ const SETTINGS = {
   NOTIFY_PRIVATE: `${SHARED_RECEIVER}/32`,
 };
 
-type SharedNodes = { readonly urls: Readonly<Record<SetUp, string>>; stop(): Promise<void> };
-
-/**
- * Starts the nodes, or uses those of another part of the run. Returns the function that ends them after the
- * last part.
- */
+/** Starts the nodes. Returns the function that ends them. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const { postgresUrl, redisUrl } = project.getProvidedContext();
   const isReal = postgresUrl !== '' && redisUrl !== '';
-  const { shared, release } = await shareInRun('nodes', () =>
-    startNodes(isReal ? postgresUrl : undefined),
-  );
-  project.provide('sharedNodes', shared.urls);
-  return release;
-}
-
-async function startNodes(postgresUrl: string | undefined): Promise<SharedNodes> {
   const [real, embedded] = await Promise.all([
-    postgresUrl === undefined ? undefined : startNodeOnReal(postgresUrl, SETTINGS),
-    postgresUrl === undefined || IS_WHOLE_MATRIX ? startNode(SETTINGS) : undefined,
+    isReal ? startNodeOnReal(postgresUrl, SETTINGS) : undefined,
+    !isReal || IS_WHOLE_MATRIX ? startNode(SETTINGS) : undefined,
   ]);
   const nodes = [real, embedded].filter((node) => node !== undefined);
   // Creates the first account. Suites that test a node without an account start their own.
   await Promise.all(nodes.map((node) => new Person(node).setUp('First')));
   const [best] = nodes;
   const edge = IS_WHOLE_MATRIX && best !== undefined ? await startEdgeFront(best) : undefined;
-  return {
-    urls: {
-      'PostgreSQL and Redis': real?.url ?? '',
-      embedded: embedded?.url ?? '',
-      edge: edge?.url ?? '',
-    },
-    async stop() {
-      await edge?.stop();
-      await Promise.all(nodes.map((node) => node.dispose()));
-    },
+  project.provide('sharedNodes', {
+    'PostgreSQL and Redis': real?.url ?? '',
+    embedded: embedded?.url ?? '',
+    edge: edge?.url ?? '',
+  });
+  return async () => {
+    await edge?.stop();
+    await Promise.all(nodes.map((node) => node.dispose()));
   };
 }

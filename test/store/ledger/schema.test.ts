@@ -2,7 +2,7 @@
 // that is at the baseline. Databases from before the baseline are refused. The dump leaves out the functions
 // of function/, whose text stands there.
 //
-// After a change of the schema, `npx vitest run --project stores test/store/ledger/schema.test.ts --update`
+// After a change of the schema, `npx vitest run --project servers test/store/ledger/schema.test.ts --update`
 // renews the dump; what it changes is for the reader of the commit to see.
 
 import { readdirSync, readFileSync } from 'node:fs';
