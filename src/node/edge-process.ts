@@ -46,7 +46,7 @@ import { createMemoryEngine } from '../store/memory/memory-engine.ts';
 import { makeDataDirectory } from './data-directory.ts';
 import { assembleDeviceSide, type DeviceSide } from './device-side.ts';
 import { assembleConnectionLimit, openTracing } from './observe-requests.ts';
-import { assembleFleet, type Fleet, watchQueue } from './shared-parts.ts';
+import { assembleFleet, type Fleet, IN_FLIGHT_WAIT_MS_MAX, watchQueue } from './shared-parts.ts';
 import {
   fromSetting,
   LoggedLedgerReport,
@@ -71,8 +71,6 @@ type Edge = {
   stop(): Promise<void>;
 };
 
-/** Longest wait for requests in flight at a stop, of whose 9 s closing the rest may take 3. */
-const IN_FLIGHT_WAIT_MS_MAX = 5500;
 /**
  * Milliseconds between two comparisons of clocks, each of which costs the upstream as much as a following
  * call. A stopwatch drifts by less than a millisecond in that time.

@@ -60,7 +60,13 @@ import { assembleConsole } from './console-side.ts';
 import { assembleDeviceSide, type DeviceSide } from './device-side.ts';
 import { assembleConnectionLimit, openTracing } from './observe-requests.ts';
 import { Secrets } from './secrets.ts';
-import { assembleAdmission, assembleFleet, type Fleet, rememberRecorded } from './shared-parts.ts';
+import {
+  assembleAdmission,
+  assembleFleet,
+  type Fleet,
+  IN_FLIGHT_WAIT_MS_MAX,
+  rememberRecorded,
+} from './shared-parts.ts';
 import { fromSetting, reloadable, type Stores } from './stores.ts';
 import { version } from './version.ts';
 import { type WatchedStores, watchStores } from './watch-stores.ts';
@@ -269,12 +275,6 @@ export type ServiceOptions = {
   /** Sends changes to the other serving processes of the node; undefined if there are none. */
   readonly tellNode?: TellNode | undefined;
 };
-
-/**
- * Longest wait for requests in flight at a stop: longer than the 5 s in which a store answers or is given up,
- * and short enough that the stop ends within its 9 s, of which closing the rest may take 3.
- */
-const IN_FLIGHT_WAIT_MS_MAX = 5500;
 
 /** Starts the process; rejects when the port or the data directory is in use, or the schema is newer. */
 export async function composeService(

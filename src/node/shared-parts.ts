@@ -31,6 +31,11 @@ export type Fleet = {
   stop(): Promise<void>;
 };
 
+/**
+ * Milliseconds that a stop waits at most for requests in flight: longer than the 5 s in which a store answers
+ * or is given up, and short enough that the stop ends within its 9 s, of which closing the rest may take 3.
+ */
+export const IN_FLIGHT_WAIT_MS_MAX = 5500;
 /** Longest time that a check-in is buffered before its batch is sent, in milliseconds. */
 const CHECK_IN_INTERVAL_MS = 50;
 
