@@ -96,7 +96,7 @@ export function assembleCatalogs(
     knownPoll: new ChannelDirectoryPoll(known),
     catalogs,
     refresher: new CatalogRefresher({
-      ...{ ...parts, catalogs, recovery, log },
+      ...{ ...parts, catalogs, known, recovery, log },
       now: () => clock.now(),
     }),
   };

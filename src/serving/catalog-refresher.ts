@@ -11,6 +11,7 @@ import type { Announcement, Engine } from '../store/engine.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { LedgerReport } from '../store/ledger-identity.ts';
 import type { Catalogs } from './catalogs.ts';
+import type { ChannelDirectory } from './channel-directory.ts';
 import type { LedgerRecovery } from './ledger-recovery.ts';
 
 /** Milliseconds between polls: well below the promised 5 s, because a load may follow a poll. */
@@ -21,6 +22,7 @@ const REFRESHES_WAITING_MAX = 20_000;
 
 export type CatalogRefresherDependencies = {
   readonly catalogs: Catalogs;
+  readonly known: Pick<ChannelDirectory, 'renew'>;
   readonly ledger: Pick<Ledger, 'readRevisions' | 'confirm'>;
   readonly recovery: Pick<LedgerRecovery, 'raiseAbove' | 'restoreRest'>;
   readonly report: Pick<LedgerReport, 'lost'>;
@@ -32,6 +34,7 @@ export type CatalogRefresherDependencies = {
 
 export class CatalogRefresher {
   private readonly catalogs: Catalogs;
+  private readonly known: Pick<ChannelDirectory, 'renew'>;
   private readonly ledger: Pick<Ledger, 'readRevisions' | 'confirm'>;
   private readonly recovery: Pick<LedgerRecovery, 'raiseAbove' | 'restoreRest'>;
   private readonly report: Pick<LedgerReport, 'lost'>;
@@ -46,9 +49,10 @@ export class CatalogRefresher {
   private epoch: number | undefined;
 
   constructor(dependencies: CatalogRefresherDependencies) {
-    const { catalogs, ledger, recovery, report, metrics, log, now } = dependencies;
+    const { catalogs, known, ledger, recovery, report, metrics, log, now } = dependencies;
     this.now = now;
     this.catalogs = catalogs;
+    this.known = known;
     this.ledger = ledger;
     this.recovery = recovery;
     this.report = report;
@@ -184,6 +188,8 @@ export class CatalogRefresher {
   private async drop(lost: ReadonlyMap<string, ServingOrder>): Promise<void> {
     if (lost.size === 0) return;
     await this.ledger.confirm();
+    // First: a node that starts while the ledger is away would serve the engine's copy of a listed channel.
+    await this.known.renew();
     const dropped = this.catalogs.drop([...lost.keys()]);
     this.report.lost(dropped);
     const epoch = Math.max(...[...lost.values()].map((order) => order.epoch));

@@ -66,7 +66,7 @@ export class ChannelDirectory {
   private list: ChannelNameList | undefined;
   /** List that the engine does not have yet. */
   private unshared: ChannelNameList | undefined;
-  private isSharing = false;
+  private sharing: Promise<void> | undefined;
   private onDisk: Promise<readonly ChannelName[]> | undefined;
   /** Tag of the engine's list, read because the ledger's could not be. */
   private engineTag: string | undefined;
@@ -124,6 +124,12 @@ export class ChannelDirectory {
   /** Compares the list with the ledger's, and reads that if it changed. Never rejects. */
   refresh(): Promise<void> {
     return this.reading.ask();
+  }
+
+  /** Reads the ledger's list, and waits until the engine has it or is unavailable. Never rejects. */
+  async renew(): Promise<void> {
+    await this.refresh();
+    await this.share();
   }
 
   /** Lists the channels that this node's disk had at the start. Never rejects. */
@@ -252,9 +258,14 @@ export class ChannelDirectory {
     }
   }
 
-  private async share(): Promise<void> {
-    if (this.isSharing) return;
-    this.isSharing = true;
+  private share(): Promise<void> {
+    this.sharing ??= this.putNames().finally(() => {
+      this.sharing = undefined;
+    });
+    return this.sharing;
+  }
+
+  private async putNames(): Promise<void> {
     try {
       while (this.unshared !== undefined) {
         const list = this.unshared;
@@ -264,8 +275,6 @@ export class ChannelDirectory {
     } catch (error) {
       // The next poll tries again.
       this.surviveEngine(error, 'names-share');
-    } finally {
-      this.isSharing = false;
     }
   }
 

@@ -127,6 +127,25 @@ describe('a poll', () => {
     expect(ledger.epoch).toBe(1);
   });
 
+  it('takes what is lost off the list that all nodes share before it stops serving it', async () => {
+    const { refresher, ledger, engine, known, served } = await polledNode();
+    await known.refresh();
+    await settle();
+    const put = engine.putChannelNames;
+    const servedAtPut: unknown[] = [];
+    vi.spyOn(engine, 'putChannelNames').mockImplementation(async (list) => {
+      await settle();
+      servedAtPut.push(served());
+      await put(list);
+    });
+    ledger.forget('chn_beta');
+    await refresher.poll();
+    const shared = await engine.getChannelNames(undefined);
+    expect(shared?.channels.map(({ channel }) => channel)).toEqual(['alpha', 'stable']);
+    expect(servedAtPut).toEqual([[1, 1, 1]]);
+    expect(served()).toEqual([1, undefined, 1]);
+  });
+
   it('goes on serving everything when the database is not the record', async () => {
     const { refresher, ledger, served, report } = await polledNode();
     for (const channel of CHANNELS) ledger.forget(`chn_${channel}`);
