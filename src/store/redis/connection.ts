@@ -308,9 +308,9 @@ export function openMovableConnection(
 
 /** Longest wait for the answer to a command, and for a connection. */
 const COMMAND_TIMEOUT_MS = 800;
-// After this long without an answer the connection is dropped, so that further commands fail at once instead
-// of timing out one by one.
-const SILENCE_TIMEOUT_MS = 1000;
+// This long after a command timed out without any answer, the connection is dropped, so that further commands
+// fail at once instead of timing out one by one.
+const SILENCE_MS = 200;
 const DISCONNECT_TIMEOUT_MS = 100;
 const RETRY: BackOff = { minMs: 50, maxMs: 1000 };
 
@@ -332,15 +332,15 @@ export function connectionOptions(target: RedisTarget, attempt = 0) {
   };
 }
 
-function optionsOfNode({ login }: RedisTarget) {
+function optionsOfNode({ login, answerMsMax = COMMAND_TIMEOUT_MS }: RedisTarget) {
   return {
     ...login,
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
-    commandTimeout: COMMAND_TIMEOUT_MS,
+    commandTimeout: answerMsMax,
     connectTimeout: COMMAND_TIMEOUT_MS,
-    socketTimeout: SILENCE_TIMEOUT_MS,
+    socketTimeout: answerMsMax + SILENCE_MS,
     disconnectTimeout: DISCONNECT_TIMEOUT_MS,
     maxLoadingRetryTime: RETRY.maxMs,
     // The driver's own re-subscription fails as an unhandled rejection; `subscriptions.ts` re-subscribes.

@@ -27,6 +27,8 @@ type RedisEngineOptions = {
   readonly prefix: string;
   /** Limit of the check-in queue in bytes; default: 1 GiB. */
   readonly checkInBytesMax?: number;
+  /** Longest wait for the answer to a command in milliseconds; default: 800. */
+  readonly answerMsMax?: number;
   /** Called with the cause when a connection fails or stored data is malformed; contains no secret. */
   readonly onFault: (error: unknown) => void;
   /** Called for every key that was removed because its value had a wrong type. */
@@ -56,7 +58,11 @@ export type RedisEngine = Engine & {
 /** Connects in the background; throws only for an invalid URL. */
 export function createRedisEngine(options: RedisEngineOptions): RedisEngine {
   let { url } = options;
-  let target = parseTarget(url);
+  const targetOf = (text: string) => ({
+    ...parseTarget(text),
+    answerMsMax: options.answerMsMax,
+  });
+  let target = targetOf(url);
   let latestFault: Error | undefined;
   const onFault = (error: unknown) => {
     latestFault = faultOf(error, target);
@@ -107,7 +113,7 @@ export function createRedisEngine(options: RedisEngineOptions): RedisEngine {
 
     async useAddress(nextUrl) {
       if (nextUrl === url) return;
-      const next = parseTarget(nextUrl);
+      const next = targetOf(nextUrl);
       url = nextUrl;
       await unguarded.moveTo(next);
       target = next;

@@ -20,6 +20,8 @@ export type RedisTarget = {
     /** Present for `rediss`; checks certificates against the system's authorities. */
     readonly tls?: Record<string, never>;
   };
+  /** Longest wait for the answer to a command in milliseconds; default: 800. */
+  readonly answerMsMax?: number | undefined;
 };
 
 const PORT_DEFAULT = 6379;

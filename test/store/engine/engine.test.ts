@@ -13,7 +13,12 @@ import { findRedis, startRedis } from '../../support/redis-server.ts';
 import { channelNameRules } from './channel-names-contract.ts';
 import { checkInRules } from './check-in-contract.ts';
 import { announcementRules, closingRules } from './engine-contract.ts';
-import { type EnginesUnderTest, passTimeOn, type Rule } from './engines-under-test.ts';
+import {
+  ANSWER_MS_MAX,
+  type EnginesUnderTest,
+  passTimeOn,
+  type Rule,
+} from './engines-under-test.ts';
 import { labelRules } from './label-contract.ts';
 import { rateRules } from './rate-contract.ts';
 import { snapshotRules } from './snapshot-contract.ts';
@@ -156,6 +161,7 @@ function connect(url: string) {
     prefix: 'sluice',
     // Each of its streams has a share of the bound.
     checkInBytesMax: CHECK_IN_BYTES_MAX * CHECK_IN_STREAMS,
+    answerMsMax: ANSWER_MS_MAX,
     onFault: () => {},
   });
 }

@@ -3,6 +3,9 @@
 import type { Redis } from 'ioredis';
 import type { Engine } from '../../../src/store/engine.ts';
 
+/** Milliseconds that calls may take on a busy machine, where it is proved what they do. */
+export const ANSWER_MS_MAX = 60_000;
+
 export type EnginesUnderTest = {
   readonly engine: Engine;
   /** Another node of the same engine. */

@@ -9,13 +9,17 @@ import { eventually } from '../../support/eventually.ts';
 import { packCheckIns } from '../../support/pack-check-ins.ts';
 import { findRedis } from '../../support/redis-server.ts';
 import { announcementOf, listenTo, snapshotOf } from './engine-contract.ts';
+import { ANSWER_MS_MAX } from './engines-under-test.ts';
 import { checkInOf, devicesIn, storedLabelsOf } from './fleet-sample.ts';
 import { leftovers, redisOf } from './redis-fixture.ts';
 
 const NEVER_MS = 600_000;
 
 async function deployment(url: string, prefix: string): Promise<Engine> {
-  const engine = createRedisEngine({ url, prefix, onFault: () => undefined });
+  const engine = createRedisEngine({
+    ...{ url, prefix, answerMsMax: ANSWER_MS_MAX },
+    onFault: () => undefined,
+  });
   leftovers.push(() => engine.close());
   await eventually('the engine is connected', () => engine.isReachable());
   return engine;
