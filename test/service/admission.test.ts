@@ -80,9 +80,9 @@ describeOnBackends('admission of new devices', (backend) => {
   }
 
   /**
-   * Waits until `count` check-ins more were recorded or refused than before `work`, of this tenant's devices as
-   * well, up to a bound: those of an earlier test may be settled meanwhile. `minutes` counts those that this
-   * touched, each of which has a bound of its own.
+   * Waits until `count` check-ins more were recorded or refused than before `work`, and those of this tenant
+   * up to a bound, because some of an earlier test may be settled meanwhile. `minutes` counts the minutes
+   * that this touched, each of which has a bound of its own.
    */
   async function settled(
     tenant: Tenant,
