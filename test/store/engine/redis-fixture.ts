@@ -7,7 +7,6 @@ import { createRedisEngine } from '../../../src/store/redis/redis-engine.ts';
 import type { RemovedKey } from '../../../src/store/redis/repairing-connection.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
-import { ANSWER_MS_MAX } from './engines-under-test.ts';
 
 /** Functions that clean up after a test; the last one runs first. */
 export const leftovers: (() => Promise<void>)[] = [];
@@ -30,7 +29,6 @@ export function open(url: string): Opened {
   const engine = createRedisEngine({
     url,
     prefix: 'sluice',
-    answerMsMax: ANSWER_MS_MAX,
     onFault: (error) => faults.push(error as Error),
     onRemoved: (key) => removed.push(key),
   });
