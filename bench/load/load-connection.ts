@@ -82,6 +82,7 @@ export class LoadConnection implements Listener {
   private dialled: Dialled | undefined;
   /** Share of the requests: a connection with quicker answers would else ask for its devices again. */
   private left: number;
+  /** Whether a request waits for its answer. */
   isUnanswered = false;
   private since = 0;
   private now = 0;

@@ -88,7 +88,7 @@ function resultOf(run: LoadRun, open: number, begin: CpuSample, end: CpuSample) 
   };
 }
 
-/** Waits, when the number of requests is bounded for no longer than until each has its answer. */
+/** Waits for so long; in a run of so many requests at most until each of them has its answer. */
 async function forSeconds(run: LoadRun, seconds: number, isDone: () => boolean): Promise<void> {
   const deadline = performance.now() + seconds * 1000;
   const isBounded = Number.isFinite(run.sentMax);
