@@ -4,6 +4,7 @@
 
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { SHORT_LIVED } from './test/support/node-arguments.ts';
 
 const SERVERS = 'test/support/global-setup.ts';
 const NODES = 'test/support/shared-nodes.ts';
@@ -63,6 +64,7 @@ const shared = {
   maxWorkers: FILES_AT_A_TIME,
   // Loading every module once for each file would cost as much as many of the tests.
   isolate: false,
+  execArgv: SHORT_LIVED,
 } as const;
 
 export default defineConfig({

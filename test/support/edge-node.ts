@@ -1,6 +1,7 @@
 // Starts an edge of a node in a process of its own, as an operator would start it.
 
 import { type NodeSettings, type ServingNode, startNode } from './node.ts';
+import { SHORT_LIVED } from './node-arguments.ts';
 import { SLUICE_COMMAND } from './sluice-command.ts';
 import { admin } from './tenant.ts';
 
@@ -14,17 +15,16 @@ export async function makeEdgeToken(
   return { id: String(answer.body?.id), secret: String(answer.body?.secret) };
 }
 
-/** Starts an edge with a token; `upstream` is the base URL under which it reaches the service. */
+/**
+ * Starts an edge with a token. It reaches the service under the base URL `upstream`; `flags` are those of
+ * Node.js.
+ */
 export function startEdge(
   upstream: string,
   token: string,
   settings: NodeSettings = {},
+  flags: readonly string[] = SHORT_LIVED,
 ): Promise<ServingNode> {
   const edge = { EDGE_UPSTREAM: upstream, EDGE_TOKEN: token, ...settings };
-  return startNode(edge, [
-    '--max-semi-space-size=32',
-    '--no-memory-reducer',
-    SLUICE_COMMAND,
-    'edge',
-  ]);
+  return startNode(edge, [...flags, SLUICE_COMMAND, 'edge']);
 }

@@ -1,6 +1,7 @@
 // Starts a serving node in a process of its own, as an operator would start it: from the build, by settings.
 
 import { fileURLToPath } from 'node:url';
+import { SHORT_LIVED } from './node-arguments.ts';
 import {
   removeFolder,
   type ServerProcess,
@@ -31,8 +32,7 @@ export type ServingNode = {
   dispose(): Promise<void>;
 };
 
-/** Arguments of Node.js as in `npm start`. */
-const ARGUMENTS = ['--max-semi-space-size=32', '--no-memory-reducer', MAIN];
+const ARGUMENTS = [...SHORT_LIVED, MAIN];
 
 /** Settings without bounds for new devices: all requests of a test come from one machine. */
 export const UNBOUNDED = {
