@@ -1,6 +1,7 @@
 // Tests the thread beside the serving thread: one job at a time, given up when it takes too long or too much
 // memory, and another thread for the next one.
 
+import { setFlagsFromString } from 'node:v8';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Unavailable } from '../../src/contract/unavailable.ts';
 import { GIVEN_UP, JobThread } from '../../src/http/notes/notes-renderer.ts';
@@ -35,6 +36,16 @@ describe('a thread for jobs', () => {
     const [bad, next] = [thread.ask(job, msMax), thread.ask(2, SOON_MS)];
     expect(await bad).toBe(GIVEN_UP);
     expect(await next).toBe(4);
+  });
+
+  it('gives up a job that takes too much memory in a process with a large young heap', async () => {
+    // Half of the threads ended the process with the 32 MB of `npm start`.
+    setFlagsFromString('--max-semi-space-size=32');
+    const large = new JobThread({ program: PROGRAM, waitingMax: 3, heapMibMax: 128 });
+    for (let job = 0; job < 2; job++) {
+      expect(await large.ask('fill', 60_000)).toBe(GIVEN_UP);
+    }
+    await large.stop();
   });
 
   it('an error is told to who asked, and to nobody else', async () => {
