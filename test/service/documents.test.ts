@@ -11,7 +11,9 @@ import {
   runConsoleSteps,
   shownPattern,
 } from '../support/console-steps.ts';
+import { eventually } from '../support/eventually.ts';
 import { ADMIN_TOKEN, type ServingNode } from '../support/node.ts';
+import { send } from '../support/tenant.ts';
 
 const DOCUMENTS = new URL('../../docs/', import.meta.url);
 
@@ -33,6 +35,10 @@ describe.skipIf(missing).each(documents)(`the examples of docs/$name${why}`, ({ 
 
   beforeAll(async () => {
     node = await startOwnNode({ SECRET_KEY: 'a key of the tests' });
+    // It listens before it is ready where its stores are slow to answer.
+    await eventually('it is ready', async () => {
+      return (await send(node, 'GET', '/readyz')).text === '{"status":"ready"}';
+    });
     // Where an embedded service keeps the token that it makes, and the commands look for it.
     writeFileSync(join(node.dataDir, 'admin-token'), ADMIN_TOKEN);
     outputs = runConsoleSteps(node, steps).outputs;
