@@ -20,6 +20,7 @@ const NOT_IN_THE_REPOSITORY: ReadonlySet<string> = new Set([
   'dist/',
   'dist/main.js',
   'dist/cli-package',
+  'dist/THIRD-PARTY-LICENSES',
 ]);
 const TOP_FOLDERS = ['src', 'test', 'bench', 'scripts', 'docs', 'dist', '.ci'];
 const NOT_DOCUMENTS = ['src', 'test', 'bench', 'scripts', 'deploy'];
