@@ -2,7 +2,7 @@
 // trusts a private authority (docs/operating/install.md).
 
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { createServer } from 'node:tls';
@@ -134,6 +134,10 @@ it('an edge without its service serves what it has loaded, after kill -9 from it
   try {
     const version = async () => (await check(edge, asked, '0.9.0')).body?.version;
     await eventually('it serves', async () => (await version()) === '1.0.0');
+    await eventually('its disk has the index and the channel', () => {
+      const names = readdirSync(join(edge.dataDir, 'edge'), { recursive: true, encoding: 'utf8' });
+      return names.includes('followed') && names.some((name) => name.endsWith('.json'));
+    });
     await service.kill();
     for (const isRestarted of [false, true]) {
       if (isRestarted) {
