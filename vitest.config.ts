@@ -4,7 +4,6 @@
 
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { SHORT_LIVED } from './test/support/node-arguments.ts';
 
 const SERVERS = 'test/support/global-setup.ts';
 const NODES = 'test/support/shared-nodes.ts';
@@ -56,6 +55,15 @@ class PartByPart extends BaseSequencer {
   }
 }
 
+/**
+ * Arguments of Node.js for units, which take a seventh less processor time with them: Node 20 optimizes what
+ * has run sixteen times as long as by its default, and its young heap begins with 16 MB in place of 1.
+ * Node 22 optimizes late by itself. Services that live as long as a run take a twelfth more with them.
+ */
+const UNIT_ARGUMENTS = process.version.startsWith('v20.')
+  ? ['--interrupt-budget=1000000', '--min-semi-space-size=16', '--max-semi-space-size=64']
+  : [];
+
 const shared = {
   testTimeout: TIMEOUT_MS,
   hookTimeout: TIMEOUT_MS,
@@ -64,7 +72,6 @@ const shared = {
   maxWorkers: FILES_AT_A_TIME,
   // Loading every module once for each file would cost as much as many of the tests.
   isolate: false,
-  execArgv: SHORT_LIVED,
 } as const;
 
 export default defineConfig({
@@ -78,6 +85,7 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: Object.values(SERVER_PARTS).flatMap(({ folders }) => folders.map(within)),
           env: { SLUICE_TEST_PART: 'unit' },
+          execArgv: UNIT_ARGUMENTS,
           setupFiles: ['test/support/property-runs.ts'],
           // They import JSON as only bundlers do.
           server: { deps: { inline: [/@actions\/(?:workflow-parser|expressions)/] } },

@@ -1,7 +1,6 @@
 // Starts an edge of a node in a process of its own, as an operator would start it.
 
-import { type NodeSettings, type ServingNode, startNode } from './node.ts';
-import { SHORT_LIVED } from './node-arguments.ts';
+import { NODE_FLAGS, type NodeSettings, type ServingNode, startNode } from './node.ts';
 import { SLUICE_COMMAND } from './sluice-command.ts';
 import { admin } from './tenant.ts';
 
@@ -23,7 +22,7 @@ export function startEdge(
   upstream: string,
   token: string,
   settings: NodeSettings = {},
-  flags: readonly string[] = SHORT_LIVED,
+  flags: readonly string[] = NODE_FLAGS,
 ): Promise<ServingNode> {
   const edge = { EDGE_UPSTREAM: upstream, EDGE_TOKEN: token, ...settings };
   return startNode(edge, [...flags, SLUICE_COMMAND, 'edge']);

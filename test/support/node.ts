@@ -1,7 +1,6 @@
 // Starts a serving node in a process of its own, as an operator would start it: from the build, by settings.
 
 import { fileURLToPath } from 'node:url';
-import { SHORT_LIVED } from './node-arguments.ts';
 import {
   removeFolder,
   type ServerProcess,
@@ -32,7 +31,9 @@ export type ServingNode = {
   dispose(): Promise<void>;
 };
 
-const ARGUMENTS = [...SHORT_LIVED, MAIN];
+/** Flags of Node.js as in `npm start`. */
+export const NODE_FLAGS = ['--max-semi-space-size=32', '--no-memory-reducer'];
+const ARGUMENTS = [...NODE_FLAGS, MAIN];
 
 /** Settings without bounds for new devices: all requests of a test come from one machine. */
 export const UNBOUNDED = {
