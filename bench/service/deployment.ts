@@ -20,7 +20,6 @@ import { Comparison } from '../measure/comparison.ts';
 import { createPatience, type Patience } from '../measure/patience.ts';
 import { insertApps } from './fixed-releases.ts';
 import { SCENARIO_APPS } from './scenarios.ts';
-import { ROOT, startArguments } from './start-arguments.ts';
 
 type Ending = { end(): unknown };
 
@@ -96,9 +95,9 @@ export class Deployment {
     return { DATABASE_URL: url, REDIS_URL: server.url };
   }
 
-  /** Starts a node as `npm start` would in `folder`, which holds a build: by default the present tree. */
-  async startNode(settings: NodeSettings, folder = ROOT): Promise<ServingNode> {
-    const node = await startNode(settings, startArguments(folder));
+  /** Starts a node; `args` are those of Node.js, for another build than that of the present tree. */
+  async startNode(settings: NodeSettings, args?: readonly string[]): Promise<ServingNode> {
+    const node = await startNode(settings, args);
     const index = this.nodes.push(node) - 1;
     this.keep({ end: () => this.nodes[index]?.dispose() });
     return node;

@@ -4,9 +4,10 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { Refusal } from '../benchmark.ts';
-import { ROOT } from '../service/start-arguments.ts';
 
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const OUTPUT_BYTES_MAX = 64 * 2 ** 20;
 
 export function commitOf(ref = '', root = ROOT): string {
@@ -41,6 +42,16 @@ export function checkOut(commit: string, root = ROOT) {
     remove();
     throw error;
   }
+}
+
+export function startArguments(folder: string): string[] {
+  const { scripts } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+    readonly scripts?: Readonly<Record<string, string>>;
+  };
+  const [program, ...args] = scripts?.start?.split(/\s+/) ?? [];
+  const main = args.pop();
+  if (program === 'node' && main !== undefined) return [...args, join(folder, main)];
+  throw new Error(`its start script is not \`node … FILE\`: ${scripts?.start}`);
 }
 
 /** Gives a checkout this tree's packages when it wants the same ones, and its own otherwise. */

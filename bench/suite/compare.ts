@@ -26,9 +26,8 @@ import {
 } from '../service/deployment.ts';
 import { publishApps } from '../service/fixed-releases.ts';
 import { meetingsOf, SCENARIO_APPS, type Scenario } from '../service/scenarios.ts';
-import { ROOT, startArguments } from '../service/start-arguments.ts';
 import { SCENARIO_OPTION, scenariosOf } from './check.ts';
-import { checkOut, commitOf } from './checkout.ts';
+import { checkOut, commitOf, ROOT, startArguments } from './checkout.ts';
 
 const PACE = {
   /** Numbers of times that both are started anew, and at least, even after the time is up. */
@@ -86,13 +85,12 @@ export const compare: Benchmark = {
 async function startPair(deployment: Deployment, folders: readonly string[], isOnEdge: boolean) {
   for (const folder of folders) {
     const settings = { ...(await deployment.startStores()), SECRET_KEY };
-    await publishApps(await deployment.startNode(settings, folder), SCENARIO_APPS);
+    await publishApps(await deployment.startNode(settings, startArguments(folder)), SCENARIO_APPS);
   }
   if (!isOnEdge) return;
   const upstream = deployment.node;
   const { secret } = await makeEdgeToken(upstream);
-  const flags = startArguments(ROOT).slice(0, -1);
-  deployment.nodes[0] = await startEdge(upstream.url, secret, {}, flags);
+  deployment.nodes[0] = await startEdge(upstream.url, secret);
   deployment.isHandedOver = async () =>
     (await readMetrics(deployment.node))('sluice_check_in_queue_entries') === 0;
   const end = async () => {

@@ -9,8 +9,7 @@ import { deviceId } from '../load/question.ts';
 import { median, medianRatio } from '../measure/statistics.ts';
 import type { Report, Row } from '../report.ts';
 import { withDeployment } from '../service/deployment.ts';
-import { ROOT } from '../service/start-arguments.ts';
-import { checkOut, commitOf } from './checkout.ts';
+import { checkOut, commitOf, ROOT } from './checkout.ts';
 import { openRecorder, type Recorder } from './recorder.ts';
 
 const MINUTE_MS = 60_000;

@@ -5,8 +5,7 @@ import * as fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startArguments } from '../../bench/service/start-arguments.ts';
-import { checkOut, commitOf } from '../../bench/suite/checkout.ts';
+import { checkOut, commitOf, startArguments } from '../../bench/suite/checkout.ts';
 import { findBinary } from '../support/find-binary.ts';
 
 /** Whether the machine has no git, as one that only serves; where CI runs, that is a fault. */

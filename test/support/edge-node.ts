@@ -14,16 +14,12 @@ export async function makeEdgeToken(
   return { id: String(answer.body?.id), secret: String(answer.body?.secret) };
 }
 
-/**
- * Starts an edge with a token. It reaches the service under the base URL `upstream`; `flags` are those of
- * Node.js.
- */
+/** Starts an edge with a token; `upstream` is the base URL under which it reaches the service. */
 export function startEdge(
   upstream: string,
   token: string,
   settings: NodeSettings = {},
-  flags: readonly string[] = NODE_FLAGS,
 ): Promise<ServingNode> {
   const edge = { EDGE_UPSTREAM: upstream, EDGE_TOKEN: token, ...settings };
-  return startNode(edge, [...flags, SLUICE_COMMAND, 'edge']);
+  return startNode(edge, [...NODE_FLAGS, SLUICE_COMMAND, 'edge']);
 }
