@@ -13,6 +13,8 @@ const PARENT_FIELD = 1;
 const ENDED_FIELDS = [13, 14] as const;
 const MS_PER_TICK = 10;
 const DESCRIPTORS_UNTOLD = 1024;
+/** Descriptors that a process needs for something else than connections. */
+const DESCRIPTORS_RESERVED = 256;
 
 /** Reads the times of a process and all that descend from it; without a root, only those of the machine. */
 export function sampleCpu(root?: number) {
@@ -75,10 +77,11 @@ export function residentBytes(pid: number): number {
   return Number(kilobytes ?? Number.NaN) * 1024;
 }
 
-/** Maximum number of files that this process may open; Node.js has raised it as far as it may. */
-export function descriptorsMax(): number {
+/** Maximum number of connections of this process, whose limit of files Node.js has raised. */
+export function connectionsMax(): number {
   const limit = /^Max open files +(\S+)/m.exec(readIfThere('/proc/self/limits') ?? '')?.[1];
-  return limit === 'unlimited' ? Number.POSITIVE_INFINITY : Number(limit ?? DESCRIPTORS_UNTOLD);
+  if (limit === 'unlimited') return Number.POSITIVE_INFINITY;
+  return Number(limit ?? DESCRIPTORS_UNTOLD) - DESCRIPTORS_RESERVED;
 }
 
 function readIfThere(file: string): string | undefined {

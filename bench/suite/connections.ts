@@ -7,7 +7,7 @@ import type { Benchmark } from '../benchmark.ts';
 import { probe } from '../load/ask.ts';
 import { LatencyHistogram } from '../load/latency-histogram.ts';
 import type { LoadResult } from '../load/run-load.ts';
-import { descriptorsMax, residentBytes, usedMs } from '../machine/processes.ts';
+import { connectionsMax, residentBytes, usedMs } from '../machine/processes.ts';
 import {
   errorsOf,
   type Side,
@@ -40,8 +40,6 @@ const KEPT = {
 const KEPT_SMOKE = {
   ...{ wanted: 500, gapMs: [600, 1000] as Pair, seconds: 2, waitMs: 0, settleMs: 0 },
 };
-/** File descriptors that neither the service nor the generator has for connections. */
-const RESERVED = 256;
 
 export const connections: Benchmark = {
   name: 'connections',
@@ -119,7 +117,7 @@ function balancedRow(reuse: Reuse, [floor, service]: readonly SideSummary[]): Ro
 /** Measures as many connections that are kept as are wanted, or as the system lets a process open. */
 function measureKept({ question, expected }: Scenario, pace: typeof KEPT): Promise<Report> {
   const { wanted, gapMs, seconds, waitMs, settleMs } = pace;
-  const count = Math.min(wanted, descriptorsMax() - RESERVED);
+  const count = Math.min(wanted, connectionsMax());
   console.error(`  ${count} open connections …`);
   return withScenarios(async (deployment) => {
     const { port, pid } = deployment.place();

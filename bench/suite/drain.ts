@@ -68,9 +68,8 @@ function measure(otherFolder: string | undefined, pace: typeof PACE): Promise<Re
     const present = await open(ROOT);
     const other = otherFolder === undefined ? undefined : await open(otherFolder);
     const texts: string[] = [];
-    const all = Object.keys(KINDS).map((kind) => {
-      const rates: Rates = { recorded: [], plain: [], before: [] };
-      return [kind, rates] as const;
+    const all = Object.keys(KINDS).map((kind): readonly [string, Rates] => {
+      return [kind, { recorded: [], plain: [], before: [] }];
     });
     for (let round = 0; round < pace.rounds; round++) {
       // Published after its devices were seen first, and before they are offered it.

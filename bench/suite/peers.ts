@@ -81,11 +81,8 @@ async function countByAutocannon(url: string, duration: number) {
   const { non2xx, errors, requests } = await autocannon({
     ...{ url, duration, connections: CONNECTIONS },
     setupClient(client) {
-      const all = Array.from({ length: DEVICES_PER_CONNECTION }, () => {
-        device += 1;
-        return { headers: { 'x-service-device': deviceId(device) } };
-      });
-      client.setRequests(all);
+      const next = () => ({ headers: { 'x-service-device': deviceId(++device) } });
+      client.setRequests(Array.from({ length: DEVICES_PER_CONNECTION }, next));
     },
   });
   const refused = non2xx + errors;

@@ -1,6 +1,5 @@
 // Recording of check-ins in a database of its own, as the drain of a tree with parts of devices does it.
 
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
@@ -22,8 +21,6 @@ const FRESHNESS_MS = 300_000;
 const UNBOUNDED = { perNetwork: 0, perApp: 0 };
 const ADMIN = { kind: 'admin-token' } as const;
 const FILES = ['store/ledger/open-ledger', 'domain/decision/hashes', 'fleet/record-cache'];
-/** Places of the same in commits before the rooms had nouns for names. */
-const OLDER_FILES = ['ledger/open-ledger', 'hashing/device-part', 'operations/fleet/record-memory'];
 
 type Tree = {
   readonly openLedger: typeof openLedger;
@@ -32,8 +29,7 @@ type Tree = {
 };
 
 export async function openRecorder(folder: string, serverUrl: string) {
-  const files = existsSync(join(folder, 'src/store')) ? FILES : OLDER_FILES;
-  const urls = files.map((file) => pathToFileURL(join(folder, 'src', `${file}.ts`)).href);
+  const urls = FILES.map((file) => pathToFileURL(join(folder, 'src', `${file}.ts`)).href);
   const modules = await Promise.all(urls.map((url) => import(url)));
   const tree = Object.assign({}, ...modules) as Tree;
   const { url, drop } = await freshDatabase(serverUrl);

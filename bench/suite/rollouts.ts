@@ -5,6 +5,7 @@ import { stepsText } from '../../src/console/format/plan-words.ts';
 import { PLAN_PRESET_NAMES, type PlanPresetName } from '../../src/contract/rollout-plan.ts';
 import { PLAN_PRESETS } from '../../src/domain/rollout/plan-presets.ts';
 import type { Benchmark } from '../benchmark.ts';
+import { added } from '../measure/comparison.ts';
 import { median } from '../measure/statistics.ts';
 import type { Report, Row } from '../report.ts';
 import { type PlayedRollout, playRollout } from './rollouts/play-rollout.ts';
@@ -73,9 +74,8 @@ function reportOf(presets: readonly PlanPresetName[], series: readonly Series[])
     for (const each of series) {
       const played = playSeries(preset, each);
       const failure = judgeSeries(each, played);
-      if (failure !== undefined) {
-        failures.push(`${preset}, ${each.devices} devices, ${each.name}: ${failure}`);
-      }
+      const what = `${preset}, ${each.devices} devices, ${each.name}`;
+      if (failure !== undefined) failures.push(`${what}: ${failure}`);
       rows.push(rowOf(preset, each, played));
     }
   }
@@ -137,18 +137,14 @@ export function presetTable(names: readonly PlanPresetName[]): readonly string[]
 function rowOf(preset: PlanPresetName, { name, releases, devices }: Series, played: Played): Row {
   const stopped = played.filter(({ status }) => status === 'held');
   const days = stopped.map(({ endedAfterDays }) => endedAfterDays);
-  const by = new Map<string, number>();
-  for (const { tripped } of stopped) {
-    const signals = tripped.join(' and ');
-    by.set(signals, (by.get(signals) ?? 0) + 1);
-  }
+  const by = Object.entries(added(stopped.map(({ tripped }) => ({ [tripped.join(' and ')]: 1 }))));
   const has = stopped.length > 0;
   return {
     ...{ preset: `\`${preset}\``, fleet: devices.toLocaleString('en-US'), release: name, releases },
     ...{ completed: played.filter(isOnPlan).length, stopped: stopped.length },
     'at most': has ? `${Math.max(...stopped.map(({ rolloutPct }) => rolloutPct))} %` : '-',
     days: has ? `${median(days).toFixed(1)}, ${Math.max(...days).toFixed(1)}` : '-',
-    by: [...by].map(([signals, count]) => `${signals}: ${count}`).join('; ') || '-',
+    by: by.map(([signals, count]) => `${signals}: ${count}`).join('; ') || '-',
   };
 }
 

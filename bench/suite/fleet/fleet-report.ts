@@ -145,16 +145,14 @@ function remarksOf(run: FleetRun, first: FleetStep, last: FleetStep): string[] {
   const oldest = Math.max(...run.steps.map(({ reading }) => reading.ageSeconds));
   const isBehind = last.reading.ageSeconds > BEHIND_SECONDS || last.reading.held > HELD_MAX;
   const { seconds, virtual } = freshnessAt(settings.speed);
-  const freshness =
-    virtual === FRESHNESS_SECONDS
-      ? `which is ${virtual} s to them, as installed`
-      : `which is ${virtual} s to them instead of 300, so rows are written less often`;
+  const isUsual = virtual === FRESHNESS_SECONDS;
+  const compared = isUsual ? 'as installed' : 'instead of 300, so rows are written less often';
   return [
     isBehind
       ? 'Recording did not keep up: check-ins waited at the end.'
       : `Recording kept up: the oldest check-in was ${oldest.toFixed(1)} s old, at the end of a step.`,
     `${tables.rows} devices at ${settings.speed} times real time;`,
-    `DEVICE_FRESHNESS_SECONDS was ${seconds}, ${freshness}.`,
+    `DEVICE_FRESHNESS_SECONDS was ${seconds}, which is ${virtual} s to them, ${compared}.`,
     'Not scaled: the hours of the service (a row is written once in each new one), its limit of checks a',
     'minute, its timers. New devices had no bounds, because all come from one address.',
     `PostgreSQL made ${checkpoints} checkpoints: one in five minutes of the fleet's time, as installed.`,

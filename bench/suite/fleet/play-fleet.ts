@@ -7,7 +7,7 @@ import { dial } from '../../load/dial.ts';
 import { LatencyHistogram } from '../../load/latency-histogram.ts';
 import { deviceId, requestText } from '../../load/question.ts';
 import { ResponseShapes } from '../../load/response-reader.ts';
-import { descriptorsMax } from '../../machine/processes.ts';
+import { connectionsMax } from '../../machine/processes.ts';
 import { seededRandom } from '../../random.ts';
 import { DeviceFleet } from './device-fleet.ts';
 import { DeviceDay } from './device-hours.ts';
@@ -33,7 +33,6 @@ type Check = { readonly device: number; readonly since: number; readonly socket:
 
 const SEED = 5;
 const TIMEOUT_MS = 10_000;
-const RESERVED = 256;
 const OFFERED = /"version":"([^"]+)"/;
 
 /** Counts since the beginning of the measured time. */
@@ -50,7 +49,7 @@ class Play {
   readonly shapes = new ResponseShapes();
   readonly readBuffer = Buffer.allocUnsafe(65_536);
   private readonly open = new Set<Check>();
-  private readonly openMax = descriptorsMax() - RESERVED;
+  private readonly openMax = connectionsMax();
   private readonly begin = performance.now();
   private counts = zero();
   private isOver = false;
@@ -129,9 +128,7 @@ class Play {
   private take(check: Check, status: number, text: string): void {
     if (status !== 200 && status !== 204) return this.settle(check, `status ${status}`);
     const offer = status === 200 ? OFFERED.exec(text)?.[1] : undefined;
-    if (status === 200 && offer === undefined) {
-      return this.settle(check, 'an offer without a version');
-    }
+    if (status === 200 && !offer) return this.settle(check, 'an offer without a version');
     if (!this.open.delete(check)) return;
     check.socket.destroy();
     this.counts.latency.record(performance.now() - check.since);
