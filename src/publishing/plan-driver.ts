@@ -31,7 +31,7 @@ export type PlanDriverDependencies = {
   readonly queue: Pick<CheckInQueue, 'ageOfCheckIns'>;
   readonly propagate: PropagateChange;
   readonly metrics: Pick<Metrics, 'faults'>;
-  readonly log: Log;
+  readonly log: Pick<Log, 'debug' | 'warn' | 'error'>;
 };
 
 export class PlanDriver {

@@ -40,7 +40,9 @@ function setUp({ plans = [], age, time, drive }: SetUp) {
   const calls: string[] = [];
   const seen: (number | undefined)[] = [];
   const propagated: ChannelRevision[] = [];
+  const warnings: object[] = [];
   const metrics = new Metrics();
+  const log = { warn: (details: object) => void warnings.push(details), debug() {}, error() {} };
   const ledger: Pick<PlanLedger, 'countPlanTime' | 'listPlansToDrive' | 'drivePlan'> = {
     async countPlanTime() {
       calls.push('time');
@@ -64,7 +66,7 @@ function setUp({ plans = [], age, time, drive }: SetUp) {
     },
   };
   const driver = new PlanDriver({
-    ...{ ledger, queue, metrics, log: createLog('silent') },
+    ...{ ledger, queue, metrics, log },
     propagate: async (changed) => {
       propagated.push(...changed);
     },
@@ -74,6 +76,7 @@ function setUp({ plans = [], age, time, drive }: SetUp) {
     calls,
     seen,
     propagated,
+    warnings,
     faults: () => metrics.faults.counts.get('plan-drive') ?? 0,
   };
 }
@@ -109,6 +112,21 @@ describe('a turn', () => {
     await driver.turn();
     expect(propagated.map(({ channel }) => channel).sort()).toEqual(['beta', 'stable']);
     expect(faults()).toBe(0);
+  });
+
+  it('logs which guards stopped a rollout, and nothing of a plan that goes on', async () => {
+    const drive = async (id: string): Promise<Driven> => ({
+      value: { id, reason: 'failed: 9 of 100 devices' } as RolloutPlan,
+      changed: [],
+      tripped: id === 'bad' ? ['failed'] : [],
+    });
+    const { driver, warnings } = setUp({ plans: ['good', 'bad'], drive });
+    await driver.turn();
+    expect(warnings).toEqual([
+      expect.objectContaining({
+        ...{ plan: 'bad', guards: ['failed'], reason: 'failed: 9 of 100 devices' },
+      }),
+    ]);
   });
 
   it('goes on with the other plans when one cannot be driven', async () => {

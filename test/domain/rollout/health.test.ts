@@ -110,6 +110,13 @@ describe('rates and bases of the signals (§27.6)', () => {
     expect(after.health.rates.silent.percent).toBe(5);
     expect(after.silentOthers).toBe(last);
   });
+
+  it('one other device is enough for a guard that needs one', () => {
+    const others = { devices: 1, silent: 0, scale: 1 };
+    const limit = { minimumDevices: 1 };
+    expect(judge({ ...counts, others }, limit).silentOthers).toEqual(others);
+    expect(judge({ ...counts, others: { ...others, devices: 0 } }, limit).silentOthers).toBeNull();
+  });
 });
 
 describe("Newcombe's interval of a difference (§27.6)", () => {
