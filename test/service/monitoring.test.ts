@@ -130,11 +130,14 @@ describeOnRealStores('the metrics of a node', () => {
     await Promise.all([collector?.stop(), stores?.drop()]);
   });
 
-  it.skipIf(SKIPPED !== '')(`keep Prometheus' conventions, as those of an edge${SKIPPED}`, () => {
-    for (const each of [text, ofEdge]) {
-      expect(promtool(['check', 'metrics'], each)).toEqual({ code: 0, output: '' });
-    }
-  });
+  it.skipIf(SKIPPED !== '')(
+    `keep Prometheus' conventions, as those of an edge${SKIPPED}`,
+    async () => {
+      for (const each of [text, ofEdge]) {
+        expect(await promtool(['check', 'metrics'], each)).toEqual({ code: 0, output: '' });
+      }
+    },
+  );
 
   it('name the process of every series; nothing is added up', () => {
     const series = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
@@ -274,17 +277,17 @@ it('each alert has its case: silent on a fresh node, firing, and silent on a qui
 describe.skipIf(SKIPPED !== '')(`promtool${SKIPPED}`, () => {
   const within = (path: string) => join(repositoryPath, path);
 
-  it('reads the rules', () => {
-    const { code, output } = promtool(['check', 'rules', within(RULES)]);
+  it('reads the rules', async () => {
+    const { code, output } = await promtool(['check', 'rules', within(RULES)]);
     expect([code, output]).toEqual([0, expect.stringContaining(`${rules.length} rules found`)]);
   });
 
-  it("reads the dashboard's queries", () => {
+  it("reads the dashboard's queries", async () => {
     const folder = temporaryFolder('sluice-queries-');
     const file = join(folder, 'queries.json');
     const all = queries.map(({ expr }, index) => ({ record: `query:${index}`, expr }));
     writeFileSync(file, JSON.stringify({ groups: [{ name: 'queries', rules: all }] }));
-    const { code, output } = promtool(['check', 'rules', '--lint=none', file]);
+    const { code, output } = await promtool(['check', 'rules', '--lint=none', file]);
     removeFolder(folder);
     expect([code, output]).toEqual([0, expect.stringContaining(`${all.length} rules found`)]);
   });

@@ -26,7 +26,7 @@ export type Scrapes = {
 };
 
 /** Returns whether an alert is silent before the cause, and whether it fires after it. */
-export function judgeAlert(alert: string, scrapes: Scrapes) {
+export async function judgeAlert(alert: string, scrapes: Scrapes) {
   const rule = readRules().find((each) => each.alert === alert);
   if (rule === undefined) throw new Error(`no alert ${alert}`);
   const names = new Set(rule.expr.match(/\b(sluice|process)_\w+/g));
@@ -37,8 +37,8 @@ export function judgeAlert(alert: string, scrapes: Scrapes) {
   const series = seriesOf(names, scrapes);
   const firesAt = BEFORE_MINUTES + minutesOf(rule.for) + 4;
   return {
-    isSilentBefore: !isFiring(alert, series, BEFORE_MINUTES - 1),
-    firesAfter: isFiring(alert, series, firesAt),
+    isSilentBefore: !(await isFiring(alert, series, BEFORE_MINUTES - 1)),
+    firesAfter: await isFiring(alert, series, firesAt),
   };
 }
 
@@ -78,11 +78,11 @@ function valuesOf(names: ReadonlySet<string>, text: string): ReadonlyMap<string,
   return values;
 }
 
-function isFiring(
+async function isFiring(
   alert: string,
   series: readonly { readonly series: string; readonly values: string }[],
   minute: number,
-): boolean {
+): Promise<boolean> {
   const folder = temporaryFolder('sluice-alert-');
   const file = join(folder, 'alert.test.yml');
   const tests = [
@@ -94,7 +94,7 @@ function isFiring(
   ];
   // JSON is YAML.
   writeFileSync(file, JSON.stringify({ rule_files: [RULES], evaluation_interval: '1m', tests }));
-  const { code, output } = promtool(['test', 'rules', file]);
+  const { code, output } = await promtool(['test', 'rules', file]);
   removeFolder(folder);
   if (code === 0) return false;
   if (!output.includes('got:') || !output.includes(`alertname="${alert}"`)) throw new Error(output);
