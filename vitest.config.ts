@@ -40,8 +40,9 @@ const LONGEST = [
   ...['browser/passkeys', 'browser/steering', 'updater/grammars', 'fleet/label-model'],
   ...['faults/rollout-plans', 'faults/pglite-database', 'faults/notifications'],
   ...['faults/check-in-faults', 'faults/stop', 'faults/static-stability', 'faults/backup'],
-  ...['faults/races', 'faults/ledger-went-back', 'release/broken-off-move', 'release/doctor'],
-  ...['release/store-words'],
+  ...['faults/races', 'faults/ledger-went-back'],
+  ...['release/edge', 'release/cached-decisions', 'release/move', 'release/upgrade'],
+  ...['release/broken-off-move', 'release/doctor', 'release/store-words'],
 ].map((name) => `/test/${name}.test.ts`);
 
 /** Runs the parts one after the other, as they stand above, and units last; in a part the longest files first. */
