@@ -2,10 +2,13 @@
 
 import { expect, test } from 'vitest';
 import { DEVICE_PARTS, devicePart } from '../../../src/domain/decision/hashes.ts';
+import type { AdmissionBounds, CheckKind } from '../../../src/store/fleet-ledger.ts';
 import { HOSTILE_TEXTS } from '../engine/fleet-sample.ts';
 import { checkIn, HOUR_MS, iso, START } from './fleet-fixture.ts';
 import { createTenant } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
+
+const NO_BOUNDS: AdmissionBounds = { perNetwork: 0, perApp: 0 };
 
 export function describeDeviceParts({ database, ledger }: LedgerUnderTest): void {
   test('a device is in the part that this process computes, and in that partition', async () => {
@@ -40,5 +43,49 @@ export function describeDeviceParts({ database, ledger }: LedgerUnderTest): void
     await ledger.sweepFleet(iso(0), iso(0), 1000);
     expect(await rows()).toEqual([{ part: -1 }, { part: -1 }, { part: -1 }]);
     expect(await series()).toEqual(before);
+  });
+
+  test('the last writer of a part is on record, and the turns of all parts count by themselves', async () => {
+    const { appId } = await createTenant(ledger);
+    const ids = Array.from({ length: 200 }, (_, index) => `device ${index}`);
+    const [here = '', there = ''] = [0, 1].map((part) =>
+      ids.find((id) => devicePart(appId, id) === part),
+    );
+    const record = (id: string, kind: CheckKind, writer?: string) =>
+      ledger.recordChecks([checkIn({ appId }, id)], kind, NO_BOUNDS, undefined, writer);
+    const read = async () => (await ledger.readWriters([0, 1])).toSorted((a, b) => a.part - b.part);
+    const before = await read();
+    await record(there, 'queued', 'another');
+    const turns: [writer: string | undefined, more: number][] = [
+      ['one', 1],
+      ['one', 0],
+      ['two', 1],
+      // Who does not cache what it wrote has no name, and ends the turn of the one that does.
+      [undefined, 1],
+      [undefined, 0],
+      ['one', 1],
+    ];
+    let count = before[0]?.turns ?? 0;
+    for (const [writer, more] of turns) {
+      await record(here, 'queued', writer);
+      count += more;
+      expect((await read())[0]).toMatchObject({ writer: writer ?? '', turns: count });
+    }
+    // What a waiting caller writes is read by its number: it ends no turn.
+    await record(here, 'awaited', 'three');
+    const [now, other] = await read();
+    expect(now).toMatchObject({
+      writer: 'one',
+      turns: count,
+      awaited: (before[0]?.awaited ?? 0) + 1,
+    });
+    expect(other).toEqual({
+      ...before[1],
+      ...{ writer: 'another', turns: (before[1]?.turns ?? 0) + 1 },
+    });
+    const since = [before[0]?.awaited ?? 0];
+    expect(await ledger.readAwaited([0], since, 1)).toEqual([{ appId, deviceId: here }]);
+    expect(await ledger.readAwaited([0], since, 0)).toBeUndefined();
+    expect(await ledger.readAwaited([0], [now?.awaited ?? 0], 1)).toEqual([]);
   });
 }

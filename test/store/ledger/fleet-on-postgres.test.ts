@@ -78,6 +78,20 @@ describeOnPostgres('the fleet on PostgreSQL', ({ database, ledger }) => {
     expect(await ledger.readAdoption(tenant.app, iso(START))).toEqual(model.adoption());
   });
 
+  test('callers that bring new devices of different parts at once admit no more than the bound', async () => {
+    const tenant = await createTenant(ledger);
+    const bounds = { perNetwork: 0, perApp: 3 };
+    const ids = Array.from({ length: 64 }, (_, index) => `new ${index}`);
+    const at = await ledger.readTime();
+    const answers = await Promise.all(
+      ids.map((id) =>
+        ledger.recordChecks([checkIn(tenant, id, { at, network: '' })], 'queued', bounds),
+      ),
+    );
+    expect(answers.flatMap(({ unadmitted }) => unadmitted)).toHaveLength(ids.length - 3);
+    expect(await recount(database, tenant)).toMatchObject([{ devices: 3 }]);
+  });
+
   test('devices that are swept while they check in are counted as they end up', async () => {
     const tenant = await createTenant(ledger);
     const ids = Array.from({ length: 200 }, (_, index) => `device ${index}`);

@@ -60,6 +60,17 @@ export function describeSignals({ database }: LedgerUnderTest): void {
       return Object.fromEntries(rows.map(({ cell, devices }) => [cell, devices]));
     }
 
+    test('of a release that is not watched, neither offer nor installation counts', async () => {
+      const { tenant, release, offer } = await furnish({ ledger, database });
+      await database.query('UPDATE releases SET is_watched = FALSE WHERE id = $1', [release.id]);
+      const at = (minutes: number) => BEGIN + DAY_MS + minutes * MINUTE_MS;
+      await ledger.recordCheckIns([checkIn(tenant, 'a', { version: '0.9.0' })]);
+      await ledger.recordCheckIns([checkIn(tenant, 'a', { ...offer, at: at(1) })]);
+      await ledger.recordCheckIns([checkIn(tenant, 'a', { version: '1.0.0', at: at(9) })]);
+      expect(await kept(tenant)).toEqual({});
+      expect(await recounted(tenant)).toEqual({});
+    });
+
     test('an offer, the installation and the way back count once each', async () => {
       const { tenant, offer } = await furnish({ ledger, database });
       const at = (minutes: number) => BEGIN + DAY_MS + minutes * MINUTE_MS;
