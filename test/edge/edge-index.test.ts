@@ -67,6 +67,21 @@ it('an index is as new as the moment at which it is told, whichever process tell
   expect([again.at, state.refusalOf(again)]).toEqual([clock.ms, undefined]);
 });
 
+it('an edge that waits is told of the next change, and of a stop; else its time ends', async () => {
+  const { index, hear } = furnish();
+  const known = await told(index, undefined);
+  expect(await index.next(null, known.tag, 1)).toBeUndefined();
+  const changed = index.next(null, known.tag, A_WHILE_MS);
+  await new Promise(setImmediate);
+  hear(OFFER);
+  const next = await changed;
+  expect(next?.channels[0]).toContainEqual(['rel_1']);
+  const stopped = index.next(null, next?.tag, A_WHILE_MS);
+  await new Promise(setImmediate);
+  index.stop();
+  expect(await stopped).toBeUndefined();
+});
+
 it('an edge rests between its questions to processes that answer at once by turns', async () => {
   const { long, other } = await furnishTwo();
   const askedAt: number[] = [];

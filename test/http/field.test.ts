@@ -1,9 +1,9 @@
-// Tests the fields of names that people read: characters that turn the direction of a text, and so make names
-// look like others, are refused, each of them and no letter.
+// Tests fields of bodies. In names that people read, characters that turn the direction of a text, and so
+// make names look like others, are refused, each of them and no letter.
 
 import { expect, it } from 'vitest';
 import { isFailure } from '../../src/contract/failure.ts';
-import { newEmailField, titleField } from '../../src/http/shape/field.ts';
+import { labelsField, newEmailField, titleField } from '../../src/http/shape/field.ts';
 import { parseShape } from '../../src/http/shape/parse-shape.ts';
 
 const TURNING = [0x061c, 0x200e, 0x200f, ...range(0x202a, 0x202e), ...range(0x2066, 0x2069)];
@@ -33,4 +33,14 @@ it('a bidirectional control character is refused in a name and in an email addre
 it('letters that are read from right to left are a name', () => {
   expect(errorOf(titleField, 'שركة חברה')).toBeUndefined();
   expect(errorOf(newEmailField, 'אבי@example.com')).toBeUndefined();
+});
+
+it('a device has sixteen labels, and not seventeen', () => {
+  const labels = (count: number) =>
+    parseShape(
+      labelsField,
+      Object.fromEntries(Array.from({ length: count }, (_, index) => [`key${index}`, 'x'])),
+    );
+  expect(labels(16)).toHaveProperty('size', 16);
+  expect(labels(17)).toMatchObject({ message: 'body: At most 16 labels' });
 });
