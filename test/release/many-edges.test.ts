@@ -56,19 +56,21 @@ describeOnBackends('many edges', (backend) => {
 
   it('ask once in two seconds each while nothing changes', async () => {
     const beganAt = performance.now();
-    const before = await edgeRequests();
+    const before = await questions();
     await sleep(COUNTED_MS);
-    const asked = (await edgeRequests()) - before;
+    const asked = (await questions()) - before;
     const tookMs = performance.now() - beganAt;
     expect(asked).toBeGreaterThan(0);
     // One more each: an answer that was under way before, and counts at its end.
     expect(asked).toBeLessThanOrEqual(EDGES * (tookMs / WAIT_MS + 1));
   });
 
-  /** Requests of edges that the service has answered. */
-  async function edgeRequests(): Promise<number> {
+  /** Questions of edges for what has changed that the service has answered. */
+  async function questions(): Promise<number> {
     const { text } = await scrape(service, '/metrics');
-    const counts = text.matchAll(/^sluice_requests_total\{.*route="\/edge\/.*\} (\d+)$/gm);
+    const counts = text.matchAll(
+      /^sluice_requests_total\{.*route="\/edge\/v1\/index".*\} (\d+)$/gm,
+    );
     return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
   }
 });
