@@ -1,4 +1,5 @@
-// Rules of the parts of the fleet: which one a device belongs to, and what becomes of hours that are over.
+// Rules of the parts of the fleet: which one a device belongs to, who wrote it last, and what becomes of
+// hours that are over.
 
 import { expect, test } from 'vitest';
 import { DEVICE_PARTS, devicePart } from '../../../src/domain/decision/hashes.ts';
