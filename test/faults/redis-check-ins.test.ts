@@ -138,6 +138,46 @@ describe.skipIf(!hasRedis)('when an answer is lost', () => {
     expect(await other.takeCheckIns('heir', 5, 0, NEVER_MS)).toEqual([]);
     expect(devicesIn(await other.takeCheckIns('heir', 5, 0, 100))).toEqual(['a']);
   });
+
+  it('they are handed to their taker with its next take, and only once', async () => {
+    const server = await redisOf();
+    const proxy = await startProxy(server.port);
+    leftovers.push(() => proxy.close());
+    const { engine } = await connected(`redis://127.0.0.1:${proxy.port}`);
+    await engine.appendCheckIns(packCheckIns(batchOf('in-hand')));
+    const take = (batchesMax: number) => engine.takeCheckIns('taker', batchesMax, 0, NEVER_MS);
+    expect(devicesIn(await take(1))).toEqual(['in-hand']);
+    for (const device of ['a', 'b', 'c'])
+      await engine.appendCheckIns(packCheckIns(batchOf(device)));
+    proxy.dropWhen((chunk) => chunk.toString().includes('stable'));
+    await expect(take(2)).rejects.toBeInstanceOf(Unavailable);
+    proxy.heal();
+    proxy.cut();
+    await eventually('the engine is connected again', () => engine.isReachable());
+    // With what it holds: the taker may not have it any more either.
+    expect(devicesIn(await take(5))).toEqual(['in-hand', 'a', 'b']);
+    expect(devicesIn(await take(5))).toEqual(['c']);
+    expect(devicesIn(await take(5))).toEqual([]);
+  });
+
+  it('what other streams answered is handed out all the same', async () => {
+    const server = await redisOf();
+    const proxy = await startProxy(server.port);
+    leftovers.push(() => proxy.close());
+    const { engine } = await connected(`redis://127.0.0.1:${proxy.port}`);
+    const take = () => engine.takeCheckIns('taker', 5, 0, NEVER_MS, [0, 1, 2]);
+    // Each take begins with the next stream: the one after this begins with the last.
+    expect(await take()).toEqual([]);
+    for (const [stream, device] of ['a', 'unheard', 'c'].entries()) {
+      await engine.appendCheckIns(packCheckIns(batchOf(device)), stream);
+    }
+    proxy.dropWhen((chunk) => chunk.toString().includes('unheard'));
+    expect(devicesIn(await take())).toEqual(['c', 'a']);
+    proxy.heal();
+    proxy.cut();
+    await eventually('the engine is connected again', () => engine.isReachable());
+    expect(devicesIn(await take())).toEqual(['unheard']);
+  });
 });
 
 describe.skipIf(!hasRedis)('what lies in Redis', () => {

@@ -2,10 +2,12 @@
 // nodes. The id of a batch begins with the number of its stream.
 //
 //   appended ──take──▶ taken ──acknowledge──▶ gone
+//                        ├──reply lost──▶ taken by the same again, with its next take
 //                        └──abandoned──▶ taken by another, or by the same again
 //
-// Redis records which consumer took which batch. If the reply to a take is lost, its batches stay
-// unacknowledged: whoever takes next gets them once they count as abandoned.
+// Redis records which consumer took which batch. A taker that did not hear the reply to a take, such as one
+// that stood still for longer than a command may take, asks for what it holds before it takes more: those
+// batches would otherwise wait until they count as abandoned.
 //
 // A take polls on the shared connection. A blocking read would need a connection per node of a cluster, would
 // miss abandoned batches, and would wake for every batch; a short pause collects those of many nodes.
@@ -127,6 +129,8 @@ class StreamTaking {
   private readonly onFault: (error: unknown) => void;
   /** Name of the last taker of each stream. */
   private readonly lastTakers: (string | undefined)[] = [];
+  /** Streams of takers, `stream/taker`, that may hold batches of a take whose reply was lost. */
+  private readonly unheard = new Set<string>();
   /** Counter that rotates the stream with which a take begins. */
   private turn = 0;
 
@@ -136,7 +140,10 @@ class StreamTaking {
     this.onFault = onFault;
   }
 
-  /** Takes from one stream after another without waiting; each call begins with the next stream. */
+  /**
+   * Takes from one stream after another without waiting; each call begins with the next stream. If a stream
+   * fails, returns what the ones before it had; rejects if they had nothing.
+   */
   async take(
     streams: readonly number[],
     taker: string,
@@ -148,7 +155,14 @@ class StreamTaking {
     for (let index = 0; index < streams.length && batches.length < batchesMax; index++) {
       const stream = streams[(this.turn + index) % streams.length] as number;
       const countMax = batchesMax - batches.length;
-      batches.push(...(await this.takeFrom(stream, taker, countMax, abandonedMs)));
+      try {
+        batches.push(...(await this.takeFrom(stream, taker, countMax, abandonedMs)));
+      } catch (error) {
+        this.unheard.add(`${stream}/${taker}`);
+        // A stream that goes on failing is the first one soon, and rejects then.
+        if (batches.length === 0) throw error;
+        return batches;
+      }
     }
     return batches;
   }
@@ -172,12 +186,15 @@ class StreamTaking {
     abandonedMs: number,
   ): Promise<CheckInBatch[]> {
     const isFirst = taker !== this.lastTakers[stream];
-    const numbers = [batchesMax, Math.ceil(abandonedMs), isFirst ? 1 : 0].map(String);
+    const isUnheard = this.unheard.has(`${stream}/${taker}`);
+    const flags = [isFirst, isUnheard].map((flag) => (flag ? '1' : '0'));
+    const args = [GROUP, taker, String(batchesMax), String(Math.ceil(abandonedMs)), ...flags];
     const key = this.keys.checkIns(stream);
-    const args = [GROUP, taker, ...numbers];
     const reply = await this.connection.runForBytes(SCRIPTS.takeCheckIns, key, ...args);
     this.lastTakers[stream] = taker;
     const { batches, malformedIds } = parseTaken(reply as readonly Buffer[], stream);
+    const isAll = batches.length + malformedIds.length < batchesMax;
+    if (isAll) this.unheard.delete(`${stream}/${taker}`);
     for (const id of malformedIds) this.onFault(new Error(`dropped a malformed batch (${id})`));
     // Removed from the stream, because no consumer can read them.
     await this.acknowledge(malformedIds);
