@@ -26,8 +26,8 @@ const AWAY_MS = IS_FULL ? 600_000 : 4000;
 const SYNCED_MS = 250;
 const ASK_INTERVAL_MS = 20;
 const PAGE_SIZE = 1000;
-/** Time in which the service records what has come together: a quarter of that time, or half a minute. */
-const RECORDED_MS_MAX = Math.max(30_000, AWAY_MS / 4);
+/** Time in which the service records what has come together: a quarter of that time, or a minute. */
+const RECORDED_MS_MAX = Math.max(60_000, AWAY_MS / 4);
 
 describeOnBackends('an edge', (backend) => {
   let upstream: ServingNode;
