@@ -16,6 +16,7 @@ import {
   HOUR_MS,
   iso,
   MINUTE_MS,
+  NO_BOUNDS,
   randomFrom,
   recount,
   START,
@@ -36,7 +37,6 @@ const FRESHNESS_MS = 300_000;
 const TRIES_PER_KILL = 5;
 /** Tries of a batch, before the test fails. */
 const TRIES_MAX = 50;
-const UNBOUNDED = { perNetwork: 0, perApp: 0 };
 const postgresUrl = inject('postgresUrl');
 const title = postgresUrl === '' ? 'recording (skipped: no PostgreSQL here)' : 'recording';
 
@@ -98,7 +98,7 @@ describe.skipIf(postgresUrl === '')(title, () => {
           const needed = memory.sift(distinct);
           const known = () => true;
           const { writer } = memory;
-          const result = await ledger.recordChecks(needed, 'queued', UNBOUNDED, known, writer);
+          const result = await ledger.recordChecks(needed, 'queued', NO_BOUNDS, known, writer);
           memory.note(needed, result);
           isRecorded = true;
         } catch (error) {

@@ -15,6 +15,7 @@ import {
   iso,
   labelsOf,
   MINUTE_MS,
+  NO_BOUNDS,
   placeOf,
   randomFrom,
   recount,
@@ -24,7 +25,6 @@ import { FleetModel } from './fleet-model.ts';
 import { expectValue, type TestTenant, tenantOfEach } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
-const UNBOUNDED = { perNetwork: 0, perApp: 0 };
 /** Length of the longest history that the database has room for. */
 const RING = 100;
 
@@ -49,7 +49,7 @@ export function describeDeviceKeeping({ database, ledger }: LedgerUnderTest): vo
       const record = async (by: Ledger, at: number) => {
         const one = [checkIn(tenant, 'a', { labels, at })];
         if (kind === 'queued') await by.recordCheckIns(one);
-        else await by.recordChecks(one, 'queued', UNBOUNDED);
+        else await by.recordChecks(one, 'queued', NO_BOUNDS);
       };
       const lastSeen = async () => (await deviceOf(ledger, tenant, 'a')).lastSeen;
       await record(ledger, START);
@@ -103,7 +103,7 @@ export function describeDeviceKeeping({ database, ledger }: LedgerUnderTest): vo
   test('by checks as well', async () => {
     const ledger = withHistory(3);
     for (let number = 0; number <= 7; number++) {
-      await ledger.recordChecks([nth(tenant, number)], 'queued', UNBOUNDED);
+      await ledger.recordChecks([nth(tenant, number)], 'queued', NO_BOUNDS);
     }
     expect(await historyOf(ledger, tenant)).toEqual(newest(7, 3));
     expect(await storedOf(tenant)).toBe(3);

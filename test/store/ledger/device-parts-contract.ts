@@ -3,13 +3,11 @@
 
 import { expect, test } from 'vitest';
 import { DEVICE_PARTS, devicePart } from '../../../src/domain/decision/hashes.ts';
-import type { AdmissionBounds, CheckKind } from '../../../src/store/fleet-ledger.ts';
+import type { CheckKind } from '../../../src/store/fleet-ledger.ts';
 import { HOSTILE_TEXTS } from '../engine/fleet-sample.ts';
-import { checkIn, HOUR_MS, iso, START } from './fleet-fixture.ts';
+import { checkIn, HOUR_MS, iso, NO_BOUNDS, START } from './fleet-fixture.ts';
 import { createTenant } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
-
-const NO_BOUNDS: AdmissionBounds = { perNetwork: 0, perApp: 0 };
 
 export function describeDeviceParts({ database, ledger }: LedgerUnderTest): void {
   test('a device is in the part that this process computes, and in that partition', async () => {

@@ -3,11 +3,18 @@
 import { expect, test } from 'vitest';
 import type { CheckIn } from '../../../src/domain/fleet/check-in.ts';
 import type { AdmissionBounds } from '../../../src/store/fleet-ledger.ts';
-import { checkIn, HOUR_MS, labelsOf, MINUTE_MS, randomFrom, recount } from './fleet-fixture.ts';
+import {
+  checkIn,
+  HOUR_MS,
+  labelsOf,
+  MINUTE_MS,
+  NO_BOUNDS,
+  randomFrom,
+  recount,
+} from './fleet-fixture.ts';
 import { createTenant, expectValue, type TestTenant, tenantOfEach } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
-const OPEN: AdmissionBounds = { perNetwork: 0, perApp: 0 };
 /** Beginning of a minute that stays within the last hour while these tests run. */
 const MINUTE = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS - 20 * MINUTE_MS;
 
@@ -115,7 +122,7 @@ export function describeFleetAdmission({ database, ledger }: LedgerUnderTest): v
 
   test('0 is no bound, and reports have none', async () => {
     const [network, ids] = [newNetwork(), Array.from({ length: 500 }, (_, index) => `d${index}`)];
-    expect(await ask(tenant, ids.slice(0, 200), OPEN, { network })).toEqual([]);
+    expect(await ask(tenant, ids.slice(0, 200), NO_BOUNDS, { network })).toEqual([]);
     expect(await ask(tenant, ['x', 'y'], { perNetwork: 1, perApp: 0 }, { network })).toEqual([
       'y: network',
     ]);

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { fail } from '../../../src/contract/failure.ts';
 import type { CheckIn } from '../../../src/domain/fleet/check-in.ts';
-import { checkIn, deviceOf, iso, labelsOf, recount, START } from './fleet-fixture.ts';
+import { checkIn, deviceOf, iso, labelsOf, NO_BOUNDS, recount, START } from './fleet-fixture.ts';
 import {
   createTenant,
   expectValue,
@@ -15,7 +15,6 @@ import { BEGIN, DAY_MS, furnish } from './signal-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
 const SLACK_MS = 250;
-const NO_BOUNDS = { perNetwork: 0, perApp: 0 };
 
 export function describeFleetErasure({ database, ledger }: LedgerUnderTest): void {
   const record = (...checkIns: CheckIn[]) => ledger.recordCheckIns(checkIns);

@@ -7,6 +7,7 @@ import type {
 } from '../../../src/contract/console-fleet.ts';
 import type { Labels } from '../../../src/domain/decision/targeting.ts';
 import type { CheckIn } from '../../../src/domain/fleet/check-in.ts';
+import type { AdmissionBounds } from '../../../src/store/fleet-ledger.ts';
 import type { Database } from '../../../src/store/ledger/database.ts';
 import type { Ledger } from '../../../src/store/ledger.ts';
 import { expectValue, type TestTenant } from './ledger-fixture.ts';
@@ -15,6 +16,9 @@ export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
 /** Time of the first check-ins, at the beginning of an hour. */
 export const START = Date.UTC(2026, 2, 29);
+
+/** Bounds of new devices that admit any number. */
+export const NO_BOUNDS: AdmissionBounds = { perNetwork: 0, perApp: 0 };
 
 /** A check-in with every field except labels and an offer. */
 export function checkIn(
