@@ -27,7 +27,7 @@ import { type PostgresServer, startPostgres } from '../support/postgres-server.t
 import { queueLength } from '../support/redis-keys.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
-import { type Proxy as NetworkProxy, startProxy } from '../support/tcp-proxy.ts';
+import { type NetworkProxy, startProxy } from '../support/tcp-proxy.ts';
 import { check, createTenant, publish, type Tenant } from '../support/tenant.ts';
 
 const DEVICE_COUNT = IS_FULL ? 100_000 : 5000;

@@ -9,7 +9,7 @@ import { eventually, sleep } from '../support/eventually.ts';
 import { IS_FULL } from '../support/full-run.ts';
 import { metricsOf } from '../support/metrics.ts';
 import type { ServingNode } from '../support/node.ts';
-import type { Proxy as NetworkProxy } from '../support/tcp-proxy.ts';
+import type { NetworkProxy } from '../support/tcp-proxy.ts';
 import {
   check,
   createTenant,

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeOnRealStores } from '../support/backend.ts';
 import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
-import { type Proxy as NetworkProxy, startProxy } from '../support/tcp-proxy.ts';
+import { type NetworkProxy, startProxy } from '../support/tcp-proxy.ts';
 import {
   type Answer,
   admin,

@@ -14,7 +14,7 @@ import {
   startPostgres,
 } from '../support/postgres-server.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
-import { type Proxy as NetworkProxy, startProxy } from '../support/tcp-proxy.ts';
+import { type NetworkProxy, startProxy } from '../support/tcp-proxy.ts';
 import {
   check,
   control,

@@ -11,7 +11,7 @@ import { eventually } from '../support/eventually.ts';
 import { metricsOf } from '../support/metrics.ts';
 import type { ServingNode } from '../support/node.ts';
 import { startStrangers } from '../support/strangers.ts';
-import { type Proxy as NetworkProxy, startProxy } from '../support/tcp-proxy.ts';
+import { type NetworkProxy, startProxy } from '../support/tcp-proxy.ts';
 import { admin, check, createTenant, publish, send, type Tenant } from '../support/tenant.ts';
 
 /**

@@ -13,7 +13,7 @@ import { metricsOf } from '../support/metrics.ts';
 import { migratedDatabase } from '../support/migrated-database.ts';
 import { type ServingNode, startNode } from '../support/node.ts';
 import { runOn } from '../support/run-on.ts';
-import type { Proxy as NetworkProxy } from '../support/tcp-proxy.ts';
+import type { NetworkProxy } from '../support/tcp-proxy.ts';
 import {
   check,
   control,

@@ -6,7 +6,7 @@ import { type FreshDatabase, freshDatabase } from './fresh-database.ts';
 import { type NodeSettings, type ServingNode, startNode } from './node.ts';
 import { type PostgresServer, startPostgres } from './postgres-server.ts';
 import { type RedisServer, startRedis } from './redis-server.ts';
-import { type Proxy as NetworkProxy, startProxy } from './tcp-proxy.ts';
+import { type NetworkProxy, startProxy } from './tcp-proxy.ts';
 
 export type Cluster = {
   readonly redis: RedisServer;

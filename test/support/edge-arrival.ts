@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { makeEdgeToken, startEdge } from './edge-node.ts';
 import { eventually, sleep } from './eventually.ts';
 import type { ServingNode } from './node.ts';
-import { startProxy, type Proxy as Way } from './tcp-proxy.ts';
+import { type NetworkProxy, startProxy } from './tcp-proxy.ts';
 import { check, type Tenant } from './tenant.ts';
 
 /** Time in which a change arrives for certain; test/timed has the promise of contract 29.6. */
@@ -14,7 +14,7 @@ const ASK_INTERVAL_MS = 20;
 export type EdgeOnAWay = {
   readonly edge: ServingNode;
   /** The network between the edge and its upstream. */
-  readonly way: Way;
+  readonly way: NetworkProxy;
 };
 
 /** Starts an edge of a service whose way to the service can fail. The caller ends both. */

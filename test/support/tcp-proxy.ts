@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-export type Proxy = {
+export type NetworkProxy = {
   readonly port: number;
   /**
    * Forwards nothing in either direction, with every connection left open (also those made meanwhile).
@@ -29,7 +29,7 @@ export type Proxy = {
 };
 
 /** Starts a proxy on a free port in front of a loopback port. */
-export async function startProxy(targetPort: number): Promise<Proxy> {
+export async function startProxy(targetPort: number): Promise<NetworkProxy> {
   let target = targetPort;
   const sockets = new Set<Socket>();
   let isBlackhole = false;
