@@ -5,14 +5,19 @@ import { describe, expect, it } from 'vitest';
 import { Unavailable } from '../../src/contract/unavailable.ts';
 import { packCheckInPayload } from '../../src/domain/fleet/check-in-payload.ts';
 import { batchOf, checkInOf, devicesIn, idsOf } from '../store/engine/fleet-sample.ts';
-import { adminOf, connected, leftovers, redisOf } from '../store/engine/redis-fixture.ts';
+import {
+  adminOf,
+  connected,
+  connectedThroughProxy,
+  leftovers,
+  redisOf,
+} from '../store/engine/redis-fixture.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 import { packCheckIns } from '../support/pack-check-ins.ts';
 import { findRedisCli, startRedisCluster } from '../support/redis-cluster.ts';
 import { keys } from '../support/redis-keys.ts';
 import { findRedis, type RedisServer } from '../support/redis-server.ts';
 import { settlesWithin } from '../support/settles-within.ts';
-import { startProxy } from '../support/tcp-proxy.ts';
 
 /** The first stream, which batches go to when none is named. */
 const STREAM = keys.checkIns(0);
@@ -108,10 +113,7 @@ describe.skipIf(!hasRedis)('when Redis fails', () => {
 
 describe.skipIf(!hasRedis)('when an answer is lost', () => {
   it('a batch whose acceptance was not heard is there; appended again, it arrives at least once', async () => {
-    const server = await redisOf();
-    const proxy = await startProxy(server.port);
-    leftovers.push(() => proxy.close());
-    const { engine } = await connected(`redis://127.0.0.1:${proxy.port}`);
+    const { engine, proxy } = await connectedThroughProxy();
     await engine.appendCheckIns(packCheckIns(batchOf('before')));
     proxy.dropWhen((chunk) => chunk.toString() === ':1\r\n');
     await expect(engine.appendCheckIns(packCheckIns(batchOf('a')))).rejects.toBeInstanceOf(
@@ -126,10 +128,7 @@ describe.skipIf(!hasRedis)('when an answer is lost', () => {
   });
 
   it('batches that were taken for an answer nobody heard are taken over when abandoned', async () => {
-    const server = await redisOf();
-    const proxy = await startProxy(server.port);
-    leftovers.push(() => proxy.close());
-    const { engine } = await connected(`redis://127.0.0.1:${proxy.port}`);
+    const { server, engine, proxy } = await connectedThroughProxy();
     const { engine: other } = await connected(server.url);
     expect(await engine.takeCheckIns('deaf', 5, 0, NEVER_MS)).toEqual([]);
     await engine.appendCheckIns(packCheckIns(batchOf('a')));
@@ -140,10 +139,7 @@ describe.skipIf(!hasRedis)('when an answer is lost', () => {
   });
 
   it('they are handed to their taker with its next take, and only once', async () => {
-    const server = await redisOf();
-    const proxy = await startProxy(server.port);
-    leftovers.push(() => proxy.close());
-    const { engine } = await connected(`redis://127.0.0.1:${proxy.port}`);
+    const { engine, proxy } = await connectedThroughProxy();
     await engine.appendCheckIns(packCheckIns(batchOf('in-hand')));
     const take = (batchesMax: number) => engine.takeCheckIns('taker', batchesMax, 0, NEVER_MS);
     expect(devicesIn(await take(1))).toEqual(['in-hand']);
@@ -161,10 +157,7 @@ describe.skipIf(!hasRedis)('when an answer is lost', () => {
   });
 
   it('what other streams answered is handed out all the same', async () => {
-    const server = await redisOf();
-    const proxy = await startProxy(server.port);
-    leftovers.push(() => proxy.close());
-    const { engine } = await connected(`redis://127.0.0.1:${proxy.port}`);
+    const { engine, proxy } = await connectedThroughProxy();
     const take = () => engine.takeCheckIns('taker', 5, 0, NEVER_MS, [0, 1, 2]);
     // Each take begins with the next stream: the one after this begins with the last.
     expect(await take()).toEqual([]);

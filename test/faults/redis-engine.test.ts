@@ -10,14 +10,19 @@ import type { Engine } from '../../src/store/engine.ts';
 import { createRedisEngine } from '../../src/store/redis/redis-engine.ts';
 import { announcementOf, listenTo, snapshotOf } from '../store/engine/engine-contract.ts';
 import { checkInOf, storedLabelsOf } from '../store/engine/fleet-sample.ts';
-import { connected, leftovers, open, redisOf } from '../store/engine/redis-fixture.ts';
+import {
+  connected,
+  connectedThroughProxy,
+  leftovers,
+  open,
+  redisOf,
+} from '../store/engine/redis-fixture.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 import { packCheckIns } from '../support/pack-check-ins.ts';
 import { findRedisCli, startRedisCluster } from '../support/redis-cluster.ts';
 import { keys } from '../support/redis-keys.ts';
 import { findRedis, type RedisServer } from '../support/redis-server.ts';
 import { settlesWithin } from '../support/settles-within.ts';
-import { startProxy } from '../support/tcp-proxy.ts';
 
 /** Shorter than the time limit of a call, which is a timer of this process as well. */
 const AT_ONCE_MS = 900;
@@ -134,10 +139,7 @@ describe.skipIf(!hasRedis)('when Redis fails', () => {
   });
 
   it('a connection that died in silence is replaced, for commands and for hearing', async () => {
-    const server = await redisOf();
-    const proxy = await startProxy(server.port);
-    leftovers.push(() => proxy.close());
-    const { engine } = await connected(`redis://127.0.0.1:${proxy.port}`);
+    const { engine, proxy } = await connectedThroughProxy();
     const heard = await listenTo(engine, 'app');
     proxy.blackhole();
     await sleep(2500);
@@ -149,10 +151,7 @@ describe.skipIf(!hasRedis)('when Redis fails', () => {
   });
 
   it('a connection that is cut is replaced within moments', async () => {
-    const server = await redisOf();
-    const proxy = await startProxy(server.port);
-    leftovers.push(() => proxy.close());
-    const { engine } = await connected(`redis://127.0.0.1:${proxy.port}`);
+    const { engine, proxy } = await connectedThroughProxy();
     const heard = await listenTo(engine, 'app');
     proxy.cut();
     await eventually('hearing resumed', () => heard.resumedCount === 1);

@@ -7,6 +7,7 @@ import { createRedisEngine } from '../../../src/store/redis/redis-engine.ts';
 import type { RemovedKey } from '../../../src/store/redis/repairing-connection.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { type NetworkProxy, startProxy } from '../../support/tcp-proxy.ts';
 
 /** Functions that clean up after a test; the last one runs first. */
 export const leftovers: (() => Promise<void>)[] = [];
@@ -40,6 +41,16 @@ export async function connected(url: string): Promise<Opened> {
   const opened = open(url);
   await eventually('the engine is connected', () => opened.engine.isReachable());
   return opened;
+}
+
+/** A server of its own behind a proxy that fails, and an engine that reaches it through the proxy. */
+export async function connectedThroughProxy(): Promise<
+  Opened & { server: RedisServer; proxy: NetworkProxy }
+> {
+  const server = await redisOf();
+  const proxy = await startProxy(server.port);
+  leftovers.push(() => proxy.close());
+  return { ...(await connected(`redis://127.0.0.1:${proxy.port}`)), server, proxy };
 }
 
 /** A plain client that reads what the engine has stored. */
