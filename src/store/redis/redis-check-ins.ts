@@ -129,7 +129,10 @@ class StreamTaking {
   private readonly onFault: (error: unknown) => void;
   /** Name of the last taker of each stream. */
   private readonly lastTakers: (string | undefined)[] = [];
-  /** Streams of takers, `stream/taker`, that may hold batches of a take whose reply was lost. */
+  /**
+   * Takers, each with its stream, that may hold batches of a take whose reply was lost: at most eight streams
+   * for each drain of this process.
+   */
   private readonly unheard = new Set<string>();
   /** Counter that rotates the stream with which a take begins. */
   private turn = 0;
@@ -158,7 +161,7 @@ class StreamTaking {
       try {
         batches.push(...(await this.takeFrom(stream, taker, countMax, abandonedMs)));
       } catch (error) {
-        this.unheard.add(`${stream}/${taker}`);
+        this.unheard.add(takerOn(stream, taker));
         // A stream that goes on failing is the first one soon, and rejects then.
         if (batches.length === 0) throw error;
         return batches;
@@ -186,7 +189,7 @@ class StreamTaking {
     abandonedMs: number,
   ): Promise<CheckInBatch[]> {
     const isFirst = taker !== this.lastTakers[stream];
-    const isUnheard = this.unheard.has(`${stream}/${taker}`);
+    const isUnheard = this.unheard.has(takerOn(stream, taker));
     const flags = [isFirst, isUnheard].map((flag) => (flag ? '1' : '0'));
     const args = [GROUP, taker, String(batchesMax), String(Math.ceil(abandonedMs)), ...flags];
     const key = this.keys.checkIns(stream);
@@ -194,7 +197,7 @@ class StreamTaking {
     this.lastTakers[stream] = taker;
     const { batches, malformedIds } = parseTaken(reply as readonly Buffer[], stream);
     const isAll = batches.length + malformedIds.length < batchesMax;
-    if (isAll) this.unheard.delete(`${stream}/${taker}`);
+    if (isAll) this.unheard.delete(takerOn(stream, taker));
     for (const id of malformedIds) this.onFault(new Error(`dropped a malformed batch (${id})`));
     // Removed from the stream, because no consumer can read them.
     await this.acknowledge(malformedIds);
@@ -213,6 +216,11 @@ function parseTaken(reply: readonly Buffer[], stream: number) {
     else batches.push({ id, checkIns });
   }
   return { batches, malformedIds };
+}
+
+/** Returns what stands in `unheard` for a taker on a stream. */
+function takerOn(stream: number, taker: string): string {
+  return `${stream}/${taker}`;
 }
 
 /** Returns the number of a batch's stream. */
