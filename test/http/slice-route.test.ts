@@ -1,12 +1,12 @@
 // Tests the bound on the requests for slices that wait for a store (docs/contract.md 28.7).
 
-import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { expect, it } from 'vitest';
 import { fail } from '../../src/contract/failure.ts';
 import { sliceRoute } from '../../src/http/device/slice-route.ts';
 import { Traffic } from '../../src/http/request-observation.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
+import { requestOf, responseOf } from './fake-exchange.ts';
 
 const WAITING_MAX = 1000;
 
@@ -23,7 +23,8 @@ it('1,000 requests may wait for a store, the next is 503, and room is made by ea
   const traffic = new Traffic(createLog('silent'), new Metrics());
   const { handlers } = sliceRoute({ check, traffic });
   const statuses: string[] = [];
-  const ask = () => handlers.get(response(statuses), request('/c/acme/stable/linux/x64/1.0.0/0'));
+  const ask = () =>
+    handlers.get(responseOf(statuses), requestOf('/c/acme/stable/linux/x64/1.0.0/0'));
 
   for (let asked = 0; asked < WAITING_MAX; asked++) ask();
   expect(statuses).toEqual([]);
@@ -36,19 +37,3 @@ it('1,000 requests may wait for a store, the next is 503, and room is made by ea
   ask();
   expect(statuses).toHaveLength(2);
 });
-
-function request(path: string): HttpRequest {
-  return { getUrl: () => path, getQuery: () => undefined, getHeader: () => '' } as never;
-}
-
-/** Response that keeps its status. */
-function response(statuses: string[]): HttpResponse {
-  return {
-    onAborted: () => {},
-    cork: (write: () => void) => write(),
-    writeStatus: (status: string) => void statuses.push(status),
-    writeHeader: () => {},
-    end: () => {},
-    tryEnd: () => [true, true],
-  } as never;
-}

@@ -1,0 +1,61 @@
+// Tests what a route of an updater does around a decision: it waits for a document that is not written
+// yet, and an exception costs one request, not the process.
+
+import { expect, it } from 'vitest';
+import { fail } from '../../src/contract/failure.ts';
+import { ADMITTED } from '../../src/domain/fleet/sliding-window-limiter.ts';
+import { type DeviceQuestion, DeviceRoute } from '../../src/http/device/device-route.ts';
+import { NO_STORE, replyHead } from '../../src/http/reply.ts';
+import { Traffic } from '../../src/http/request-observation.ts';
+import { createLog } from '../../src/observe/log.ts';
+import { Metrics } from '../../src/observe/metrics.ts';
+import { requestOf, responseOf } from './fake-exchange.ts';
+
+const DECISION = { candidate: undefined };
+
+/** Asks a route that decides at once; returns its statuses, which it may still add to. */
+function ask(parts: Partial<DeviceQuestion<never>>): string[] {
+  const question = {
+    ...{ route: '/u', deviceHeader: 'x-device', deviceParameter: undefined, agent: '' },
+    ...{ otherDeviceHeaders: [], parameters: [], isConditional: false, ready: undefined },
+    parse: () => ({ scope: {} }),
+    reply: () => ({ status: 204, head: replyHead(204, NO_STORE) }),
+    ...parts,
+  };
+  const check = { now: () => DECISION, refused: () => fail('unknownApp'), later: () => undefined };
+  const gate = { now: () => ADMITTED, network: new Int32Array(4) };
+  const traffic = new Traffic(createLog('silent'), new Metrics());
+  const route = new DeviceRoute<never>(question as never, { check, gate, traffic } as never);
+  const statuses: string[] = [];
+  route.get(responseOf(statuses), requestOf('/u/acme/stable'));
+  return statuses;
+}
+
+it('a decision waits for its document', async () => {
+  let write = () => {};
+  const written = new Promise<void>((resolve) => {
+    write = resolve;
+  });
+  const waited: unknown[] = [];
+  const ready = (decision: unknown) => {
+    waited.push(decision);
+    return written;
+  };
+  const statuses = ask({ ready });
+  await new Promise(setImmediate);
+  expect([waited, statuses]).toEqual([[DECISION], []]);
+  write();
+  await new Promise(setImmediate);
+  expect(statuses).toEqual(['204']);
+});
+
+it('a decision whose document is there is written at once', () => {
+  expect(ask({ ready: () => undefined })).toEqual(['204']);
+});
+
+it('an exception is 500 for its request', () => {
+  const parse = () => {
+    throw new Error('unforeseen');
+  };
+  expect(ask({ parse })).toEqual(['500']);
+});
