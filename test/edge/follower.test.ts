@@ -23,16 +23,26 @@ function indexAt(epoch: number, revision: number, record = 'rec_1'): EdgeIndexAn
   return { ...named, epoch, tag: `${record} ${epoch} ${revision}`, channels: [entry] };
 }
 
-/** Follows a service that has this index, and raises its epoch above what it is shown when `doesRaise`. */
-async function follow(first: EdgeIndexAnswer, doesRaise = true) {
+/**
+ * Follows a service that has this index. When it is shown another one, it raises its epoch above that, does
+ * nothing, or does not answer. `held` is what the edge has on disk.
+ */
+async function follow(
+  first: EdgeIndexAnswer,
+  whenShown: 'raises' | 'does nothing' | 'is away' = 'raises',
+  held?: { bytes: Buffer; proof: string },
+) {
   const service = { index: first };
   const shown: unknown[] = [];
+  const faults: unknown[] = [];
   const client = {
     async call(kind: string, { body, headers = {} }: UpstreamCall) {
       if (kind === 'ahead') {
         shown.push(body);
         const { epoch } = JSON.parse((body as { index: string }).index) as EdgeIndexAnswer;
-        if (doesRaise) service.index = indexAt(epoch + 1, service.index.channels[0]?.[4] ?? 0);
+        if (whenShown === 'is away') throw new Unavailable('upstream', 'it is away');
+        if (whenShown === 'raises')
+          service.index = indexAt(epoch + 1, service.index.channels[0]?.[4] ?? 0);
         return { answer: { kind, epoch: epoch + 1 } };
       }
       const answer = service.index;
@@ -46,7 +56,7 @@ async function follow(first: EdgeIndexAnswer, doesRaise = true) {
     refuse(refusal: 'foreign', _: unknown, reason: string): never {
       throw new Unavailable('upstream', new RefusedAnswer(refusal, reason));
     },
-    isProven: () => true,
+    isProven: (_: Buffer, proof: string) => proof.startsWith('proof'),
   };
   const state = new FollowedState();
   const kept: unknown[] = [];
@@ -54,18 +64,18 @@ async function follow(first: EdgeIndexAnswer, doesRaise = true) {
     client: client as never,
     state,
     file: {
-      read: async () => undefined,
+      read: async () => held,
       keep: (index) => kept.push(index.proof),
       flush: async () => undefined,
     },
     announce: () => undefined,
-    onContact: () => undefined,
-    onDamaged: () => undefined,
+    onContact: (error) => error !== undefined && faults.push(error),
+    onDamaged: (error) => faults.push(error),
   });
   followers.push(follower);
   await follower.start();
   await follower.first;
-  return { service, follower, state, shown, kept };
+  return { service, follower, state, shown, kept, faults };
 }
 
 it('shows a service that is behind what it holds, with its proof, and follows the raised epoch', async () => {
@@ -87,7 +97,7 @@ it.each([
   async (...row) => {
     const [refusal, index] = row;
     vi.useFakeTimers({ toFake: ['performance'] });
-    const { service, follower, state, kept } = await follow(indexAt(1, 7), false);
+    const { service, follower, state, kept } = await follow(indexAt(1, 7), 'does nothing');
     service.index = index;
     vi.advanceTimersByTime(LASTING_MS);
     await eventually('it is said', () => follower.refusal === refusal);
@@ -98,3 +108,26 @@ it.each([
     expect(state.newestOf('chn_1')).toEqual({ epoch: 1, revision: 8 });
   },
 );
+
+it('follows on when the service cannot be shown what it holds', async () => {
+  const { service, state, shown, faults } = await follow(indexAt(1, 7), 'is away');
+  service.index = indexAt(0, 9);
+  await eventually('both calls are told', () => shown.length === 1 && faults.length >= 2);
+  expect(faults.map(String)).toContainEqual(expect.stringContaining('it is away'));
+  expect(state.newestOf('chn_1')).toEqual({ epoch: 1, revision: 7 });
+  service.index = indexAt(1, 8);
+  await eventually('it follows again', () => state.newestOf('chn_1')?.revision === 8);
+});
+
+it.each([
+  ['that no key of the service signed', 'forged', JSON.stringify(indexAt(9, 9)), 'signature'],
+  ['that is no index', 'proof', '{}', 'no index'],
+])('an index on disk %s is not adopted, and is reported', async (...row) => {
+  const [, proof, text, reason] = row;
+  const { state, faults } = await follow(indexAt(1, 7), 'raises', {
+    bytes: Buffer.from(text),
+    proof,
+  });
+  expect(state.newestOf('chn_1')).toEqual({ epoch: 1, revision: 7 });
+  expect(faults.map(String)).toEqual([expect.stringContaining(reason)]);
+});
