@@ -1,6 +1,9 @@
 // Tests the commands of publishers beside the one that publishes: steering, promoting, withdrawing,
 // explaining, importing and listing (docs/operating/commands.md).
 
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { ADMIN_TOKEN } from '../support/node.ts';
@@ -11,6 +14,12 @@ import { admin, check, report } from '../support/tenant.ts';
 
 /** A SHA-512 in base64. */
 const SUM = Buffer.alloc(64, 7).toString('base64');
+
+/** An update file of one file, by name and content. */
+const latestLinux = [
+  'latest-linux.yml',
+  `version: 1.2.3\nfiles:\n  - url: ${URL_BASE}/a.AppImage\n    sha512: ${SUM}\n`,
+] as const;
 
 serviceSuite("publishers' commands", (node) => {
   const shell = new PublisherShell(node);
@@ -221,6 +230,30 @@ serviceSuite("publishers' commands", (node) => {
     await shell.json('release', 'withdraw', ...shell.name());
     await shell.json(...args, file('100'));
     expect(await shell.releases()).toMatchObject([{ rolloutPct: 100 }]);
+  });
+
+  it('publish: an update file gives its files addresses, not the others beside it (Command line)', async () => {
+    const args = shell.publish([shell.write(...latestLinux), shell.write('b-linux.zip')]);
+    const without = args.filter((arg) => arg !== '--url-base' && arg !== URL_BASE);
+    const words = '--url-base is missing: 1 of the files would have no address';
+    await shell.expectEnd(without, 2, words);
+  });
+
+  it('import: waits as long as a service asks whose limit is reached, and then goes on (Command line)', async () => {
+    let calls = 0;
+    const limited = createServer((_, response) => {
+      calls += 1;
+      const headers = { 'content-type': 'application/json', 'retry-after': '1' };
+      response.writeHead(calls === 1 ? 429 : 200, headers);
+      response.end(calls === 1 ? '{"error":"Rate limit exceeded"}' : '{"findings":[]}');
+    });
+    await once(limited.listen(0, '127.0.0.1'), 'listening');
+    const { port } = limited.address() as AddressInfo;
+    const args = ['import', '--app', shell.tenant.app, '--channel', 'stable', '--latest-yml'];
+    const env = { SLUICE_URL: `http://127.0.0.1:${port}` };
+    const { code, stdout } = await shell.sluice([...args, shell.write(...latestLinux)], env);
+    limited.close();
+    expect([code, calls, stdout]).toEqual([0, 3, expect.stringMatching(/^1\.2\.3 +published/m)]);
   });
 
   it('import: says what speaks against a release, and leaves one with errors out (Command line)', async () => {
