@@ -110,6 +110,9 @@ serviceSuite('the console', (node) => {
     ['adoption?app=a&step=year', 'step'],
     ['adoption?app=a&since=yesterday&step=day', 'since'],
     ['decision?app=a', 'deviceId'],
+    ['devices?app=a&signal=failed', 'channel'],
+    ['devices?app=a&channel=c&signal=failed', 'release'],
+    ['devices?app=a&channel=c&signal=failed&release=1.0.0&after=x', 'after'],
     ['audit?org=o&limit=0', 'limit'],
     ['members', 'org'],
   ])('GET %s is 400 that names %s', async (path, field) => {

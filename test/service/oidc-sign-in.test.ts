@@ -2,6 +2,7 @@
 // which roles, and what is refused of what comes back.
 
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { LIMIT } from '../../src/contract/limit.ts';
 import { describeOnBackends } from '../support/backend.ts';
 import { freePort } from '../support/free-port.ts';
 import type { ServingNode } from '../support/node.ts';
@@ -306,10 +307,23 @@ describeOnBackends('sign-in with OpenID Connect', (backend) => {
       url.searchParams.delete('code');
       url.searchParams.set('error', 'access_denied');
     });
+    for (const broken of [503, 'silent'] as const) {
+      const visitor = browser();
+      provider.broken = undefined;
+      const answer = await visitor.comeBack();
+      provider.broken = broken;
+      expect(await visitor.arrive(answer)).toBe(`${REFUSED}away`);
+    }
+  });
+
+  it('begins 50 sign-ins of an address at most, and counts those above', async () => {
     const visitor = browser();
-    const answer = await visitor.comeBack();
-    provider.broken = 503;
-    expect(await visitor.arrive(answer)).toBe(`${REFUSED}away`);
+    const statuses: number[] = [];
+    for (let count = 0; count <= LIMIT.loginsPerAddressMax; count++) {
+      statuses.push((await visitor.call('POST', 'oidc', {})).status);
+    }
+    expect(statuses).toEqual([...Array(LIMIT.loginsPerAddressMax).fill(200), 429]);
+    expect((await browser().call('POST', 'oidc', {})).status).toBe(200);
   });
 
   it('a provider that is away when the node starts keeps it from nothing', async () => {

@@ -37,8 +37,8 @@ export type TestProvider = {
   falsify: ((token: Token) => void) | undefined;
   /** Key that signs falsified tokens; undefined for the provider's own. */
   foreignKey: KeyObject | undefined;
-  /** Status of all answers; undefined while the provider works. */
-  broken: number | undefined;
+  /** Status of all answers, or that connections end without one; undefined while the provider works. */
+  broken: number | 'silent' | undefined;
   /** Whether it refuses the client's secret in a header, and wants it in the body. */
   refusesHeader: boolean;
   /** Number of requests, by path. */
@@ -94,6 +94,10 @@ export async function startOidcProvider(consoles: readonly string[]): Promise<Te
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname } = new URL(request.url ?? '/', issuer);
     requests.set(pathname, (requests.get(pathname) ?? 0) + 1);
+    if (test.broken === 'silent') {
+      request.socket.destroy();
+      return;
+    }
     if (test.broken !== undefined) {
       response.writeHead(test.broken).end();
       return;
