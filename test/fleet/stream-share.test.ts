@@ -35,8 +35,8 @@ afterEach(async () => {
   for (const share of shares.splice(0)) await share.stop();
 });
 
-function joined(takers: Takers): StreamShare {
-  const share = new StreamShare(takers, new Metrics(), createLog('silent'));
+function joined(takers: Takers, metrics = new Metrics(), log = createLog('silent')): StreamShare {
+  const share = new StreamShare(takers, metrics, log);
   shares.push(share);
   share.start();
   return share;
@@ -94,6 +94,22 @@ describe('the streams', () => {
     await vi.advanceTimersByTimeAsync(LONG_MS);
     expect(all(share)).toHaveLength(STREAMS);
     takers.isAway = false;
+  });
+
+  it('stay with whom they are when the engine answers what nobody expects, which is logged', async () => {
+    useFakeTime();
+    const takers = new Takers();
+    const lines: unknown[] = [];
+    const metrics = new Metrics();
+    const log = { error: (...line: unknown[]) => lines.push(line) } as never;
+    const share = joined(takers, metrics, log);
+    await vi.advanceTimersByTimeAsync(0);
+    const error = new Error('WRONGTYPE');
+    takers.shareCheckIns = () => Promise.reject(error);
+    await vi.advanceTimersByTimeAsync(LONG_MS);
+    expect(all(share)).toHaveLength(STREAMS);
+    expect(lines).toContainEqual([{ err: error }, 'check-ins are not shared']);
+    expect(metrics.faults.counts.get('check-in-share')).toBe(lines.length);
   });
 
   it('are taken while the engine is full and knows no taker: that is what frees it', async () => {

@@ -5,7 +5,7 @@ import { fail, failUntil } from '../../src/contract/failure.ts';
 import { AppCounts } from '../../src/observe/app-counts.ts';
 import { CHECK_REASONS } from '../../src/observe/label-values.ts';
 import { CatalogSlot, PlanBudget } from '../../src/serving/catalog-slot.ts';
-import { WarmUp } from '../../src/serving/readiness.ts';
+import { Readiness, WarmUp } from '../../src/serving/readiness.ts';
 import type { ChannelName } from '../../src/store/engine.ts';
 import { channelAt, settle } from './serving-node.ts';
 
@@ -100,4 +100,14 @@ it('a stop ends it, and nothing is loaded afterwards', async () => {
   const count = asked.length;
   await vi.advanceTimersByTimeAsync(WARM_UP_MS);
   expect(asked).toHaveLength(count);
+});
+
+it('a node that still loads is not ready, and says so, until it stops', async () => {
+  const none = {} as never;
+  const readiness = new Readiness(none, 'ledger', none, false, none, none, { isOver: false });
+  expect(await readiness.obstacle()).toBe(
+    'the channels that this node served last are still being loaded',
+  );
+  readiness.drain();
+  expect(await readiness.obstacle()).toBe('draining');
 });

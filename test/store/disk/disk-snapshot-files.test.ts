@@ -111,6 +111,15 @@ function releaseFile(index: string): string {
   return join(folder, name);
 }
 
+it('a release of another format than its index is none, and is reported by name', async () => {
+  const directory = dataDirectory();
+  const path = releaseFile(await keptFile(directory));
+  const text = readFileSync(path, 'utf8');
+  writeFileSync(path, sealFile(FORMAT - 1, text.slice(text.indexOf('\n') + 1)));
+  expect(await directory.again().find('acme', 'stable')).toBeUndefined();
+  expect(directory.faults).toMatchObject([{ doing: 'read', path }]);
+});
+
 describe.each([
   ['index', (index: string) => index],
   ['release', releaseFile],
