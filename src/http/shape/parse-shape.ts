@@ -91,7 +91,5 @@ function article(expected: string): string {
 
 function bound(type: string, side: string, limit: number | bigint): string {
   if (type === 'array') return `Must have ${side} ${limit} ${limit === 1 ? 'item' : 'items'}`;
-  if (type === 'string')
-    return `Must have ${side} ${limit} ${limit === 1 ? 'character' : 'characters'}`;
   return `Must be ${side} ${limit}`;
 }
