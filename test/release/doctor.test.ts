@@ -1,7 +1,9 @@
 // Tests `sluice doctor` and `sluice migrate` on real stores in good and in bad states, as an operator runs
 // them: by settings, without a running service.
 
+import { once } from 'node:events';
 import { chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -114,6 +116,37 @@ describe('sluice doctor on the embedded set-up', () => {
     expect(bad).toEqual(['mail']);
     expect(message('mail')).toMatch(/^SMTP_URL: the server at 127\.0\.0\.1:1 cannot be used: /);
     expect(text).not.toContain('hunter2');
+  });
+
+  it('tells a provider of sign-ins that cannot be used', async () => {
+    const { bad, message, text } = await doctor({
+      ...{
+        OIDC_ISSUER: 'http://127.0.0.1:1',
+        OIDC_CLIENT_ID: 'sluice',
+        OIDC_CLIENT_SECRET: SECRET,
+      },
+      CONSOLE_URL: 'http://127.0.0.1:2',
+    });
+    expect(bad).toEqual(['oidc']);
+    expect(message('oidc')).toMatch(/^http:\/\/127\.0\.0\.1:1 cannot be used: ./);
+    expect(text).not.toContain(SECRET);
+  });
+
+  it('tells a port that another program has, and that of a running service', async () => {
+    const other = createServer((socket) => socket.destroy());
+    await once(other.listen(0, '127.0.0.1'), 'listening');
+    endings.push(() => other.close());
+    const { port } = other.address() as AddressInfo;
+    const taken = await doctor({ HOST: '127.0.0.1', PORT: String(port) });
+    const inUse = expect.stringContaining(`127.0.0.1:${port} is in use by another program`);
+    expect([taken.bad, taken.message('port')]).toEqual([['port'], inUse]);
+    const node = await startNode();
+    endings.push(() => node.dispose());
+    const service = await doctor({ HOST: '127.0.0.1', PORT: new URL(node.url).port });
+    expect([service.bad, service.message('port')]).toEqual([
+      [],
+      expect.stringContaining('is in use by a running service'),
+    ]);
   });
 
   it('names a wrong setting, and in text has one line for each check', async () => {
