@@ -9,7 +9,7 @@ import { DeviceDay } from '../../bench/suite/fleet/device-hours.ts';
 import { fleetReport } from '../../bench/suite/fleet/fleet-report.ts';
 import type { FleetRun, FleetStep } from '../../bench/suite/fleet/measure-fleet.ts';
 import { type FleetProgress, playFleet } from '../../bench/suite/fleet/play-fleet.ts';
-import { loopbackServer } from './loopback-server.ts';
+import { loopbackServer } from '../support/loopback-server.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -12,7 +12,7 @@ import {
   ResponseShapes,
 } from '../../bench/load/response-reader.ts';
 import { runLoad } from '../../bench/load/run-load.ts';
-import { loopbackServer } from './loopback-server.ts';
+import { loopbackServer } from '../support/loopback-server.ts';
 
 describe('requests of the load generator', () => {
   const QUESTION = { paths: ['/u/a/stable/linux/x86_64/1.0.0'], devices: 1000 };

@@ -3,10 +3,7 @@
 
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdirSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -14,6 +11,7 @@ import { describe, expect, it } from 'vitest';
 import { tauriSignature } from '../support/build-folders.ts';
 import { freePort } from '../support/free-port.ts';
 import { asset, deliver, enableWebhook, releaseEvent } from '../support/github.ts';
+import { loopbackServer } from '../support/loopback-server.ts';
 import { ADMIN_TOKEN } from '../support/node.ts';
 import { type Json, releasesOf } from '../support/published.ts';
 import { PublisherShell, URL_BASE } from '../support/publisher-shell.ts';
@@ -223,13 +221,12 @@ serviceSuite('the command that publishes', (node) => {
       release: { version: '1.2.3', artifacts: [] },
       findings: [{ path: 'version', severity: 'warning', message: 'Is below 2.0.0' }],
     };
-    const service = createServer((request, response) => {
+    const service = await loopbackServer((request, response) => {
       const isDryRun = request.url?.endsWith('?dryRun=true');
       response.writeHead(isDryRun ? 200 : 503, { 'content-type': 'application/json' });
       response.end(JSON.stringify(isDryRun ? answer : { error: 'Out of order' }));
     });
-    await once(service.listen(0, '127.0.0.1'), 'listening');
-    const SLUICE_URL = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
+    const SLUICE_URL = `http://127.0.0.1:${service.port}`;
     const args = shell.publish([shell.write('a-linux.zip')]);
     const { code, stdout, stderr } = await shell.sluice(args, { SLUICE_URL });
     service.close();

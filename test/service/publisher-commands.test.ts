@@ -1,11 +1,9 @@
 // Tests the commands of publishers beside the one that publishes: steering, promoting, withdrawing,
 // explaining, importing and listing (docs/operating/commands.md).
 
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { loopbackServer } from '../support/loopback-server.ts';
 import { ADMIN_TOKEN } from '../support/node.ts';
 import { auditOf, type Json } from '../support/published.ts';
 import { PublisherShell, URL_BASE } from '../support/publisher-shell.ts';
@@ -241,16 +239,14 @@ serviceSuite("publishers' commands", (node) => {
 
   it('import: waits as long as a service asks whose limit is reached, and then goes on (Command line)', async () => {
     let calls = 0;
-    const limited = createServer((_, response) => {
+    const limited = await loopbackServer((_, response) => {
       calls += 1;
       const headers = { 'content-type': 'application/json', 'retry-after': '1' };
       response.writeHead(calls === 1 ? 429 : 200, headers);
       response.end(calls === 1 ? '{"error":"Rate limit exceeded"}' : '{"findings":[]}');
     });
-    await once(limited.listen(0, '127.0.0.1'), 'listening');
-    const { port } = limited.address() as AddressInfo;
     const args = ['import', '--app', shell.tenant.app, '--channel', 'stable', '--latest-yml'];
-    const env = { SLUICE_URL: `http://127.0.0.1:${port}` };
+    const env = { SLUICE_URL: `http://127.0.0.1:${limited.port}` };
     const { code, stdout } = await shell.sluice([...args, shell.write(...latestLinux)], env);
     limited.close();
     expect([code, calls, stdout]).toEqual([0, 3, expect.stringMatching(/^1\.2\.3 +published/m)]);

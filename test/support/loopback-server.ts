@@ -1,4 +1,4 @@
-// Server for tests of what asks a server many times: any answers, on a port of its own.
+// Server for tests of what asks a server: any answers, on a port of its own.
 
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
