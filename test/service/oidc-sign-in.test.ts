@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { LIMIT } from '../../src/contract/limit.ts';
 import { describeOnBackends } from '../support/backend.ts';
 import { freePort } from '../support/free-port.ts';
+import { metricsOf } from '../support/metrics.ts';
 import type { ServingNode } from '../support/node.ts';
 import {
   foreignKey,
@@ -323,6 +324,7 @@ describeOnBackends('sign-in with OpenID Connect', (backend) => {
       statuses.push((await visitor.call('POST', 'oidc', {})).status);
     }
     expect(statuses).toEqual([...Array(LIMIT.loginsPerAddressMax).fill(200), 429]);
+    expect(await metricsOf(node)).toMatch(/^sluice_sign_ins_total\{outcome="limited"\} 1$/m);
     expect((await browser().call('POST', 'oidc', {})).status).toBe(200);
   });
 
