@@ -120,11 +120,9 @@ describe('sluice doctor on the embedded set-up', () => {
 
   it('tells a provider of sign-ins that cannot be used', async () => {
     const { bad, message, text } = await doctor({
-      ...{
-        OIDC_ISSUER: 'http://127.0.0.1:1',
-        OIDC_CLIENT_ID: 'sluice',
-        OIDC_CLIENT_SECRET: SECRET,
-      },
+      OIDC_ISSUER: 'http://127.0.0.1:1',
+      OIDC_CLIENT_ID: 'sluice',
+      OIDC_CLIENT_SECRET: SECRET,
       CONSOLE_URL: 'http://127.0.0.1:2',
     });
     expect(bad).toEqual(['oidc']);
