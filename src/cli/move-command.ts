@@ -27,8 +27,8 @@ type MoveOptions = {
 
 const NEXT_STEPS = `
 Start the service with that DATABASE_URL and the same DATA_DIR: the secrets that it generated there are used.
-Other nodes need them as settings (ADMIN_TOKEN_FILE, SECRET_KEY_FILE). The way back is sluice move --undo,
-until a service was started on that database.`;
+Other nodes need them as settings (ADMIN_TOKEN_FILE, SECRET_KEY_FILE). The way back is the same command
+with --undo, until a service was started on that database.`;
 
 /** Adds the command. */
 export function addMoveCommand(program: Command, { move, undoMove }: Move): void {

@@ -13,6 +13,7 @@ import {
   type MoveMark,
   readMoveMark,
   removeMoveMark,
+  withoutPassword,
   wordsOf,
   writeMoveMark,
 } from './move-mark.ts';
@@ -31,6 +32,8 @@ type Ends = {
 type OpenEnds = {
   readonly directory: string;
   readonly place: string;
+  /** Address of `postgres` without its password. */
+  readonly address: string;
   readonly embedded: Database;
   readonly postgres: Database;
 };
@@ -69,7 +72,7 @@ export function moveLedger(ends: Ends & { readonly isDryRun: boolean }): Promise
 }
 
 async function copy(
-  { directory, place, embedded, postgres }: OpenEnds,
+  { directory, place, address, embedded, postgres }: OpenEnds,
   id: string,
   isDryRun: boolean,
 ): Promise<CopiedTables> {
@@ -91,7 +94,7 @@ async function copy(
           [id],
         );
         if (isDryRun) throw new DryRun(copied);
-        mark = { id, to: place, isDone: false, ...copied };
+        mark = { id, to: place, address, isDone: false, ...copied };
         writeMoveMark(directory, mark);
         return copied;
       });
@@ -217,7 +220,8 @@ async function withBoth<Value>(
   try {
     const embedded = await openPgliteDatabase({ directory, onFault });
     try {
-      return await work({ directory, place, embedded, postgres });
+      const address = withoutPassword(databaseUrl);
+      return await work({ directory, place, address, embedded, postgres });
     } finally {
       await embedded.close();
     }

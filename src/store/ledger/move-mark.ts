@@ -18,6 +18,8 @@ export type MoveMark = {
   readonly id: string;
   /** Hosts and name of the other database, without its login. */
   readonly to: string;
+  /** Address of the other database without its password; a mark of version 0.2.0 lacks it. */
+  readonly address?: string;
   /** Whether the move is known to have been committed there: until then only that database can tell. */
   readonly isDone: boolean;
   readonly tables: number;
@@ -60,13 +62,34 @@ export function refuseMoved(directory: string): void {
   if (mark !== undefined) throw new Error(wordsOf(directory, mark));
 }
 
-/** Returns what an operator can do with a directory that has a mark. */
-export function wordsOf(directory: string, { to, isDone }: MoveMark): string {
+/** Returns what an operator can do with a directory that has a mark. Its commands run as they are printed. */
+export function wordsOf(directory: string, { to, address = 'ADDRESS', isDone }: MoveMark): string {
+  const named = `--to '${address}'`;
   return isDone
     ? `The ledger in ${directory} was moved to PostgreSQL at ${to}: set DATABASE_URL to it. ` +
-        'The way back to this directory is `sluice move --undo`.'
+        `The way back to this directory is \`sluice move --undo ${named}\`; ` +
+        'its password goes into PGPASSWORD.'
     : `A move of the ledger in ${directory} to PostgreSQL at ${to} was broken off: ` +
-        '`sluice move` to that address again ends it, `sluice move --undo` takes it back.';
+        `\`sluice move ${named}\` ends it, \`sluice move --undo ${named}\` takes it back; ` +
+        'its password goes into PGPASSWORD.';
+}
+
+/** Parameters of an address without which it may lead elsewhere or nowhere, and which are no secrets. */
+const SHOWN_PARAMETERS = ['host', 'port', 'user', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey'];
+
+/** Returns an address without its password, and such that a shell takes it between quotes. */
+export function withoutPassword(url: string): string {
+  const [, scheme = '', authority = '', path = '', query = ''] =
+    /^([a-z]+:\/\/)([^/?#]*)([^?#]*)(?:\?([^#]*))?/i.exec(url) ?? [];
+  const loginLength = authority.lastIndexOf('@') + 1;
+  const [user = ''] = authority.slice(0, Math.max(0, loginLength - 1)).split(':');
+  const hosts = authority.slice(loginLength);
+  const parameters = [...new URLSearchParams(query)].filter(([name]) =>
+    SHOWN_PARAMETERS.includes(name),
+  );
+  const shown = new URLSearchParams(parameters).toString();
+  const address = `${scheme}${user}${user === '' ? '' : '@'}${hosts}${path}`;
+  return `${address}${shown === '' ? '' : `?${shown}`}`.replaceAll("'", '%27');
 }
 
 /** Returns what an operator can do whose PostgreSQL is empty beside a directory with a ledger. */
