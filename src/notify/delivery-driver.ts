@@ -21,6 +21,8 @@ const RUNNING_MAX = 64;
 const FAILING_MAX = 16;
 /** Maximum number of mails to people that are sent at a time. */
 const MAILS_MAX = 8;
+/** Longest time for a try, in milliseconds: more than sending may take, so that one that hangs ends too. */
+const TRY_MS_MAX = DIAL_MS_MAX + 1000;
 /** Longest time for a try, with what is around it, in milliseconds; then another node may send. */
 const LEASE_MS = 13_000;
 /** Messages of a destination, and milliseconds, after which others get its place. */
@@ -32,6 +34,12 @@ const SWEPT_AT_A_TIME_MAX = 500;
 /** Longest wait of a stop for messages on their way, in milliseconds. */
 const STOP_MS_MAX = 1000;
 
+/** Outcome of a try that did not end in its time. */
+const HUNG: TryOutcome = {
+  kind: 'failed',
+  status: null,
+  error: `Not sent within ${TRY_MS_MAX / 1000} s`,
+};
 /** Counted from the start, so that the first of each is seen as an increase. */
 const OUTCOMES = ['delivered', 'failed', 'dropped'] as const;
 
@@ -128,7 +136,7 @@ export class DeliveryDriver {
         const askedAt = now();
         const due = await ledger.nextDelivery(id, holder, LEASE_MS);
         // After a long wait the lease could end before the try does.
-        if (due === undefined || now() - askedAt > LEASE_MS - DIAL_MS_MAX) break;
+        if (due === undefined || now() - askedAt > LEASE_MS - TRY_MS_MAX) break;
         await this.deliver(due);
       }
       await ledger.releaseDestination(id, holder);
@@ -141,7 +149,7 @@ export class DeliveryDriver {
   private async deliver(due: DueDelivery): Promise<void> {
     const { ledger, send, metrics, log, now, random } = this.dependencies;
     const startedAt = now();
-    const outcome = await send.toDestination(due);
+    const outcome = (await withinTime(send.toDestination(due), TRY_MS_MAX)) ?? HUNG;
     const tried = tryOf(outcome, startedAt, now());
     const next = afterTry(due, outcome, random());
     if (next.kind === 'disable') {
@@ -177,7 +185,7 @@ export class DeliveryDriver {
   private async mail(mail: DueMail): Promise<void> {
     const { ledger, send, metrics, log, random } = this.dependencies;
     try {
-      const outcome = await send.toPerson(mail);
+      const outcome = (await withinTime(send.toPerson(mail), TRY_MS_MAX)) ?? HUNG;
       const isSent = outcome.kind === 'delivered';
       await ledger.recordMail(mail.id, isSent ? undefined : retryMs(mail.failures + 1, random()));
       metrics.notifications.add(outcome.kind);

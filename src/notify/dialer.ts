@@ -4,10 +4,10 @@
 
 import type { LookupAddress } from 'node:dns';
 import { lookup, Resolver } from 'node:dns/promises';
-import { type IncomingMessage, request as requestHttp } from 'node:http';
-import { request as requestHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { isIP } from 'node:net';
+import { withinTime } from '../flow/within-time.ts';
+import { callOut, LateAnswer, type OutgoingAnswer } from '../outgoing/outgoing-call.ts';
 import { type AddressJudge, literalOf } from './address-judgement.ts';
 
 /** Longest time for a request in all, in milliseconds: name, connection, TLS, answer. */
@@ -53,17 +53,19 @@ export class Dialer {
 
   /** Posts a body. Never rejects: what goes wrong is an answer in words, without the secrets of the URL. */
   async post({ url, headers, body }: DialRequest): Promise<Answer> {
-    const deadline = new Deadline(this.#dependencies.timeoutMs ?? DIAL_MS_MAX);
+    const timeoutMs = this.#dependencies.timeoutMs ?? DIAL_MS_MAX;
+    const late: Answer = { status: undefined, error: `No answer within ${timeoutMs / 1000} s` };
     const target = new URL(url);
+    const startedAt = performance.now();
     try {
-      const addresses = await deadline.bound(this.#resolve(target));
+      const addresses = await withinTime(this.#resolve(target), timeoutMs);
+      if (addresses === undefined) return late;
       const refusal = this.#refuse(target, addresses);
       if (refusal !== undefined) return { status: undefined, error: refusal };
-      return await this.#send(target, { headers, body, addresses, signal: deadline.signal });
+      const leftMs = timeoutMs - (performance.now() - startedAt);
+      return answerOf(await this.#send(target, { headers, body, addresses, timeoutMs: leftMs }));
     } catch (error) {
-      return { status: undefined, error: deadline.isOver ? deadline.words : wordsOf(error) };
-    } finally {
-      deadline.end();
+      return error instanceof LateAnswer ? late : { status: undefined, error: wordsOf(error) };
     }
   }
 
@@ -84,27 +86,15 @@ export class Dialer {
     return undefined;
   }
 
-  #send(target: URL, sending: Sending): Promise<Answer> {
-    const { headers, body, addresses, signal } = sending;
-    const request = target.protocol === 'https:' ? requestHttps : requestHttp;
+  #send(target: URL, sending: Sending): Promise<OutgoingAnswer> {
+    const { headers, body, addresses, timeoutMs } = sending;
     const { ca } = this.#dependencies;
-    return new Promise((resolve, reject) => {
-      const call = request(
-        target,
-        {
-          method: 'POST',
-          headers: { ...headers, 'content-length': Buffer.byteLength(body) },
-          // An agent of its own, which keeps no connection.
-          agent: false,
-          lookup: lookupIn(addresses),
-          signal,
-          ...CONNECT_OPTIONS,
-          ...(ca === undefined ? {} : { ca }),
-        },
-        (response) => resolve(readAnswer(response)),
-      );
-      call.on('error', reject);
-      call.end(body);
+    return callOut({
+      ...{ url: target, method: 'POST', body, timeoutMs, answerBytesMax: ANSWER_BYTES_MAX },
+      headers,
+      // The status counts also when the receiver breaks off what it says about it.
+      isPartEnough: true,
+      connection: { lookup: lookupIn(addresses), ...CONNECT_OPTIONS, ...(ca && { ca }) },
     });
   }
 }
@@ -113,43 +103,8 @@ type Sending = {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   readonly addresses: readonly LookupAddress[];
-  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
 };
-
-/** Time that a request may take, over all that it waits for. */
-class Deadline {
-  readonly #controller = new AbortController();
-  readonly #timer: NodeJS.Timeout;
-  readonly words: string;
-
-  constructor(ms: number) {
-    this.words = `No answer within ${ms / 1000} s`;
-    this.#timer = setTimeout(() => this.#controller.abort(), ms);
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
-  get isOver(): boolean {
-    return this.signal.aborted;
-  }
-
-  /** Returns the outcome of work that no signal ends; rejects at the deadline. */
-  bound<Value>(work: Promise<Value>): Promise<Value> {
-    return Promise.race([work, aborted(this.signal)]);
-  }
-
-  end(): void {
-    clearTimeout(this.#timer);
-  }
-}
-
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
-}
 
 /** Answers the look-ups of a connection with what was judged. */
 function lookupIn(addresses: readonly LookupAddress[]): LookupFunction {
@@ -160,26 +115,9 @@ function lookupIn(addresses: readonly LookupAddress[]): LookupFunction {
   };
 }
 
-/** Reads an answer to its end or its bound. What breaks it off does not undo its status. */
-async function readAnswer(response: IncomingMessage): Promise<Answer> {
-  const kept: Buffer[] = [];
-  let bytes = 0;
-  try {
-    for await (const chunk of response as AsyncIterable<Buffer>) {
-      if (bytes < KEPT_BYTES_MAX) kept.push(chunk.subarray(0, KEPT_BYTES_MAX - bytes));
-      bytes += chunk.length;
-      if (bytes >= ANSWER_BYTES_MAX) break;
-    }
-  } catch {
-    // The receiver closed the connection, or the time is over: the status counts.
-  } finally {
-    response.destroy();
-  }
-  return {
-    status: response.statusCode ?? 0,
-    retryAfter: response.headers['retry-after'],
-    text: Buffer.concat(kept).toString('utf8'),
-  };
+function answerOf({ status, headers, body }: OutgoingAnswer): Answer {
+  const text = body.toString('utf8', 0, KEPT_BYTES_MAX);
+  return { status, retryAfter: headers['retry-after'], text };
 }
 
 const WORDS: Readonly<Record<string, string>> = {

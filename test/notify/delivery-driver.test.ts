@@ -1,7 +1,7 @@
 // Tests the driver of deliveries with a ledger in memory and a clock in the test's hands: side by side,
 // bounded, and what follows from each try. What SQL adds is tested in test/store/ledger.
 
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { Unavailable } from '../../src/contract/unavailable.ts';
 import { DeliveryDriver } from '../../src/notify/delivery-driver.ts';
 import type { TryOutcome } from '../../src/notify/delivery-state.ts';
@@ -111,6 +111,8 @@ function furnish(toDestination: Send = async () => DELIVERED, toPerson = async (
   return { ledger, driver, clock, metrics, counts };
 }
 
+afterEach(() => void vi.useRealTimers());
+
 describe('the driver', () => {
   it('sends the messages of a destination one after the other, in order', async () => {
     let running = 0;
@@ -174,6 +176,23 @@ describe('the driver', () => {
     await driver.settle();
     expect(ledger.records).toHaveLength(2);
     expect(ledger.leased.size).toBe(0);
+  });
+
+  it('gives up a try that never ends, and keeps its places (§30.12)', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { ledger, driver, counts } = furnish(never, () => new Promise(() => undefined));
+    for (let index = 0; index < 60; index++) ledger.put(`dst_${index}`, `d${index}`);
+    ledger.mails = [{ id: 'mail_1', kind: 'invitation', sealed: '', failures: 0 }];
+    for (let round = 0; round < 2; round++) {
+      await driver.turn();
+      await vi.advanceTimersByTimeAsync(12_000);
+      await driver.settle();
+    }
+    expect(ledger.records).toHaveLength(60);
+    expect(new Set(ledger.records.map(([, state]) => state))).toEqual(new Set(['waiting']));
+    expect(ledger.leased.size).toBe(0);
+    expect(ledger.mailRecords).toEqual([['mail_1', 5000]]);
+    expect(counts()).toMatchObject({ delivered: 0, failed: 61 });
   });
 
   it('records a failure as waiting, and a receiver that is gone as disabled', async () => {

@@ -1,0 +1,134 @@
+// Tests that calls to others settle whatever the server does: the one way to make them by itself, and from
+// each of its callers.
+
+import { Agent } from 'node:http';
+import { afterEach, describe, expect, it } from 'vitest';
+import { AddressJudge } from '../../src/notify/address-judgement.ts';
+import { Dialer } from '../../src/notify/dialer.ts';
+import { callOut, LateAnswer, type OutgoingCall } from '../../src/outgoing/outgoing-call.ts';
+import { eventually } from '../support/eventually.ts';
+import { loopbackServer } from '../support/loopback-server.ts';
+import { startWildServer, WILDNESSES, type Wildness } from '../support/wild-server.ts';
+
+const CALL_MS_MAX = 300;
+const ends: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0)) await end();
+});
+
+async function startWild(wildness: Wildness) {
+  const server = await startWildServer(() => wildness);
+  ends.push(() => server.stop());
+  return server;
+}
+
+function call(port: number, changes: Partial<OutgoingCall> = {}) {
+  return callOut({
+    ...{ url: `http://127.0.0.1:${port}/`, method: 'POST', headers: {}, body: 'x' },
+    ...{ timeoutMs: CALL_MS_MAX, answerBytesMax: 100_000, ...changes },
+  });
+}
+
+/** Answers that have a head and not the whole of their body. */
+const WITH_A_HEAD: ReadonlySet<Wildness> = new Set([
+  'a close after the head',
+  'half a body',
+  'half a chunk',
+  'a body byte by byte',
+  'a body without end',
+]);
+/** Interim answers that count as the answer. */
+const INTERIM: Readonly<Partial<Record<Wildness, number>>> = {
+  '101 Switching Protocols': 101,
+  '101 without an upgrade': 101,
+  '100 without end': 100,
+  '103 without end': 103,
+};
+
+describe('a call', () => {
+  it.each(WILDNESSES)('settles on %s, and leaves no connection', async (wildness) => {
+    for (const agent of [false, new Agent({ keepAlive: true })] as const) {
+      const server = await startWild(wildness);
+      const answer = call(server.port, { connection: { agent } });
+      const status = INTERIM[wildness];
+      if (status !== undefined)
+        expect(await answer).toMatchObject({ status, body: Buffer.from('') });
+      else await expect(answer).rejects.toThrow();
+      await eventually('no connection is open', () => server.open === 0);
+    }
+  });
+
+  it.each(WILDNESSES)('settles on %s where TLS should be', async (wildness) => {
+    const server = await startWild(wildness);
+    await expect(call(server.port, { url: `https://127.0.0.1:${server.port}/` })).rejects.toThrow();
+    await eventually('no connection is open', () => server.open === 0);
+  });
+
+  it.each([...WITH_A_HEAD])('keeps the head of %s where that is enough', async (wildness) => {
+    const { port } = await startWild(wildness);
+    const answer = await call(port, { isPartEnough: true, answerBytesMax: 1000 });
+    expect(answer.status).toBe(200);
+    expect(answer.body.length).toBeLessThanOrEqual(1000);
+  });
+
+  it('says that its time is over, and the reason of who ended it', async () => {
+    const { port } = await startWild('nothing');
+    await expect(call(port)).rejects.toThrow(LateAnswer);
+    const ending = new AbortController();
+    const ended = call(port, { signal: ending.signal });
+    ending.abort(new Error('enough'));
+    await expect(ended).rejects.toThrow('enough');
+    await expect(call(port, { signal: ending.signal })).rejects.toThrow('enough');
+  });
+
+  it('resolves with status, headers and body, and follows no redirect', async () => {
+    const server = await loopbackServer((request, response) => {
+      response.writeHead(307, { location: '/there', 'x-method': request.method });
+      request.pipe(response);
+    });
+    ends.push(server.close);
+    const { status, headers, body } = await call(server.port, { body: 'ö' });
+    expect([status, headers['x-method'], body.toString()]).toEqual([307, 'POST', 'ö']);
+  });
+
+  it('keeps the connection of an agent, unless an early answer leaves its request half sent', async () => {
+    const ports = new Set<number | undefined>();
+    const server = await loopbackServer((request, response) => {
+      ports.add(request.socket.remotePort);
+      response.end('early');
+      if (request.url === '/whole') request.resume();
+    });
+    ends.push(server.close);
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const ask = (path: string, body: string | Buffer) =>
+      call(server.port, {
+        ...{ url: `http://127.0.0.1:${server.port}${path}`, body },
+        ...{ connection: { agent }, timeoutMs: 30_000 },
+      });
+    for (let count = 0; count < 3; count++) await ask('/whole', 'x');
+    expect(ports.size).toBe(1);
+    await ask('/early', Buffer.alloc(32 * 1024 * 1024));
+    await ask('/whole', 'x');
+    expect(ports.size).toBe(2);
+    agent.destroy();
+  });
+});
+
+describe('a notification', () => {
+  const judge = new AddressJudge(['127.0.0.0/8'], () => []);
+  const resolve = async () => [{ address: '127.0.0.1', family: 4 }];
+  const dialer = new Dialer({ judge, resolve, timeoutMs: CALL_MS_MAX });
+
+  it.each(WILDNESSES)(
+    'to a receiver of %s is tried, with what came of it (§30.12)',
+    async (wildness) => {
+      const { port } = await startWild(wildness);
+      const post = { headers: {}, body: '{}' };
+      const answer = await dialer.post({ ...post, url: `http://receiver.test:${port}/` });
+      const withHead = WITH_A_HEAD.has(wildness) ? 200 : INTERIM[wildness];
+      expect(answer.status).toBe(withHead);
+      const { status } = await dialer.post({ ...post, url: `https://receiver.test:${port}/` });
+      expect(status).toBeUndefined();
+    },
+  );
+});
