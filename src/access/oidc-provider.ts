@@ -7,6 +7,14 @@ import type { OidcRefusal } from '../contract/oidc.ts';
 import { Unavailable } from '../contract/unavailable.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import type { Identity } from '../store/account-ledger.ts';
+import {
+  type Claims,
+  doubtAbout,
+  findClaim,
+  formOf,
+  isElsewhere,
+  readGroups,
+} from './provider-claims.ts';
 
 export type OidcClient = {
   readonly issuer: string;
@@ -14,6 +22,8 @@ export type OidcClient = {
   readonly clientSecret: string;
   readonly scopes: string;
   readonly groupsClaim: string | undefined;
+  /** Groups that give roles. */
+  readonly roles: readonly { readonly group: string }[];
 };
 
 /** What is bound to one sign-in, beside the address to come back to. */
@@ -27,9 +37,10 @@ export type SignInSecrets = {
 /** Person as the provider describes them, as yet unchecked by the rules of accounts. */
 export type DescribedPerson = Identity & {
   readonly email: unknown;
-  readonly isEmailVerified: boolean;
+  /** Why the address may be another person's; undefined if the provider calls it verified. */
+  readonly emailDoubt: string | undefined;
   readonly name: unknown;
-  readonly groups: ReadonlySet<unknown>;
+  readonly groups: ReadonlySet<string>;
 };
 
 /** Refusal of a provider's answer; `cause` is for the operator's log. */
@@ -45,7 +56,6 @@ export class RefusedAnswer extends Error {
 type Metadata = openid.ServerMetadata;
 type Keys = openid.ExportedJWKSCache;
 type Grant = Awaited<ReturnType<typeof openid.authorizationCodeGrant>>;
-type Claims = Readonly<Record<string, unknown>>;
 
 /** Longest wait for an answer of the provider. */
 const CALL_SECONDS = 5;
@@ -231,7 +241,7 @@ export class OidcProvider {
     }
     const { groupsClaim } = this.client;
     const wanted = ['email', 'name', ...(groupsClaim === undefined ? [] : [groupsClaim])];
-    const isWhole = wanted.every((claim) => token[claim] !== undefined);
+    const isWhole = wanted.every((claim) => findClaim(claim, [token]) !== undefined);
     const more: Claims =
       isWhole || endpoint === undefined
         ? {}
@@ -242,21 +252,33 @@ export class OidcProvider {
       issuer,
       subject: token.sub,
       email: addressed.email,
-      isEmailVerified: addressed.email_verified === true,
+      emailDoubt: doubtAbout(addressed.email_verified),
       name: token.name ?? more.name,
-      groups: groupsClaim === undefined ? new Set() : readGroups(groupsClaim, token, more),
+      groups: this.groupsOf([token, more]),
     };
   }
-}
 
-/** Returns the groups; a provider that leaves them out of both answers names none. */
-function readGroups(claim: string, token: Claims, more: Claims): ReadonlySet<unknown> {
-  const groups = token[claim] ?? more[claim];
-  const elsewhere = [token, more].some(({ _claim_names: names }) => {
-    return typeof names === 'object' && names !== null && claim in names;
-  });
-  if (groups === undefined && elsewhere) throw new RefusedAnswer('too-many-groups');
-  return new Set(Array.isArray(groups) ? groups : [groups]);
+  /**
+   * Returns the groups; a provider that leaves them out of both answers names none. What cannot be read is
+   * refused, because it would take roles away.
+   */
+  private groupsOf(answers: readonly Claims[]): ReadonlySet<string> {
+    const { groupsClaim, roles } = this.client;
+    if (groupsClaim === undefined) return new Set();
+    const found = findClaim(groupsClaim, answers);
+    if (found === undefined) {
+      if (isElsewhere(groupsClaim, answers)) throw new RefusedAnswer('too-many-groups');
+      return new Set();
+    }
+    const { path, value } = found;
+    const known = new Set(roles.map(({ group }) => group));
+    const groups = path === groupsClaim ? readGroups(value, known) : undefined;
+    if (groups !== undefined) return groups;
+    throw new RefusedAnswer(
+      'unreadable-groups',
+      new Error(`the claim ${path} is ${formOf(value)}, and names no groups`),
+    );
+  }
 }
 
 /** Returns whether the client was refused; a refused header is answered with a challenge (RFC 6749, 5.2). */

@@ -32,6 +32,7 @@ import {
   RefusedAnswer,
   type SignInSecrets,
 } from './oidc-provider.ts';
+import { formOf } from './provider-claims.ts';
 import type { Client, LoginThrottle, SignInGate } from './sign-in-limits.ts';
 import type { SigningKey } from './signing-key.ts';
 
@@ -210,8 +211,15 @@ export class OidcSignIn {
       return { as: 'signed-in', to: isUsed ? '/console' : to, signedIn };
     }
     const { email } = arrival;
-    if (email === undefined) return this.refuse('no-address');
-    if (!arrival.isEmailVerified) return this.refuse('unverified');
+    if (email === undefined) {
+      throw new RefusedAnswer(
+        'no-address',
+        new Error(`the claim email is ${formOf(person.email)}`),
+      );
+    }
+    if (!arrival.isEmailVerified) {
+      throw new RefusedAnswer('unverified', new Error(person.emailDoubt));
+    }
     const { token, hash } = createSessionToken();
     const expiresAt = isoTime(at + LIMIT.oidcSignInMs);
     await ledger.storeArrival(
@@ -273,7 +281,7 @@ export class OidcSignIn {
 
 /** Returns the arrival of a described person; rejects a subject that cannot be stored. */
 function readArrival(
-  { issuer, subject, email, isEmailVerified, name, groups }: DescribedPerson,
+  { issuer, subject, email, emailDoubt, name, groups }: DescribedPerson,
   rules: readonly GroupRule[],
 ): Arrival {
   if (!isStorable(subject)) throw new RefusedAnswer('untrusted');
@@ -282,7 +290,7 @@ function readArrival(
     issuer,
     subject,
     email: address,
-    isEmailVerified: isEmailVerified && address !== undefined,
+    isEmailVerified: emailDoubt === undefined && address !== undefined,
     name: readName(name) ?? address ?? subject,
     roles: rules
       .filter(({ group }) => groups.has(group))

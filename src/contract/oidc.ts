@@ -3,7 +3,15 @@
 /** Reasons for refusing what came back from the provider, which the page puts in words. */
 export type OidcRefusal =
   // The answer is not one to a sign-in that this browser began, or it came too late or twice.
-  'stale' | 'denied' | 'untrusted' | 'away' | 'no-address' | 'unverified' | 'too-many-groups';
+  | 'stale'
+  | 'denied'
+  | 'untrusted'
+  | 'away'
+  | 'no-address'
+  | 'unverified'
+  | 'too-many-groups'
+  // The claim of the groups is there, and in no form that names some.
+  | 'unreadable-groups';
 
 /** How people can sign in, where an OpenID Connect provider is set. */
 export type SignInWays = {

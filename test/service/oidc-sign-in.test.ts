@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { LIMIT } from '../../src/contract/limit.ts';
 import { describeOnBackends } from '../support/backend.ts';
+import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { metricsOf } from '../support/metrics.ts';
 import type { ServingNode } from '../support/node.ts';
@@ -123,6 +124,39 @@ describeOnBackends('sign-in with OpenID Connect', (backend) => {
     expect(node.output()).toContain('an organization has no owner any more');
   });
 
+  it.each<[string, unknown]>([
+    ['an object of objects, as Zitadel', { admins: { '1': 'acme.example' } }],
+    ['a list of objects with a name', [{ name: 'admins' }]],
+    ['a list in JSON', '["readers","admins"]'],
+    ['a text with commas', 'readers, admins'],
+  ])('reads the groups of %s (§31.9)', async (_, groups) => {
+    const person = arrives(['admins']);
+    const visitor = browser();
+    await visitor.signIn();
+    provider.present = { ...person, groups };
+    expect(await visitor.signIn()).toBe('/console');
+    expect(await visitor.roleIn(org)).toBe('owner');
+  });
+
+  it.each<[string, unknown, string]>([
+    ['an object of lists', { roles: ['admins'] }, 'an object with 1 keys, such as roles (a list)'],
+    ['a list of numbers', [4711], 'a list with a number'],
+    ['a number', 4711, 'a number'],
+  ])('takes no role away by groups that it cannot read: %s (§31.9)', async (_, groups, form) => {
+    const person = arrives(['admins']);
+    const visitor = browser();
+    await visitor.signIn();
+    provider.present = { ...person, groups };
+    expect(await browser().signIn()).toBe(`${REFUSED}unreadable-groups`);
+    expect(await visitor.roleIn(org)).toBe('owner');
+    // Not each refusal within a second has a line.
+    await eventually('the log tells the form', async () => {
+      await browser().signIn();
+      return node.output().includes(`the claim groups is ${form}`);
+    });
+    expect(node.output()).not.toContain('4711');
+  });
+
   it('keeps what an invitation gave, which works by its link and by a verified address', async () => {
     const person = arrives(['readers']);
     const { email } = person;
@@ -148,6 +182,15 @@ describeOnBackends('sign-in with OpenID Connect', (backend) => {
     });
     const taken = { token: tokenIn(foreign.body?.url) };
     expect((await stranger.call('POST', 'invitation/accept', taken)).status).toBe(400);
+  });
+
+  it('reads the text of a boolean that says whether an address is verified (§31.4)', async () => {
+    const { email, ...person } = arrives();
+    await admin(node, 'POST', 'invitations', { org, email, role: 'publisher' });
+    provider.present = { ...person, email, email_verified: 'true' };
+    const visitor = browser();
+    await visitor.signIn();
+    expect(await visitor.roleIn(org)).toBe('publisher');
   });
 
   it('gives an unverified address nothing that was meant for it', async () => {
@@ -341,6 +384,18 @@ describeOnBackends('sign-in with OpenID Connect', (backend) => {
     provider.broken = undefined;
     arrives();
     expect(await browser().signIn()).toBe('/console');
+  });
+
+  it('finds the groups at the end of a path, as Keycloak has them (§31.9)', async () => {
+    await node.stop();
+    node = await node.restart({ OIDC_GROUPS_CLAIM: 'realm_access.roles' });
+    provider.present = { ...arrives(), realm_access: { roles: ['offline_access', 'admins'] } };
+    const visitor = browser();
+    await visitor.signIn();
+    expect(await visitor.roleIn(org)).toBe('owner');
+    provider.present = { ...provider.present, realm_access: {} };
+    await visitor.signIn();
+    expect(await visitor.roleIn(org)).toBeUndefined();
   });
 
   // Last: the node has another provider afterwards.

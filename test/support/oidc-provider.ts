@@ -19,9 +19,10 @@ import { Provider } from 'oidc-provider';
 type Known = {
   readonly sub: string;
   readonly email?: string;
-  readonly email_verified?: boolean;
+  readonly email_verified?: unknown;
   readonly name?: string;
-  readonly groups?: readonly string[];
+  readonly groups?: unknown;
+  readonly realm_access?: unknown;
 };
 
 /** Parts of an ID token that a test changes. */
@@ -153,7 +154,7 @@ function createProvider(
       openid: ['sub'],
       email: ['email', 'email_verified'],
       profile: ['name'],
-      groups: ['groups'],
+      groups: ['groups', 'realm_access'],
     },
     features: { devInteractions: { enabled: false } },
     interactions: { url: (_, interaction) => `/interaction/${interaction.uid}` },

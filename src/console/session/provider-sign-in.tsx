@@ -62,6 +62,8 @@ const REFUSALS: Readonly<Record<OidcRefusal, (name: string) => string>> = {
     `An account has your email address, and ${name} does not say that it is yours. Tell the operator.`,
   'too-many-groups': (name) =>
     `You are in more groups than ${name} can tell at once. Tell the operator.`,
+  'unreadable-groups': (name) =>
+    `What ${name} tells of your groups cannot be read, so your roles stay as they are. Tell the operator.`,
 };
 
 /** Returns why a sign-in was refused, by the word in the page's address; undefined for another word. */
