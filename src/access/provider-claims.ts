@@ -57,8 +57,8 @@ export function isElsewhere(name: string, answers: readonly Claims[]): boolean {
 
 /**
  * Reads the groups that a claim names; undefined for a form that is none of these: a text of one, of several
- * with commas, or with a list in JSON; a list of texts, or of objects with a name; an object whose keys are the
- * groups, each with an object below it. A text that is one of the `known` groups is never taken apart.
+ * with commas, or with a list in JSON; a list of texts, or of objects with a name; an object whose keys are
+ * the groups, each with an object below it. A text that is one of the `known` groups is never taken apart.
  */
 export function readGroups(
   claim: unknown,
