@@ -19,3 +19,13 @@ export class TimeSlice {
     this.began = performance.now();
   }
 }
+
+/** Takes the steps of long work in slices; returns its result. */
+export async function inSlices<Result>(steps: Generator<undefined, Result>): Promise<Result> {
+  const slice = new TimeSlice();
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    if (slice.isOver) await slice.pause();
+  }
+}

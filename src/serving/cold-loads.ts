@@ -6,16 +6,10 @@
 
 import { type Failure, failUntil, type Outcome } from '../contract/failure.ts';
 import { Unavailable } from '../contract/unavailable.ts';
-import {
-  type Catalog,
-  type CompiledRelease,
-  catalogOf,
-  compileRelease,
-} from '../domain/decision/catalog.ts';
-import { EditionFinder } from '../domain/decision/edition-finder.ts';
+import { type Catalog, compileSteps } from '../domain/decision/catalog.ts';
 import type { ServingOrder, ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
-import { TimeSlice } from '../flow/time-slice.ts';
+import { inSlices } from '../flow/time-slice.ts';
 import { withinTime } from '../flow/within-time.ts';
 import type { FaultPlace } from '../observe/label-values.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -227,23 +221,13 @@ export class SharedSnapshots {
   }
 }
 
-// Compiles catalogs in short slices: a channel may have thousands of releases, and requests of other channels
-// must not wait for all of them.
-
-/** Number of releases per reading of the clock, which takes as long as a few of them. */
-const CLOCK_EVERY = 32;
-
-/** Compiles a snapshot and reuses what `before` has of the same editions: usually all but one release. */
-export async function compileInSlices(
+/**
+ * Compiles a snapshot and reuses what `before` has of the same editions: usually all but one release. Lets
+ * requests of other channels run in between.
+ */
+export function compileInSlices(
   snapshot: ServingSnapshot,
   before: Catalog | undefined,
 ): Promise<Catalog> {
-  const slice = new TimeSlice();
-  const compiled: (CompiledRelease | undefined)[] = [];
-  const finder = new EditionFinder(before?.compiled ?? [], (release) => release?.source.edition);
-  for (const source of snapshot.releases) {
-    compiled.push(compileRelease(source, finder.find(source.edition, compiled.length)));
-    if (compiled.length % CLOCK_EVERY === 0 && slice.isOver) await slice.pause();
-  }
-  return catalogOf(snapshot, compiled);
+  return inSlices(compileSteps(snapshot, before));
 }

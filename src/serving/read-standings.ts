@@ -5,7 +5,7 @@ import { fail, isFailure, type Outcome, type UnknownRelease } from '../contract/
 import type { Release } from '../contract/resource.ts';
 import type { ReleaseStanding, StatusChange } from '../contract/standing.ts';
 import { type Standings, standingSteps } from '../domain/decision/standing.ts';
-import { TimeSlice } from '../flow/time-slice.ts';
+import { inSlices } from '../flow/time-slice.ts';
 import type { Ledger } from '../store/ledger.ts';
 import { scopeValues, type TenantScope } from '../store/ledger-terms.ts';
 import type { Catalogs } from './catalogs.ts';
@@ -81,14 +81,4 @@ export class ReadStandings {
 /** Returns a key of the release's channel: no name of a channel has a slash. */
 function placeOf({ app, channel }: Release): string {
   return `${app}/${channel}`;
-}
-
-/** Takes the steps, and lets checks run between them. */
-async function inSlices<Result>(steps: Generator<undefined, Result>): Promise<Result> {
-  const slice = new TimeSlice();
-  for (;;) {
-    const step = steps.next();
-    if (step.done === true) return step.value;
-    if (slice.isOver) await slice.pause();
-  }
 }

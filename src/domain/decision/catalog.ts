@@ -14,6 +14,7 @@ import {
   selectArtifact,
 } from './artifact.ts';
 import { ANY_KIND } from './artifact-format.ts';
+import { EditionFinder } from './edition-finder.ts';
 import { NO_ARCH } from './fold-arch.ts';
 import type { DecisionRule } from './rule/decision-rule.ts';
 import { DECISION_RULES } from './rule/decision-rules.ts';
@@ -98,8 +99,28 @@ export function compileCatalog(
   return catalogOf(snapshot, compiled);
 }
 
+/** Number of releases per step: reading a clock takes as long as a few of them. */
+const STEP = 32;
+
+/**
+ * Compiles a snapshot in steps of less than a millisecond, because a channel may have thousands of releases.
+ * Reuses what `before` has of the same editions.
+ */
+export function* compileSteps(
+  snapshot: ServingSnapshot,
+  before: Catalog | undefined,
+): Generator<undefined, Catalog> {
+  const compiled: (CompiledRelease | undefined)[] = [];
+  const finder = new EditionFinder(before?.compiled ?? [], (release) => release?.source.edition);
+  for (const source of snapshot.releases) {
+    compiled.push(compileRelease(source, finder.find(source.edition, compiled.length)));
+    if (compiled.length % STEP === 0) yield;
+  }
+  return catalogOf(snapshot, compiled);
+}
+
 /** Builds a catalog from a snapshot and its compiled releases, which are in the order of the snapshot. */
-export function catalogOf(
+function catalogOf(
   snapshot: ServingSnapshot,
   compiled: readonly (CompiledRelease | undefined)[],
 ): Catalog {
@@ -128,7 +149,7 @@ export function catalogOf(
  * Compiles a release; undefined if its version does not parse. `same` is a compiled release of the same
  * edition, if there is one: its parts are reused, which takes a fraction of the time.
  */
-export function compileRelease(
+function compileRelease(
   source: SnapshotRelease,
   same: CompiledRelease | undefined,
   rules: readonly DecisionRule[] = DECISION_RULES,

@@ -32,7 +32,7 @@ import { exceededLimits, readPromotionSource } from './promotion-source.ts';
 import { promoteOn, publishOn } from './releases.ts';
 import { signalTaking } from './rollout-signals.ts';
 import { controlOn } from './serving-control.ts';
-import { readSnapshotOn } from './snapshots.ts';
+import { readServedOn } from './snapshots.ts';
 
 /** What the caller knows of the channels. */
 export type Memory = {
@@ -151,35 +151,25 @@ export async function around<Value, Kind extends FailureKind>(
   { channel, canonicalVersion, held }: Place,
   change: () => Promise<Outcome<Changed<Value>, Kind>>,
 ): Promise<Outcome<DryRunResult<Value>, Kind>> {
-  const before = await readServed(sql, channel, channel.name, held?.(channel.name));
+  const { ref } = channel.app;
+  const before = await readServedOn(sql, ref, channel.name, held?.(channel.name));
   const followers: ServingSnapshot[] = [];
   for (const name of channel.followers) {
-    followers.push(await readServed(sql, channel, name, held?.(name)));
+    followers.push(await readServedOn(sql, ref, name, held?.(name)));
   }
   watchDryRun(sql, [channel]);
   const changed = await change();
   if (isFailure(changed)) return changed;
   const others: DryRunPlace[] = [];
   for (const follower of followers) {
-    const after = await readServed(sql, channel, follower.channel, follower);
+    const after = await readServedOn(sql, ref, follower.channel, follower);
     others.push({ before: follower, after });
   }
-  const after = await readServed(sql, channel, channel.name, before);
+  const after = await readServedOn(sql, ref, channel.name, before);
   const alsoOn = await listOthers(sql, channel, canonicalVersion);
   const wait = waitWarning(sql);
   const concerns = wait === undefined ? [] : [{ path: 'channel', message: wait }];
   return { value: changed.value, places: [{ before, after }, ...others], alsoOn, concerns };
-}
-
-async function readServed(
-  sql: Sql,
-  { id, app }: LockedChannel,
-  name: string,
-  known: ServingSnapshot | undefined,
-): Promise<ServingSnapshot> {
-  const snapshot = await readSnapshotOn(sql, app.ref, name, known);
-  if (typeof snapshot !== 'object') throw new Error(`Locked channel ${id} cannot be read`);
-  return snapshot;
 }
 
 /** Lists the app's other channels on which the version is published. */

@@ -94,7 +94,7 @@ export async function readSnapshot(
  * Reads the snapshot on a connection; undefined if a release has got another edition meanwhile, which cannot
  * happen in a transaction that holds the channel's lock.
  */
-export async function readSnapshotOn(
+async function readSnapshotOn(
   sql: Sql,
   app: string,
   channel: string,
@@ -109,6 +109,18 @@ export async function readSnapshotOn(
   const { entries, channelId, ...head } = row;
   const index = { head: { ...head, channelId }, entries };
   return assembleSnapshot(index, known, (wanted) => readReleases(sql, wanted));
+}
+
+/** Reads what a channel serves in a transaction that holds its lock. */
+export async function readServedOn(
+  sql: Sql,
+  app: string,
+  channel: string,
+  known?: ServingSnapshot,
+): Promise<ServingSnapshot> {
+  const snapshot = await readSnapshotOn(sql, app, channel, known);
+  if (typeof snapshot !== 'object') throw new Error(`Locked channel ${channel} cannot be read`);
+  return snapshot;
 }
 
 async function readReleases(
