@@ -243,6 +243,60 @@ serviceSuite('approvals', (node) => {
     expect((await setChannel(tenant, { approvals: 'none', defaultRollout: 100 })).status).toBe(200);
   });
 
+  it('a follow waits where it brings something, though the followed channel asks as well (§33.11)', async () => {
+    const { tenant, approver } = await furnish();
+    const owner = await member(node, tenant.org, 'owner');
+    const set = (change: Json, name = 'stable') =>
+      owner.call('PATCH', 'channels', { app: tenant.app, name, ...change });
+    await publish(node, tenant, '66.0.0', { channel: 'beta' });
+    expectStatus(await set({ approvals: 'one' }, 'beta'), 200);
+    const id = expectWaiting(await set({ follows: 'beta' }));
+    expect((await check(node, tenant, '0.1.0')).body?.version).not.toBe('66.0.0');
+    expect(approvalOf(await decide(approver, id))).toMatchObject({ status: 'approved' });
+    expect((await check(node, tenant, '0.1.0')).body).toMatchObject({ version: '66.0.0' });
+    // 1.0.0 takes over then, which devices in its cohort were not offered.
+    expectWaiting(await set({ follows: null }));
+    expectStatus(await control(node, tenant, '1.0.0', { status: 'paused' }), 200);
+    expectStatus(await set({ follows: null }), 200);
+  });
+
+  it('what a follow would bring later waits as well: planned, or behind a release of its own (§33.11)', async () => {
+    const { tenant } = await furnish();
+    const owner = await member(node, tenant.org, 'owner');
+    const set = (change: Json, name = 'stable') =>
+      owner.call('PATCH', 'channels', { app: tenant.app, name, ...change });
+    for (const name of ['planned', 'hidden']) {
+      expectStatus(await owner.call('POST', 'channels', { app: tenant.app, name }), 201);
+    }
+    const startAt = new Date(Date.now() + 3_600_000).toISOString();
+    const plan = { ...PLAN, startAt };
+    expectStatus(await publish(node, tenant, '66.0.0', { channel: 'planned', plan }), 201);
+    expectStatus(await publish(node, tenant, '77.0.0', { channel: 'hidden' }), 201);
+    expectStatus(await publish(node, tenant, '77.0.0', { status: 'paused' }), 201);
+    for (const name of ['planned', 'hidden']) {
+      expectStatus(await set({ approvals: 'one' }, name), 200);
+      expectWaiting(await set({ follows: name }));
+    }
+  });
+
+  it('settings that require an update wait; archiving and restoring the app do not (§33.11)', async () => {
+    const { tenant } = await furnish();
+    const owner = await member(node, tenant.org, 'owner');
+    const set = (change: Json) =>
+      owner.call('PATCH', 'channels', { app: tenant.app, name: 'stable', ...change });
+    expectStatus(await setChannel(tenant, { minimumSupportedVersion: '0.5.0' }), 200);
+    expectWaiting(await set({ minimumSupportedVersion: '0.6.0' }));
+    expectWaiting(await set({ minimumSupportedVersion: '0.6.0', defaultRollout: 1 }));
+    expectStatus(await set({ minimumSupportedVersion: '0.5' }), 200);
+    expectStatus(await set({ minimumSupportedVersion: '0.4.0' }), 200);
+    expectStatus(await set({ minimumSupportedVersion: null }), 200);
+    expectWaiting(await set({ minimumSupportedVersion: '0.4.0' }));
+    expectStatus(await set({ updateMode: 'recommended' }), 200);
+    for (const archived of [true, false]) {
+      expectStatus(await owner.call('PATCH', 'apps', { app: tenant.app, archived }), 200);
+    }
+  });
+
   it('who asked, who made the key, a viewer, a stranger and the operator cannot decide (§33.5)', async () => {
     const { tenant, approver } = await furnish();
     const [owner, viewer] = [

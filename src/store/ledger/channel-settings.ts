@@ -15,7 +15,7 @@ import type { ActorSql } from './atomically.ts';
 import { type LockedChannel, lockChannel, recordChannelChange } from './channels.ts';
 import type { ChannelPolicy } from './columns.ts';
 import type { Database, Sql } from './database.ts';
-import { asksForApproval, notePolicy } from './exposure.ts';
+import { notingSettings } from './exposure.ts';
 import { findApp, findChannel } from './lookups.ts';
 
 type Refusal = 'unknownApp' | 'unknownChannel' | 'followsInCircle';
@@ -64,12 +64,11 @@ async function update(
   }
   // The operator's settings do not wait, so that a service whose approvers are gone can be helped.
   if (sql.actor.kind !== 'admin-token') await begin([channel]);
-  notePolicy(sql, channel, before, after, followed !== undefined && asksForApproval(followed));
-  await storePolicy(sql, channel.id, after);
-  const changed = await recordChannelChange(sql, channel, {
-    action: 'channel.update',
-    before,
-    after,
+  const isNew = after.follows !== before.follows;
+  const settings = { before, after, followed: isNew ? followed : undefined };
+  const changed = await notingSettings(sql, channel, settings, async () => {
+    await storePolicy(sql, channel.id, after);
+    return recordChannelChange(sql, channel, { action: 'channel.update', before, after });
   });
   return { value, changed };
 }

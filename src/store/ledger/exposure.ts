@@ -2,17 +2,21 @@
 // change which widens can be taken back and asked for (`asking-calls.ts`).
 
 import type { PlanAction } from '../../contract/rollout-plan.ts';
+import { type Catalog, compileSteps } from '../../domain/decision/catalog.ts';
+import { mayReachFurther, servesBeside } from '../../domain/decision/serving-comparison.ts';
 import {
   type ExposedRelease,
   type ExposingPolicy,
   type PlanMark,
   widens,
 } from '../../domain/release/widening.ts';
+import { inSlices } from '../../flow/time-slice.ts';
 import type { Actor } from '../ledger-terms.ts';
 import type { ActorSql } from './atomically.ts';
 import type { LockedChannel } from './channels.ts';
 import { ALL_ARTIFACTS_JSON } from './columns.ts';
-import { findPlan } from './plan-rows.ts';
+import { findOpenPlans, findPlan } from './plan-rows.ts';
+import { readServedOn } from './snapshots.ts';
 
 type AskingChannel = Pick<LockedChannel, 'name' | 'approvals'>;
 
@@ -133,20 +137,65 @@ export function noteSource(
   exposure.noted.push({ channel, version, before: state(), isWider: false });
 }
 
-/** Notes a change of a channel's settings, if the transaction is watched. */
-export function notePolicy<Policy extends ExposingPolicy>(
-  { exposure }: ActorSql,
-  channel: AskingChannel,
-  before: Policy,
-  after: Policy,
-  isFollowedProtected: boolean,
-): void {
-  if (!exposure.isWatched) return;
-  const isWider = widens({ kind: 'channel', before, after, isFollowedProtected });
-  exposure.noted.push({
-    ...{ channel: channel.name, version: null, before },
-    isWider: isWider && asksForApproval(channel),
-  });
+/** Change of a channel's settings. */
+type SettingsChange<Policy> = {
+  readonly before: Policy;
+  readonly after: Policy;
+  /** Channel that is followed from now on; undefined if none is, or the same as before. */
+  readonly followed: Pick<LockedChannel, 'name' | 'approvals'> | undefined;
+};
+
+/**
+ * Makes a change of a locked channel's settings and, if the transaction is watched, notes it. Whether it
+ * widens is asked of the decision: of what the channel serves before and after (docs/contract.md 33.11).
+ */
+export async function notingSettings<Policy extends ExposingPolicy, Value>(
+  sql: ActorSql,
+  channel: LockedChannel,
+  { before, after, followed }: SettingsChange<Policy>,
+  change: () => Promise<Value>,
+): Promise<Value> {
+  if (!sql.exposure.isWatched) return change();
+  const isFollowedProtected = followed !== undefined && asksForApproval(followed);
+  const isWiderByName = widens({ kind: 'channel', before, after, isFollowedProtected });
+  const note = (isWider: boolean) =>
+    sql.exposure.noted.push({ channel: channel.name, version: null, before, isWider });
+  if (isWiderByName || !asksForApproval(channel)) {
+    note(isWiderByName && asksForApproval(channel));
+    return change();
+  }
+  const then = await readCatalog(sql, channel, channel.name);
+  const brings =
+    followed !== undefined && (await isServedBeside(sql, channel, then, followed.name));
+  const value = await change();
+  note(brings || mayReachFurther(then, await readCatalog(sql, channel, channel.name, then)));
+  return value;
+}
+
+/** Reads what a locked channel serves, and reuses what `before` has of the same releases. */
+async function readCatalog(
+  sql: ActorSql,
+  { app }: LockedChannel,
+  name: string,
+  before?: Catalog,
+): Promise<Catalog> {
+  const served = await readServedOn(sql, app.ref, name, before?.snapshot);
+  return inSlices(compileSteps(served, before));
+}
+
+/** Returns whether a locked channel to be followed serves, or is about to, what its follower does not. */
+async function isServedBeside(
+  sql: ActorSql,
+  channel: LockedChannel,
+  present: Catalog,
+  name: string,
+): Promise<boolean> {
+  const followed = await readCatalog(sql, channel, name);
+  const plans = await findOpenPlans(
+    sql,
+    followed.snapshot.releases.map(({ id }) => id),
+  );
+  return servesBeside(present, followed, new Set(plans.map(({ releaseId }) => releaseId)));
 }
 
 /** Returns the sentence for a dry run of a change that would wait; undefined for one that would not. */

@@ -8,12 +8,14 @@ import { fail, isFailure } from '../../../src/contract/failure.ts';
 import { LIMIT } from '../../../src/contract/limit.ts';
 import type { Role } from '../../../src/contract/resource.ts';
 import type { Serving } from '../../../src/domain/release/serving-change.ts';
+import type { ChannelChange, NewRelease } from '../../../src/store/ledger.ts';
 import type { Actor, NewArtifact } from '../../../src/store/ledger-terms.ts';
 import {
   createTenant,
   expectValue,
   newRelease,
   OPERATOR,
+  PUBLISHER,
   readAudit,
   type TestTenant,
 } from './ledger-fixture.ts';
@@ -248,6 +250,48 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
     const failed = await approve(approver, request, '1.0.0');
     expect(failed).toMatchObject({ failure: 'approvalFailed' });
     expect(await present(request)).toMatchObject({ status: 'failed' });
+  });
+
+  test('settings wait by what devices could get, whatever is on record; what narrows does not (§33.11)', async () => {
+    const author = await person('owner');
+    const { organizationId, app } = tenant;
+    const put = async (channel: string, version: string, parts: Partial<NewRelease> = {}) =>
+      expectValue(
+        await ledger.publishRelease(
+          organizationId,
+          { ...newRelease(tenant, version, parts), channel },
+          PUBLISHER,
+        ),
+      );
+    const turn = async (channel: string, approvals: 'none' | 'one') =>
+      expectValue(await ledger.updateChannel(app, channel, { approvals }, OPERATOR));
+    const set = async (change: ChannelChange) => {
+      const asks = { operation: 'updateChannel', body: change, reason: undefined } as const;
+      const outcome = await ledger.updateChannel(app, 'stable', change, { ...author, asks });
+      if (!isFailure(outcome)) return 'done';
+      return outcome.approval === undefined ? outcome.failure : 'waits';
+    };
+    expectValue(await ledger.createChannel(app, 'beta', OPERATOR));
+    await turn('stable', 'none');
+    await put('stable', '1.0.0', { artifacts: [{ ...FILE, signature: 's' }] });
+    await put('stable', '2.0.0', { artifacts: [FILE] });
+    await turn('stable', 'one');
+    await turn('beta', 'one');
+    expect(await set({ follows: 'beta' })).toBe('done');
+    expect(await set({ follows: null })).toBe('done');
+    // 1.0.0 would take over from 2.0.0, which has no signature.
+    expect(await set({ requireSignature: true })).toBe('waits');
+    expect(await set({ minimumSupportedVersion: '0.0.1' })).toBe('waits');
+    await turn('beta', 'none');
+    await put('beta', '0.5.0', { rolloutPct: 1 });
+    await turn('beta', 'one');
+    // It is the lowest, and comes once the others are paused.
+    expect(await set({ follows: 'beta' })).toBe('waits');
+    expect(await set({ approvalDays: 3, updateMode: 'recommended' })).toBe('done');
+    const name = { app, channel: 'stable', canonicalVersion: '2.0.0' };
+    const paused = (serving: Serving) => ({ ...serving, status: 'paused' as const });
+    expectValue(await ledger.controlServing(organizationId, name, paused, author));
+    expect(await set({ requireSignature: true })).toBe('done');
   });
 
   test('an audit entry names the request, its call and its author', async () => {
