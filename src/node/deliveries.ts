@@ -33,12 +33,12 @@ export function assembleDeliveries(
   const driver = new DeliveryDriver({
     ...{ ledger, metrics, log, now: Date.now, random: Math.random },
     holder: randomBytes(12).toString('hex'),
+    consoleUrl: consoleLinksOf(config),
     send: new SendMessage({
       dialer: new Dialer({ judge, resolve: createResolver(privateNetworks.length > 0) }),
       mailer,
       unseal: (sealed, owner) => secrets.box?.open(sealed, owner)?.secret,
       ownerOf: destinationOwner,
-      consoleUrl: consoleLinksOf(config),
       now: Date.now,
     }),
   });

@@ -48,6 +48,8 @@ export type DeliveryDriverDependencies = {
   readonly send: Pick<SendMessage, 'toDestination' | 'toPerson'>;
   /** Name of this process, which no other has. */
   readonly holder: string;
+  /** Base URL of the console, for links in messages that no node has tried to send. */
+  readonly consoleUrl: string;
   readonly metrics: Pick<Metrics, 'faults' | 'notifications'>;
   readonly log: Log;
   readonly now: () => number;
@@ -128,13 +130,14 @@ export class DeliveryDriver {
 
   /** Sends the messages of a leased destination, one after the other. Never rejects. */
   private async serve(id: string): Promise<void> {
-    const { ledger, holder, now } = this.dependencies;
+    const { ledger, holder, consoleUrl, now } = this.dependencies;
+    const terms = { leaseMs: LEASE_MS, consoleUrl };
     const since = now();
     try {
       for (let sent = 0; sent < IN_A_ROW_MAX && now() - since < IN_A_ROW_MS_MAX; sent++) {
         if (this.stopping.signal.aborted) break;
         const askedAt = now();
-        const due = await ledger.nextDelivery(id, holder, LEASE_MS);
+        const due = await ledger.nextDelivery(id, holder, terms);
         // After a long wait the lease could end before the try does.
         if (due === undefined || now() - askedAt > LEASE_MS - TRY_MS_MAX) break;
         await this.deliver(due);

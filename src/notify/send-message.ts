@@ -17,8 +17,6 @@ export type SendMessageDependencies = {
   readonly unseal: Unseal;
   /** Returns the owner of a destination's secret, under which it is encrypted. */
   readonly ownerOf: (destinationId: string) => string;
-  /** Base URL of the console, for links. */
-  readonly consoleUrl: string;
   readonly now: () => number;
 };
 
@@ -31,8 +29,8 @@ export class SendMessage {
 
   /** Sends an event to its destination. Never rejects. */
   async toDestination(due: DueDelivery): Promise<TryOutcome> {
-    const { mailer, consoleUrl } = this.#dependencies;
-    const { kind, to, event } = due;
+    const { mailer } = this.#dependencies;
+    const { kind, to, event, consoleUrl } = due;
     switch (kind) {
       case 'webhook':
         return this.#toWebhook(due);
@@ -54,11 +52,11 @@ export class SendMessage {
   }
 
   async #toWebhook(due: DueDelivery): Promise<TryOutcome> {
-    const { unseal, ownerOf, consoleUrl, now } = this.#dependencies;
+    const { unseal, ownerOf, now } = this.#dependencies;
     const sealed = [due.sealed, due.former].filter((text) => text !== null);
     const secrets = sealed.flatMap((text) => unseal(text, ownerOf(due.destinationId)) ?? []);
     if (secrets.length === 0) return { kind: 'failed', status: null, error: NO_KEY };
-    const body = webhookBody(due.event, consoleUrl);
+    const body = webhookBody(due.event, due.consoleUrl);
     const timestampSeconds = Math.floor(now() / 1000);
     const message = { id: due.event.id, timestampSeconds, body };
     return this.#post(due, body, signatureHeaders(message, secrets));

@@ -28,6 +28,8 @@ export type DueDelivery = {
   readonly failures: number;
   /** Milliseconds since the destination's first failure after its last success; null while it works. */
   readonly failingMs: number | null;
+  /** Base URL of the console for the links of this event: the one of its first try. */
+  readonly consoleUrl: string;
 };
 
 /** State of a delivery after a try; one that waits is due again after so many milliseconds. */
@@ -74,9 +76,14 @@ export interface DeliveryLedger {
   /**
    * Renews the lease of a destination and returns its next message that is due. Undefined without one, or
    * when another node has the lease. Messages come in the order of their events; one that has failed for ten
-   * minutes, a test, and one that is sent again hold up no other.
+   * minutes, a test, and one that is sent again hold up no other. The first call for an event fixes what may
+   * change later: the organization's name, and `consoleUrl`, the caller's base URL of the console.
    */
-  nextDelivery(id: string, holder: string, leaseMs: number): Promise<DueDelivery | undefined>;
+  nextDelivery(
+    id: string,
+    holder: string,
+    terms: { readonly leaseMs: number; readonly consoleUrl: string },
+  ): Promise<DueDelivery | undefined>;
 
   /** Gives a leased destination back. */
   releaseDestination(id: string, holder: string): Promise<void>;

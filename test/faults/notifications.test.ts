@@ -2,6 +2,7 @@
 // receiver that hangs, fails or closes holds up no other (docs/contract.md 30).
 
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import type { ConsoleAnswers, DeliveryPage } from '../../src/contract/console.ts';
 import { describeOnRealStores } from '../support/backend.ts';
 import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
@@ -102,6 +103,31 @@ describeOnRealStores('notifications', () => {
         expect(receiver.received.find((other) => other.id === id)?.data).toEqual(data);
       }
     }
+  });
+
+  it('are the same at each try, also from nodes at other addresses (§30.13)', async () => {
+    tenant = await createTenant(node(0));
+    const receiver = await listen(node(0), tenant);
+    expect((await publish(node(0), tenant, '1.0.0')).status).toBe(201);
+    await eventually('it arrives', () => receiver.received.length > 0, ARRIVE_MS_MAX);
+    for (const [index, each] of nodes.entries()) {
+      await each.kill();
+      const moved = await each.restart({ PUBLIC_URL: `https://moved-${index}.example.com` });
+      nodes[index] = { ...each, ...moved };
+    }
+    const renamed = await admin(node(0), 'PATCH', 'organizations', {
+      ...{ org: tenant.org, name: 'Another' },
+    });
+    expect(renamed.status, renamed.text).toBe(200);
+    const listed = await admin(node(0), 'GET', `destinations?org=${tenant.org}`);
+    const { destinations } = listed.body as ConsoleAnswers['GET destinations'];
+    const path = `destinations/${destinations[0]?.id}/deliveries`;
+    const { deliveries } = (await admin(node(0), 'GET', path)).body as DeliveryPage;
+    const sent = await admin(node(0), 'POST', `${path}/${deliveries[0]?.id}/send-again`);
+    expect(sent.status, sent.text).toBe(202);
+    await eventually('it comes again', () => receiver.received.length > 1, ARRIVE_MS_MAX);
+    const [first, again] = receiver.received;
+    expect(again).toEqual({ ...first, atMs: again?.atMs });
   });
 
   it('arrive after Redis and PostgreSQL were away', async () => {

@@ -47,7 +47,11 @@ class FakeLedger {
     return taken;
   }
 
-  async nextDelivery(id: string): Promise<DueDelivery | undefined> {
+  async nextDelivery(
+    id: string,
+    _: string,
+    { consoleUrl }: { readonly consoleUrl: string },
+  ): Promise<DueDelivery | undefined> {
     const [next] = this.waiting.get(id) ?? [];
     const event = EVENTS[0]?.[0];
     if (next === undefined || event === undefined) return undefined;
@@ -59,7 +63,8 @@ class FakeLedger {
     } as const;
     const secrets = { sealed: 'sealed', former: null };
     const { id: delivery, failures } = next;
-    return { id: delivery, ...place, ...secrets, event, failures, failingMs: this.failingMs };
+    const { failingMs } = this;
+    return { id: delivery, ...place, ...secrets, event, failures, failingMs, consoleUrl };
   }
 
   async releaseDestination(id: string): Promise<void> {
@@ -103,7 +108,8 @@ function furnish(toDestination: Send = async () => DELIVERED, toPerson = async (
   const metrics = new Metrics();
   const clock = { ms: 0 };
   const driver = new DeliveryDriver({
-    ...{ ledger, metrics, holder: 'node-1', log: createLog('silent'), random: () => 0 },
+    ...{ ledger, metrics, holder: 'node-1', consoleUrl: 'https://updates.example.com' },
+    ...{ log: createLog('silent'), random: () => 0 },
     send: { toDestination, toPerson },
     now: () => clock.ms,
   });

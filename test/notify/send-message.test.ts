@@ -15,6 +15,7 @@ const event = eventWith('plan.tripped', {});
 const DUE: DueDelivery = {
   ...{ id: 'dlv_1', destinationId: 'dst_1', kind: 'webhook', url: 'https://ops.example.com/hook' },
   ...{ to: null, sealed: SECRET, former: null, event, failures: 0, failingMs: null },
+  consoleUrl: CONSOLE,
 };
 const OK: Answer = { status: 200, retryAfter: undefined, text: '' };
 
@@ -37,7 +38,7 @@ function furnish(answer: Answer = OK) {
     // Sealed for its destination, as it is.
     unseal: (sealed, owner) => (owner === 'owner of dst_1' ? sealed : undefined),
     ownerOf: (id) => `owner of ${id}`,
-    ...{ consoleUrl: CONSOLE, now: Date.now },
+    now: Date.now,
   });
   return { sender, posts, mails };
 }

@@ -102,29 +102,45 @@ const DUE_COLUMNS = columns<DueRow>({
   eventId: 'event.id',
   type: 'event.type',
   timestamp: isoText('event.at'),
-  organizationId: 'organization.id',
-  organizationName: 'organization.name',
+  organizationId: 'event.organization_id',
+  organizationName: 'coalesce(event.organization_name, fixed.organization_name)',
   data: 'event.data',
+  consoleUrl: 'coalesce(event.console_url, fixed.console_url)',
 });
 
-/** Renews the lease and reads the next message in one statement. */
+/**
+ * Renews the lease and reads the next message in one statement. It fixes the event where it saw that it was
+ * not: when another node has done so meanwhile, the update waits for it, and keeps what that node wrote.
+ */
 export async function nextDelivery(
   sql: Sql,
   id: string,
   holder: string,
-  leaseMs: number,
+  { leaseMs, consoleUrl }: { readonly leaseMs: number; readonly consoleUrl: string },
 ): Promise<DueDelivery | undefined> {
   const [row] = await sql.query<DueRow>(
     `WITH destination AS (
        UPDATE notification_destinations AS destination
        SET leased_until = clock_timestamp() + $3 * interval '1 millisecond'
        WHERE id = $1 AND lease_holder = $2 AND is_enabled AND ${HAS_RECIPIENT} RETURNING *
+     ), next AS MATERIALIZED (
+       SELECT next.* FROM destination CROSS JOIN LATERAL ${NEXT} AS next
+     ), fixed AS (
+       UPDATE notification_events AS event
+       SET console_url = coalesce(event.console_url, $4),
+         organization_name = coalesce(event.organization_name, organization.name)
+       FROM next JOIN notification_events AS seen ON seen.id = next.event_id
+       JOIN organizations AS organization ON organization.id = seen.organization_id
+       WHERE event.id = seen.id AND seen.console_url IS NULL
+       RETURNING event.console_url, event.organization_name
      )
      SELECT ${DUE_COLUMNS}
-     FROM destination CROSS JOIN LATERAL ${NEXT} AS next
+     FROM destination CROSS JOIN next
      JOIN notification_events AS event ON event.id = next.event_id
-     JOIN organizations AS organization ON organization.id = event.organization_id`,
-    [id, holder, leaseMs],
+     LEFT JOIN fixed ON true
+     -- Not of an event that was deleted meanwhile.
+     WHERE coalesce(event.console_url, fixed.console_url) IS NOT NULL`,
+    [id, holder, leaseMs, consoleUrl],
   );
   if (row === undefined) return undefined;
   const { eventId, type, timestamp, organizationId, organizationName, data, ...due } = row;

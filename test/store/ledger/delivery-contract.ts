@@ -14,6 +14,7 @@ import { createTenant, expectValue, OPERATOR, publish, type TestTenant } from '.
 import type { LedgerUnderTest } from './test-database.ts';
 
 const LEASE_MS = 60_000;
+const CONSOLE = 'https://updates.example.com';
 const LIMITS = { workingMax: 10, failingMax: 10, leaseMs: LEASE_MS };
 const OK: DeliveryTry = { at: '2026-08-01T00:00:00.000Z', status: 200, error: null, ms: 12 };
 const BAD: DeliveryTry = { ...OK, status: 500, error: 'Answered 500: \u0000 \ud800' };
@@ -47,7 +48,8 @@ export function describeDeliveries({ database, ledger }: LedgerUnderTest): void 
 
   const lease = async (holder: string, limits = LIMITS) =>
     (await ledger.leaseDestinations(holder, limits)).map(({ id }) => id);
-  const next = (id: string, holder = 'a') => ledger.nextDelivery(id, holder, LEASE_MS);
+  const next = (id: string, holder = 'a', consoleUrl = CONSOLE) =>
+    ledger.nextDelivery(id, holder, { leaseMs: LEASE_MS, consoleUrl });
 
   async function expectNext(id: string, holder = 'a'): Promise<DueDelivery> {
     const due = await next(id, holder);
@@ -163,6 +165,30 @@ export function describeDeliveries({ database, ledger }: LedgerUnderTest): void 
       expect(again.failingMs).toBeGreaterThanOrEqual(180_000);
       await ledger.rotateDestination(id, () => 'sealed anew', OPERATOR);
       expect(await expectNext(id)).toMatchObject({ sealed: 'sealed anew', former: `sealed ${id}` });
+    });
+
+    test('of one event are the same for all nodes, destinations and tries (§30.13)', async () => {
+      const ids = [await listen(), await listen()];
+      const [first = '', second = ''] = ids;
+      await tell(1);
+      await lease('a');
+      const tried = await Promise.all([
+        next(first, 'a', 'https://one.example.com'),
+        next(second, 'a', 'https://two.example.com'),
+      ]);
+      const [one, two] = tried;
+      expect(one?.consoleUrl).toMatch(/^https:\/\/(one|two)\.example\.com$/);
+      expect(two).toMatchObject({ consoleUrl: one?.consoleUrl, event: one?.event });
+      const { organizationId } = tenant;
+      expectValue(await ledger.updateOrganization(organizationId, { name: 'Another' }, OPERATOR));
+      expect(await next(first, 'a', 'https://three.example.com')).toEqual(one);
+      await tell(1);
+      await ledger.recordTry(await expectNext(first), OK, DONE);
+      const later = await next(first, 'a', 'https://three.example.com');
+      expect(later).toMatchObject({
+        consoleUrl: 'https://three.example.com',
+        event: { data: { organization: { name: 'Another' } } },
+      });
     });
 
     test('come in the order of their events, and one that waits holds up later ones', async () => {

@@ -491,15 +491,16 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
       const { id } = await listen(tenant, { kind: 'mail', url: null, to: email });
       await publish(ledger, tenant, '1.0.0');
       const limits = { workingMax: 1_000_000, failingMax: 1_000_000, leaseMs: 60_000 };
+      const terms = { leaseMs: 60_000, consoleUrl: 'https://updates.example.com' };
       const isLeased = async (holder: string) =>
         (await ledger.leaseDestinations(holder, limits)).some((leased) => leased.id === id);
       const holder = unique('node');
       expect(await isLeased(holder)).toBe(true);
-      const due = await ledger.nextDelivery(id, holder, limits.leaseMs);
+      const due = await ledger.nextDelivery(id, holder, terms);
       expect(due).toMatchObject({ to: email });
       const { count: waiting } = await ledger.countWaitingMessages();
       expectValue(await ledger.changeMember(organizationId, member.id, undefined, OPERATOR));
-      expect(await ledger.nextDelivery(id, holder, limits.leaseMs)).toBeUndefined();
+      expect(await ledger.nextDelivery(id, holder, terms)).toBeUndefined();
       await ledger.releaseDestination(id, holder);
       expect(await isLeased(unique('node'))).toBe(false);
       expect((await ledger.countWaitingMessages()).count).toBe(waiting - 1);

@@ -687,7 +687,9 @@ CREATE TABLE public.notification_events (
     app_id text COLLATE pg_catalog."C",
     type text NOT NULL COLLATE pg_catalog."C",
     at timestamp(3) with time zone DEFAULT clock_timestamp() NOT NULL,
-    data json NOT NULL
+    data json NOT NULL,
+    console_url text,
+    organization_name text
 );
 
 CREATE TABLE public.notification_positions (
