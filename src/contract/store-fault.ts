@@ -45,6 +45,19 @@ const STANDBY = {
   remedy: 'let the address lead to the primary',
 };
 const MEMORY = { why: 'has no memory left', remedy: 'give it more, or look for what fills it' };
+const UNWRITABLE = {
+  why: 'cannot write to its disk',
+  remedy: 'make room there, and look at its log',
+};
+const READ_ONLY = {
+  why: 'refuses writes: it is read-only, or a standby',
+  remedy: 'let the address lead to the primary, or make room: managed databases are read-only then',
+};
+const ALONE = {
+  why: 'refuses writes: too few of its replicas are there',
+  remedy: 'look at its replicas, and at min-replicas-to-write',
+};
+const DENIED = { why: 'refuses the account what it needs', remedy: 'grant it' };
 
 /** Words by the code of a system or SQLSTATE, or by its class (two characters). */
 const BY_CODE: Readonly<Record<string, FaultWords>> = {
@@ -56,11 +69,11 @@ const BY_CODE: Readonly<Record<string, FaultWords>> = {
     why: 'has no database of this name',
     remedy: 'check the address, or make it: createdb --owner=ACCOUNT NAME',
   },
-  '42501': { why: 'refuses the account what it needs', remedy: 'grant it' },
+  '42501': DENIED,
   '57014': SLOW,
   '55P03': { why: 'has the row locked by another call', remedy: 'wait' },
   '57': STARTING,
-  '25006': STANDBY,
+  '25006': READ_ONLY,
   ENOSPC: FULL,
   EDQUOT: FULL,
   ECONNREFUSED: REFUSED,
@@ -76,12 +89,15 @@ const BY_CODE: Readonly<Record<string, FaultWords>> = {
 /** Words by the text of a driver or of Redis, whose errors have no code. */
 const BY_TEXT: readonly (readonly [RegExp, FaultWords])[] = [
   [/No space left on device/i, FULL],
-  [/^MISCONF/, { why: 'cannot write to its disk', remedy: 'make room there, and look at its log' }],
-  [/^OOM|maxmemory/, MEMORY],
-  [/^NOPERM/, { why: 'refuses the account what it needs', remedy: 'grant it' }],
+  // Redis 6 says within a sentence what a command of a script was refused for.
+  [/\bMISCONF\b/, UNWRITABLE],
+  [/\bOOM\b|maxmemory/, MEMORY],
+  [/\bREADONLY\b/, READ_ONLY],
+  [/\bNOREPLICAS\b/, ALONE],
+  [/^NOPERM/, DENIED],
   [/^(WRONGPASS|NOAUTH)|invalid password|username-password pair/, LOGIN],
   [/^LOADING/, { why: 'is loading its data', remedy: 'wait' }],
-  [/^(READONLY|MASTERDOWN)|takes writes|is a standby/, STANDBY],
+  [/^MASTERDOWN|takes writes|is a standby/, STANDBY],
   [/^CLUSTERDOWN/, { why: 'has lost a part of its cluster', remedy: 'look at its nodes' }],
   [/time(d)? ?out|timeout/i, SLOW],
   [/closed|terminated|not queryable|isn't writeable|ended/i, LOST],
@@ -112,8 +128,17 @@ export function remedyOf(error: unknown): string | undefined {
 
 /** Returns whether a store refuses writes because its disk or memory is full. */
 export function isFull(error: unknown): boolean {
-  const words = wordsOf(error);
-  return words === FULL || words === MEMORY || words === BY_TEXT[1]?.[1];
+  return [FULL, MEMORY, UNWRITABLE].some((each) => each === wordsOf(error));
+}
+
+/** Returns whether a store that answers reads has refused a write. */
+export function refusesWrites(error: unknown): boolean {
+  return isFull(error) || [READ_ONLY, ALONE].some((each) => each === wordsOf(error));
+}
+
+/** Returns whether a store refuses its account what it asked for. */
+export function isDenied(error: unknown): boolean {
+  return wordsOf(error) === DENIED;
 }
 
 function wordsOf(error: unknown): FaultWords | undefined {

@@ -1,4 +1,5 @@
-// Watches the stores: every call shows whether the store answers, and a probe asks a store without calls.
+// Watches the stores: every call shows whether the store answers, a probe asks a store without calls, and a
+// trial write shows whether it takes writes, also where nobody writes.
 
 import { LockedTooLong, Overloaded, Unavailable } from '../contract/unavailable.ts';
 import { StoreHealth, type StoreName } from '../observe/store-health.ts';
@@ -7,6 +8,8 @@ import { openStores, type Stores, type StoresOptions } from './stores.ts';
 
 /** Milliseconds between probes of a store without calls. */
 const PROBE_INTERVAL_MS = 1000;
+/** Milliseconds between trial writes to a store that takes them; one that does not is tried at each probe. */
+const TRIAL_INTERVAL_MS = 5000;
 /** Calls that wait for an event, so that their duration says nothing about the store. */
 const WAITING: ReadonlySet<string> = new Set(['takeCheckIns']);
 
@@ -15,6 +18,8 @@ type StorePort = {
   isReachable(): Promise<boolean>;
   /** Returns why it is not reachable, if known. */
   lastFailure?(): unknown;
+  /** Rejects when the store refuses writes; `needsRoom`: also when it has no room for a small one. */
+  tryWrite?(needsRoom: boolean): Promise<void>;
   close(): Promise<void>;
 };
 
@@ -38,6 +43,7 @@ function watchOpened(options: StoresOptions, stores: Stores): WatchedStores {
   if (config.redisUrl === undefined) {
     metrics.storeUp.set('engine', () => 1);
     metrics.storeFull.set('engine', () => 0);
+    metrics.storeRefusingWrites.set('engine', () => 0);
     return { ...stores, ledger: watchedLedger.port, healths: [watchedLedger.health] };
   }
   const watchedEngine = watchStore('engine', stores.engine, options);
@@ -61,7 +67,9 @@ export function watchStore<Port extends StorePort>(
   const health = new StoreHealth(store, log, reasonOf);
   metrics.storeUp.set(store, () => (health.isLost ? 0 : 1));
   metrics.storeFull.set(store, () => (health.isFull ? 1 : 0));
+  metrics.storeRefusingWrites.set(store, () => (health.refusesWrites ? 1 : 0));
   let isProbing = false;
+  const writes = new WriteTrial(port, health);
   const probe = async (): Promise<void> => {
     if (isProbing || health.silentMs < PROBE_INTERVAL_MS) return;
     isProbing = true;
@@ -69,7 +77,10 @@ export function watchStore<Port extends StorePort>(
     else health.failed(port.lastFailure?.() ?? new Error('timeout'));
     isProbing = false;
   };
-  const timer = setInterval(() => void probe(), PROBE_INTERVAL_MS).unref();
+  const timer = setInterval(() => {
+    void probe();
+    void writes.tryIfDue();
+  }, PROBE_INTERVAL_MS).unref();
   const stopWatching = () => clearInterval(timer);
   const observe = (operation: string, seconds: number) => {
     if (!WAITING.has(operation)) metrics.storeSeconds.observe({ store, operation }, seconds);
@@ -79,6 +90,35 @@ export function watchStore<Port extends StorePort>(
     port: noteCalls(port, tracing ? { ...notes, traced: tracedCalls(tracing, store) } : notes),
     health,
   };
+}
+
+/** Trial writes to one store. */
+class WriteTrial {
+  private readonly port: StorePort;
+  private readonly health: StoreHealth;
+  private isTrying = false;
+  private triedAt = performance.now();
+
+  constructor(port: StorePort, health: StoreHealth) {
+    this.port = port;
+    this.health = health;
+  }
+
+  /** Tries a write if the last one is long ago, or the store refuses them. Never rejects. */
+  async tryIfDue(): Promise<void> {
+    const { port, health } = this;
+    const isDue = health.refusesWrites || performance.now() - this.triedAt >= TRIAL_INTERVAL_MS;
+    if (port.tryWrite === undefined || this.isTrying || health.isLost || !isDue) return;
+    this.isTrying = true;
+    this.triedAt = performance.now();
+    try {
+      await port.tryWrite(health.isFull);
+      health.tookWrite();
+    } catch (error) {
+      if (isOutage(error)) health.refusedWrite(error);
+    }
+    this.isTrying = false;
+  }
 }
 
 type CallNotes = {
@@ -127,10 +167,10 @@ function noteCalls<Port extends StorePort>(
     const beganAt = performance.now();
     try {
       const value = await answer;
-      health.succeeded(String(name));
+      health.succeeded();
       return value;
     } catch (error) {
-      if (isOutage(error) && !isClosed) health.failed(error, String(name));
+      if (isOutage(error) && !isClosed) health.failed(error);
       throw error;
     } finally {
       observe(String(name), (performance.now() - beganAt) / 1000);

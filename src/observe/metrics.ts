@@ -165,6 +165,12 @@ export class Metrics {
   readonly storeUp = this.gauges('sluice_store_up', 'Whether the store answers: 1, or 0', [
     'store',
   ]);
+  /** Functions that return 1 while a store answers and refuses writes, else 0, by the store. */
+  readonly storeRefusingWrites = this.gauges(
+    'sluice_store_refusing_writes',
+    'Whether the store answers and refuses writes, for whatever reason: 1, or 0',
+    ['store'],
+  );
   /** Functions that return 1 while a store refuses writes for want of room, else 0, by the store. */
   readonly storeFull = this.gauges(
     'sluice_store_full',

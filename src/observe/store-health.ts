@@ -1,9 +1,9 @@
 // Health of a store, from its calls: the store is lost if calls fail and none has succeeded for 2 seconds,
-// and back with the next success. It is full from a call that it refuses for want of room, until the same
-// operation succeeds: a full store still answers reads. The log has one line for each, so that an operator
-// sees when an outage began and ended, and how many calls it cost.
+// and back with the next success. It refuses writes from a call that it refuses for want of room, or because
+// it is read-only, until a trial write succeeds: such a store still answers reads. The log has one line for
+// each, so that an operator sees when an outage began and ended, and how many calls it cost.
 
-import { isFull } from '../contract/store-fault.ts';
+import { isDenied, isFull, refusesWrites } from '../contract/store-fault.ts';
 import { Unavailable, Unexamined } from '../contract/unavailable.ts';
 import type { Log } from './log.ts';
 
@@ -14,8 +14,11 @@ const LOST_AFTER_MS = 2000;
  * finds is awaited, so that the log and `/readyz` say it in the same words.
  */
 const EXAMINED_WITHIN_MS = 10_000;
-/** Milliseconds after the last refusal for want of room for which a store counts as full. */
-const FULL_FOR_MS = 5 * 60_000;
+/**
+ * Milliseconds after the last refused write for which a store refuses writes, whatever a trial says: one that
+ * takes some and refuses others would else be told at every turn.
+ */
+const REFUSING_MS_MIN = 5000;
 
 export type StoreName = 'ledger' | 'engine' | 'upstream';
 
@@ -25,10 +28,12 @@ export type StoreOutage = {
   /** Milliseconds since 1970. */
   readonly since: number;
   readonly reason: string;
+  /** Whether the store answers, and refuses writes alone. */
+  readonly isOfWrites: boolean;
 };
 
-/** Want of room: the operation that was refused, and when last, by the clock of the health. */
-type Fullness = { readonly operation: string; readonly outage: StoreOutage; readonly at: number };
+/** Refusal of writes: whether for want of room, and when last, by the clock of the health. */
+type Refusal = { readonly outage: StoreOutage; readonly isFull: boolean; readonly at: number };
 
 export class StoreHealth {
   readonly store: StoreName;
@@ -38,7 +43,7 @@ export class StoreHealth {
   private succeededAt: number;
   private failedCount = 0;
   private present: StoreOutage | undefined;
-  private fullness: Fullness | undefined;
+  private refusal: Refusal | undefined;
 
   /**
    * `reasonOf` replaces the usual words for the reason of an outage. `now` is a monotonic clock in
@@ -57,9 +62,9 @@ export class StoreHealth {
     this.succeededAt = now();
   }
 
-  /** Present outage, or want of room; undefined while the store is available. */
+  /** Present outage, or refusal of writes; undefined while the store is available. */
   get outage(): StoreOutage | undefined {
-    return this.present ?? (this.isFull ? this.fullness?.outage : undefined);
+    return this.present ?? this.refusal?.outage;
   }
 
   /** Whether the store does not answer. */
@@ -67,9 +72,14 @@ export class StoreHealth {
     return this.present !== undefined;
   }
 
+  /** Whether the store answers and refuses writes. */
+  get refusesWrites(): boolean {
+    return this.refusal !== undefined;
+  }
+
   /** Whether the store refuses writes because its disk or memory is full. */
   get isFull(): boolean {
-    return this.fullness !== undefined && this.now() - this.fullness.at < FULL_FOR_MS;
+    return this.refusal?.isFull ?? false;
   }
 
   /** Milliseconds since a call succeeded. */
@@ -77,41 +87,51 @@ export class StoreHealth {
     return this.now() - this.succeededAt;
   }
 
-  /** Records that the store answered a call; `operation` is its name. */
-  succeeded(operation?: string): void {
-    const { present, failedCount, silentMs, store, fullness } = this;
+  /** Records that the store answered a call. */
+  succeeded(): void {
+    const { present, failedCount, silentMs, store } = this;
     this.succeededAt = this.now();
     this.failedCount = 0;
-    if (fullness !== undefined && fullness.operation === operation) {
-      this.fullness = undefined;
-      this.log.warn({ store }, 'store takes writes again');
-    }
     if (present === undefined) return;
     this.present = undefined;
     this.log.warn({ store, afterMs: Math.round(silentMs), failedCalls: failedCount }, 'store back');
   }
 
-  /** Records that a call failed because the store did not answer it, or has no room. */
-  failed(error: unknown, operation = ''): void {
-    const cause = error instanceof Unavailable ? error.cause : error;
-    if (isFull(cause)) return this.fill(error, operation);
+  /** Records that a call failed because the store did not answer it, or refuses writes. */
+  failed(error: unknown): void {
+    if (refusesWrites(causeOf(error))) return this.refuse(error);
     this.failedCount += 1;
     const { present, silentMs, store } = this;
     const patienceMs = error instanceof Unexamined ? EXAMINED_WITHIN_MS : LOST_AFTER_MS;
     if (present === undefined ? silentMs < patienceMs : error instanceof Unexamined) return;
     const since = present?.since ?? Math.round(Date.now() - silentMs);
     const told = this.tell(error);
-    this.present = { store, since, reason: told.reason };
+    this.present = { store, since, reason: told.reason, isOfWrites: false };
     if (present === undefined) this.log.warn({ store, ...told }, 'store lost');
   }
 
-  private fill(error: unknown, operation: string): void {
-    const { store } = this;
-    const before = this.isFull ? this.fullness?.outage : undefined;
+  /** Records that the store took a trial write. */
+  tookWrite(): void {
+    this.succeeded();
+    const { refusal, store } = this;
+    if (refusal === undefined || this.now() - refusal.at < REFUSING_MS_MIN) return;
+    this.refusal = undefined;
+    this.log.warn({ store }, 'store takes writes again');
+  }
+
+  /** Records that a trial write failed: a right that the account lacks for it is a refusal as well. */
+  refusedWrite(error: unknown): void {
+    if (isDenied(causeOf(error))) this.refuse(error);
+    else this.failed(error);
+  }
+
+  private refuse(error: unknown): void {
+    const { store, refusal } = this;
     const told = this.tell(error);
-    const outage = { store, since: before?.since ?? Date.now(), reason: told.reason };
-    this.fullness = { operation, outage, at: this.now() };
-    if (before === undefined) this.log.warn({ store, ...told }, 'store refuses writes');
+    const since = refusal?.outage.since ?? Date.now();
+    const outage = { store, since, reason: told.reason, isOfWrites: true };
+    this.refusal = { outage, isFull: isFull(causeOf(error)), at: this.now() };
+    if (refusal === undefined) this.log.warn({ store, ...told }, 'store refuses writes');
   }
 
   private tell(error: unknown): ToldStoreFault {
@@ -119,6 +139,11 @@ export class StoreHealth {
     const told = tellFault(this.store, error);
     return reason === undefined ? told : { ...told, reason };
   }
+}
+
+/** Returns what the driver said of a failed call. */
+function causeOf(error: unknown): unknown {
+  return error instanceof Unavailable ? error.cause : error;
 }
 
 /** What the log says of a fault: the words that all use, and what the driver said. */

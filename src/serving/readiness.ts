@@ -91,6 +91,11 @@ export type NodeState = {
   readonly degraded: readonly Degradation[];
 };
 
+/** What a store that refuses writes means: Redis goes on telling changes, and keeps nothing. */
+const NO_WRITES: Readonly<Partial<Record<StoreOutage['store'], string>>> = {
+  engine: 'check-ins wait in the processes, limits count per process',
+};
+
 /** What an outage means; its reason says which store and why, as the log and the 503 of publishers do. */
 const MESSAGES: Readonly<Record<StoreOutage['store'], (reason: string) => string>> = {
   ledger: (reason) => `${reason}: known channels are served, nothing can be changed`,
@@ -98,6 +103,11 @@ const MESSAGES: Readonly<Record<StoreOutage['store'], (reason: string) => string
     `the upstream does not answer, known channels are served as they were last: ${reason}`,
   engine: (reason) => `${reason}: changes arrive by poll, limits count per process`,
 };
+
+function messageOf({ store, reason, isOfWrites }: StoreOutage): string {
+  const without = isOfWrites ? NO_WRITES[store] : undefined;
+  return without === undefined ? MESSAGES[store](reason) : `${reason}: ${without}`;
+}
 
 export class NodeHealth {
   private readonly readiness: Pick<Readiness, 'obstacle'>;
@@ -131,7 +141,7 @@ export class NodeHealth {
     const degraded = this.stores.flatMap(({ outage }) => {
       if (outage === undefined) return [];
       const since = new Date(outage.since).toISOString();
-      const message = this.refusalOf(outage.store) ?? MESSAGES[outage.store](outage.reason);
+      const message = this.refusalOf(outage.store) ?? messageOf(outage);
       return [{ store: outage.store, since, message }];
     });
     // An edge has no other source: without the upstream's record it serves wrong states.

@@ -1,7 +1,7 @@
 // Tests the words for faults of stores: which store, why, and no address or account.
 
 import { describe, expect, it } from 'vitest';
-import { isFull } from '../../src/contract/store-fault.ts';
+import { isFull, refusesWrites } from '../../src/contract/store-fault.ts';
 import { Overloaded, Unavailable } from '../../src/contract/unavailable.ts';
 
 function fault(message: string, code?: string): Error {
@@ -30,6 +30,11 @@ describe('an unavailable store', () => {
     ['ledger', fault('what nobody has foreseen at 10.0.0.7'), 'cannot be used'],
     ['engine', fault('WRONGPASS invalid username-password pair'), 'refuses the login'],
     ['engine', fault('OOM command not allowed'), 'has no memory left'],
+    [
+      'ledger',
+      fault('cannot execute INSERT in a read-only transaction', '25006'),
+      'refuses writes: it is read-only, or a standby',
+    ],
     ['engine', fault('Command timed out'), 'does not answer in time'],
   ] as const)('%s: %s', (store, cause, why) => {
     const name = store === 'ledger' ? 'PostgreSQL' : 'Redis';
@@ -52,5 +57,23 @@ describe('an unavailable store', () => {
   it('is full when its disk or memory is', () => {
     expect([fault('x', '53100'), fault('OOM x'), fault('MISCONF x')].every(isFull)).toBe(true);
     expect([fault('x', '28P01'), 'full', undefined].some(isFull)).toBe(false);
+  });
+
+  it.each([
+    fault('cannot execute INSERT in a read-only transaction', '25006'),
+    fault('could not extend file', '53100'),
+    fault("READONLY You can't write against a read only replica. script: f, on @user_script:1."),
+    // Redis 6, in a script.
+    fault("ERR Error running script (call to f_1): @user_script:1: -READONLY You can't write"),
+    fault('ERR Error running script (call to f_1): @user_script:1: -OOM command not allowed'),
+    fault('MISCONF Redis is configured to save RDB snapshots, but is unable to persist on disk'),
+    fault('NOREPLICAS Not enough good replicas to write.'),
+  ])('refuses writes: $message', (cause) => {
+    expect(refusesWrites(cause)).toBe(true);
+  });
+
+  it('that refuses the login, is away or lacks a right is more than one that refuses writes', () => {
+    const others = [fault('x', '28P01'), fault('x', 'ECONNREFUSED'), fault('x', '42501')];
+    expect([...others, fault('MASTERDOWN x'), undefined].some(refusesWrites)).toBe(false);
   });
 });

@@ -18,6 +18,10 @@ function setUp() {
   };
 }
 
+function refusal(message: string, code: string): Unavailable {
+  return new Unavailable('ledger', Object.assign(new Error(message), { code }));
+}
+
 it('a call that fails while others succeed is no outage', () => {
   const { health, lines, pass } = setUp();
   for (let second = 0; second < 60; second++) {
@@ -58,6 +62,7 @@ it('one line when it is lost, one when it is back: how long it was away and how 
     store: 'ledger',
     reason: 'PostgreSQL is at a host that cannot be reached',
     since,
+    isOfWrites: false,
   });
   health.succeeded();
   health.succeeded();
@@ -68,26 +73,56 @@ it('one line when it is lost, one when it is back: how long it was away and how 
   expect(health.silentMs).toBe(0);
 });
 
-it('a store that has no room is full until the same operation succeeds, or nothing was refused for long', () => {
+it('a store that refuses writes is told once, until a trial write succeeds: reads say nothing', () => {
   const { health, lines, pass } = setUp();
-  const full = new Unavailable(
-    'ledger',
-    Object.assign(new Error('could not extend'), { code: '53100' }),
-  );
-  health.failed(full, 'publishRelease');
-  health.succeeded('findKey');
-  health.failed(full, 'publishRelease');
+  const full = refusal('could not extend', '53100');
+  health.failed(full);
+  pass(6000);
+  health.succeeded();
+  health.failed(full);
   const reason = 'PostgreSQL has no room left on its disk';
-  expect([health.isFull, health.isLost, health.outage?.reason]).toEqual([true, false, reason]);
-  health.succeeded('publishRelease');
-  expect([health.isFull, health.outage]).toEqual([false, undefined]);
+  expect(health).toMatchObject({ isFull: true, refusesWrites: true, isLost: false });
+  expect(health.outage).toMatchObject({ reason, isOfWrites: true });
+  pass(3_600_000);
+  health.refusedWrite(full);
+  pass(6000);
+  health.tookWrite();
+  expect(health).toMatchObject({ isFull: false, refusesWrites: false, outage: undefined });
   expect(lines()).toEqual([
     { message: 'store refuses writes', store: 'ledger', reason, detail: 'could not extend' },
     { message: 'store takes writes again', store: 'ledger' },
   ]);
-  health.failed(full, 'publishRelease');
-  pass(5 * 60_000);
-  expect(health.isFull).toBe(false);
+});
+
+it('a store that takes some writes and refuses others is told once', () => {
+  const { health, lines, pass } = setUp();
+  for (let second = 0; second < 60; second++) {
+    health.failed(refusal('could not extend', '53100'));
+    health.tookWrite();
+    pass(1000);
+  }
+  expect(lines()).toHaveLength(1);
+  pass(5000);
+  health.tookWrite();
+  expect(lines().map(({ message }) => message)).toEqual([
+    'store refuses writes',
+    'store takes writes again',
+  ]);
+});
+
+it('a store that is read-only refuses writes, and is not full', () => {
+  const { health } = setUp();
+  health.refusedWrite(refusal('cannot execute UPDATE in a read-only transaction', '25006'));
+  expect(health).toMatchObject({ isFull: false, refusesWrites: true, isLost: false });
+});
+
+it('a right that the account lacks for a trial write is a refusal, and for a call none', () => {
+  const { health } = setUp();
+  const denied = refusal('permission denied for table ledger_epoch', '42501');
+  health.failed(denied);
+  expect(health.refusesWrites).toBe(false);
+  health.refusedWrite(denied);
+  expect(health.outage?.reason).toBe('PostgreSQL refuses the account what it needs');
 });
 
 it('a database that is being examined is told once it is known what it is, and else after ten seconds', () => {

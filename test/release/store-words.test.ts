@@ -215,7 +215,7 @@ describeOnRealStores('a store that cannot be used', () => {
     });
     endings.push(async () => {
       await served.node.dispose();
-      rmSync(join(disk, 'filler'));
+      rmSync(join(disk, 'filler'), { force: true });
       await sql(cut('tiny'), 'DROP DATABASE tiny', 'DROP TABLESPACE tiny');
       execFileSync('umount', [disk]);
       removeFolder(disk);
@@ -230,5 +230,9 @@ describeOnRealStores('a store that cannot be used', () => {
     const line = served.node.log().find(({ msg }) => msg === 'store refuses writes');
     expect(line).toMatchObject({ store: 'ledger', reason: words });
     if (process.env.SLUICE_TRANSCRIPT) console.info(JSON.stringify({ body, line }, null, 1));
+    rmSync(join(disk, 'filler'));
+    await eventually('there is room again', async () => {
+      return (await send(served.node, 'GET', '/readyz')).body?.degraded === undefined;
+    });
   });
 });

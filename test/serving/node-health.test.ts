@@ -8,7 +8,7 @@ const SINCE = Date.UTC(2026, 1, 3, 4, 5, 6, 789);
 const REASON = 'PostgreSQL refuses the connection';
 
 function storeOf(store: StoreOutage['store'], silentMs: number) {
-  const outage = { store, since: SINCE, reason: REASON };
+  const outage = { store, since: SINCE, reason: REASON, isOfWrites: false };
   return { store, outage: silentMs < 2000 ? undefined : outage, silentMs };
 }
 
@@ -44,6 +44,20 @@ describe('the state of a node', () => {
     expect((await healthOf(undefined, [31_000, 500], 30_000).state()).obstacle).toBeUndefined();
     expect((await healthOf('draining', [31_000, 31_000], 30_000).state()).obstacle).toBe(
       'draining',
+    );
+  });
+
+  it('of a Redis that refuses writes says that check-ins wait: it goes on telling changes', async () => {
+    const outage = { since: SINCE, reason: 'Redis has no memory left', isOfWrites: true };
+    const store = 'engine';
+    const stores = [{ store, outage: { store, ...outage }, silentMs: 10 } as const];
+    const { degraded } = await new NodeHealth(
+      { obstacle: async () => undefined },
+      stores,
+      1,
+    ).state();
+    expect(degraded[0]?.message).toBe(
+      'Redis has no memory left: check-ins wait in the processes, limits count per process',
     );
   });
 

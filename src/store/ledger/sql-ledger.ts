@@ -422,7 +422,15 @@ function dryRuns(database: Database) {
   } satisfies Partial<Ledger>;
 }
 
-/** Asks whether the database answers, and keeps why it did not. */
+/**
+ * Statement that a database refuses which takes no writes, and that changes nothing in one that does: it is
+ * judged by what it may write, and not by what it finds.
+ */
+const TRIAL = 'UPDATE ledger_epoch SET epoch = epoch WHERE false';
+/** Rows that are written to a temporary file, of some hundred kilobytes, where no memory holds them. */
+const ROOM_TRIAL = 'SELECT count(*) FROM generate_series(1, 10000)';
+
+/** Asks whether the database answers, and keeps why it did not; and whether it takes writes. */
 function probe(database: Database) {
   let failure: unknown;
   return {
@@ -436,5 +444,13 @@ function probe(database: Database) {
       }
     },
     lastFailure: () => failure,
+    async tryWrite(needsRoom: boolean) {
+      if (!needsRoom) return void (await database.query(TRIAL));
+      await database.transaction(async (sql) => {
+        await sql.query("SET LOCAL work_mem = '64kB'");
+        await sql.query(ROOM_TRIAL);
+        await sql.query(TRIAL);
+      });
+    },
   };
 }

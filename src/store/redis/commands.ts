@@ -93,6 +93,7 @@ export const SCRIPTS = {
   countCheckIns: load('count-check-ins', 'stream'),
   measureCheckIns: load('measure-check-ins', 'stream'),
   removeWrongTypes: load('remove-wrong-types'),
+  tryWrite: load('try-write', 'list'),
 } as const;
 
 function load(name: string, type?: KeyType): Script {

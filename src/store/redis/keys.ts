@@ -63,6 +63,11 @@ export function createKeys({ prefix, database }: KeysOptions) {
       return stream === 0 ? `${prefix}:check-ins:4` : `${prefix}:check-ins:4:${stream}`;
     },
 
+    /** List that a trial write makes and removes, on the node of a stream. */
+    trial(stream: number): string {
+      return `${prefix}:trial:{${this.checkIns(stream)}}`;
+    },
+
     /** Sorted set of the takers of check-ins, by the millisecond of their latest sign of life. */
     takers: `${prefix}:check-in-takers`,
 

@@ -8,7 +8,7 @@ import { SCRIPTS } from './commands.ts';
 import { faultOf, openMovableConnection, type RedisConnection } from './connection.ts';
 import { createKeys, type Keys } from './keys.ts';
 import { guardConnection, type KnowsSome, RecordGuard } from './record-guard.ts';
-import { createRedisCheckIns } from './redis-check-ins.ts';
+import { CHECK_IN_STREAMS, createRedisCheckIns } from './redis-check-ins.ts';
 import { createRedisLabels } from './redis-labels.ts';
 import { createRedisNotifications } from './redis-notifications.ts';
 import { createRedisRequestRates } from './redis-request-rates.ts';
@@ -47,6 +47,9 @@ export type RedisEngine = Engine & {
 
   /** Returns why the engine is not reachable. */
   lastFailure(): Error;
+
+  /** Rejects with `Unavailable` when a server that has a stream of check-ins refuses writes. */
+  tryWrite(): Promise<void>;
 
   /**
    * Refuses a Redis of any other record from now on; undefined while this node does not know its own.
@@ -108,6 +111,12 @@ export function createRedisEngine(options: RedisEngineOptions): RedisEngine {
     isReachable: connection.isReachable,
 
     lastFailure: () => guard.refusal ?? latestFault ?? new Error('timeout'),
+
+    async tryWrite() {
+      const streams = Array.from({ length: CHECK_IN_STREAMS }, (_, stream) => stream);
+      const calls = streams.map((stream) => ({ key: keys.trial(stream), args: [] }));
+      await connection.runAll(SCRIPTS.tryWrite, calls);
+    },
 
     belongTo: (record, knowsSome) => guard.expect(record, knowsSome),
 

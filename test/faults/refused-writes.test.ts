@@ -1,0 +1,182 @@
+// Tests stores that answer reads and refuse writes: `/readyz`, a metric and the log tell it without any
+// publisher, until they take writes again; devices are served meanwhile.
+
+import { Redis } from 'ioredis';
+import { afterEach, expect, inject, it } from 'vitest';
+import { describeOnRealStores } from '../support/backend.ts';
+import { eventually } from '../support/eventually.ts';
+import { metricsOf } from '../support/metrics.ts';
+import { migratedDatabase } from '../support/migrated-database.ts';
+import { type ServingNode, startNode } from '../support/node.ts';
+import { startPostgres } from '../support/postgres-server.ts';
+import { startRedis } from '../support/redis-server.ts';
+import { runOn } from '../support/run-on.ts';
+import { startProxy } from '../support/tcp-proxy.ts';
+import {
+  check,
+  control,
+  createTenant,
+  devicesOf,
+  publish,
+  report,
+  send,
+  type Tenant,
+} from '../support/tenant.ts';
+
+const READ_ONLY = 'refuses writes: it is read-only, or a standby';
+const REFUSED = `Temporarily unavailable, try again shortly: PostgreSQL ${READ_ONLY}`;
+const NOTHING_CHANGES = 'known channels are served, nothing can be changed';
+const CHECK_INS_WAIT = 'check-ins wait in the processes, limits count per process';
+
+const endings: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const end of endings.splice(0).reverse()) await end();
+});
+
+describeOnRealStores('a PostgreSQL that takes no writes', () => {
+  it('read-only by a setting, is told while no one publishes, until it takes writes', async () => {
+    const database = await migratedDatabase(inject('postgresUrl'));
+    endings.push(() => database.drop());
+    const { node, tenant } = await serve(database.url);
+    const set = async (value: string) => {
+      const name = new URL(database.url).pathname.slice(1);
+      const server = inject('postgresUrl');
+      await runOn(server, `ALTER DATABASE ${name} SET default_transaction_read_only = ${value}`);
+      // It is true of connections that begin now.
+      const open = `SELECT pid FROM pg_stat_activity WHERE datname = '${name}'`;
+      await runOn(server, `SELECT pg_terminate_backend(pid) FROM (${open}) AS open`);
+    };
+    await set('on');
+    await untilTold(node, 'ledger', `PostgreSQL ${READ_ONLY}: ${NOTHING_CHANGES}`);
+    await expectRefused(node, tenant);
+    await set('off');
+    await untilToldNoMore(node);
+    expect((await publish(node, tenant, '2.0.0')).status).toBe(201);
+  });
+
+  it('because the primary was demoted, is told until the address leads to a primary', async () => {
+    const primary = await startPostgres();
+    endings.push(() => primary.stop());
+    const way = await startProxy(primary.port);
+    endings.push(() => way.close());
+    const url = `postgres://postgres@127.0.0.1:${way.port}/postgres`;
+    const { node, tenant } = await serve(url);
+    const standby = await primary.startStandby();
+    endings.push(() => standby.stop());
+    await standby.catchUp();
+    way.moveTo(standby.port);
+    // A standby is not examined, so that nothing is asked of it: it counts as lost.
+    const message = `PostgreSQL is a standby, which refuses writes: ${NOTHING_CHANGES}`;
+    await eventually('it is told', async () => {
+      return (await degradedOf(node)).some((each) => each.message === message);
+    });
+    await eventually('the metric tells it', async () => {
+      return (await metricsOf(node)).includes('sluice_store_up{store="ledger"} 0');
+    });
+    expect((await check(node, tenant, '0.9.0', { device: 'd' })).body?.version).toBe('1.0.0');
+    await standby.promote();
+    await untilToldNoMore(node);
+    expect((await publish(node, tenant, '2.0.0')).status).toBe(201);
+  });
+});
+
+describeOnRealStores('a Redis that takes no writes', () => {
+  it.each([
+    {
+      why: 'has no memory left',
+      refuse: (admin: Redis) => admin.config('SET', 'maxmemory', '1'),
+      take: (admin: Redis) => admin.config('SET', 'maxmemory', '0'),
+    },
+    {
+      why: READ_ONLY,
+      refuse: (admin: Redis) => admin.replicaof('127.0.0.1', '1'),
+      take: (admin: Redis) => admin.replicaof('NO', 'ONE'),
+    },
+    {
+      why: 'refuses writes: too few of its replicas are there',
+      refuse: (admin: Redis) => admin.config('SET', 'min-replicas-to-write', '1'),
+      take: (admin: Redis) => admin.config('SET', 'min-replicas-to-write', '0'),
+    },
+  ])('and $why is told, and no check-in is lost', async ({ why, refuse, take }) => {
+    const database = await migratedDatabase(inject('postgresUrl'));
+    endings.push(() => database.drop());
+    const { node, tenant, redisUrl } = await serve(database.url);
+    const admin = new Redis(redisUrl);
+    endings.push(() => admin.disconnect());
+    await refuse(admin);
+    await untilTold(node, 'engine', `Redis ${why}: ${CHECK_INS_WAIT}`);
+    expect((await check(node, tenant, '0.9.0', { device: 'meanwhile' })).body?.version).toBe(
+      '1.0.1',
+    );
+    expect((await publish(node, tenant, '1.1.0')).status).toBe(201);
+    await take(admin);
+    await untilToldNoMore(node);
+    await eventually('the check-in is recorded', async () => {
+      const devices = await devicesOf(node, tenant);
+      return devices.some(({ deviceId }) => deviceId === 'meanwhile');
+    });
+  });
+});
+
+/** Starts a node with a Redis of its own, which has offered a release. */
+async function serve(databaseUrl: string) {
+  const redis = await startRedis();
+  endings.push(() => redis.stop());
+  const node = await startNode({ DATABASE_URL: databaseUrl, REDIS_URL: redis.url });
+  endings.push(() => node.dispose());
+  const tenant = await createTenant(node);
+  await publish(node, tenant, '1.0.0');
+  await eventually('it is offered', async () => {
+    return (await check(node, tenant, '0.9.0', { device: 'before' })).body?.version === '1.0.0';
+  });
+  await publish(node, tenant, '1.0.1');
+  return { node, tenant, redisUrl: redis.url };
+}
+
+type Degraded = readonly { readonly store: string; readonly message: string }[];
+
+async function degradedOf(node: ServingNode): Promise<Degraded> {
+  const { status, body } = await send(node, 'GET', '/readyz');
+  expect(status).toBe(200);
+  return (body?.degraded ?? []) as Degraded;
+}
+
+async function refusing(node: ServingNode, store: string): Promise<number> {
+  const line = `sluice_store_refusing_writes{store="${store}"} `;
+  const found = (await metricsOf(node)).split('\n').find((each) => each.startsWith(line));
+  return Number(found?.slice(line.length));
+}
+
+async function untilTold(node: ServingNode, store: string, message: string): Promise<void> {
+  await eventually(`it is told: ${message}`, async () => {
+    return (await degradedOf(node)).some(
+      (each) => each.store === store && each.message === message,
+    );
+  });
+  await eventually('the metric tells it', async () => (await refusing(node, store)) > 0);
+  expect(await metricsOf(node)).toContain(`sluice_store_up{store="${store}"} 1`);
+}
+
+/** Waits until nothing is told; each process has then logged the begin and the end once. */
+async function untilToldNoMore(node: ServingNode): Promise<void> {
+  await eventually('nothing is told any more', async () => {
+    const stores = ['ledger', 'engine'].map((store) => refusing(node, store));
+    const isRefusing = (await Promise.all(stores)).some((count) => count > 0);
+    return !isRefusing && (await degradedOf(node)).length === 0;
+  });
+  const lines = node.output().split('\n');
+  const countOf = (message: string) => lines.filter((line) => line.includes(`"${message}"`)).length;
+  expect(countOf('store takes writes again')).toBe(countOf('store refuses writes'));
+}
+
+/** Expects that publishers are refused with the reason, and that devices are served. */
+async function expectRefused(node: ServingNode, tenant: Tenant): Promise<void> {
+  const refused = { status: 503, body: { error: REFUSED } };
+  expect(await publish(node, tenant, '3.0.0')).toMatchObject(refused);
+  expect(await control(node, tenant, '1.0.0', { status: 'paused' })).toMatchObject(refused);
+  const device = { deviceId: 'd', platform: 'linux', arch: 'x86_64', version: '1.0.0' };
+  expect(await report(node, tenant, [device])).toMatchObject(refused);
+  // The newer release was never offered, and its first offer cannot be recorded.
+  const { status, body } = await check(node, tenant, '0.9.0', { device: 'meanwhile' });
+  expect([status, body?.version]).toEqual([200, '1.0.0']);
+}
