@@ -298,6 +298,11 @@ describe.skipIf(stores === undefined)(title, () => {
     expect(reader.message('check-ins')).toMatch(
       /cannot be used: .*(?:can't run this command|permission)/,
     );
+    await client.replicaof('127.0.0.1', '1');
+    const replica = await doctor({ REDIS_URL: small.url });
+    expect(replica.message('redis')).toMatch(
+      / is a replica, which refuses writes: name its primary$/,
+    );
   });
 
   it('tells a Redis that another database uses, also where the own one has no record yet', async () => {

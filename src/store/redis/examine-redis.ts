@@ -65,8 +65,12 @@ async function examine(
   const servers = (await connection.describeServers()).map(parseInfo);
   const count = servers.length === 1 ? '' : `, ${servers.length} masters`;
   const versions = [...new Set(servers.map((info) => info.get('redis_version') ?? 'unknown'))];
+  const place = placeOf(target);
+  const isReplica = servers.some((info) => info.get('role') === 'slave');
   return [
-    sound('redis', `Redis ${versions.join(' and ')} at ${placeOf(target)} answers${count}`),
+    isReplica
+      ? faulty('redis', `Redis at ${place} is a replica, which refuses writes: name its primary`)
+      : sound('redis', `Redis ${versions.join(' and ')} at ${place} answers${count}`),
     versionCheck(versions),
     ...worstOf(servers.map(memoryCheck)),
     ...worstOf(servers.map(persistenceCheck)),
