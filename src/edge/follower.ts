@@ -5,6 +5,7 @@ import type { EdgeIndexAnswer } from '../contract/edge-answer.ts';
 import { Unavailable } from '../contract/unavailable.ts';
 import { type BackOff, backOffMs } from '../flow/back-off.ts';
 import { pause } from '../flow/pause.ts';
+import { demandWithin } from '../flow/within-time.ts';
 import type { Announcement } from '../store/engine.ts';
 import {
   type FollowedFile,
@@ -19,10 +20,14 @@ import { RefusedAnswer, RefusedByUpstream, type UpstreamClient } from './upstrea
 const WAIT_MS = 2000;
 /** Maximum time of a request beyond its wait. */
 const ANSWER_MS_MAX = 2000;
+/** Maximum time of a request that does not wait, as after a failure: one more must fit into 5 seconds. */
+const UNWAITING_MS_MAX = 2500;
 /** Milliseconds after contact with the upstream for which the known state counts as its present one. */
 const FRESH_MS = 5000;
 /** Maximum time for an upstream to examine an index that it seems to be behind. */
 const AHEAD_MS_MAX = 5000;
+/** Maximum time of a turn: more than its calls may take, so that following goes on when one hangs. */
+const TURN_MS_MAX = WAIT_MS + ANSWER_MS_MAX + AHEAD_MS_MAX + 1000;
 /** Delays after failures: short, because a change must arrive within 2 seconds after the upstream returns. */
 const BACK_OFF: BackOff = { minMs: 100, maxMs: 800 };
 /**
@@ -32,7 +37,7 @@ const BACK_OFF: BackOff = { minMs: 100, maxMs: 800 };
 const QUIET_MS_MIN = 250;
 
 export type FollowerDependencies = {
-  readonly client: Pick<UpstreamClient, 'call' | 'refuse' | 'isProven'>;
+  readonly client: Pick<UpstreamClient, 'call' | 'refuse' | 'isProven' | 'reconnect' | 'restart'>;
   readonly state: FollowedState;
   readonly file: Pick<FollowedFile, 'read' | 'keep' | 'flush'>;
   /** Announces changes in the order in which they came. */
@@ -104,10 +109,14 @@ export class Follower {
 
   private async run(): Promise<void> {
     const { signal } = this.stopping;
+    const { client } = this.dependencies;
     for (let failures = 0; !signal.aborted; ) {
       const beganAt = performance.now();
       try {
-        await this.ask();
+        const work = this.ask(this.contactAt !== undefined && failures === 0);
+        await demandWithin(work, TURN_MS_MAX, hung);
+        // Calls that began before may wait for what has never heard of them.
+        if (failures > 0) client.restart();
         failures = 0;
         this.latestRefusal = undefined;
         this.contactAt = performance.now();
@@ -121,20 +130,21 @@ export class Follower {
         failures += 1;
         this.latestRefusal = refusalIn(error);
         this.dependencies.onContact(error);
+        client.reconnect();
         await pause(backOffMs(BACK_OFF, failures), signal);
       }
     }
   }
 
-  /** Asks for an index other than the known one, and adopts it. */
-  private async ask(): Promise<void> {
+  /** Asks for an index other than the known one, and adopts it. `waits`: for a change, if there is none. */
+  private async ask(waits: boolean): Promise<void> {
     const { client, state, file, announce } = this.dependencies;
-    const path = `index?wait=${this.contactAt === undefined ? 0 : WAIT_MS}`;
+    const path = `index?wait=${waits ? WAIT_MS : 0}`;
     const proven = await client.call('index', {
       method: 'GET',
       path,
       headers: state.tag === undefined ? {} : { 'if-none-match': `"${state.tag}"` },
-      timeoutMs: WAIT_MS + ANSWER_MS_MAX,
+      timeoutMs: waits ? WAIT_MS + ANSWER_MS_MAX : UNWAITING_MS_MAX,
     });
     if (proven === undefined) return;
     const { answer, bytes, proof } = proven;
@@ -165,6 +175,10 @@ export class Follower {
       this.dependencies.onContact(error);
     }
   }
+}
+
+function hung(ms: number): Unavailable {
+  return new Unavailable('upstream', new Error(`it was not followed for ${ms / 1000} s`));
 }
 
 function isFailedCall(error: unknown): boolean {

@@ -4,6 +4,7 @@
 import { Unavailable } from '../contract/unavailable.ts';
 import { type BackOff, backOffMs } from '../flow/back-off.ts';
 import { pause } from '../flow/pause.ts';
+import { demandWithin } from '../flow/within-time.ts';
 import type { CheckInJournal } from '../store/check-in-queue.ts';
 import type { PlanLedger, ReportedFailure } from '../store/fleet-ledger.ts';
 import { RefusedByUpstream, type UpstreamClient } from './upstream-client.ts';
@@ -17,6 +18,10 @@ const WAIT_MS = 500;
  */
 const REST_MS = 500;
 const BACK_OFF: BackOff = { minMs: 100, maxMs: 1000 };
+/** Maximum time of a call of the upstream: an in-process queue records before it answers. */
+const CALL_MS_MAX = 15_000;
+/** Maximum time of an upload: more than its call may take, so that the next one begins when that hangs. */
+const SEND_MS_MAX = CALL_MS_MAX + 1000;
 /** Statuses with which the upstream permanently refuses a batch. */
 const NEVER: ReadonlySet<number> = new Set([400, 413]);
 
@@ -91,7 +96,7 @@ export class JournalSender {
     const bytes = read.reduce((sum, { length }) => sum + length, 0);
     if (bytes === 0) return 0;
     try {
-      onUploaded(await send(read));
+      onUploaded(await demandWithin(send(read), SEND_MS_MAX, hung));
       this.isOneByOne = false;
     } catch (error) {
       this.isOneByOne = true;
@@ -105,8 +110,9 @@ export class JournalSender {
   }
 }
 
-/** Maximum time of a call: an upstream with an in-process queue records before it answers. */
-const CALL_MS_MAX = 15_000;
+function hung(ms: number): Unavailable {
+  return new Unavailable('upstream', new Error(`no upload ended within ${ms / 1000} s`));
+}
 
 /** Returns the call that uploads batches to an endpoint; `join` makes the body. */
 export function uploadCall(

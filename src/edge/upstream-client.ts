@@ -2,13 +2,8 @@
 // the edge's token; any other answer is refused, whatever it contains, as if there were none.
 
 import { createPublicKey, type KeyObject, randomBytes, verify } from 'node:crypto';
-import {
-  type ClientRequest,
-  Agent as HttpAgent,
-  type IncomingMessage,
-  request as requestHttp,
-} from 'node:http';
-import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
 import type { EdgeAnswer } from '../contract/edge-answer.ts';
 import {
   EDGE_NONCE_HEADER,
@@ -19,6 +14,7 @@ import {
   signedHead,
 } from '../contract/edge-signature.ts';
 import { Unavailable } from '../contract/unavailable.ts';
+import { callOut } from '../outgoing/outgoing-call.ts';
 
 /**
  * Why an answer of the upstream was refused. `unsigned`: without a signature. `tampered`: changed in transit,
@@ -69,25 +65,23 @@ const ANSWER_BYTES_MAX = 192 * 1024 * 1024;
 const SOCKETS_MAX = 16;
 const NONCE_BYTES = 16;
 const OK = 200;
+/** Statuses that refuse a token: that of the service, and that of what may stand before it. */
+const REFUSING: ReadonlySet<number> = new Set([401, 403]);
 /** Status of a service that is of another record than the edge named. */
 const OTHER_RECORD = 409;
 
 export class UpstreamClient {
   private readonly options: UpstreamClientOptions;
   private credential: EdgeCredential;
-  private readonly agent: HttpAgent;
-  private readonly request: typeof requestHttp;
-  /** Unanswered requests; bounded by their callers. */
-  private readonly running = new Set<ClientRequest>();
+  private agent: HttpAgent;
+  /** Ends the unanswered calls, whose number their callers bound. */
+  private running = new AbortController();
   private isClosed = false;
 
   constructor(options: UpstreamClientOptions) {
     this.options = options;
     this.credential = options.credential;
-    const isHttps = options.url.startsWith('https:');
-    this.request = isHttps ? requestHttps : requestHttp;
-    const settings = { keepAlive: true, maxSockets: SOCKETS_MAX };
-    this.agent = isHttps ? new HttpsAgent(settings) : new HttpAgent(settings);
+    this.agent = this.openAgent();
   }
 
   /** Uses another token from the next call on. */
@@ -98,8 +92,27 @@ export class UpstreamClient {
   /** Ends all calls, which reject with `Unavailable`, as later ones do. */
   close(): void {
     this.isClosed = true;
-    for (const request of this.running) request.destroy(new Error('closed'));
+    this.running.abort(new Error('closed'));
     this.agent.destroy();
+  }
+
+  /**
+   * Makes later calls on new connections, for which the address is looked up again: one that is kept may lead
+   * to what is not the upstream, for as long as that likes.
+   */
+  reconnect(): void {
+    const { agent } = this;
+    this.agent = this.openAgent();
+    // Those in use end with their calls.
+    agent.maxFreeSockets = 0;
+    for (const socket of Object.values(agent.freeSockets).flat()) socket?.destroy();
+  }
+
+  /** Ends the unanswered calls, which reject with `Unavailable`, and reconnects. */
+  restart(): void {
+    this.running.abort(new Error('the upstream was away meanwhile'));
+    this.running = new AbortController();
+    this.reconnect();
   }
 
   /**
@@ -113,7 +126,9 @@ export class UpstreamClient {
   ): Promise<ProvenAnswer<Kind> | undefined> {
     const nonce = randomBytes(NONCE_BYTES).toString('base64url');
     const { status, signatures, bytes } = await this.send(call, nonce);
-    if (status === 401) return this.refuse('revoked', call, 'it does not accept the token');
+    if (REFUSING.has(status)) {
+      return this.refuse('revoked', call, `it does not accept the token (${status})`);
+    }
     const text = bytes.toString('utf8', 0, 200);
     if (status >= 500 || status === 408 || status === 429) {
       throw new Unavailable('upstream', new Error(`it answers ${status}: ${text}`));
@@ -155,29 +170,30 @@ export class UpstreamClient {
     if (this.isClosed) throw new Unavailable('upstream', new Error('closed'));
     const record = this.options.record();
     const bytes = Buffer.isBuffer(body) || body === undefined ? body : JSON.stringify(body);
-    const request = this.request(`${this.options.url}/edge/v1/${path}`, {
-      method,
-      agent: this.agent,
-      headers: {
-        authorization: `Bearer ${this.credential.secret}`,
-        [EDGE_NONCE_HEADER]: nonce,
-        ...(record !== undefined && { [EDGE_RECORD_HEADER]: record }),
-        ...headers,
-      },
-    });
-    this.running.add(request);
-    const timer = setTimeout(
-      () => request.destroy(new Error(`no answer within ${timeoutMs} ms`)),
-      timeoutMs,
-    );
     try {
-      return await answerTo(request, bytes);
+      const answer = await callOut({
+        ...{ url: `${this.options.url}/edge/v1/${path}`, method, body: bytes, timeoutMs },
+        headers: {
+          authorization: `Bearer ${this.credential.secret}`,
+          [EDGE_NONCE_HEADER]: nonce,
+          ...(record !== undefined && { [EDGE_RECORD_HEADER]: record }),
+          ...headers,
+        },
+        answerBytesMax: ANSWER_BYTES_MAX,
+        signal: this.running.signal,
+        connection: { agent: this.agent },
+      });
+      const signatures = String(answer.headers[EDGE_SIGNATURE_HEADER] ?? '');
+      return { status: answer.status, signatures, bytes: answer.body };
     } catch (error) {
       throw new Unavailable('upstream', error);
-    } finally {
-      clearTimeout(timer);
-      this.running.delete(request);
     }
+  }
+
+  private openAgent(): HttpAgent {
+    const settings = { keepAlive: true, maxSockets: SOCKETS_MAX };
+    const isHttps = this.options.url.startsWith('https:');
+    return isHttps ? new HttpsAgent(settings) : new HttpAgent(settings);
   }
 }
 
@@ -192,6 +208,12 @@ export class RefusedAnswer extends Error {
   }
 }
 
+/** Returns whether a call failed because the upstream, or what stands before it, refuses the token. */
+export function isTokenRefused(error: unknown): boolean {
+  const cause = error instanceof Unavailable ? error.cause : undefined;
+  return cause instanceof RefusedAnswer && cause.refusal === 'revoked';
+}
+
 /** Refusal of a call by the upstream, which a repetition would get again. */
 export class RefusedByUpstream extends Error {
   readonly status: number;
@@ -204,32 +226,6 @@ export class RefusedByUpstream extends Error {
 }
 
 type RawAnswer = { readonly status: number; readonly signatures: string; readonly bytes: Buffer };
-
-/** Sends a request; resolves with its whole answer. */
-function answerTo(request: ClientRequest, bytes: Buffer | string | undefined): Promise<RawAnswer> {
-  return new Promise((resolve, reject) => {
-    request.on('error', reject);
-    request.on('response', (response) => {
-      readAnswer(response).then(resolve, reject);
-    });
-    request.end(bytes);
-  });
-}
-
-async function readAnswer(response: IncomingMessage): Promise<RawAnswer> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of response) {
-    length += (chunk as Buffer).length;
-    if (length > ANSWER_BYTES_MAX) throw new Error('the answer is too large');
-    chunks.push(chunk as Buffer);
-  }
-  return {
-    status: response.statusCode ?? 0,
-    signatures: String(response.headers[EDGE_SIGNATURE_HEADER] ?? ''),
-    bytes: Buffer.concat(chunks),
-  };
-}
 
 /** Parses an answer of a kind. The rest of its content is trusted, because it is signed. */
 function parseAnswer<Kind extends EdgeAnswer['kind']>(

@@ -16,6 +16,7 @@ import {
 import type { CheckIn } from '../domain/fleet/check-in.ts';
 import { writeCheckIns } from '../domain/fleet/check-in-payload.ts';
 import { timedOf } from '../domain/fleet/labels.ts';
+import { demandWithin } from '../flow/within-time.ts';
 import type { ChannelName, ChannelNameList } from '../store/engine.ts';
 import type { LabelChanges, RecordedChecks, RecordedLabels } from '../store/fleet-ledger.ts';
 import type { DeviceName, StoredLabels } from '../store/label-store.ts';
@@ -47,6 +48,8 @@ type UpstreamLedgerDependencies = {
 const SNAPSHOT_MS_MAX = 20_000;
 const OFFER_MS_MAX = 5000;
 const CALL_MS_MAX = 5000;
+/** Time beyond that of a call after which it is given up, should it not end by itself. */
+const HUNG_MS = 1000;
 /** Maximum number of a channel's marks that are sent to the upstream at a time. */
 const MARKS_MAX = 100;
 const NOTHING_LEFT_OUT: RecordedChecks = { labels: [], unadmitted: [], left: [] };
@@ -310,7 +313,8 @@ export class UpstreamLedger implements ServingLedger {
     call: UpstreamCall,
   ) {
     try {
-      const proven = await this.dependencies.client.call(kind, call);
+      const work = this.dependencies.client.call(kind, call);
+      const proven = await demandWithin(work, call.timeoutMs + HUNG_MS, hung);
       if (proven !== undefined) return proven.answer;
     } catch (error) {
       if (error instanceof RefusedByUpstream) throw new Unavailable('upstream', error);
@@ -318,6 +322,10 @@ export class UpstreamLedger implements ServingLedger {
     }
     return this.dependencies.client.refuse('malformed', call, 'it answers nothing');
   }
+}
+
+function hung(ms: number): Unavailable {
+  return new Unavailable('upstream', new Error(`no call ended within ${ms} ms`));
 }
 
 function storedLabels([appId, deviceId, revision, labels]: EdgeLabels): StoredLabels {

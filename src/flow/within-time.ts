@@ -1,4 +1,4 @@
-// A wait with a time limit.
+// Waits with a time limit.
 
 /** Returns the outcome of the work; undefined after `waitMsMax`, while the work continues. */
 export async function withinTime<Value>(
@@ -14,4 +14,18 @@ export async function withinTime<Value>(
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Returns the outcome of the work; rejects with what `late` makes after `waitMsMax`, while it continues. */
+export async function demandWithin<Value>(
+  work: Promise<Value>,
+  waitMsMax: number,
+  late: (waitMsMax: number) => Error,
+): Promise<Value> {
+  const outcome = await withinTime(
+    work.then((value) => ({ value })),
+    waitMsMax,
+  );
+  if (outcome === undefined) throw late(waitMsMax);
+  return outcome.value;
 }

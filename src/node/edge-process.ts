@@ -19,7 +19,12 @@ import {
   RecordedMark,
   uploadCall,
 } from '../edge/journal-sender.ts';
-import { describeFailure, readCredential, UpstreamClient } from '../edge/upstream-client.ts';
+import {
+  describeFailure,
+  isTokenRefused,
+  readCredential,
+  UpstreamClient,
+} from '../edge/upstream-client.ts';
 import { UpstreamLedger } from '../edge/upstream-ledger.ts';
 import { FailureReports } from '../fleet/fleet-views.ts';
 import { LabelFeed, LabelRefresher } from '../fleet/label-feed.ts';
@@ -330,7 +335,7 @@ async function openEdgeStores(options: EdgeStoresOptions): Promise<EdgeStores> {
   });
   const watched = watchStore('upstream', upstream.ledger, {
     ...options,
-    reasonOf: describeFailure,
+    reasonOf: upstream.reasonOf,
   });
   return {
     ...{ engine, diskSnapshots, memory, report, journal, failureJournal, recorded, lock },
@@ -401,7 +406,7 @@ function openUpstream(
   state: FollowedState,
   engine: Engine,
   onDiskFault: (fault: DiskFault) => void,
-): Pick<EdgeStores, 'client' | 'follower' | 'ledger'> {
+): Pick<EdgeStores, 'client' | 'follower' | 'ledger'> & { reasonOf(error: unknown): string } {
   const rareLog = new RareLog(log);
   const path = join(edgeDirectory(config), 'followed');
   const client = new UpstreamClient({
@@ -414,6 +419,8 @@ function openUpstream(
     },
   });
   let lastFailure: unknown;
+  /** Since when the upstream refuses the token, but for silences in between. */
+  let tokenRefusedAt: string | undefined;
   const follower = new Follower({
     client,
     state,
@@ -423,13 +430,22 @@ function openUpstream(
     },
     onContact(failure) {
       lastFailure = failure;
-      if (failure !== undefined) metrics.faults.add('upstream-follow');
+      if (failure === undefined) tokenRefusedAt = undefined;
+      else metrics.faults.add('upstream-follow');
+      if (isTokenRefused(failure) && tokenRefusedAt === undefined) {
+        tokenRefusedAt = new Date().toISOString();
+        log.warn({ err: failure }, 'the upstream refuses the token of this edge');
+      }
       log.debug({ err: failure }, 'the upstream was asked');
     },
     onDamaged: (error) => onDiskFault({ doing: 'read', path, error }),
   });
   const ledger = new UpstreamLedger({ client, state, follower, lastFailure: () => lastFailure });
-  return { client, follower, ledger };
+  const reasonOf = (error: unknown): string =>
+    isTokenRefused(error) && tokenRefusedAt !== undefined
+      ? `it refuses the token of this edge since ${tokenRefusedAt}`
+      : describeFailure(error);
+  return { client, follower, ledger, reasonOf };
 }
 
 /**

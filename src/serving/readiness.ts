@@ -100,7 +100,7 @@ const NO_WRITES: Readonly<Partial<Record<StoreOutage['store'], string>>> = {
 const MESSAGES: Readonly<Record<StoreOutage['store'], (reason: string) => string>> = {
   ledger: (reason) => `${reason}: known channels are served, nothing can be changed`,
   upstream: (reason) =>
-    `the upstream does not answer, known channels are served as they were last: ${reason}`,
+    `the upstream cannot be followed, known channels are served as they were last: ${reason}`,
   engine: (reason) => `${reason}: changes arrive by poll, limits count per process`,
 };
 

@@ -35,8 +35,14 @@ async function follow(
   const service = { index: first };
   const shown: unknown[] = [];
   const faults: unknown[] = [];
+  const renewals: string[] = [];
+  const asked: string[] = [];
+  /** What calls do in place of an answer. */
+  const instead: { call?: (() => Promise<never>) | undefined } = {};
   const client = {
-    async call(kind: string, { body, headers = {} }: UpstreamCall) {
+    async call(kind: string, { body, headers = {}, path }: UpstreamCall) {
+      asked.push(path);
+      if (instead.call !== undefined) return await instead.call();
       if (kind === 'ahead') {
         shown.push(body);
         const { epoch } = JSON.parse((body as { index: string }).index) as EdgeIndexAnswer;
@@ -57,6 +63,8 @@ async function follow(
       throw new Unavailable('upstream', new RefusedAnswer(refusal, reason));
     },
     isProven: (_: Buffer, proof: string) => proof.startsWith('proof'),
+    reconnect: () => renewals.push('reconnect'),
+    restart: () => renewals.push('restart'),
   };
   const state = new FollowedState();
   const kept: unknown[] = [];
@@ -75,7 +83,7 @@ async function follow(
   followers.push(follower);
   await follower.start();
   await follower.first;
-  return { service, follower, state, shown, kept, faults };
+  return { service, follower, state, shown, kept, faults, renewals, asked, instead };
 }
 
 it('shows a service that is behind what it holds, with its proof, and follows the raised epoch', async () => {
@@ -130,4 +138,30 @@ it.each([
   });
   expect(state.newestOf('chn_1')).toEqual({ epoch: 1, revision: 7 });
   expect(faults.map(String)).toEqual([expect.stringContaining(reason)]);
+});
+
+it('goes on when a call never ends, however it came to that (§29.11)', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const { service, state, faults, instead, asked } = await follow(indexAt(1, 7));
+  const before = asked.length;
+  instead.call = () => new Promise(() => undefined);
+  while (asked.length === before) await vi.advanceTimersByTimeAsync(100);
+  instead.call = undefined;
+  service.index = indexAt(1, 8);
+  await vi.advanceTimersByTimeAsync(10_000);
+  vi.useRealTimers();
+  await eventually('it follows again', () => state.newestOf('chn_1')?.revision === 8);
+  expect(faults.map(String)).toEqual([expect.stringContaining('upstream')]);
+});
+
+it('asks at once after a failure, on a new connection, and ends what began before (§29.11)', async () => {
+  const { faults, renewals, asked, instead } = await follow(indexAt(1, 7));
+  instead.call = () => Promise.reject(new Unavailable('upstream', new Error('away')));
+  await eventually('it fails twice', () => faults.length >= 2);
+  expect(new Set(renewals)).toEqual(new Set(['reconnect']));
+  instead.call = undefined;
+  await eventually('it follows again', () => renewals.includes('restart'));
+  await eventually('it waits again', () => asked.at(-1) === 'index?wait=2000');
+  expect(asked.slice(-2)).toEqual(['index?wait=0', 'index?wait=2000']);
+  expect(renewals.filter((each) => each === 'restart')).toHaveLength(1);
 });

@@ -1,6 +1,6 @@
 // Tests of handing check-ins over: in order, again after a failure, and past what can never be taken.
 
-import { expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import type { EdgeAnswer } from '../../src/contract/edge-answer.ts';
 import { Unavailable } from '../../src/contract/unavailable.ts';
 import { joinBatches } from '../../src/domain/fleet/check-in-payload.ts';
@@ -104,4 +104,35 @@ it('an upstream that does not know the call loses nothing', async () => {
   });
   await allHandedOver();
   expect(told).toEqual({ accepted: 1, refused: 0, faults: 1 });
+});
+
+afterEach(() => void vi.useRealTimers());
+
+it('goes on when an upload never ends, however it came to that (§29.11)', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const batches = [Buffer.from('a')];
+  let uploads = 0;
+  let faults = 0;
+  const sender = new JournalSender({
+    journal: {
+      read: async () => batches,
+      acknowledge: async () => void batches.splice(0),
+      appended: () => new Promise((resolve) => setTimeout(resolve, 100)),
+    },
+    async send() {
+      uploads += 1;
+      return uploads === 1 ? new Promise(() => undefined) : { accepted: 1, dropped: 0 };
+    },
+    onUploaded: () => undefined,
+    onRefused: () => undefined,
+    onFault: () => {
+      faults += 1;
+    },
+  });
+  sender.start();
+  await vi.advanceTimersByTimeAsync(16_000);
+  vi.useRealTimers();
+  await eventually('it is uploaded', () => batches.length === 0);
+  await sender.stop();
+  expect([uploads, faults]).toEqual([2, 1]);
 });

@@ -13,10 +13,13 @@ import {
 } from '../../src/contract/edge-signature.ts';
 import { Unavailable } from '../../src/contract/unavailable.ts';
 import {
+  describeFailure,
+  isTokenRefused,
   RefusedByUpstream,
   readCredential,
   UpstreamClient,
 } from '../../src/edge/upstream-client.ts';
+import { eventually } from '../support/eventually.ts';
 
 const { privateKey, publicKey } = generateKeyPairSync('ed25519');
 const foreign = generateKeyPairSync('ed25519').privateKey;
@@ -197,4 +200,50 @@ it.each([
   TOKEN.slice(0, -1),
 ])('%j is no token', (token) => {
   expect(readCredential(token)).toBeUndefined();
+});
+
+it.each([401, 403])('a token that is refused with %i is noted, with the status', async (status) => {
+  answer = (_, response) => response.writeHead(status).end('{}');
+  const error: unknown = await client.call('time', CALL).catch((caught: unknown) => caught);
+  expect([isTokenRefused(error), describeFailure(error)]).toEqual([
+    true,
+    `it does not accept the token (${status})`,
+  ]);
+  answer = (_, response) => response.writeHead(404).end('{}');
+  const other: unknown = await client.call('time', CALL).catch((caught: unknown) => caught);
+  expect(isTokenRefused(other)).toBe(false);
+});
+
+it('connections are kept until they are to be made anew; calls that run meanwhile go on', async () => {
+  const ports: unknown[] = [];
+  const held: (() => void)[] = [];
+  const prove = signing(BODY, privateKey);
+  answer = (request, response) => {
+    ports.push(request.socket.remotePort);
+    response.setHeader(
+      EDGE_SIGNATURE_HEADER,
+      prove(String(request.headers[EDGE_NONCE_HEADER]), 200),
+    );
+    if (request.url === '/edge/v1/held') held.push(() => response.end(BODY));
+    else response.end(BODY);
+  };
+  const call = () => client.call('time', CALL);
+  await call();
+  await call();
+  expect(new Set(ports).size).toBe(1);
+  client.reconnect();
+  await call();
+  expect(new Set(ports).size).toBe(2);
+  const long = { ...CALL, path: 'held', timeoutMs: 60_000 };
+  const running = client.call('time', long);
+  await eventually('it is asked', () => held.length === 1);
+  client.reconnect();
+  await call();
+  held[0]?.();
+  expect((await running)?.answer).toEqual({ kind: 'time', at: 5 });
+  const ended = client.call('time', long);
+  await eventually('it is asked', () => held.length === 2);
+  client.restart();
+  await expect(ended).rejects.toThrow(Unavailable);
+  expect((await call())?.answer).toEqual({ kind: 'time', at: 5 });
 });

@@ -1,6 +1,6 @@
 // Tests of the ledger of an edge: what it believes of snapshots and offers, and what it tells without a call.
 
-import { expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import type { EdgeAnswer } from '../../src/contract/edge-answer.ts';
 import { Unavailable } from '../../src/contract/unavailable.ts';
 import type { ServingSnapshot } from '../../src/domain/decision/serving-snapshot.ts';
@@ -38,7 +38,7 @@ function answerOf(from: ServingSnapshot, releases = from.releases): EdgeAnswer {
 }
 
 /** A ledger whose upstream gives these answers by path, and what it asked and refused. */
-function furnish(answers: Partial<Record<string, EdgeAnswer>>, revision = 5) {
+function furnish(answers: Partial<Record<string, EdgeAnswer>>, revision = 5, isHung = false) {
   const asked: UpstreamCall[] = [];
   const refused: string[] = [];
   const follower = { isFresh: true };
@@ -46,6 +46,7 @@ function furnish(answers: Partial<Record<string, EdgeAnswer>>, revision = 5) {
   const client = {
     async call<Kind extends EdgeAnswer['kind']>(_: Kind, call: UpstreamCall) {
       asked.push(call);
+      if (isHung) return await new Promise<never>(() => undefined);
       const answer = answers[call.path];
       if (answer === undefined) throw new Unavailable('upstream', new Error('away'));
       return { answer, bytes: Buffer.alloc(0), proof: '' } as unknown as ProvenAnswer<Kind>;
@@ -195,4 +196,17 @@ it('changes of labels are asked for only once labels are known here', async () =
   expect(asked).toEqual([]);
   ledger.noteLabels();
   expect(await ledger.readLabelChanges(undefined, 10)).toMatchObject({ newest: 4 });
+});
+
+afterEach(() => void vi.useRealTimers());
+
+it('a call that never ends fails, however it came to that (§29.11)', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const { ledger } = furnish({}, 5, true);
+  const read = expect(ledger.readSnapshot('app', 'stable')).rejects.toThrow(Unavailable);
+  const offer = expect(
+    ledger.recordFirstOffer('chn_1', 'rel_1', { epoch: 0, revision: 5 }),
+  ).rejects.toThrow(Unavailable);
+  await vi.advanceTimersByTimeAsync(21_000);
+  await Promise.all([read, offer]);
 });

@@ -15,7 +15,7 @@ import { findOpenssl } from '../support/nginx-front.ts';
 import { type NodeSettings, type ServingNode, startNode } from '../support/node.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
 import { runSluice } from '../support/sluice-command.ts';
-import { check, createTenant, publish, send } from '../support/tenant.ts';
+import { admin, check, createTenant, publish, send } from '../support/tenant.ts';
 
 const openssl = findOpenssl();
 const title = 'an edge';
@@ -147,6 +147,37 @@ it('an edge without its service serves what it has loaded, after kill -9 from it
       expect((await check(edge, other, '0.9.0')).status).toBe(503);
       expect(await version()).toBe('1.0.0');
     }
+  } finally {
+    await edge.dispose();
+    await service.dispose();
+  }
+});
+
+it('an edge whose token is refused says that, and since when, and stays ready (§29.2)', async () => {
+  const service = await startNode({ SECRET_KEY: 'a key of the tests' });
+  const tenant = await createTenant(service);
+  await publish(service, tenant, '1.0.0');
+  const token = await makeEdgeToken(service);
+  const edge = await startEdge(service.url, token.secret);
+  try {
+    const version = async () => (await check(edge, tenant, '0.9.0')).body?.version;
+    await eventually('it serves', async () => (await version()) === '1.0.0');
+    const before = Date.now();
+    await admin(service, 'POST', 'edge-tokens/revoke', { id: token.id });
+    const said = async () => (await send(edge, 'GET', '/readyz')).body?.degraded;
+    await eventually('it is degraded', async () => (await said()) !== undefined);
+    const { status } = await send(edge, 'GET', '/readyz');
+    const [{ message = '' } = {}] = (await said()) as { message?: string }[];
+    const words = /cannot be followed, .* last: it refuses the token of this edge since (\S+)$/;
+    const since = Date.parse(words.exec(message)?.[1] ?? message);
+    expect([status, since >= before, since <= Date.now()]).toEqual([200, true, true]);
+    const lines = edge.output().split('\n');
+    const told = lines.filter((line) =>
+      line.includes('the upstream refuses the token of this edge'),
+    );
+    expect(told).toHaveLength(1);
+    expect(lines.find((line) => line.includes('"store lost"'))).toContain('refuses the token');
+    expect(await version()).toBe('1.0.0');
   } finally {
     await edge.dispose();
     await service.dispose();

@@ -1,7 +1,7 @@
 // Tests that an answer comes in time or is given up.
 
 import { afterEach, expect, it, vi } from 'vitest';
-import { withinTime } from '../../src/flow/within-time.ts';
+import { demandWithin, withinTime } from '../../src/flow/within-time.ts';
 
 afterEach(() => vi.useRealTimers());
 
@@ -21,4 +21,13 @@ it('gives nothing after that, and a later failure of the work is not unhandled',
   expect(await given).toBeUndefined();
   fail(new Error('too late'));
   await expect(work).rejects.toThrow('too late');
+});
+
+it('gives the outcome, or the error that is demanded for one that is late', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const late = (ms: number) => new Error(`not within ${ms}`);
+  expect(await demandWithin(Promise.resolve(undefined), 5, late)).toBeUndefined();
+  await expect(demandWithin(Promise.reject(new Error('own')), 5, late)).rejects.toThrow('own');
+  const never = expect(demandWithin(new Promise(() => undefined), 5, late)).rejects;
+  await Promise.all([never.toThrow('not within 5'), vi.advanceTimersByTimeAsync(5)]);
 });

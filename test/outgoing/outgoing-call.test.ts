@@ -3,6 +3,8 @@
 
 import { Agent } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
+import { Unavailable } from '../../src/contract/unavailable.ts';
+import { readCredential, UpstreamClient } from '../../src/edge/upstream-client.ts';
 import { AddressJudge } from '../../src/notify/address-judgement.ts';
 import { Dialer } from '../../src/notify/dialer.ts';
 import { callOut, LateAnswer, type OutgoingCall } from '../../src/outgoing/outgoing-call.ts';
@@ -111,6 +113,23 @@ describe('a call', () => {
     await ask('/whole', 'x');
     expect(ports.size).toBe(2);
     agent.destroy();
+  });
+});
+
+describe('an edge', () => {
+  it.each(WILDNESSES)('takes %s for no answer of its upstream (§29.11)', async (wildness) => {
+    const { port } = await startWild(wildness);
+    const key = Buffer.alloc(32, 1).toString('base64url');
+    const credential = readCredential(`sluice-edge_0123456789ab_secret.${key}`);
+    if (credential === undefined) throw new Error('the token is malformed');
+    for (const scheme of ['http', 'https']) {
+      const url = `${scheme}://127.0.0.1:${port}`;
+      const options = { credential, record: () => undefined, onRefused: () => undefined };
+      const client = new UpstreamClient({ url, ...options });
+      const call = { method: 'POST', path: 'time', body: {}, timeoutMs: CALL_MS_MAX } as const;
+      await expect(client.call('time', call)).rejects.toThrow(Unavailable);
+      client.close();
+    }
   });
 });
 

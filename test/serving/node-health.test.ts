@@ -70,7 +70,7 @@ describe('the state of a node', () => {
     const { obstacle, degraded } = await health.state();
     expect(obstacle).toBe('the upstream has not answered for 31 s');
     expect(degraded[0]?.message).toBe(
-      `the upstream does not answer, known channels are served as they were last: ${REASON}`,
+      `the upstream cannot be followed, known channels are served as they were last: ${REASON}`,
     );
   });
 

@@ -8,6 +8,7 @@ import { eventually } from '../support/eventually.ts';
 import { metricsOf } from '../support/metrics.ts';
 import type { ServingNode } from '../support/node.ts';
 import { control, createTenant, publish, type Tenant } from '../support/tenant.ts';
+import { startWildServer } from '../support/wild-server.ts';
 
 /** Promises of contract 29.6. */
 const ARRIVES_MS_MAX = 2000;
@@ -61,5 +62,27 @@ describeOnBackends('changes on an edge', (backend) => {
     expect(await offeredBy(edge, tenant)).toBe('1.0.0');
     way.heal();
     await arrives(edge, tenant, null, ARRIVES_MS_MAX);
+    await control(upstream, tenant, '1.0.0', { status: 'published' });
+    await arrives(edge, tenant, '1.0.0');
+  });
+
+  it.each([
+    '101 Switching Protocols',
+    '103 without end',
+    'half a body',
+    'a head byte by byte',
+    'nothing',
+  ] as const)('it is right within 5 s after its address led to %s (§29.11)', async (wildness) => {
+    const wild = await startWildServer(() => wildness);
+    way.moveTo(wild.port);
+    await control(upstream, tenant, '1.0.0', { status: 'paused' });
+    await eventually('the edge knows that it is cut off', async () => {
+      return (await metricsOf(edge)).includes('sluice_store_up{store="upstream"} 0');
+    });
+    way.moveTo(Number(new URL(upstream.url).port));
+    await arrives(edge, tenant, null, ARRIVES_AFTER_CUT_MS_MAX);
+    await control(upstream, tenant, '1.0.0', { status: 'published' });
+    await arrives(edge, tenant, '1.0.0', ARRIVES_AFTER_CUT_MS_MAX);
+    await wild.stop();
   });
 });
