@@ -120,7 +120,7 @@ it.each([
 it('follows on when the service cannot be shown what it holds', async () => {
   const { service, state, shown, faults } = await follow(indexAt(1, 7), 'is away');
   service.index = indexAt(0, 9);
-  await eventually('both calls are told', () => shown.length === 1 && faults.length >= 2);
+  await eventually('both calls are told', () => shown.length >= 1 && faults.length >= 2);
   expect(faults.map(String)).toContainEqual(expect.stringContaining('it is away'));
   expect(state.newestOf('chn_1')).toEqual({ epoch: 1, revision: 7 });
   service.index = indexAt(1, 8);
