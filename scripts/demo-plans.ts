@@ -124,8 +124,8 @@ async function makePlan(
 
 /** Drives a plan as the service's background does: all check-ins are on record. */
 async function drive(past: Past, id: string): Promise<RolloutPlan> {
-  const { countedMs } = await past.ledger.countPlanTime();
-  const driven = await past.ledger.drivePlan({ id, ...nameOf(past) }, countedMs);
+  const { countedMs } = await past.ledger.beginPlanTurn(undefined);
+  const driven = await past.ledger.drivePlan({ id, ...nameOf(past) }, { seenUpToMs: countedMs });
   if (isFailure(driven)) throw new Error(driven.message);
   return driven.value;
 }

@@ -184,4 +184,6 @@ export const LIMIT = {
    */
   loginsPerAccountMax: 30,
   loginTurnMs: 5000,
+  /** Minutes without a mark of a region after which no plan waits for its check-ins. */
+  regionSilentMinutes: 60,
 } as const;

@@ -49,12 +49,22 @@ export type RaiseHours = {
 
 /** What a running plan waits for after its hold. */
 export type PlanWait = {
-  /** Signal whose guard delays it; null while its hours are closed. */
+  /** Signal whose guard delays it; null while its hours are closed, or it waits for a region. */
   readonly guard: Signal | null;
+  /** Region whose check-ins are not recorded yet. */
+  readonly region?: string | undefined;
   /** RFC 3339. */
   readonly since: string;
   readonly reason: string;
 };
+
+/** Wait for a guard or a region. */
+type OpenEndedWait = PlanWait & ({ readonly guard: Signal } | { readonly region: string });
+
+/** Returns whether a plan waits for something whose end is not known: for anything but its hours. */
+export function isOpenEnded(wait: PlanWait | null): wait is OpenEndedWait {
+  return wait !== null && (wait.guard !== null || wait.region !== undefined);
+}
 
 /** Limits of signals in percent, and how signals are measured; a signal without a limit never trips. */
 export type PlanGuards = {

@@ -3,6 +3,7 @@
 
 import { isFailure } from '../contract/failure.ts';
 import { Unavailable } from '../contract/unavailable.ts';
+import type { RecordedUpTo } from '../domain/rollout/drive-plan.ts';
 import { pause } from '../flow/pause.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -12,6 +13,7 @@ import type {
   OpenPlanState,
   PlanLedger,
   PlanToDrive,
+  RegionMark,
 } from '../store/fleet-ledger.ts';
 import type { PropagateChange } from './propagate-change.ts';
 
@@ -27,8 +29,11 @@ const BUFFERED_MS_MAX = 250;
 
 export type PlanDriverDependencies = {
   /** Ledger that is recovered before a change if it went back. */
-  readonly ledger: Pick<PlanLedger, 'countPlanTime' | 'listPlansToDrive' | 'drivePlan'>;
-  readonly queue: Pick<CheckInQueue, 'ageOfCheckIns'>;
+  readonly ledger: Pick<
+    PlanLedger,
+    'beginPlanTurn' | 'noteRegion' | 'listRegions' | 'listPlansToDrive' | 'drivePlan'
+  >;
+  readonly queue: Pick<CheckInQueue, 'ageOfCheckIns' | 'nameRegion'>;
   readonly propagate: PropagateChange;
   readonly metrics: Pick<Metrics, 'faults'>;
   readonly log: Pick<Log, 'debug' | 'warn' | 'error'>;
@@ -36,11 +41,13 @@ export type PlanDriverDependencies = {
 
 export class PlanDriver {
   private readonly dependencies: PlanDriverDependencies;
+  private readonly regions: Regions;
   private readonly stopping = new AbortController();
   private running: Promise<void> | undefined;
 
   constructor(dependencies: PlanDriverDependencies) {
     this.dependencies = dependencies;
+    this.regions = new Regions(dependencies);
   }
 
   /** Drives until `stop`. */
@@ -59,15 +66,16 @@ export class PlanDriver {
     const { ledger } = this.dependencies;
     try {
       // Before measuring the queue: check-ins received by this time that are not in the queue are recorded.
-      const { countedMs } = await ledger.countPlanTime();
+      const { countedMs, isMarkWanted } = await ledger.beginPlanTurn(this.regions.own);
+      if (isMarkWanted) await this.tried(() => this.regions.note(countedMs));
       const plans = [...(await ledger.listPlansToDrive(CHECK_MS, PLANS_PER_TURN_MAX))];
       const isFull = plans.length === PLANS_PER_TURN_MAX;
       if (plans.length === 0) return false;
-      const seenUpToMs = await this.seenUpTo(countedMs);
+      const recorded = await this.tried(() => this.regions.read(countedMs));
       const drivers = Array.from({ length: DRIVEN_AT_A_TIME_MAX }, async () => {
         for (let plan = plans.shift(); plan !== undefined; plan = plans.shift()) {
           if (this.stopping.signal.aborted) return;
-          await this.drive(plan, seenUpToMs);
+          await this.drive(plan, recorded);
         }
       });
       await Promise.all(drivers);
@@ -85,20 +93,20 @@ export class PlanDriver {
     }
   }
 
-  /** Returns the counted time up to which all check-ins are recorded; undefined if not measurable. */
-  private async seenUpTo(countedMs: number): Promise<number | undefined> {
+  /** Returns undefined for what fails, with which plans are driven all the same. */
+  private async tried<Value>(work: () => Promise<Value>): Promise<Value | undefined> {
     try {
-      return countedMs - (await this.dependencies.queue.ageOfCheckIns()) - BUFFERED_MS_MAX;
+      return await work();
     } catch (error) {
       this.report(error, undefined);
       return undefined;
     }
   }
 
-  private async drive(plan: PlanToDrive, seenUpToMs: number | undefined): Promise<void> {
+  private async drive(plan: PlanToDrive, recorded: RecordedUpTo | undefined): Promise<void> {
     const { ledger, propagate } = this.dependencies;
     try {
-      const driven = await ledger.drivePlan(plan, seenUpToMs);
+      const driven = await ledger.drivePlan(plan, recorded);
       // If the release was deleted meanwhile, or the plan has ended, nothing is to do.
       if (isFailure(driven)) return;
       if (driven.tripped.length > 0) this.tellTrip(driven);
@@ -119,6 +127,63 @@ export class PlanDriver {
     metrics.faults.add('plan-drive');
     if (error instanceof Unavailable) log.debug({ err: error, plan }, 'plans wait');
     else log.error({ err: error, plan }, 'a plan could not be driven');
+  }
+}
+
+// Marks of the regions in the ledger: how far each has recorded the check-ins that wait in its Redis. A step
+// of a plan waits for all of them, whichever node drives it.
+
+class Regions {
+  private readonly dependencies: PlanDriverDependencies;
+  /** Silent regions that the log names already. */
+  private readonly told = new Set<string>();
+  /** Region of this node; undefined until its queue has named it, and if that is of this process alone. */
+  own: string | undefined;
+
+  constructor(dependencies: PlanDriverDependencies) {
+    this.dependencies = dependencies;
+  }
+
+  /** Notes in the ledger up to which counted time this region has recorded its check-ins, measured now. */
+  async note(countedMs: number): Promise<void> {
+    const { ledger, queue } = this.dependencies;
+    this.own = await queue.nameRegion();
+    if (this.own === undefined) return;
+    await ledger.noteRegion(this.own, await this.measure(countedMs));
+  }
+
+  /** Returns the counted time up to which every region has recorded its check-ins; undefined if not known. */
+  async read(countedMs: number): Promise<RecordedUpTo | undefined> {
+    const { ledger, queue } = this.dependencies;
+    const own = this.own ?? (await queue.nameRegion());
+    const marks = await ledger.listRegions();
+    this.tellSilent(marks.filter(({ region, isSilent }) => isSilent && region !== own));
+    const counting = marks
+      .filter(({ region, isSilent }) => !isSilent || region === own)
+      .map(({ region, recordedMs }) => ({ region, seenUpToMs: recordedMs }));
+    if (own !== undefined && !counting.some(({ region }) => region === own)) return undefined;
+    const here = own === undefined ? [{ seenUpToMs: await this.measure(countedMs) }] : [];
+    return [...here, ...counting].reduce<RecordedUpTo | undefined>(
+      (least, each) => (least !== undefined && least.seenUpToMs <= each.seenUpToMs ? least : each),
+      undefined,
+    );
+  }
+
+  /** Returns the counted time up to which all check-ins of the queue are recorded. */
+  private async measure(countedMs: number): Promise<number> {
+    return countedMs - (await this.dependencies.queue.ageOfCheckIns()) - BUFFERED_MS_MAX;
+  }
+
+  /** Logs once that plans go on without a region. */
+  private tellSilent(silent: readonly RegionMark[]): void {
+    const names = silent.map(({ region }) => region);
+    for (const region of this.told) if (!names.includes(region)) this.told.delete(region);
+    for (const { region, notedAt } of silent) {
+      if (this.told.has(region)) continue;
+      this.told.add(region);
+      const details = { region, silentSince: notedAt };
+      this.dependencies.log.warn(details, 'plans go on without the check-ins of a region');
+    }
   }
 }
 

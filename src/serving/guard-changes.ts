@@ -75,8 +75,8 @@ export function guardChanges(
       guard(name.app, name.channel, (known) =>
         ledger.dryRunPlan(scope, name, definition, actor, held, known),
       ),
-    drivePlan: (plan, seenUpToMs) =>
-      guard(plan.app, plan.channel, (known) => ledger.drivePlan(plan, seenUpToMs, known)),
+    drivePlan: (plan, recorded) =>
+      guard(plan.app, plan.channel, (known) => ledger.drivePlan(plan, recorded, known)),
     updateChannel: (app, name, change, actor) =>
       guard(app, name, (known) => ledger.updateChannel(app, name, change, actor, known)),
   };

@@ -55,6 +55,12 @@ export interface CheckInQueue {
   ageOfCheckIns(): Promise<number>;
 
   /**
+   * Returns the name of the region whose nodes share the queue, which stays while the queue is there and any
+   * of them runs; undefined for a queue of one process, which ends with it.
+   */
+  nameRegion(): Promise<string | undefined>;
+
+  /**
    * Returns the bytes that count against the queue's limit. An acknowledged batch may still count until all
    * older ones are acknowledged.
    */

@@ -27,6 +27,7 @@ import type {
 } from '../contract/rollout-plan.ts';
 import type { Labels } from '../domain/decision/targeting.ts';
 import type { CheckIn } from '../domain/fleet/check-in.ts';
+import type { RecordedUpTo } from '../domain/rollout/drive-plan.ts';
 import type { PlanDefinition, PlanTime } from '../domain/rollout/plan-state.ts';
 import type { DeviceName, LabelPosition, StoredLabels } from './label-store.ts';
 import type {
@@ -312,6 +313,20 @@ export interface FleetLedger {
 
 // Rollout plans, and the signals of a release that check-ins carry.
 
+/** Present time of plans, and whether the region that asked is to note its mark now. */
+export type PlanTurn = PlanTime & { readonly isMarkWanted: boolean };
+
+/** Mark of a region: how far it has recorded its check-ins. */
+export type RegionMark = {
+  readonly region: string;
+  /** Counted time up to which all of them are recorded. */
+  readonly recordedMs: number;
+  /** Time of the mark, RFC 3339. */
+  readonly notedAt: string;
+  /** Whether the region has noted nothing for so long that no plan waits for it any more. */
+  readonly isSilent: boolean;
+};
+
 /** Open plan with a step or a check of its guards that is due. */
 export type PlanToDrive = ReleaseName & { readonly id: string };
 
@@ -439,8 +454,17 @@ export interface PlanLedger {
     filter: SignalDeviceFilter,
   ): Promise<Outcome<DevicePage, UnknownRelease>>;
 
-  /** Advances the clock that counts the waits of plans, and returns it. */
-  countPlanTime(): Promise<PlanTime>;
+  /**
+   * Begins a node's turn of driving plans: advances the clock that counts their waits, and returns it.
+   * `region` is the node's, undefined if not known or there is none.
+   */
+  beginPlanTurn(region: string | undefined): Promise<PlanTurn>;
+
+  /** Notes the counted time up to which a region has recorded all its check-ins. */
+  noteRegion(region: string, recordedMs: number): Promise<void>;
+
+  /** Reads the marks of the regions of the last day, those that have recorded least first. */
+  listRegions(): Promise<readonly RegionMark[]>;
 
   /**
    * Returns at most `countMax` plans to drive now: plans with a due step first, then plans whose guards were
@@ -451,11 +475,11 @@ export interface PlanLedger {
 
   /**
    * Drives a plan and changes its release in one transaction. Concurrent callers wait, and find it done.
-   * `seenUpToMs` is the plan time up to which all check-ins are recorded; undefined if unknown.
+   * `recorded` says up to which plan time all check-ins are recorded; undefined if unknown.
    */
   drivePlan(
     plan: PlanToDrive,
-    seenUpToMs: number | undefined,
+    recorded: RecordedUpTo | undefined,
     known?: KnownStates,
   ): Promise<Outcome<DrivenRollout, UnknownRelease | 'unknownPlan'>>;
 

@@ -137,6 +137,7 @@ function telling(engine: Engine, story: Story): CheckInQueue & { fault: Error | 
     countCheckIns: () => engine.countCheckIns(),
     weighCheckIns: () => engine.weighCheckIns(),
     ageOfCheckIns: async () => 0,
+    nameRegion: async () => undefined,
   };
 }
 

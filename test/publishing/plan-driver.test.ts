@@ -3,10 +3,11 @@
 import { describe, expect, it } from 'vitest';
 import { fail, type Outcome } from '../../src/contract/failure.ts';
 import type { RolloutPlan } from '../../src/contract/rollout-plan.ts';
+import type { RecordedUpTo } from '../../src/domain/rollout/drive-plan.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
-import { PlanDriver } from '../../src/publishing/plan-driver.ts';
-import type { DrivenRollout, PlanLedger, PlanToDrive } from '../../src/store/fleet-ledger.ts';
+import { PlanDriver, type PlanDriverDependencies } from '../../src/publishing/plan-driver.ts';
+import type { DrivenRollout, PlanToDrive, RegionMark } from '../../src/store/fleet-ledger.ts';
 import type { ChannelRevision } from '../../src/store/ledger-terms.ts';
 import { eventually } from '../support/eventually.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';
@@ -34,28 +35,37 @@ type SetUp = {
   age?: () => Promise<number>;
   time?: () => Promise<number>;
   drive?: (id: string) => Promise<Driven>;
+  region?: string;
+  marks?: readonly RegionMark[];
+  isMarkWanted?: boolean;
 };
 
-function setUp({ plans = [], age, time, drive }: SetUp) {
+function setUp({ plans = [], age, time, drive, region, marks = [], isMarkWanted = false }: SetUp) {
   const calls: string[] = [];
-  const seen: (number | undefined)[] = [];
+  const seen: (RecordedUpTo | undefined)[] = [];
   const propagated: ChannelRevision[] = [];
   const warnings: object[] = [];
   const metrics = new Metrics();
   const log = { warn: (details: object) => void warnings.push(details), debug() {}, error() {} };
-  const ledger: Pick<PlanLedger, 'countPlanTime' | 'listPlansToDrive' | 'drivePlan'> = {
-    async countPlanTime() {
-      calls.push('time');
+  const ledger: PlanDriverDependencies['ledger'] = {
+    async beginPlanTurn(own) {
+      calls.push(own === undefined ? 'time' : `time ${own}`);
       const countedMs = (await time?.()) ?? COUNTED_MS;
-      return { nowMs: 0, countedMs };
+      return { nowMs: 0, countedMs, isMarkWanted };
+    },
+    async noteRegion(own, recordedMs) {
+      calls.push(`note ${own} ${recordedMs}`);
+    },
+    async listRegions() {
+      return marks;
     },
     async listPlansToDrive(checkMs, countMax) {
       calls.push(`list ${checkMs} ${countMax}`);
       return plans.map(planToDrive);
     },
-    async drivePlan({ id }, seenUpToMs) {
+    async drivePlan({ id }, recorded) {
       calls.push(id);
-      seen.push(seenUpToMs);
+      seen.push(recorded);
       return (await drive?.(id)) ?? driven();
     },
   };
@@ -64,6 +74,7 @@ function setUp({ plans = [], age, time, drive }: SetUp) {
       calls.push('age');
       return (await age?.()) ?? 0;
     },
+    nameRegion: async () => region,
   };
   const driver = new PlanDriver({
     ...{ ledger, queue, metrics, log },
@@ -86,7 +97,7 @@ describe('a turn', () => {
     const { driver, calls, seen } = setUp({ plans: ['a'], age: async () => 3000 });
     await driver.turn();
     expect(calls).toEqual(['time', 'list 15000 100', 'age', 'a']);
-    expect(seen).toEqual([COUNTED_MS - 3000 - BUFFERED_MS]);
+    expect(seen).toEqual([{ seenUpToMs: COUNTED_MS - 3000 - BUFFERED_MS }]);
   });
 
   it('without a plan that is due does not ask for the queue', async () => {
@@ -168,6 +179,73 @@ describe('a turn', () => {
   });
 });
 
+/** Mark of a region that has recorded all but the last so many milliseconds. */
+function mark(region: string, behindMs: number, isSilent = false): RegionMark {
+  const notedAt = '2027-01-01T00:00:00.000Z';
+  return { region, recordedMs: COUNTED_MS - behindMs, notedAt, isSilent };
+}
+
+describe('regions (§27.13)', () => {
+  it('a plan is driven by what the region has recorded that is furthest behind', async () => {
+    const marks = [mark('east', 300), mark('west', 9000), mark('north', 400)];
+    const { driver, seen } = setUp({ plans: ['a', 'b'], region: 'east', marks });
+    await driver.turn();
+    const west = { region: 'west', seenUpToMs: COUNTED_MS - 9000 };
+    expect(seen).toEqual([west, west]);
+  });
+
+  it('a node notes how far its region has recorded when that is wanted, before it reads the marks', async () => {
+    const parts = { region: 'east', isMarkWanted: true, age: async () => 3000 };
+    const { driver, calls } = setUp({ plans: ['a'], marks: [mark('east', 0)], ...parts });
+    await driver.turn();
+    const noted = `note east ${COUNTED_MS - 3000 - BUFFERED_MS}`;
+    expect(calls).toEqual(['time', 'age', noted, 'list 15000 100', 'a']);
+    await driver.turn();
+    expect(calls.slice(5, 7)).toEqual(['time east', 'age']);
+  });
+
+  it('a mark that is not wanted is not noted, and the queue not measured', async () => {
+    const { driver, calls } = setUp({ plans: ['a'], region: 'east', marks: [mark('east', 0)] });
+    await driver.turn();
+    expect(calls).toEqual(['time', 'list 15000 100', 'a']);
+  });
+
+  it('a region that is silent does not count, and the log says so once; its own region does', async () => {
+    const marks = [mark('west', 9_000_000, true), mark('east', 4_000_000, true), mark('north', 1)];
+    const { driver, seen, warnings } = setUp({ plans: ['a'], region: 'east', marks });
+    await driver.turn();
+    await driver.turn();
+    const east = { region: 'east', seenUpToMs: COUNTED_MS - 4_000_000 };
+    expect(seen).toEqual([east, east]);
+    expect(warnings).toEqual([{ region: 'west', silentSince: '2027-01-01T00:00:00.000Z' }]);
+  });
+
+  it('no step begins before a node has the mark of its own region', async () => {
+    const { driver, seen } = setUp({ plans: ['a'], region: 'east', marks: [mark('west', 1)] });
+    await driver.turn();
+    expect(seen).toEqual([undefined]);
+  });
+
+  it('a mark that cannot be noted holds no plan up: it is driven by the mark before', async () => {
+    const age = async () => {
+      throw ledgerAway();
+    };
+    const parts = { region: 'east', marks: [mark('east', 5000)], isMarkWanted: true, age };
+    const { driver, seen, faults } = setUp({ plans: ['a'], ...parts });
+    await driver.turn();
+    expect(seen).toEqual([{ region: 'east', seenUpToMs: COUNTED_MS - 5000 }]);
+    expect(faults()).toBe(1);
+  });
+
+  it('a queue of one process waits for the regions as well, and notes nothing', async () => {
+    const parts = { marks: [mark('west', 9000)], isMarkWanted: true };
+    const { driver, calls, seen } = setUp({ plans: ['a'], ...parts });
+    await driver.turn();
+    expect(seen).toEqual([{ region: 'west', seenUpToMs: COUNTED_MS - 9000 }]);
+    expect(calls).toEqual(['time', 'list 15000 100', 'age', 'a']);
+  });
+});
+
 describe('a driver', () => {
   it('stops after the plans under way, and begins no other', async () => {
     const waiting: (() => void)[] = [];
@@ -213,7 +291,9 @@ describe('many plans that are due at once (§27.2)', () => {
     let turns = 0;
     const driver = new PlanDriver({
       ledger: {
-        countPlanTime: async () => ({ nowMs: 0, countedMs: COUNTED_MS }),
+        beginPlanTurn: async () => ({ nowMs: 0, countedMs: COUNTED_MS, isMarkWanted: false }),
+        noteRegion: async () => {},
+        listRegions: async () => [],
         listPlansToDrive: async (_checkMs, countMax) => {
           turns++;
           return waiting.splice(0, countMax).map(planToDrive);
@@ -223,7 +303,7 @@ describe('many plans that are due at once (§27.2)', () => {
           return fail('unknownPlan', 'No plan');
         },
       },
-      queue: { ageOfCheckIns: async () => 0 },
+      queue: { ageOfCheckIns: async () => 0, nameRegion: async () => undefined },
       propagate: async () => {},
       ...{ metrics: new Metrics(), log: createLog('silent') },
     });

@@ -195,6 +195,31 @@ describe.skipIf(stores === undefined)(title, () => {
     expect(message('redis')).toMatch(/^Redis \d+\.\d+\.\d+ at 127\.0\.0\.1:\d+ answers$/);
     expect(message('redis-persistence')).toBe('an append-only file is kept');
     expect(message('check-ins')).toBe('none wait');
+    expect([message('regions'), message('region')]).toEqual(['none yet', 'none yet']);
+  });
+
+  it('names a region that plans wait for, and one that they go on without', async () => {
+    const url = await database();
+    const examine = () => doctor({ DATABASE_URL: url, REDIS_URL: redis.url });
+    await runOn(
+      url,
+      `INSERT INTO region_marks VALUES ('rgn_east', 1, clock_timestamp()),
+         ('rgn_west', 1, clock_timestamp() - interval '10 minutes')`,
+    );
+    const waited = await examine();
+    expect(waited.bad).toEqual(['regions']);
+    expect(waited.message('regions')).toMatch(
+      /^rgn_west has recorded nothing since \S+Z: plans with guards wait for it, for 60 minutes at most\. /,
+    );
+    await runOn(
+      url,
+      `UPDATE region_marks SET noted_at = noted_at - interval '1 hour' WHERE region = 'rgn_west'`,
+    );
+    const gone = await examine();
+    expect(gone.bad).toEqual([]);
+    expect(gone.message('regions')).toMatch(
+      /^check-ins of rgn_east; plans go on without rgn_west, silent since \S+Z$/,
+    );
   });
 
   it('says of stores that are away that they are, without their passwords', async () => {

@@ -6,6 +6,7 @@ import type { SignalPlaces } from '../../contract/failure-breakdown.ts';
 import type { AuditEntry } from '../../contract/resource.ts';
 import {
   BARE_REASON,
+  isOpenEnded,
   type PlanAction,
   type PlanGuards,
   type PlanStatus,
@@ -130,7 +131,7 @@ export function afterRaise(
   if (status === 'held') {
     return { text: `Its plan ${how} it ${what} after what is left of its wait.`, at: null };
   }
-  const isDelayed = nextAt === null || (waitingFor !== null && waitingFor.guard !== null);
+  const isDelayed = nextAt === null || isOpenEnded(waitingFor);
   return isDelayed
     ? { text: `Its plan waits as before: it ${what} ${soon}.`, at: null }
     : { text: `Its plan waits as before, then ${what}`, at: nextAt };

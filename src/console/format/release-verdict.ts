@@ -2,7 +2,12 @@
 
 import { actorWords } from '../../contract/actor-words.ts';
 import type { PlanAndHealth, ReleaseDetail } from '../../contract/console.ts';
-import { type Health, type RolloutPlan, SIGNALS } from '../../contract/rollout-plan.ts';
+import {
+  type Health,
+  isOpenEnded,
+  type RolloutPlan,
+  SIGNALS,
+} from '../../contract/rollout-plan.ts';
 import type { ReleaseStanding } from '../../contract/standing.ts';
 import { percentText } from './figure-text.ts';
 import { heldText, isOpenPlan, nextStep } from './plan-words.ts';
@@ -119,7 +124,7 @@ function nextOf(
     next === undefined ? 'its plan is completed' : `its plan goes to ${percentText(next.rollout)}`;
   const { status, waitingFor, nextAt } = plan;
   if (status === 'held') return { text: `${BY_ITSELF} until its plan is resumed.`, at: null };
-  if (waitingFor !== null && waitingFor.guard !== null) {
+  if (isOpenEnded(waitingFor)) {
     return { text: `Its plan waits: ${waitingFor.reason}. Then ${what}.`, at: null };
   }
   if (nextAt === null && status === 'scheduled') {

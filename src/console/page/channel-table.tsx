@@ -2,6 +2,7 @@
 // how many devices run the newest release.
 
 import type { AppOverview, ChannelOverview, ChannelPlan } from '../../contract/console.ts';
+import { isOpenEnded } from '../../contract/rollout-plan.ts';
 import { consolePath } from '../format/console-path.ts';
 import { countText, numberText, percentText, shareText } from '../format/figure-text.ts';
 import { channelOrder } from '../format/serving.ts';
@@ -169,10 +170,10 @@ function PlanHealth({ plan }: { plan: ChannelPlan | null }) {
   if (plan.tripped.length > 0)
     return <Badge tone="bad">Over its limit: {plan.tripped.join(', ')}</Badge>;
   const waits = plan.waitingFor;
-  if (waits !== null && waits.guard !== null) {
+  if (isOpenEnded(waits)) {
     return (
       <span title={waits.reason}>
-        <Badge tone="warn">Waits: {waits.guard}</Badge>
+        <Badge tone="warn">Waits: {waits.guard ?? 'check-ins'}</Badge>
       </span>
     );
   }

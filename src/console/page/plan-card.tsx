@@ -2,7 +2,12 @@
 
 import { useState } from 'preact/hooks';
 import type { PlanAndHealth, RenderedReleaseDetail } from '../../contract/console.ts';
-import type { PlanAction, PlanStep, RolloutPlan } from '../../contract/rollout-plan.ts';
+import {
+  isOpenEnded,
+  type PlanAction,
+  type PlanStep,
+  type RolloutPlan,
+} from '../../contract/rollout-plan.ts';
 import { call, type ReleaseName } from '../api/call.ts';
 import { capitalized, percentText } from '../format/figure-text.ts';
 import {
@@ -80,7 +85,7 @@ function NextLine({ plan, next }: { plan: RolloutPlan; next: PlanStep | undefine
     next === undefined
       ? 'the plan is completed'
       : `the rollout goes to ${percentText(next.rollout)}`;
-  if (waitingFor !== null && waitingFor.guard !== null) {
+  if (isOpenEnded(waitingFor)) {
     return (
       <Notice tone="warn">
         It waits since <Time at={waitingFor.since} isZoned />: {waitingFor.reason}. Then, {what}.

@@ -20,13 +20,19 @@ import { reachSteps, SERVED_AFTER_MS } from './reach-steps.ts';
 import type { SignalCounts } from './signal-counts.ts';
 import { running } from './steer-plan.ts';
 
+/** How far check-ins are recorded. */
+export type RecordedUpTo = {
+  /** Counted time up to which the record includes every earlier check-in. */
+  readonly seenUpToMs: number;
+  /** Region that has recorded no further; undefined where there are no regions. */
+  readonly region?: string | undefined;
+};
+
 /** Counts for a check of the guards. */
-export type PlanEvidence = {
+export type PlanEvidence = RecordedUpTo & {
   readonly counts: SignalCounts;
   /** Devices by place, for each signal; undefined unless a guard may trip now. */
   readonly places?: Readonly<Record<Signal, SignalBreakdown>> | undefined;
-  /** Counted time up to which the counts include every earlier check-in. */
-  readonly seenUpToMs: number;
 };
 
 /** Effect of a plan on its release; `reason` is for the audit log. */
@@ -37,6 +43,8 @@ export type PlanAct =
 export type DrivenPlan = { readonly state: PlanState; readonly act: PlanAct | undefined };
 
 const MINUTE_MS = 60_000;
+/** Milliseconds after the end of a hold from which a plan tells that it waits for the record. */
+const TOLD_AFTER_MS = 30_000;
 
 /**
  * Drives a plan at this moment. Without evidence it checks no guards; a plan with guards begins a step only
@@ -58,7 +66,8 @@ export function drivePlan(
   if (checked.state.status !== 'running') return { act: undefined, ...checked };
   const dueMs = checked.state.dueMs ?? time.countedMs;
   const isSeen = present.guards === null || (evidence?.seenUpToMs ?? dueMs - 1) >= dueMs;
-  if (time.countedMs < dueMs || !isSeen) return { state: checked.state, act: undefined };
+  if (time.countedMs < dueMs) return { state: checked.state, act: undefined };
+  if (!isSeen) return { state: behind(checked.state, evidence, dueMs, time), act: undefined };
   return proceed(checked.state, judged, release, time);
 }
 
@@ -102,6 +111,21 @@ function check(
     state: { ...held(checked, reason, time), tripped: [...state.tripped, ...tripped] },
     act: isPausing ? { kind: 'pause', reason: text } : undefined,
   };
+}
+
+/** Returns a plan whose record has not caught up with the end of its hold; it tells a wait that is long. */
+function behind(
+  state: PlanState,
+  evidence: PlanEvidence | undefined,
+  dueMs: number,
+  { nowMs, countedMs }: PlanTime,
+): PlanState {
+  const region = evidence?.region;
+  const { waitingFor } = state;
+  const isTold = waitingFor !== null && (waitingFor.region ?? region) === region;
+  if (region === undefined || isTold || countedMs - dueMs < TOLD_AFTER_MS) return state;
+  const reason = `Check-ins of region ${region} are not recorded yet`;
+  return { ...state, waitingFor: { guard: null, region, since: isoTime(nowMs), reason } };
 }
 
 /** Begins the next step of a plan whose hold is over, completes the plan, or lets it wait. */
@@ -161,7 +185,7 @@ function keptBy(
  */
 function waitOf(state: PlanState, { signal, reason }: Finding, { nowMs }: PlanTime): PlanWait {
   const present = state.waitingFor;
-  const isSame = present !== null && present.guard === signal;
+  const isSame = present !== null && present.region === undefined && present.guard === signal;
   const hasMissed =
     isSame && signal === null && openingAt(state, Date.parse(present.since)) <= nowMs;
   return { guard: signal, since: isSame && !hasMissed ? present.since : isoTime(nowMs), reason };

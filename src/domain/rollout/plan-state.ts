@@ -7,17 +7,18 @@
 // clock (see `PlanTime`): a hold that was half over before an outage is half over after it.
 
 import type { ReleaseStatus } from '../../contract/resource.ts';
-import type {
-  BlindEffect,
-  PlanGuards,
-  PlannedStep,
-  PlanPresetName,
-  PlanStatus,
-  PlanStep,
-  PlanWait,
-  RaiseHours,
-  Signal,
-  TripEffect,
+import {
+  type BlindEffect,
+  isOpenEnded,
+  type PlanGuards,
+  type PlannedStep,
+  type PlanPresetName,
+  type PlanStatus,
+  type PlanStep,
+  type PlanWait,
+  type RaiseHours,
+  type Signal,
+  type TripEffect,
 } from '../../contract/rollout-plan.ts';
 import type { GuardWatch } from './guard-watch.ts';
 import { nextOpening } from './next-opening.ts';
@@ -101,7 +102,7 @@ export function nextAtMs(state: PlanState, { nowMs, countedMs }: PlanTime): numb
   const { status, startAtMs, dueMs, waitingFor } = state;
   if (status === 'scheduled') return startAtMs === null ? null : openingAt(state, startAtMs);
   if (status !== 'running' || dueMs === null) return null;
-  if (waitingFor !== null && waitingFor.guard !== null) return null;
+  if (isOpenEnded(waitingFor)) return null;
   return openingAt(state, Math.max(nowMs, nowMs + dueMs - countedMs));
 }
 

@@ -311,7 +311,11 @@ const plan = z.object({
   nextAt: time.nullable().describe('End of the present wait.'),
   waitingFor: z
     .object({
-      guard: z.enum(SIGNALS).nullable().describe('Null while the hours are closed.'),
+      guard: z
+        .enum(SIGNALS)
+        .nullable()
+        .describe('Null while the hours are closed, or it waits for a region.'),
+      region: z.string().optional().describe('Region whose check-ins are not recorded yet.'),
       since: time,
       reason: z.string(),
     })

@@ -12,6 +12,7 @@ import { isStorable } from '../../contract/text.ts';
 import { IS_OVER } from './approvals.ts';
 import { columns, isoText } from './columns.ts';
 import type { Sql } from './database.ts';
+import { IS_WAITING } from './plan-rows.ts';
 
 /** Number of releases per channel that are looked at, the newest ones. */
 const RELEASES_LOOKED_AT = 10;
@@ -44,7 +45,7 @@ const PLANS = `
   JOIN rollout_plans AS plan ON plan.channel_id = place.id
   JOIN releases ON releases.id = plan.release_id
   WHERE plan.status IN ('scheduled', 'running', 'held')
-    AND (plan.status = 'held' OR plan.state -> 'waitingFor' ->> 'guard' IS NOT NULL)`;
+    AND (plan.status = 'held' OR ${IS_WAITING})`;
 
 const NO_FILE = `releases.status = 'published' AND releases.rollout_pct > 0 AND NOT EXISTS (
   SELECT FROM artifacts WHERE release_id = releases.id AND url IS NOT NULL

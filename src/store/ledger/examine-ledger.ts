@@ -4,6 +4,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Check, faulty, sound, unusable } from '../../contract/diagnosis.ts';
+import { LIMIT } from '../../contract/limit.ts';
 import { splitHosts } from '../../contract/split-hosts.ts';
 import { describeStoreFault, remedyOf } from '../../contract/store-fault.ts';
 import { isHolderAlive, isOfThisHost, readHolder } from '../../process/directory-lock.ts';
@@ -17,12 +18,15 @@ import { openPgDatabase } from './pg-database.ts';
 import { openPgliteDatabase } from './pglite-database.ts';
 import { examineRecord, ForeignDatabase } from './record-database.ts';
 import { refuseRecreation } from './refuse-recreation.ts';
+import { listRegions } from './rollout-plans.ts';
 
 /** Oldest version with all features that the service uses, and oldest version that the tests run on. */
 const [VERSION_MIN, VERSION_TESTED] = [14, 15];
 /** Difference of clocks, in milliseconds, from which sessions end noticeably early or late. */
 const CLOCK_MS_MAX = 2000;
 const CLOCK_SAMPLES = 3;
+/** Milliseconds by which the mark of a region may be older than the newest: each has one every minute. */
+const REGION_MS_MAX = 180_000;
 /** Number of devices from which checkpoints at PostgreSQL's default settings cost more than the rows. */
 const LARGE_FLEET = 1_000_000;
 const WAL_MEBIBYTES_MIN = 4096;
@@ -112,6 +116,7 @@ async function examine(
     rightsCheck(facts),
     await schemaCheck(database, dataDir),
     recordCheck,
+    await regionsCheck(database),
     await clockCheck(database),
     durabilityCheck(settings),
     checkpointsCheck(settings, facts.devices ?? 0),
@@ -131,6 +136,30 @@ async function examineKinship(sql: Sql, memory: LedgerMemory) {
     if (!(error instanceof ForeignDatabase)) throw error;
     return { check: faulty(name, `${error.message}: ${remedyOf(error.cause)}`), record: undefined };
   }
+}
+
+/** Compares the marks of regions: one is behind if others have noted theirs since. */
+async function regionsCheck(sql: Sql): Promise<Check> {
+  const name = 'regions';
+  const [table] = await sql.query<{ isThere: boolean }>(
+    `SELECT to_regclass('region_marks') IS NOT NULL AS "isThere"`,
+  );
+  const marks = table?.isThere ? await listRegions(sql) : [];
+  const newestMs = Math.max(...marks.map(({ notedAt }) => Date.parse(notedAt)));
+  const gone = marks.filter(({ notedAt }) => newestMs - Date.parse(notedAt) > REGION_MS_MAX);
+  const names = marks.filter((each) => !gone.includes(each)).map(({ region }) => region);
+  const recording = names.length === 0 ? 'none yet' : `check-ins of ${names.sort().join(', ')}`;
+  const silent = gone
+    .filter(({ isSilent }) => isSilent)
+    .map(({ region, notedAt }) => `; plans go on without ${region}, silent since ${notedAt}`);
+  const waited = gone.find(({ isSilent }) => !isSilent);
+  return waited === undefined
+    ? sound(name, `${recording}${silent.join('')}`)
+    : faulty(
+        name,
+        `${waited.region} has recorded nothing since ${waited.notedAt}: plans with guards wait for it, for ` +
+          `${LIMIT.regionSilentMinutes} minutes at most. Start a node there, with its Redis`,
+      );
 }
 
 async function readSettings(sql: Sql): Promise<Settings> {

@@ -5,7 +5,7 @@ import { type Failure, fail, isFailure, type UnknownRelease } from '../../contra
 import { isoTime } from '../../contract/iso-time.ts';
 import type { Told } from '../../contract/notification.ts';
 import type { Targeting } from '../../contract/resource.ts';
-import type { RolloutPlan, UnstoredPlan } from '../../contract/rollout-plan.ts';
+import { isOpenEnded, type RolloutPlan, type UnstoredPlan } from '../../contract/rollout-plan.ts';
 import { isStorable } from '../../contract/text.ts';
 import {
   firstRollout,
@@ -52,6 +52,11 @@ type PlanPlace = {
   readonly channel: string;
   readonly version: string;
 };
+
+/** SQL whether a plan waits for something whose end is not known, as `isOpenEnded` says it. */
+export const IS_WAITING = `coalesce(
+  plan.state -> 'waitingFor' ->> 'guard', plan.state -> 'waitingFor' ->> 'region'
+) IS NOT NULL`;
 
 /** Reads the present time and the counted time of plans. */
 export async function readPlanTime(sql: Sql): Promise<PlanTime> {
@@ -209,7 +214,7 @@ export function nextStepOf(state: PlanState, time: PlanTime): NextStep | null {
 /** Returns the columns of a state. A waiting plan is due when its hours open or its guards are checked. */
 function valuesOf(state: PlanState): readonly unknown[] {
   const { status, startAtMs, dueMs, guards, checkedMs, waitingFor } = state;
-  const isClosed = waitingFor !== null && waitingFor.guard === null;
+  const isClosed = waitingFor !== null && !isOpenEnded(waitingFor);
   const opensMs = isClosed ? openingAt(state, Date.parse(waitingFor.since)) : startAtMs;
   const wantedMs = waitingFor === null ? dueMs : null;
   return [status, JSON.stringify(state), opensMs, wantedMs, guards !== null, checkedMs];

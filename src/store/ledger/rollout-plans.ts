@@ -9,12 +9,14 @@ import {
   type Outcome,
   type UnknownRelease,
 } from '../../contract/failure.ts';
+import { LIMIT } from '../../contract/limit.ts';
 import type { Health, PlanAction, RolloutPlan } from '../../contract/rollout-plan.ts';
 import type { Serving } from '../../domain/release/serving-change.ts';
 import {
   drivePlan as driven,
   type PlanAct,
   type PlanEvidence,
+  type RecordedUpTo,
 } from '../../domain/rollout/drive-plan.ts';
 import { judgeHealth } from '../../domain/rollout/judge-health.ts';
 import type { TripFigures } from '../../domain/rollout/plan-events.ts';
@@ -23,15 +25,21 @@ import {
   type PlanDefinition,
   type PlannedRelease,
   type PlanState,
-  type PlanTime,
 } from '../../domain/rollout/plan-state.ts';
 import type { SignalCounts } from '../../domain/rollout/signal-counts.ts';
 import { newPlan, steerPlan as steered } from '../../domain/rollout/steer-plan.ts';
-import type { DrivenRollout, OpenPlanState, PlanToDrive } from '../fleet-ledger.ts';
+import type {
+  DrivenRollout,
+  OpenPlanState,
+  PlanToDrive,
+  PlanTurn,
+  RegionMark,
+} from '../fleet-ledger.ts';
 import type { Actor, Changed, KnownStates, ReleaseName, TenantScope } from '../ledger-terms.ts';
 import { asking } from './asking-calls.ts';
 import { type ActorSql, atomically } from './atomically.ts';
 import { type LockedChannel, lockChannel } from './channels.ts';
+import { isoText } from './columns.ts';
 import { countKnown } from './count-known.ts';
 import type { Database, Sql } from './database.ts';
 import { noteRelease } from './exposure.ts';
@@ -165,10 +173,10 @@ function refuseSecond({ state }: PlanRow): string {
 export async function drivePlan(
   database: Database,
   { id, ...name }: PlanToDrive,
-  seenUpToMs: number | undefined,
+  recorded: RecordedUpTo | undefined,
   known?: KnownStates,
 ): Promise<Outcome<DrivenRollout, UnknownRelease | 'unknownPlan'>> {
-  const evidence = await readEvidence(database, id, seenUpToMs);
+  const evidence = await readEvidence(database, id, recorded);
   return atomically<
     DrivenRollout,
     UnknownRelease | 'unknownPlan',
@@ -210,9 +218,9 @@ function tripOf(
 async function readEvidence(
   database: Database,
   id: string,
-  seenUpToMs: number | undefined,
+  recorded: RecordedUpTo | undefined,
 ): Promise<PlanEvidence | undefined> {
-  if (seenUpToMs === undefined) return undefined;
+  if (recorded === undefined) return undefined;
   return withoutCompiling(database, async (sql) => {
     const [found] = await sql.query<{ releaseId: string }>(
       `SELECT release_id AS "releaseId" FROM rollout_plans WHERE id = $1 AND is_guarded`,
@@ -227,7 +235,7 @@ async function readEvidence(
       ({ signal }) => !state.tripped.includes(signal),
     );
     const places = mayTrip ? await readPlaces(sql, releaseId, state.guards) : undefined;
-    return { counts, places, seenUpToMs };
+    return { counts, places, ...recorded };
   });
 }
 
@@ -332,13 +340,30 @@ export function plansToDrive(
   );
 }
 
-/** Advances the counted time, for all nodes. */
-export async function countPlanTime(sql: Sql): Promise<PlanTime> {
-  const [time] = await sql.query<PlanTime>(
-    'SELECT now_ms::float8 AS "nowMs", counted_ms::float8 AS "countedMs" FROM count_plan_time()',
+/** Advances the counted time, for all nodes; tells whether a region's mark is wanted. */
+export async function beginPlanTurn(sql: Sql, region: string | undefined): Promise<PlanTurn> {
+  const [time] = await sql.query<PlanTurn>(
+    `SELECT now_ms::float8 AS "nowMs", counted_ms::float8 AS "countedMs", is_mark_wanted AS "isMarkWanted"
+     FROM begin_plan_turn($1)`,
+    [region ?? null],
   );
   if (time === undefined) throw new Error('The ledger has no clock of plans');
   return time;
+}
+
+/** Notes the counted time up to which a region has recorded its check-ins. */
+export async function noteRegion(sql: Sql, region: string, recordedMs: number): Promise<void> {
+  await sql.query('SELECT note_region_mark($1, $2::bigint)', [region, Math.floor(recordedMs)]);
+}
+
+/** Reads how far each region has recorded its check-ins, and since when those are silent that are. */
+export function listRegions(sql: Sql): Promise<readonly RegionMark[]> {
+  return sql.query<RegionMark>(
+    `SELECT region, recorded_ms::float8 AS "recordedMs", ${isoText('noted_at')} AS "notedAt",
+       noted_at < clock_timestamp() - $1::integer * interval '1 minute' AS "isSilent"
+     FROM region_marks ORDER BY recorded_ms, region`,
+    [LIMIT.regionSilentMinutes],
+  );
 }
 
 /** Counts the open plans by state. Reads the partial index of open plans, which are few. */
@@ -352,7 +377,8 @@ export async function countPlans(
          WHEN plan.status = 'held' THEN
            CASE WHEN json_array_length(plan.state -> 'tripped') > 0 THEN 'tripped' ELSE 'held' END
          WHEN plan.state -> 'waitingFor' ->> 'guard' IS NOT NULL THEN 'waiting'
-         WHEN plan.status = 'running' AND plan.due_ms <= present.counted_ms - $1::bigint
+         WHEN plan.status = 'running' AND CASE WHEN plan.state -> 'waitingFor' ->> 'region' IS NULL
+             THEN plan.due_ms ELSE (plan.state ->> 'dueMs')::bigint END <= present.counted_ms - $1::bigint
            OR releases.status = 'published' AND plan.start_at_ms <= present.now_ms - $1::bigint THEN 'late'
          ELSE plan.status
        END AS state, count(*)::integer AS plans

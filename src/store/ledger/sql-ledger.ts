@@ -145,10 +145,12 @@ import {
 import { promoteRelease, publishRelease, withdrawRelease } from './releases.ts';
 import { findAccessRight, findAppAccessRight, findLostRight } from './rights.ts';
 import {
+  beginPlanTurn,
   countPlans,
-  countPlanTime,
   createPlan,
   drivePlan,
+  listRegions,
+  noteRegion,
   plansToDrive,
   readHealth,
   readPlan,
@@ -325,9 +327,11 @@ const CALLS = {
   readFailureBreakdown,
   readReleaseAdoption,
   listSignalDevices,
-  countPlanTime,
+  beginPlanTurn,
   countPlans,
   drivePlan,
+  listRegions,
+  noteRegion,
   enableWebhook,
   updateWebhook,
   disableWebhooks,

@@ -69,6 +69,8 @@ export function createMemoryCheckIns(
       return batches.ageMs;
     },
 
+    nameRegion: async () => undefined,
+
     async weighCheckIns() {
       assertOpen();
       return batches.bytes;

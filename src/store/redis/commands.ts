@@ -74,7 +74,7 @@ export type Script = {
 export const SCRIPTS = {
   putSnapshot: load('put-snapshot', 'hash'),
   putChannelNames: load('put-channel-names', 'hash'),
-  claimRecord: load('claim-record', 'hash'),
+  claimField: load('claim-field', 'hash'),
   announce: load('announce'),
   countRequest: load('count-request', 'list'),
   forgetRequests: load('forget-requests'),

@@ -75,6 +75,7 @@ async function examine(
     ...worstOf(servers.map(memoryCheck)),
     ...worstOf(servers.map(persistenceCheck)),
     await recordCheck(connection, keys, record),
+    await regionCheck(connection, keys),
     await checkInsCheck(connection, keys),
   ];
 }
@@ -98,6 +99,12 @@ async function recordCheck(
         'Redis: it is of another record than the database: name the right one in REDIS_URL, or see ' +
           'docs/operating/another-record.md',
       );
+}
+
+/** Tells the name by which plans and the log speak of the region of this Redis. */
+async function regionCheck(connection: RedisConnection, keys: Keys): Promise<Check> {
+  const region = await connection.readField(keys.record, 'region').catch(() => null);
+  return sound('region', region === null ? 'none yet' : `this Redis is that of ${region}`);
 }
 
 /** Returns the first failed check, else the first one: one line for all masters of a cluster. */

@@ -28,7 +28,7 @@ export function createKeys({ prefix, database }: KeysOptions) {
     /** Hash {tag, body}: names of all channels. The number is the format version of the body. */
     channelNames: `${prefix}:channel-names:1`,
 
-    /** Hash {name}: the record that all of these keys belong to; missing until a node names it. */
+    /** Hash {name, region}: the record and the region of all of these keys, once a node has named them. */
     record: `${prefix}:record`,
 
     /** List: microseconds of each allowed request in the window, oldest first. */

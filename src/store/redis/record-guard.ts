@@ -116,7 +116,7 @@ export class RecordGuard {
     // Redis was emptied, or nodes of an older version wrote it.
     const { channels = [] } = (await names.getChannelNames(undefined)) ?? {};
     if (channels.length > 0 && !(await this.knowsSome(channels))) return undefined;
-    return String(await connection.run(SCRIPTS.claimRecord, keys.record, record));
+    return String(await connection.run(SCRIPTS.claimField, keys.record, 'name', record));
   }
 
   private note(latest: Look | undefined): void {

@@ -12,6 +12,7 @@
 // A take polls on the shared connection. A blocking read would need a connection per node of a cluster, would
 // miss abandoned batches, and would wake for every batch; a short pause collects those of many nodes.
 
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { packCheckInPayload, parseCheckInPayload } from '../../domain/fleet/check-in-payload.ts';
 import type { CheckInBatch, CheckInQueue } from '../check-in-queue.ts';
@@ -43,6 +44,8 @@ export function createRedisCheckIns(
   const spareBuffers: CommandBuffer[] = [];
   /** Whether the last take found nothing. The next ones then count first: one command for all streams. */
   let wasEmpty = false;
+  /** Name of the region. A Redis that was emptied gets it again, so that its mark in the ledger goes on. */
+  let region = `rgn_${randomUUID().slice(0, 8)}`;
 
   async function count(streams: readonly number[]): Promise<number> {
     const calls = streams.map((stream) => ({ key: keys.checkIns(stream), args: [] }));
@@ -93,6 +96,11 @@ export function createRedisCheckIns(
 
     async ageOfCheckIns() {
       return (await measureQueue(connection, keys)).ageMs;
+    },
+
+    async nameRegion() {
+      region = String(await connection.run(SCRIPTS.claimField, keys.record, 'region', region));
+      return region;
     },
 
     async weighCheckIns() {

@@ -198,6 +198,48 @@ describe('a guard that cannot judge (§27.10)', () => {
   });
 });
 
+describe('a region that has not recorded its check-ins (§27.13)', () => {
+  const WEST = 'Check-ins of region west are not recorded yet';
+  const { state, release } = begun('50:1 100:0');
+  const behind = (minutes: number) => ({ ...seen(at(minutes)), seenUpToMs: 0, region: 'west' });
+
+  it('holds the step up, which is told after half a minute; it begins once the region has caught up', () => {
+    const due = drivePlan(state, release, at(1, 29_000), behind(1));
+    expect(due.act).toBeUndefined();
+    expect(due.state.waitingFor).toBeNull();
+    const late = drivePlan(due.state, release, at(2), behind(2)).state;
+    const since = isoTime(at(2).nowMs);
+    expect(late.waitingFor).toEqual({ guard: null, region: 'west', since, reason: WEST });
+    expect(nextAtMs(late, at(2))).toBeNull();
+    expect(drivePlan(late, release, at(3), behind(3)).state.waitingFor).toEqual(late.waitingFor);
+    const { state: begun, act } = drivePlan(late, release, at(4), seen(at(4)));
+    expect(act).toMatchObject({ rollout: 100 });
+    expect(begun.waitingFor).toBeNull();
+  });
+
+  it('holds completion up as well', () => {
+    const last = begun('50:1');
+    const late = drivePlan(last.state, last.release, at(2), behind(2)).state;
+    expect(late).toMatchObject({ status: 'running', waitingFor: { region: 'west' } });
+    expect(drivePlan(late, last.release, at(3), seen(at(3))).state.status).toBe('completed');
+  });
+
+  it('is named anew when another one is furthest behind; a wait for a guard stays', () => {
+    const late = drivePlan(state, release, at(2), behind(2)).state;
+    const other = { ...behind(3), region: 'east' };
+    expect(drivePlan(late, release, at(3), other).state.waitingFor?.region).toBe('east');
+    const judged = drivePlan(late, release, at(3), seen(at(3), BAD)).state;
+    expect(judged.waitingFor).toMatchObject({ guard: 'failed', since: isoTime(at(3).nowMs) });
+    expect(drivePlan(judged, release, at(4), behind(4)).state.waitingFor?.guard).toBe('failed');
+  });
+
+  it('does not hinder a guard, which may trip on what is recorded', () => {
+    const bad = (minutes: number) => ({ ...seen(at(minutes), BAD), seenUpToMs: 0, region: 'west' });
+    const first = drivePlan(state, release, at(2), bad(2)).state;
+    expect(drivePlan(first, release, at(12), bad(12)).state.status).toBe('held');
+  });
+});
+
 describe('hours in which steps begin (§27.11)', () => {
   // The plan is made on a Friday at 0:00 UTC.
   const raiseBetween: RaiseHours = {

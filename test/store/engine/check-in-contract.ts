@@ -87,6 +87,13 @@ function acceptingRules(nodes: () => EnginesUnderTest, it: Rule): void {
     expect(await second.ageOfCheckIns()).toBe(0);
   });
 
+  it('its region has one name for every node, and keeps it while any of them runs', async () => {
+    const { engine, second } = nodes();
+    const region = await engine.nameRegion();
+    expect(await second.nameRegion()).toBe(region);
+    expect(await engine.nameRegion()).toBe(region);
+  });
+
   it('at its bound it is full, for every node: nothing is accepted, and nothing accepted is lost', async () => {
     const { engine, second } = nodes();
     const accepted = await fill(engine);

@@ -78,8 +78,11 @@ export function describeGuardTrips({ database }: LedgerUnderTest): void {
         ),
       );
       const check = async () => {
-        const { countedMs } = await ledger.countPlanTime();
-        const driven = await ledger.drivePlan({ id: made.value.id, ...release }, countedMs);
+        const { countedMs } = await ledger.beginPlanTurn(undefined);
+        const driven = await ledger.drivePlan(
+          { id: made.value.id, ...release },
+          { seenUpToMs: countedMs },
+        );
         return expectValue(driven).value;
       };
       // The first check finds the signal above its limit, the second one confirms it.

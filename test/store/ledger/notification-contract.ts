@@ -25,7 +25,7 @@ import {
 } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
-const CAUGHT_UP = Number.MAX_SAFE_INTEGER;
+const CAUGHT_UP = { seenUpToMs: Number.MAX_SAFE_INTEGER };
 const ALL = { channel: undefined, reason: undefined };
 const SEAL = (id: string) => `sealed for ${id}`;
 

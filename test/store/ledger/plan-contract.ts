@@ -17,7 +17,7 @@ import {
 import type { LedgerUnderTest } from './test-database.ts';
 
 /** Counted time of which all check-ins are recorded: a record that is always caught up. */
-const CAUGHT_UP = Number.MAX_SAFE_INTEGER;
+const CAUGHT_UP = { seenUpToMs: Number.MAX_SAFE_INTEGER };
 
 export function describePlans({ database, ledger }: LedgerUnderTest): void {
   describe('rollout plans', () => {
@@ -154,13 +154,13 @@ export function describePlans({ database, ledger }: LedgerUnderTest): void {
           `UPDATE plan_clock SET read_at = clock_timestamp() + $1 * interval '1 second'`,
           [seconds],
         );
-      const before = await ledger.countPlanTime();
+      const before = await ledger.beginPlanTurn(undefined);
       await shift(-3600);
-      const after = await ledger.countPlanTime();
+      const after = await ledger.beginPlanTurn(undefined);
       expect(after.countedMs - before.countedMs).toBeLessThanOrEqual(6000);
       expect(after.countedMs - before.countedMs).toBeGreaterThanOrEqual(5000);
       await shift(3600);
-      const back = await ledger.countPlanTime();
+      const back = await ledger.beginPlanTurn(undefined);
       expect(back.countedMs - after.countedMs).toBeLessThanOrEqual(1000);
       expect(back.countedMs).toBeGreaterThanOrEqual(after.countedMs);
     });
@@ -327,7 +327,7 @@ export function describePlans({ database, ledger }: LedgerUnderTest): void {
 
       test('a step waits while the record has not caught up (§27.2)', async () => {
         const place = await planned('10:60 50:60', {}, { guards: USUAL_GUARDS });
-        expect((await drive(place, place.plan, 0)).step).toBeNull();
+        expect((await drive(place, place.plan, { seenUpToMs: 0 })).step).toBeNull();
         const unmeasured = await ledger.drivePlan({ id: place.plan.id, ...place.name }, undefined);
         expect(expectValue(unmeasured).value.step).toBeNull();
         expect((await drive(place, place.plan)).step).toBe(0);

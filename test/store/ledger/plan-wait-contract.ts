@@ -21,7 +21,7 @@ import {
 import { BEGIN, checkIn, DAY_MS, furnish } from './signal-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
-const CAUGHT_UP = Number.MAX_SAFE_INTEGER;
+const CAUGHT_UP = { seenUpToMs: Number.MAX_SAFE_INTEGER };
 const CHECK_MS = 15_000;
 
 export function describePlanWaits({ database }: LedgerUnderTest): void {
@@ -65,11 +65,11 @@ export function describePlanWaits({ database }: LedgerUnderTest): void {
     test('two nodes count each moment once, on a database of which nothing is known (§27.2)', async () => {
       await planned('10:60');
       const other = createSqlLedger(database);
-      const first = await ledger.countPlanTime();
+      const first = await ledger.beginPlanTurn(undefined);
       let wanted = first.countedMs;
       let last = first;
       for (let turn = 0; turn < 20; turn++) {
-        const next = await (turn % 2 === 0 ? other : ledger).countPlanTime();
+        const next = await (turn % 2 === 0 ? other : ledger).beginPlanTurn(undefined);
         wanted += Math.min(next.nowMs - last.nowMs, 5000);
         last = next;
       }
@@ -115,6 +115,108 @@ export function describePlanWaits({ database }: LedgerUnderTest): void {
       const pushed = await ledger.steerPlan(scope, release, 'advance', PUBLISHER);
       expect(expectValue(pushed).waitingFor).toBeNull();
       expect((await drive(place)).step).toBe(1);
+    });
+
+    describe('marks of regions (§27.13)', () => {
+      const guards = { ...USUAL_GUARDS, failedPercent: 1 };
+
+      async function isWanted(region: string): Promise<boolean> {
+        return (await ledger.beginPlanTurn(region)).isMarkWanted;
+      }
+
+      /** Notes a mark at the present time of plans. */
+      async function note(region: string): Promise<number> {
+        const { countedMs } = await ledger.beginPlanTurn(region);
+        await ledger.noteRegion(region, countedMs);
+        return countedMs;
+      }
+
+      async function age(minutes: number, ...regions: string[]): Promise<void> {
+        await database.query(
+          `UPDATE region_marks SET noted_at = noted_at - $1::integer * interval '1 minute'
+           WHERE region = ANY ($2::text[])`,
+          [minutes, regions],
+        );
+      }
+
+      async function marks() {
+        return new Map((await ledger.listRegions()).map((each) => [each.region, each]));
+      }
+
+      test('one is wanted once a minute, and while a plan with guards is due after it', async () => {
+        await database.query('DELETE FROM region_marks');
+        await database.query(
+          `UPDATE rollout_plans SET status = 'cancelled' WHERE status = 'running'`,
+        );
+        expect(await isWanted('east')).toBe(true);
+        await note('east');
+        expect(await isWanted('east')).toBe(false);
+        expect(await isWanted('west')).toBe(true);
+        await age(2, 'east');
+        expect(await isWanted('east')).toBe(true);
+        await note('east');
+        await planned('10:1');
+        await pass(1);
+        expect(await isWanted('east')).toBe(false);
+        await planned('10:1', { guards });
+        expect(await isWanted('east')).toBe(true);
+        await age(1, 'east');
+        await note('east');
+        expect(await isWanted('east')).toBe(false);
+      });
+
+      test('one never goes back, and of many within half a second one is written', async () => {
+        await database.query('DELETE FROM region_marks');
+        await ledger.noteRegion('east', 5000);
+        await ledger.noteRegion('east', 6000);
+        expect((await marks()).get('east')?.recordedMs).toBe(5000);
+        await age(2, 'east');
+        await ledger.noteRegion('east', 4000);
+        expect((await marks()).get('east')?.recordedMs).toBe(5000);
+      });
+
+      test('a region is silent after an hour, and forgotten after a day', async () => {
+        await database.query('DELETE FROM region_marks');
+        for (const region of ['east', 'west', 'gone']) await note(region);
+        await age(59, 'west');
+        expect((await marks()).get('west')?.isSilent).toBe(false);
+        await age(2, 'west');
+        expect((await marks()).get('west')?.isSilent).toBe(true);
+        await age(24 * 60 + 1, 'gone');
+        await note('east');
+        expect([...(await marks()).keys()].sort()).toEqual(['east', 'west']);
+      });
+
+      test('time in which no region reaches the ledger makes none silent', async () => {
+        await database.query('DELETE FROM region_marks');
+        for (const region of ['east', 'west']) await note(region);
+        await age(180, 'east', 'west');
+        await note('east');
+        expect((await marks()).get('west')?.isSilent).toBe(false);
+      });
+
+      test('a plan that waits for a region counts as late, and is looked at as its guards are', async () => {
+        const place = await planned('10:1 50:0', { guards, onBlind: 'advance' });
+        expect((await drive(place)).step).toBe(0);
+        await pass(3);
+        const before = await ledger.countPlans(1000);
+        const { id, ...release } = { ...place.name, id: place.plan.id };
+        const behind = { seenUpToMs: 0, region: 'west' };
+        const waiting = expectValue(await ledger.drivePlan({ id, ...release }, behind)).value;
+        expect(waiting).toMatchObject({
+          ...{ step: 0, nextAt: null, waitingFor: { guard: null, region: 'west' } },
+        });
+        const counts = await ledger.countPlans(1000);
+        expect(counts).toEqual(before);
+        expect(counts.late).toBeGreaterThan(0);
+        expect(await take(place)).toEqual([]);
+        const east = await note('east');
+        await database.query('UPDATE region_marks SET recorded_ms = $1', [east - 3 * MINUTE_MS]);
+        expect(await isWanted('east')).toBe(true);
+        await pass(1);
+        expect(await take(place)).toEqual([place.plan.id]);
+        expect((await drive(place)).step).toBe(1);
+      });
     });
 
     test('a plan whose hours are closed is given out when they open (§27.11)', async () => {

@@ -766,6 +766,13 @@ CREATE TABLE public.plan_clock (
 )
 WITH (fillfactor='50');
 
+CREATE TABLE public.region_marks (
+    region text NOT NULL COLLATE pg_catalog."C",
+    recorded_ms bigint NOT NULL,
+    noted_at timestamp(3) with time zone NOT NULL
+)
+WITH (fillfactor='50');
+
 CREATE TABLE public.release_devices (
     app_id text NOT NULL COLLATE pg_catalog."C",
     device_id text NOT NULL COLLATE pg_catalog."C",
@@ -1022,6 +1029,7 @@ ALTER TABLE ONLY public.passkeys ADD CONSTRAINT passkeys_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY public.password_resets ADD CONSTRAINT password_resets_pkey PRIMARY KEY (account_id);
 ALTER TABLE ONLY public.password_resets ADD CONSTRAINT password_resets_token_hash_key UNIQUE (token_hash);
 ALTER TABLE ONLY public.plan_clock ADD CONSTRAINT plan_clock_pkey PRIMARY KEY (is_only);
+ALTER TABLE ONLY public.region_marks ADD CONSTRAINT region_marks_pkey PRIMARY KEY (region);
 ALTER TABLE ONLY public.release_devices ADD CONSTRAINT release_devices_pkey PRIMARY KEY (app_id, device_id, release_id);
 ALTER TABLE ONLY public.release_failures ADD CONSTRAINT release_failures_pkey PRIMARY KEY (release_id, device_id);
 ALTER TABLE ONLY public.release_signals ADD CONSTRAINT release_signals_pkey PRIMARY KEY (release_id, kind, part, known, pushed, at);

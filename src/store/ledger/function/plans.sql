@@ -1,4 +1,4 @@
--- Rollout plans: their clock, and the choice of plans to drive. None of it uses JIT: without statistics, PostgreSQL
+-- Rollout plans: their clock, the marks of regions, and the choice of plans to drive. None of it uses JIT: without statistics, PostgreSQL
 -- overestimates these statements and compiles them for half a second each time.
 
 -- Present time in milliseconds since 1970, and the counted time, from one reading of the clock.
@@ -31,6 +31,53 @@ BEGIN
   UPDATE plan_clock SET counted_ms = present.counted_ms,
     read_at = 'epoch'::timestamptz + present.now_ms * interval '1 millisecond';
   RETURN QUERY SELECT present.now_ms, present.counted_ms;
+END
+$$;
+
+-- Begins a turn of a node: `count_plan_time()`, and whether the region is to note how far it has recorded its check-ins
+-- (`note_region_mark`). That is so once a minute, which shows that the region is there, and while a plan with guards
+-- waits for the mark.
+CREATE OR REPLACE FUNCTION begin_plan_turn(of_region text)
+RETURNS TABLE (now_ms bigint, counted_ms bigint, is_mark_wanted boolean)
+LANGUAGE plpgsql VOLATILE SET jit = off AS $$
+DECLARE
+  present record;
+BEGIN
+  SELECT * INTO present FROM count_plan_time();
+  RETURN QUERY SELECT present.now_ms, present.counted_ms, NOT EXISTS (
+    SELECT FROM region_marks
+    WHERE region = of_region AND noted_at > clock_timestamp() - interval '1 minute'
+      AND recorded_ms >= coalesce((
+        SELECT max(ends.ms) FROM rollout_plans AS plan
+        CROSS JOIN LATERAL (SELECT coalesce(plan.due_ms, (plan.state ->> 'dueMs')::bigint) AS ms) AS ends
+        WHERE plan.status = 'running' AND plan.is_guarded AND ends.ms <= present.counted_ms
+      ), recorded_ms)
+  );
+END
+$$;
+
+-- Notes up to which counted time a region has recorded its check-ins. One of several calls within half a second is
+-- enough. Time in which no region reaches the ledger makes none of them silent. Marks that are a day old go.
+CREATE OR REPLACE FUNCTION note_region_mark(of_region text, recorded bigint) RETURNS void
+LANGUAGE plpgsql VOLATILE SET jit = off AS $$
+DECLARE
+  present timestamptz(3);
+  away interval;
+BEGIN
+  -- One call at a time.
+  PERFORM FROM plan_clock FOR UPDATE;
+  present := clock_timestamp();
+  SELECT present - max(noted_at) INTO away FROM region_marks;
+  IF away > interval '5 minutes' THEN
+    UPDATE region_marks SET noted_at = noted_at + away;
+  END IF;
+  INSERT INTO region_marks VALUES (of_region, recorded, present)
+  ON CONFLICT (region) DO UPDATE
+    SET recorded_ms = greatest(region_marks.recorded_ms, excluded.recorded_ms), noted_at = present
+    WHERE NOT region_marks.noted_at BETWEEN present - interval '500 milliseconds' AND present
+      AND (region_marks.recorded_ms < excluded.recorded_ms
+        OR NOT region_marks.noted_at BETWEEN present - interval '1 minute' AND present);
+  DELETE FROM region_marks WHERE noted_at < present - interval '1 day';
 END
 $$;
 
