@@ -131,14 +131,9 @@ export function isFull(error: unknown): boolean {
   return [FULL, MEMORY, UNWRITABLE].some((each) => each === wordsOf(error));
 }
 
-/** Returns whether a store that answers reads has refused a write. */
+/** Returns whether a store answered, and refuses writes or a right. */
 export function refusesWrites(error: unknown): boolean {
-  return isFull(error) || [READ_ONLY, ALONE].some((each) => each === wordsOf(error));
-}
-
-/** Returns whether a store refuses its account what it asked for. */
-export function isDenied(error: unknown): boolean {
-  return wordsOf(error) === DENIED;
+  return isFull(error) || [READ_ONLY, ALONE, DENIED].some((each) => each === wordsOf(error));
 }
 
 function wordsOf(error: unknown): FaultWords | undefined {

@@ -115,7 +115,7 @@ class WriteTrial {
       await port.tryWrite(health.isFull);
       health.tookWrite();
     } catch (error) {
-      if (isOutage(error)) health.refusedWrite(error);
+      if (isOutage(error)) health.failed(error);
     }
     this.isTrying = false;
   }

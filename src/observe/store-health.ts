@@ -1,9 +1,9 @@
 // Health of a store, from its calls: the store is lost if calls fail and none has succeeded for 2 seconds,
-// and back with the next success. It refuses writes from a call that it refuses for want of room, or because
-// it is read-only, until a trial write succeeds: such a store still answers reads. The log has one line for
+// and back with the next success. It refuses writes from a call that it refuses for want of room or of a right,
+// or because it is read-only, until a trial write succeeds: such a store still answers reads. The log has one line for
 // each, so that an operator sees when an outage began and ended, and how many calls it cost.
 
-import { isDenied, isFull, refusesWrites } from '../contract/store-fault.ts';
+import { isFull, refusesWrites } from '../contract/store-fault.ts';
 import { Unavailable, Unexamined } from '../contract/unavailable.ts';
 import type { Log } from './log.ts';
 
@@ -117,12 +117,6 @@ export class StoreHealth {
     if (refusal === undefined || this.now() - refusal.at < REFUSING_MS_MIN) return;
     this.refusal = undefined;
     this.log.warn({ store }, 'store takes writes again');
-  }
-
-  /** Records that a trial write failed: a right that the account lacks for it is a refusal as well. */
-  refusedWrite(error: unknown): void {
-    if (isDenied(causeOf(error))) this.refuse(error);
-    else this.failed(error);
   }
 
   private refuse(error: unknown): void {

@@ -1,10 +1,12 @@
 // Tests stores that answer reads and refuse writes: `/readyz`, a metric and the log tell it without any
 // publisher, until they take writes again; devices are served meanwhile.
 
+import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterEach, expect, inject, it } from 'vitest';
 import { describeOnRealStores } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
+import { freshDatabase } from '../support/fresh-database.ts';
 import { metricsOf } from '../support/metrics.ts';
 import { migratedDatabase } from '../support/migrated-database.ts';
 import { type ServingNode, startNode } from '../support/node.ts';
@@ -24,6 +26,7 @@ import {
 } from '../support/tenant.ts';
 
 const READ_ONLY = 'refuses writes: it is read-only, or a standby';
+const DENIED = 'refuses the account what it needs';
 const REFUSED = `Temporarily unavailable, try again shortly: PostgreSQL ${READ_ONLY}`;
 const NOTHING_CHANGES = 'known channels are served, nothing can be changed';
 const CHECK_INS_WAIT = 'check-ins wait in the processes, limits count per process';
@@ -34,7 +37,7 @@ afterEach(async () => {
 });
 
 describeOnRealStores('a PostgreSQL that takes no writes', () => {
-  it('read-only by a setting, is told while no one publishes, until it takes writes', async () => {
+  it('read-only by a setting, degrades a node that no one publishes on, until it takes writes', async () => {
     const database = await migratedDatabase(inject('postgresUrl'));
     endings.push(() => database.drop());
     const { node, tenant } = await serve(database.url);
@@ -54,7 +57,33 @@ describeOnRealStores('a PostgreSQL that takes no writes', () => {
     expect((await publish(node, tenant, '2.0.0')).status).toBe(201);
   });
 
-  it('because the primary was demoted, is told until the address leads to a primary', async () => {
+  it('because its account lost a right, degrades a node, and loses no check-in', async () => {
+    const server = inject('postgresUrl');
+    const database = await freshDatabase(server);
+    const account = `account_${randomBytes(8).toString('hex')}`;
+    endings.push(() => runOn(server, `DROP ROLE ${account}`));
+    endings.push(() => database.drop());
+    await runOn(server, `CREATE ROLE ${account} LOGIN`);
+    const name = new URL(database.url).pathname.slice(1);
+    await runOn(server, `ALTER DATABASE ${name} OWNER TO ${account}`);
+    const url = new URL(database.url);
+    url.username = account;
+    const { node, tenant } = await serve(url.href);
+    const tables = 'INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public';
+    await runOn(database.url, `REVOKE ${tables} FROM ${account}`);
+    await untilTold(node, 'ledger', `PostgreSQL ${DENIED}: ${NOTHING_CHANGES}`);
+    const error = `Temporarily unavailable, try again shortly: PostgreSQL ${DENIED}`;
+    expect(await publish(node, tenant, '2.0.0')).toMatchObject({ status: 503, body: { error } });
+    await check(node, tenant, '0.9.0', { device: 'meanwhile' });
+    await eventually('the check-in was tried', async () => {
+      return (await metricsOf(node)).match(/faults_total\{place="check-in-record"} [1-9]/) !== null;
+    });
+    await runOn(database.url, `GRANT ${tables} TO ${account}`);
+    await untilToldNoMore(node);
+    await untilRecorded(node, tenant, 'meanwhile');
+  });
+
+  it('because the primary was demoted, degrades a node until the address leads to a primary', async () => {
     const primary = await startPostgres();
     endings.push(() => primary.stop());
     const way = await startProxy(primary.port);
@@ -97,7 +126,7 @@ describeOnRealStores('a Redis that takes no writes', () => {
       refuse: (admin: Redis) => admin.config('SET', 'min-replicas-to-write', '1'),
       take: (admin: Redis) => admin.config('SET', 'min-replicas-to-write', '0'),
     },
-  ])('and $why is told, and no check-in is lost', async ({ why, refuse, take }) => {
+  ])('and $why degrades a node, and loses no check-in', async ({ why, refuse, take }) => {
     const database = await migratedDatabase(inject('postgresUrl'));
     endings.push(() => database.drop());
     const { node, tenant, redisUrl } = await serve(database.url);
@@ -111,10 +140,7 @@ describeOnRealStores('a Redis that takes no writes', () => {
     expect((await publish(node, tenant, '1.1.0')).status).toBe(201);
     await take(admin);
     await untilToldNoMore(node);
-    await eventually('the check-in is recorded', async () => {
-      const devices = await devicesOf(node, tenant);
-      return devices.some(({ deviceId }) => deviceId === 'meanwhile');
-    });
+    await untilRecorded(node, tenant, 'meanwhile');
   });
 });
 
@@ -131,6 +157,13 @@ async function serve(databaseUrl: string) {
   });
   await publish(node, tenant, '1.0.1');
   return { node, tenant, redisUrl: redis.url };
+}
+
+async function untilRecorded(node: ServingNode, tenant: Tenant, device: string): Promise<void> {
+  await eventually('the check-in is recorded', async () => {
+    const devices = await devicesOf(node, tenant);
+    return devices.some(({ deviceId }) => deviceId === device);
+  });
 }
 
 type Degraded = readonly { readonly store: string; readonly message: string }[];
@@ -157,7 +190,7 @@ async function untilTold(node: ServingNode, store: string, message: string): Pro
   expect(await metricsOf(node)).toContain(`sluice_store_up{store="${store}"} 1`);
 }
 
-/** Waits until nothing is told; each process has then logged the begin and the end once. */
+/** Waits until no store refuses writes; each process has then logged the begin and the end once. */
 async function untilToldNoMore(node: ServingNode): Promise<void> {
   await eventually('nothing is told any more', async () => {
     const stores = ['ledger', 'engine'].map((store) => refusing(node, store));

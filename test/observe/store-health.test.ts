@@ -84,7 +84,7 @@ it('a store that refuses writes is told once, until a trial write succeeds: read
   expect(health).toMatchObject({ isFull: true, refusesWrites: true, isLost: false });
   expect(health.outage).toMatchObject({ reason, isOfWrites: true });
   pass(3_600_000);
-  health.refusedWrite(full);
+  health.failed(full);
   pass(6000);
   health.tookWrite();
   expect(health).toMatchObject({ isFull: false, refusesWrites: false, outage: undefined });
@@ -112,16 +112,15 @@ it('a store that takes some writes and refuses others is told once', () => {
 
 it('a store that is read-only refuses writes, and is not full', () => {
   const { health } = setUp();
-  health.refusedWrite(refusal('cannot execute UPDATE in a read-only transaction', '25006'));
+  health.failed(refusal('cannot execute UPDATE in a read-only transaction', '25006'));
   expect(health).toMatchObject({ isFull: false, refusesWrites: true, isLost: false });
 });
 
-it('a right that the account lacks for a trial write is a refusal, and for a call none', () => {
-  const { health } = setUp();
-  const denied = refusal('permission denied for table ledger_epoch', '42501');
-  health.failed(denied);
-  expect(health.refusesWrites).toBe(false);
-  health.refusedWrite(denied);
+it('a store that refuses a right is not lost, however long no call succeeds: it answers', () => {
+  const { health, pass } = setUp();
+  pass(60_000);
+  health.failed(refusal('permission denied for table devices', '42501'));
+  expect(health).toMatchObject({ refusesWrites: true, isLost: false });
   expect(health.outage?.reason).toBe('PostgreSQL refuses the account what it needs');
 });
 

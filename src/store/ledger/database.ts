@@ -149,7 +149,7 @@ export abstract class ConnectedDatabase implements Database {
 /**
  * Class of a database error:
  * - `unavailable`: the database cannot be used now; the same call may succeed later.
- * - `misconfigured`: the server refuses the login or lacks the database; waiting does not help.
+ * - `misconfigured`: the server refuses the login or a right, or lacks the database; waiting does not help.
  * - `faulty`: the statement or its values are wrong, which is a bug.
  */
 type SqlStateKind = 'unavailable' | 'misconfigured' | 'faulty';
@@ -178,6 +178,8 @@ const MISSING_OBJECT_STATES: ReadonlySet<string> = new Set(['3F000', '42P01', '4
 
 const REFUSED_LOGIN_CLASS = '28';
 const MISSING_DATABASE = '3D000';
+/** A right of the account was taken, or the file system of the server has become read-only. */
+const REFUSED_RIGHT = '42501';
 
 /** Returns the class of an error from its SQLSTATE. */
 export function sqlStateKind(code: string): SqlStateKind {
@@ -185,8 +187,8 @@ export function sqlStateKind(code: string): SqlStateKind {
     return 'unavailable';
   }
   if (MISSING_OBJECT_STATES.has(code) || UNDONE_STATES.has(code)) return 'unavailable';
-  const isRefused = code.startsWith(REFUSED_LOGIN_CLASS) || code === MISSING_DATABASE;
-  return isRefused ? 'misconfigured' : 'faulty';
+  const isRefused = code === MISSING_DATABASE || code === REFUSED_RIGHT;
+  return isRefused || code.startsWith(REFUSED_LOGIN_CLASS) ? 'misconfigured' : 'faulty';
 }
 
 /** Returns whether a call failed because a schema, table, function or type is missing. */
