@@ -3,7 +3,6 @@
 // before, so that one that is away keeps no node from starting.
 
 import * as openid from 'openid-client';
-import type { OidcRefusal } from '../contract/oidc.ts';
 import { Unavailable } from '../contract/unavailable.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import type { Identity } from '../store/account-ledger.ts';
@@ -15,6 +14,13 @@ import {
   isElsewhere,
   readGroups,
 } from './provider-claims.ts';
+import {
+  isClientRefused,
+  RefusedAnswer,
+  reasonOf,
+  refuseDiscovery,
+  refuseIssuer,
+} from './refused-answer.ts';
 
 export type OidcClient = {
   readonly issuer: string;
@@ -42,16 +48,6 @@ export type DescribedPerson = Identity & {
   readonly name: unknown;
   readonly groups: ReadonlySet<string>;
 };
-
-/** Refusal of a provider's answer; `cause` is for the operator's log. */
-export class RefusedAnswer extends Error {
-  readonly reason: OidcRefusal;
-
-  constructor(reason: OidcRefusal, cause?: unknown) {
-    super(`refused: ${reason}`, { cause });
-    this.reason = reason;
-  }
-}
 
 type Metadata = openid.ServerMetadata;
 type Keys = openid.ExportedJWKSCache;
@@ -109,24 +105,17 @@ export class OidcProvider {
    * and the token's signature, issuer, audience, nonce and times are checked. Rejects with a `RefusedAnswer`.
    */
   async identify(answer: URL, secrets: SignInSecrets): Promise<DescribedPerson> {
-    let isAway = false;
-    const fetch: openid.CustomFetch = async (url, options) => {
-      try {
-        const response = await fetchBounded(url, options);
-        if (response.status >= 500) isAway = true;
-        return response;
-      } catch (error) {
-        isAway = true;
-        throw error;
-      }
-    };
+    let absence: unknown;
+    const fetch = fetchNoting((why) => {
+      absence = why;
+    });
     try {
       const metadata = await this.discover();
       return await this.gate.pass(() => this.exchange(metadata, fetch, answer, secrets));
     } catch (error) {
       if (error instanceof RefusedAnswer) throw error;
-      const reason = isAway || error instanceof Unavailable ? 'away' : reasonOf(error);
-      throw new RefusedAnswer(reason, error);
+      const isAway = absence !== undefined || error instanceof Unavailable;
+      throw new RefusedAnswer(isAway ? 'away' : reasonOf(error), absence ?? error);
     }
   }
 
@@ -143,21 +132,27 @@ export class OidcProvider {
 
   private async find(): Promise<Metadata> {
     const { issuer, clientId } = this.client;
+    let absence: unknown;
+    const fetch = fetchNoting((why) => {
+      absence = why;
+    });
     try {
       const config = await openid.discovery(new URL(issuer), clientId, undefined, openid.None(), {
         timeout: CALL_SECONDS,
-        [openid.customFetch]: fetchBounded,
+        [openid.customFetch]: fetch,
         execute: isPlain(issuer) ? [openid.allowInsecureRequests] : [],
       });
       const metadata = config.serverMetadata();
+      const theirs = new URL(metadata.issuer).href;
       // The library accepts an issuer of many tenants, whose people and groups are anyone's.
-      if (new URL(metadata.issuer).href !== new URL(issuer).href) {
-        throw new Error(`the provider calls itself ${metadata.issuer}`);
-      }
+      if (theirs !== new URL(issuer).href) throw refuseIssuer(theirs, issuer);
       this.found = { metadata, at: this.now() };
       return metadata;
     } catch (error) {
-      throw new RefusedAnswer('away', error);
+      if (error instanceof RefusedAnswer) throw error;
+      throw absence === undefined
+        ? refuseDiscovery(error, issuer)
+        : new RefusedAnswer('away', absence);
     }
   }
 
@@ -281,22 +276,24 @@ export class OidcProvider {
   }
 }
 
-/** Returns whether the client was refused; a refused header is answered with a challenge (RFC 6749, 5.2). */
-function isClientRefused(error: unknown): boolean {
-  return error instanceof openid.ResponseBodyError
-    ? error.error === 'invalid_client'
-    : error instanceof openid.WWWAuthenticateChallengeError;
-}
-
-function reasonOf(error: unknown): OidcRefusal {
-  if (error instanceof openid.AuthorizationResponseError) return 'denied';
-  const isUsed = error instanceof openid.ResponseBodyError && error.error === 'invalid_grant';
-  return isUsed ? 'stale' : 'untrusted';
-}
-
 /** Returns whether the issuer is asked without TLS, which the settings accept on loopback only. */
 function isPlain(issuer: string): boolean {
   return issuer.startsWith('http:');
+}
+
+/** Returns a fetch that tells `note` why the provider gave no answer of its own, if it gave none. */
+function fetchNoting(note: (absence: unknown) => void): openid.CustomFetch {
+  return async (url, options) => {
+    try {
+      const response = await fetchBounded(url, options);
+      if (response.status >= 500) note(new Error(`it answers ${response.status}`));
+      return response;
+    } catch (error) {
+      // The client of Node.js has the reason below an error that says only that it failed.
+      note(error instanceof TypeError && error.cause !== undefined ? error.cause : error);
+      throw error;
+    }
+  };
 }
 
 /** Fetches an answer of bounded size; follows no redirection, as the library wants it. */

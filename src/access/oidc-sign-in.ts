@@ -26,13 +26,9 @@ import {
   sessionActor,
 } from './accounts.ts';
 import { LinkLookup } from './link-lookup.ts';
-import {
-  type DescribedPerson,
-  type OidcProvider,
-  RefusedAnswer,
-  type SignInSecrets,
-} from './oidc-provider.ts';
+import type { DescribedPerson, OidcProvider, SignInSecrets } from './oidc-provider.ts';
 import { formOf } from './provider-claims.ts';
+import { RefusedAnswer } from './refused-answer.ts';
 import type { Client, LoginThrottle, SignInGate } from './sign-in-limits.ts';
 import type { SigningKey } from './signing-key.ts';
 
@@ -99,7 +95,10 @@ export class OidcSignIn {
     to: string | undefined,
     { address, browser }: Client,
   ): Promise<
-    Outcome<{ readonly url: string; readonly cookie: string }, 'rateLimited' | 'providerAway'>
+    Outcome<
+      { readonly url: string; readonly cookie: string },
+      'rateLimited' | 'providerAway' | 'otherProvider' | 'noProvider'
+    >
   > {
     const { provider, throttle, metrics, now } = this.dependencies;
     const refusal = await throttle.admitAddress(address);
@@ -117,7 +116,8 @@ export class OidcSignIn {
     } catch (error) {
       if (!(error instanceof RefusedAnswer)) throw error;
       this.tell(error);
-      return fail('providerAway');
+      if (error.reason === 'other-issuer') return fail('otherProvider');
+      return fail(error.reason === 'no-provider' ? 'noProvider' : 'providerAway');
     }
   }
 

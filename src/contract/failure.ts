@@ -17,6 +17,8 @@ export const FAILURES = {
   identityTaken: 'This account is of another person of the provider',
   unknownArrival: 'This sign-in has taken too long: begin again',
   providerAway: 'The sign-in provider cannot be reached: try again shortly',
+  otherProvider: 'The sign-in provider calls itself otherwise than OIDC_ISSUER: tell the operator',
+  noProvider: 'No sign-in provider answers at OIDC_ISSUER: tell the operator',
   forbidden: 'Your role may not do this',
   keyMayNot: 'This key may not do this',
   originNotAllowed: 'Origin not allowed',

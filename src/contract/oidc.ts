@@ -4,9 +4,19 @@
 export type OidcRefusal =
   // The answer is not one to a sign-in that this browser began, or it came too late or twice.
   | 'stale'
+  // What the provider answers of the person, of its own state, and of this service as its client.
   | 'denied'
-  | 'untrusted'
+  | 'interaction-required'
+  | 'provider-failed'
+  | 'provider-busy'
+  | 'client-refused'
+  | 'request-refused'
+  // It gives no answer, another answer than a provider's, or that of another issuer.
   | 'away'
+  | 'no-provider'
+  | 'other-issuer'
+  | 'untrusted'
+  // What it tells of the person is not enough to let them in.
   | 'no-address'
   | 'unverified'
   | 'too-many-groups'

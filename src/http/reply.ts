@@ -242,6 +242,8 @@ export const FAILURE_STATUS: Readonly<Record<FailureKind, number>> = {
   webhookUnreadable: 503,
   unavailable: 503,
   providerAway: 503,
+  otherProvider: 503,
+  noProvider: 503,
 };
 
 // Reading of `Accept-Encoding` (RFC 9110, section 12.5.3).

@@ -3,7 +3,8 @@
 
 import { accessSync, constants, readdirSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import { OidcProvider, RefusedAnswer } from '../access/oidc-provider.ts';
+import { OidcProvider } from '../access/oidc-provider.ts';
+import { RefusedAnswer } from '../access/refused-answer.ts';
 import { type Check, type Diagnosis, faulty, sound } from '../contract/diagnosis.ts';
 import { parseUrl } from '../contract/parse-url.ts';
 import {
@@ -200,8 +201,10 @@ async function examineProvider({ oidc }: Config): Promise<readonly Check[]> {
     await new OidcProvider(oidc, Date.now).discover();
     return [sound('oidc', `${oidc.issuer} answers`)];
   } catch (error) {
-    const cause = error instanceof RefusedAnswer ? error.cause : error;
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    if (!(error instanceof RefusedAnswer)) throw error;
+    const { reason: kind, cause } = error;
+    const isTold = kind !== 'away' && cause instanceof Error;
+    const reason = isTold ? cause.message : describeFailure(cause);
     return [faulty('oidc', `${oidc.issuer} cannot be used: ${reason}`)];
   }
 }

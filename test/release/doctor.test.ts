@@ -3,6 +3,7 @@
 
 import { once } from 'node:events';
 import { chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
@@ -128,6 +129,24 @@ describe('sluice doctor on the embedded set-up', () => {
     expect(bad).toEqual(['oidc']);
     expect(message('oidc')).toMatch(/^http:\/\/127\.0\.0\.1:1 cannot be used: ./);
     expect(text).not.toContain(SECRET);
+  });
+
+  it('tells an issuer without its last slash, and an address without a provider, apart', async () => {
+    const server = createHttpServer(({ url }, response) => {
+      const isOurs = url?.startsWith('/realm/') === true;
+      const body = JSON.stringify({ issuer: `${origin}/realm/` });
+      response.writeHead(isOurs ? 200 : 404, { 'content-type': 'application/json' }).end(body);
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    endings.push(() => server.close());
+    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const toldOf = async (issuer: string) => {
+      const client = { OIDC_CLIENT_ID: 'sluice', OIDC_CLIENT_SECRET: SECRET };
+      return (await doctor({ OIDC_ISSUER: issuer, ...client })).message('oidc');
+    };
+    expect(await toldOf(`${origin}/realm`)).toContain(`cannot be used: it calls itself ${origin}`);
+    expect(await toldOf(origin)).toContain('cannot be used: its answer is not that of a provider');
+    expect(await toldOf(`${origin}/realm/`)).toBe(`${origin}/realm/ answers`);
   });
 
   it('tells a port that another program has, and that of a running service', async () => {

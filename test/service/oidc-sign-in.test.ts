@@ -347,10 +347,17 @@ describeOnBackends('sign-in with OpenID Connect', (backend) => {
 
   it('says so when the person was not let in, and when the provider is away', async () => {
     arrives();
-    await expectRefused('denied', (url) => {
-      url.searchParams.delete('code');
-      url.searchParams.set('error', 'access_denied');
-    });
+    for (const [code, reason] of [
+      ['access_denied', 'denied'],
+      ['server_error', 'provider-failed'],
+      ['temporarily_unavailable', 'provider-busy'],
+      ['login_required', 'interaction-required'],
+    ] as const) {
+      await expectRefused(reason, (url) => {
+        url.searchParams.delete('code');
+        url.searchParams.set('error', code);
+      });
+    }
     for (const broken of [503, 'silent'] as const) {
       const visitor = browser();
       provider.broken = undefined;
@@ -384,6 +391,22 @@ describeOnBackends('sign-in with OpenID Connect', (backend) => {
     provider.broken = undefined;
     arrives();
     expect(await browser().signIn()).toBe('/console');
+  });
+
+  it('tells a wrong secret, and an address where no provider is, from one that is away (§31.10)', async () => {
+    arrives();
+    await node.stop();
+    node = await node.restart({ OIDC_CLIENT_SECRET: 'another secret' });
+    await expectRefused('client-refused');
+    await node.stop();
+    node = await node.restart({ ...provider.settings(ROLES), OIDC_ISSUER: node.url });
+    const begun = await new Person(node).call('POST', 'oidc', {});
+    expect([begun.status, begun.body]).toEqual([
+      503,
+      { error: 'No sign-in provider answers at OIDC_ISSUER: tell the operator' },
+    ]);
+    await node.stop();
+    node = await node.restart(provider.settings(ROLES));
   });
 
   it('finds the groups at the end of a path, as Keycloak has them (§31.9)', async () => {

@@ -53,6 +53,19 @@ const REFUSALS: Readonly<Record<OidcRefusal, (name: string) => string>> = {
   stale: () =>
     'This sign-in took too long, was used already, or began in another browser. Try again.',
   denied: (name) => `${name} did not let you in.`,
+  'interaction-required': (name) =>
+    `${name} asks something of you first, such as to sign in or to agree. Go there, then try again.`,
+  'provider-failed': (name) =>
+    `${name} has met an error of its own. Try again shortly, or tell the operator.`,
+  'provider-busy': (name) => `${name} signs in nobody at the moment. Try again shortly.`,
+  'client-refused': (name) =>
+    `${name} does not accept this service or its secret. Tell the operator.`,
+  'request-refused': (name) =>
+    `${name} does not accept what this service asks of it. Tell the operator.`,
+  'no-provider': (name) =>
+    `At the address of ${name} no sign-in provider answers. Tell the operator.`,
+  'other-issuer': (name) =>
+    `${name} calls itself by another address than is set here. Tell the operator.`,
   untrusted: (name) =>
     `What ${name} answered cannot be trusted, so you are not signed in. Try again, or tell the operator.`,
   away: (name) => `${name} cannot be reached. Try again shortly.`,

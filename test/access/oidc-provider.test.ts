@@ -1,0 +1,131 @@
+// Tests that each answer of a sign-in provider that lets nobody in has its own reason, and that its cause
+// says what it was (§31.10).
+
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, test } from 'vitest';
+import { OidcProvider } from '../../src/access/oidc-provider.ts';
+import { RefusedAnswer } from '../../src/access/refused-answer.ts';
+import { freePort } from '../support/free-port.ts';
+
+const SECRETS = { state: 'state', nonce: 'nonce', verifier: 'v'.repeat(43) };
+
+const endings: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const end of endings.splice(0)) await end();
+});
+
+type Answer = { readonly status?: number; readonly type?: string; readonly body: string };
+
+/** Starts a server that answers `path` so, and every other path as a provider does that has endpoints. */
+async function startAnswering(answers: Readonly<Record<string, Answer>>, suffix = '') {
+  const answer = ({ url = '' }: IncomingMessage, response: ServerResponse) => {
+    const endpoints = {
+      issuer: `${origin}/realm${suffix}`,
+      authorization_endpoint: `${origin}/auth`,
+      token_endpoint: `${origin}/token`,
+      jwks_uri: `${origin}/jwks`,
+    };
+    const own: Answer = { body: JSON.stringify(endpoints) };
+    const { status = 200, type = 'application/json', body } = answers[url] ?? own;
+    response.writeHead(status, { 'content-type': type }).end(body);
+  };
+  const server = createServer(answer);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  endings.push(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return `${origin}/realm`;
+}
+
+function clientOf(issuer: string): OidcProvider {
+  const client = { clientId: 'sluice', clientSecret: 'secret', scopes: 'openid' };
+  return new OidcProvider({ issuer, ...client, groupsClaim: undefined, roles: [] }, Date.now);
+}
+
+async function refusalOf(work: Promise<unknown>): Promise<[string, string]> {
+  const error = await work.then(
+    () => expect.unreachable('it was not refused'),
+    (refused: unknown) => refused,
+  );
+  if (!(error instanceof RefusedAnswer)) throw error;
+  return [error.reason, error.cause instanceof Error ? error.cause.message : ''];
+}
+
+const DISCOVERY = '/realm/.well-known/openid-configuration';
+
+describe('the endpoints of a provider', () => {
+  test('an issuer without its last slash is told, with both spellings', async () => {
+    const issuer = await startAnswering({}, '/');
+    expect(await refusalOf(clientOf(issuer).discover())).toEqual([
+      'other-issuer',
+      `it calls itself ${issuer}/: OIDC_ISSUER, now ${issuer}, must be spelled the same`,
+    ]);
+    await clientOf(`${issuer}/`).discover();
+  });
+
+  test.each<[string, Answer]>([
+    ['a page', { type: 'text/html', body: '<h1>Welcome</h1>' }],
+    ['an error of the client', { status: 404, body: '{}' }],
+    ['what is no JSON', { body: '{"issuer"' }],
+    ['no issuer', { body: '{}' }],
+    ['an issuer that is no address', { body: '{"issuer":"main"}' }],
+  ])('%s is told from a provider that is away', async (_, answer) => {
+    const issuer = await startAnswering({ [DISCOVERY]: answer });
+    const [reason, cause] = await refusalOf(clientOf(issuer).discover());
+    expect([reason, cause]).toEqual(['no-provider', expect.stringMatching(/^its answer is not/)]);
+  });
+
+  test('a provider that is away is told with the reason', async () => {
+    const issuer = await startAnswering({ [DISCOVERY]: { status: 503, body: '' } });
+    expect(await refusalOf(clientOf(issuer).discover())).toEqual(['away', 'it answers 503']);
+    const nowhere = clientOf(`http://127.0.0.1:${await freePort()}/realm`).discover();
+    expect(await refusalOf(nowhere)).toEqual(['away', expect.stringContaining('ECONNREFUSED')]);
+  });
+});
+
+describe('the answer to a sign-in', () => {
+  const reasonAfter = async (query: string, token?: Answer) => {
+    const issuer = await startAnswering(token === undefined ? {} : { '/token': token });
+    const answer = new URL(`http://127.0.0.1/callback?${query}&state=state`);
+    return (await refusalOf(clientOf(issuer).identify(answer, SECRETS)))[0];
+  };
+
+  test.each([
+    ['access_denied', 'denied'],
+    ['a_code_of_its_own', 'denied'],
+    ['constructor', 'denied'],
+    ['server_error', 'provider-failed'],
+    ['temporarily_unavailable', 'provider-busy'],
+    ['login_required', 'interaction-required'],
+    ['interaction_required', 'interaction-required'],
+    ['consent_required', 'interaction-required'],
+    ['unauthorized_client', 'client-refused'],
+    ['invalid_scope', 'request-refused'],
+  ])('with the error %s is refused as %s', async (code, reason) => {
+    expect(await reasonAfter(`error=${code}`)).toBe(reason);
+  });
+
+  test.each<[string, Answer, string]>([
+    ['invalid_client', { status: 401, body: '{"error":"invalid_client"}' }, 'client-refused'],
+    [
+      'unauthorized_client',
+      { status: 400, body: '{"error":"unauthorized_client"}' },
+      'client-refused',
+    ],
+    ['invalid_grant', { status: 400, body: '{"error":"invalid_grant"}' }, 'stale'],
+    ['server_error', { status: 400, body: '{"error":"server_error"}' }, 'provider-failed'],
+    [
+      'a_code_of_its_own',
+      { status: 400, body: '{"error":"a_code_of_its_own"}' },
+      'request-refused',
+    ],
+    ['nothing readable', { body: '[]' }, 'untrusted'],
+    ['a failure', { status: 500, body: '{"error":"server_error"}' }, 'away'],
+  ])('whose code brings %s is refused', async (_, token, reason) => {
+    expect(await reasonAfter('code=code', token)).toBe(reason);
+  });
+});
