@@ -1,7 +1,7 @@
 // Health of a store, from its calls: the store is lost if calls fail and none has succeeded for 2 seconds,
-// and back with the next success. It refuses writes from a call that it refuses for want of room or of a right,
-// or because it is read-only, until a trial write succeeds: such a store still answers reads. The log has one line for
-// each, so that an operator sees when an outage began and ended, and how many calls it cost.
+// and back with the next success. It refuses writes from a call that it refuses for want of room or of a
+// right, or because it is read-only, until a trial write succeeds: such a store still answers reads. The log
+// has one line for each, so that an operator sees when an outage began and ended, and how many calls it cost.
 
 import { isFull, refusesWrites } from '../contract/store-fault.ts';
 import { Unavailable, Unexamined } from '../contract/unavailable.ts';
