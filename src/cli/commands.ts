@@ -1,13 +1,14 @@
 // Commands that set up organizations, apps, channels, keys and webhooks, and that list devices and the audit.
 
 import { type Command, Option } from 'commander';
-import type { ConsoleAnswers, ResealedSecrets } from '../contract/console.ts';
+import type { ChangedChannel, ConsoleAnswers, ResealedSecrets } from '../contract/console.ts';
 import { isReachableAddress } from '../contract/reachable-address.ts';
 import { APPROVAL_MODES, KEY_RIGHTS, UPDATE_MODES } from '../contract/resource.ts';
 import { WEBHOOK_PROVIDERS } from '../contract/webhook-provider.ts';
 import { answering, asking, type Connect } from './asking.ts';
 import { backupFile } from './backup-file.ts';
 import { addEdgeCommands } from './edge-commands.ts';
+import { findingsText } from './findings-text.ts';
 import { addListCommands } from './list-commands.ts';
 import { addNotifyCommands } from './notify-commands.ts';
 import { names, type Options, query, wholeNumber } from './options.ts';
@@ -147,7 +148,16 @@ function addChannelCommands(channel: Command, connect: Connect): void {
         follows: follows === 'none' ? null : follows,
       },
     }),
+    (answer) => answer,
+    channelText,
   );
+}
+
+/** Returns the settings of a channel, and what they leave open. */
+function channelText(answer: unknown): string {
+  const { findings, ...channel } = answer as ChangedChannel;
+  const lines = findings === undefined ? [] : [findingsText(findings)];
+  return [printAnswer(channel), ...lines].join('\n');
 }
 
 function addKeyCommands(key: Command, connect: Connect): void {

@@ -16,6 +16,7 @@ import type {
 } from './console-fleet.ts';
 import type {
   DryRunAnswer,
+  Finding,
   PlanDryRunAnswer,
   ServingDryRunAnswer,
   UnpublishedRelease,
@@ -108,7 +109,7 @@ export type ConsoleAnswers = {
   'GET channel': ChannelDetail;
   'GET channels': { readonly channels: readonly ListedChannel[] };
   'POST channels': Channel;
-  'PATCH channels': Channel;
+  'PATCH channels': ChangedChannel;
   'GET labels': LabelCounts;
   'GET releases': ChannelReleases;
   'POST releases': { readonly release: Release };
@@ -288,6 +289,12 @@ export type ChannelPlan = Pick<RolloutPlan, 'version' | 'status' | 'nextAt' | 'w
 
 export type NewestRelease = Pick<Release, 'version' | 'status' | 'rolloutPct' | 'createdAt'> & {
   readonly standing: ReleaseStanding;
+};
+
+/** Channel after a change of its settings. */
+export type ChangedChannel = Channel & {
+  /** What the settings leave open; absent where there is nothing. */
+  readonly findings?: readonly Finding[];
 };
 
 export type ChannelDetail = Channel & {

@@ -2,6 +2,7 @@
 // bugs and for unavailable stores. src/http/reply.ts has the HTTP status of each.
 
 import type { StoredApproval } from './approval.ts';
+import type { Finding } from './dry-run.ts';
 
 export const FAILURES = {
   invalid: 'Invalid request',
@@ -136,6 +137,8 @@ export type Failure<Kind extends FailureKind = FailureKind> = {
   readonly retryAfterSeconds?: number;
   /** Request that was stored instead of the change (`awaitsApproval`). */
   readonly approval?: StoredApproval;
+  /** What speaks against the change that the request is about, if anything does. */
+  readonly findings?: readonly Finding[];
   /** Whether an earlier call with the same idempotency key stored it. */
   readonly isRepeated?: boolean;
 };

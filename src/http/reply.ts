@@ -48,9 +48,10 @@ export function replyHead(status: number, headers: NonNullable<Reply['headers']>
  * `Retry-After` where the refusal has one.
  */
 export function failureReply(failure: Failure): Reply {
-  const { approval, isRepeated } = failure;
+  const { approval, findings, isRepeated } = failure;
   if (approval !== undefined) {
-    const waiting = jsonReply(FAILURE_STATUS[failure.failure], { approval });
+    const answer = { approval, ...(findings && { findings }) };
+    const waiting = jsonReply(FAILURE_STATUS[failure.failure], answer);
     return isRepeated ? { ...waiting, headers: [['Idempotent-Replayed', 'true']] } : waiting;
   }
   const reply = jsonReply(FAILURE_STATUS[failure.failure], { error: failure.message });

@@ -6,6 +6,7 @@ import type { Attention } from '../contract/attention.ts';
 import type {
   AppOverview,
   AuditPage,
+  ChangedChannel,
   ChannelDetail,
   ChannelReleases,
   Found,
@@ -134,7 +135,9 @@ export async function updateChannel(
   actor: Actor,
   { app, name }: { readonly app: string; readonly name: string },
   change: ChannelChange,
-): Promise<Outcome<Channel, 'unknownChannel' | 'followsInCircle' | ApprovalObstacle | LostRight>> {
+): Promise<
+  Outcome<ChangedChannel, 'unknownChannel' | 'followsInCircle' | ApprovalObstacle | LostRight>
+> {
   return propagated(await ledger.updateChannel(app, name, change, actor), propagate, actor);
 }
 

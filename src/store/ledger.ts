@@ -7,7 +7,7 @@
 // and holds it until the commit; if the right has ended, nothing is stored and the write is refused
 // (`LostRight`). Tenant checks are part of the queries: an app outside the caller's scope is an unknown app.
 
-import type { AuditPage, RevokedKey } from '../contract/console.ts';
+import type { AuditPage, ChangedChannel, RevokedKey } from '../contract/console.ts';
 import type {
   ApprovalObstacle,
   Failure,
@@ -229,7 +229,10 @@ export interface Ledger
     actor: Actor,
     known?: KnownStates,
   ): Promise<
-    Outcome<Changed<Channel>, 'unknownChannel' | 'followsInCircle' | ApprovalObstacle | LostRight>
+    Outcome<
+      Changed<ChangedChannel>,
+      'unknownChannel' | 'followsInCircle' | ApprovalObstacle | LostRight
+    >
   >;
 
   createKey(key: NewKey, actor: Actor): Promise<Outcome<ApiKey, 'invalid' | LostRight>>;

@@ -9,7 +9,7 @@ import { describeInBrowser } from '../support/describe-in-browser.ts';
 import { toStep } from '../support/dialog-steps.ts';
 import { eachOwnerTab, type OwnerTab } from '../support/owner-tab.ts';
 import { member } from '../support/person.ts';
-import { releasesOf } from '../support/published.ts';
+import { type Json, releasesOf } from '../support/published.ts';
 import { sharedNode } from '../support/service-suite.ts';
 import { admin, control, publish } from '../support/tenant.ts';
 
@@ -193,6 +193,39 @@ describeInBrowser('approvals at the console', (browser) => {
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     const { body } = await admin(node, 'GET', `channel?app=${opened.tenant.app}&channel=stable`);
     expect(body).toMatchObject({ approvals: 'one', approvalDays: 3 });
+  });
+
+  it('the settings, the page and the request name a channel without approvals that is followed', async () => {
+    const { tenant } = opened;
+    const set = (name: string, change: Json) =>
+      admin(node, 'PATCH', 'channels', { app: tenant.app, name, ...change });
+    const beta = page.getByText(
+      'beta asks for no approvals: what one person publishes there reaches the devices of stable.',
+    );
+    await set('stable', { follows: 'beta' });
+    await visit(page, `/console/apps/${tenant.app}/stable`);
+    await press('Channel settings');
+    expect(await beta.count()).toBe(0);
+    await page.getByLabel('Approvals', { exact: true }).selectOption('one');
+    await beta.waitFor();
+    expect(await faultsOn(page)).toEqual([]);
+    await press('Save');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await beta.waitFor();
+    await visit(page, `/console/apps/${tenant.app}/beta`);
+    const reached = /^stable asks for approvals and follows beta: what one person publishes here/;
+    await page.getByText(reached).waitFor();
+    await set('stable', { follows: null });
+    await visit(page, `/console/apps/${tenant.app}/stable`);
+    await press('Channel settings');
+    expect(await beta.count()).toBe(0);
+    await page.getByLabel('Follows', { exact: true }).selectOption('beta');
+    await beta.waitFor();
+    await press('Save');
+    await page.getByText(WAITS).waitFor();
+    await page.getByRole('link', { name: 'See the request' }).click();
+    await beta.waitFor();
+    expect(await faultsOn(page)).toEqual([]);
   });
 
   it('the number is read now and then, and not while the page is hidden', async () => {

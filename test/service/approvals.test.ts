@@ -297,6 +297,38 @@ serviceSuite('approvals', (node) => {
     }
   });
 
+  it('a channel beside an open door is a finding that names it, in every answer to its settings (§33.12)', async () => {
+    const tenant = await createTenant(node);
+    const owner = await member(node, tenant.org, 'owner');
+    const approver = await member(node, tenant.org, 'publisher');
+    const set = (change: Json, name = 'stable') =>
+      owner.call('PATCH', 'channels', { app: tenant.app, name, ...change });
+    const message =
+      'beta asks for no approvals: what one person publishes there reaches the devices of stable';
+    const open = { path: 'follows', severity: 'warning', message };
+    const followed = await set({ follows: 'beta' });
+    expect([followed.status, followed.body?.findings]).toEqual([200, undefined]);
+    const turnedOn = await set({ approvals: 'one' });
+    expect([turnedOn.status, turnedOn.body?.findings]).toEqual([200, [open]]);
+    expect((await set({ approvalDays: 3 })).body?.findings).toEqual([open]);
+    expect((await set({ approvalDays: 3 })).body?.findings).toEqual([open]);
+    expect((await set({ approvals: 'one' }, 'beta')).body?.findings).toBeUndefined();
+    expect((await set({ approvalDays: 4 })).body?.findings).toBeUndefined();
+    const opened = await setChannel(tenant, { approvals: 'none' }, 'beta');
+    expect(opened.body?.findings).toEqual([
+      {
+        ...{ path: 'approvals', severity: 'warning' },
+        message:
+          'stable asks for approvals and follows beta: what one person publishes here reaches its devices',
+      },
+    ]);
+    expectStatus(await set({ follows: null }), 200);
+    const waits = await set({ follows: 'beta' });
+    const id = expectWaiting(waits);
+    expect(waits.body?.findings).toEqual([open]);
+    expect(approvalOf(await decide(approver, id)).result).toMatchObject({ findings: [open] });
+  });
+
   it('who asked, who made the key, a viewer, a stranger and the operator cannot decide (§33.5)', async () => {
     const { tenant, approver } = await furnish();
     const [owner, viewer] = [

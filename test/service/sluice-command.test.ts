@@ -204,6 +204,20 @@ describeOnBackends('the sluice command', (backend) => {
     });
   });
 
+  it('channel update: a channel without approvals that one with approvals follows is named (§33.12)', async () => {
+    const { app } = await createTenant(node);
+    const update = (...options: string[]) =>
+      sluice(['channel', 'update', '--app', app, '--name', 'stable', ...options]);
+    expect((await update('--follows', 'beta')).stdout).not.toContain('warning');
+    const { code, stdout } = await update('--approvals', 'one');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^approvals: one\napprovalDays: 7\nwarning: follows: beta asks for no/m);
+    const answer = await sluiceJson(
+      ...['channel', 'update', '--app', app, '--name', 'stable', '--approval-days', '3'],
+    );
+    expect(answer).toMatchObject({ findings: [{ path: 'follows', severity: 'warning' }] });
+  });
+
   it('key create: id, name, prefix and a secret that works; the secret is nowhere else (Command line, 5)', async () => {
     const { org, app } = await createTenant(node);
     const key = await sluiceJson('key', 'create', '--org', org, '--name', 'release bot');

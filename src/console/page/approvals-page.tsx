@@ -14,6 +14,7 @@ import { ReasonField } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
 import { Actor } from '../part/name.tsx';
 import { LoadedView } from '../part/notice.tsx';
+import { type DoorSettings, OpenDoors } from '../part/open-doors.tsx';
 import { PageHead, useTitle } from '../part/page-head.tsx';
 import { Time } from '../part/time.tsx';
 import { useMay, useOrganization, useSession } from '../session/use-session.ts';
@@ -93,6 +94,9 @@ function ApprovalCard(props: { approval: Approval; onDecided: () => Promise<void
         <p>
           <a href={placePath(approval)}>Where it applies</a>
         </p>
+        {status === 'pending' && channel !== null && request.operation === 'updateChannel' && (
+          <OpenDoors app={app} channel={channel} change={settingsIn(request.body)} />
+        )}
         {effect?.devices === 0 && <NoDevices />}
         {effect !== null && effect.devices > 0 && (
           <p>
@@ -117,6 +121,14 @@ function ApprovalCard(props: { approval: Approval; onDecided: () => Promise<void
       </div>
     </Card>
   );
+}
+
+/** Returns the settings in a request's body that decide who publishes for the channel's devices. */
+function settingsIn({ approvals, follows }: Approval['request']['body']): DoorSettings {
+  return {
+    ...((approvals === 'one' || approvals === 'none') && { approvals }),
+    ...((follows === null || typeof follows === 'string') && { follows }),
+  };
 }
 
 /** Returns the page of what a request is about; what it would publish has none yet. */

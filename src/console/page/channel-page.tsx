@@ -20,6 +20,7 @@ import { Choice, Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
 import { Name } from '../part/name.tsx';
 import { LoadedView, Skeleton } from '../part/notice.tsx';
+import { OpenDoors } from '../part/open-doors.tsx';
 import { PageHead, useTitle } from '../part/page-head.tsx';
 import { AsOf } from '../part/time.tsx';
 import { useMay, useOrganization } from '../session/use-session.ts';
@@ -71,6 +72,9 @@ export function ChannelPage({ app, channel }: { app: AppOverview; channel: strin
         }
       />
       {details.data !== undefined && (
+        <OpenDoors app={app.ref} channel={channel} change={settingsOf(details.data)} />
+      )}
+      {details.data !== undefined && (
         <p class="download-link">
           <span class="muted">For people:</span> <code>{details.data.downloadUrl}</code>
           <CopyButton text={details.data.downloadUrl} what="download link" />
@@ -111,6 +115,11 @@ export function ChannelPage({ app, channel }: { app: AppOverview; channel: strin
       )}
     </>
   );
+}
+
+/** Returns the settings that the page has read last: newer than the list of all channels. */
+function settingsOf({ approvals, follows }: ChannelDetail) {
+  return { approvals, follows };
 }
 
 function ChannelLead({ details }: { details: ChannelDetail }) {
@@ -292,6 +301,11 @@ function ChannelDialog(props: {
           hint="Its devices also get the releases of the channel it follows: the highest version of both."
         />
         <ApprovalFields value={asked} onChange={setAsked} />
+        <OpenDoors
+          app={details.app}
+          channel={details.name}
+          change={{ approvals: asked.approvals, follows }}
+        />
       </Form>
     </Dialog>
   );

@@ -3,6 +3,7 @@
 // approval runs it again, in one transaction with the decision, and keeps it only if it meets the same state.
 // So no rule of a change has a second implementation (decision 0066).
 
+import type { Finding } from '../../contract/dry-run.ts';
 import {
   type ApprovalObstacle,
   type Failure,
@@ -35,7 +36,7 @@ type AskingChange<Value, Kind extends FailureKind> = {
   /** Does the change. It calls `begin` with the channels that it has locked, before it writes. */
   readonly work: (sql: ActorSql, begin: Begin) => Promise<Outcome<Value, Kind>>;
   /** Returns what the call answers, for the approval that carried it out. */
-  readonly answer: (value: Value) => object;
+  readonly answer: (value: Value) => object & { readonly findings?: readonly Finding[] };
   /** Stores what else belongs to the request. */
   readonly asked?: (sql: ActorSql, approvalId: string) => Promise<Failure<Kind> | undefined>;
 };
@@ -71,7 +72,7 @@ export async function asking<Value, Kind extends FailureKind = never>(
 
 async function changeOrAsk<Value, Kind extends FailureKind>(
   sql: ActorSql,
-  { work, asked }: AskingChange<Value, Kind>,
+  { work, answer, asked }: AskingChange<Value, Kind>,
 ): Promise<Outcome<Value | Kept, Kind | 'tooManyApprovals'>> {
   let locked: readonly LockedChannel[] = [];
   const outcome = await work(sql, async (channels) => {
@@ -84,7 +85,10 @@ async function changeOrAsk<Value, Kind extends FailureKind>(
   const approval = await insertApproval(sql, locked, noted);
   if (isFailure(approval)) return approval;
   const refused = await asked?.(sql, approval.id);
-  return refused ?? new Kept({ ...fail('awaitsApproval'), approval });
+  const { findings } = answer(outcome);
+  return (
+    refused ?? new Kept({ ...fail('awaitsApproval'), approval, ...(findings && { findings }) })
+  );
 }
 
 /**

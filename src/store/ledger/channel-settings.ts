@@ -1,5 +1,7 @@
 // SQL that changes the settings of channels.
 
+import type { ChangedChannel } from '../../contract/console.ts';
+import type { Finding } from '../../contract/dry-run.ts';
 import {
   type ApprovalObstacle,
   fail,
@@ -7,13 +9,14 @@ import {
   type LostRight,
   type Outcome,
 } from '../../contract/failure.ts';
-import type { Channel } from '../../contract/resource.ts';
+import type { ListedChannel } from '../../contract/resource.ts';
+import { openDoors } from '../../domain/release/open-doors.ts';
 import type { ChannelChange } from '../ledger.ts';
 import type { Actor, Changed, KnownStates } from '../ledger-terms.ts';
 import { asking, type Begin } from './asking-calls.ts';
 import type { ActorSql } from './atomically.ts';
 import { type LockedChannel, lockChannel, recordChannelChange } from './channels.ts';
-import type { ChannelPolicy } from './columns.ts';
+import { type ChannelPolicy, POLICY_COLUMNS } from './columns.ts';
 import type { Database, Sql } from './database.ts';
 import { notingSettings } from './exposure.ts';
 import { findApp, findChannel } from './lookups.ts';
@@ -32,8 +35,8 @@ export function updateChannel(
   change: ChannelChange,
   actor: Actor,
   known?: KnownStates,
-): Promise<Outcome<Changed<Channel>, Refusal | ApprovalObstacle | LostRight>> {
-  return asking<Changed<Channel>, Refusal>(database, actor, {
+): Promise<Outcome<Changed<ChangedChannel>, Refusal | ApprovalObstacle | LostRight>> {
+  return asking<Changed<ChangedChannel>, Refusal>(database, actor, {
     work: (sql, begin) => update(sql, begin, { appName, name, change, known }),
     answer: ({ value }) => value,
   });
@@ -50,14 +53,18 @@ async function update(
   sql: ActorSql,
   begin: Begin,
   { appName, name, change, known }: Update,
-): Promise<Outcome<Changed<Channel>, Refusal>> {
+): Promise<Outcome<Changed<ChangedChannel>, Refusal>> {
   const followed = await findFollowed(sql, appName, change.follows);
   if (isFailure(followed)) return followed;
   const channel = await lockChannel(sql, undefined, appName, name, known, followed?.id);
   if (isFailure(channel)) return channel;
   const before = policyOf(channel);
   const after = applyChange(before, change);
-  const value = { app: channel.app.ref, name: channel.name, ...after };
+  const findings = await findOpenDoors(sql, channel, after);
+  const value: ChangedChannel = {
+    ...{ app: channel.app.ref, name: channel.name, ...after },
+    ...(findings.length > 0 && { findings }),
+  };
   if (isSame(before, after)) return { value, changed: [] };
   if (followed !== undefined && (await leadsTo(sql, followed.id, channel.id))) {
     return fail('followsInCircle');
@@ -95,6 +102,20 @@ async function leadsTo(sql: Sql, from: string, to: string): Promise<boolean> {
     [from, to],
   );
   return rows.length > 0;
+}
+
+/** Returns what these settings of a locked channel leave open. */
+async function findOpenDoors(
+  sql: Sql,
+  { id, app, name }: LockedChannel,
+  { approvals, follows }: ChannelPolicy,
+): Promise<readonly Finding[]> {
+  const others = await sql.query<ListedChannel>(
+    `SELECT name, ${POLICY_COLUMNS} FROM channels
+     WHERE app_id = $1 AND (name = $2 OR follows = $3) ORDER BY name`,
+    [app.id, follows, id],
+  );
+  return openDoors({ name, approvals, follows }, others);
 }
 
 function policyOf(channel: LockedChannel): ChannelPolicy {
