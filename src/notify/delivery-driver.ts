@@ -8,7 +8,12 @@ import { pause } from '../flow/pause.ts';
 import { withinTime } from '../flow/within-time.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import type { DeliveryLedger, DueDelivery, DueMail } from '../store/delivery-ledger.ts';
+import type {
+  DeliveryLedger,
+  DueDelivery,
+  DueMail,
+  LeasedDestination,
+} from '../store/delivery-ledger.ts';
 import type { DestinationLedger } from '../store/destination-ledger.ts';
 import { afterTry, retryMs, type TryOutcome } from './delivery-state.ts';
 import { DIAL_MS_MAX } from './dialer.ts';
@@ -16,9 +21,13 @@ import type { SendMessage } from './send-message.ts';
 
 /** Milliseconds between two looks for what is due. */
 const TURN_INTERVAL_MS = 500;
-/** Maximum number of destinations that are sent to at a time, and of those among them that fail. */
-const RUNNING_MAX = 64;
-const FAILING_MAX = 16;
+/**
+ * Maximum number of destinations that are sent to at a time: prompt ones, and slow ones, which are those that
+ * fail and those that take long. The ledger shares each kind of places among the organizations, so that a
+ * message to a prompt receiver waits for no slow one.
+ */
+const PROMPT_MAX = 48;
+const SLOW_MAX = 16;
 /** Maximum number of mails to people that are sent at a time. */
 const MAILS_MAX = 8;
 /** Longest time for a try, in milliseconds: more than sending may take, so that one that hangs ends too. */
@@ -60,10 +69,10 @@ export type DeliveryDriverDependencies = {
 export class DeliveryDriver {
   private readonly dependencies: DeliveryDriverDependencies;
   private readonly stopping = new AbortController();
-  /** Destinations that are sent to, and whether they fail; and mails. */
+  /** Destinations that are sent to, and mails. */
   private readonly running = new Map<
     string,
-    { readonly isFailing: boolean; work: Promise<void> }
+    LeasedDestination & { readonly work: Promise<void> }
   >();
   private readonly mails = new Map<string, Promise<void>>();
   private loop: Promise<void> | undefined;
@@ -116,15 +125,15 @@ export class DeliveryDriver {
 
   private async takeDestinations(): Promise<void> {
     const { ledger, holder } = this.dependencies;
-    const states = [...this.running.values()];
-    const failing = states.filter(({ isFailing }) => isFailing).length;
-    const failingMax = FAILING_MAX - failing;
-    const workingMax = RUNNING_MAX - FAILING_MAX - (states.length - failing);
-    if (failingMax + workingMax === 0) return;
-    const limits = { workingMax, failingMax, leaseMs: LEASE_MS };
-    for (const { id, isFailing } of await ledger.leaseDestinations(holder, limits)) {
-      const work = this.serve(id).finally(() => this.running.delete(id));
-      this.running.set(id, { isFailing, work });
+    const held = [...this.running.values()];
+    const slow = held.filter(({ isSlow }) => isSlow).length;
+    const slowFree = SLOW_MAX - slow;
+    const promptFree = PROMPT_MAX - (held.length - slow);
+    if (slowFree + promptFree === 0) return;
+    const places = { held, promptFree, slowFree };
+    for (const leased of await ledger.leaseDestinations(holder, places, LEASE_MS)) {
+      const work = this.serve(leased.id).finally(() => this.running.delete(leased.id));
+      this.running.set(leased.id, { ...leased, work });
     }
   }
 

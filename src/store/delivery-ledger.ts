@@ -7,8 +7,18 @@ import type { DeliveryTry, DestinationKind, NotificationEvent } from '../contrac
 /** Destination that this node may send to. */
 export type LeasedDestination = {
   readonly id: string;
-  /** Whether its last try failed. */
-  readonly isFailing: boolean;
+  readonly organizationId: string;
+  /** Whether its last try failed, or its last ones took longer than two seconds. */
+  readonly isSlow: boolean;
+};
+
+/** Places in which a node sends, each to one destination; slow destinations share places of their own. */
+export type Places = {
+  /** Destinations that the node is sending to. */
+  readonly held: readonly LeasedDestination[];
+  /** Numbers of free places. */
+  readonly promptFree: number;
+  readonly slowFree: number;
 };
 
 /** Message that is to be sent now. */
@@ -65,12 +75,15 @@ export type WaitingMessages = {
 
 export interface DeliveryLedger {
   /**
-   * Leases destinations with a message that is due to `holder`: at most `workingMax` of those whose last try
-   * succeeded, and `failingMax` others. Those that were served least recently come first.
+   * Leases destinations with a message that is due to `holder`, as far as its places go. An organization
+   * takes a place only while more of that kind are free than it holds: one that could fill all gets half of
+   * them, n such get one of n + 1 parts each, and the rest stays free for an organization that comes later.
+   * The organization with the fewest places comes first, then the one that was served least recently.
    */
   leaseDestinations(
     holder: string,
-    limits: { readonly workingMax: number; readonly failingMax: number; readonly leaseMs: number },
+    places: Places,
+    leaseMs: number,
   ): Promise<readonly LeasedDestination[]>;
 
   /**

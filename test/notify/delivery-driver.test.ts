@@ -7,7 +7,7 @@ import { DeliveryDriver } from '../../src/notify/delivery-driver.ts';
 import type { TryOutcome } from '../../src/notify/delivery-state.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
-import type { DueDelivery, DueMail, TriedState } from '../../src/store/delivery-ledger.ts';
+import type { DueDelivery, DueMail, Places, TriedState } from '../../src/store/delivery-ledger.ts';
 import { EVENTS } from './events.ts';
 
 type Waiting = { readonly id: string; readonly event: string; failures: number };
@@ -20,7 +20,9 @@ const never: Send = () => new Promise(() => undefined);
 /** Ledger that holds messages by their destination, and hands out each destination once. */
 class FakeLedger {
   readonly waiting = new Map<string, Waiting[]>();
-  readonly failing = new Set<string>();
+  readonly slow = new Set<string>();
+  /** What the driver said of its places at its last look. */
+  held: readonly string[] = [];
   readonly leased = new Set<string>();
   readonly records: (readonly [delivery: string, state: TriedState['state']])[] = [];
   readonly disabled: (readonly [destination: string, why: string])[] = [];
@@ -35,13 +37,14 @@ class FakeLedger {
     this.waiting.set(destination, [...before, ...added]);
   }
 
-  async leaseDestinations(_: string, limits: { workingMax: number; failingMax: number }) {
+  async leaseDestinations(_: string, { held, promptFree, slowFree }: Places) {
     if (this.fault !== undefined) throw this.fault;
+    this.held = held.map(({ id, organizationId }) => `${id} of ${organizationId}`);
     const due = [...this.waiting].filter(([id, all]) => all.length > 0 && !this.leased.has(id));
-    const ids = due.map(([id]) => ({ id, isFailing: this.failing.has(id) }));
+    const ids = due.map(([id]) => ({ id, organizationId: 'org_1', isSlow: this.slow.has(id) }));
     const taken = [
-      ...ids.filter(({ isFailing }) => !isFailing).slice(0, limits.workingMax),
-      ...ids.filter(({ isFailing }) => isFailing).slice(0, limits.failingMax),
+      ...ids.filter(({ isSlow }) => !isSlow).slice(0, promptFree),
+      ...ids.filter(({ isSlow }) => isSlow).slice(0, slowFree),
     ];
     for (const { id } of taken) this.leased.add(id);
     return taken;
@@ -150,12 +153,12 @@ describe('the driver', () => {
     await expect.poll(() => ledger.records.map(([id]) => id)).toEqual(['c', 'd']);
   });
 
-  it('keeps room for receivers that work, however many fail', async () => {
+  it('keeps room for prompt receivers, however many are slow', async () => {
     const { ledger, driver } = furnish((due) =>
-      ledger.failing.has(due.destinationId) ? never(due) : Promise.resolve(DELIVERED),
+      ledger.slow.has(due.destinationId) ? never(due) : Promise.resolve(DELIVERED),
     );
     for (let index = 0; index < 100; index++) {
-      ledger.failing.add(`dst_f${index}`);
+      ledger.slow.add(`dst_f${index}`);
       ledger.put(`dst_f${index}`, `f${index}`);
     }
     for (let turn = 0; turn < 3; turn++) await driver.turn();
@@ -170,6 +173,23 @@ describe('the driver', () => {
     for (let index = 0; index < 200; index++) ledger.put(`dst_${index}`, `d${index}`);
     for (let turn = 0; turn < 3; turn++) await driver.turn();
     expect(ledger.leased.size).toBe(48);
+  });
+
+  it('tells the ledger what it holds, for whom, until it is done', async () => {
+    const done = new Map<string, () => void>();
+    const { ledger, driver } = furnish(
+      ({ destinationId }) =>
+        new Promise((resolve) => done.set(destinationId, () => resolve(DELIVERED))),
+    );
+    ledger.put('dst_1', 'a');
+    ledger.put('dst_2', 'b');
+    await driver.turn();
+    await driver.turn();
+    expect(ledger.held).toEqual(['dst_1 of org_1', 'dst_2 of org_1']);
+    done.get('dst_1')?.();
+    await expect.poll(() => ledger.leased.size).toBe(1);
+    await driver.turn();
+    expect(ledger.held).toEqual(['dst_2 of org_1']);
   });
 
   it('gives the place of a destination with much to send to others', async () => {

@@ -9,6 +9,7 @@ import type {
   DueMail,
   LeasedDestination,
   NewMail,
+  Places,
   TriedState,
   WaitingMessages,
 } from '../delivery-ledger.ts';
@@ -19,6 +20,10 @@ import type { Sql } from './database.ts';
 /** Time after the first failure from which a delivery no longer holds up later ones. */
 const HELD_UP = "interval '10 minutes'";
 const KEPT = `${LIMIT.deliveryKeptMs / 1000} * interval '1 second'`;
+/** Milliseconds beyond which a destination is slow, by the time that its last tries took. */
+const SLOW_MS = 2000;
+/** Milliseconds of a try that count at most: a node that stood still measured itself. */
+const PACE_MS_MAX = 10_000;
 /** Number of tries of a delivery that are kept. */
 const TRIES_MAX = 20;
 
@@ -45,37 +50,66 @@ const NEXT = `(
   WHERE next_at <= clock_timestamp() ORDER BY seq LIMIT 1
 )`;
 
+/**
+ * Condition of a destination that gets the places of slow ones. A slow try counts at once and a prompt one by
+ * half, so that a receiver that is slow at every other try stays slow. A new destination is prompt.
+ */
+const IS_SLOW = `(failing_since IS NOT NULL OR pace_ms > ${SLOW_MS})`;
+
 const IS_FREE = '(leased_until IS NULL OR leased_until <= clock_timestamp())';
 
 /**
  * Leases destinations in one statement. What another node leases at the same moment is skipped; whether a
  * message is still due, `nextDelivery` finds under the lease.
+ *
+ * A destination's `place` counts the places of its organization, this one included, and its `turn` those that
+ * are taken, this one included. The organization then holds `place - 1` while `free - turn + 1` are free, and
+ * more must be free than it holds. Both only rise from turn to turn, so no later one fits where one does not.
  */
 export function leaseDestinations(
   sql: Sql,
   holder: string,
-  limits: { readonly workingMax: number; readonly failingMax: number; readonly leaseMs: number },
+  { held, promptFree, slowFree }: Places,
+  leaseMs: number,
 ): Promise<LeasedDestination[]> {
   return sql.query<LeasedDestination>(
-    `WITH due AS MATERIALIZED (
-       SELECT id, failing_since IS NOT NULL AS is_failing,
-         row_number() OVER (
-           PARTITION BY failing_since IS NOT NULL ORDER BY leased_until NULLS FIRST, id
-         ) AS place
+    `WITH held AS (
+       SELECT organization_id, is_slow, count(*) AS places
+       FROM unnest($5::text[], $6::boolean[]) AS held (organization_id, is_slow) GROUP BY 1, 2
+     ), due AS MATERIALIZED (
+       SELECT id, organization_id, ${IS_SLOW} AS is_slow, leased_until
        FROM notification_destinations AS destination
        WHERE is_enabled AND ${IS_FREE} AND ${HAS_RECIPIENT} AND EXISTS ${NEXT}
+     ), served AS (
+       SELECT organization_id, max(leased_until) AS served_at FROM notification_destinations
+       WHERE organization_id IN (SELECT organization_id FROM due) GROUP BY 1
+     ), placed AS (
+       SELECT id, is_slow, served_at, coalesce(places, 0) + row_number() OVER (
+         PARTITION BY organization_id, is_slow ORDER BY leased_until NULLS FIRST, id
+       ) AS place
+       FROM due JOIN served USING (organization_id) LEFT JOIN held USING (organization_id, is_slow)
+     ), turns AS (
+       SELECT id, is_slow, place, row_number() OVER (
+         PARTITION BY is_slow ORDER BY place, served_at NULLS FIRST, id
+       ) AS turn
+       FROM placed
      ), free AS MATERIALIZED (
        SELECT id FROM notification_destinations
        WHERE is_enabled AND ${IS_FREE} AND id IN (
-         SELECT id FROM due WHERE place <= CASE WHEN is_failing THEN $3::int ELSE $2::int END
+         SELECT id FROM turns
+         WHERE place + turn <= CASE WHEN is_slow THEN $4::int ELSE $3::int END + 1
        )
        FOR NO KEY UPDATE SKIP LOCKED
      )
      UPDATE notification_destinations AS destination
-     SET leased_until = clock_timestamp() + $4 * interval '1 millisecond', lease_holder = $1
+     SET leased_until = clock_timestamp() + $2 * interval '1 millisecond', lease_holder = $1
      FROM free WHERE destination.id = free.id
-     RETURNING destination.id, failing_since IS NOT NULL AS "isFailing"`,
-    [holder, limits.workingMax, limits.failingMax, limits.leaseMs],
+     RETURNING destination.id, organization_id AS "organizationId", ${IS_SLOW} AS "isSlow"`,
+    [
+      ...[holder, leaseMs, promptFree, slowFree],
+      held.map(({ organizationId }) => organizationId),
+      held.map(({ isSlow }) => isSlow),
+    ],
   );
 }
 
@@ -173,7 +207,8 @@ export async function recordTry(
   await sql.query(
     `WITH destination AS (
        UPDATE notification_destinations
-       SET failing_since = CASE WHEN $3 THEN NULL ELSE coalesce(failing_since, clock_timestamp()) END
+       SET failing_since = CASE WHEN $3 THEN NULL ELSE coalesce(failing_since, clock_timestamp()) END,
+         pace_ms = greatest($7::int, (pace_ms + $7::int) / 2)
        WHERE id = $2 RETURNING id
      )
      UPDATE notification_deliveries AS delivery
@@ -194,6 +229,7 @@ export async function recordTry(
     [
       ...[id, destinationId, isDelivered, next.state],
       ...[next.state === 'waiting' ? next.inMs : 0, JSON.stringify([storable(tried)])],
+      Math.min(tried.ms, PACE_MS_MAX),
     ],
   );
 }

@@ -234,7 +234,8 @@ async function store(
        former_secret_sealed = CASE WHEN $9 IS NULL THEN former_secret_sealed END,
        former_secret_until = CASE WHEN $9 IS NULL THEN former_secret_until END,
        disabled_why = CASE WHEN $10 THEN NULL ELSE disabled_why END,
-       failing_since = CASE WHEN $10 OR $11 THEN NULL ELSE failing_since END
+       failing_since = CASE WHEN $10 OR $11 THEN NULL ELSE failing_since END,
+       pace_ms = CASE WHEN $10 OR $11 THEN 0 ELSE pace_ms END
      WHERE id = $1 RETURNING ${COLUMNS}`,
     [
       ...[id, change.name ?? before.name, url, change.to ?? before.to],

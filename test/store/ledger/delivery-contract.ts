@@ -7,6 +7,7 @@ import type {
   DueDelivery,
   DueMail,
   MailKind,
+  Places,
   TriedState,
 } from '../../../src/store/delivery-ledger.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -14,8 +15,8 @@ import { createTenant, expectValue, OPERATOR, publish, type TestTenant } from '.
 import type { LedgerUnderTest } from './test-database.ts';
 
 const LEASE_MS = 60_000;
+const PLACES: Places = { held: [], promptFree: 100, slowFree: 100 };
 const CONSOLE = 'https://updates.example.com';
-const LIMITS = { workingMax: 10, failingMax: 10, leaseMs: LEASE_MS };
 const OK: DeliveryTry = { at: '2026-08-01T00:00:00.000Z', status: 200, error: null, ms: 12 };
 const BAD: DeliveryTry = { ...OK, status: 500, error: 'Answered 500: \u0000 \ud800' };
 const DONE: TriedState = { state: 'delivered' };
@@ -46,8 +47,8 @@ export function describeDeliveries({ database, ledger }: LedgerUnderTest): void 
     for (let index = 0; index < times; index++) await publish(ledger, tenant, `1.0.${count++}`);
   }
 
-  const lease = async (holder: string, limits = LIMITS) =>
-    (await ledger.leaseDestinations(holder, limits)).map(({ id }) => id);
+  const lease = async (holder: string) =>
+    (await ledger.leaseDestinations(holder, PLACES, LEASE_MS)).map(({ id }) => id);
   const next = (id: string, holder = 'a', consoleUrl = CONSOLE) =>
     ledger.nextDelivery(id, holder, { leaseMs: LEASE_MS, consoleUrl });
 
@@ -103,29 +104,6 @@ export function describeDeliveries({ database, ledger }: LedgerUnderTest): void 
       await tell(1);
       const leases = await Promise.all(['a', 'b', 'c', 'd'].map((holder) => lease(holder)));
       expect(leases.flat().sort()).toEqual([...ids].sort());
-    });
-
-    test('is bounded, apart for those that work and those that fail', async () => {
-      const [working, failing] = [
-        [await listen(), await listen()],
-        [await listen(), await listen()],
-      ];
-      await tell(1);
-      await lease('a');
-      for (const id of failing) await ledger.recordTry(await expectNext(id), BAD, later(0));
-      for (const id of [...working, ...failing]) await ledger.releaseDestination(id, 'a');
-      const leased = async (workingMax: number, failingMax: number) => {
-        const found = await ledger.leaseDestinations('b', { ...LIMITS, workingMax, failingMax });
-        for (const { id } of found) await ledger.releaseDestination(id, 'b');
-        return found.map(({ isFailing }) => isFailing).sort();
-      };
-      expect(await leased(1, 0)).toEqual([false]);
-      expect(await leased(0, 1)).toEqual([true]);
-      expect(await leased(10, 10)).toEqual([false, false, true, true]);
-      // The one that was served least recently comes first.
-      const [first] = await lease('b', { ...LIMITS, workingMax: 1, failingMax: 0 });
-      await ledger.releaseDestination(first ?? '', 'b');
-      expect(await lease('b', { ...LIMITS, workingMax: 1, failingMax: 0 })).not.toEqual([first]);
     });
 
     test('is not given of a destination that is off', async () => {

@@ -13,6 +13,7 @@ import { describeCheckIns } from './check-in-contract.ts';
 import { describeConsoleReads } from './console-contract.ts';
 import { describeDatabase } from './database-contract.ts';
 import { describeDeliveries } from './delivery-contract.ts';
+import { describeDeliveryPlaces } from './delivery-places-contract.ts';
 import { describeDeviceKeeping } from './device-keeping-contract.ts';
 import { describeDeviceParts } from './device-parts-contract.ts';
 import { describeEdges } from './edge-contract.ts';
@@ -106,8 +107,8 @@ const GROUPS: readonly Readonly<Record<string, Rules>>[] = [
   },
   { notifications: describeNotifications },
   { plans: describePlans },
-  // Of its own: it leases every destination.
-  { deliveries: describeDeliveries },
+  // Of their own: they lease every destination.
+  { deliveries: describeDeliveries, 'places for deliveries': describeDeliveryPlaces },
   { 'plans that wait': describePlanWaits },
   {
     signals: describeSignals,
@@ -120,6 +121,7 @@ const GROUPS: readonly Readonly<Record<string, Rules>>[] = [
 const ON_PGLITE: Readonly<Record<string, string>> = {
   // First: it leases every destination.
   deliveries: 'windows, JSON and locks',
+  'places for deliveries': 'windows over arrays',
   publishing: 'arrays, JSON, times and calls at once',
   approvals: 'savepoints, and JSON in the order of its keys',
   'version keys': 'its order of text',

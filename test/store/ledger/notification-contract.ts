@@ -490,10 +490,12 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
       const member = await join(tenant, email);
       const { id } = await listen(tenant, { kind: 'mail', url: null, to: email });
       await publish(ledger, tenant, '1.0.0');
-      const limits = { workingMax: 1_000_000, failingMax: 1_000_000, leaseMs: 60_000 };
+      const places = { held: [], promptFree: 1_000_000, slowFree: 1_000_000 };
       const terms = { leaseMs: 60_000, consoleUrl: 'https://updates.example.com' };
       const isLeased = async (holder: string) =>
-        (await ledger.leaseDestinations(holder, limits)).some((leased) => leased.id === id);
+        (await ledger.leaseDestinations(holder, places, terms.leaseMs)).some(
+          (leased) => leased.id === id,
+        );
       const holder = unique('node');
       expect(await isLeased(holder)).toBe(true);
       const due = await ledger.nextDelivery(id, holder, terms);

@@ -674,6 +674,7 @@ CREATE TABLE public.notification_destinations (
     failing_since timestamp(3) with time zone,
     leased_until timestamp(3) with time zone,
     lease_holder text,
+    pace_ms integer DEFAULT 0 NOT NULL,
     CONSTRAINT notification_destinations_check CHECK (((kind = 'mail'::text) = (mail_to IS NOT NULL))),
     CONSTRAINT notification_destinations_check1 CHECK (((kind = 'mail'::text) = (url IS NULL))),
     CONSTRAINT notification_destinations_check2 CHECK (((kind = 'webhook'::text) = (secret_sealed IS NOT NULL))),
