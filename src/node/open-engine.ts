@@ -50,6 +50,14 @@ export function openEngine({ config, log, metrics }: OpenEngineOptions): OpenedE
     onFault: (error) => rareLog.warnAbout('engine', tellFault('engine', error), 'engine fault'),
     onRemoved: (removed) =>
       rareLog.warnAbout('engine', removed, 'removed a key of another type from Redis'),
+    onLost(count) {
+      metrics.checkIns.add('dropped', count);
+      rareLog.warnAbout(
+        'check-ins',
+        { lost: count },
+        'check-ins in Redis were removed, and are lost',
+      );
+    },
     onRefused(refusal) {
       isForeign = refusal !== undefined;
       if (!isForeign) return;

@@ -1,6 +1,7 @@
 // Tests check-ins in Redis when Redis, the network or a taker fails, and their form in Redis meanwhile. The
 // rules of every engine: check-in-contract.
 
+import type { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
 import { Unavailable } from '../../src/contract/unavailable.ts';
 import { packCheckInPayload } from '../../src/domain/fleet/check-in-payload.ts';
@@ -263,6 +264,42 @@ describe.skipIf(!hasRedis)('what lies in Redis', () => {
     expect(devicesIn(await engine.takeCheckIns('heir', 5, 0, 0))).toEqual(['b', 'c']);
   });
 
+  it.each([
+    ['overwrote', (admin: Redis) => admin.set(STREAM, 'x')],
+    ['removed', (admin: Redis) => admin.del(STREAM)],
+  ])(
+    'a stream that another program %s is counted: the check-ins that were not recorded',
+    async (_, destroy) => {
+      const server = await redisOf();
+      const { engine, lost } = await connected(server.url);
+      const admin = adminOf(server);
+      await engine.appendCheckIns(packCheckIns(batchOf('recorded')));
+      const taken = await engine.takeCheckIns('taker', 1, 0, NEVER_MS);
+      await engine.appendCheckIns(packCheckIns([checkInOf('lost'), checkInOf('lost-as-well')]));
+      await engine.appendCheckIns(packCheckIns(batchOf('lost-too')));
+      await engine.acknowledgeCheckIns(idsOf(taken));
+      await destroy(admin);
+      // A look in between does not hide it.
+      expect(await engine.takeCheckIns('taker', 5, 0, NEVER_MS)).toEqual([]);
+      expect(await engine.countCheckIns()).toBe(0);
+      expect(await engine.appendCheckIns(packCheckIns([checkInOf('a'), checkInOf('b')]))).toBe(
+        'accepted',
+      );
+      expect(lost).toEqual([3]);
+      // Nothing is lost that is taken out of the stream, and nothing is counted twice.
+      const rest = await engine.takeCheckIns('taker', 5, 0, NEVER_MS);
+      expect(devicesIn(rest)).toEqual(['a', 'b']);
+      await engine.acknowledgeCheckIns(idsOf(rest));
+      await admin.del(STREAM);
+      await engine.appendCheckIns(packCheckIns(batchOf('c')));
+      await admin.set(STREAM, 'x');
+      await admin.del(keys.checkInCount(0));
+      await admin.rpush(keys.checkInCount(0), 'of another type');
+      await engine.appendCheckIns(packCheckIns(batchOf('d')));
+      expect(lost).toEqual([3]);
+    },
+  );
+
   it('of takers that are gone nothing is left, unless batches are', async () => {
     const server = await redisOf();
     const { engine } = await connected(server.url);
@@ -306,7 +343,7 @@ describe.skipIf(!hasCluster)('when a Redis Cluster fails', () => {
     const { engine } = await connected(cluster.url);
     await engine.appendCheckIns(packCheckIns(batchOf('a')));
     const counts = await Promise.all(cluster.nodes.map((node) => countKeys(node)));
-    const holder = cluster.nodes[counts.indexOf(1)];
+    const holder = cluster.nodes[counts.findIndex((count) => count > 0)];
     await engine.acknowledgeCheckIns(idsOf(await engine.takeCheckIns('taker', 1, 0, NEVER_MS)));
     const wait = engine.takeCheckIns('taker', 1, 20_000, NEVER_MS);
     const refused = expect(wait).rejects.toBeInstanceOf(Unavailable);

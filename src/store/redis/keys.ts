@@ -63,6 +63,11 @@ export function createKeys({ prefix, database }: KeysOptions) {
       return stream === 0 ? `${prefix}:check-ins:4` : `${prefix}:check-ins:4:${stream}`;
     },
 
+    /** Text: number of check-ins in a stream, on its node. It outlives a stream that another program removed. */
+    checkInCount(stream: number): string {
+      return `${prefix}:check-in-count:{${this.checkIns(stream)}}`;
+    },
+
     /** List that a trial write makes and removes, on the node of a stream. */
     trial(stream: number): string {
       return `${prefix}:trial:{${this.checkIns(stream)}}`;

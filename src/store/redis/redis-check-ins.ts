@@ -1,5 +1,6 @@
 // The check-in queue in Redis: streams with one consumer group each, which a Redis Cluster spreads over its
-// nodes. The id of a batch begins with the number of its stream.
+// nodes. The id of a batch is the number of its stream, its id there, and the number of its check-ins:
+// `3/1790000000000-0/200`.
 //
 //   appended ──take──▶ taken ──acknowledge──▶ gone
 //                        ├──reply lost──▶ taken by the same again, with its next take
@@ -33,12 +34,16 @@ const SPARE_BUFFERS_MAX = 8;
 /** Milliseconds between polls of a waiting take: about as often as a node appends. */
 const POLL_INTERVAL_MS = 50;
 
-/** Creates the queue; all nodes must pass the same `bytesMax`. */
+/**
+ * Creates the queue; all nodes must pass the same `bytesMax`. `onLost` is called with the number of check-ins
+ * that were accepted and are gone, because another program removed or overwrote a stream.
+ */
 export function createRedisCheckIns(
   connection: RedisConnection,
   keys: Keys,
   bytesMax: number,
   onFault: (error: unknown) => void,
+  onLost: (count: number) => void,
 ): CheckInQueue {
   const taking = new StreamTaking(connection, keys, onFault);
   const spareBuffers: CommandBuffer[] = [];
@@ -60,13 +65,16 @@ export function createRedisCheckIns(
       const buffer = spareBuffers.pop() ?? new CommandBuffer();
       packCheckInPayload(checkIns, (byteLength) => buffer.roomFor(byteLength));
       const bounds = [String(bytesMax / CHECK_IN_STREAMS), String(BATCH_BYTES)];
+      const counts = [keys.checkInCount(stream), String(checkIns.count)];
       const { appendCheckIns } = SCRIPTS;
       const key = keys.checkIns(stream);
-      const reply = await connection.runWithBytes(appendCheckIns, key, bounds, buffer);
+      const args = [...bounds, ...counts];
+      const reply = Number(await connection.runWithBytes(appendCheckIns, key, args, buffer));
+      if (reply > 1) onLost(reply - 1);
       // After the answer the driver is done with the buffer. After a rejection it may still hold it, so the
       // buffer is not reused.
       if (spareBuffers.length < SPARE_BUFFERS_MAX) spareBuffers.push(buffer);
-      return reply === 1 ? 'accepted' : 'full';
+      return reply > 0 ? 'accepted' : 'full';
     },
 
     async shareCheckIns(taker) {
@@ -183,9 +191,13 @@ class StreamTaking {
     await Promise.all(
       streams.map((stream) => {
         const own = ids.filter((id) => streamOf(id) === stream);
-        const entries = own.map((id) => id.slice(id.indexOf('/') + 1));
+        const entries = own.flatMap((id) => {
+          const [, entry = '', count = '0'] = id.split('/');
+          return [entry, count];
+        });
         const key = this.keys.checkIns(stream);
-        return this.connection.run(SCRIPTS.acknowledgeCheckIns, key, GROUP, ...entries);
+        const args = [GROUP, this.keys.checkInCount(stream), ...entries];
+        return this.connection.run(SCRIPTS.acknowledgeCheckIns, key, ...args);
       }),
     );
   }
@@ -221,7 +233,7 @@ function parseTaken(reply: readonly Buffer[], stream: number) {
     const id = `${stream}/${reply[at]}`;
     const checkIns = parseCheckInPayload(reply[at + 1] as Buffer);
     if (checkIns === undefined) malformedIds.push(id);
-    else batches.push({ id, checkIns });
+    else batches.push({ id: `${id}/${checkIns.length}`, checkIns });
   }
   return { batches, malformedIds };
 }

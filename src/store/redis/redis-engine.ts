@@ -33,6 +33,8 @@ type RedisEngineOptions = {
   readonly onFault: (error: unknown) => void;
   /** Called for every key that was removed because its value had a wrong type. */
   readonly onRemoved?: (removed: RemovedKey) => void;
+  /** Called with a number of check-ins that Redis accepted, and that another program removed from it. */
+  readonly onLost?: (count: number) => void;
   /** Called with the reason when Redis is refused, and with undefined when it is used again. */
   readonly onRefused?: (refusal: OfAnotherRecord | undefined) => void;
 };
@@ -101,6 +103,7 @@ export function createRedisEngine(options: RedisEngineOptions): RedisEngine {
       keys,
       options.checkInBytesMax ?? CHECK_IN_BYTES_MAX,
       onFault,
+      options.onLost ?? (() => undefined),
     ),
     ...createRedisLabels(connection, keys, onFault),
     ...createRedisDeviceRates(connection, keys),

@@ -21,20 +21,22 @@ export async function redisOf(...args: string[]): Promise<RedisServer> {
   return server;
 }
 
-type Opened = { engine: Engine; faults: Error[]; removed: RemovedKey[] };
+type Opened = { engine: Engine; faults: Error[]; removed: RemovedKey[]; lost: number[] };
 
-/** An engine, not yet connected, the faults it reports, and the keys that it removed. */
+/** An engine, not yet connected, the faults and losses it reports, and the keys that it removed. */
 export function open(url: string): Opened {
   const faults: Error[] = [];
   const removed: RemovedKey[] = [];
+  const lost: number[] = [];
   const engine = createRedisEngine({
     url,
     prefix: 'sluice',
     onFault: (error) => faults.push(error as Error),
     onRemoved: (key) => removed.push(key),
+    onLost: (count) => lost.push(count),
   });
   leftovers.push(() => engine.close());
-  return { engine, faults, removed };
+  return { engine, faults, removed, lost };
 }
 
 export async function connected(url: string): Promise<Opened> {

@@ -43,11 +43,15 @@ if ARGV[6] == '1' then
   end
 end
 
--- Step 2: abandoned batches. Creates the group on the first take, and again after Redis restarted empty.
+-- Step 2: abandoned batches. Creates the group on the first take, and again after Redis restarted empty; never
+-- the stream, because an append tells by its absence that another program removed it.
 -- XAUTOCLAIM scans at most ten times COUNT entries per call, hence the loop.
 local claimed = claim(redis.pcall, '0-0')
 if claimed.err and string.sub(claimed.err, 1, 7) == 'NOGROUP' then
-  redis.call('XGROUP', 'CREATE', stream, group, '0', 'MKSTREAM')
+  if redis.call('EXISTS', stream) == 0 then
+    return taken
+  end
+  redis.call('XGROUP', 'CREATE', stream, group, '0')
   claimed = claim(redis.call, '0-0')
 end
 if claimed.err then
