@@ -63,7 +63,7 @@ export function createKeys({ prefix, database }: KeysOptions) {
       return stream === 0 ? `${prefix}:check-ins:4` : `${prefix}:check-ins:4:${stream}`;
     },
 
-    /** Text: number of check-ins in a stream, on its node. It outlives a stream that another program removed. */
+    /** Text: number of check-ins in a stream, on its node. It outlives the stream if that is removed. */
     checkInCount(stream: number): string {
       return `${prefix}:check-in-count:{${this.checkIns(stream)}}`;
     },
