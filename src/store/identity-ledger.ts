@@ -40,9 +40,11 @@ export type AccountProof = {
 export interface IdentityLedger {
   /**
    * Returns the account of a known identity, with the roles of its groups renewed; else of a new account,
-   * with those roles and, for a verified address, with what its open invitations at `now` give. Returns
-   * `accountKnown` when the address is that of another account, `unknownAccount` when there is none, and then
-   * stores nothing.
+   * with those roles and, for a verified address, with what its open invitations at `now` give. A verified
+   * address takes over its account where that has neither a password, a passkey nor a membership. Returns
+   * `accountKnown` when the address is that of another account, `unknownAccount` when there is no address, or
+   * when it is not verified and neither a group nor an open invitation is there for it; and then stores
+   * nothing.
    */
   enterByIdentity(
     arrival: Arrival,

@@ -1,4 +1,4 @@
-// Tests that each answer of a sign-in provider that lets nobody in has its own reason, and that its cause
+// Tests that each answer of a sign-in provider that refuses a person has its own reason, and that its cause
 // says what it was (§31.10).
 
 import { once } from 'node:events';

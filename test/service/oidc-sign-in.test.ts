@@ -201,6 +201,25 @@ describeOnBackends('sign-in with OpenID Connect', (backend) => {
     expect((await visitor.session()).memberships).toEqual([]);
   });
 
+  it('lets an unverified address keep nobody out: it makes no account, or loses it to its person (§31.11)', async () => {
+    const { email } = arrives([], false);
+    await expectRefused('unverified');
+    await admin(node, 'POST', 'invitations', { org, email, role: 'publisher' });
+    const squatter = browser();
+    expect(await squatter.signIn()).toBe('/console');
+    provider.present = { sub: randomId(), email, email_verified: true, name: 'Olga herself' };
+    const visitor = browser();
+    expect(await visitor.signIn()).toBe('/console');
+    expect((await visitor.session()).account).toMatchObject({ email, name: 'Olga herself' });
+    expect(await visitor.roleIn(org)).toBe('publisher');
+    expect((await squatter.session()).state).toBe('signedOut');
+    const audit = await admin(node, 'GET', `audit?org=${org}&action=account&subject=${email}`);
+    expect(JSON.stringify(audit.body)).toContain('account.take-over');
+    arrives([], false);
+    provider.present = { ...provider.present, email };
+    await expectRefused('unverified');
+  });
+
   it('joins an account by its password, once, and never without a proof', async () => {
     const { email } = arrives(['readers']);
     const person = await member(node, org, 'publisher', 'A Person', email);
@@ -424,6 +443,7 @@ describeOnBackends('sign-in with OpenID Connect', (backend) => {
   // Last: the node has another provider afterwards.
   it('another issuer is another person, whatever address it tells; without passwords the link stays', async () => {
     const { email } = arrives();
+    await admin(node, 'POST', 'invitations', { org, email, role: 'viewer' });
     const visitor = browser();
     await visitor.signIn();
     const { account } = await visitor.session();

@@ -231,6 +231,7 @@ const ACTIONS: Readonly<Record<string, string>> = {
   'account.reset-password': 'Made a password link for',
   'account.set-password': 'Set password of',
   'account.sign-in': 'Signed in as',
+  'account.take-over': 'Took over the unused account',
   'account.use-recovery': 'Removed the lost passkeys of',
   'app.create': 'Created app',
   'channel.create': 'Added channel',

@@ -57,7 +57,7 @@ const REFUSALS: Readonly<Record<OidcRefusal, (name: string) => string>> = {
     `${name} asks something of you first, such as to sign in or to agree. Go there, then try again.`,
   'provider-failed': (name) =>
     `${name} has met an error of its own. Try again shortly, or tell the operator.`,
-  'provider-busy': (name) => `${name} signs in nobody at the moment. Try again shortly.`,
+  'provider-busy': (name) => `${name} takes no sign-ins at the moment. Try again shortly.`,
   'client-refused': (name) =>
     `${name} does not accept this service or its secret. Tell the operator.`,
   'request-refused': (name) =>
@@ -72,7 +72,7 @@ const REFUSALS: Readonly<Record<OidcRefusal, (name: string) => string>> = {
   'no-address': (name) =>
     `${name} does not tell your email address, which a new account needs. Tell the operator.`,
   unverified: (name) =>
-    `An account has your email address, and ${name} does not say that it is yours. Tell the operator.`,
+    `${name} does not say that your email address is yours, so it opens no account. Tell the operator.`,
   'too-many-groups': (name) =>
     `You are in more groups than ${name} can tell at once. Tell the operator.`,
   'unreadable-groups': (name) =>

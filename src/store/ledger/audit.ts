@@ -145,7 +145,8 @@ type AccountAction =
   | 'account.fail-sign-in'
   | 'account.join-provider'
   | 'account.reset-password'
-  | 'account.set-password';
+  | 'account.set-password'
+  | 'account.take-over';
 
 /** Adds the entry to the audit of each organization of the account, in the transaction of the event. */
 export async function insertAccountAudit(

@@ -1,19 +1,19 @@
 // SQL of identities: people as an OpenID Connect provider knows them, and the roles that their groups give.
 // Organizations are locked first, by id, then the account, as everywhere.
 
-import { fail, type LostRight, type Outcome } from '../../contract/failure.ts';
+import { fail, isFailure, type LostRight, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { type Account, ROLES, type Role } from '../../contract/resource.ts';
 import { isStorable } from '../../contract/text.ts';
 import type { Identity, StoredAccount } from '../account-ledger.ts';
 import type { AccountProof, Arrival, Entered, GroupRole } from '../identity-ledger.ts';
-import { findAccount, insertAccount } from './accounts.ts';
+import { findAccount, forgetMaker, hasMembership, insertAccount } from './accounts.ts';
 import { type ActorSql, atomically } from './atomically.ts';
 import { insertAccountAudit, insertAudit } from './audit.ts';
 import { ACCOUNT_COLUMNS, IS_OPEN } from './columns.ts';
 import type { Database, Sql } from './database.ts';
 import { countOwners, insertMembership } from './organizations.ts';
-import { lockAccountRow } from './sessions.ts';
+import { deleteSessions, lockAccountRow } from './sessions.ts';
 
 /** Reasons in the audit of what groups change. */
 const GIVEN = 'A group of the sign-in provider gives it';
@@ -34,9 +34,9 @@ export async function enterByIdentity(
   const { email } = arrival;
   if (email === undefined) return fail('unknownAccount');
   const created = await createByIdentity(database, { ...arrival, email }, now);
-  if (created !== undefined) return created;
+  if (!isFailure(created)) return created;
   // Another first arrival of the same person may have created it meanwhile.
-  return (await enterKnown(database, arrival)) ?? fail('accountKnown');
+  return (await enterKnown(database, arrival)) ?? created;
 }
 
 /**
@@ -66,23 +66,58 @@ function entered(
 
 type AddressedArrival = Arrival & { readonly email: string };
 
-/** Returns undefined, and stores nothing, when the address has an account. */
+/**
+ * Creates the account of an address, or takes one that is unused. By an address that is not verified it takes
+ * none, and creates none that nothing gives a right: it would keep the person of the address out.
+ */
 function createByIdentity(
   database: Database,
   arrival: AddressedArrival,
   now: string,
-): Promise<Outcome<Entered | undefined, never>> {
-  return atomically(database, { kind: 'token', email: arrival.email }, async (sql) => {
-    const invitedTo = arrival.isEmailVerified ? await listInvited(sql, arrival.email, now) : [];
+): Promise<Outcome<Entered, 'accountKnown' | 'unknownAccount'>> {
+  const { email, isEmailVerified } = arrival;
+  return atomically(database, { kind: 'token', email }, async (sql) => {
+    const invitedTo = await listInvited(sql, email, now);
     const roles = await resolveRoles(sql, arrival.roles);
-    await lockOrganizations(sql, [...roles.keys(), ...invitedTo]);
-    const account = await insertAccount(sql, { ...arrival, passwordHash: null });
-    if (account === undefined) return undefined;
-    await insertIdentity(sql, arrival, account.id);
-    if (arrival.isEmailVerified) await acceptInvitations(sql, account, now);
+    const isMeant = isEmailVerified || roles.size > 0 || invitedTo.length > 0;
+    if (!isMeant) return fail('unknownAccount');
+    await lockOrganizations(sql, [...roles.keys(), ...(isEmailVerified ? invitedTo : [])]);
+    const created = await insertAccount(sql, { ...arrival, passwordHash: null });
+    const account = created ?? (await takeUnused(sql, arrival));
+    if (account === undefined || !(await insertIdentity(sql, arrival, account.id))) {
+      return fail('accountKnown');
+    }
+    if (isEmailVerified) await acceptInvitations(sql, account, now);
     const ownerless = await renewRoles(sql, account, roles);
+    if (created === undefined) {
+      await insertAccountAudit(sql, account, 'account.take-over', { issuer: arrival.issuer });
+    }
     return entered(arrival, { account: { ...account, ...NO_PASSWORD }, isNew: true, ownerless });
   });
+}
+
+/**
+ * Takes an account from the person who made it for this address: its name, identities and sessions. Returns
+ * undefined, for the transaction to be rolled back, when the address is not verified, or when the account has
+ * a password, a passkey or a membership, or is that of the identity by now. Reads memberships last, because a
+ * session that is ended makes no organization any more.
+ */
+async function takeUnused(sql: ActorSql, arrival: AddressedArrival): Promise<Account | undefined> {
+  const { email, name } = arrival;
+  const found = arrival.isEmailVerified ? await findAccount(sql, email) : undefined;
+  if (found === undefined) return undefined;
+  const { id } = found;
+  await lockAccountRow(sql, id);
+  await deleteSessions(sql, id, undefined);
+  const rows = await sql.query(
+    `UPDATE accounts SET name = $2 WHERE id = $1 AND password_hash IS NULL
+       AND NOT EXISTS (SELECT FROM passkeys WHERE account_id = $1) RETURNING id`,
+    [id, name],
+  );
+  const isOwn = (await findByIdentity(sql, arrival)) !== undefined;
+  if (rows.length === 0 || isOwn || (await hasMembership(sql, id))) return undefined;
+  await forgetMaker(sql, id);
+  return { id, email, name };
 }
 
 const NO_PASSWORD = { passwordHash: null, passwordNumber: 1 } as const;

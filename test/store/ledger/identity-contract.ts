@@ -56,9 +56,10 @@ export function describeIdentities({ database, ledger }: LedgerUnderTest): void 
   });
 
   test('a subject of another issuer is another person, and takes no account by its address', async () => {
-    const arrival = anArrival();
+    const { organizationId } = await createTenant(ledger);
+    const arrival = anArrival(organizationId);
     await enter(arrival);
-    const other = { ...arrival, issuer: 'https://other.example' };
+    const other = { ...arrival, issuer: 'https://other.example', roles: [] };
     expect(await ledger.enterByIdentity(other, NOW)).toEqual(fail('accountKnown'));
     const { email: _, ...nameless } = anArrival();
     const without = { ...nameless, email: undefined };
@@ -76,10 +77,111 @@ export function describeIdentities({ database, ledger }: LedgerUnderTest): void 
       expectValue(await ledger.usePasswordReset(tokenHash, 'hash', NOW));
       return ledger.enterByIdentity(arrival, NOW);
     };
-    const claimed = { ...anArrival(), isEmailVerified: false };
-    expect(await reset(claimed)).toEqual(fail('accountKnown'));
+    expect(await reset(anArrival())).toEqual(fail('accountKnown'));
     const ofMember = anArrival(organizationId);
     expect(await reset(ofMember)).toMatchObject({ account: { email: ofMember.email } });
+  });
+
+  const unverified = (arrival: ReturnType<typeof anArrival>) => ({
+    ...arrival,
+    isEmailVerified: false,
+  });
+  const another = (arrival: ReturnType<typeof anArrival>) => ({
+    ...arrival,
+    subject: unique('subject'),
+    name: 'Olga herself',
+  });
+
+  async function invite(organizationId: string, email: string): Promise<void> {
+    const invitation = { organizationId, email, role: 'viewer' as const, at: NOW };
+    const created = { ...invitation, tokenHash: unique('token'), expiresAt: LATER };
+    expectValue(await ledger.createInvitation(created, OPERATOR));
+  }
+
+  test('an unverified address makes an account only where a group or an invitation is there for it (§31.11)', async () => {
+    const { organizationId } = await createTenant(ledger);
+    const nothing = unverified(anArrival());
+    const ofUnknown = unverified(anArrival('Nobody'));
+    for (const arrival of [nothing, ofUnknown]) {
+      expect(await ledger.enterByIdentity(arrival, NOW)).toEqual(fail('unknownAccount'));
+      expect(await ledger.findAccount(arrival.email)).toBeUndefined();
+    }
+    const ofGroup = await enter(unverified(anArrival(organizationId)));
+    expect(await roleOf(ofGroup, organizationId)).toBe('viewer');
+    await invite(organizationId, nothing.email);
+    expect(await ledger.enterByIdentity(nothing, LATER)).toEqual(fail('unknownAccount'));
+    expect(await roleOf(await enter(nothing), organizationId)).toBeUndefined();
+  });
+
+  test('a verified address takes over its account where that is unused, and its maker loses it (§31.11)', async () => {
+    const { organizationId } = await createTenant(ledger);
+    const real = anArrival();
+    const maker = unverified(another(real));
+    await invite(organizationId, real.email);
+    const made = await enter(maker);
+    const tokenHash = unique('session');
+    const session = { ...OPENED, tokenHash, at: NOW, expiresAt: LATER, openedBy: 'oidc' as const };
+    const { id, email } = made.account;
+    expectValue(await ledger.openSession({ id, email, identity: maker }, session));
+    const taken = await enter({ ...real, name: 'Olga herself' });
+    expect(taken).toMatchObject({ isNew: true, account: { id, email, name: 'Olga herself' } });
+    expect(await ledger.findAccount(email)).toMatchObject({ name: 'Olga herself' });
+    expect(await roleOf(taken, organizationId)).toBe('viewer');
+    expect(await ledger.findSession(tokenHash, NOW, NOW)).toBeUndefined();
+    expect(await ledger.enterByIdentity(maker, NOW)).toEqual(fail('unknownAccount'));
+    const filter = { subject: email, limit: 9 };
+    const audit = expectValue(await ledger.listAudit(organizationId, filter));
+    expect(audit.entries.map(({ action, after }) => [action, after])).toEqual([
+      ['account.take-over', { issuer: ISSUER }],
+      ['member.join', { role: 'viewer' }],
+      ['invitation.create', expect.anything()],
+    ]);
+  });
+
+  test('an account with a password, a passkey or a membership is taken over by no address (§31.11)', async () => {
+    const { organizationId } = await createTenant(ledger);
+    const withRight = anArrival(organizationId);
+    const withPassword = anArrival();
+    const withPasskey = anArrival();
+    const entered = [];
+    for (const arrival of [withRight, withPassword, withPasskey])
+      entered.push(await enter(arrival));
+    const link = {
+      email: withPassword.email,
+      tokenHash: unique('link'),
+      at: NOW,
+      expiresAt: LATER,
+    };
+    expectValue(await ledger.createPasswordReset(link, OPERATOR));
+    expectValue(await ledger.usePasswordReset(link.tokenHash, 'hash', NOW));
+    await database.query(
+      `INSERT INTO passkeys (id, account_id, credential_id, public_key, counter, transports, name, created_at)
+       SELECT $1, id, $1, 'key', 0, '{}', 'Key', now() FROM accounts WHERE email = $2`,
+      [unique('passkey'), withPasskey.email],
+    );
+    for (const arrival of [withRight, withPassword, withPasskey]) {
+      const known = await ledger.findAccount(arrival.email);
+      const stranger = { ...another(arrival), roles: [] };
+      expect(await ledger.enterByIdentity(stranger, NOW)).toEqual(fail('accountKnown'));
+      expect(await ledger.findAccount(arrival.email)).toEqual(known);
+    }
+    // Nothing was taken from them on the way.
+    expect(await roleOf(await enter(withRight), organizationId)).toBe('viewer');
+    expect((await enter(withPasskey)).account.id).toBe(entered[2]?.account.id);
+  });
+
+  test('of many verified arrivals at once one takes an unused account over', async () => {
+    const { organizationId } = await createTenant(ledger);
+    const maker = anArrival();
+    await enter(maker);
+    const real = { ...another(maker), roles: anArrival(organizationId).roles };
+    const all = await Promise.all(
+      Array.from({ length: 6 }, () => ledger.enterByIdentity(real, NOW)),
+    );
+    const entered = all.map((outcome) => expectValue(outcome));
+    expect(new Set(entered.map(({ account }) => account.id)).size).toBe(1);
+    expect(entered.filter(({ isNew }) => isNew)).toHaveLength(1);
+    expect(await ledger.enterByIdentity(maker, NOW)).toEqual(fail('accountKnown'));
   });
 
   test('groups give by id or by a name that one organization has, and what people gave stays', async () => {
@@ -143,7 +245,7 @@ export function describeIdentities({ database, ledger }: LedgerUnderTest): void 
 
   test('an account without membership that an invitation claims is no longer that of the provider', async () => {
     const { organizationId } = await createTenant(ledger);
-    const arrival = { ...anArrival(), isEmailVerified: false };
+    const arrival = anArrival();
     const { account } = await enter(arrival);
     const tokenHash = unique('token');
     const { email } = arrival;
