@@ -77,6 +77,7 @@ export class DeliveryDriver {
   private readonly mails = new Map<string, Promise<void>>();
   private loop: Promise<void> | undefined;
   private sweptAt = Number.NEGATIVE_INFINITY;
+  private sweeping: Promise<void> | undefined;
   /** Messages that wait, and for how long the oldest does, as of the last look. */
   waiting = { count: 0, oldestMs: 0 };
 
@@ -99,18 +100,20 @@ export class DeliveryDriver {
 
   /** Resolves when nothing is on its way. */
   async settle(): Promise<void> {
-    while (this.running.size + this.mails.size > 0) {
+    while (this.running.size + this.mails.size > 0 || this.sweeping !== undefined) {
       const works = [...this.running.values()].map(({ work }) => work);
-      await Promise.all([...works, ...this.mails.values()]);
+      await Promise.all([...works, ...this.mails.values(), this.sweeping]);
     }
   }
 
-  /** Begins to send what is due, as far as there is room. Never rejects. */
+  /** Begins to send what is due, as far as there is room, and to sweep beside it. Never rejects. */
   async turn(): Promise<void> {
+    this.sweeping ??= this.sweep().finally(() => {
+      this.sweeping = undefined;
+    });
     try {
       await this.takeDestinations();
       await this.takeMails();
-      await this.sweep();
     } catch (error) {
       this.report(error);
     }
@@ -208,14 +211,23 @@ export class DeliveryDriver {
     }
   }
 
-  /** Drops what is too old, and looks at what waits. */
+  /**
+   * Drops what is too old, and counts what waits, which takes seconds where one organization has millions of
+   * messages: no other waits for it. Never rejects.
+   */
   private async sweep(): Promise<void> {
     const { ledger, metrics, now } = this.dependencies;
     if (now() - this.sweptAt < SWEEP_MS) return;
-    const { deleted, dropped } = await ledger.dropOldMessages(SWEPT_AT_A_TIME_MAX);
-    metrics.notifications.add('dropped', dropped);
-    this.waiting = await ledger.countWaitingMessages();
-    if (deleted < SWEPT_AT_A_TIME_MAX) this.sweptAt = now();
+    this.sweptAt = now();
+    try {
+      const { deleted, dropped } = await ledger.dropOldMessages(SWEPT_AT_A_TIME_MAX);
+      metrics.notifications.add('dropped', dropped);
+      // More is left.
+      if (deleted === SWEPT_AT_A_TIME_MAX) this.sweptAt = Number.NEGATIVE_INFINITY;
+      this.waiting = await ledger.countWaitingMessages();
+    } catch (error) {
+      this.report(error);
+    }
   }
 
   private report(error: unknown): void {

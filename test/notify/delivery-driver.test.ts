@@ -277,15 +277,34 @@ describe('the driver', () => {
     ]);
   });
 
+  it('sends while it counts what waits, however much that is', async () => {
+    const { ledger, driver, clock } = furnish();
+    let counted = 0;
+    ledger.countWaitingMessages = () => {
+      counted += 1;
+      return new Promise(() => undefined);
+    };
+    ledger.put('dst_1', 'a');
+    await driver.turn();
+    await expect.poll(() => counted).toBe(1);
+    clock.ms = 15_000;
+    ledger.put('dst_1', 'b');
+    await driver.turn();
+    await expect.poll(() => ledger.records.map(([id]) => id)).toEqual(['a', 'b']);
+    expect(counted).toBe(1);
+  });
+
   it('drops what is too old, and tells what waits, every 15 s', async () => {
     const { driver, clock, counts } = furnish();
     for (const ms of [0, 500, 14_999]) {
       clock.ms = ms;
       await driver.turn();
+      await driver.settle();
     }
     expect(counts().dropped).toBe(2);
     clock.ms = 15_000;
     await driver.turn();
+    await driver.settle();
     expect(counts().dropped).toBe(4);
     expect(driver.waiting).toEqual({ count: 7, oldestMs: 5000 });
   });
