@@ -17,6 +17,7 @@ import {
   OPERATOR,
   PUBLISHER,
   readAudit,
+  readStable,
   type TestTenant,
 } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
@@ -292,6 +293,35 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
     const paused = (serving: Serving) => ({ ...serving, status: 'paused' as const });
     expectValue(await ledger.controlServing(organizationId, name, paused, author));
     expect(await set({ requireSignature: true })).toBe('done');
+  });
+
+  test('a publish, a protection and a follow at once bring a follower nothing that one person published (§33.11)', async () => {
+    const author = await person('owner');
+    const { organizationId, app } = tenant;
+    const asking = (operation: 'updateChannel' | 'publishRelease'): Actor => ({
+      ...author,
+      asks: { operation, body: {}, reason: undefined },
+    });
+    const set = (name: string, change: ChannelChange) =>
+      ledger.updateChannel(app, name, change, asking('updateChannel'));
+    for (let round = 0; round < 8; round++) {
+      const beta = `beta-${round}`;
+      expectValue(await ledger.createChannel(app, beta, OPERATOR));
+      const release = { ...newRelease(tenant, '66.0.0'), channel: beta };
+      const publishing = () =>
+        ledger.publishRelease(organizationId, release, asking('publishRelease'));
+      const calls = [
+        publishing,
+        () => set(beta, { approvals: 'one' }),
+        () => set('stable', { follows: beta }),
+      ];
+      const turned = [...calls.slice(round % 3), ...calls.slice(0, round % 3)];
+      const outcomes = await Promise.all(turned.map((call) => call()));
+      const refusals = outcomes.flatMap((outcome) => (isFailure(outcome) ? [outcome.failure] : []));
+      expect(new Set([...refusals, 'awaitsApproval'])).toEqual(new Set(['awaitsApproval']));
+      expect((await readStable(ledger, tenant)).releases).toEqual([]);
+      expectValue(await ledger.updateChannel(app, 'stable', { follows: null }, OPERATOR));
+    }
   });
 
   test('an audit entry names the request, its call and its author', async () => {
