@@ -67,6 +67,11 @@ export const LIMIT = {
   planDevicesMax: 100_000,
   /** Maximum number of requests that wait for an approval, per channel. */
   approvalsPendingMax: 100,
+  /**
+   * Maximum number of releases whose devices are compared before and after a change of settings: the channel
+   * is locked meanwhile, and 10,000 take seconds.
+   */
+  comparedReleasesMax: 2000,
   approvalsPerPageMax: 20,
   /** Maximum number of requests that the end of a right expires at once; the sweep expires the others. */
   approvalsExpiredMax: 100,

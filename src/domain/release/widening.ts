@@ -1,8 +1,9 @@
 // What widens the exposure of a release, and so waits for an approval on a channel that asks for one
-// (docs/contract.md 33.2): more devices may be offered it than before, now or later.
+// (docs/contract.md 33.2, 33.4 and 33.11): more devices may be offered it than before, now or later.
 
 import type { ApprovalMode } from '../../contract/resource.ts';
 import type { PlanAction, PlanStatus } from '../../contract/rollout-plan.ts';
+import { compareVersions, parseVersion } from '../decision/version.ts';
 import { mayReachMore } from './broadening.ts';
 import type { Serving } from './serving-change.ts';
 
@@ -24,6 +25,7 @@ export type ExposingPolicy = {
   readonly requireSignature: boolean;
   readonly follows: string | null;
   readonly approvals: ApprovalMode;
+  readonly minimumSupportedVersion: string | null;
 };
 
 /** Change of a release (null before it exists), or of a channel's settings. */
@@ -60,6 +62,14 @@ export function widens(change: ExposureChange): boolean {
   );
 }
 
+/**
+ * Returns whether a change of settings changes which releases devices can be offered, so that only a
+ * comparison of what the channel serves tells whether it widens (`decision/serving-comparison.ts`).
+ */
+export function movesReleases(before: ExposingPolicy, after: ExposingPolicy): boolean {
+  return before.follows !== after.follows || before.requireSignature !== after.requireSignature;
+}
+
 function widensPolicy({
   before,
   after,
@@ -70,6 +80,14 @@ function widensPolicy({
     after.defaultRollout > before.defaultRollout ||
     (before.requireSignature && !after.requireSignature) ||
     (followsAnother && !isFollowedProtected) ||
-    (before.approvals !== 'none' && after.approvals === 'none')
+    (before.approvals !== 'none' && after.approvals === 'none') ||
+    requiresMore(before, after)
   );
+}
+
+function requiresMore(before: ExposingPolicy, after: ExposingPolicy): boolean {
+  const [then, now] = [before, after].map(({ minimumSupportedVersion }) =>
+    parseVersion(minimumSupportedVersion ?? ''),
+  );
+  return now !== undefined && (then === undefined || compareVersions(now, then) > 0);
 }

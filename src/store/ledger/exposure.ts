@@ -1,12 +1,14 @@
 // What a transaction changes of the exposure of releases, noted where a channel asks for approvals, so that a
 // change which widens can be taken back and asked for (`asking-calls.ts`).
 
+import { LIMIT } from '../../contract/limit.ts';
 import type { PlanAction } from '../../contract/rollout-plan.ts';
 import { type Catalog, compileSteps } from '../../domain/decision/catalog.ts';
 import { mayReachFurther, servesBeside } from '../../domain/decision/serving-comparison.ts';
 import {
   type ExposedRelease,
   type ExposingPolicy,
+  movesReleases,
   type PlanMark,
   widens,
 } from '../../domain/release/widening.ts';
@@ -160,8 +162,13 @@ export async function notingSettings<Policy extends ExposingPolicy, Value>(
   const isWiderByName = widens({ kind: 'channel', before, after, isFollowedProtected });
   const note = (isWider: boolean) =>
     sql.exposure.noted.push({ channel: channel.name, version: null, before, isWider });
-  if (isWiderByName || !asksForApproval(channel)) {
+  if (isWiderByName || !asksForApproval(channel) || !movesReleases(before, after)) {
     note(isWiderByName && asksForApproval(channel));
+    return change();
+  }
+  const count = await countReleases(sql, channel, [before.follows, after.follows]);
+  if (count > LIMIT.comparedReleasesMax) {
+    note(true);
     return change();
   }
   const then = await readCatalog(sql, channel, channel.name);
@@ -170,6 +177,20 @@ export async function notingSettings<Policy extends ExposingPolicy, Value>(
   const value = await change();
   note(brings || mayReachFurther(then, await readCatalog(sql, channel, channel.name, then)));
   return value;
+}
+
+/** Counts the releases of a locked channel and of these others of its app. */
+async function countReleases(
+  sql: ActorSql,
+  { app, name }: LockedChannel,
+  others: readonly (string | null)[],
+): Promise<number> {
+  const [row] = await sql.query<{ count: number }>(
+    `SELECT count(*)::int AS count FROM releases JOIN channels ON channels.id = releases.channel_id
+     WHERE channels.app_id = $1 AND channels.name = ANY ($2::text[])`,
+    [app.id, [name, ...others.filter((each) => each !== null)]],
+  );
+  return row?.count ?? 0;
 }
 
 /** Reads what a locked channel serves, and reuses what `before` has of the same releases. */

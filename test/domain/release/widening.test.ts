@@ -5,6 +5,7 @@ import type { Targeting } from '../../../src/contract/resource.ts';
 import {
   type ExposedRelease,
   type ExposingPolicy,
+  movesReleases,
   type PlanMark,
   widens,
 } from '../../../src/domain/release/widening.ts';
@@ -13,6 +14,7 @@ const SERVED: ExposedRelease = { status: 'published', rolloutPct: 10, targets: n
 const PLAN: PlanMark = { id: 'one', status: 'running', step: 0 };
 const POLICY: ExposingPolicy = {
   ...{ defaultRollout: 50, requireSignature: true, follows: null, approvals: 'one' },
+  minimumSupportedVersion: '1.0.0',
 };
 const EXPRESSION = { key: '$version', operator: 'VersionGte', values: ['1.0.0'] } as const;
 const labels = (...tier: string[]): Targeting => ({ matchLabels: { tier }, matchExpressions: [] });
@@ -110,12 +112,27 @@ describe('a change of settings widens (§33.4)', () => {
     ['it follows an unprotected channel', {}, { follows: 'beta' }, true],
     ['it goes on following', { follows: 'beta' }, { follows: 'beta' }, false],
     ['it follows no more', { follows: 'beta' }, {}, false],
+    ['the minimum version rises', {}, { minimumSupportedVersion: '1.0.1' }, true],
+    ['the minimum version falls', {}, { minimumSupportedVersion: '0.9' }, false],
+    ['the minimum version is spelled otherwise', {}, { minimumSupportedVersion: '1.0' }, false],
+    ['a minimum version is set', { minimumSupportedVersion: null }, {}, true],
+    ['the minimum version is cleared', {}, { minimumSupportedVersion: null }, false],
     ['approvals are turned off', {}, { approvals: 'none' }, true],
     ['approvals are turned on', { approvals: 'none' }, {}, false],
   ];
   test.each(cases)('%s', (_, was, is, expected) => {
     const change = { before: { ...POLICY, ...was }, after: { ...POLICY, ...is } };
     expect(widens({ kind: 'channel', ...change, isFollowedProtected: false })).toBe(expected);
+  });
+
+  test('releases move when the channel follows otherwise or signatures are required, else never', () => {
+    const moved = (change: Partial<ExposingPolicy>) =>
+      movesReleases(POLICY, { ...POLICY, ...change });
+    expect([{ follows: 'beta' }, { requireSignature: false }].map(moved)).toEqual([true, true]);
+    const others = [
+      ...[{}, { defaultRollout: 9 }, { approvals: 'none' }, { minimumSupportedVersion: null }],
+    ] as const;
+    expect(others.map(moved)).toEqual([false, false, false, false]);
   });
 
   test('not when the channel that it follows asks for approvals itself', () => {

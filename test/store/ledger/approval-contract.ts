@@ -293,6 +293,17 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
     const paused = (serving: Serving) => ({ ...serving, status: 'paused' as const });
     expectValue(await ledger.controlServing(organizationId, name, paused, author));
     expect(await set({ requireSignature: true })).toBe('done');
+    const many = LIMIT.comparedReleasesMax;
+    await database.query(
+      `INSERT INTO releases (id, channel_id, version, canonical_version, notes, status, rollout_pct)
+       SELECT 'rel_' || n || $3, channels.id, n || '.0.0', n || '.0.0', '', 'paused', 0
+       FROM channels, generate_series(100, 99 + $2::int) AS n
+       WHERE channels.app_id = $1 AND channels.name = 'beta'`,
+      [tenant.appId, many, app],
+    );
+    expect(await set({ approvalDays: 4, minimumSupportedVersion: null })).toBe('done');
+    // Nothing of it is served, but that many are not looked through.
+    expect(await set({ follows: 'beta' })).toBe('waits');
   });
 
   test('a publish, a protection and a follow at once bring a follower nothing that one person published (§33.11)', async () => {
