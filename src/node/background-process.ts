@@ -115,7 +115,8 @@ export function assembleBackground(
   const sweeper = new FleetSweeper(ledger, retention, metrics, log);
   const feed = new LabelFeed({ ledger, engine, log });
   const labelRefresher = new LabelRefresher(() => feed.feed(), metrics, log);
-  const plans = new PlanDriver({ ...changes, queue: engine, metrics, log });
+  const connectionsMax = Math.floor(config.databasePool / 2);
+  const plans = new PlanDriver({ ...changes, queue: engine, connectionsMax, metrics, log });
   const deliveries = assembleDeliveries(config, log, metrics, ledger, secrets);
   const planWatch = new PlanWatch({ ledger, metrics, log });
   return {

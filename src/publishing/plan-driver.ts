@@ -22,8 +22,8 @@ const TURN_INTERVAL_MS = 1000;
 /** Milliseconds between checks of a plan's guards: half of what is promised. */
 const CHECK_MS = 15_000;
 const PLANS_PER_TURN_MAX = 100;
-/** Maximum number of plans driven at a time: each takes a connection of the ledger. */
-const DRIVEN_AT_A_TIME_MAX = 2;
+/** Maximum number of plans driven at a time, which fewer connections lower: each takes one of the ledger. */
+const DRIVEN_AT_A_TIME_MAX = 4;
 /** Milliseconds that a check-in may stay in its node before it is in the queue, with some reserve. */
 const BUFFERED_MS_MAX = 250;
 
@@ -34,6 +34,8 @@ export type PlanDriverDependencies = {
     'beginPlanTurn' | 'noteRegion' | 'listRegions' | 'listPlansToDrive' | 'drivePlan'
   >;
   readonly queue: Pick<CheckInQueue, 'ageOfCheckIns' | 'nameRegion'>;
+  /** Connections of the ledger that plans may take. */
+  readonly connectionsMax: number;
   readonly propagate: PropagateChange;
   readonly metrics: Pick<Metrics, 'faults'>;
   readonly log: Pick<Log, 'debug' | 'warn' | 'error'>;
@@ -72,7 +74,8 @@ export class PlanDriver {
       const isFull = plans.length === PLANS_PER_TURN_MAX;
       if (plans.length === 0) return false;
       const recorded = await this.tried(() => this.regions.read(countedMs));
-      const drivers = Array.from({ length: DRIVEN_AT_A_TIME_MAX }, async () => {
+      const length = Math.min(this.dependencies.connectionsMax, DRIVEN_AT_A_TIME_MAX);
+      const drivers = Array.from({ length }, async () => {
         for (let plan = plans.shift(); plan !== undefined; plan = plans.shift()) {
           if (this.stopping.signal.aborted) return;
           await this.drive(plan, recorded);

@@ -59,21 +59,21 @@ describeOnRealStores('a plan of two regions', () => {
     const warnings: object[] = [];
     const log = { warn: (details: object) => void warnings.push(details), debug() {}, error() {} };
     const driver = new PlanDriver({
-      ...{ ledger, queue: engine, metrics: new Metrics(), log },
+      ...{ ledger, queue: engine, connectionsMax: 2, metrics: new Metrics(), log },
       propagate: async () => undefined,
     });
     await driver.turn();
     return { engine, driver, warnings, forget: () => adminOf(server).flushall() };
   }
 
-  /** Plan whose first step is due now. */
+  /** Plan whose first step is due now, of a release that some devices have. */
   async function newPlan() {
     const tenant = await createTenant(ledger);
-    const release = newRelease(tenant, '1.0.0', { rolloutPct: 0 });
+    const release = newRelease(tenant, '1.0.0', { rolloutPct: 1 });
     expectValue(await ledger.publishRelease(tenant.organizationId, release, PUBLISHER));
     const name = { app: tenant.app, channel: 'stable', canonicalVersion: '1.0.0' };
     const guards = { ...USUAL_GUARDS, failedPercent: 1 };
-    const made = definition('10:60 100:0', { guards });
+    const made = definition('10:60 100:0', { guards, onBlind: 'advance' });
     expectValue(await ledger.createPlan(tenant.organizationId, name, made, PUBLISHER));
     const read = async () => expectValue(await ledger.readPlan(tenant.organizationId, name)).plan;
     return { read };

@@ -38,9 +38,19 @@ type SetUp = {
   region?: string;
   marks?: readonly RegionMark[];
   isMarkWanted?: boolean;
+  connectionsMax?: number;
 };
 
-function setUp({ plans = [], age, time, drive, region, marks = [], isMarkWanted = false }: SetUp) {
+function setUp({
+  plans = [],
+  age,
+  time,
+  drive,
+  region,
+  marks = [],
+  isMarkWanted = false,
+  connectionsMax = 2,
+}: SetUp) {
   const calls: string[] = [];
   const seen: (RecordedUpTo | undefined)[] = [];
   const propagated: ChannelRevision[] = [];
@@ -77,7 +87,7 @@ function setUp({ plans = [], age, time, drive, region, marks = [], isMarkWanted 
     nameRegion: async () => region,
   };
   const driver = new PlanDriver({
-    ...{ ledger, queue, metrics, log },
+    ...{ ledger, queue, connectionsMax, metrics, log },
     propagate: async (changed) => {
       propagated.push(...changed);
     },
@@ -162,7 +172,10 @@ describe('a turn', () => {
     expect(faults()).toBe(1);
   });
 
-  it('drives two plans at a time, each once', async () => {
+  it.each([
+    [10, 4],
+    [2, 2],
+  ])('with %d connections drives %d plans at a time, each once', async (connectionsMax, wanted) => {
     let present = 0;
     let most = 0;
     const drive = async () => {
@@ -172,9 +185,9 @@ describe('a turn', () => {
       return driven();
     };
     const plans = Array.from({ length: 9 }, (_, index) => `plan ${index}`);
-    const { driver, calls } = setUp({ plans, drive });
+    const { driver, calls } = setUp({ plans, drive, connectionsMax });
     await driver.turn();
-    expect(most).toBe(2);
+    expect(most).toBe(wanted);
     expect(calls.slice(3)).toEqual(plans);
   });
 });
@@ -305,7 +318,7 @@ describe('many plans that are due at once (§27.2)', () => {
       },
       queue: { ageOfCheckIns: async () => 0, nameRegion: async () => undefined },
       propagate: async () => {},
-      ...{ metrics: new Metrics(), log: createLog('silent') },
+      ...{ connectionsMax: 5, metrics: new Metrics(), log: createLog('silent') },
     });
     expect(await driver.turn()).toBe(true);
     driver.start();

@@ -65,7 +65,7 @@ export function drivePlan(
   const checked = judged === undefined ? { state: present } : check(present, judged, release, time);
   if (checked.state.status !== 'running') return { act: undefined, ...checked };
   const dueMs = checked.state.dueMs ?? time.countedMs;
-  const isSeen = present.guards === null || (evidence?.seenUpToMs ?? dueMs - 1) >= dueMs;
+  const isSeen = present.guards === null || hasCaughtUp(evidence, release, dueMs);
   if (time.countedMs < dueMs) return { state: checked.state, act: undefined };
   if (!isSeen) return { state: behind(checked.state, evidence, dueMs, time), act: undefined };
   return proceed(checked.state, judged, release, time);
@@ -111,6 +111,15 @@ function check(
     state: { ...held(checked, reason, time), tripped: [...state.tripped, ...tripped] },
     act: isPausing ? { kind: 'pause', reason: text } : undefined,
   };
+}
+
+/** Returns whether the record holds all that a guard could judge: nothing, where the release is at 0 %. */
+function hasCaughtUp(
+  evidence: PlanEvidence | undefined,
+  { rolloutPct }: PlannedRelease,
+  dueMs: number,
+): boolean {
+  return evidence !== undefined && (rolloutPct === 0 || evidence.seenUpToMs >= dueMs);
 }
 
 /** Returns a plan whose record has not caught up with the end of its hold; it tells a wait that is long. */

@@ -221,12 +221,12 @@ async function readEvidence(
   recorded: RecordedUpTo | undefined,
 ): Promise<PlanEvidence | undefined> {
   if (recorded === undefined) return undefined;
+  const [found] = await database.query<{ releaseId: string }>(
+    `SELECT release_id AS "releaseId" FROM rollout_plans WHERE id = $1 AND is_guarded`,
+    [id],
+  );
+  if (found === undefined) return undefined;
   return withoutCompiling(database, async (sql) => {
-    const [found] = await sql.query<{ releaseId: string }>(
-      `SELECT release_id AS "releaseId" FROM rollout_plans WHERE id = $1 AND is_guarded`,
-      [id],
-    );
-    if (found === undefined) return undefined;
     const row = await findPlan(sql, found.releaseId);
     if (row?.id !== id) return undefined;
     const { releaseId, state } = row;

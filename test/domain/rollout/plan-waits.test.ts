@@ -233,6 +233,20 @@ describe('a region that has not recorded its check-ins (§27.13)', () => {
     expect(drivePlan(judged, release, at(4), behind(4)).state.waitingFor?.guard).toBe('failed');
   });
 
+  it('does not hold the first step of a release at 0 % up: nobody can have told anything of it', () => {
+    const startAtMs = at(5).nowMs;
+    const scheduled = planOf('50:60 100:0', LIVE, { ...LIMITS, startAtMs });
+    const nothing = { ...unseen(at(5)), seenUpToMs: 0 };
+    const { state: begun, act } = drivePlan(scheduled, LIVE, at(5), nothing);
+    expect(begun).toMatchObject({ status: 'running', step: 0 });
+    expect(act).toMatchObject({ rollout: 50 });
+    expect(drivePlan(scheduled, LIVE, at(5), undefined).act).toBeUndefined();
+    const bad = { ...nothing, counts: { ...nothing.counts, ...BAD } };
+    expect(drivePlan(scheduled, LIVE, at(5), bad).state.waitingFor?.guard).toBe('failed');
+    const out = { ...LIVE, rolloutPct: 1 };
+    expect(drivePlan(scheduled, out, at(5), nothing).act).toBeUndefined();
+  });
+
   it('does not hinder a guard, which may trip on what is recorded', () => {
     const bad = (minutes: number) => ({ ...seen(at(minutes), BAD), seenUpToMs: 0, region: 'west' });
     const first = drivePlan(state, release, at(2), bad(2)).state;

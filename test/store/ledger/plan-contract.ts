@@ -327,10 +327,13 @@ export function describePlans({ database, ledger }: LedgerUnderTest): void {
 
       test('a step waits while the record has not caught up (§27.2)', async () => {
         const place = await planned('10:60 50:60', {}, { guards: USUAL_GUARDS });
-        expect((await drive(place, place.plan, { seenUpToMs: 0 })).step).toBeNull();
         const unmeasured = await ledger.drivePlan({ id: place.plan.id, ...place.name }, undefined);
         expect(expectValue(unmeasured).value.step).toBeNull();
-        expect((await drive(place, place.plan)).step).toBe(0);
+        expect((await drive(place, place.plan, { seenUpToMs: 0 })).step).toBe(0);
+        const pushed = await ledger.steerPlan(place.scope, place.name, 'advance', PUBLISHER);
+        expectValue(pushed);
+        expect((await drive(place, place.plan, { seenUpToMs: 0 })).step).toBe(0);
+        expect((await drive(place, place.plan)).step).toBe(1);
       });
     });
 
