@@ -23,17 +23,22 @@ const ROLLOUT_MAX = 25;
 /** Share of the good releases that may be stopped. */
 const FALSE_STOPS_SHARE = 0.02;
 const INVENTED = 10_000;
+/** Devices that strangers bring from one address: more than the fleet has. */
+const STRANGERS = 30_000;
 /** Minutes by which a step may begin late: a plan waits while a guard has too few devices to judge. */
 const LATE_MINUTES_MAX = 720;
-/** Numbers of releases: good ones, those beside invented devices, and bad ones of each kind. */
-const RELEASES = { good: 100, besideInvented: 20, bad: 40 };
-const SMOKE: typeof RELEASES = { good: 1, besideInvented: 1, bad: 1 };
+/** Numbers of releases: good ones, those beside invented devices, bad ones of each kind, and an office's. */
+const RELEASES = { good: 100, besideInvented: 20, bad: 40, ofOffice: 20 };
+const SMOKE: typeof RELEASES = { good: 1, besideInvented: 1, bad: 1, ofOffice: 1 };
 
 /** Releases of one kind, one after another. */
 type Series = {
   name: string;
   trouble: Trouble;
   invented: number;
+  strangers: number;
+  /** Whether the fleet is behind one address: a guard only holds its plans, for a person to decide. */
+  isOffice: boolean;
   releases: number;
   /** Devices of the fleet. */
   devices: number;
@@ -46,7 +51,8 @@ export const rollouts: Benchmark = {
   title: 'no time, but what the ready-made plans do with good and bad releases',
   reading: [
     `Fleets of 200, 1,000 and 20,000 devices, ${DAYS} days; docs/benchmarks.md says what they are like.`,
-    'completed: at 100 % on plan; stopped: by a guard; at most: roll-out that a stopped one had reached;',
+    'completed: at 100 % on plan; stopped: by a guard, which of an office only holds; at most: roll-out',
+    'that a stopped one had reached;',
     'days: from the publishing until the stop, the median and the longest. Every run has the same figures.',
   ],
   run: async ({ isSmoke }) =>
@@ -57,14 +63,30 @@ export const rollouts: Benchmark = {
 
 function seriesOf(
   fleets: readonly number[],
-  { good, besideInvented, bad }: typeof RELEASES,
+  { good, besideInvented, bad, ofOffice }: typeof RELEASES,
 ): readonly Series[] {
+  const plain = { invented: 0, strangers: 0, isOffice: false };
   const own = fleets.flatMap((devices) => [
-    { name: GOOD.name, trouble: GOOD, invented: 0, releases: good, devices },
-    ...BAD.map((trouble) => ({ name: trouble.name, trouble, invented: 0, releases: bad, devices })),
+    { ...plain, name: GOOD.name, trouble: GOOD, releases: good, devices },
+    ...BAD.map((trouble) => ({ ...plain, name: trouble.name, trouble, releases: bad, devices })),
   ]);
-  const invented = { name: `${GOOD.name}, with 10,000 invented devices`, invented: INVENTED };
-  return [...own, { ...invented, trouble: GOOD, releases: besideInvented, devices: LARGE }];
+  const large = { ...plain, devices: LARGE };
+  const beside = { ...large, trouble: GOOD, releases: besideInvented };
+  const strangers = ', with 30,000 devices of strangers behind one address';
+  return [
+    ...own,
+    { ...beside, name: `${GOOD.name}, with 10,000 invented devices`, invented: INVENTED },
+    { ...beside, name: GOOD.name + strangers, strangers: STRANGERS },
+    ...[GOOD, ...BAD].map((trouble) => {
+      return {
+        ...large,
+        name: `${trouble.name}, of one office`,
+        trouble,
+        isOffice: true,
+        releases: ofOffice,
+      };
+    }),
+  ];
 }
 
 function reportOf(presets: readonly PlanPresetName[], series: readonly Series[]): Report {
@@ -84,10 +106,10 @@ function reportOf(presets: readonly PlanPresetName[], series: readonly Series[])
 }
 
 export function playSeries(preset: PlanPresetName, series: Series): Played {
-  const { trouble, invented, releases, devices } = series;
+  const { trouble, invented, strangers, isOffice, releases, devices } = series;
   return Array.from({ length: releases }, (_, index) =>
     playRollout({
-      ...{ devices, invented, days: DAYS, trouble, seed: index + 1 },
+      ...{ devices, invented, strangers, isOffice, days: DAYS, trouble, seed: index + 1 },
       publishedAtMinute: (index * APART_MINUTES) % WEEK_MINUTES,
       plan: PLAN_PRESETS[preset],
     }),
@@ -96,10 +118,12 @@ export function playSeries(preset: PlanPresetName, series: Series): Played {
 
 /** Returns what a series did that it must not; undefined when it is as it should be. */
 export function judgeSeries(
-  { trouble, releases, devices }: Series,
+  { trouble, releases, devices, isOffice }: Series,
   played: Played,
 ): string | undefined {
   const stopped = played.filter(({ status }) => status === 'held');
+  const otherwise = stopped.filter(({ isPaused }) => isPaused === isOffice);
+  if (otherwise.length > 0) return `${otherwise.length} ${isOffice ? 'paused' : 'not paused'}`;
   if (trouble !== GOOD && devices < LARGE) return undefined;
   if (trouble !== GOOD) {
     const late = played.filter((each) => each.status !== 'held' || each.rolloutPct >= ROLLOUT_MAX);
@@ -137,7 +161,7 @@ export function presetTable(names: readonly PlanPresetName[]): readonly string[]
 function rowOf(preset: PlanPresetName, { name, releases, devices }: Series, played: Played): Row {
   const stopped = played.filter(({ status }) => status === 'held');
   const days = stopped.map(({ endedAfterDays }) => endedAfterDays);
-  const by = Object.entries(added(stopped.map(({ tripped }) => ({ [tripped.join(' and ')]: 1 }))));
+  const by = Object.entries(added(stopped.map(({ heldFor }) => ({ [heldFor.join(' and ')]: 1 }))));
   const has = stopped.length > 0;
   return {
     ...{ preset: `\`${preset}\``, fleet: devices.toLocaleString('en-US'), release: name, releases },

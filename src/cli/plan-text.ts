@@ -57,7 +57,15 @@ export function healthText({ offered, installed, verdict, ...health }: Health): 
     'no signals',
     takesColours(process.stdout),
   );
-  return [`health: ${verdict}, offered to ${offered}, installed by ${installed}`, table].join('\n');
+  const networks = SIGNALS.flatMap((signal) => {
+    const { network } = health.rates[signal];
+    // An older service says nothing of it.
+    if (!network) return [];
+    const share = `${network.count} of its ${network.base} devices`;
+    return [`${signal}: without one network (${share}) too few are left to judge by`];
+  });
+  const head = `health: ${verdict}, offered to ${offered}, installed by ${installed}`;
+  return [head, table, ...networks].join('\n');
 }
 
 function limitText(limit: number | null): string {

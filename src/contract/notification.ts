@@ -93,7 +93,10 @@ export type PlanFacts = {
 };
 
 /** Guard of a plan with its present figures. */
-export type GuardFacts = Pick<SignalRate, 'base' | 'percent' | 'low' | 'high' | 'tripped'> & {
+export type GuardFacts = Pick<
+  SignalRate,
+  'base' | 'percent' | 'low' | 'high' | 'tripped' | 'network'
+> & {
   readonly guard: Signal;
   /** Devices of `base` that show it. */
   readonly count: number;
@@ -142,7 +145,8 @@ type EventFacts = {
   readonly 'plan.waiting': PlanFacts & { readonly waitingFor: PlanWait };
   /** The guards of the plan; at least one is `tripped`. */
   readonly 'plan.tripped': PlanFacts & { readonly guards: readonly GuardFacts[] };
-  readonly 'plan.held': PlanFacts;
+  /** The guards of the plan, where it is held for one that a network keeps from judging. */
+  readonly 'plan.held': PlanFacts & { readonly guards?: readonly GuardFacts[] };
   readonly 'plan.completed': PlanFacts;
   readonly 'plan.cancelled': PlanFacts;
   readonly 'edge.refused': {

@@ -150,7 +150,15 @@ export type SignalRate = {
   readonly limit: number | null;
   /** Whether the plan is held because of it. */
   readonly tripped: boolean;
+  /**
+   * Devices of the network without which too few are left to judge by, while the guard's condition holds with
+   * all devices; null otherwise.
+   */
+  readonly network: NetworkShare | null;
 };
+
+/** Devices of one network: of `base`, `count` show a signal. */
+type NetworkShare = { readonly count: number; readonly base: number };
 
 /** Health of a release, from the check-ins of known devices. */
 export type Health = {

@@ -10,7 +10,7 @@ import { BAD, GOOD } from '../../bench/suite/rollouts/simulated-fleet.ts';
 import { judgeSeries, playSeries, presetTable } from '../../bench/suite/rollouts.ts';
 import { PLAN_PRESET_NAMES } from '../../src/contract/rollout-plan.ts';
 import { USUAL_GUARDS } from '../../src/domain/rollout/judge-health.ts';
-import { NO_SIGNALS, type SignalCounts } from '../../src/domain/rollout/signal-counts.ts';
+import type { SignalCounts } from '../../src/domain/rollout/signal-counts.ts';
 import { readDocument } from '../docs/document.ts';
 import { checkIn, HOUR_MS, iso, MINUTE_MS } from '../store/ledger/fleet-fixture.ts';
 import { SignalModel } from '../store/ledger/signal-model.ts';
@@ -29,10 +29,14 @@ const ALL: Trouble = {
   shares: Object.entries({ ...SHARES, 'cannot and says so': 0.1 }) as Trouble['shares'][number][],
 };
 const BRICKS = BAD[0] as Trouble;
+/** Address of a company that several devices of the small fleet ask from. */
+const COMPANY = 3;
+
+type Count = 'failed' | 'offered' | 'reverted' | 'installed' | 'stuck' | 'stuckBase';
 
 /** Small fleet, with a plan without limits, which goes on whatever happens. */
 const SMALL = {
-  ...{ devices: 400, invented: 0, days: 6, seed: 1, trouble: ALL },
+  ...{ devices: 400, invented: 0, strangers: 0, isOffice: false, days: 6, seed: 1, trouble: ALL },
   publishedAtMinute: PUBLISHED_MINUTE,
   plan: {
     guards: USUAL_GUARDS,
@@ -65,7 +69,7 @@ class Ledger {
   }
 
   /** Adds up what src/store/ledger/rollout-signals.ts does; of so few devices all are looked at. */
-  countsAt(now: number): SignalCounts {
+  countsAt(now: number): Omit<SignalCounts, 'networks'> {
     const sums = { offered: 0, installed: 0, reverted: 0 };
     for (const [key, devices] of Object.entries(this.model.cells())) {
       const [, kind, known] = key.split(' ');
@@ -75,7 +79,7 @@ class Ledger {
     const lookedAt = this.model.lookedAt('release', now, DAY_MS, DAY_MS, KNOWN_MINUTES);
     const compared = this.countCompared(now);
     const rest = { failed: this.countFailed(), others: this.countOthers(now), scale: 1 };
-    return { ...sums, ...lookedAt, ...rest, compared, networks: NO_SIGNALS.networks };
+    return { ...sums, ...lookedAt, ...rest, compared };
   }
 
   /** Times at which known devices were reached that may be silent, each with when it was seen last. */
@@ -136,12 +140,12 @@ class Ledger {
 describe('the counts of a simulated rollout', () => {
   it('are those of the model that the ledger is held against, hour by hour (§27.6)', () => {
     const ledger = new Ledger();
-    const seen: [string, SignalCounts][] = [];
-    const expected: [string, SignalCounts][] = [];
+    const seen: [string, Omit<SignalCounts, 'networks'>][] = [];
+    const expected: [string, Omit<SignalCounts, 'networks'>][] = [];
     const onlooker: Onlooker = {
       checked: (...check) => ledger.check(...check),
       raised: (at) => ledger.begun.push(at),
-      counted: (at, counts) => {
+      counted: (at, { networks: _, ...counts }) => {
         if ((at - PUBLISHED_AT) % HOUR_MS !== 0) return;
         seen.push([iso(at), counts]);
         expected.push([iso(at), ledger.countsAt(at)]);
@@ -157,11 +161,44 @@ describe('the counts of a simulated rollout', () => {
     expect(counts.installed).toBeLessThan(counts.offered);
   });
 
+  it('of each network are those that the model misses without its devices (§27.5)', () => {
+    const [all, rest] = [new Ledger(), new Ledger()];
+    const addresses = new Map<number, number>();
+    const onlooker: Onlooker = {
+      checked: (device, ...check) => {
+        all.check(device, ...check);
+        addresses.set(device.address, (addresses.get(device.address) ?? 0) + 1);
+        if (device.address !== COMPANY) rest.check(device, ...check);
+      },
+      raised: (at) => void [all.begun.push(at), rest.begun.push(at)],
+      counted: (at, { networks }) => {
+        if ((at - PUBLISHED_AT) % DAY_MS !== 0) return;
+        const [whole, left] = [all.countsAt(at), rest.countsAt(at)];
+        const missing = (hits: Count, base: Count) => ({
+          hits: whole[hits] - left[hits],
+          base: whole[base] - left[base],
+        });
+        expect(networks.failed.parts).toContainEqual(missing('failed', 'offered'));
+        expect(networks.reverted.parts).toContainEqual(missing('reverted', 'installed'));
+        expect(networks.stuck.parts).toContainEqual(missing('stuck', 'stuckBase'));
+        expect(networks.silent.parts).toContainEqual({
+          hits: (whole.compared?.hits ?? 0) - (left.compared?.hits ?? 0),
+          base: (whole.compared?.base ?? 0) - (left.compared?.base ?? 0),
+          others: whole.others.devices - left.others.devices,
+          silentOthers: whole.others.silent - left.others.silent,
+        });
+      },
+    };
+    playRollout(SMALL, onlooker);
+    expect(addresses.get(COMPANY)).toBeGreaterThan(10);
+    expect.assertions(4 * SMALL.days + 1);
+  });
+
   it('are the same with 10,000 invented devices, which fail, fall silent and leave again', () => {
     const hourly = (invented: number) => {
-      const all: Omit<SignalCounts, 'others'>[] = [];
+      const all: Omit<SignalCounts, 'others' | 'networks'>[] = [];
       // Without the other devices: they are a sample, in which invented ones take the place of real ones.
-      const counted: Onlooker['counted'] = (at, { others: _, ...counts }) => {
+      const counted: Onlooker['counted'] = (at, { others: _, networks: __, ...counts }) => {
         if ((at - PUBLISHED_AT) % HOUR_MS === 0) all.push(counts);
       };
       playRollout({ ...SMALL, invented }, { counted });
@@ -176,7 +213,7 @@ describe('the devices that are looked at', () => {
     const count = (reachedLookedAt: number) => {
       const counter = new SignalCounter({
         devices: Array.from({ length: 100 }, (_, device) => {
-          return { isKnown: true, hash: (device / 100) * 2 ** 32 };
+          return { isKnown: true, hash: (device / 100) * 2 ** 32, network: device };
         }),
         ...{ minutes: 20, stuckAfterMinutes: 2, silentAfterMinutes: 2 },
         ...{ reachedLookedAt, othersLookedAt: 100 },
@@ -211,12 +248,28 @@ describe('a simulated device', () => {
 });
 
 describe('a slice of the simulated rollouts', () => {
-  const series = { name: '', trouble: GOOD, invented: 0, releases: 1, devices: 20_000 };
+  const plain = { name: '', trouble: GOOD, invented: 0, strangers: 0, isOffice: false };
+  const series = { ...plain, releases: 1, devices: 20_000 };
 
   it.each([GOOD, ...BAD])('$name ends under the fast preset as it must', (trouble) => {
     const played = playSeries('fast', { ...series, trouble });
     expect(judgeSeries({ ...series, trouble }, played)).toBeUndefined();
     expect(played.map(({ status }) => status)).toEqual([trouble === GOOD ? 'completed' : 'held']);
+  });
+
+  it.each([
+    ['of one office', { isOffice: true }],
+    ['beside more devices of strangers than its own', { strangers: 30_000 }],
+  ])('a good release of a fleet %s completes (§27.5)', (_title, fleet) => {
+    const played = playSeries('fast', { ...series, ...fleet });
+    expect(played.map(({ status }) => status)).toEqual(['completed']);
+  });
+
+  it('a bad release of a fleet of one office is held for a person, not paused (§27.14)', () => {
+    const office = { ...series, trouble: BRICKS, isOffice: true };
+    const played = playSeries('fast', office);
+    expect(judgeSeries(office, played)).toBeUndefined();
+    expect(played).toMatchObject([{ status: 'held', isPaused: false }]);
   });
 
   it('the document has the presets as they were played', () => {

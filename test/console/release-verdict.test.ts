@@ -13,7 +13,15 @@ import type { Health, PlanStep, RolloutPlan, SignalRate } from '../../src/contra
 import type { ReleaseStanding, StandingState } from '../../src/contract/standing.ts';
 
 const AT = '2026-01-01T00:00:00.000Z';
-const NO_RATE: SignalRate = { base: 0, percent: 0, low: 0, high: 0, limit: null, tripped: false };
+const NO_RATE: SignalRate = {
+  base: 0,
+  percent: 0,
+  low: 0,
+  high: 0,
+  limit: null,
+  tripped: false,
+  network: null,
+};
 const ENOUGH: SignalRate = { ...NO_RATE, base: 500, percent: 0.4, low: 0.1, high: 0.9, limit: 2 };
 const STUCK: SignalRate = {
   ...ENOUGH,

@@ -55,7 +55,7 @@ export function playRollout(settings: RolloutSettings, onlooker: Onlooker = {}) 
     if (checked === undefined) return;
     const { isOffered, hasFailed } = checked;
     counter.record(index, sinceMs, device.runs, isOffered);
-    if (hasFailed) counter.fail(index, device.address);
+    if (hasFailed) counter.fail(index);
     onlooker.checked?.(device, at, isOffered, hasFailed);
     agenda.plan(index, fleet.nextCheck(device, at), minute);
   };
@@ -87,7 +87,9 @@ export function playRollout(settings: RolloutSettings, onlooker: Onlooker = {}) 
   const { status, tripped } = state;
   const endedAfterDays = (minute - 1) / DAY_MINUTES;
   const { rolloutPct } = release;
-  return { status, tripped, counts, rolloutPct, endedAfterDays, lateMinutesMax };
+  const heldFor = [...tripped, ...(state.undecided ?? [])];
+  const isPaused = release.status === 'paused';
+  return { status, heldFor, isPaused, counts, rolloutPct, endedAfterDays, lateMinutesMax };
 }
 
 /** Returns the plan as a preset has it on a fleet of which so many devices are known. */
@@ -138,9 +140,9 @@ function counterOf(
 ): { readonly counter: SignalCounter; readonly known: number } {
   const { knownForMinutes, stuckAfterMinutes, silentAfterMinutes } = guards;
   const knownBefore = publishedAt - knownForMinutes * MINUTE_MS;
-  const devices = fleet.devices.map(({ id, firstSeen }) => {
+  const devices = fleet.devices.map(({ id, firstSeen, address }) => {
     // Another seed than that of cohorts: a cohort is to be looked at like the rest.
-    return { isKnown: firstSeen <= knownBefore, hash: hashText(id, 1) >>> 0 };
+    return { isKnown: firstSeen <= knownBefore, hash: hashText(id, 1) >>> 0, network: address };
   });
   const counter = new SignalCounter({
     ...{ minutes: minutes + 1, stuckAfterMinutes, silentAfterMinutes, devices },

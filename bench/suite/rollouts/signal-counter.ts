@@ -1,7 +1,11 @@
 // Counts of the signals of one release, kept check-in by check-in by the definitions of docs/contract.md
 // 27.6. test/bench/rollouts.test.ts holds them against the model that the ledger's counts are held against.
 
-import { NO_SIGNALS, type SignalCounts } from '../../../src/domain/rollout/signal-counts.ts';
+import type {
+  NetworkPart,
+  SignalCounts,
+  SignalNetworks,
+} from '../../../src/domain/rollout/signal-counts.ts';
 
 const MINUTE_MS = 60_000;
 const HASHES = 2 ** 32;
@@ -15,6 +19,8 @@ type CountedDevice = {
   readonly isKnown: boolean;
   /** Hash below 2^32: devices with the lowest ones are looked at. */
   readonly hash: number;
+  /** Number of its network. */
+  readonly network: number;
 };
 
 type CounterOptions = {
@@ -35,10 +41,13 @@ export type Runs = 'below' | 'release' | 'other';
 type Did = ReturnType<typeof counted>;
 
 // One literal without spreads: else each is a dictionary, which is read 20 times as slowly.
-function counted({ isKnown, hash }: CountedDevice) {
+function counted({ isKnown, hash, network }: CountedDevice, tallies: readonly Tally[]) {
   return {
     isKnown,
     hash,
+    network,
+    /** What it counts in: that of all devices, and of its network if it shares one. */
+    tallies,
     offeredAt: NEVER,
     lastSeen: NEVER,
     reachedAt: NEVER,
@@ -73,42 +82,102 @@ class SumBefore {
   }
 }
 
-export class SignalCounter {
-  private readonly options: CounterOptions;
-  private readonly devices: readonly Did[];
-  private readonly failures = new Map<number, number>();
-  private readonly offeredBefore: SumBefore;
-  private readonly reachedBefore: SumBefore;
-  private readonly silent: SumBefore;
-  private readonly silentOthers: SumBefore;
-  private readonly othersScale: number;
-  /** Minutes at which steps began, and of the base of silent ones those that were reached in each. */
-  private readonly stepMinutes: number[] = [0];
-  private readonly reachedBy: SumBefore[];
+/** Counts of some devices: of all, or of those of one network. */
+class Tally {
+  readonly offeredBefore: SumBefore;
+  readonly reachedBefore: SumBefore;
+  readonly silent: SumBefore;
+  readonly silentOthers: SumBefore;
   /** Others, and devices that the release reached, seen last before the step in which most were reached. */
-  private readonly othersBefore: SumBefore;
-  private readonly reachedUnseen: SumBefore;
-  /** Devices that the release reached, and the hash below which they are looked at. */
-  private readonly reached: Did[] = [];
-  private hashBelow = HASHES;
-  private offered = 0;
-  private installed = 0;
-  private reverted = 0;
-  private stuck = 0;
-  private others = 0;
+  readonly othersBefore: SumBefore;
+  readonly reachedUnseen: SumBefore;
+  offered = 0;
+  installed = 0;
+  reverted = 0;
+  stuck = 0;
+  others = 0;
 
-  constructor(options: CounterOptions) {
-    const { devices, minutes, othersLookedAt } = options;
-    this.options = options;
-    this.devices = devices.map(counted);
+  constructor(minutes: number) {
     this.offeredBefore = new SumBefore(minutes);
     this.reachedBefore = new SumBefore(minutes);
     this.silent = new SumBefore(minutes);
     this.silentOthers = new SumBefore(minutes);
-    this.othersScale = Math.max(devices.length / othersLookedAt, 1);
-    this.reachedBy = [new SumBefore(minutes)];
     this.othersBefore = new SumBefore(minutes);
     this.reachedUnseen = new SumBefore(minutes);
+  }
+
+  /** Counts what was before these minutes. */
+  moveTo(stuckBefore: number, silentBefore: number): void {
+    this.offeredBefore.moveTo(stuckBefore);
+    for (const sum of [this.reachedBefore, this.silent, this.silentOthers])
+      sum.moveTo(silentBefore);
+  }
+
+  /** Compares devices that were seen since this minute. */
+  compareSince(minute: number): void {
+    this.othersBefore.moveTo(minute);
+    this.reachedUnseen.moveTo(minute);
+  }
+
+  compared() {
+    const unseen = this.reachedUnseen.sum;
+    return {
+      hits: Math.max(this.silent.sum - unseen, 0),
+      base: Math.max(this.reachedBefore.sum - unseen, 0),
+    };
+  }
+
+  otherDevices() {
+    const before = this.othersBefore.sum;
+    return {
+      devices: this.others - before,
+      silent: Math.max(this.silentOthers.sum - before, 0),
+    };
+  }
+
+  other(at: number, devices: number): void {
+    this.silentOthers.add(at, devices);
+    this.others += devices;
+    this.othersBefore.add(at, devices);
+  }
+
+  seen(at: number, devices: number): void {
+    this.silent.add(at, devices);
+    this.reachedUnseen.add(at, devices);
+  }
+}
+
+export class SignalCounter {
+  private readonly options: CounterOptions;
+  private readonly devices: readonly Did[];
+  /** Devices that reported a failure, by the number of their network. */
+  private readonly failures = new Map<number, number>();
+  private readonly all: Tally;
+  /** Networks that several devices share, by number. */
+  private readonly shared = new Map<number, Tally>();
+  private readonly othersScale: number;
+  /** Minutes at which steps began, and of the base of silent ones those that were reached in each. */
+  private readonly stepMinutes: number[] = [0];
+  private readonly reachedBy: SumBefore[];
+  /** Devices that the release reached, and the hash below which they are looked at. */
+  private readonly reached: Did[] = [];
+  private hashBelow = HASHES;
+
+  constructor(options: CounterOptions) {
+    const { devices, minutes, othersLookedAt } = options;
+    this.options = options;
+    const all = new Tally(minutes);
+    this.all = all;
+    const networks = new Set<number>();
+    for (const { isKnown, network } of devices) {
+      if (isKnown && networks.has(network)) this.shared.set(network, new Tally(minutes));
+      if (isKnown) networks.add(network);
+    }
+    const own = new Map([...this.shared].map(([network, tally]) => [network, [all, tally]]));
+    const alone = [all];
+    this.devices = devices.map((device) => counted(device, own.get(device.network) ?? alone));
+    this.othersScale = Math.max(devices.length / othersLookedAt, 1);
+    this.reachedBy = [new SumBefore(minutes)];
   }
 
   /** Notes that a step begins in this minute. */
@@ -129,85 +198,115 @@ export class SignalCounter {
     if (!wasReached) {
       device.reachedAt = at;
       this.reached.push(device);
-      if (this.isLookedAt(device)) this.reach(at, 1);
+      if (this.isLookedAt(device)) this.reach(device, 1);
     }
-    if (isOffered && device.offeredAt === NEVER) {
-      device.offeredAt = at;
-      this.offered += 1;
-      if (this.isLookedAt(device)) this.offeredBefore.add(at, 1);
-    }
-    if (runs === 'release' && !device.isInstalled) {
-      device.isInstalled = true;
-      this.installed += 1;
-    }
-    if (runs === 'below' && device.isInstalled && !device.isReverted) {
-      device.isReverted = true;
-      this.reverted += 1;
+    const isFirstOffer = isOffered && device.offeredAt === NEVER;
+    if (isFirstOffer) device.offeredAt = at;
+    const isFirstRun = runs === 'release' && !device.isInstalled;
+    device.isInstalled ||= isFirstRun;
+    const isFirstReturn = runs === 'below' && device.isInstalled && !device.isReverted;
+    device.isReverted ||= isFirstReturn;
+    for (const tally of device.tallies) {
+      tally.offered += Number(isFirstOffer);
+      if (isFirstOffer && this.isLookedAt(device)) tally.offeredBefore.add(at, 1);
+      tally.installed += Number(isFirstRun);
+      tally.reverted += Number(isFirstReturn);
     }
     this.wait(device, at);
   }
 
-  /** Records that a device reported, from this client address, that it could not install the release. */
-  fail(index: number, address: number): void {
+  /** Records that a device reported, from its network, that it could not install the release. */
+  fail(index: number): void {
     const device = this.devices[index] as Did;
     if (!device.isKnown || device.hasFailed || device.offeredAt === NEVER) return;
     device.hasFailed = true;
-    this.failures.set(address, (this.failures.get(address) ?? 0) + 1);
+    this.failures.set(device.network, (this.failures.get(device.network) ?? 0) + 1);
   }
 
-  /** Returns the counts at the beginning of a minute, not before that of the last call. */
+  /**
+   * Returns the counts at the beginning of a minute, not before that of the last call. Their networks are
+   * those of the moment at which they are read: guards look at them where a condition holds.
+   */
   counts(minute: number): SignalCounts {
     const { stuckAfterMinutes, silentAfterMinutes } = this.options;
-    this.offeredBefore.moveTo(minute - stuckAfterMinutes);
-    for (const sum of [this.reachedBefore, this.silent, this.silentOthers, ...this.reachedBy]) {
-      sum.moveTo(minute - silentAfterMinutes);
-    }
+    const tallies = [this.all, ...this.shared.values()];
+    const silentBefore = minute - silentAfterMinutes;
+    for (const tally of tallies) tally.moveTo(minute - stuckAfterMinutes, silentBefore);
+    for (const sum of this.reachedBy) sum.moveTo(silentBefore);
     const scale = Math.max(this.reached.length / this.options.reachedLookedAt, 1);
     this.lookAtLess(HASHES / scale);
-    const { offered, installed, reverted, stuck, othersScale } = this;
-    this.compareSince();
+    const sums = this.reachedBy.map(({ sum }) => sum);
+    const since = this.stepMinutes[sums.indexOf(Math.max(...sums))] as number;
+    for (const tally of tallies) tally.compareSince(since);
+    const { offered, installed, reverted, stuck } = this.all;
     return {
-      ...{ offered, installed, reverted, stuck, scale, failed: this.countFailures() },
-      silent: this.silent.sum,
-      stuckBase: this.offeredBefore.sum,
-      silentBase: this.reachedBefore.sum,
-      compared: {
-        hits: Math.max(this.silent.sum - this.reachedUnseen.sum, 0),
-        base: Math.max(this.reachedBefore.sum - this.reachedUnseen.sum, 0),
-      },
-      others: {
-        devices: this.others - this.othersBefore.sum,
-        silent: Math.max(this.silentOthers.sum - this.othersBefore.sum, 0),
-        scale: othersScale,
-      },
-      // Of one address there are few devices: leaving one out changes next to nothing.
-      networks: NO_SIGNALS.networks,
+      ...{ offered, installed, reverted, stuck, scale, failed: this.countFailures(offered) },
+      silent: this.all.silent.sum,
+      stuckBase: this.all.offeredBefore.sum,
+      silentBase: this.all.reachedBefore.sum,
+      compared: this.all.compared(),
+      others: { ...this.all.otherDevices(), scale: this.othersScale },
+      networks: this.networks(),
     };
   }
 
-  /** Compares with others that were seen since the step in which most of the base was reached. */
-  private compareSince(): void {
-    const sums = this.reachedBy.map(({ sum }) => sum);
-    const since = this.stepMinutes[sums.indexOf(Math.max(...sums))] as number;
-    this.othersBefore.moveTo(since);
-    this.reachedUnseen.moveTo(since);
+  private networks(): SignalCounts['networks'] {
+    const counter = this;
+    const of = (partOf: (tally: Tally) => NetworkPart) => counter.partsOf(partOf);
+    return {
+      get failed() {
+        return { count: counter.failures.size, parts: counter.failingParts() };
+      },
+      get reverted() {
+        return of(({ reverted, installed }) => ({ hits: reverted, base: installed }));
+      },
+      get stuck() {
+        return of(({ stuck, offeredBefore }) => ({ hits: stuck, base: offeredBefore.sum }));
+      },
+      get silent() {
+        return of((tally) => {
+          const { devices, silent } = tally.otherDevices();
+          return { ...tally.compared(), others: devices, silentOthers: silent };
+        });
+      },
+    };
   }
 
-  private reach(at: number, devices: number): void {
-    this.reachedBefore.add(at, devices);
-    const step = this.stepMinutes.findLastIndex((begun) => begun <= Math.floor(at / MINUTE_MS));
-    this.reachedBy[step]?.add(at, devices);
+  /** Returns the part of each network that several devices share, and those that a single device can be. */
+  private partsOf(partOf: (tally: Tally) => NetworkPart): SignalNetworks {
+    const shared = [...this.shared.values()].map(partOf);
+    const left = shared.reduce(less, partOf(this.all));
+    const { hits, base, others = 0, silentOthers = 0 } = left;
+    const single = [
+      ...(hits > 0 ? [{ hits: 1, base: 1 }] : []),
+      ...(base > hits ? [{ hits: 0, base: 1 }] : []),
+      ...(silentOthers > 0 ? [{ hits: 0, base: 0, others: 1, silentOthers: 1 }] : []),
+      ...(others > silentOthers ? [{ hits: 0, base: 0, others: 1, silentOthers: 0 }] : []),
+    ];
+    const count = hits + shared.filter((part) => part.hits > 0).length;
+    return { count, parts: [...shared, ...single] };
   }
 
-  private other(at: number, devices: number): void {
-    this.silentOthers.add(at, devices);
-    this.others += devices;
-    this.othersBefore.add(at, devices);
+  private failingParts(): readonly NetworkPart[] {
+    const all = this.countFailures(this.all.offered);
+    const partOf = (base: number, failed: number) => {
+      const offered = this.all.offered - base;
+      const own = Math.min(failed, countedMax(offered));
+      return { hits: all - (this.countFailures(offered) - own), base };
+    };
+    const shared = [...this.shared].map(([network, { offered }]) =>
+      partOf(offered, this.failures.get(network) ?? 0),
+    );
+    const isAlone = [...this.failures.keys()].some((network) => !this.shared.has(network));
+    return [...shared, partOf(1, Number(isAlone))];
   }
 
-  private seen(at: number, devices: number): void {
-    this.silent.add(at, devices);
-    this.reachedUnseen.add(at, devices);
+  private reach(device: Did, devices: number): void {
+    const { reachedAt } = device;
+    for (const { reachedBefore } of device.tallies) reachedBefore.add(reachedAt, devices);
+    const minute = Math.floor(reachedAt / MINUTE_MS);
+    const step = this.stepMinutes.findLastIndex((begun) => begun <= minute);
+    this.reachedBy[step]?.add(reachedAt, devices);
   }
 
   /** Whether a device that the release reached is looked at; fewer and fewer are, of more that it reaches. */
@@ -219,23 +318,27 @@ export class SignalCounter {
     if (hashBelow >= this.hashBelow) return;
     for (const device of this.reached) {
       if (device.hash < hashBelow || !this.isLookedAt(device)) continue;
-      this.reach(device.reachedAt, -1);
-      this.seen(device.lastSeen, -1);
-      if (device.offeredAt !== NEVER) this.offeredBefore.add(device.offeredAt, -1);
-      this.stuck -= Number(device.isStuck);
+      this.reach(device, -1);
+      for (const tally of device.tallies) {
+        tally.seen(device.lastSeen, -1);
+        if (device.offeredAt !== NEVER) tally.offeredBefore.add(device.offeredAt, -1);
+        tally.stuck -= Number(device.isStuck);
+      }
     }
     this.hashBelow = hashBelow;
   }
 
   /** Moves a device's last-seen time, among the others or among those that the release has reached. */
   private see(device: Did, at: number, wasReached: boolean, isReached: boolean): void {
-    const { lastSeen, hash } = device;
+    const { lastSeen, hash, tallies } = device;
     const isOther = hash * this.othersScale < HASHES;
     const isLookedAt = this.isLookedAt(device);
-    if (wasReached && isLookedAt) this.seen(lastSeen, -1);
-    if (!wasReached && isOther && lastSeen !== NEVER) this.other(lastSeen, -1);
-    if (isReached && isLookedAt) this.seen(at, 1);
-    if (!isReached && isOther) this.other(at, 1);
+    for (const tally of tallies) {
+      if (wasReached && isLookedAt) tally.seen(lastSeen, -1);
+      if (!wasReached && isOther && lastSeen !== NEVER) tally.other(lastSeen, -1);
+      if (isReached && isLookedAt) tally.seen(at, 1);
+      if (!isReached && isOther) tally.other(at, 1);
+    }
   }
 
   /** Keeps whether a device waits for too long since it was offered the release. */
@@ -243,14 +346,31 @@ export class SignalCounter {
     const { offeredAt, isInstalled } = device;
     const limitMs = this.options.stuckAfterMinutes * MINUTE_MS;
     const isStuck = offeredAt !== NEVER && !isInstalled && at - offeredAt > limitMs;
-    if (this.isLookedAt(device)) this.stuck += Number(isStuck) - Number(device.isStuck);
+    const change = Number(isStuck) - Number(device.isStuck);
     device.isStuck = isStuck;
+    if (change === 0 || !this.isLookedAt(device)) return;
+    for (const tally of device.tallies) tally.stuck += change;
   }
 
-  private countFailures(): number {
-    const max = Math.max(ADDRESS_MIN, Math.floor(this.offered * ADDRESS_SHARE));
+  /** Counts the failures, where so many devices were offered the release. */
+  private countFailures(offered: number): number {
+    const max = countedMax(offered);
     let sum = 0;
     for (const devices of this.failures.values()) sum += Math.min(devices, max);
     return sum;
   }
+}
+
+/** Returns how many failures of one address count. */
+function countedMax(offered: number): number {
+  return Math.max(ADDRESS_MIN, Math.floor(offered * ADDRESS_SHARE));
+}
+
+function less(whole: NetworkPart, part: NetworkPart): NetworkPart {
+  return {
+    hits: whole.hits - part.hits,
+    base: whole.base - part.base,
+    others: (whole.others ?? 0) - (part.others ?? 0),
+    silentOthers: (whole.silentOthers ?? 0) - (part.silentOthers ?? 0),
+  };
 }

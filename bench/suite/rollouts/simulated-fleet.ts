@@ -80,6 +80,8 @@ const STAY_MS = [HOUR_MS, DAY_MS] as const;
 /** Share of the devices that ask from one of the few addresses of companies. */
 const COMPANY_SHARE = 0.2;
 const COMPANIES = 20;
+/** Addresses of strangers and of an office. */
+const [STRANGERS, OFFICE] = [-1, -2];
 
 const INVENTED_FATES: readonly Fate[] = ['dies installing', 'cannot and says so', 'leaves again'];
 
@@ -87,8 +89,12 @@ export type SimulatedDevice = ReturnType<SimulatedFleet['draw']>;
 
 export type FleetSettings = {
   readonly devices: number;
-  /** Further devices that strangers invent, to halt the rollout. */
+  /** Whether all of them are behind one address. */
+  readonly isOffice: boolean;
+  /** Further devices that strangers invent around the publishing, of an address each, to halt the rollout. */
   readonly invented: number;
+  /** Further devices that strangers invent long before the publishing, behind one address. */
+  readonly strangers: number;
   readonly trouble: Trouble;
   readonly seed: number;
 };
@@ -101,7 +107,7 @@ export class SimulatedFleet {
 
   constructor(options: FleetOptions) {
     this.options = options;
-    const length = options.devices + options.invented;
+    const length = options.devices + options.invented + options.strangers;
     this.devices = Array.from({ length }, (_, index) => this.draw(index));
   }
 
@@ -150,11 +156,12 @@ export class SimulatedFleet {
   }
 
   draw(index: number) {
-    const { seed, devices, publishedAt, trouble } = this.options;
+    const { seed, devices, publishedAt, trouble, invented } = this.options;
     const id = `device ${index}`;
     const source = { state: hashText(id, seed) | 0 };
     const random = () => drawFrom(source);
     const isInvented = index >= devices;
+    const isStranger = index >= devices + invented;
     const firstSeen = isInvented ? this.inventedAt(index) : this.drawFirstSeen(random);
     const hasArtifact = random() >= OTHER_PLATFORM_SHARE;
     const lifeMs = (-Math.log(1 - random()) / CHURN_PER_DAY) * DAY_MS;
@@ -166,7 +173,7 @@ export class SimulatedFleet {
       state: hashText(id, ~seed) | 0,
       /** Place of the version that it runs at first among those before the release; 0 is the newest. */
       versionBefore: versionMix(random(), VERSIONS_BEFORE),
-      address: random() < COMPANY_SHARE ? Math.floor(random() * COMPANIES) : COMPANIES + index,
+      address: this.addressOf(index, isStranger, random),
       firstSeen,
       goneAt: Math.min(Math.floor(Math.max(publishedAt, firstSeen) + lifeMs), NEVER),
       intervalMs: (drawn(INTERVALS, random()) ?? 1) * HOUR_MS,
@@ -195,9 +202,22 @@ export class SimulatedFleet {
     return isNew ? newAt : publishedAt - LONG_KNOWN_MS;
   }
 
-  /** Half of the invented devices were there an hour before the release, and half come an hour after it. */
+  /** Strangers share an address, as an office does, and many companies share a few. */
+  private addressOf(index: number, isStranger: boolean, random: () => number): number {
+    const isOfCompany = random() < COMPANY_SHARE;
+    const company = isOfCompany ? Math.floor(random() * COMPANIES) : COMPANIES + index;
+    if (isStranger) return STRANGERS;
+    return this.options.isOffice && index < this.options.devices ? OFFICE : company;
+  }
+
+  /**
+   * Strangers of one address were there long before the release; half of the other invented devices an hour
+   * before it, and half come an hour after it.
+   */
   private inventedAt(index: number): number {
-    return this.options.publishedAt + (index % 2 === 0 ? -HOUR_MS : HOUR_MS);
+    const { publishedAt, devices, invented } = this.options;
+    if (index >= devices + invented) return publishedAt - LONG_KNOWN_MS;
+    return publishedAt + (index % 2 === 0 ? -HOUR_MS : HOUR_MS);
   }
 }
 

@@ -188,6 +188,14 @@ export function silentText(
   return `${count} are silent, ${percentText(plain)}, less ${others} among other devices`;
 }
 
+/** Says what the network has that keeps a guard from judging; undefined if none does. */
+export function networkText({ network }: SignalRate): string | undefined {
+  if (network === null) return undefined;
+  const { count, base } = network;
+  const share = `${numberText(count)} of its ${countText(base, 'device')}`;
+  return `without one network (${share}) too few are left to judge by`;
+}
+
 /**
  * Takes out the versions above the release: their devices went on without it, and nothing is wrong with them.
  * `moved` is how many these are.
@@ -220,6 +228,11 @@ export function tooEarlyText(
   const small = SIGNALS.filter(
     (signal) => (guards === null || rates[signal].limit !== null) && rates[signal].base < needed,
   );
+  const undecided = SIGNALS.filter((signal) => rates[signal].network !== null);
+  if (small.length === 0 && undecided.length > 0) {
+    const left = 'but without one network too few devices are left to judge by';
+    return `For a person to decide: ${undecided.join(', ')} above the limit, ${left}.`;
+  }
   if (small.length === 0) {
     return isOffered
       ? 'Too early to tell: there are too few other devices to compare silent ones with.'

@@ -15,6 +15,7 @@ import { consolePath, queryText } from '../format/console-path.ts';
 import { countText, numberText, percentText, shareText } from '../format/figure-text.ts';
 import {
   intervalText,
+  networkText,
   placesLeft,
   SIGNAL_WORDS,
   silentText,
@@ -133,6 +134,7 @@ function RateView(props: {
 }) {
   const { signal, devices, rate, reached } = props;
   const less = signal === 'silent' ? silentText(devices, rate, reached) : undefined;
+  const network = networkText(rate);
   return (
     <span class="rate">
       <span>
@@ -143,6 +145,7 @@ function RateView(props: {
       </span>
       {rate.limit !== null && <IntervalBar rate={rate} limit={rate.limit} />}
       {less !== undefined && <span class="hint">{less}</span>}
+      {network !== undefined && <span class="hint">{network}</span>}
     </span>
   );
 }

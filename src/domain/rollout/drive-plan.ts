@@ -5,7 +5,7 @@ import type { SignalBreakdown } from '../../contract/failure-breakdown.ts';
 import { isoTime } from '../../contract/iso-time.ts';
 import type { PlanWait, Signal } from '../../contract/rollout-plan.ts';
 import { followRelease } from './follow-release.ts';
-import { watchGuards } from './guard-watch.ts';
+import { type GuardWatch, watchGuards } from './guard-watch.ts';
 import { type GuardFinding, type JudgedHealth, judgeHealth } from './judge-health.ts';
 import {
   ended,
@@ -89,28 +89,55 @@ function judge(
   return judgeHealth(evidence.counts, { guards, tripped, silentOthers, isOffered });
 }
 
-/** Applies a check of the guards: signals that trip hold the plan, or add their reason to a held one. */
+/**
+ * Applies a check of the guards: signals that trip hold the plan, or add their reason to a held one. So do
+ * undecided ones, which pause nothing, unless a caller has ended the wait.
+ */
 function check(
   state: PlanState,
-  { exceeded, silentOthers }: JudgedHealth,
+  { exceeded, undecided, silentOthers }: JudgedHealth,
   release: PlannedRelease,
   time: PlanTime,
 ): Partial<DrivenPlan> & Pick<DrivenPlan, 'state'> {
-  const signals = exceeded.map(({ signal }) => signal);
-  const confirmMinutes = state.guards?.confirmMinutes ?? 0;
-  const watched = watchGuards(state.watch, signals, time.countedMs, confirmMinutes);
-  const { watch } = watched;
-  const checked: PlanState = { ...state, watch, checkedMs: time.countedMs, silentOthers };
-  const tripped = watched.tripped.filter((signal) => !state.tripped.includes(signal));
-  if (tripped.length === 0) return { state: checked };
-  const text = textOf(exceeded.filter(({ signal }) => tripped.includes(signal)));
-  const isHeld = state.status === 'held' && state.reason !== null;
-  const reason = isHeld ? `${state.reason}; ${text}` : text;
-  const isPausing = state.onTrip === 'pause' && release.status === 'published';
-  return {
-    state: { ...held(checked, reason, time), tripped: [...state.tripped, ...tripped] },
-    act: isPausing ? { kind: 'pause', reason: text } : undefined,
+  const confirmed = (watch: GuardWatch | undefined, findings: readonly GuardFinding[]) => {
+    const signals = findings.map(({ signal }) => signal);
+    const confirmMinutes = state.guards?.confirmMinutes ?? 0;
+    return watchGuards(watch ?? {}, signals, time.countedMs, confirmMinutes);
   };
+  const former = state.undecided ?? [];
+  const { watch, tripped } = confirmed(state.watch, exceeded);
+  const whole = confirmed(state.wholeWatch, [...exceeded, ...undecided]);
+  const stopping = exceeded.filter(
+    ({ signal }) => tripped.includes(signal) && !state.tripped.includes(signal),
+  );
+  const holding = undecided.filter(
+    ({ signal }) =>
+      !state.isPushed &&
+      whole.tripped.includes(signal) &&
+      !former.includes(signal) &&
+      !state.tripped.includes(signal),
+  );
+  const checked: PlanState = {
+    ...{ ...state, watch, wholeWatch: whole.watch },
+    ...{ checkedMs: time.countedMs, silentOthers },
+  };
+  if (stopping.length + holding.length === 0) return { state: checked };
+  const isPausing =
+    stopping.length > 0 && state.onTrip === 'pause' && release.status === 'published';
+  return {
+    state: {
+      ...heldFor(checked, textOf([...stopping, ...holding]), time),
+      tripped: [...state.tripped, ...stopping.map(({ signal }) => signal)],
+      undecided: [...former, ...holding.map(({ signal }) => signal)],
+    },
+    act: isPausing ? { kind: 'pause', reason: textOf(stopping) } : undefined,
+  };
+}
+
+/** Holds a plan for this reason, which a held plan has beside the present one. */
+function heldFor(state: PlanState, text: string, time: PlanTime): PlanState {
+  const isHeld = state.status === 'held' && state.reason !== null;
+  return held(state, isHeld ? `${state.reason}; ${text}` : text, time);
 }
 
 /** Returns whether the record holds all that a guard could judge: nothing, where the release is at 0 %. */
@@ -166,8 +193,8 @@ type Finding = Omit<GuardFinding, 'signal'> & { readonly signal: GuardFinding['s
 const CLOSED: Finding = { signal: null, reason: 'The hours in which steps begin are closed' };
 
 /**
- * Returns the guard that delays the plan: the first whose condition holds, else the first that cannot judge.
- * A release at 0 % has nothing to judge yet.
+ * Returns the guard that delays the plan: the first whose condition holds, else the first that is undecided,
+ * else the first that cannot judge. A release at 0 % has nothing to judge yet.
  */
 function keptBy(
   { guards, onBlind, isPushed, blindSinceMs }: PlanState,
@@ -180,10 +207,11 @@ function keptBy(
   }
   const isBlindFree = onBlind === 'advance' || isPushed || rolloutPct === 0;
   const blind = isBlindFree ? undefined : judged.blind[0];
-  const [exceeded] = judged.exceeded;
+  const undecided = isPushed ? undefined : judged.undecided[0];
+  const above = judged.exceeded[0] ?? undecided;
   return {
-    finding: exceeded ?? blind,
-    isBlind: exceeded === undefined && blind !== undefined,
+    finding: above ?? blind,
+    isBlind: above === undefined && blind !== undefined,
     blindSinceMs: blind === undefined ? null : (blindSinceMs ?? countedMs),
   };
 }

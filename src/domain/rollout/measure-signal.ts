@@ -1,11 +1,8 @@
-// Measures one signal: its rate, the interval, and the lowest interval without one of the networks.
+// Measures one signal: its rate and the interval, of all its devices, or of those that one network leaves.
 
 import type { Signal } from '../../contract/rollout-plan.ts';
-import type { SignalCounts, SilentOthers } from './signal-counts.ts';
+import type { OtherDevices, SignalCounts } from './signal-counts.ts';
 import { differenceInterval, type Interval, percentOf, wilsonInterval } from './wilson-interval.ts';
-
-/** Maximum share of the base for a network to be left out: a larger network is the fleet itself. */
-const NETWORK_SHARE_MAX = 0.5;
 
 /** Measure in percent: `hits` of `base` examined devices. */
 export type SignalMeasure = Interval & {
@@ -16,11 +13,7 @@ export type SignalMeasure = Interval & {
   readonly devices: number;
   readonly percent: number;
   /** The other devices whose rate was subtracted. */
-  readonly less: SilentOthers | undefined;
-  /** Lowest `low` without the devices of one network that has at most half of the base. */
-  readonly lowestWithout: number;
-  /** Number of networks that the signal comes from; 0 if none is known. */
-  readonly networks: number;
+  readonly less: OtherDevices | undefined;
 };
 
 /**
@@ -32,29 +25,39 @@ export type SignalMeasure = Interval & {
 export function measureSignal(
   signal: Signal,
   counts: SignalCounts,
-  silentOthers: SilentOthers | null,
+  others: OtherDevices | null,
 ): SignalMeasure {
   const compared = signal === 'silent' ? counts.compared : undefined;
   const base = compared?.base ?? baseOf(counts, signal);
   // A count may be read a moment later than its base.
   const hits = Math.min(Math.max(compared?.hits ?? counts[signal], 0), base);
   const scale = signal === 'stuck' || signal === 'silent' ? counts.scale : 1;
-  const less = signal === 'silent' ? (silentOthers ?? undefined) : undefined;
-  const { count, largest } = counts.networks[signal];
-  const whole = rate(hits, base, less);
-  const without = largest
-    .filter((part) => part.base <= base * NETWORK_SHARE_MAX)
-    .map((part) => rate(Math.max(hits - part.hits, 0), Math.max(base - part.base, 0), less).low);
-  return {
-    ...whole,
-    ...{ hits, base, scale, devices: Math.round(base * scale), less, networks: count },
-    lowestWithout: Math.min(whole.low, ...without),
-  };
+  const less = signal === 'silent' ? (others ?? undefined) : undefined;
+  return measured(hits, base, scale, less);
 }
 
-function rate(hits: number, base: number, less: SilentOthers | undefined) {
+/** Measures a signal again without some of its devices, compared with these others. */
+export function measureWithout(
+  { hits, base, scale }: SignalMeasure,
+  part: { readonly hits: number; readonly base: number },
+  less: OtherDevices | undefined,
+): SignalMeasure {
+  const left = Math.max(base - part.base, 0);
+  return measured(Math.min(Math.max(hits - part.hits, 0), left), left, scale, less);
+}
+
+function measured(
+  hits: number,
+  base: number,
+  scale: number,
+  less: OtherDevices | undefined,
+): SignalMeasure {
+  return { ...rate(hits, base, less), hits, base, scale, devices: Math.round(base * scale), less };
+}
+
+function rate(hits: number, base: number, less: OtherDevices | undefined) {
   if (base <= 0) return { percent: 0, low: 0, high: 0 };
-  const one = { hits: Math.min(hits, base), trials: base };
+  const one = { hits, trials: base };
   const percent = percentOf(one);
   if (less === undefined) return { percent, ...wilsonInterval(one.hits, one.trials) };
   const other = { hits: less.silent, trials: less.devices };

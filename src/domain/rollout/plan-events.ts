@@ -8,14 +8,17 @@ import { worstPlatform } from './failure-places.ts';
 import type { JudgedHealth } from './judge-health.ts';
 import type { PlanState } from './plan-state.ts';
 
-/** Figures by which guards have tripped. */
+/** Figures by which guards hold a plan. */
 export type TripFigures = {
   readonly judged: Pick<JudgedHealth, 'health' | 'hits'>;
   /** Undefined where they were not read. */
   readonly places: Readonly<Record<Signal, SignalBreakdown>> | undefined;
 };
 
-/** Returns what has happened, in its order; `before` is undefined for a new plan, `trip` but for a trip. */
+/**
+ * Returns what has happened, in its order; `before` is undefined for a new plan, `trip` unless its guards
+ * hold it.
+ */
 export function planEvents(
   id: string,
   before: PlanState | undefined,
@@ -34,10 +37,11 @@ export function planEvents(
       reason: waitingFor.reason,
     });
   }
-  const isTripped = after.tripped.length > (before?.tripped.length ?? 0);
-  if (isTripped) {
-    const guards = guardsOf(after.guards, trip);
+  const guards = guardsOf(after.guards, trip);
+  if (after.tripped.length > (before?.tripped.length ?? 0)) {
     events.push({ type: 'plan.tripped', facts: { ...facts, guards }, reason });
+  } else if (isMoreUndecided(before, after)) {
+    events.push({ type: 'plan.held', facts: { ...facts, guards }, reason });
   } else if (after.status !== (before?.status ?? 'scheduled')) {
     const type = ENDS[after.status];
     if (type !== undefined) events.push({ type, facts, reason });
@@ -48,6 +52,11 @@ export function planEvents(
 const ENDS: Partial<
   Record<PlanState['status'], 'plan.held' | 'plan.completed' | 'plan.cancelled'>
 > = { held: 'plan.held', completed: 'plan.completed', cancelled: 'plan.cancelled' };
+
+/** Returns whether a plan is held for a guard that one network keeps from judging, and was not before. */
+export function isMoreUndecided(before: PlanState | undefined, after: PlanState): boolean {
+  return (after.undecided?.length ?? 0) > (before?.undecided?.length ?? 0);
+}
 
 /** A resumed plan has started before, unless it was held before its first step. */
 function isStart(before: PlanState | undefined, after: PlanState): boolean {

@@ -81,10 +81,14 @@ export type PlanState = {
   readonly raiseBetween: RaiseHours | null;
   readonly preset: PlanPresetName | null;
   readonly watch: GuardWatch;
+  /** Watch of guards whose condition holds with all devices, whatever one network contributes. */
+  readonly wholeWatch?: GuardWatch | undefined;
   /** Counted time of the last check of the guards; null before the first. */
   readonly checkedMs: number | null;
   /** Signals for which it is held. */
   readonly tripped: readonly Signal[];
+  /** Signals for which it is held because one network decides; undefined for none. */
+  readonly undecided?: readonly Signal[] | undefined;
   /** See `HealthContext`. */
   readonly silentOthers: SilentOthers | null;
 };
@@ -118,7 +122,7 @@ export function ended(
   status: 'completed' | 'cancelled',
   reason: string | null,
 ): PlanState {
-  return { ...waitless(state), status, reason, dueMs: null, leftMs: null, watch: {} };
+  return { ...waitless(state), status, reason, dueMs: null, leftMs: null, ...UNWATCHED };
 }
 
 /** Holds a plan and keeps the rest of its wait. Its guards watch on: earlier checks above a limit count. */
@@ -126,6 +130,9 @@ export function held(state: PlanState, reason: string, { countedMs }: PlanTime):
   const leftMs = state.dueMs === null ? (state.leftMs ?? 0) : Math.max(0, state.dueMs - countedMs);
   return { ...waitless(state), status: 'held', reason, dueMs: null, leftMs };
 }
+
+/** Watches that begin anew. */
+export const UNWATCHED = { watch: {}, wholeWatch: {} } as const;
 
 /** Returns a plan that waits for time only. */
 export function waitless(state: PlanState): PlanState {

@@ -22,35 +22,51 @@ export type SignalCounts = {
    * Silent devices and their base that are compared with the others: both groups were seen since the step
    * began that reached most of the base. Undefined if that is all of the base.
    */
-  readonly compared?: NetworkPart | undefined;
+  readonly compared?: SignalPart | undefined;
   /** Number of devices that each examined one stands for; 1 if all were examined. */
   readonly scale: number;
-  readonly others: SilentOthers;
+  readonly others: OtherDevices;
   readonly networks: Readonly<Record<Signal, SignalNetworks>>;
 };
 
-/** Devices of one network: those that show a signal, and those that could. */
-type NetworkPart = { readonly hits: number; readonly base: number };
+/** Devices that show a signal, and those that could. */
+type SignalPart = { readonly hits: number; readonly base: number };
 
-/** Networks of the devices that show a signal. */
+/** Devices of one network: by what the counts of a signal are smaller without it. */
+export type NetworkPart = SignalPart & {
+  /** Devices of the network among the others, and silent ones of them; only for silent devices. */
+  readonly others?: number;
+  readonly silentOthers?: number;
+};
+
+/** Networks of the devices of a signal. Devices that were reported with a key belong to none. */
 export type SignalNetworks = {
   /** Number of networks that the signal comes from, among the examined devices. */
   readonly count: number;
-  /** Some networks, those whose removal lowers the signal most. */
-  readonly largest: readonly NetworkPart[];
+  /**
+   * Every network of the base (and of the others), except those that can make no difference: of networks with
+   * equal bases (and others), only one with the most hits.
+   */
+  readonly parts: readonly NetworkPart[];
 };
 
-/**
- * The channel's other examined devices that had as much time to fall silent, those that did, and the number
- * of devices that each stands for.
- */
-export type SilentOthers = {
+/** Some of a channel's other devices, those of them that fell silent, and the number that each stands for. */
+export type OtherDevices = {
   readonly devices: number;
   readonly silent: number;
   readonly scale: number;
 };
 
-const NO_NETWORKS: SignalNetworks = { count: 0, largest: [] };
+/** The channel's other examined devices that had as much time to fall silent. */
+export type SilentOthers = OtherDevices & {
+  /**
+   * The others when there were last enough of them without each network, as the network made them that left
+   * the largest share of silent ones, or the fewest devices; undefined before.
+   */
+  readonly without?: OtherDevices | undefined;
+};
+
+const NO_NETWORKS: SignalNetworks = { count: 0, parts: [] };
 
 /** Counts of a release without any record. */
 export const NO_SIGNALS: SignalCounts = {

@@ -12,6 +12,7 @@ import {
   type PlannedRelease,
   type PlanState,
   type PlanTime,
+  UNWATCHED,
   waitless,
 } from './plan-state.ts';
 import { reachSteps } from './reach-steps.ts';
@@ -78,7 +79,7 @@ function resumed(
   if (release.status !== 'published') {
     return refused('The release is paused: publish it before its plan goes on');
   }
-  const resumable = { ...waitless(state), tripped: [], watch: {}, leftMs: null };
+  const resumable = { ...waitless(state), tripped: [], undecided: [], ...UNWATCHED, leftMs: null };
   const isLater = state.startAtMs !== null && state.startAtMs > time.nowMs;
   if (isLater) return { ...resumable, status: 'scheduled', reason: null };
   const goesOn = running(resumable, time.countedMs + (state.leftMs ?? 0));
@@ -86,8 +87,8 @@ function resumed(
 }
 
 /**
- * Ends the present wait, even for a guard that cannot judge, but not for a guard whose condition holds, or
- * for closed hours.
+ * Ends the present wait, even for a guard that cannot judge or is undecided, but not for a guard whose
+ * condition holds, or for closed hours. An undecided guard begins its two checks anew.
  */
 function advanced(
   state: PlanState,
@@ -103,7 +104,7 @@ function advanced(
     return refused('The hours in which steps begin are closed');
   }
   const begun = reachSteps(running(state, time.countedMs), release.rolloutPct, time);
-  return { ...waitless(begun), dueMs: time.countedMs, isPushed: true };
+  return { ...waitless(begun), dueMs: time.countedMs, isPushed: true, wholeWatch: {} };
 }
 
 /** Returns a running plan that waits until this counted time for its next step. */

@@ -338,6 +338,12 @@ const rate = z.object({
   high: z.number().describe('Upper end of the 95 % interval.'),
   limit: z.number().nullable(),
   tripped: z.boolean(),
+  network: z
+    .object({ count: z.number(), base: z.number() })
+    .nullable()
+    .describe(
+      'Devices of the network without which too few are left to judge by, while the condition holds.',
+    ),
 }) satisfies z.ZodType<SignalRate>;
 
 const health = z.object({

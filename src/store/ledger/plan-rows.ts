@@ -12,7 +12,7 @@ import {
   followRelease,
   followWithdrawal,
 } from '../../domain/rollout/follow-release.ts';
-import { planEvents, type TripFigures } from '../../domain/rollout/plan-events.ts';
+import { isMoreUndecided, planEvents, type TripFigures } from '../../domain/rollout/plan-events.ts';
 import {
   nextAtMs,
   openingAt,
@@ -130,7 +130,7 @@ export async function insertPlan(
   return row;
 }
 
-/** Why a plan changes: what an operator asked, or the figures by which its guards tripped. */
+/** Why a plan changes: what an operator asked, or the figures by which its guards hold it. */
 type PlanCause = {
   readonly asked?: { readonly action: AuditAction; readonly reason: string | undefined };
   readonly trip?: TripFigures | undefined;
@@ -227,9 +227,9 @@ function entryOf({ app, channel, version }: PlanPlace, action: AuditAction) {
 
 /** Returns the audit action of a change that no operator asked for; undefined if the status stays. */
 function actionOf(before: PlanState, after: PlanState): AuditAction | undefined {
-  // A guard may trip while the plan is already held.
-  const isTripped = after.tripped.length > before.tripped.length;
-  if (before.status === after.status && !isTripped) return undefined;
+  // A guard may trip, or be found undecided, while the plan is already held.
+  const isFound = after.tripped.length > before.tripped.length || isMoreUndecided(before, after);
+  if (before.status === after.status && !isFound) return undefined;
   switch (after.status) {
     case 'running':
       return 'plan.start';

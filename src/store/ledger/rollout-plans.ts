@@ -19,7 +19,7 @@ import {
   type RecordedUpTo,
 } from '../../domain/rollout/drive-plan.ts';
 import { judgeHealth } from '../../domain/rollout/judge-health.ts';
-import type { TripFigures } from '../../domain/rollout/plan-events.ts';
+import { isMoreUndecided, type TripFigures } from '../../domain/rollout/plan-events.ts';
 import {
   isOpen,
   type PlanDefinition,
@@ -201,14 +201,16 @@ export async function drivePlan(
   });
 }
 
-/** Returns the figures by which guards have tripped; undefined if none has. */
+/** Returns the figures by which guards now hold a plan; undefined if none newly does. */
 function tripOf(
   before: PlanState,
-  { guards, tripped }: PlanState,
+  after: PlanState,
   { status }: PlannedRelease,
   evidence: PlanEvidence | undefined,
 ): TripFigures | undefined {
-  if (evidence === undefined || tripped.length <= before.tripped.length) return undefined;
+  const { guards, tripped } = after;
+  const isFound = tripped.length > before.tripped.length || isMoreUndecided(before, after);
+  if (evidence === undefined || !isFound) return undefined;
   const context = { guards, tripped, silentOthers: before.silentOthers };
   const { counts, places } = evidence;
   const judged = judgeHealth(counts, { ...context, isOffered: status === 'published' });
@@ -231,10 +233,10 @@ async function readEvidence(
     if (row?.id !== id) return undefined;
     const { releaseId, state } = row;
     const counts = await readSignals(sql, releaseId, state);
-    const mayTrip = judgeHealth(counts, { ...state, isOffered: true }).exceeded.some(
-      ({ signal }) => !state.tripped.includes(signal),
-    );
-    const places = mayTrip ? await readPlaces(sql, releaseId, state.guards) : undefined;
+    const { exceeded, undecided } = judgeHealth(counts, { ...state, isOffered: true });
+    const known = [...state.tripped, ...(state.undecided ?? [])];
+    const mayHold = [...exceeded, ...undecided].some(({ signal }) => !known.includes(signal));
+    const places = mayHold ? await readPlaces(sql, releaseId, state.guards) : undefined;
     return { counts, places, ...recorded };
   });
 }

@@ -8,9 +8,9 @@ import { storableText } from '../../contract/text.ts';
 import { USUAL_GUARDS } from '../../domain/rollout/judge-health.ts';
 import type { PlanState } from '../../domain/rollout/plan-state.ts';
 import type {
+  OtherDevices,
   SignalCounts,
   SignalNetworks,
-  SilentOthers,
 } from '../../domain/rollout/signal-counts.ts';
 import type { SignalDeviceFilter } from '../fleet-ledger.ts';
 import type { ReleaseName, TenantScope } from '../ledger-terms.ts';
@@ -65,6 +65,9 @@ export function signalTimes(stuckMinutes: string, silentMinutes: string): string
   ) AS signal_times`;
 }
 
+/** Network of a device; null for one that was reported with an API key, which no stranger can do. */
+const NETWORK = 'CASE WHEN first_reported IS NULL THEN network END';
+
 /**
  * Sample of the devices that the release $1 reached, on record for the edge $2 (see `IS_KNOWN`), with hashes
  * up to $4. The index has the devices of each edge in the order of a hash of their ids, so about as many rows
@@ -80,7 +83,7 @@ export const REACHED_SAMPLE = `(
     WHERE release_id = $1 AND known = edge AND hashtext(device_id) <= $4::integer OFFSET 0
   ) AS reached
   CROSS JOIN LATERAL (
-    SELECT last_seen, platform, version, network FROM devices
+    SELECT last_seen, platform, version, ${NETWORK} AS network FROM devices
     WHERE app_id = reached.app_id AND device_id = reached.device_id OFFSET 0
   ) AS devices
   WHERE edge >= $2 AND (NOT $3 OR reached.pushed >= $2)
@@ -220,12 +223,10 @@ type CountedSignals = Pick<SignalCounts, 'offered' | 'installed' | 'reverted' | 
   readonly reached: number;
 };
 type Looked = Pick<SignalCounts, 'stuck' | 'stuckBase' | 'silent' | 'silentBase' | 'compared'> & {
-  /** Number of the step in which most of the base was reached; 0 before the first, null without a base. */
-  readonly step: number | null;
-  /** Counts by network, in the sample. */
+  readonly others: Omit<OtherDevices, 'scale'>;
+  /** Counts by network, in the samples; failures are not sampled. */
   readonly networks: SignalCounts['networks'];
 };
-type Others = Omit<SilentOthers, 'scale'>;
 
 /** Conditions that the sample is counted by. */
 const SIGNAL_NAMES = [
@@ -239,23 +240,32 @@ function comparedOf(name: keyof typeof SIGNAL_CONDITIONS): string {
   return name.startsWith('silent') ? `${condition} AND is_compared` : condition;
 }
 
-/** Maximum number of networks per signal: those with the most devices above the signal's overall rate. */
-const NETWORKS_MAX = 20;
-
-/** Networks of a signal as name and value of a JSON object. */
-function networksOf(signal: 'reverted' | 'stuck' | 'silent'): string {
-  const [hits, base] = [`"${signal}"`, `"${signal}Base"`];
-  return `'${signal}', (
-        SELECT jsonb_build_object('count', count(*), 'largest', coalesce(
-          jsonb_agg(jsonb_build_object('hits', hits, 'base', base)) FILTER (WHERE place <= ${NETWORKS_MAX}),
-          '[]'
-        )) FROM (
-          SELECT ${hits} AS hits, ${base} AS base, row_number() OVER (ORDER BY ${hits} - ${base}
-            * (SELECT count(*) FILTER (WHERE ${hits}) / greatest(count(*) FILTER (WHERE ${base}), 1)::float8
-               FROM looked) DESC) AS place
-          FROM by_network WHERE ${hits} > 0
-        ) AS each_network
+/**
+ * Networks of a signal as a JSON object, from rows of `source` with `hits` and these other numbers.
+ * Networks that differ in their hits alone are one part, that with the most: without it the rate is lowest.
+ * The sums of the numbers are bounded by the samples, so parts are few: 141 with different bases have 10,011
+ * devices, and some 1,000 differ in three numbers.
+ */
+function networksOf(source: string, numbers: readonly string[]): string {
+  const names = numbers.join(', ');
+  const fields = ['hits', ...numbers]
+    .map((name) => `'${name.replaceAll('"', '')}', ${name}`)
+    .join(', ');
+  return `(
+        SELECT jsonb_build_object('count', coalesce(sum(networks), 0),
+          'parts', coalesce(jsonb_agg(jsonb_build_object(${fields})), '[]'))
+        FROM (
+          SELECT ${names}, max(hits) AS hits, count(*) FILTER (WHERE hits > 0) AS networks
+          FROM (${source}) AS network GROUP BY ${names}
+        ) AS part
       )`;
+}
+
+/** Networks of the devices that a signal of the sample could have come from. */
+function sampledNetworks(signal: 'reverted' | 'stuck'): string {
+  const source = `SELECT "${signal}" AS hits, "${signal}Base" AS base FROM by_network
+           WHERE "${signal}Base" > 0`;
+  return networksOf(source, ['base']);
 }
 
 const COUNTED = `
@@ -279,6 +289,19 @@ const COUNTED = `
   ), 0)::float8 AS failed
   FROM summed`;
 
+/** Devices of the release that each device of the sample stands for. */
+const SCALE = '$10::float8';
+
+/** Failures that count of one address, where these devices of the release were offered it. */
+const countedOf = (offered: string) => `greatest(3, floor(greatest(${offered}, 0) / 100))`;
+
+/**
+ * Reads both samples once. The base of silent devices decides which others are compared with it. OFFSET 0 as
+ * in `REACHED_SAMPLE`; the index of the others as in `sampleDevices`.
+ *
+ * Failures are counted per address, so without a network fewer of the other addresses' failures may count:
+ * its hits are what all failures lose by it.
+ */
 const LOOKED = `
   WITH all_looked AS MATERIALIZED (
     SELECT network, ${SIGNAL_NAMES.map(
@@ -287,65 +310,87 @@ const LOOKED = `
       last_seen, width_bucket(least(offered_at, installed_at), $7::timestamptz[]) AS step
     FROM ${REACHED_SAMPLE}, ${signalTimes('$5', '$6')}
   ), most AS MATERIALIZED (
-    SELECT mode() WITHIN GROUP (ORDER BY step) FILTER (WHERE "silentBase")::integer AS step FROM all_looked
+    SELECT ($7::timestamptz[])[
+      mode() WITHIN GROUP (ORDER BY step) FILTER (WHERE "silentBase")::integer
+    ] AS since FROM all_looked
   ), looked AS MATERIALIZED (
-    SELECT all_looked.*,
-      last_seen >= coalesce(($7::timestamptz[])[most.step], '-infinity') AS is_compared
+    SELECT all_looked.*, last_seen >= coalesce(most.since, '-infinity') AS is_compared
     FROM all_looked, most
-  ), failures AS MATERIALIZED (
-    SELECT network_hash(network) AS network, sum(devices) AS hits FROM (
-      SELECT network, least(count(*), greatest(3, floor($8::float8 / 100))) AS devices
-      FROM release_failures
-      WHERE release_id = $1 AND is_offered AND network IS NOT NULL AND ${IS_KNOWN}
-      GROUP BY network
-    ) AS told GROUP BY 1
+  ), others AS MATERIALIZED (
+    SELECT network, last_seen <= now() - $6::int * interval '1 minute' AS is_silent
+    FROM most CROSS JOIN releases JOIN channels AS own ON own.id = releases.channel_id
+    JOIN channels AS place ON place.id = own.id OR place.follows = own.id
+    CROSS JOIN LATERAL (
+      SELECT app_id, device_id, last_seen, ${NETWORK} AS network FROM devices
+      WHERE device_place(app_id, channel) = device_place(place.app_id, place.name)
+        AND app_id = place.app_id AND channel = place.name AND hashtext(device_id) <= $9::integer
+        AND last_seen >= greatest(releases.published_at, most.since)
+        AND CASE WHEN $3 THEN first_reported ELSE first_seen END
+          <= releases.published_at - $2::int * interval '1 minute' OFFSET 0
+    ) AS other
+    WHERE releases.id = $1 AND NOT EXISTS (
+      SELECT FROM release_devices AS reached WHERE reached.app_id = other.app_id
+        AND reached.device_id = other.device_id AND reached.release_id = $1 OFFSET 0
+    )
   ), by_network AS MATERIALIZED (
     SELECT network, ${SIGNAL_NAMES.map(
       (name) => `count(*) FILTER (WHERE ${comparedOf(name)}) AS "${name}"`,
     ).join(', ')}
     FROM looked WHERE network IS NOT NULL GROUP BY network
+  ), others_by_network AS MATERIALIZED (
+    SELECT network, count(*) AS others, count(*) FILTER (WHERE is_silent) AS silent_others
+    FROM others WHERE network IS NOT NULL GROUP BY network
+  ), told AS MATERIALIZED (
+    SELECT network_hash(network) AS network, count(*) AS devices,
+      count(*) FILTER (WHERE pushed >= 0) AS reported
+    FROM release_failures
+    WHERE release_id = $1 AND is_offered AND network IS NOT NULL AND ${IS_KNOWN}
+    GROUP BY release_failures.network
+  ), told_by_size AS MATERIALIZED (
+    SELECT devices, count(*) AS addresses FROM told GROUP BY devices
+  ), telling AS MATERIALIZED (
+    SELECT network, base, ${countedOf('$8::float8 - base')} AS counted_max
+    FROM (
+      SELECT network, coalesce("failedBase", 0) * ${SCALE} AS base
+      FROM by_network FULL JOIN (SELECT DISTINCT network FROM told) AS any_told USING (network)
+    ) AS network
+  ), failing AS MATERIALIZED (
+    SELECT base, counted_max,
+      coalesce(sum(least(devices, counted_max) - least(reported, counted_max)), 0) AS hits
+    FROM telling LEFT JOIN told USING (network) GROUP BY network, base, counted_max
+  ), uncounted AS MATERIALIZED (
+    SELECT counted_max, (
+      SELECT coalesce(sum(
+        addresses * (least(devices, ${countedOf('$8::float8')}) - least(devices, counted_max))
+      ), 0) FROM told_by_size
+    ) AS devices
+    FROM (SELECT DISTINCT counted_max FROM telling) AS bound
   )
   SELECT ${(['stuckBase', 'stuck', 'silentBase', 'silent'] as const)
     .map((name) => `count(*) FILTER (WHERE "${name}")::float8 AS "${name}"`)
     .join(', ')},
-    (SELECT step FROM most) AS step,
     jsonb_build_object(
       'hits', count(*) FILTER (WHERE silent AND is_compared),
       'base', count(*) FILTER (WHERE "silentBase" AND is_compared)
     ) AS compared,
+    (SELECT jsonb_build_object('devices', count(*), 'silent', count(*) FILTER (WHERE is_silent))
+     FROM others) AS others,
     jsonb_build_object(
-      ${(['reverted', 'stuck', 'silent'] as const).map(networksOf).join(',\n      ')},
-      'failed', (
-        SELECT jsonb_build_object('count', count(*), 'largest', coalesce(
-          jsonb_agg(jsonb_build_object('hits', hits, 'base', base)) FILTER (WHERE place <= ${NETWORKS_MAX}),
-          '[]'
-        )) FROM (
-          SELECT failures.hits::float8, coalesce(by_network."failedBase", 0) AS base,
-            row_number() OVER (ORDER BY failures.hits DESC) AS place
-          FROM failures LEFT JOIN by_network USING (network)
-        ) AS each_network
-      )
+      'failed', ${networksOf(
+        `SELECT hits + devices AS hits, base FROM failing JOIN uncounted USING (counted_max)`,
+        ['base'],
+      )},
+      'reverted', ${sampledNetworks('reverted')},
+      'stuck', ${sampledNetworks('stuck')},
+      'silent', ${networksOf(
+        `SELECT coalesce(silent, 0) AS hits, coalesce("silentBase", 0) AS base,
+           coalesce(others, 0) AS others, coalesce(silent_others, 0) AS "silentOthers"
+         FROM by_network FULL JOIN others_by_network USING (network)
+         WHERE "silentBase" > 0 OR others > 0`,
+        ['base', 'others', '"silentOthers"'],
+      )}
     ) AS networks
   FROM looked`;
-
-// OFFSET 0 as in `REACHED_SAMPLE`; the index as in `sampleDevices`.
-const OTHERS = `
-  SELECT count(*)::float8 AS devices,
-    count(*) FILTER (WHERE last_seen <= now() - $3::int * interval '1 minute')::float8 AS silent
-  FROM releases JOIN channels AS own ON own.id = releases.channel_id
-  JOIN channels AS place ON place.id = own.id OR place.follows = own.id
-  CROSS JOIN LATERAL (
-    SELECT app_id, device_id, last_seen FROM devices
-    WHERE device_place(app_id, channel) = device_place(place.app_id, place.name)
-      AND app_id = place.app_id AND channel = place.name AND hashtext(device_id) <= $5::integer
-      AND last_seen >= greatest(releases.published_at, $6::timestamptz)
-      AND CASE WHEN $4 THEN first_reported ELSE first_seen END
-        <= releases.published_at - $2::int * interval '1 minute' OFFSET 0
-  ) AS other
-  WHERE releases.id = $1 AND NOT EXISTS (
-    SELECT FROM release_devices AS reached WHERE reached.app_id = other.app_id
-      AND reached.device_id = other.device_id AND reached.release_id = $1 OFFSET 0
-  )`;
 
 /**
  * Counts the signals of a release for guards. Failures of one client address count up to three, or 1 % of the
@@ -368,37 +413,23 @@ export async function readSignals(
   const { reached, ...counts } = await countSignals(sql, releaseId, known, isPushed);
   const scale = reachedScale(reached);
   const begun = (plan?.steps ?? []).flatMap(({ startedAt }) => startedAt ?? []);
+  const othersScale = Math.max((await countInReach(sql, releaseId)) / OTHERS_LOOKED_AT, 1);
   const [looked] = await sql.query<Looked>(LOOKED, [
     ...[releaseId, known, isPushed, highestHash(scale), stuckAfterMinutes, silentAfterMinutes],
-    ...[begun, counts.offered],
+    ...[begun, counts.offered, highestHash(othersScale), scale],
   ]);
-  const inReach = await countInReach(sql, releaseId);
-  const othersScale = Math.max(inReach / OTHERS_LOOKED_AT, 1);
-  const [others] = await sql.query<Others>(OTHERS, [
-    ...[releaseId, known, silentAfterMinutes, isPushed, highestHash(othersScale)],
-    begun[(looked?.step ?? 0) - 1] ?? null,
-  ]);
-  if (looked === undefined || others === undefined) {
-    throw new Error(`Release ${releaseId} has no devices`);
-  }
-  const { step: _, networks, ...silence } = looked;
+  if (looked === undefined) throw new Error(`Release ${releaseId} has no devices`);
+  const { networks, others, ...silence } = looked;
   return {
     ...{ ...counts, ...silence, scale, others: { ...others, scale: othersScale } },
-    networks: {
-      ...networks,
-      failed: scaled(networks.failed, 1, scale),
-      reverted: scaled(networks.reverted, scale, scale),
-    },
+    networks: { ...networks, reverted: scaled(networks.reverted, scale) },
   };
 }
 
 /** Returns the networks of a signal that is counted over all devices, extrapolated from the sample. */
-function scaled({ count, largest }: SignalNetworks, hitsScale: number, baseScale: number) {
-  const parts = largest.map(({ hits, base }) => ({
-    hits: hits * hitsScale,
-    base: base * baseScale,
-  }));
-  return { count, largest: parts };
+function scaled({ count, parts }: SignalNetworks, scale: number): SignalNetworks {
+  const all = parts.map(({ hits, base }) => ({ hits: hits * scale, base: base * scale }));
+  return { count, parts: all };
 }
 
 /** Reads the counts of a release over devices that were on record for `known` minutes before it. */

@@ -5,7 +5,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SIGNALS } from '../../../src/contract/rollout-plan.ts';
 import { judgeHealth } from '../../../src/domain/rollout/judge-health.ts';
-import { NO_SIGNALS, type SignalCounts } from '../../../src/domain/rollout/signal-counts.ts';
+import {
+  NO_SIGNALS,
+  type SignalCounts,
+  type SilentOthers,
+} from '../../../src/domain/rollout/signal-counts.ts';
 import { differenceInterval, wilsonInterval } from '../../../src/domain/rollout/wilson-interval.ts';
 import { PROPERTY_RUNS } from '../../support/property-runs.ts';
 import { guards } from './plan-fixture.ts';
@@ -73,6 +77,7 @@ describe('rates and bases of the signals (§27.6)', () => {
     expect(rates.silent.percent).toBe(20);
     expect(rates.failed).toEqual({
       ...{ base: 200, percent: 5, low: 2.7, high: 9, limit: null, tripped: false },
+      network: null,
     });
   });
 
@@ -86,7 +91,7 @@ describe('rates and bases of the signals (§27.6)', () => {
   it('silent ones are compared with the other devices, of which neither share is exact', () => {
     const others = { devices: 1000, silent: 100, scale: 1 };
     const { health, silentOthers } = judge({ ...counts, others });
-    expect(silentOthers).toEqual(others);
+    expect(silentOthers).toMatchObject(others);
     expect(health.silent).toBe(30);
     const { low, high } = differenceInterval(
       { hits: 30, trials: 150 },
@@ -114,7 +119,7 @@ describe('rates and bases of the signals (§27.6)', () => {
   it('one other device is enough for a guard that needs one', () => {
     const others = { devices: 1, silent: 0, scale: 1 };
     const limit = { minimumDevices: 1 };
-    expect(judge({ ...counts, others }, limit).silentOthers).toEqual(others);
+    expect(judge({ ...counts, others }, limit).silentOthers).toMatchObject(others);
     expect(judge({ ...counts, others: { ...others, devices: 0 } }, limit).silentOthers).toBeNull();
   });
 });
@@ -223,27 +228,117 @@ describe('verdict (§27.7)', () => {
 });
 
 describe('networks (§27.5)', () => {
-  const networks = (hits: number, base: number) => ({
+  const stuckBy = (...parts: (readonly [hits: number, base: number])[]) => ({
     ...NO_SIGNALS.networks,
-    stuck: { count: 3, largest: [{ hits, base }] },
+    stuck: { count: 3, parts: parts.map(([hits, base]) => ({ hits, base })) },
   });
   const limit = { stuckPercent: 2.5 };
-  const exceeds = (counts: Partial<SignalCounts>) =>
-    judge(counts, limit).exceeded.map(({ signal }) => signal);
+  const judgedOf = (counts: Partial<SignalCounts>) => {
+    const { exceeded, undecided, health } = judge({ ...counts }, limit);
+    const { network } = health.rates.stuck;
+    const signals = { exceeded: exceeded.length > 0, undecided: undecided.length > 0 };
+    return { ...signals, network, verdict: health.verdict };
+  };
+  const STUCK = { stuck: 100, stuckBase: 1000 };
+  const CLEAR = { exceeded: false, undecided: false, network: null, verdict: 'healthy' };
+  const BAD = { ...CLEAR, exceeded: true, verdict: 'unhealthy' };
 
-  it('one with at most half of the base cannot make a condition hold', () => {
-    const counts = { stuck: 100, stuckBase: 1000 };
-    expect(exceeds(counts)).toEqual(['stuck']);
-    expect(exceeds({ ...counts, networks: networks(100, 100) })).toEqual([]);
-    expect(exceeds({ ...counts, networks: networks(50, 50) })).toEqual(['stuck']);
-    expect(exceeds({ stuck: 100, stuckBase: 200, networks: networks(100, 100) })).toEqual([]);
+  it('a condition holds where it does without each of them', () => {
+    expect(judgedOf(STUCK)).toEqual(BAD);
+    expect(judgedOf({ ...STUCK, networks: stuckBy([50, 50], [0, 700]) })).toEqual(BAD);
+    const { exceeded } = judge({ ...STUCK, networks: stuckBy([1, 100]) }, limit);
+    expect(exceeded[0]?.reason).toContain('100 of 1000 devices from 3 networks, 10 %');
   });
 
-  it('one with more than half of the base is the fleet itself', () => {
-    expect(exceeds({ stuck: 100, stuckBase: 199, networks: networks(100, 100) })).toEqual([
-      'stuck',
+  it('one network makes no condition hold, whatever its share', () => {
+    expect(judgedOf({ ...STUCK, networks: stuckBy([100, 100]) })).toEqual(CLEAR);
+    expect(judgedOf({ ...STUCK, networks: stuckBy([100, 900]) })).toEqual(CLEAR);
+    const most = { stuck: 200, stuckBase: 350, networks: stuckBy([200, 200], [0, 1]) };
+    expect(judgedOf(most)).toEqual(CLEAR);
+    // The network with the most hits is not always the one whose devices matter.
+    const two = { stuck: 60, stuckBase: 1000, networks: stuckBy([40, 800], [39, 39]) };
+    expect(judgedOf(two)).toEqual(CLEAR);
+  });
+
+  it('where one leaves too few devices to judge by, its guard is undecided', () => {
+    const counts = { stuck: 200, stuckBase: 260, networks: stuckBy([200, 200]) };
+    const network = { count: 200, base: 200 };
+    expect(judgedOf(counts)).toEqual({ ...CLEAR, undecided: true, network, verdict: 'too early' });
+    const { undecided } = judge(counts, limit);
+    expect(undecided).toEqual([
+      {
+        signal: 'stuck',
+        reason:
+          'stuck: 200 of 260 devices from 3 networks, 76.9 % (95 % interval 71.4 to 81.6 %), above the ' +
+          'limit of 2.5 %; without one network (200 of its 200 devices) 60 devices to judge by are ' +
+          'left, and its guard needs 100',
+      },
     ]);
-    const { exceeded } = judge({ stuck: 100, stuckBase: 1000, networks: networks(1, 900) }, limit);
-    expect(exceeded[0]?.reason).toContain('100 of 1000 devices from 3 networks, 10 %');
+    // One without a single hit may be the fleet.
+    const office = { stuck: 60, stuckBase: 260, networks: stuckBy([0, 200], [1, 1]) };
+    expect(judgedOf(office)).toMatchObject({ undecided: true, network: { count: 0, base: 200 } });
+  });
+
+  it('a fleet behind one address is judged as ever while nothing is wrong', () => {
+    expect(judgedOf({ stuck: 2, stuckBase: 300, networks: stuckBy([2, 300]) })).toEqual(CLEAR);
+  });
+
+  describe('of silent devices', () => {
+    const silentBy = (...parts: SignalCounts['networks']['silent']['parts']) => ({
+      ...NO_SIGNALS.networks,
+      silent: { count: 1, parts },
+    });
+    const judgeSilent = (
+      counts: Partial<SignalCounts>,
+      silentOthers: SilentOthers | null = null,
+    ) => {
+      const context = { guards: guards({ silentPercent: 5 }), tripped: [], isOffered: true };
+      return judgeHealth({ ...NO_SIGNALS, ...counts }, { ...context, silentOthers });
+    };
+    const OWN = { silent: 60, silentBase: 200 };
+    /** Others of whom as many are silent, and strangers who never are. */
+    const others = { devices: 1200, silent: 60, scale: 1 };
+    const strangers = { hits: 0, base: 0, others: 1000, silentOthers: 0 };
+
+    it('a network leaves the other devices too', () => {
+      expect(judgeSilent({ ...OWN, others }).exceeded).toHaveLength(1);
+      const { health, exceeded, undecided } = judgeSilent({
+        ...{ ...OWN, others, networks: silentBy(strangers) },
+      });
+      expect([exceeded, undecided, health.verdict]).toEqual([[], [], 'healthy']);
+    });
+
+    it('with too few others left the last ones count that were enough, before that none', () => {
+      const few = { devices: 1060, silent: 18, scale: 1 };
+      const counts = { ...OWN, others: few, networks: silentBy(strangers) };
+      const { undecided, silentOthers } = judgeSilent(counts);
+      expect(undecided.map(({ reason }) => reason)).toEqual([
+        expect.stringContaining(
+          'without one network (0 of its 0 devices, and 1000 of the others) 60 other devices to ' +
+            'compare with are left, and its guard needs 100',
+        ),
+      ]);
+      expect(silentOthers).toMatchObject(few);
+      const last = { devices: 300, silent: 90, scale: 1 };
+      const after = judgeSilent(counts, { ...few, without: last });
+      expect([after.exceeded, after.undecided]).toEqual([[], []]);
+      expect(after.silentOthers?.without).toEqual(last);
+    });
+
+    it('the others to remember are those that a network leaves with the largest share', () => {
+      const { silentOthers } = judgeSilent({
+        ...{
+          ...OWN,
+          others,
+          networks: silentBy({ ...strangers, others: 3, silentOthers: 3 }, strangers),
+        },
+      });
+      expect(silentOthers?.without).toMatchObject({ devices: 200, silent: 60 });
+      // Later there are no others, and the share without the strangers counts.
+      const later = judgeSilent(OWN, silentOthers);
+      expect([later.exceeded, later.undecided]).toEqual([[], []]);
+      const bad = judgeSilent({ ...OWN, silent: 120 }, silentOthers);
+      expect(bad.exceeded).toHaveLength(1);
+    });
   });
 });

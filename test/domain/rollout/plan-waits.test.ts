@@ -9,7 +9,7 @@ import { drivePlan } from '../../../src/domain/rollout/drive-plan.ts';
 import { judgeHealth } from '../../../src/domain/rollout/judge-health.ts';
 import { nextAtMs, type PlanState } from '../../../src/domain/rollout/plan-state.ts';
 import { SERVED_AFTER_MS } from '../../../src/domain/rollout/reach-steps.ts';
-import type { SignalCounts } from '../../../src/domain/rollout/signal-counts.ts';
+import { NO_SIGNALS, type SignalCounts } from '../../../src/domain/rollout/signal-counts.ts';
 import { steerPlan } from '../../../src/domain/rollout/steer-plan.ts';
 import { at, guards, LIVE, planOf, START_MS, seen, unseen } from './plan-fixture.ts';
 
@@ -128,6 +128,112 @@ describe('a held plan (§27.5)', () => {
     const second = drivePlan(resumed, release, at(12), seen(at(12), BAD)).state;
     expect(second.status).toBe('running');
   });
+});
+
+describe('a guard that one network keeps from judging (§27.14)', () => {
+  /** Sixty devices are well, and 200 of one network are stuck. */
+  const ONE = {
+    ...{ stuck: 200, stuckBase: 260 },
+    networks: {
+      ...NO_SIGNALS.networks,
+      stuck: {
+        count: 1,
+        parts: [
+          { hits: 200, base: 200 },
+          { hits: 0, base: 1 },
+        ],
+      },
+    },
+  };
+  // As many are stuck, each of a network of its own.
+  const ALL = { ...ONE, networks: NO_SIGNALS.networks };
+  const STUCK = { guards: guards({ stuckPercent: 2.5 }) };
+  const reason = expect.stringMatching(
+    /^stuck: 200 of 260 .*; without one network \(200 of its 200/,
+  );
+
+  it.each([
+    ['onTrip pause', { onTrip: 'pause' }],
+    ['onBlind advance', { onBlind: 'advance' }],
+    ['no patience', { patienceMinutes: 0 }],
+  ] as const)('holds the plan after two checks and never pauses, with %s', (_title, parts) => {
+    const { state, release } = begun('50:600 100:0', { ...STUCK, ...parts });
+    const first = drivePlan(state, release, at(1), seen(at(1), ONE)).state;
+    const before = drivePlan(first, release, at(10), seen(at(10), ONE)).state;
+    expect(before).toMatchObject({ status: 'running', reason: null });
+    const { state: held, act } = drivePlan(before, release, at(11), seen(at(11), ONE));
+    expect(act).toBeUndefined();
+    expect(held).toMatchObject({ status: 'held', reason, tripped: [], undecided: ['stuck'] });
+    const later = drivePlan(held, release, at(90), seen(at(90), ONE));
+    expect(later).toMatchObject({ act: undefined, state: { reason: held.reason } });
+  });
+
+  it('holds nothing if a check between the two finds the condition not to hold', () => {
+    const { state, release } = begun('50:600 100:0', STUCK);
+    const first = drivePlan(state, release, at(1), seen(at(1), ONE)).state;
+    const second = drivePlan(first, release, at(5), seen(at(5), { stuck: 0 })).state;
+    expect(drivePlan(second, release, at(12), seen(at(12), ONE)).state.status).toBe('running');
+  });
+
+  it('lets no step begin meanwhile, and the plan says for what it waits', () => {
+    const { state, release } = begun('50:1 100:0', { ...STUCK, onBlind: 'advance' });
+    const { state: waiting, act } = drivePlan(state, release, at(5), seen(at(5), ONE));
+    expect(act).toBeUndefined();
+    expect(waiting).toMatchObject({ status: 'running', waitingFor: { guard: 'stuck', reason } });
+  });
+
+  it('once resumed begins its two checks anew', () => {
+    const held = heldBy(ONE);
+    const resumed = accepted(steerPlan(held.state, 'resume', held.release, at(20)));
+    expect(resumed).toMatchObject({ status: 'running', undecided: [] });
+    const first = drivePlan(resumed, held.release, at(21), seen(at(21), ONE)).state;
+    const next = drivePlan(first, held.release, at(30), seen(at(30), ONE)).state;
+    expect(next.status).toBe('running');
+    const again = drivePlan(next, held.release, at(31), seen(at(31), ONE)).state;
+    expect(again).toMatchObject({ status: 'held', reason });
+  });
+
+  it('is passed over by advance, for one step', () => {
+    const held = heldBy(ONE);
+    const resumed = accepted(steerPlan(held.state, 'resume', held.release, at(20)));
+    const first = drivePlan(resumed, held.release, at(21), seen(at(21), ONE)).state;
+    const judgement = judged(first, ONE);
+    const pushed = accepted(steerPlan(first, 'advance', held.release, at(31), judgement));
+    const { state, act } = drivePlan(pushed, held.release, at(31), seen(at(31), ONE));
+    expect(act).toMatchObject({ kind: 'raise', rollout: 100 });
+    const release = { ...held.release, rolloutPct: 100 };
+    const next = drivePlan(state, release, at(40), seen(at(40), ONE)).state;
+    expect(next.status).toBe('running');
+    expect(drivePlan(next, release, at(41), seen(at(41), ONE)).state.status).toBe('held');
+  });
+
+  it('trips when it can judge, also in a plan that is held for it', () => {
+    const held = heldBy(ONE);
+    const first = drivePlan(held.state, held.release, at(20), seen(at(20), ALL)).state;
+    const { state, act } = drivePlan(first, held.release, at(30), seen(at(30), ALL));
+    expect(act?.kind).toBe('pause');
+    expect(state).toMatchObject({ tripped: ['stuck'], undecided: ['stuck'] });
+    expect(state.reason).toMatch(/left, and its guard needs 100; stuck: 200 of 260 devices/);
+  });
+
+  it('adds its reason once to a plan that was held by hand', () => {
+    const { state, release } = begun('50:600 100:0', STUCK);
+    const byHand = accepted(steerPlan(state, 'hold', release, at(1)));
+    const first = drivePlan(byHand, release, at(2), seen(at(2), ONE)).state;
+    const second = drivePlan(first, release, at(12), seen(at(12), ONE)).state;
+    expect(second.reason).toMatch(/^Held; stuck: 200 of 260 devices/);
+    const third = drivePlan(second, release, at(60), seen(at(60), ONE)).state;
+    expect(third.reason).toBe(second.reason);
+  });
+
+  /** A plan that is held since minute 11 by these figures. */
+  function heldBy(counts: Partial<SignalCounts>) {
+    const { state, release } = begun('50:600 100:60', STUCK);
+    const first = drivePlan(state, release, at(1), seen(at(1), counts)).state;
+    const held = drivePlan(first, release, at(11), seen(at(11), counts)).state;
+    expect(held.status).toBe('held');
+    return { state: held, release };
+  }
 });
 
 describe('a guard that cannot judge (§27.10)', () => {

@@ -3,13 +3,12 @@
 
 import { describe, expect, test } from 'vitest';
 import type { RolloutPlan } from '../../../src/contract/rollout-plan.ts';
-import type { CheckIn } from '../../../src/domain/fleet/check-in.ts';
 import { USUAL_GUARDS } from '../../../src/domain/rollout/judge-health.ts';
 import type { PlanDefinition } from '../../../src/domain/rollout/plan-state.ts';
 import { USUAL_KEEPING } from '../../../src/store/ledger/check-ins.ts';
 import { createSqlLedger } from '../../../src/store/ledger/sql-ledger.ts';
 import { definition } from '../../domain/rollout/plan-fixture.ts';
-import { HOUR_MS, MINUTE_MS } from './fleet-fixture.ts';
+import { MINUTE_MS } from './fleet-fixture.ts';
 import {
   createTenant,
   expectValue,
@@ -18,7 +17,6 @@ import {
   serve,
   type TestTenant,
 } from './ledger-fixture.ts';
-import { BEGIN, checkIn, DAY_MS, furnish } from './signal-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
 const CAUGHT_UP = { seenUpToMs: Number.MAX_SAFE_INTEGER };
@@ -275,64 +273,6 @@ export function describePlanWaits({ database }: LedgerUnderTest): void {
       const parts = { preset: 'careful', onBlind: undefined } as const;
       const place = await planned('10:60', { ...parts, guards: USUAL_GUARDS });
       expect(place.plan).toMatchObject({ preset: 'careful', onBlind: 'advance' });
-    });
-
-    describe('networks (§27.5)', () => {
-      const IDS = Array.from({ length: 150 }, (_, index) => `real ${index}`);
-      const OFFERED_AT = BEGIN + DAY_MS + MINUTE_MS;
-
-      async function offeredTo(bad: readonly (readonly [id: string, network: string])[]) {
-        const { tenant, offer } = await furnish({ ledger, database });
-        const own = (index: number) => `10.0.${Math.floor(index / 250)}.${index % 250}`;
-        const all = [...IDS.map((id, index) => [id, own(index)] as const), ...bad];
-        const record = (devices: typeof all, parts: Partial<CheckIn>) =>
-          ledger.recordChecks(
-            devices.map(([id, network]) => ({ ...checkIn(tenant, id, parts), network })),
-            'queued',
-            { perNetwork: 1_000_000, perApp: 1_000_000 },
-          );
-        await record(all, { version: '0.9.0' });
-        await record(all, { ...offer, at: OFFERED_AT });
-        await record(all.slice(0, IDS.length), { version: '1.0.0', at: OFFERED_AT + HOUR_MS });
-        // The bad ones come again, and are not on the release.
-        await record(all.slice(IDS.length), { version: '0.9.0', at: Date.now() });
-        return tenant;
-      }
-
-      async function verdict(tenant: TestTenant) {
-        const guards = { ...USUAL_GUARDS, stuckPercent: 2.5 };
-        const plan = definition('100:60', { guards });
-        expectValue(
-          await ledger.createPlan(tenant.organizationId, nameOf(tenant), plan, PUBLISHER),
-        );
-        const found = await ledger.readPlan(tenant.organizationId, nameOf(tenant));
-        return expectValue(found).health;
-      }
-
-      test('many devices of one address, or of one /48, do not make a condition hold', async () => {
-        const one = await offeredTo(
-          Array.from({ length: 100 }, (_, index) => [`invented ${index}`, '192.0.2.1'] as const),
-        );
-        expect(await verdict(one)).toMatchObject({ stuck: 100, verdict: 'healthy' });
-        const wide = await offeredTo(
-          Array.from(
-            { length: 60 },
-            (_, index) => [`invented ${index}`, `2001:db8:7:${index}::/64`] as const,
-          ),
-        );
-        expect(await verdict(wide)).toMatchObject({ stuck: 60, verdict: 'healthy' });
-      });
-
-      test('devices of many networks do, and so does a fleet behind one address', async () => {
-        const many = await offeredTo(
-          Array.from({ length: 20 }, (_, index) => [`bad ${index}`, `192.0.2.${index}`] as const),
-        );
-        expect((await verdict(many)).verdict).toBe('unhealthy');
-        const nat = await offeredTo(
-          Array.from({ length: 200 }, (_, index) => [`bad ${index}`, '192.0.2.1'] as const),
-        );
-        expect((await verdict(nat)).verdict).toBe('unhealthy');
-      });
     });
   });
 }
