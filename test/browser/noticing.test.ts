@@ -11,6 +11,9 @@ import { member, type Person } from '../support/person.ts';
 import { sharedNode } from '../support/service-suite.ts';
 import { check, control, devicesOf, publish, report, type Tenant } from '../support/tenant.ts';
 
+/** Milliseconds between two reads of `/readyz`. */
+const DEGRADED_MS = 15_000;
+
 describeInBrowser('what the console says', (browser) => {
   const node = sharedNode();
   let tab: Tab;
@@ -36,6 +39,20 @@ describeInBrowser('what the console says', (browser) => {
     await visit(page, '/console/apps');
     await page.getByText('Nothing needs you').waitFor();
     expect(page.url()).not.toContain(place());
+  });
+
+  it('a store that is away or refuses writes is said on every page, until it is not', async () => {
+    const message =
+      'PostgreSQL refuses writes: it is read-only, or a standby: nothing can be changed';
+    const degraded = [{ store: 'ledger', since: '2026-02-03T04:05:06.789Z', message }];
+    await page.route('**/readyz', (route) =>
+      route.fulfill({ json: { status: 'ready', degraded } }),
+    );
+    await visit(page, '/console/audit');
+    await page.getByRole('status').getByText(message).waitFor();
+    await page.unroute('**/readyz');
+    await tab.pass(DEGRADED_MS);
+    await tab.soon(page.getByText(message), 'detached');
   });
 
   const device = (deviceId: string, parts: object = {}) => ({

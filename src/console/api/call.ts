@@ -191,6 +191,20 @@ function waitText(seconds: number | undefined): string {
   return `in ${count} ${unit}${count === 1 ? '' : 's'}`;
 }
 
+/** Reads what `/readyz` says of stores that the service does without; nothing where a proxy withholds it. */
+export async function readDegraded(): Promise<readonly string[]> {
+  try {
+    const signal = AbortSignal.timeout(READ_MS_MAX);
+    const response = await fetch('/readyz', { signal, credentials: 'omit' });
+    const { degraded = [] } = (await response.json()) as {
+      readonly degraded?: readonly { readonly message: string }[];
+    };
+    return degraded.map(({ message }) => message);
+  } catch {
+    return [];
+  }
+}
+
 // Connection to the service, observed with every request: the page shows one notice for an outage, and
 // repeats failed reads when it ends.
 

@@ -94,7 +94,7 @@ function useRecovery(load: () => Promise<void>, isOut: boolean): void {
 }
 
 /** Polls one request at a time; refreshes at once when the page becomes visible again. */
-function useRepetition(load: () => Promise<void>, everyMs: number): void {
+export function useRepetition(load: () => Promise<void>, everyMs: number): void {
   useEffect(() => {
     if (everyMs === 0) return undefined;
     let timer: ReturnType<typeof setTimeout>;

@@ -1,15 +1,15 @@
-// Frame of every page: navigation, search, help, organization, account, and the notices of an outage and of
-// a role that was changed.
+// Frame of every page: navigation, search, help, organization, account, and the notices of an outage, of a
+// store that the service does without, and of a role that was changed.
 
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import { call, connection } from '../api/call.ts';
+import { call, connection, readDegraded } from '../api/call.ts';
 import { consolePath } from '../format/console-path.ts';
 import { useKeptFocus } from '../hook/focus.ts';
 import { useKey } from '../hook/key.ts';
 import { useAction } from '../hook/use-action.ts';
-import { forgetLoaded } from '../hook/use-load.ts';
+import { forgetLoaded, useRepetition } from '../hook/use-load.ts';
 import { Dialog } from '../part/dialog.tsx';
 import { KEYS } from '../part/keys.tsx';
 import { Menu } from '../part/menu.tsx';
@@ -65,6 +65,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
       </header>
       <main id="content" class="content" tabIndex={-1}>
         <ConnectionNotice onRetry={() => void refresh()} />
+        <StoreNotice />
         <RoleNotice />
         {children}
       </main>
@@ -179,6 +180,21 @@ function ConnectionNotice({ onRetry }: { onRetry: () => void }) {
       </button>
     </Notice>
   );
+}
+
+const DEGRADED_MS = 15_000;
+
+/** Notice of the stores that are away or refuse writes, in the words of the operator's log. */
+function StoreNotice() {
+  const [messages, setMessages] = useState<readonly string[]>([]);
+  const load = useCallback(async () => setMessages(await readDegraded()), []);
+  useEffect(() => void load(), [load]);
+  useRepetition(load, DEGRADED_MS);
+  return messages.map((message) => (
+    <Notice key={message} tone="warn">
+      {message}.
+    </Notice>
+  ));
 }
 
 /** Notice when the reader's role in the present organization was changed or taken away. */
