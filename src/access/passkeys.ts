@@ -42,8 +42,8 @@ type PasskeysDependencies = {
   readonly gate: SignInGate;
   /** Base URL of the console; undefined when no setting names one. */
   readonly consoleUrl: string | undefined;
-  /** Returns the mail that tells a person of a new passkey, for a session is enough to add one. */
-  readonly addedMail: (email: string, atMs: number) => NewMail | undefined;
+  /** Returns the mail that tells a person of a passkey, for a session is enough to add and to remove one. */
+  readonly mail: (email: string, deed: 'added' | 'removed', atMs: number) => NewMail | undefined;
   readonly now: () => number;
 };
 
@@ -119,7 +119,7 @@ export class Passkeys {
       | LostRight
     >
   > {
-    const { ledger, challenges, addedMail, now } = this.dependencies;
+    const { ledger, challenges, mail, now } = this.dependencies;
     const party = this.party();
     if (isFailure(party)) return party;
     const challenge = await challenges.read(cookie);
@@ -130,7 +130,7 @@ export class Passkeys {
     const made = await readNew(credential, challenge, party);
     if (made === undefined) return invalidField('credential', 'This passkey was not accepted');
     const at = now();
-    const passkey = { ...made, name, at: isoTime(at), mail: addedMail(account.email, at) };
+    const passkey = { ...made, name, at: isoTime(at), mail: mail(account.email, 'added', at) };
     return ledger.addPasskey(passkey, challenge, actorOf(session, requestId));
   }
 
@@ -149,7 +149,9 @@ export class Passkeys {
     id: string,
     requestId?: string,
   ): Promise<Outcome<NoContent, 'unknownPasskey' | 'secondFactorFirst' | LostRight>> {
-    return this.dependencies.ledger.removePasskey(id, actorOf(session, requestId));
+    const { ledger, mail, now } = this.dependencies;
+    const told = mail(session.account.email, 'removed', now());
+    return ledger.removePasskey(id, actorOf(session, requestId), told);
   }
 
   /** Asks the browser for a passkey of any account, to sign in with it alone. */

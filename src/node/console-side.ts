@@ -167,7 +167,7 @@ function assembleAccounts(
   });
   const passkeys = new Passkeys({
     ...{ ...shared, accounts, challenges: new Challenges(shared), consoleUrl },
-    addedMail: (email, atMs) => mails.passkeyAdded(email, atMs),
+    mail: (email, deed, atMs) => mails.passkey(email, deed, atMs),
   });
   const areOrganizationsOpen = config.organizationsBy === 'anyone';
   const { trustProxy } = config;

@@ -63,11 +63,15 @@ export class PeopleMails {
     });
   }
 
-  /** Tells of a passkey that was added to the account. */
-  passkeyAdded(to: string, atMs: number): NewMail | undefined {
-    return this.#tell(to, 'A passkey was added to your account', atMs, {
-      what: `With a session of your account ${to} a passkey was added to it`,
-      todo: 'remove the passkey on the page of your account, and set another password',
+  /** Tells of a passkey that a session of the account has added or removed. */
+  passkey(to: string, deed: 'added' | 'removed', atMs: number): NewMail | undefined {
+    const [place, todo] =
+      deed === 'added'
+        ? ['added to', 'remove the passkey on the page of your account, and set another password']
+        : ['removed from', 'set another password, which ends all sessions, and add a passkey'];
+    return this.#tell(to, `A passkey was ${place} your account`, atMs, {
+      what: `With a session of your account ${to} a passkey was ${place} it`,
+      todo,
     });
   }
 

@@ -238,6 +238,7 @@ export interface AccountLedger {
   removePasskey(
     id: string,
     actor: AccountActor,
+    mail?: NewMail,
   ): Promise<Outcome<NoContent, 'unknownPasskey' | 'secondFactorFirst' | LostRight>>;
 
   /** Stores a link that removes the passkeys of an account; replaces the account's earlier link. */

@@ -50,7 +50,8 @@ it('wait encrypted, and arrive with their link and one id', async () => {
 it('tell people what became of their passkeys, whoever did it', async () => {
   const at = Date.UTC(2026, 7, 1);
   const written = [
-    mails.passkeyAdded('ann@example.com', at),
+    mails.passkey('ann@example.com', 'added', at),
+    mails.passkey('ann@example.com', 'removed', at),
     mails.recovery('ann@example.com', 'made', at),
     mails.recovery('ann@example.com', 'used', at),
   ] as NewMail[];
@@ -59,6 +60,7 @@ it('tell people what became of their passkeys, whoever did it', async () => {
   );
   expect(texts).toEqual([
     expect.stringMatching(/a passkey was added .*2026-08-01/s),
+    expect.stringMatching(/a passkey was removed from .*2026-08-01/s),
     expect.stringMatching(/link .* was made.*2026-08-01/s),
     expect.stringMatching(/were removed .* link.*2026-08-01/s),
   ]);

@@ -166,6 +166,7 @@ export function removePasskey(
   database: Database,
   id: string,
   actor: AccountActor,
+  mail?: NewMail,
 ): Promise<Outcome<NoContent, 'unknownPasskey' | 'secondFactorFirst' | LostRight>> {
   return atomically(database, actor, async (sql) => {
     if (!isStorable(id)) return fail('unknownPasskey');
@@ -178,6 +179,7 @@ export function removePasskey(
     if (!(await isStrong(sql, actor.tokenHash))) return fail('secondFactorFirst');
     await deleteSessions(sql, actor.accountId, actor.tokenHash);
     await insertAccountAudit(sql, accountOf(actor), 'account.remove-passkey', removed);
+    await insertMail(sql, mail);
     return {};
   });
 }

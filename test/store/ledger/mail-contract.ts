@@ -72,6 +72,14 @@ export function describePeopleMails({ database, ledger }: LedgerUnderTest): void
         refused: (on, mail) => add(on, mail, { ...actor, tokenHash: unique('ended') }),
       };
     },
+    async 'a removed passkey'() {
+      const { actor } = await join();
+      const { id } = expectValue(await ledger.addPasskey(newPasskey(), newChallenge(), actor));
+      return {
+        done: (on, mail) => on.removePasskey(id, actor, mail),
+        refused: (on, mail) => on.removePasskey(id, { ...actor, tokenHash: unique('ended') }, mail),
+      };
+    },
     async 'a link for lost passkeys'() {
       const { organizationId, account } = await join();
       const make = (on: Ledger, mail: NewMail, accountId: string) => {
