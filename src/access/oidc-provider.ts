@@ -5,6 +5,8 @@
 import * as openid from 'openid-client';
 import { Unavailable } from '../contract/unavailable.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
+import { demandWithin } from '../flow/within-time.ts';
+import { callOut } from '../outgoing/outgoing-call.ts';
 import type { Identity } from '../store/account-ledger.ts';
 import {
   type Claims,
@@ -55,6 +57,10 @@ type Grant = Awaited<ReturnType<typeof openid.authorizationCodeGrant>>;
 
 /** Longest wait for an answer of the provider. */
 const CALL_SECONDS = 5;
+/** Longest time of one sign-in at the provider, of up to four calls; then another gets its place. */
+const EXCHANGE_MS_MAX = 21_000;
+/** Longest time to find the endpoints, which all sign-ins wait for. */
+const DISCOVERY_MS_MAX = 6000;
 const ANSWER_BYTES_MAX = 256 * 1024;
 /** Time for which endpoints and keys are kept. */
 const KEPT_MS = 5 * 60_000;
@@ -111,7 +117,8 @@ export class OidcProvider {
     });
     try {
       const metadata = await this.discover();
-      return await this.gate.pass(() => this.exchange(metadata, fetch, answer, secrets));
+      const exchange = () => this.exchange(metadata, fetch, answer, secrets);
+      return await this.gate.pass(() => demandWithin(exchange(), EXCHANGE_MS_MAX, hung));
     } catch (error) {
       if (error instanceof RefusedAnswer) throw error;
       const isAway = absence !== undefined || error instanceof Unavailable;
@@ -137,11 +144,12 @@ export class OidcProvider {
       absence = why;
     });
     try {
-      const config = await openid.discovery(new URL(issuer), clientId, undefined, openid.None(), {
+      const finding = openid.discovery(new URL(issuer), clientId, undefined, openid.None(), {
         timeout: CALL_SECONDS,
         [openid.customFetch]: fetch,
         execute: isPlain(issuer) ? [openid.allowInsecureRequests] : [],
       });
+      const config = await demandWithin(finding, DISCOVERY_MS_MAX, hung);
       const metadata = config.serverMetadata();
       const theirs = new URL(metadata.issuer).href;
       // The library accepts an issuer of many tenants, whose people and groups are anyone's.
@@ -289,29 +297,31 @@ function fetchNoting(note: (absence: unknown) => void): openid.CustomFetch {
       if (response.status >= 500) note(new Error(`it answers ${response.status}`));
       return response;
     } catch (error) {
-      // The client of Node.js has the reason below an error that says only that it failed.
-      note(error instanceof TypeError && error.cause !== undefined ? error.cause : error);
+      // Of several addresses, each with its error, the first one's says most.
+      note(error instanceof AggregateError ? (error.errors[0] ?? error) : error);
       throw error;
     }
   };
 }
 
-/** Fetches an answer of bounded size; follows no redirection, as the library wants it. */
-const fetchBounded: openid.CustomFetch = async (url, options) => {
-  const response = await fetch(url, options as RequestInit);
-  const body = await readBounded(response);
-  const { status, headers } = response;
-  const isEmpty = status === 204 || status === 304;
-  return new Response(isEmpty ? null : new Uint8Array(body), { status, headers });
-};
-
-async function readBounded({ body }: Response): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of body ?? []) {
-    bytes += chunk.byteLength;
-    if (bytes > ANSWER_BYTES_MAX) throw new Error('the answer of the provider is too large');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
+function hung(ms: number): RefusedAnswer {
+  return new RefusedAnswer('away', new Error(`the provider took longer than ${ms} ms`));
 }
+
+/** Makes a call of the library, which follows no redirection. Its bodies are forms, or none. */
+const fetchBounded: openid.CustomFetch = async (url, { method, headers, body }) => {
+  const answer = await callOut({
+    ...{ url, method, body: body == null ? undefined : String(body) },
+    headers: { ...headers, 'accept-encoding': 'identity' },
+    ...{ timeoutMs: CALL_SECONDS * 1000, answerBytesMax: ANSWER_BYTES_MAX },
+  });
+  const { status } = answer;
+  if (status < 200) throw new Error(`the provider answers ${status}`);
+  const isEmpty = status === 204 || status === 304;
+  return new Response(isEmpty ? null : new Uint8Array(answer.body), {
+    status,
+    headers: Object.entries(answer.headers).flatMap(([name, value = []]) =>
+      [value].flat().map((each): [string, string] => [name, each]),
+    ),
+  });
+};

@@ -2,8 +2,11 @@
 // key.
 
 import type { Approval } from '../contract/approval.ts';
+import { callOut, type OutgoingAnswer } from '../outgoing/outgoing-call.ts';
 
 const TIMEOUT_MS = 30_000;
+/** Far more than any answer has. */
+const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
 
 /** API that a client calls, and the credential for it. */
 type Surface = {
@@ -64,12 +67,13 @@ export class ServiceClient {
     if (token === undefined) throw new ServiceError(missing);
     const response = await this.send(method, path, token, body);
     if (response.status === NO_CONTENT) return {};
-    const answer = await readJson(response);
+    const answer = readJson(response);
     if (response.status === ACCEPTED && answer !== undefined) throw new Waits(answer);
-    if (response.ok && answer !== undefined) return answer;
-    if (response.ok) throw new ServiceError(`what answers at ${this.url} is not the service`);
+    const isDone = response.status >= 200 && response.status < 300;
+    if (isDone && answer !== undefined) return answer;
+    if (isDone) throw new ServiceError(`what answers at ${this.url} is not the service`);
     const text = this.refusal(path, response.status, errorText(answer));
-    throw new ServiceError(text, response.status, Number(response.headers.get('retry-after')));
+    throw new ServiceError(text, response.status, Number(response.headers['retry-after'] ?? 0));
   }
 
   /**
@@ -89,13 +93,13 @@ export class ServiceClient {
     path: string,
     token: string,
     body: unknown,
-  ): Promise<Response> {
+  ): Promise<OutgoingAnswer> {
     try {
-      return await fetch(`${this.url}/${this.surface.base}/${path}`, {
-        method,
+      return await callOut({
+        ...{ url: `${this.url}/${this.surface.base}/${path}`, method },
         headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-        signal: AbortSignal.timeout(TIMEOUT_MS),
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        body: body === undefined ? undefined : JSON.stringify(body),
+        ...{ timeoutMs: TIMEOUT_MS, answerBytesMax: ANSWER_BYTES_MAX },
       });
     } catch (error) {
       throw new ServiceError(`cannot reach the service at ${this.url}: ${reasonOf(error)}`);
@@ -129,9 +133,9 @@ export class ServiceError extends Error {
   }
 }
 
-async function readJson(response: Response): Promise<unknown> {
+function readJson({ body }: OutgoingAnswer): unknown {
   try {
-    return await response.json();
+    return JSON.parse(body.toString('utf8'));
   } catch {
     return undefined;
   }
@@ -143,7 +147,7 @@ function errorText(answer: unknown): string | undefined {
 }
 
 function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const cause = error.cause instanceof Error ? error.cause.message : '';
-  return (cause || error.message).replace(/\s+/g, ' ');
+  // Of several addresses, each with its error, the first one's is said.
+  const first: unknown = error instanceof AggregateError ? (error.errors[0] ?? error) : error;
+  return (first instanceof Error ? first.message : String(first)).replace(/\s+/g, ' ');
 }

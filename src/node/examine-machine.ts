@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import { resolve } from 'node:path';
 import { type Check, faulty, sound } from '../contract/diagnosis.ts';
 import { portFault } from '../http/port-fault.ts';
+import { callOut } from '../outgoing/outgoing-call.ts';
 import { type ListenAddress, reachableHost } from '../settings/settings.ts';
 import { readDiskSpace } from './data-directory.ts';
 
@@ -14,6 +15,7 @@ const FREE_SHARE_MIN = 0.05;
 const MEBIBYTE = 1024 * 1024;
 /** Longest wait for the answer of what has the port. */
 const ANSWER_MS_MAX = 1000;
+const ANSWER_BYTES_MAX = 64 * 1024;
 
 /** Examines the space of the disk that has `DATA_DIR`, or will have it. */
 export function examineDisk(directory: string): Check {
@@ -46,9 +48,11 @@ export async function examinePort(variable: string, { host, port }: ListenAddres
 
 async function isServiceAt(host: string, port: number): Promise<boolean> {
   try {
-    const signal = AbortSignal.timeout(ANSWER_MS_MAX);
-    const answer = await fetch(`http://${reachableHost(host)}:${port}/healthz`, { signal });
-    return answer.ok && (await answer.text()).includes('"status"');
+    const { status, body } = await callOut({
+      ...{ url: `http://${reachableHost(host)}:${port}/healthz`, method: 'GET', headers: {} },
+      ...{ timeoutMs: ANSWER_MS_MAX, answerBytesMax: ANSWER_BYTES_MAX },
+    });
+    return status === 200 && body.includes('"status"');
   } catch {
     return false;
   }

@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SessionState } from '../contract/console.ts';
 import type { Log } from '../observe/log.ts';
+import { callOut } from '../outgoing/outgoing-call.ts';
 import {
   type Config,
   ConfigError,
@@ -19,6 +20,9 @@ import { type RunningService, startService } from './start-service.ts';
 /** Maximum number of questions whether the service is set up; the ledger may not be reachable yet. */
 const SET_UP_CHECKS_MAX = 300;
 const SET_UP_CHECK_INTERVAL_MS = 1000;
+/** Bounds of a question and its answer: another program may listen where the service does. */
+const SESSION_MS_MAX = 5000;
+const SESSION_BYTES_MAX = 1024 * 1024;
 
 /** Runs the service until a signal stops it; ends the process, with one line, if it cannot start. */
 export async function serve(): Promise<void> {
@@ -82,8 +86,15 @@ async function askSession(
   base: string,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<SessionState | undefined> {
-  const response = await fetch(`${base}/console/api/session`, { headers }).catch(() => undefined);
-  return response?.ok ? ((await response.json()) as SessionState) : undefined;
+  try {
+    const { status, body } = await callOut({
+      ...{ url: `${base}/console/api/session`, method: 'GET', headers },
+      ...{ timeoutMs: SESSION_MS_MAX, answerBytesMax: SESSION_BYTES_MAX },
+    });
+    return status === 200 ? (JSON.parse(body.toString('utf8')) as SessionState) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Logs where to create the owner. */

@@ -2,19 +2,25 @@
 // each of its callers.
 
 import { Agent } from 'node:http';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
+import { OidcProvider } from '../../src/access/oidc-provider.ts';
+import { ServiceClient, ServiceError } from '../../src/cli/service-client.ts';
 import { Unavailable } from '../../src/contract/unavailable.ts';
 import { readCredential, UpstreamClient } from '../../src/edge/upstream-client.ts';
+import { diagnose } from '../../src/node/doctor.ts';
+import { examinePort } from '../../src/node/examine-machine.ts';
 import { AddressJudge } from '../../src/notify/address-judgement.ts';
 import { Dialer } from '../../src/notify/dialer.ts';
 import { callOut, LateAnswer, type OutgoingCall } from '../../src/outgoing/outgoing-call.ts';
 import { eventually } from '../support/eventually.ts';
 import { loopbackServer } from '../support/loopback-server.ts';
+import { temporaryFolder } from '../support/server-process.ts';
 import { startWildServer, WILDNESSES, type Wildness } from '../support/wild-server.ts';
 
 const CALL_MS_MAX = 300;
 const ends: (() => unknown)[] = [];
-afterEach(async () => {
+afterEach(() => void vi.useRealTimers());
+afterAll(async () => {
   for (const end of ends.splice(0)) await end();
 });
 
@@ -130,6 +136,49 @@ describe('an edge', () => {
       await expect(client.call('time', call)).rejects.toThrow(Unavailable);
       client.close();
     }
+  });
+});
+
+describe('the sign-in provider', () => {
+  it.concurrent.each(WILDNESSES)('that does %s is away (§31.11)', async (wildness) => {
+    const { port } = await startWild(wildness);
+    const provider = new OidcProvider(
+      {
+        ...{ issuer: `http://127.0.0.1:${port}`, clientId: 'sluice', clientSecret: 'x' },
+        ...{ scopes: 'openid', groupsClaim: undefined, roles: [] },
+      },
+      Date.now,
+    );
+    await expect(provider.discover()).rejects.toMatchObject({ reason: 'away' });
+  });
+});
+
+describe('the doctor', () => {
+  it.concurrent.each(WILDNESSES)('tells of %s what is wrong', async (wildness) => {
+    const { port } = await startWild(wildness);
+    expect(await examinePort('PORT', { host: '127.0.0.1', port })).toMatchObject({
+      ok: false,
+      message: expect.stringContaining('in use by another program'),
+    });
+    const key = Buffer.alloc(32, 1).toString('base64url');
+    const { checks } = await diagnose(`http://127.0.0.1:${port}`, {
+      ...{ DATA_DIR: temporaryFolder('sluice-doctor-'), PORT: '0' },
+      EDGE_TOKEN: `sluice-edge_0123456789ab_secret.${key}`,
+    });
+    expect(checks.find(({ name }) => name === 'upstream')).toMatchObject({ ok: false });
+  });
+});
+
+describe('the command', () => {
+  it.each(WILDNESSES)('refuses %s', async (wildness) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const server = await startWild(wildness);
+    const client = ServiceClient.ofManagement(`http://127.0.0.1:${server.port}`, 'key', true);
+    const refused = expect(client.call('GET', 'releases')).rejects.toThrow(ServiceError);
+    while (server.asked === 0) await new Promise(setImmediate);
+    await vi.advanceTimersByTimeAsync(30_000);
+    vi.useRealTimers();
+    await refused;
   });
 });
 
