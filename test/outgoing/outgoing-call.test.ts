@@ -140,7 +140,7 @@ describe('an edge', () => {
 });
 
 describe('the sign-in provider', () => {
-  it.concurrent.each(WILDNESSES)('that does %s is away (§31.11)', async (wildness) => {
+  it.concurrent.each(WILDNESSES)('that does %s is away (§31.12)', async (wildness) => {
     const { port } = await startWild(wildness);
     const provider = new OidcProvider(
       {
