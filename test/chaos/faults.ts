@@ -5,10 +5,12 @@ import { join } from 'node:path';
 import { eventually, sleep } from '../support/eventually.ts';
 import { metricsOf } from '../support/metrics.ts';
 import type { RedisServer } from '../support/redis-server.ts';
+import { startWildServer, WILDNESSES } from '../support/wild-server.ts';
 import { startRecoverySite } from './elsewhere.ts';
 import type { Moment, Span } from './fact.ts';
 import type { Judge, Struck } from './judge.ts';
 import type { Random } from './random.ts';
+import { type ChaosReceivers, hasArrived } from './receivers.ts';
 import type { Publisher } from './traffic.ts';
 import { type ChaosNode, EDGE, type World } from './world.ts';
 
@@ -20,7 +22,7 @@ export type ChaosFault = {
   /** Whether it may happen together with another one. */
   readonly isCombinable: boolean;
   /** What it strikes; two faults of the same cannot happen together. */
-  readonly strikes: 'node' | 'ledger' | 'engine' | 'edge';
+  readonly strikes: 'node' | 'ledger' | 'engine' | 'edge' | 'receivers';
   /** Brings the fault about and heals it. */
   strike(): Promise<void>;
 };
@@ -36,6 +38,7 @@ export type FaultDependencies = {
   readonly publisher: Publisher;
   /** Redis of another deployment. */
   readonly foreignRedis: RedisServer;
+  readonly receivers: ChaosReceivers;
   /** Called while the publisher is held, once the ledger that went back can be read. */
   readonly onLoss: (loss: Loss) => Promise<void>;
 };
@@ -91,6 +94,26 @@ export function chaosFaults(dependencies: FaultDependencies): readonly ChaosFaul
   });
   return [
     failBack(dependencies, during),
+    {
+      name: 'nonsense in place of the upstream of the edge',
+      isCombinable: true,
+      strikes: 'edge',
+      strike: () =>
+        during({ node: EDGE }, async () => {
+          const nonsense = await startNonsense();
+          world.leadEdgeTo(nonsense);
+          await hold(8000);
+          world.leadEdgeTo();
+          await nonsense.stop();
+        }),
+    },
+    {
+      name: 'nonsense from the receivers of notifications',
+      // Messages of a node that dies meanwhile wait for the end of its lease.
+      isCombinable: false,
+      strikes: 'receivers',
+      strike: () => receiveNonsense(dependencies, () => hold(4000)),
+    },
     storeFault('Redis of another deployment', 'engine', async () => {
       world.redisWay.moveTo(foreignRedis.port);
       await hold(4000);
@@ -188,4 +211,41 @@ function failBack(
       publisher.resume();
     },
   };
+}
+
+/** Longest time for messages to arrive, and for those that failed once: their first retry comes after 5 s. */
+const ARRIVES_MS_MAX = 5000;
+const ARRIVES_AGAIN_MS_MAX = 12_000;
+
+/**
+ * Lets all destinations of an organization answer nonsense for a while. Then new messages to them and to
+ * another organization must arrive in time, and so must those that failed.
+ */
+async function receiveNonsense(
+  { receivers, judge }: FaultDependencies,
+  hold: () => Promise<void>,
+): Promise<void> {
+  const nonsense = await startNonsense();
+  receivers.lead(nonsense);
+  await receivers.sendAll();
+  await hold();
+  receivers.lead();
+  await nonsense.stop();
+  const fresh = await receivers.sendAll();
+  const sentAt = performance.now();
+  for (const [expected, msMax] of [
+    [fresh, ARRIVES_MS_MAX],
+    [receivers.all(), ARRIVES_AGAIN_MS_MAX],
+  ] as const) {
+    while (!expected.every(hasArrived) && performance.now() - sentAt < msMax) await sleep(20);
+    const missing = expected.filter((each) => !hasArrived(each)).length;
+    if (missing > 0) judge.note(`messages of ${missing} receivers not there within ${msMax} ms`);
+  }
+}
+
+/** Starts a server that answers each request with the next kind of nonsense. */
+async function startNonsense() {
+  let asked = 0;
+  const server = await startWildServer(() => WILDNESSES[asked++ % WILDNESSES.length] ?? 'nothing');
+  return { ...server, url: `http://127.0.0.1:${server.port}` };
 }

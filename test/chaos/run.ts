@@ -13,6 +13,7 @@ import { type ChaosFault, chaosFaults } from './faults.ts';
 import { Judge } from './judge.ts';
 import { ModelChannel } from './oracle.ts';
 import { type Random, randomChoices } from './random.ts';
+import { startReceivers } from './receivers.ts';
 import { checkOffers, reconcile } from './reconcile.ts';
 import { ChaosReport } from './report.ts';
 import { askAsDevices, askOnce, type ChaosApp, deviceIds, Publisher } from './traffic.ts';
@@ -50,6 +51,7 @@ async function runChaos(world: World, seed: number, durationMs: number): Promise
   const apps = await Promise.all(Array.from({ length: APP_COUNT }, () => createApp(world)));
   const refs = apps.map(({ tenant }) => tenant.app);
   const foreignRedis = await startForeignRedis(world, refs);
+  const receivers = await startReceivers(world);
   const theirs = await foreignRedis.countWaiting();
   const answering = [...world.nodes, world.edge];
   const publisher = new Publisher(world.nodes, apps, randomChoices(seed + 1));
@@ -60,6 +62,7 @@ async function runChaos(world: World, seed: number, durationMs: number): Promise
     judge,
     publisher,
     foreignRedis,
+    receivers,
     onLoss: async (loss) => report.lost(await reconcile(world, apps, judge, loss)),
   });
   const end = performance.now() + durationMs;
@@ -89,7 +92,7 @@ async function runChaos(world: World, seed: number, durationMs: number): Promise
     if ((await foreignRedis.countWaiting()) !== theirs) {
       judge.note('check-ins were put into the Redis of another deployment, or taken out of it');
     }
-    await foreignRedis.stop();
+    await Promise.all([foreignRedis.stop(), receivers.dispose()]);
   }
   process.stdout.write(report.text());
   return judge.wrongCount === 0;

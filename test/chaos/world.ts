@@ -16,6 +16,7 @@ import {
   type StandbyServer,
   startPostgres,
 } from '../support/postgres-server.ts';
+import { TO_LOOPBACK } from '../support/receiver.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { type NetworkProxy, startProxy } from '../support/tcp-proxy.ts';
 import { processTree } from './process-tree.ts';
@@ -69,6 +70,7 @@ export type World = {
 
 /** Settings of every node, which an edge and a copy of the service share. */
 export const CHAOS_SETTINGS = {
+  ...TO_LOOPBACK,
   SECRET_KEY: 'a key of the chaos run',
   NEW_DEVICES_PER_ADDRESS_PER_MINUTE: '0',
   NEW_DEVICES_PER_APP_PER_MINUTE: '0',
