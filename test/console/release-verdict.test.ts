@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import {
   afterRaise,
   judgedText,
+  networkText,
   silentText,
   tooEarlyText,
 } from '../../src/console/format/plan-words.ts';
@@ -31,6 +32,7 @@ const STUCK: SignalRate = {
   limit: 2.5,
   tripped: true,
 };
+const OF_ONE_NETWORK: SignalRate = { ...STUCK, network: { count: 200, base: 201 } };
 
 function health(verdict: Health['verdict'], rates: Partial<Health['rates']> = {}): Health {
   return {
@@ -247,8 +249,21 @@ it.each([
     true,
     'Too early to tell: there are too few other devices to compare silent ones with.',
   ],
+  [
+    { plan: PLAN, health: health('too early', { stuck: OF_ONE_NETWORK }) },
+    true,
+    'For a person to decide: stuck above the limit, but without one network too few devices are ' +
+      'left to judge by.',
+  ],
 ])('what keeps a release from being judged: %#', (planned, isOffered, text) => {
   expect(tooEarlyText(planned, isOffered)).toBe(text);
+});
+
+it('a rate says which network keeps its guard from judging (§27.14)', () => {
+  expect(networkText(STUCK)).toBeUndefined();
+  expect(networkText(OF_ONE_NETWORK)).toBe(
+    'without one network (200 of its 201 devices) too few are left to judge by',
+  );
 });
 
 it('a guarded plan says how many devices each guard can judge by', () => {

@@ -32,6 +32,7 @@ import {
   createTenant,
   manage,
   publish,
+  report,
   send,
   type Tenant,
 } from '../support/tenant.ts';
@@ -150,7 +151,13 @@ describeOnRealStores('alerts', () => {
       await expectAlert('SluicePlanWaiting');
       await manage(node, tenant, 'PATCH', 'releases/plan', { ...named, action: 'cancel' });
 
-      // Of devices that come after the release, none is known: no guard counts them.
+      // Of devices that come after the release, none is known: no guard counts them. Those that are reported
+      // belong to no network; those of one address alone stop nothing.
+      await report(
+        node,
+        tenant,
+        DEVICES.map((deviceId) => ({ deviceId, version: '1.0.0', platform: 'darwin' })),
+      );
       await checkAll('1.0.0');
       const bad = { ...named, version: '3.0.0' };
       await manage(node, tenant, 'POST', 'releases', {

@@ -63,6 +63,14 @@ const CASES: readonly Case[] = [
     { ...HELD, tripped: ['failed', 'stuck'] },
     ['plan.tripped'],
   ],
+  ['a hold for an undecided guard', AT_ONE, { ...HELD, undecided: ['failed'] }, ['plan.held']],
+  ['one of a held plan', HELD, { ...HELD, undecided: ['failed'] }, ['plan.held']],
+  [
+    'a trip beside an undecided guard',
+    AT_ONE,
+    { ...HELD, tripped: ['failed'], undecided: ['stuck'] },
+    ['plan.tripped'],
+  ],
   ['the end of its steps', AT_ONE, { ...AT_ONE, status: 'completed' }, ['plan.completed']],
   ['a cancellation', HELD, { ...HELD, status: 'cancelled' }, ['plan.cancelled']],
 ];
