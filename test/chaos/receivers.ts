@@ -17,8 +17,6 @@ export type ChaosReceivers = {
   lead(server?: { readonly port: number }): void;
   /** Sends a test to each destination of both organizations; returns that one more must arrive. */
   sendAll(): Promise<readonly Expected[]>;
-  /** Returns that all tests must have arrived that were sent. */
-  all(): readonly Expected[];
   dispose(): Promise<void>;
 };
 
@@ -33,7 +31,7 @@ export async function startReceivers({ nodes }: World): Promise<ChaosReceivers> 
     const body = { kind: 'webhook', name, url };
     const answer = await admin(node.serving, 'POST', `destinations?org=${tenant.org}`, body);
     if (answer.status !== 201) throw new Error(`no destination: ${answer.text}`);
-    return { id: String(answer.body?.id), to, count: 0 };
+    return { id: String(answer.body?.id), to };
   };
   const [one, another] = [await createTenant(node.serving), await createTenant(node.serving)];
   const destinations = [await add(another, other, other.url, 'works')];
@@ -49,13 +47,10 @@ export async function startReceivers({ nodes }: World): Promise<ChaosReceivers> 
         const count = countArrived(each) + 1;
         const { status } = await admin(node.serving, 'POST', `destinations/${each.id}/test`);
         // Otherwise there were too many tests within a minute.
-        if (status !== ACCEPTED) continue;
-        each.count += 1;
-        sent.push({ ...each, count });
+        if (status === ACCEPTED) sent.push({ ...each, count });
       }
       return sent;
     },
-    all: () => destinations,
     async dispose() {
       await Promise.all([way.close(), struck.close(), other.close()]);
     },
