@@ -124,7 +124,9 @@ export function judgeSeries(
   const stopped = played.filter(({ status }) => status === 'held');
   const isOneNetwork = isOffice || strangers > 0;
   const otherwise = stopped.filter(({ isPaused }) => isPaused === isOneNetwork);
-  if (otherwise.length > 0) return `${otherwise.length} ${isOneNetwork ? 'paused' : 'not paused'}`;
+  // In a small fleet, an ordinary network may be one without which too few devices are left.
+  if (otherwise.length > 0 && (isOneNetwork || devices >= LARGE))
+    return `${otherwise.length} ${isOneNetwork ? 'paused' : 'not paused'}`;
   if (trouble !== GOOD && devices < LARGE) return undefined;
   if (trouble !== GOOD) {
     const late = played.filter((each) => each.status !== 'held' || each.rolloutPct >= ROLLOUT_MAX);

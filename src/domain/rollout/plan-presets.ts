@@ -64,7 +64,7 @@ export const PLAN_PRESETS: Readonly<Record<PlanPresetName, PlanPreset>> = {
     ],
     guards: {
       ...{ ...USUAL_GUARDS, ...CAUTION },
-      ...{ failedPercent: 2, revertedPercent: 2, stuckPercent: 3, silentPercent: 1.5 },
+      ...{ failedPercent: 2, revertedPercent: 2, stuckPercent: 3, silentPercent: 1.3 },
     },
   },
 };
