@@ -52,7 +52,20 @@ export async function readManifest(
   const reader = READERS.find(([form]) => form.test(file.name))?.[1];
   if (reader === undefined) return undefined;
   const entries = await reader(file, version);
-  return entries.map((entry) => ({ ...entry, from: file.name }));
+  return entries.map((entry) => ({ ...entry, ...plainSums(entry), from: file.name }));
+}
+
+type Sums = Pick<ManifestEntry, 'sha512' | 'sha256' | 'sha1'>;
+
+/** Returns the sums of an entry as those of files are computed: SHA-512 in base64, others in lower case. */
+function plainSums({ sha512, sha256, sha1 }: Sums): Sums {
+  const sum = sha512?.trim();
+  const isHex = sum !== undefined && /^[0-9a-f]{128}$/i.test(sum);
+  return defined({
+    sha512: isHex ? Buffer.from(sum, 'hex').toString('base64') : sum,
+    sha256: sha256?.trim().toLowerCase(),
+    sha1: sha1?.trim().toLowerCase(),
+  });
 }
 
 /** Whether two versions are the same, however each is spelled. */
@@ -105,9 +118,7 @@ function ofSquirrel({ path }: BuildFile, published: string): Entries {
       const other = otherPart(version, published);
       // What follows the version may be a channel or a prerelease: then the name tells neither.
       const isUnclear = other.other !== undefined && parsed && isNameOfVersion(other.other, parsed);
-      return isUnclear
-        ? []
-        : [{ ...place, sha1: sha1.toLowerCase(), size: Number(size), ...other }];
+      return isUnclear ? [] : [{ ...place, sha1, size: Number(size), ...other }];
     });
 }
 
@@ -128,8 +139,8 @@ function ofVelopack({ path }: BuildFile, published: string): Entries {
   return (data?.Assets ?? []).map((asset) =>
     defined({
       ...placeOf(asset.FileName),
-      sha1: asset.SHA1?.toLowerCase(),
-      sha256: asset.SHA256?.toLowerCase(),
+      sha1: asset.SHA1 ?? undefined,
+      sha256: asset.SHA256 ?? undefined,
       size: asset.Size ?? undefined,
       ...otherPart(asset.Version, published),
     }),

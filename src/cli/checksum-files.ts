@@ -1,5 +1,6 @@
 // Files of checksums that build tools write beside their files: `checksums.txt` of goreleaser, `NAME.sha256`
-// of cargo-dist, what `sha256sum` and `sha512sum` print. A file of a build must have the sum that they list.
+// of cargo-dist, what `sha256sum`, `shasum --tag` and `openssl dgst` print. A file of a build must have the
+// sum that they list.
 
 import { dirname, resolve } from 'node:path';
 import type { BuildFile } from './build-files.ts';
@@ -11,6 +12,9 @@ const NAME =
   /(?:^|[-_.])(?:checksums?|sha(?:256|512)(?:\.?sums?)?)(?:[-_.](?:sha256|sha512))?(?:\.txt)?$/i;
 /** A sum in hexadecimal digits, and the name of the file unless it is the only line. */
 const LINE = /^([0-9a-f]{64}|[0-9a-f]{128})(?:\s+\*?(?:\.\/)?(\S.*?))?\s*$/i;
+/** Line as BSD and OpenSSL write it: `SHA256 (NAME) = SUM`, `SHA2-256(NAME)= SUM`. */
+const TAGGED_LINE =
+  /^SHA(?:2-)?(?:256|512)\s*\((?:\.\/)?(.+)\)\s*=\s*([0-9a-f]{64}|[0-9a-f]{128})\s*$/i;
 const SHA512_LENGTH = 128;
 /** Maximum bytes of a file with checksums. */
 const BYTES_MAX = 1024 * 1024;
@@ -23,7 +27,7 @@ export async function refuseOtherSums(
   const byPath = new Map(files.map((file) => [resolve(file.path), file]));
   for (const list of files.filter(({ name, size }) => NAME.test(name) && size <= BYTES_MAX)) {
     for (const { name, sum } of sumsOf(list)) {
-      const file = byPath.get(resolve(dirname(list.path), name));
+      const file = fileOf(name, dirname(list.path), byPath);
       if (file !== undefined && !(await hasSum(file, sum, contents))) {
         throw new ServiceError(
           `${file.name} is another file than ${list.name} says: its content differs`,
@@ -33,13 +37,24 @@ export async function refuseOtherSums(
   }
 }
 
+/** Returns the file of a listed name: by its path, or beside the list when that was made elsewhere. */
+function fileOf(
+  name: string,
+  folder: string,
+  byPath: ReadonlyMap<string, BuildFile>,
+): BuildFile | undefined {
+  const beside = name.slice(Math.max(name.lastIndexOf('/'), name.lastIndexOf('\\')) + 1);
+  return byPath.get(resolve(folder, name)) ?? byPath.get(resolve(folder, beside));
+}
+
 /** Returns the sums of a file; one without a name is of the file whose name stands before the ending. */
 function sumsOf({ path, name }: BuildFile): readonly { name: string; sum: string }[] {
   const own = name.replace(/\.[^.]+$/, '');
   return readText(path)
     .split('\n')
     .flatMap((line) => {
-      const [, sum, of = own] = LINE.exec(line) ?? [];
+      const [, tagged, sumOfTagged] = TAGGED_LINE.exec(line) ?? [];
+      const [, sum = sumOfTagged, of = tagged ?? own] = LINE.exec(line) ?? [];
       return sum === undefined ? [] : [{ name: of, sum: sum.toLowerCase() }];
     });
 }

@@ -22,7 +22,7 @@ import {
   type TakenFile,
 } from './release-files.ts';
 import { type ServiceClient, ServiceError } from './service-client.ts';
-import { readText } from './text-file.ts';
+import { readNotes } from './text-file.ts';
 import { refuseStaged } from './update-file.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -148,7 +148,7 @@ function publicationOf(options: Options, { taken }: ReleaseFiles): Publication {
   const labels = options.label as Labels | undefined;
   return {
     ...{ app: String(app), channel: String(channel), version: String(version) },
-    notes: options.notes === undefined ? undefined : readText(String(options.notes)),
+    notes: options.notes === undefined ? undefined : readNotes(String(options.notes)),
     artifacts: taken.map(({ artifact }) => artifact),
     rollout: options.rollout as number | undefined,
     targets: labels === undefined ? undefined : { matchLabels: labels },

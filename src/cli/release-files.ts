@@ -1,7 +1,7 @@
 // Artifacts of a release from the files that a build has left on the disk: the same files as the webhook
 // takes, with what only the files themselves and the manifests beside them tell.
 
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { Finding } from '../contract/dry-run.ts';
 import type { Artifact } from '../contract/resource.ts';
@@ -16,6 +16,7 @@ import { refuseOtherSums } from './checksum-files.ts';
 import type { Content, FileContents } from './file-contents.ts';
 import { joinEntries } from './join-entries.ts';
 import { ServiceError } from './service-client.ts';
+import { readText } from './text-file.ts';
 
 /** Maximum bytes of a signature's file; minisign's have less than 1 KiB. */
 const SIGNATURE_BYTES_MAX = 16 * 1024;
@@ -202,7 +203,7 @@ function signatureOf(path: string): string | undefined {
   if (statSync(beside).size > SIGNATURE_BYTES_MAX) {
     throw new ServiceError(`${beside} is no signature: it has more than 16 KiB`);
   }
-  return readFileSync(beside, 'utf8').trim() || undefined;
+  return readText(beside).trim() || undefined;
 }
 
 function signatureBeside(path: string): string {

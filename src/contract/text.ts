@@ -16,6 +16,11 @@ export function isStorable(...texts: readonly string[]): boolean {
   return texts.every((text) => text.isWellFormed() && !text.includes('\u0000'));
 }
 
+/** Returns a text without the line break at its end, if it has one. */
+export function withoutLineBreak(text: string): string {
+  return text.replace(/\r?\n$/, '');
+}
+
 /** Reason for refusing a text with control characters. */
 export const HAS_CONTROLS = 'Must not contain control characters';
 

@@ -130,6 +130,24 @@ describe('what is wrong is refused with the name of the field', () => {
     );
   });
 
+  it('a line break at the end of a checksum is cut off, one and no more (§2.1)', () => {
+    const sums = { sha512: 'q83vEjRWeJA=', sha256: 'ab'.repeat(32), sha1: 'cd'.repeat(20) };
+    const ended = (end: string) =>
+      Object.fromEntries(Object.entries(sums).map(([name, sum]) => [name, `${sum}${end}`]));
+    for (const end of ['\n', '\r\n']) {
+      const body = { artifacts: [{ ...ARTIFACT, ...ended(end) }] };
+      expect(kept('publish', body).artifacts).toEqual([{ ...ARTIFACT, ...sums }]);
+    }
+    for (const end of ['\n\n', '\r', '\n ', '\t', '\n\r']) {
+      for (const [name, sum] of Object.entries(ended(end))) {
+        const error = errorOf('publish', { artifacts: [{ ...ARTIFACT, [name]: sum }] });
+        expect(error, JSON.stringify(sum)).toMatch(new RegExp(`^artifacts\\.0\\.${name}: Must `));
+      }
+    }
+    const empty = errorOf('publish', { artifacts: [{ ...ARTIFACT, sha512: '\n' }] });
+    expect(empty).toBe('artifacts.0.sha512: Must not be empty');
+  });
+
   it('control characters in what devices are told of a file', () => {
     const controls = ['\u0001', '\t', '\n', '\r', '\u001b', '\u007f', '\u0085', '\u009b'];
     const reason = 'Must not contain control characters';

@@ -17,6 +17,7 @@ import {
   isStorable,
   NOT_STORABLE,
   turnsText,
+  withoutLineBreak,
 } from '../../contract/text.ts';
 import { readKind } from '../../domain/decision/artifact-format.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
@@ -24,21 +25,20 @@ import { refuseLabel } from '../../domain/fleet/labels.ts';
 
 /**
  * Shape of a text of `min` to `max` characters that can be stored: PostgreSQL takes no NUL, and half a
- * surrogate pair is no character in UTF-8.
+ * surrogate pair is no character in UTF-8. `text` may change what was given before it is judged.
  */
-export function textField(max: number, min = 1) {
+export function textField(max: number, min = 1, text = z.string()) {
   const bound = Number.isFinite(max) ? { maxLength: max } : {};
-  return z
-    .string()
-    .refine((text) => text.length >= min, { error: 'Must not be empty', abort: true })
-    .refine((text) => !isLongerThan(text, max), `Must have at most ${max} characters`)
-    .refine((text) => isStorable(text), NOT_STORABLE)
+  return text
+    .refine((value) => value.length >= min, { error: 'Must not be empty', abort: true })
+    .refine((value) => !isLongerThan(value, max), `Must have at most ${max} characters`)
+    .refine((value) => isStorable(value), NOT_STORABLE)
     .meta({ ...bound, minLength: min });
 }
 
 /** Shape of a text like `textField` without control characters other than `allowed` ones. */
-export function plainTextField(max: number, allowed = '') {
-  return textField(max).refine((text) => !hasControls(text, allowed), HAS_CONTROLS);
+export function plainTextField(max: number, allowed = '', text = z.string()) {
+  return textField(max, 1, text).refine((value) => !hasControls(value, allowed), HAS_CONTROLS);
 }
 
 /**
@@ -139,10 +139,15 @@ export const formatField = z
   .string()
   .regex(FORMAT, `Must be a format's name of at most ${LIMIT.artifactFormatLengthMax} characters`);
 
+/** Text of a checksum without the line break at its end that `base64` and `cut` leave. */
+const sumText = z.string().overwrite(withoutLineBreak);
+
+/** Checksum in any form, such as base64. */
+export const sumField = plainTextField(LIMIT.artifactPassThroughLengthMax, '', sumText);
+
 /** Checksum of so many hexadecimal digits; kept in lower case. */
 export function hexField(digits: number) {
-  return z
-    .string()
+  return sumText
     .regex(new RegExp(`^[0-9a-fA-F]{${digits}}$`), `Must be ${digits} hexadecimal digits`)
     .transform((text) => text.toLowerCase());
 }

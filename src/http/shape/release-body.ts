@@ -31,6 +31,7 @@ import {
   reasonField,
   rolloutField,
   statusField,
+  sumField,
   systemVersionField,
   targetingField,
   textField,
@@ -203,7 +204,7 @@ const artifactField = z
     platform: plainTextField(LIMIT.artifactNameLengthMax),
     arch: plainTextField(LIMIT.artifactNameLengthMax).optional(),
     url: urlField.optional(),
-    sha512: plainTextField(LIMIT.artifactPassThroughLengthMax).optional(),
+    sha512: sumField.optional(),
     size: z.int().min(0).optional(),
     // The text of a signature's file may have lines.
     signature: plainTextField(LIMIT.artifactPassThroughLengthMax, '\t\n\r').optional(),

@@ -1,0 +1,107 @@
+// Tests the forms in which build tools and people write what the command reads beside the files of a build:
+// manifests, checksums and signatures (docs/operating/commands.md).
+
+import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { FileContents } from '../../src/cli/file-contents.ts';
+import { readBuild, readReleaseFiles } from '../../src/cli/release-files.ts';
+import { readNotes } from '../../src/cli/text-file.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'sluice-forms-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+type Files = Readonly<Record<string, string | Buffer>>;
+
+/** Reads a folder with these files for the release of version 1.2.3. */
+async function read(files: Files) {
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), content);
+  }
+  const build = await readBuild([folder], '1.2.3');
+  const addressOf = (name: string) => `https://dl.example.com/${encodeURIComponent(name)}`;
+  const contents = new FileContents(() => undefined);
+  const { taken, passedOver, findings } = await readReleaseFiles(build, addressOf, contents);
+  return {
+    artifacts: taken.map(({ artifact }) => artifact),
+    passedOver: passedOver.map(({ file, reason }) => `${relative(folder, file)}: ${reason}`),
+    findings,
+  };
+}
+
+const APP = 'Notes-1.2.3.AppImage';
+
+function sumOf(algorithm: 'sha256' | 'sha512', encoding: 'hex' | 'base64', content = APP): string {
+  return createHash(algorithm).update(content).digest(encoding);
+}
+
+it('the sum of an update file is base64 or hexadecimal, and may end with a line break (Command line)', async () => {
+  const [base64, hex] = [sumOf('sha512', 'base64'), sumOf('sha512', 'hex')];
+  for (const sum of [base64, `|\n      ${base64}`, hex, hex.toUpperCase(), `${base64} `]) {
+    const update = `version: 1.2.3\nfiles:\n  - url: ${APP}\n    sha512: ${sum}\n`;
+    const { artifacts, findings } = await read({ [APP]: APP, 'latest-linux.yml': update });
+    expect([artifacts.length, artifacts[0]?.sha512, findings]).toEqual([1, base64, []]);
+  }
+  const other = sumOf('sha512', 'hex', 'another');
+  const update = `version: 1.2.3\nfiles:\n  - url: ${APP}\n    sha512: ${other}\n`;
+  await expect(read({ [APP]: APP, 'latest-linux.yml': update })).rejects.toThrow('differs');
+});
+
+it.each<[string, (sum: string, name: string) => string]>([
+  ['two spaces', (sum, name) => `${sum}  ${name}\n`],
+  ['a star for binary', (sum, name) => `${sum} *${name}\r\n`],
+  ['the tag of BSD', (sum, name) => `SHA256 (${name}) = ${sum}\n`],
+  ['the tag with a folder', (sum, name) => `SHA256 (./${name}) = ${sum}\r\n`],
+  ['the tag of OpenSSL', (sum, name) => `SHA256(${name})= ${sum}\n`],
+  ['the tag of OpenSSL 3', (sum, name) => `SHA2-256(${name})= ${sum}\n`],
+  ['UTF-16 of a Windows shell', (sum, name) => `${sum.toUpperCase()}  ${name}\r\n`],
+])('a file of checksums is held to, with %s (Command line)', async (form, line) => {
+  const listing = (sum: string): Files => {
+    const text = `# comment\n${line(sum, APP)}`;
+    const isWide = form.startsWith('UTF-16');
+    const content = isWide ? Buffer.from(`\ufeff${text}`, 'utf16le') : text;
+    return { [APP]: APP, 'checksums.txt': content };
+  };
+  const { artifacts } = await read(listing(sumOf('sha256', 'hex')));
+  expect(artifacts.length).toBe(1);
+  const other = listing(sumOf('sha256', 'hex', 'another'));
+  await expect(read(other)).rejects.toThrow('is another file than checksums.txt says');
+});
+
+it('a list of checksums that was made one folder above is held to (Command line)', async () => {
+  for (const name of [`dist/${APP}`, `dist\\${APP}`]) {
+    const line = `${sumOf('sha256', 'hex', 'another')}  ${name}\n`;
+    await expect(read({ [APP]: APP, SHA256SUMS: line })).rejects.toThrow('SHA256SUMS says');
+  }
+});
+
+it('a signature beside a file may be UTF-16, with line breaks of Windows (Command line)', async () => {
+  const minisign = 'untrusted comment: a\r\nRUQ\r\ntrusted comment: b\r\nabc=';
+  for (const content of [`${minisign}\r\n`, Buffer.from(`\ufeff${minisign}\r\n`, 'utf16le')]) {
+    const { artifacts } = await read({ [APP]: APP, [`${APP}.sig`]: content });
+    expect(artifacts[0]?.signature).toBe(minisign);
+  }
+});
+
+it('release notes are UTF-8 or UTF-16; other bytes are refused with what to do (Command line)', () => {
+  const path = join(folder, 'notes.md');
+  const notes = '# Größer\n';
+  const bigEndian = Buffer.from(`\ufeff${notes}`, 'utf16le').swap16();
+  for (const bytes of [
+    notes,
+    `\ufeff${notes}`,
+    Buffer.from(`\ufeff${notes}`, 'utf16le'),
+    bigEndian,
+  ]) {
+    writeFileSync(path, bytes);
+    expect(readNotes(path)).toBe(notes);
+  }
+  writeFileSync(path, Buffer.from(notes, 'latin1'));
+  expect(() => readNotes(path)).toThrow(`${path} is neither UTF-8 nor UTF-16: save it as UTF-8`);
+});
