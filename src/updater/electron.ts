@@ -15,7 +15,7 @@ import {
   refuseArtifactName,
   withWireAddress,
 } from '../domain/decision/artifact.ts';
-import { fileNameOf } from '../domain/decision/artifact-format.ts';
+import { fileNameOf, isDelta } from '../domain/decision/artifact-format.ts';
 import {
   type ArtifactCandidate,
   type Candidate,
@@ -197,7 +197,7 @@ function listArtifacts(
   wanted: string,
 ): readonly ElectronArtifact[] {
   const usable = artifacts
-    .filter((artifact) => foldPlatform(artifact.platform) === platform)
+    .filter((artifact) => foldPlatform(artifact.platform) === platform && !isDelta(artifact))
     .filter(isVerifiable)
     .map(withWireAddress)
     .filter((artifact) => archRank(artifact, wanted) !== UNUSABLE);

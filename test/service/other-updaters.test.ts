@@ -406,6 +406,7 @@ deviceSuite('other updaters', (node) => {
         '1.0.0',
         [
           artifact('windows', 'a.exe', { arch: 'x64' }),
+          artifact('windows', 'a-delta.nupkg', { arch: 'x64' }),
           artifact('darwin', 'b.dmg', { arch: 'universal' }),
           artifact('<b>"&', 'c.tar.gz'),
         ],

@@ -76,6 +76,23 @@ deviceSuite('Velopack itself', (node) => {
       expect((await run(tenant, '1.0.0')).update).toBeUndefined();
     });
 
+    it('takes the full package beside a delta, and finds nothing in a release of a delta (§13.16)', async () => {
+      const delta = (version: string) => {
+        const { url, ...sums } = packageOf(version);
+        return { ...sums, url: url.replace('-full.nupkg', '-delta.nupkg') };
+      };
+      const tenant = await serving(
+        ['1.0.0'],
+        ['1.1.0', { artifacts: [delta('1.1.0'), packageOf('1.1.0')] }],
+        ['1.2.0', { artifacts: [delta('1.2.0')] }],
+      );
+      const { update, packages } = await run(tenant, '1.0.0');
+      expect(update?.Version).toBe('1.1.0');
+      const name = nameOf('1.1.0');
+      expect([...packages]).toEqual([[name, contentOf(name)]]);
+      expect((await run(tenant, '1.1.0')).update).toBeUndefined();
+    });
+
     it('sends a version with a build as it is, which is read so (§1.8)', async () => {
       const tenant = await serving(['2026.1.0+4'], ['2026.2.0']);
       expect((await run(tenant, '2026.1.0+4')).update?.Version).toBe('2026.2.0');

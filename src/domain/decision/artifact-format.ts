@@ -123,6 +123,22 @@ function formatInAddress(url: string): string | undefined {
   return ENDINGS.find((ending) => name.endsWith(`.${ending}`));
 }
 
+/** A package of Squirrel or Velopack, by its name; some hosts put more segments behind the name. */
+const DELTA_PACKAGE = /-delta\.nupkg(?:\/|$)/i;
+/** An update that Sparkle's tools make beside the whole app. */
+const DELTA_FILE = /\.delta\/?$/i;
+
+/**
+ * Returns whether an artifact holds only what changed since another version, so that no device can install it
+ * by itself. The name of a package decides, whatever format its publisher gave; a `.delta` with a format is
+ * for an updater of the publisher's own.
+ */
+export function isDelta({ format, url }: Pick<Artifact, 'format' | 'url'>): boolean {
+  if (url === undefined) return false;
+  const path = decoded(parseUrl(url)?.pathname ?? '');
+  return DELTA_PACKAGE.test(path) || (format === undefined && DELTA_FILE.test(path));
+}
+
 /** Returns the last segment of a URL's path, still percent-encoded; '' if there is none. */
 export function fileNameOf(url: string): string {
   return parseUrl(url)?.pathname.split('/').at(-1) ?? '';
@@ -130,10 +146,13 @@ export function fileNameOf(url: string): string {
 
 /** Returns the decoded file name of a URL, or the encoded name if it is malformed. */
 export function decodedFileName(url: string): string {
-  const name = fileNameOf(url);
+  return decoded(fileNameOf(url));
+}
+
+function decoded(text: string): string {
   try {
-    return decodeURIComponent(name);
+    return decodeURIComponent(text);
   } catch {
-    return name;
+    return text;
   }
 }

@@ -7,7 +7,14 @@ import { LIMIT } from '../../contract/limit.ts';
 import type { Artifact } from '../../contract/resource.ts';
 import { isLongerThan, isStorable, NOT_STORABLE } from '../../contract/text.ts';
 import { wireAddress } from '../../contract/wire-address.ts';
-import { ANY_KIND, artifactFormat, fileNameOf, formatRank, kindOf } from './artifact-format.ts';
+import {
+  ANY_KIND,
+  artifactFormat,
+  fileNameOf,
+  formatRank,
+  isDelta,
+  kindOf,
+} from './artifact-format.ts';
 import { foldArch, NO_ARCH, UNIVERSAL } from './fold-arch.ts';
 
 /** Artifacts of a release by folded platform, then by arch; each list is best first. */
@@ -42,10 +49,14 @@ export function withWireAddress<Given extends Artifact>(artifact: Given): Given 
   return written === url ? artifact : { ...artifact, url: written };
 }
 
-/** Indexes artifacts. Order for one platform and arch: signed first, best format, first published. */
+/**
+ * Indexes artifacts, without deltas, which no device installs by themselves. Order for one platform and arch:
+ * signed first, best format, first published.
+ */
 export function indexArtifacts(artifacts: readonly Artifact[]): ArtifactIndex {
   const index = new Map<string, Map<string, IndexedArtifact[]>>();
   for (const artifact of artifacts) {
+    if (isDelta(artifact)) continue;
     const platform = foldPlatform(artifact.platform);
     const byArch = index.get(platform) ?? new Map<string, IndexedArtifact[]>();
     index.set(platform, byArch);

@@ -3,7 +3,7 @@
 
 import type { Artifact } from '../../contract/resource.ts';
 import { foldPlatform } from './artifact.ts';
-import { artifactFormat } from './artifact-format.ts';
+import { artifactFormat, isDelta } from './artifact-format.ts';
 import type { Catalog, CompiledRelease } from './catalog.ts';
 import { foldArch, NO_ARCH, UNIVERSAL } from './fold-arch.ts';
 import { isTargeted } from './is-targeted.ts';
@@ -55,7 +55,7 @@ export function downloadsIn(catalog: Catalog): readonly Download[] {
   for (const release of catalog.published) {
     if (release.source.followed || !isForEverybody(release)) continue;
     const artifacts = release.source.artifacts.filter(
-      ({ platform, url }) => url !== undefined && !done.has(foldPlatform(platform)),
+      ({ platform, ...artifact }) => isFile(artifact) && !done.has(foldPlatform(platform)),
     );
     for (const artifact of artifacts) {
       const platform = foldPlatform(artifact.platform);
@@ -73,6 +73,11 @@ function isForEverybody({ source: { rolloutPct, targets } }: CompiledRelease): b
   return rolloutPct === EVERYBODY_PCT && !isTargeted(targets);
 }
 
+/** Returns whether a person can do something with an artifact. */
+function isFile(artifact: Pick<Artifact, 'url' | 'format'>): boolean {
+  return artifact.url !== undefined && !isDelta(artifact);
+}
+
 function bestOf(
   artifacts: readonly Artifact[],
   { platform, arch, format }: DownloadQuery,
@@ -83,7 +88,7 @@ function bestOf(
     const own = artifactFormat(artifact);
     const place = archPlace(foldArch(artifact.arch, platform), arch);
     const isWanted = format === undefined || own === format;
-    if (url === undefined || place === -1 || !isWanted) return [];
+    if (url === undefined || !isFile(artifact) || place === -1 || !isWanted) return [];
     if (foldPlatform(artifact.platform) !== platform) return [];
     return [{ url, place, rank: formatPlace(order, own) }];
   });

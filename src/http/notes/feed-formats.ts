@@ -7,6 +7,7 @@ import { parseUrl } from '../../contract/parse-url.ts';
 import type { Artifact, Release } from '../../contract/resource.ts';
 import { wireAddress } from '../../contract/wire-address.ts';
 import { extensionOf } from '../../domain/decision/artifact.ts';
+import { isDelta } from '../../domain/decision/artifact-format.ts';
 import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
 import type { Appcast, AppcastItem } from '../../updater/sparkle.ts';
 import { escapeHtml } from './escape-html.ts';
@@ -118,7 +119,8 @@ export function releaseNotesOf(snapshot: ServingSnapshot): ReleaseNotes {
     const release = snapshot.releases[index];
     if (release?.status !== 'published' || release.followed) continue;
     const { id, version, notes, status, rolloutPct, createdAt } = release;
-    const artifacts = release.artifacts.map(toContract);
+    const whole = release.artifacts.filter((artifact) => !isDelta(artifact));
+    const artifacts = whole.map(toContract);
     releases.push({ id, app, channel, version, notes, status, rolloutPct, createdAt, artifacts });
     if (releases.length === LIMIT.feedReleasesMax) break;
   }
