@@ -35,10 +35,10 @@ const PROGRAMS = ['main', 'node/subprocess', 'cli/sluice', 'http/notes/notes-thr
 const UNBUNDLED = [
   ...['uWebSockets.js', '@node-rs/argon2', '@electric-sql/pglite', 'pg'],
   ...['@simplewebauthn/server', 'nodemailer', 'sanitize-html', 'markdown-it'],
-  ...['context-async-hooks', 'core', 'resources', 'sdk-trace-base'].map(
+  ...['context-async-hooks', 'core', 'otlp-exporter-base', 'otlp-transformer', 'resources'].map(
     (name) => `@opentelemetry/${name}`,
   ),
-  ...['http', 'proto'].map((name) => `@opentelemetry/exporter-trace-otlp-${name}`),
+  '@opentelemetry/sdk-trace-base',
 ];
 
 const brotli = promisify(zlib.brotliCompress);

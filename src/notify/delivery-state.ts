@@ -61,11 +61,3 @@ export function afterTry(
   const asked = Math.min(outcome.retryAfterMs ?? 0, RETRY_AFTER_MS_MAX);
   return { kind: 'retry', inMs: Math.max(retryMs(failures + 1, random), asked) };
 }
-
-/** Reads `Retry-After`: seconds, or a date; undefined if it is neither. */
-export function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
-  if (header === undefined) return undefined;
-  if (/^\d{1,9}$/.test(header.trim())) return Number(header) * SECOND_MS;
-  const at = Date.parse(header);
-  return Number.isNaN(at) ? undefined : Math.max(0, at - nowMs);
-}

@@ -1,7 +1,8 @@
 // Sends one message in the form of its destination, and says what came of it. It neither stores nor repeats.
 
+import { retryAfterMs } from '../outgoing/retry-after.ts';
 import type { DueDelivery, DueMail } from '../store/delivery-ledger.ts';
-import { retryAfterMs, type TryOutcome } from './delivery-state.ts';
+import type { TryOutcome } from './delivery-state.ts';
 import type { Answer, Dialer } from './dialer.ts';
 import type { Mailer } from './mailer.ts';
 import { eventMail, slackBody, webhookBody } from './message.ts';

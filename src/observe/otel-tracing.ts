@@ -15,6 +15,7 @@ import { detectResources, envDetector, resourceFromAttributes } from '@opentelem
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import type { TracingSettings } from '../settings/tracing-settings.ts';
 import type { RareLog } from './rare-log.ts';
+import { openTraceExporter } from './trace-exporter.ts';
 import type { NewSpan, OpenSpan, SpanAttributes, Tracing } from './tracing.ts';
 
 /** Maximum wait for the last spans at a stop. */
@@ -42,12 +43,11 @@ export async function startOtelTracing({ protocol, resource, log }: OtelOptions)
     log.warnAbout('traces', { err }, 'traces could not be sent');
   });
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
-  const { OTLPTraceExporter } = await exporterFor(protocol);
   const provider = new BasicTracerProvider({
     resource: resourceFromAttributes({ 'service.name': 'sluice', ...resource }).merge(
       detectResources({ detectors: [envDetector] }),
     ),
-    spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
+    spanProcessors: [new BatchSpanProcessor(await openTraceExporter(protocol))],
   });
   const tracer = provider.getTracer('sluice');
   const propagator = new W3CTraceContextPropagator();
@@ -79,12 +79,6 @@ export async function startOtelTracing({ protocol, resource, log }: OtelOptions)
       await Promise.race([provider.shutdown().catch(() => undefined), late]);
     },
   };
-}
-
-function exporterFor(protocol: OtelOptions['protocol']) {
-  return protocol === 'http/json'
-    ? import('@opentelemetry/exporter-trace-otlp-http')
-    : import('@opentelemetry/exporter-trace-otlp-proto');
 }
 
 /** Returns the defined attributes. */

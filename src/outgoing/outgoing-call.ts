@@ -16,7 +16,7 @@ export type OutgoingCall = {
   readonly url: string | URL;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: Buffer | string | undefined;
+  readonly body?: Uint8Array | string | undefined;
   /** Maximum time of the whole exchange: name, connection, TLS, request, answer with its body. */
   readonly timeoutMs: number;
   /** Maximum bytes of the answer's body. */

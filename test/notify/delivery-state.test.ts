@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { afterTry, retryAfterMs, type TryOutcome } from '../../src/notify/delivery-state.ts';
+import { afterTry, type TryOutcome } from '../../src/notify/delivery-state.ts';
 
 const FAILED: TryOutcome = { kind: 'failed', status: 500, error: 'Answered 500' };
 const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000];
@@ -84,14 +84,4 @@ describe('a destination', () => {
       ),
     );
   });
-});
-
-it.each([
-  [undefined, undefined],
-  ['120', 120_000],
-  ['Sat, 01 Aug 2026 00:01:00 GMT', MINUTE],
-  ['Fri, 31 Jul 2026 00:00:00 GMT', 0],
-  ['soon', undefined],
-])('Retry-After %s is %s ms', (header, ms) => {
-  expect(retryAfterMs(header, Date.parse('2026-08-01T00:00:00Z'))).toBe(ms);
 });

@@ -2,6 +2,12 @@
 // each of its callers.
 
 import { Agent } from 'node:http';
+import { type ExportResult, ExportResultCode } from '@opentelemetry/core';
+import {
+  BasicTracerProvider,
+  type ReadableSpan,
+  type SpanExporter,
+} from '@opentelemetry/sdk-trace-base';
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import { OidcProvider } from '../../src/access/oidc-provider.ts';
 import { ServiceClient, ServiceError } from '../../src/cli/service-client.ts';
@@ -11,6 +17,7 @@ import { diagnose } from '../../src/node/doctor.ts';
 import { examinePort } from '../../src/node/examine-machine.ts';
 import { AddressJudge } from '../../src/notify/address-judgement.ts';
 import { Dialer } from '../../src/notify/dialer.ts';
+import { openTraceExporter } from '../../src/observe/trace-exporter.ts';
 import { callOut, LateAnswer, type OutgoingCall } from '../../src/outgoing/outgoing-call.ts';
 import { eventually } from '../support/eventually.ts';
 import { loopbackServer } from '../support/loopback-server.ts';
@@ -216,4 +223,39 @@ describe('a notification', () => {
       expect(status).toBeUndefined();
     },
   );
+});
+
+describe('a collector of traces', () => {
+  afterEach(() => void vi.unstubAllEnvs());
+
+  async function openExporter(port: number, timeoutMs = CALL_MS_MAX): Promise<SpanExporter> {
+    vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', `http://127.0.0.1:${port}`);
+    vi.stubEnv('OTEL_EXPORTER_OTLP_TIMEOUT', String(timeoutMs));
+    return openTraceExporter('http/json');
+  }
+
+  function exportSpan(exporter: SpanExporter): Promise<ExportResult> {
+    const span = new BasicTracerProvider().getTracer('test').startSpan('test');
+    span.end();
+    return new Promise((resolve) => exporter.export([span as unknown as ReadableSpan], resolve));
+  }
+
+  it.each(WILDNESSES)('that does %s is done with, and leaves no connection', async (wildness) => {
+    const server = await startWild(wildness);
+    const { code } = await exportSpan(await openExporter(server.port, timeFor(wildness)));
+    const isTaken = WITH_A_HEAD.has(wildness);
+    expect(code).toBe(isTaken ? ExportResultCode.SUCCESS : ExportResultCode.FAILED);
+    await eventually('no connection is open', () => server.open === 0);
+  });
+
+  it('gets spans again after it did not answer for long', async () => {
+    const server = await startWild('101 Switching Protocols');
+    const exporter = await openExporter(server.port, ANSWERED_MS_MAX);
+    for (let count = 0; count < 50; count++) void exportSpan(exporter);
+    await eventually('the collector was asked', () => server.asked > 0);
+    await eventually('no connection is open', () => server.open === 0);
+    const asked = server.asked;
+    void exportSpan(exporter);
+    await eventually('the collector is asked again', () => server.asked === asked + 1);
+  });
 });
