@@ -7,7 +7,7 @@ import { parseUrl } from '../contract/parse-url.ts';
 import type { Artifact } from '../contract/resource.ts';
 import { decodedFileName } from '../domain/decision/artifact-format.ts';
 import { parseVersion } from '../domain/decision/version.ts';
-import { isNameOfVersion, versionInPackageName } from '../domain/release/package-name.ts';
+import { isNameOfVersion, versionInPackageName } from '../domain/release/name-version.ts';
 import type { BuildFile } from './build-files.ts';
 import { ServiceError } from './service-client.ts';
 import { readJson, readText } from './text-file.ts';

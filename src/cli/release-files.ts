@@ -10,7 +10,7 @@ import { knownArch } from '../domain/decision/fold-arch.ts';
 import { type AssetTarget, classifyAssets } from '../domain/release/classify-assets.ts';
 import { readAsset } from '../domain/release/read-asset.ts';
 import { type BuildFile, type BuildFiles, filesOfBuild, type PassedOver } from './build-files.ts';
-import { earlierVersion, updateFileFindings, versionFindings } from './build-findings.ts';
+import { earlierVersion, updateFileFindings } from './build-findings.ts';
 import { type ManifestEntry, readManifest } from './build-manifest.ts';
 import { refuseOtherSums } from './checksum-files.ts';
 import type { Content, FileContents } from './file-contents.ts';
@@ -95,21 +95,8 @@ export async function readReleaseFiles(
   return {
     taken,
     passedOver: withoutUsed(passedOver, taken),
-    findings: [
-      ...findings,
-      ...updateFileFindings(build.files, build.entries, taken),
-      ...versionsOf(build, taken),
-    ],
+    findings: [...findings, ...updateFileFindings(build.files, build.entries, taken)],
   };
-}
-
-/** Returns what the names tell of the version, unless a manifest tells it: then it is the right one. */
-function versionsOf({ entries, version }: Build, taken: readonly TakenFile[]): readonly Finding[] {
-  if (entries.some(({ other }) => other === undefined)) return [];
-  return versionFindings(
-    taken.map(({ file }) => file.name),
-    version,
-  );
 }
 
 function listedFirst(

@@ -152,7 +152,7 @@ serviceSuite("publishers' commands", (node) => {
           name: 'a-linux.zip',
           state: 'uploaded',
           size: 3,
-          browser_download_url: `${URL_BASE}/a.zip`,
+          browser_download_url: `${URL_BASE}/${tag}/a.zip`,
         },
         { name: 'sums.txt', state: 'uploaded', size: 3, browser_download_url: `${URL_BASE}/s` },
       ],
@@ -185,10 +185,12 @@ serviceSuite("publishers' commands", (node) => {
         '2.0.0 published; v9.0.0 passed over: a draft',
     );
     expect((await outcomes()).map(({ outcome }) => outcome)).toContain('already there');
-    const artifacts = [{ platform: 'linux', url: `${URL_BASE}/a.zip`, size: 3 }];
+    const artifacts = (tag: string) => [
+      { platform: 'linux', url: `${URL_BASE}/${tag}/a.zip`, size: 3 },
+    ];
     expect(await shell.releases()).toMatchObject([
-      { version: '2.0.0', rolloutPct: 100, artifacts },
-      { version: '1.0.0', rolloutPct: 100, artifacts },
+      { version: '2.0.0', rolloutPct: 100, artifacts: artifacts('v2.0.0') },
+      { version: '1.0.0', rolloutPct: 100, artifacts: artifacts('app-v1.0.0') },
     ]);
   });
 

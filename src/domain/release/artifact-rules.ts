@@ -11,7 +11,6 @@ import {
   isForPeople,
 } from './examined-release.ts';
 import { nearestPlatform } from './nearest-platform.ts';
-import { isNameOfVersion, versionInPackageName } from './package-name.ts';
 import { fileNamesAgree, isSameVersion, readTrustedComment } from './trusted-comment.ts';
 
 const HEX_SHA512 = /^[0-9a-fA-F]{128}$/;
@@ -44,7 +43,6 @@ export const ARTIFACT_RULES: readonly FindingRule[] = [
   each('warning', 'url', ({ artifact: { url } }) =>
     url === undefined || /^https:/i.test(url) ? undefined : 'Is not https',
   ),
-  each('warning', 'url', packageOfOtherVersion),
 ];
 
 /** Makes a rule from a check of one artifact; `fault` returns undefined if the field is right. */
@@ -140,14 +138,4 @@ function repeated(
   const url = artifacts[first]?.artifact.url;
   const name = url === undefined ? `artifacts.${first}` : decodedFileName(url);
   return `Has the platform, architecture and format of ${name}: devices get one of the two`;
-}
-
-function packageOfOtherVersion(
-  { artifact: { url }, format }: ExaminedArtifact,
-  { version }: ExaminedRelease,
-): string | undefined {
-  if (url === undefined || format !== 'nupkg') return undefined;
-  const told = versionInPackageName(decodedFileName(url));
-  if (told === undefined || isNameOfVersion(told, version)) return undefined;
-  return `Names another version: ${told}`;
 }

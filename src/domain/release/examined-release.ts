@@ -16,8 +16,12 @@ export type ExaminedRelease = {
   /** Other releases of the channel, of any status. */
   readonly others: readonly SnapshotRelease[];
   /** The highest published one of the others; undefined if none is published. */
-  readonly newest: { readonly release: SnapshotRelease; readonly version: Version } | undefined;
+  readonly newest: OtherRelease | undefined;
+  /** Releases below this one, of the channel and of the one that it follows, highest first; of any status. */
+  readonly earlier: readonly OtherRelease[];
 };
+
+type OtherRelease = { readonly release: SnapshotRelease; readonly version: Version };
 
 export type ExaminedArtifact = {
   readonly artifact: Artifact;
@@ -49,6 +53,7 @@ export function examineRelease(
     artifacts: artifacts.map(examineArtifact),
     others,
     newest: newestOf(others),
+    earlier: earlierOf(version, releases),
   };
 }
 
@@ -81,4 +86,18 @@ function newestOf(releases: readonly SnapshotRelease[]): ExaminedRelease['newest
     }
   }
   return newest;
+}
+
+function earlierOf(
+  version: Version,
+  releases: readonly SnapshotRelease[],
+): readonly OtherRelease[] {
+  return releases
+    .flatMap((release): OtherRelease[] => {
+      const other = parseVersion(release.version);
+      return other === undefined || compareVersions(other, version) >= 0
+        ? []
+        : [{ release, version: other }];
+    })
+    .sort((left, right) => compareVersions(right.version, left.version));
 }

@@ -7,6 +7,7 @@ import type { SnapshotRelease } from '../decision/serving-snapshot.ts';
 import { parseVersion, type Version } from '../decision/version.ts';
 import { ARTIFACT_RULES } from './artifact-rules.ts';
 import { COVERAGE_RULES } from './coverage-rules.ts';
+import { EARLIER_FILE_RULES } from './earlier-file-rules.ts';
 import { examineRelease, type FindingPlace, type FindingRule } from './examined-release.ts';
 import { fileNameFindings } from './file-name-findings.ts';
 import { VERSION_RULES } from './version-rules.ts';
@@ -14,6 +15,7 @@ import { VERSION_RULES } from './version-rules.ts';
 const RULES: readonly FindingRule[] = [
   ...VERSION_RULES,
   ...ARTIFACT_RULES,
+  ...EARLIER_FILE_RULES,
   ({ artifacts }) => fileNameFindings(artifacts.map(({ artifact }) => artifact)),
   ...COVERAGE_RULES,
 ];

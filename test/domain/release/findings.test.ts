@@ -35,6 +35,11 @@ function minisign(comment: string): string {
   return Buffer.from(text).toString('base64');
 }
 
+/** Returns the file of an earlier version for the same devices. */
+function older(artifact: Artifact): Artifact {
+  return { ...artifact, url: `${HOST}old.AppImage`, sha512: 'cd'.repeat(64) };
+}
+
 type Place = Parameters<typeof findingsOf>[2];
 
 function found(
@@ -130,10 +135,12 @@ describe('findings of artifacts', () => {
   });
 
   it('a platform that the channel had is known', () => {
-    const place = snapshot([release('1.0.0', { artifacts: [{ ...GOOD, platform: 'haiku' }] })]);
+    const place = snapshot([
+      release('1.0.0', { artifacts: [older({ ...GOOD, platform: 'haiku' })] }),
+    ]);
     expect(found('1.1.0', [{ ...GOOD, platform: 'Haiku' }], place)).toEqual([]);
     const followed = snapshot([
-      release('1.0.0', { artifacts: [{ ...GOOD, platform: 'haiku' }], followed: true }),
+      release('1.0.0', { artifacts: [older({ ...GOOD, platform: 'haiku' })], followed: true }),
     ]);
     expect(found('1.1.0', [{ ...GOOD, platform: 'haiku' }], followed)).toEqual([
       'warning artifacts.0.platform',
@@ -195,15 +202,93 @@ describe('findings beside the other releases', () => {
     ['lacks an architecture', '1.1.0', [GOOD], [GOOD, good({ arch: 'a' })], 'warning artifacts'],
     ['has all', '1.1.0', [good({ arch: 'universal' })], [GOOD, good({ arch: 'aarch64' })]],
     ['has more', '1.1.0', [GOOD, good({ platform: 'windows' })], [GOOD]],
-    ['is below the newest', '0.9.0', [GOOD], [GOOD], 'warning version'],
+    ['is below the newest', '0.9.0', [good({ url: `${HOST}a.deb` })], [GOOD], 'warning version'],
   ])('a release that %s', (_what, text, artifacts, before, expected) => {
-    const place = snapshot([release('1.0.0', { artifacts: before })]);
+    const place = snapshot([release('1.0.0', { artifacts: before.map(older) })]);
     expect(found(text, artifacts, place)).toEqual(expected === undefined ? [] : [expected]);
   });
 
   it('only published ones count', () => {
     const place = snapshot([release('2.0.0', { status: 'paused' })]);
     expect(found('1.1.0', [GOOD], place)).toEqual([]);
+  });
+});
+
+describe('findings of names that tell a version', () => {
+  const named = (name: string): Artifact => good({ url: HOST + name });
+  const at = (tag: string): Artifact =>
+    good({ url: `https://github.com/acme/note/releases/download/${tag}/Note.zip` });
+  const told = ['warning artifacts.0.url'];
+  it.each<[string, string, readonly Artifact[], readonly string[]]>([
+    ['another version', '1.0.15', [named('Note-1.0.14-mac-universal.zip')], told],
+    ['its version', '1.0.14', [named('Note-1.0.14-mac-universal.zip')], []],
+    ['its version with a prefix', 'v1.0.14', [named('note-v1.0.14.zip')], []],
+    ['its version with four parts', '1.5', [named('a-1.5.0.0.zip')], []],
+    ['its version without a prerelease', '1.5.0-beta.2', [named('a-1.5.0-beta2.zip')], []],
+    ['its version with zeros', '2026.1.5', [named('a-2026.01.05.zip')], []],
+    ['its version and another number', '1.4.0', [named('App-1.4.0-java-17.0.9.zip')], []],
+    ['the version of a runtime', '1.4.0', [named('App-java-17.0.9.zip')], []],
+    ['the version of a system', '1.4.0', [named('App-macos10.15.7.zip')], []],
+    ['the version of a distribution', '1.4.0', [named('a-ubuntu-22.04.3.zip')], []],
+    ['the version of the app behind a system', '1.4.0', [named('App-mac-1.3.0.zip')], told],
+    ['a date', '1.4.0', [named('nightly-2026.01.05.zip')], []],
+    ['more than four numbers', '1.4.0', [named('a-10.0.19041.1.2.zip')], []],
+    ['two numbers', '1.4.0', [named('ubuntu-22.04.zip')], []],
+    ['another version in the tag of its address', '1.0.15', [at('v1.0.14')], told],
+    ['its version in the tag of its address', '1.0.14', [at('note-v1.0.14')], []],
+  ])('%s', (_what, text, artifacts, expected) => {
+    expect(found(text, artifacts, snapshot([], { channel: 'beta' }))).toEqual(expected);
+  });
+
+  it('of files for several devices, one with the version of another release is told', () => {
+    const artifacts = [named('a-1.5.0.zip'), { ...named('b-1.4.0.zip'), platform: 'windows' }];
+    expect(found('1.5.0', artifacts)).toEqual([]);
+    const place = snapshot([release('1.4.0', { artifacts: [], status: 'paused' })]);
+    expect(found('1.5.0', artifacts, place)).toEqual(['warning artifacts.1.url']);
+  });
+});
+
+describe('findings of files that an earlier version has', () => {
+  const having = (artifact: Partial<Artifact>, parts = {}) =>
+    snapshot([release('1.0.14', { artifacts: [good(artifact)], ...parts })]);
+  const file = (artifact: Partial<Artifact>) => [good({ url: `${HOST}new.AppImage`, ...artifact })];
+  const HEX = Buffer.from(BASE64_SUM, 'base64').toString('hex');
+  it.each<[string, Partial<Artifact>, Partial<Artifact>, string?]>([
+    ['another file', { sha512: HEX }, {}],
+    ['the address', { url: `${HOST}a.zip` }, { url: `${HOST}a.zip` }, 'url'],
+    [
+      'the address, spelt otherwise',
+      { url: `${HOST}a.zip` },
+      { url: 'HTTPS://DL.example.com/a.zip' },
+      'url',
+    ],
+    ['the SHA-512', { sha512: HEX }, { sha512: HEX }, 'sha512'],
+    [
+      'the SHA-512, spelt otherwise',
+      { sha512: BASE64_SUM },
+      { sha512: HEX.toUpperCase() },
+      'sha512',
+    ],
+    ['the SHA-512 in base64', { sha512: HEX }, { sha512: BASE64_SUM }, 'sha512'],
+    [
+      'the SHA-256',
+      { sha256: 'ab'.repeat(32) },
+      { sha256: 'ab'.repeat(32), sha512: HEX },
+      'sha256',
+    ],
+    ['the SHA-1', { sha1: 'ab'.repeat(20) }, { sha1: 'ab'.repeat(20), sha512: HEX }, 'sha1'],
+  ])('%s', (_what, old, fresh, field) => {
+    const expected = field === undefined ? [] : [`error artifacts.0.${field}`];
+    expect(found('1.0.15', file(fresh), having(old))).toEqual(expected);
+    const followed = found('1.0.15', file(fresh), having(old, { followed: true }));
+    expect(followed).toEqual(expected);
+    expect(found('1.0.15', file(fresh), having(old, { status: 'deprecated' }))).toEqual(expected);
+  });
+
+  it('a higher version and the same one may have it', () => {
+    const url = `${HOST}a.AppImage`;
+    expect(found('1.0.14', file({ url }), having({ url }))).toEqual([]);
+    expect(found('1.0.13', file({ url }), having({ url }, { status: 'paused' }))).toEqual([]);
   });
 });
 
