@@ -1,6 +1,7 @@
 // Command that erases a device.
 
 import type { Command } from 'commander';
+import { isFoldedAway } from '../contract/path-segment.ts';
 import { asking, type Connect } from './asking.ts';
 import { query } from './options.ts';
 
@@ -15,7 +16,9 @@ export function addDeviceCommand(program: Command, connect: Connect): void {
     connect,
     ({ app }, [id = '']) => ({
       method: 'DELETE',
-      path: `devices/${encodeURIComponent(id)}?${query({ app })}`,
+      path: isFoldedAway(id)
+        ? `devices?${query({ app, deviceId: id })}`
+        : `devices/${encodeURIComponent(id)}?${query({ app })}`,
     }),
     () => ({ erased: true }),
     () => 'Erased. When it asks again, it is a new device.',

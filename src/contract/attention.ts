@@ -11,6 +11,8 @@ export const ATTENTION_KINDS = [
   'failing',
   /** An edge goes on asking with a revoked token. */
   'edge',
+  /** Devices of an app are named by an id that many share by mistake. */
+  'mistaken-ids',
   /** A plan waits for a guard, or is held without one that tripped. */
   'waiting',
   'held',
@@ -28,13 +30,15 @@ export type AttentionItem = {
   readonly since: string | null;
   /** Why, in the words that were recorded; null if there are none. */
   readonly why: string | null;
-  /** Release that it is about; all are null for what concerns none. */
+  /** Release that it is about, or app alone; all are null for what concerns none. */
   readonly app: string | null;
   readonly channel: string | null;
   readonly version: string | null;
-  /** Id of the approval, and name of the destination or the edge. */
+  /** Id of the approval, and name of the destination or the edge, or the kind of the mistaken ids. */
   readonly id: string | null;
   readonly name: string | null;
+  /** Number of requests with such ids; null for what counts none. */
+  readonly count: number | null;
 };
 
 /** The most urgent kind first, and in each the newest first. */

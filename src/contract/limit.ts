@@ -16,6 +16,10 @@ export const LIMIT = {
   deviceIdLengthMax: 128,
   /** Age up to which a check-in that waited for the ledger, such as in an edge's journal, is recorded. */
   checkInAgeDaysMax: 400,
+  /** Maximum number of counts of mistaken ids that a process holds until the ledger takes them. */
+  mistakenIdCountsMax: 10_000,
+  /** Time after its last request for which an app's mistaken id is told. */
+  mistakenIdToldMs: 7 * 86_400_000,
 
   perPageMax: 100,
   perPageDefault: 20,

@@ -27,6 +27,7 @@ import { foldArch } from '../domain/decision/fold-arch.ts';
 import type { Labels } from '../domain/decision/targeting.ts';
 import { type CheckIn, coalesceCheckIns } from '../domain/fleet/check-in.ts';
 import { internContext, internVersion } from '../domain/fleet/check-in-pack.ts';
+import { mistakenIdIn } from '../domain/fleet/mistaken-id.ts';
 import type { NetworkWords } from '../domain/fleet/network-words.ts';
 import { Batcher } from '../flow/batcher.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -45,6 +46,7 @@ import type { CheckIns } from './check-in-buffer.ts';
 import type { DeviceLabels } from './device-labels.ts';
 import type { LedgerClock } from './ledger-clock.ts';
 import { type ActivityBroadcast, LivePlaces, type LiveViewer } from './live-activity.ts';
+import { type MistakenIds, noteMistakes } from './mistaken-ids.ts';
 
 const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
@@ -193,28 +195,34 @@ export type ReportFleetDependencies = {
   readonly metrics: Pick<Metrics, 'failures'>;
   readonly labels: DeviceLabels;
   readonly live: ActivityBroadcast;
+  readonly mistakenIds: Pick<MistakenIds, 'note'>;
 };
 
-/** Records a report. A device named twice is in its last state, with the labels merged in order. */
+/**
+ * Records a report. A device named twice is in its last state, with the labels merged in order; one with a
+ * mistaken id is not recorded.
+ */
 export async function reportFleet(
-  { ledger, metrics, labels, live }: ReportFleetDependencies,
+  { ledger, metrics, labels, live, mistakenIds }: ReportFleetDependencies,
   caller: Caller,
   report: FleetReport,
   nowMs: number,
 ): Promise<Outcome<{ app: string; received: number }, LostRight>> {
   const app = await ledger.findApp(caller.scope, report.app);
   if (isFailure(app)) return app;
-  const checkIns = report.devices.map((device) => describe(app.id, device, nowMs));
+  const devices = report.devices.filter(({ deviceId }) => mistakenIdIn(deviceId) === undefined);
+  const checkIns = devices.map((device) => describe(app.id, device, nowMs));
   const distinct = coalesceCheckIns(checkIns);
   const recorded = await ledger.recordReport(distinct, caller.actor);
   if (isFailure(recorded)) return recorded;
-  const failures = report.devices.flatMap((device) => failureOf(app.id, device));
+  const failures = devices.flatMap((device) => failureOf(app.id, device));
   const refused =
     failures.length === 0 ? undefined : await ledger.recordReportedFailures(failures, caller.actor);
   if (refused !== undefined) return refused;
   metrics.failures.of(app.ref).reported.count += failures.length;
   await labels.remember(recorded, distinct, 'awaited');
   for (const checkIn of distinct) live.note(checkIn);
+  noteMistakes(mistakenIds, app, report.devices);
   return { app: app.ref, received: report.devices.length };
 }
 

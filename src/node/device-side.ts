@@ -62,7 +62,7 @@ export type DeviceSideOptions = {
   readonly rareLog: RareLog;
   readonly metrics: Metrics;
   readonly stores: ServingStores & { readonly healths: readonly StoreHealth[] };
-  readonly fleet: Pick<Fleet, 'labels' | 'checkIns' | 'clock'>;
+  readonly fleet: Pick<Fleet, 'labels' | 'checkIns' | 'clock' | 'mistakenIds'>;
   /** Returns the base URL of the service, once it is known. */
   readonly address: () => string;
   readonly tracing: Tracing | undefined;

@@ -171,10 +171,10 @@ function assembleHandlers(
   const { rareLog, catalogs, guarded: ledger, propagate, traffic, keyUses, notes } = parts;
   const { check, firstOffers, gate } = parts;
   const { engine } = stores;
-  const { labels, checkIns, live, clock } = fleet;
+  const { labels, checkIns, live, clock, mistakenIds } = fleet;
   const explainer = new ExplainDecision({ ledger, catalogs, labels, firstOffers });
   const standings = new ReadStandings(ledger, catalogs);
-  const planWave = new PlanWave({ ledger, catalogs, check, labels, live });
+  const planWave = new PlanWave({ ledger, catalogs, check, labels, live, mistakenIds });
   const keys = new AuthenticateKey(ledger, (keyId, from) => keyUses.note(keyId, from));
   const guards = {
     keys,
@@ -205,6 +205,7 @@ function assembleHandlers(
         standings,
         labels,
         live,
+        mistakenIds,
         planWave,
       },
     }),
@@ -284,7 +285,7 @@ export async function composeService(
 ): Promise<Service> {
   const tracing = await openTracing(config, log, worker?.number);
   const stores = await watchStores({ config, log, metrics, tracing, holder: worker?.number });
-  const fleet = assembleFleet(config, stores, metrics, log);
+  const fleet = assembleFleet(config, stores, metrics, log, stores.ledger);
   const secrets = new Secrets(config);
   let address = config.publicUrl ?? '';
   const serving = assembleServing({

@@ -7,6 +7,7 @@ import { DeviceLabels } from '../fleet/device-labels.ts';
 import { LabelRefresher } from '../fleet/label-feed.ts';
 import { LedgerClock } from '../fleet/ledger-clock.ts';
 import { ActivityBroadcast } from '../fleet/live-activity.ts';
+import { MistakenIds } from '../fleet/mistaken-ids.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { RareLog } from '../observe/rare-log.ts';
@@ -17,6 +18,7 @@ import { SharedSnapshots } from '../serving/cold-loads.ts';
 import { LedgerRecovery } from '../serving/ledger-recovery.ts';
 import type { Config } from '../settings/settings.ts';
 import type { Engine } from '../store/engine.ts';
+import type { FleetLedger } from '../store/fleet-ledger.ts';
 import { DELETED_REVISION } from '../store/label-store.ts';
 import type { ServingLedger } from '../store/ledger.ts';
 import type { ServingStores } from './stores.ts';
@@ -26,6 +28,7 @@ export type Fleet = {
   readonly checkIns: CheckIns;
   readonly live: ActivityBroadcast;
   readonly clock: LedgerClock;
+  readonly mistakenIds: MistakenIds;
   start(): void;
   /** Sends all buffered check-ins to the engine. */
   stop(): Promise<void>;
@@ -39,25 +42,29 @@ export const IN_FLIGHT_WAIT_MS_MAX = 5500;
 /** Longest time that a check-in is buffered before its batch is sent, in milliseconds. */
 const CHECK_IN_INTERVAL_MS = 50;
 
-/** Assembles the fleet's part of a serving process. */
+/** Assembles the fleet's part of a serving process; `counts` keeps the counts of mistaken ids. */
 export function assembleFleet(
   config: Config,
   { ledger, engine }: Pick<ServingStores, 'ledger' | 'engine'>,
   metrics: Metrics,
   log: Log,
+  counts?: Pick<FleetLedger, 'recordMistakenIds'>,
 ): Fleet {
   const admission = assembleAdmission(config, ledger, log, rememberRecorded(engine));
   const live = new ActivityBroadcast(engine, metrics, log);
   const labels = new DeviceLabels({ ledger, admission, engine, metrics });
   const labelRefresher = new LabelRefresher(() => labels.follow(), metrics, log);
   const checkIns = new CheckIns(engine, live, metrics, log);
+  const mistakenIds = new MistakenIds({ metrics, ledger: counts, log: new RareLog(log) });
   metrics.gauge('sluice_check_ins_held', 'Check-ins not yet sent', () => checkIns.size);
   return {
     labels,
     checkIns,
     live,
     clock: new LedgerClock(ledger),
+    mistakenIds,
     start() {
+      mistakenIds.start();
       labels.start();
       labelRefresher.start();
       live.start();
@@ -66,7 +73,7 @@ export function assembleFleet(
     async stop() {
       live.stop();
       labelRefresher.stop();
-      await checkIns.stop();
+      await Promise.all([checkIns.stop(), mistakenIds.stop()]);
     },
   };
 }

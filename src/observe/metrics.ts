@@ -2,6 +2,7 @@
 // numbers, which prom-client reads at scrape time; histograms are for requests that wait anyway.
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { MISTAKEN_IDS, type MistakenId } from '../contract/mistaken-id.ts';
 import type { Reason } from '../contract/reason.ts';
 import { AppCounts } from './app-counts.ts';
 import {
@@ -46,6 +47,8 @@ export class Metrics {
   readonly checks = new AppCounts<Reason>(CHECK_REASONS);
   /** Reports of devices that could not install a release, by app. */
   readonly failures = new AppCounts(['reported']);
+  /** Devices that are named by an id which many share by mistake, by app and by kind. */
+  readonly mistakenIds = new AppCounts<MistakenId>(MISTAKEN_IDS);
   /** Requests to all other endpoints by route and status. */
   readonly requests = this.routeCounts(
     'sluice_requests_total',
@@ -216,6 +219,15 @@ export class Metrics {
       'Reports of devices that could not install a release',
       ['app'],
       () => this.failures.list().map(({ app, count }) => ({ labels: { app }, count })),
+    );
+    this.counts(
+      'sluice_mistaken_device_ids_total',
+      'Devices named by an id that many share by mistake, which are decided without one',
+      ['app', 'kind'],
+      () =>
+        this.mistakenIds
+          .list()
+          .map(({ app, label: kind, count }) => ({ labels: { app, kind }, count })),
     );
   }
 

@@ -3,6 +3,7 @@
 // that the request does not have.
 
 import { type Failure, failUntil, isFailure, type Outcome } from '../contract/failure.ts';
+import type { MistakenId } from '../contract/mistaken-id.ts';
 import { Unavailable } from '../contract/unavailable.ts';
 import type { Candidate, Catalog } from '../domain/decision/catalog.ts';
 import type { Device } from '../domain/decision/rule/decision-rule.ts';
@@ -12,6 +13,7 @@ import { type NetworkWords, readNetwork } from '../domain/fleet/network-words.ts
 import type { CheckIns } from '../fleet/check-in-buffer.ts';
 import type { DeviceLabels } from '../fleet/device-labels.ts';
 import type { LedgerClock } from '../fleet/ledger-clock.ts';
+import type { MistakenIds } from '../fleet/mistaken-ids.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { LabelNote } from '../store/label-store.ts';
 import type { CatalogSlot, CheckQuery, PlanDecision, PreparedPlan } from './catalog-slot.ts';
@@ -22,6 +24,8 @@ import type { FirstOffers } from './first-offers.ts';
 /** Device that asks. Without an id it has no cohort and no stored labels, and no check-in is recorded. */
 export type CheckDevice = {
   readonly id: string | undefined;
+  /** Mistaken id in the place of one; of no meaning where there is an id. */
+  readonly mistake?: MistakenId | undefined;
   /** `hashText` of the id. */
   readonly hash: number | undefined;
   /** Labels of the request. */
@@ -39,6 +43,7 @@ export type CheckUpdateDependencies = {
   readonly labels: DeviceLabels;
   readonly checkIns: CheckIns;
   readonly clock: Pick<LedgerClock, 'now'>;
+  readonly mistakenIds: Pick<MistakenIds, 'note'>;
   readonly metrics: Metrics;
 };
 
@@ -229,13 +234,16 @@ export class CheckUpdate {
    */
   private conclude<Item extends Candidate>(
     { reported }: CheckQuery,
-    { id, labelsTag, network }: CheckDevice,
+    { id, mistake, labelsTag, network }: CheckDevice,
     decision: PlanDecision<Item>,
     unstored: Labels | undefined,
   ): PlanDecision<Item> {
-    const { checkIns, clock, labels } = this.dependencies;
+    const { checkIns, clock, labels, mistakenIds } = this.dependencies;
     decision.counted.count += 1;
-    if (id === undefined) return decision;
+    if (id === undefined) {
+      if (mistake !== undefined) mistakenIds.note(decision.plan.catalog.snapshot, mistake);
+      return decision;
+    }
     const isTaken = checkIns.add(decision.context, reported, id, clock.now(), unstored, network);
     if (isTaken && unstored !== undefined) {
       const { snapshot, asksForLabels } = decision.plan.catalog;

@@ -23,6 +23,7 @@ import type { Labels, RequestFields } from '../domain/decision/targeting.ts';
 import { unmetExpressions } from '../domain/decision/unmet-conditions.ts';
 import { parseVersion } from '../domain/decision/version.ts';
 import { mergeLabels } from '../domain/fleet/labels.ts';
+import { mistakenIdIn } from '../domain/fleet/mistaken-id.ts';
 import type { DeviceLabels } from '../fleet/device-labels.ts';
 import type { Ledger } from '../store/ledger.ts';
 import { installableBy, type RecordedClient } from '../updater/installable-by.ts';
@@ -162,7 +163,9 @@ export class ExplainDecision {
     return slot.catalog ?? fail('unavailable');
   }
 
+  /** Returns the labels on record that count for a device: none for one with a mistaken id. */
   private async labelsOf(app: App, deviceId: string): Promise<Labels> {
+    if (mistakenIdIn(deviceId) !== undefined) return NO_LABELS;
     const [labels] = await this.dependencies.labels.readAll([{ appId: app.id, deviceId }]);
     return labels ?? NO_LABELS;
   }
@@ -208,7 +211,8 @@ function answer(catalog: Catalog, device: AskingDevice, excluded: ReadonlySet<st
   const { fields, asked } = recordedQuestion(device);
   const version = device.version === null ? undefined : parseVersion(device.version);
   const plan = planUpdate(catalog, fields, installableBy(catalog, asked));
-  const who = { hash: deviceId === undefined ? undefined : hashText(deviceId), labels };
+  const hasId = deviceId !== undefined && mistakenIdIn(deviceId) === undefined;
+  const who = { hash: hasId ? hashText(deviceId) : undefined, labels };
   const { candidate } = decide(plan, who, excluded);
   // The candidate's cached documents may be of another protocol.
   const bytes = candidate && manifestOf(plan, { ...candidate, documents: [] });

@@ -12,8 +12,10 @@ import { foldArch } from '../domain/decision/fold-arch.ts';
 import type { Labels } from '../domain/decision/targeting.ts';
 import { parseVersion } from '../domain/decision/version.ts';
 import { type CheckIn, coalesceCheckIns } from '../domain/fleet/check-in.ts';
+import { mistakenIdIn } from '../domain/fleet/mistaken-id.ts';
 import type { DeviceLabels } from '../fleet/device-labels.ts';
 import type { ActivityBroadcast } from '../fleet/live-activity.ts';
+import { type MistakenIds, noteMistakes } from '../fleet/mistaken-ids.ts';
 import type { Ledger } from '../store/ledger.ts';
 import { manifestOf, manifestQuestion } from '../updater/manifest.ts';
 import {
@@ -61,6 +63,7 @@ export type PlanWaveDependencies = {
   readonly check: CheckUpdate;
   readonly labels: DeviceLabels;
   readonly live: ActivityBroadcast;
+  readonly mistakenIds: Pick<MistakenIds, 'note'>;
 };
 
 type Decided<Answer> = Outcome<Answer, 'unavailable'>;
@@ -102,6 +105,7 @@ export class PlanWave {
       const checkIns = checkInsOf(app, request, queries, answers, nowMs);
       const refusal = await this.record(coalesceCheckIns(checkIns), caller);
       if (refusal !== undefined) return refusal;
+      noteMistakes(this.dependencies.mistakenIds, app, request.devices);
     }
     const decisions = request.devices.map(({ deviceId }, index) => {
       const { plan, candidate } = answers[index] as PlanDecision<ArtifactCandidate>;
@@ -135,7 +139,8 @@ export class PlanWave {
     const answers: PlanDecision<ArtifactCandidate>[] = [];
     // Devices are decided in order, so that one named twice gets its decisions in that order.
     for (const [index, { deviceId }] of request.devices.entries()) {
-      const device = { hash: hashText(deviceId), labels: labels[index] ?? NO_LABELS };
+      const hash = mistakenIdIn(deviceId) === undefined ? hashText(deviceId) : undefined;
+      const device = { hash, labels: labels[index] ?? NO_LABELS };
       const query = queries[index] as CheckQuery<ArtifactCandidate>;
       const answer = await this.decideOne(slot, query, labelKeys, device, request.dryRun);
       if (answer === undefined || isFailure(answer)) return answer;
@@ -148,17 +153,22 @@ export class PlanWave {
     slot: CatalogSlot,
     query: CheckQuery<ArtifactCandidate>,
     labelKeys: readonly string[],
-    device: { readonly hash: number; readonly labels: Labels },
+    device: { readonly hash: number | undefined; readonly labels: Labels },
     isDryRun: boolean,
   ): Promise<Decided<PlanDecision<ArtifactCandidate>> | undefined> {
     if (isDryRun) return slot.planFor(query)?.decide(device);
     return this.dependencies.check.decide(query, slot, labelKeys, device);
   }
 
-  private readLabels(app: Named, request: WaveRequest): Promise<readonly Labels[]> {
-    return this.dependencies.labels.readAll(
+  /** Reads the labels of the devices in their order; one with a mistaken id has none. */
+  private async readLabels(app: Named, request: WaveRequest): Promise<readonly Labels[]> {
+    const labels = await this.dependencies.labels.readAll(
       request.devices.map(({ deviceId }) => ({ appId: app.id, deviceId })),
     );
+    return labels.map((each, index) => {
+      const deviceId = request.devices[index]?.deviceId ?? '';
+      return mistakenIdIn(deviceId) === undefined ? each : NO_LABELS;
+    });
   }
 
   private async record(
@@ -180,7 +190,8 @@ function checkInsOf(
   answers: readonly PlanDecision<ArtifactCandidate>[],
   at: number,
 ): readonly CheckIn[] {
-  return request.devices.map(({ deviceId, bundle }, index) => {
+  return request.devices.flatMap(({ deviceId, bundle }, index) => {
+    if (mistakenIdIn(deviceId) !== undefined) return [];
     const { scope, version } = queries[index] as CheckQuery<ArtifactCandidate>;
     return {
       appId: app.id,

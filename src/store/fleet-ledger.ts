@@ -18,6 +18,7 @@ import type {
   UnknownRelease,
 } from '../contract/failure.ts';
 import type { FailureBreakdown, ReleaseAdoption } from '../contract/failure-breakdown.ts';
+import type { MistakenId } from '../contract/mistaken-id.ts';
 import type {
   Health,
   PlanAction,
@@ -164,6 +165,13 @@ export type PurgedDevices = {
   readonly place: PurgePlace;
 };
 
+/** Number of requests of an app that named their device by a mistaken id of one kind. */
+export type MistakenIdCount = {
+  readonly appId: string;
+  readonly kind: MistakenId;
+  readonly count: number;
+};
+
 export interface FleetLedger {
   /** Reads the ledger's clock, in milliseconds since 1970; all records are ordered by it. */
   readTime(): Promise<number>;
@@ -218,6 +226,12 @@ export interface FleetLedger {
     since: readonly number[],
     limit: number,
   ): Promise<readonly DeviceName[] | undefined>;
+
+  /**
+   * Adds to the counts of mistaken ids. A count begins anew after a week in which it did not rise; counts of
+   * unknown apps are dropped.
+   */
+  recordMistakenIds(counts: readonly MistakenIdCount[]): Promise<void>;
 
   /** Forgets at most `rowsMax` erasures from before this ISO time; returns how many. */
   forgetErasures(before: string, rowsMax: number): Promise<number>;

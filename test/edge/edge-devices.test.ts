@@ -55,6 +55,12 @@ describe('check-ins of an edge', () => {
     expect(ages).toEqual([]);
   });
 
+  it('are dropped where many devices share the id by mistake, as an older edge sends them', async () => {
+    const devices = devicesWith({ ageOfCheckIns: async () => 0, isInProcess: true });
+    const sent = ['a', 'undefined', '.', '{{device}}'].map((deviceId) => checkInOf(deviceId));
+    expect(await devices.take(null, sent)).toMatchObject({ accepted: 1, dropped: 3 });
+  });
+
   it('are refused if they are not recorded in time', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     const devices = devicesWith({

@@ -241,6 +241,24 @@ describe.skipIf(stores === undefined)(title, () => {
     );
   });
 
+  it('names the apps whose devices share an id by mistake, and how often', async () => {
+    const url = await database();
+    const examine = () => doctor({ DATABASE_URL: url, REDIS_URL: redis.url });
+    await runOn(
+      url,
+      `INSERT INTO organizations (id, name) VALUES ('org_1', 'x');
+       INSERT INTO apps (id, organization_id, ref, name) VALUES ('app_1', 'org_1', 'notes', 'x');
+       INSERT INTO mistaken_ids VALUES ('app_1', 'undefined', 41, clock_timestamp(), clock_timestamp())`,
+    );
+    const told = await examine();
+    expect(told.bad).toEqual(['device-ids']);
+    expect(told.message('device-ids')).toMatch(
+      /^41 requests of notes since \S+Z named the device by "undefined": these devices are in no staged /,
+    );
+    await runOn(url, `UPDATE mistaken_ids SET last_at = last_at - interval '8 days'`);
+    expect((await examine()).message('device-ids')).toBe('none that many devices share by mistake');
+  });
+
   it('says of stores that are away that they are, without their passwords', async () => {
     const { bad, message, text } = await doctor({
       DATABASE_URL: 'postgres://sluice:hunter2@127.0.0.1:1/sluice',

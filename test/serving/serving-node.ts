@@ -8,6 +8,7 @@ import type { ServingSnapshot } from '../../src/domain/decision/serving-snapshot
 import { CheckIns } from '../../src/fleet/check-in-buffer.ts';
 import { DeviceLabels } from '../../src/fleet/device-labels.ts';
 import { ActivityBroadcast } from '../../src/fleet/live-activity.ts';
+import { MistakenIds } from '../../src/fleet/mistaken-ids.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import { RareLog } from '../../src/observe/rare-log.ts';
@@ -126,6 +127,7 @@ export function servingNode(now?: () => number) {
     labels: new DeviceLabels({ ...parts, admission }),
     checkIns: new CheckIns(engine, new ActivityBroadcast(engine, metrics, silent), metrics, silent),
     clock: { now: () => Date.now() },
+    mistakenIds: new MistakenIds({ metrics, ledger: undefined, log }),
     metrics,
   });
   return {

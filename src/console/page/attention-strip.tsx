@@ -1,6 +1,7 @@
 // Strip on top of the overview: what needs a person, each with since when, why, and one button.
 
 import type { AttentionItem, AttentionKind } from '../../contract/attention.ts';
+import { MISTAKEN_ID_WORDS, type MistakenId } from '../../contract/mistaken-id.ts';
 import { BARE_REASON } from '../../contract/rollout-plan.ts';
 import { consolePath, queryText } from '../format/console-path.ts';
 import { capitalized, countText } from '../format/figure-text.ts';
@@ -37,7 +38,10 @@ export function AttentionStrip() {
           >
             <ul class="rows attention">
               {items.map((item) => (
-                <AttentionRow key={`${item.kind} ${pathOf(item)} ${item.id}`} item={item} />
+                <AttentionRow
+                  key={`${item.kind} ${pathOf(item)} ${item.id} ${item.app} ${item.name}`}
+                  item={item}
+                />
               ))}
             </ul>
           </Card>
@@ -73,6 +77,12 @@ const LOOKS: Readonly<Record<AttentionKind, Look>> = {
     ...{ label: 'Edge refused', tone: 'warn' },
     why: () => 'It goes on asking with a token that was revoked.',
   },
+  'mistaken-ids': {
+    ...{ label: 'Devices without an id', tone: 'warn' },
+    why: ({ name, count }) =>
+      `${countText(count ?? 0, 'request')} named the device by ${mistakeText(name)}. Such a device is in ` +
+      'no staged rollout and on no list. Let the app make an id once, keep it, and send it.',
+  },
   waiting: { label: 'Plan waits', tone: 'warn', why: () => 'A guard holds up the next step.' },
   held: { label: 'Plan held', tone: 'warn', why: () => 'The rollout stays where it is.' },
   'called-back': {
@@ -86,6 +96,13 @@ const LOOKS: Readonly<Record<AttentionKind, Look>> = {
     why: () => 'It waits for a second person.',
   },
 };
+
+/** Kind of a mistaken id in words; a kind that a newer node knows stands for itself. */
+function mistakeText(kind: string | null): string {
+  return kind !== null && kind in MISTAKEN_ID_WORDS
+    ? MISTAKEN_ID_WORDS[kind as MistakenId]
+    : `"${kind ?? ''}"`;
+}
 
 /** Why a release from a code host is not published: the recorded words are names of the service. */
 const LANDED: Readonly<Record<string, string>> = {
@@ -121,6 +138,7 @@ function AttentionRow({ item }: { item: AttentionItem }) {
 function pathOf({ kind, app, channel, version, id }: AttentionItem): string {
   if (kind === 'approval') return `${consolePath.approvals}/${encodeURIComponent(id ?? '')}`;
   if (kind === 'edge') return `${consolePath.help}#edge`;
+  if (kind === 'mistaken-ids') return `${consolePath.help}#device-id`;
   if (app === null || channel === null) return consolePath.settings('notifications');
   return consolePath.release(app, channel, version ?? '');
 }

@@ -114,6 +114,16 @@ const TERMS: readonly Term[] = [
     ),
   },
   {
+    ...{ id: 'device-id', term: 'Device id' },
+    meaning: (
+      <>
+        What a device calls itself: an app makes one once, for example a UUID, and keeps it. Texts
+        that many devices would share, such as <code>undefined</code>, are none: the device is then
+        in no staged rollout, and not on record.
+      </>
+    ),
+  },
+  {
     ...{ id: 'approval', term: 'Approval' },
     meaning: (
       <>

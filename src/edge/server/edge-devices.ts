@@ -10,6 +10,7 @@ import type {
   EdgeRecordedAnswer,
 } from '../../contract/edge-answer.ts';
 import { LIMIT } from '../../contract/limit.ts';
+import { isFoldedAway } from '../../contract/path-segment.ts';
 import { isStorable } from '../../contract/text.ts';
 import { Unavailable } from '../../contract/unavailable.ts';
 import { devicePart } from '../../domain/decision/hashes.ts';
@@ -17,6 +18,7 @@ import { type CheckIn, deviceKey } from '../../domain/fleet/check-in.ts';
 import { type CheckInPack, CheckInPacker } from '../../domain/fleet/check-in-pack.ts';
 import { packCheckIn } from '../../domain/fleet/check-in-payload.ts';
 import { entriesOf } from '../../domain/fleet/labels.ts';
+import { mistakenIdIn } from '../../domain/fleet/mistaken-id.ts';
 import type { Admission } from '../../fleet/admission.ts';
 import type { DeviceLabels } from '../../fleet/device-labels.ts';
 import { pause } from '../../flow/pause.ts';
@@ -128,7 +130,7 @@ export class EdgeDevices {
     failures: readonly ReportedFailure[],
   ): Promise<EdgeCheckInsAnswer> {
     const served = await this.servedAmong(scope, failures);
-    const good = failures.filter(({ appId }) => served.has(appId));
+    const good = failures.filter((each) => served.has(each.appId) && isOwnId(each.deviceId));
     if (good.length > 0) await this.dependencies.ledger.recordFailures(good);
     return { kind: 'check-ins', accepted: good.length, dropped: failures.length - good.length };
   }
@@ -183,11 +185,17 @@ function labelsOf(stored: StoredLabels): EdgeLabels {
   return [appId, deviceId, revision, entriesOf(stored)];
 }
 
+/** Returns whether a text is a device's own id: an edge of another version may accept more. */
+function isOwnId(deviceId: string): boolean {
+  return !isFoldedAway(deviceId) && mistakenIdIn(deviceId) === undefined;
+}
+
 /** Returns whether the ledger can take a check-in: an edge of another version may accept more. */
 function isRecordable({ deviceId, version, at, labels = new Map() }: CheckIn): boolean {
   return (
     deviceId !== '' &&
     deviceId.length <= LIMIT.deviceIdLengthMax &&
+    isOwnId(deviceId) &&
     isStorable(deviceId, version ?? '', ...labels.keys(), ...labels.values()) &&
     labels.size <= LIMIT.labelCountMax &&
     Number.isSafeInteger(Math.floor(at)) &&

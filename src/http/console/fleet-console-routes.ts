@@ -16,8 +16,8 @@ import type { ExplainDecision } from '../../serving/explain-decision.ts';
 import type { Route } from '../router.ts';
 import {
   appQuery,
-  deviceIdField,
   nameField,
+  recordedIdField,
   textField,
   timeField,
   versionParameter,
@@ -80,12 +80,12 @@ const purgeBody = z.object({
   dryRun: z.boolean('Must be true or false').default(false),
   after: filterField,
 });
-const deviceQuery = appQuery.extend({ deviceId: deviceIdField });
+const deviceQuery = appQuery.extend({ deviceId: recordedIdField });
 const fleetQuery = appQuery.extend({ channel: nameField.optional() });
 const decisionQuery = deviceQuery.extend({ channel: nameField.optional() });
 const decisionsBody = z.strictObject({
   app: nameField,
-  deviceIds: z.array(deviceIdField).min(1).max(LIMIT.decisionsAtOnceMax),
+  deviceIds: z.array(recordedIdField).min(1).max(LIMIT.decisionsAtOnceMax),
 });
 const adoptionQuery = z.object({
   app: nameField,

@@ -5,9 +5,11 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { type Failure, isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
+import { isFoldedAway } from '../../contract/path-segment.ts';
 import { isLongerThan } from '../../contract/text.ts';
 import { hashText } from '../../domain/decision/cohort.ts';
 import { secondHash } from '../../domain/decision/hashes.ts';
+import { mistakenIdIn } from '../../domain/fleet/mistaken-id.ts';
 import {
   NETWORK_WORDS,
   type NetworkWords,
@@ -121,11 +123,20 @@ export class DeviceGate {
 
 const HIGH_BYTE = /[\u0080-\u00ff]/;
 
-/** Returns the device id in a header value; undefined when it is empty (as an absent one is) or too long. */
+/**
+ * Returns the device id in a header value; undefined when it is empty (as an absent one is), too long, or no
+ * device's own.
+ */
 export function readDeviceIdentity(header: string): string | undefined {
+  const id = readDeviceText(header);
+  return id === undefined || mistakenIdIn(id) !== undefined ? undefined : id;
+}
+
+/** Returns the text with which a header value names a device, which may be an id that many devices share. */
+export function readDeviceText(header: string): string | undefined {
   if (header === '') return undefined;
-  const id = decodeHeader(header);
-  return isLongerThan(id, LIMIT.deviceIdLengthMax) ? undefined : id;
+  const text = decodeHeader(header);
+  return isLongerThan(text, LIMIT.deviceIdLengthMax) || isFoldedAway(text) ? undefined : text;
 }
 
 /** Decodes a header value: its bytes are UTF-8, and uWebSockets.js returns one character per byte. */

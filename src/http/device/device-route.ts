@@ -11,9 +11,12 @@ import {
   type Outcome,
 } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
+import type { MistakenId } from '../../contract/mistaken-id.ts';
+import { isFoldedAway } from '../../contract/path-segment.ts';
 import type { Candidate } from '../../domain/decision/catalog.ts';
 import { hashText } from '../../domain/decision/cohort.ts';
 import { utf8WordsOf } from '../../domain/decision/hashes.ts';
+import { mistakenIdIn } from '../../domain/fleet/mistaken-id.ts';
 import { ADMITTED, MUST_SETTLE } from '../../domain/fleet/sliding-window-limiter.ts';
 import { refusalOf } from '../../fleet/device-limit.ts';
 import type { CheckQuery, PlanDecision } from '../../serving/catalog-slot.ts';
@@ -24,7 +27,7 @@ import { failureReply, NO_STORE, type Reply, replyHead } from '../reply.ts';
 import type { Observation, RouteTraffic, Traffic } from '../request-observation.ts';
 import type { RequestHandler } from '../server.ts';
 import { writeReply } from '../write-reply.ts';
-import { type DeviceGate, readDeviceIdentity } from './device-gate.ts';
+import { type DeviceGate, readDeviceText } from './device-gate.ts';
 import {
   EMPTY_QUERY,
   GenerationalCache,
@@ -162,6 +165,8 @@ export class DeviceRoute<Item extends Candidate> extends DecisionRoute {
   private readonly queries = new GenerationalCache<CheckQuery<Item>>(PATHS_MAX);
   /** Cached query strings, read. They save parsing them, and tagging their labels. */
   private readonly asked = new GenerationalCache<RequestQuery>(QUERY_TEXTS_MAX);
+  /** Mistaken id of the latest request; undefined when it has none. */
+  private mistake: MistakenId | undefined;
 
   constructor(question: DeviceQuestion<Item>, dependencies: DeviceRouteDependencies) {
     super(question.route, dependencies);
@@ -191,7 +196,7 @@ export class DeviceRoute<Item extends Candidate> extends DecisionRoute {
     if (isFailure(read)) return this.refuseAfter(request, wait, read);
     const { network } = this.gate;
     const { labels, labelsTag } = asked;
-    const device = { id, hash, labels, labelsTag, network };
+    const device = { id, hash, labels, labelsTag, network, mistake: this.mistake };
     const ifNoneMatch = question.isConditional ? req.getHeader('if-none-match') : '';
     if (wait === ADMITTED) {
       const decision = check.now(query, device);
@@ -207,14 +212,28 @@ export class DeviceRoute<Item extends Candidate> extends DecisionRoute {
     this.decideLater(request, wait, query, device, ifNoneMatch);
   }
 
-  private readDeviceId(req: HttpRequest, { deviceId }: RequestQuery): string | undefined {
+  /** Returns the id of the device that asks, and keeps the mistake where its request names none. */
+  private readDeviceId(req: HttpRequest, { deviceId, mistake }: RequestQuery): string | undefined {
+    this.mistake = mistake;
     const { deviceHeader, otherDeviceHeaders } = this.question;
-    const id = idIn(req.getHeader(deviceHeader)) ?? deviceId;
+    const id = this.idIn(req.getHeader(deviceHeader)) ?? deviceId;
     if (id !== undefined) return id;
     for (let index = 0; index < otherDeviceHeaders.length; index++) {
-      const other = idIn(req.getHeader(otherDeviceHeaders[index] as string));
+      const other = this.idIn(req.getHeader(otherDeviceHeaders[index] as string));
       if (other !== undefined) return other;
     }
+    return undefined;
+  }
+
+  private idIn(header: string): string | undefined {
+    if (header === '') return undefined;
+    // ASCII needs no decoding. The test costs nothing, because the hash of the id needs the same words.
+    const isPlain = header.length <= LIMIT.deviceIdLengthMax && utf8WordsOf(header).isAscii;
+    const text = isPlain ? header : readDeviceText(header);
+    if (text === undefined || isFoldedAway(text)) return undefined;
+    const mistake = mistakenIdIn(text);
+    if (mistake === undefined) return text;
+    this.mistake = mistake;
     return undefined;
   }
 
@@ -295,13 +314,6 @@ export class DeviceRoute<Item extends Candidate> extends DecisionRoute {
 function keyOf(path: string, { variant }: RequestQuery, hasAgent: boolean): string {
   if (variant === '' && !hasAgent) return path;
   return hasAgent ? path + AGENT_VARIANT + variant : path + variant;
-}
-
-function idIn(header: string): string | undefined {
-  if (header === '') return undefined;
-  // ASCII needs no decoding. The test costs nothing, because the hash of the id needs the same words.
-  const isPlain = header.length <= LIMIT.deviceIdLengthMax && utf8WordsOf(header).isAscii;
-  return isPlain ? header : readDeviceIdentity(header);
 }
 
 function methodOf({ isHead }: DeviceRequest): string {

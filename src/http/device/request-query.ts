@@ -3,10 +3,13 @@
 
 import { type Failure, invalidField, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
+import type { MistakenId } from '../../contract/mistaken-id.ts';
+import { isFoldedAway } from '../../contract/path-segment.ts';
 import { isLongerThan, isStorable } from '../../contract/text.ts';
 import { secondHash } from '../../domain/decision/hashes.ts';
 import type { Labels } from '../../domain/decision/targeting.ts';
 import { refuseLabel, tagLabels } from '../../domain/fleet/labels.ts';
+import { mistakenIdIn } from '../../domain/fleet/mistaken-id.ts';
 
 export type RequestQuery = {
   readonly labels: Labels;
@@ -14,6 +17,8 @@ export type RequestQuery = {
   readonly labelsTag: number;
   /** Device id; undefined where there is none, or a text that is no id. */
   readonly deviceId: string | undefined;
+  /** Mistaken id with which it names a device; undefined where it names one, or none. */
+  readonly mistake: MistakenId | undefined;
   /** Values of the updater's parameters, as far as there are any. */
   readonly parameters: ReadonlyMap<string, string>;
   /** Text that tells apart queries with other values of those parameters; '' without any. */
@@ -40,6 +45,7 @@ export const EMPTY_QUERY: RequestQuery = {
   labels: NO_LABELS,
   labelsTag: tagLabels(NO_LABELS),
   deviceId: undefined,
+  mistake: undefined,
   parameters: NO_PARAMETERS,
   variant: '',
 };
@@ -111,7 +117,7 @@ class QueryReader {
     return {
       labels,
       labelsTag: tagLabels(labels),
-      deviceId: idOf(device) ?? idOf(otherDevice),
+      ...nameIn(device, otherDevice),
       parameters: parameters.size === 0 ? NO_PARAMETERS : parameters,
       // A path contains no space, so no other path with a variant behind it is the same text.
       variant: parameters.size === 0 ? '' : ` ${JSON.stringify([...parameters].sort())}`,
@@ -164,9 +170,22 @@ function refuseCount(labels: Labels, key: string): Failure<'invalid'> | undefine
   return invalidField('l', `At most ${LIMIT.labelCountMax} labels`);
 }
 
-function idOf(text: string | undefined): string | undefined {
-  if (text === undefined || text === '' || !isStorable(text)) return undefined;
-  return isLongerThan(text, LIMIT.deviceIdLengthMax) ? undefined : text;
+/** Returns the first of two texts that is a device's id; the mistake that one of them is where none is. */
+function nameIn(
+  ...texts: readonly [string | undefined, string | undefined]
+): Pick<RequestQuery, 'deviceId' | 'mistake'> {
+  let mistake: MistakenId | undefined;
+  for (const text of texts) {
+    if (text === undefined || text === '' || !isId(text)) continue;
+    const kind = mistakenIdIn(text);
+    if (kind === undefined) return { deviceId: text, mistake: undefined };
+    mistake ??= kind;
+  }
+  return { deviceId: undefined, mistake };
+}
+
+function isId(text: string): boolean {
+  return isStorable(text) && !isLongerThan(text, LIMIT.deviceIdLengthMax) && !isFoldedAway(text);
 }
 
 // Bounded cache of recently used values by text. It has two generations, of which the older is dropped as a

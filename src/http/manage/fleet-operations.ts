@@ -120,10 +120,16 @@ export const FLEET_OPERATIONS: readonly KeyOperation[] = [
       return isFailure(wave) ? wave : waveReply(wave);
     },
   }),
-  {
-    ...{ method: 'DELETE', path: '/api/v1/devices/:deviceId', id: 'eraseDevice' },
+  erasing('/api/v1/devices/:deviceId', 'eraseDevice', 'Erase a device from the record'),
+  // No address can name a device whose id clients fold away in it.
+  erasing('/api/v1/devices', 'eraseNamedDevice', 'Erase a device that the query names'),
+];
+
+/** Declares the operation that erases a device, which the path or else the query names. */
+function erasing(path: string, id: string, summary: string): KeyOperation {
+  return {
+    ...{ method: 'DELETE', path, id, summary },
     ...{ tag: 'Fleet', right: 'fleet', isGuarded: true, parameters: deviceQuery.shape },
-    summary: 'Erase a device from the record',
     description: 'Counts of hours and days stay. When it asks again, it is a new device.',
     answers: { 204: { description: 'It is erased.' } },
     refusals: [404],
@@ -135,8 +141,8 @@ export const FLEET_OPERATIONS: readonly KeyOperation[] = [
       const erased = await eraseDevice(services, caller, query.app, query.deviceId);
       return isFailure(erased) ? erased : { status: 204 };
     },
-  },
-];
+  };
+}
 
 /**
  * Writes a wave from the finished bytes of its manifests, so that 500 devices serialise none of them again.

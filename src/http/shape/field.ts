@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { parseUrl } from '../../contract/parse-url.ts';
+import { isFoldedAway } from '../../contract/path-segment.ts';
 import {
   RELEASE_STATUSES,
   TARGET_OPERATORS,
@@ -265,7 +266,13 @@ function isVersion(text: string): boolean {
 
 // Shapes of what a caller tells of a device, in bodies and in queries.
 
-export const deviceIdField = textField(LIMIT.deviceIdLengthMax);
+/** Id of a device that may be on record, whatever was accepted when it came there. */
+export const recordedIdField = textField(LIMIT.deviceIdLengthMax);
+/** Id of a device that comes to the record: `.` and `..` are refused. */
+export const deviceIdField = recordedIdField.refine(
+  (id) => !isFoldedAway(id),
+  'Must not be . or .., which addresses fold away',
+);
 export const platformField = textField(LIMIT.artifactNameLengthMax);
 export const archField = platformField.optional();
 

@@ -13,6 +13,7 @@ import {
   labelsField,
   nameField,
   platformField,
+  recordedIdField,
   textField,
   withPlus,
 } from './field.ts';
@@ -70,7 +71,7 @@ const parameter = z.string().overwrite(withPlus);
 /** Shape of the query after `explainInput` has gathered its labels under `l`. */
 export const explainQuery = appQuery.extend({
   channel: nameField.optional().describe('Channel; the one on record when left out.'),
-  deviceId: deviceIdField.optional().describe('Device on record, or one to decide for.'),
+  deviceId: recordedIdField.optional().describe('Device on record, or one to decide for.'),
   platform: platformField.optional().describe(NOT_RECORDED),
   arch: archField.describe(NOT_RECORDED),
   version: parameter.pipe(deviceVersionField).optional().describe(NOT_RECORDED),

@@ -12,6 +12,7 @@ import { isStorable } from '../../contract/text.ts';
 import { IS_OVER } from './approvals.ts';
 import { columns, isoText } from './columns.ts';
 import type { Sql } from './database.ts';
+import { IS_TOLD } from './mistaken-ids.ts';
 import { IS_WAITING } from './plan-rows.ts';
 
 /** Number of releases per channel that are looked at, the newest ones. */
@@ -40,7 +41,8 @@ const PLANS = `
     CASE WHEN plan.status = 'held' THEN ${lastChange("action = 'plan.hold'")}
       ELSE (plan.state -> 'waitingFor' ->> 'since')::timestamptz END AS since,
     coalesce(plan.state -> 'waitingFor' ->> 'reason', plan.state ->> 'reason') AS why,
-    place.app, place.channel, releases.version, NULL::text AS id, NULL::text AS name
+    place.app, place.channel, releases.version, NULL::text AS id, NULL::text AS name,
+    NULL::float8 AS count
   FROM place
   JOIN rollout_plans AS plan ON plan.channel_id = place.id
   JOIN releases ON releases.id = plan.release_id
@@ -57,7 +59,7 @@ const RELEASES = `
       WHEN kind = 'uninstallable' THEN coalesce(releases.published_at, releases.created_at)
       ELSE ${lastChange("action LIKE 'release.%' AND after ->> 'status' = 'paused'")} END AS since,
     CASE WHEN kind = 'landed' THEN releases.hold END AS why,
-    place.app, place.channel, releases.version, NULL AS id, NULL AS name
+    place.app, place.channel, releases.version, NULL AS id, NULL AS name, NULL AS count
   FROM place
   CROSS JOIN LATERAL (
     SELECT *, row_number() OVER (ORDER BY created_at DESC, id DESC) AS place_in_channel
@@ -73,22 +75,27 @@ const RELEASES = `
 
 const DESTINATIONS = `
   SELECT CASE WHEN is_enabled THEN 'failing' ELSE 'disabled' END, failing_since, disabled_why,
-    NULL, NULL, NULL, id, name
+    NULL, NULL, NULL, id, name, NULL
   FROM notification_destinations
   WHERE organization_id = $1
     AND (is_enabled AND failing_since IS NOT NULL OR NOT is_enabled AND disabled_why IS NOT NULL)`;
 
 const EDGES = `
-  SELECT 'edge', refusal_told_at, NULL, NULL, NULL, NULL, id, name FROM edge_tokens
+  SELECT 'edge', refusal_told_at, NULL, NULL, NULL, NULL, id, name, NULL FROM edge_tokens
   WHERE organization_id = $1 AND refusal_told_at > clock_timestamp() - interval '${EDGE_DAYS} days'`;
 
 const APPROVALS = `
   SELECT 'approval', approvals.created_at, approvals.reason, apps.ref, channels.name, approvals.version,
-    approvals.id, approvals.operation
+    approvals.id, approvals.operation, NULL
   FROM approvals
   JOIN apps ON apps.id = approvals.app_id
   LEFT JOIN channels ON channels.id = approvals.channel_id
   WHERE approvals.organization_id = $1 AND approvals.status = 'pending' AND NOT ${IS_OVER}`;
+
+const MISTAKEN_IDS = `
+  SELECT 'mistaken-ids', first_at, NULL, apps.ref, NULL, NULL, NULL, kind, requests::float8
+  FROM mistaken_ids JOIN apps ON apps.id = app_id
+  WHERE apps.organization_id = $1 AND apps.archived_at IS NULL AND ${IS_TOLD}`;
 
 const COLUMNS = columns<AttentionItem>({
   kind: 'kind',
@@ -99,14 +106,15 @@ const COLUMNS = columns<AttentionItem>({
   version: 'version',
   id: 'id',
   name: 'name',
+  count: 'count',
 });
 
 const STATEMENT = `
   WITH place AS MATERIALIZED (${PLACE})
   SELECT ${COLUMNS} FROM (
-    ${[PLANS, RELEASES, DESTINATIONS, EDGES, APPROVALS].join('\n    UNION ALL\n')}
+    ${[PLANS, RELEASES, DESTINATIONS, EDGES, MISTAKEN_IDS, APPROVALS].join('\n    UNION ALL\n')}
   ) AS item
-  ORDER BY array_position($2::text[], kind), item.since DESC NULLS LAST, app, channel, id
+  ORDER BY array_position($2::text[], kind), item.since DESC NULLS LAST, app, channel, id, name
   LIMIT ${LIMIT.attentionMax + 1}`;
 
 /** Reads what needs a person in an organization; archived apps need nobody. */

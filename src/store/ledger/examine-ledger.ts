@@ -5,6 +5,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Check, faulty, sound, unusable } from '../../contract/diagnosis.ts';
 import { LIMIT } from '../../contract/limit.ts';
+import { MISTAKEN_ID_WORDS } from '../../contract/mistaken-id.ts';
 import { splitHosts } from '../../contract/split-hosts.ts';
 import { describeStoreFault, remedyOf } from '../../contract/store-fault.ts';
 import { isHolderAlive, isOfThisHost, readHolder } from '../../process/directory-lock.ts';
@@ -12,6 +13,7 @@ import type { LedgerMemory } from '../ledger-identity.ts';
 import { readTime } from './check-ins.ts';
 import type { Database, Sql } from './database.ts';
 import { readSchema } from './migrate.ts';
+import { listMistakenIds } from './mistaken-ids.ts';
 import { isUnmoved, refuseMoved } from './move-mark.ts';
 import { directoryIn } from './open-ledger.ts';
 import { openPgDatabase } from './pg-database.ts';
@@ -27,6 +29,8 @@ const CLOCK_MS_MAX = 2000;
 const CLOCK_SAMPLES = 3;
 /** Milliseconds by which the mark of a region may be older than the newest: each has one every minute. */
 const REGION_MS_MAX = 180_000;
+/** Maximum number of kinds of mistaken ids that are told. */
+const MISTAKES_TOLD_MAX = 5;
 /** Number of devices from which checkpoints at PostgreSQL's default settings cost more than the rows. */
 const LARGE_FLEET = 1_000_000;
 const WAL_MEBIBYTES_MIN = 4096;
@@ -117,6 +121,7 @@ async function examine(
     await schemaCheck(database, dataDir),
     recordCheck,
     await regionsCheck(database),
+    await deviceIdsCheck(database),
     await clockCheck(database),
     durabilityCheck(settings),
     checkpointsCheck(settings, facts.devices ?? 0),
@@ -160,6 +165,25 @@ async function regionsCheck(sql: Sql): Promise<Check> {
         `${waited.region} has recorded nothing since ${waited.notedAt}: plans with guards wait for it, for ` +
           `${LIMIT.regionSilentMinutes} minutes at most. Start a node there, with its Redis`,
       );
+}
+
+/** Names the app whose devices most often send an id that many share by mistake. */
+async function deviceIdsCheck(sql: Sql): Promise<Check> {
+  const name = 'device-ids';
+  const [table] = await sql.query<{ isThere: boolean }>(
+    `SELECT to_regclass('mistaken_ids') IS NOT NULL AS "isThere"`,
+  );
+  const told = table?.isThere ? await listMistakenIds(sql, MISTAKES_TOLD_MAX) : [];
+  if (told.length === 0) return sound(name, 'none that many devices share by mistake');
+  const lines = told.map(
+    ({ app, kind, requests, since }) =>
+      `${requests} requests of ${app} since ${since} named the device by ${MISTAKEN_ID_WORDS[kind] ?? kind}`,
+  );
+  return faulty(
+    name,
+    `${lines.join('; ')}: these devices are in no staged rollout and not counted. Let the app make an id ` +
+      'once, keep it, and send it in X-Service-Device',
+  );
 }
 
 async function readSettings(sql: Sql): Promise<Settings> {
@@ -317,7 +341,7 @@ async function open(directory: string): Promise<readonly Check[]> {
   const database = await openPgliteDatabase({ directory, onFault: () => undefined });
   try {
     const schema = await schemaCheck(database);
-    return [sound('ledger', 'the embedded database opens'), schema];
+    return [sound('ledger', 'the embedded database opens'), schema, await deviceIdsCheck(database)];
   } finally {
     await database.close();
   }

@@ -116,6 +116,7 @@ import {
 } from './keys.ts';
 import { readLabelChanges, readLabels } from './labels.ts';
 import { findApp } from './lookups.ts';
+import { recordMistakenIds } from './mistaken-ids.ts';
 import {
   changeMember,
   createFirstAccount,
@@ -256,6 +257,7 @@ const CALLS = {
   countPurgeable,
   eraseDevice,
   forgetErasures,
+  recordMistakenIds,
   readLabels,
   readLabelChanges,
   sampleDevices,

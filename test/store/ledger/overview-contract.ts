@@ -1,6 +1,7 @@
 // Rules of the overview in the ledger: facts of channels, and what needs a person.
 
 import { expect, test } from 'vitest';
+import type { MistakenId } from '../../../src/contract/mistaken-id.ts';
 import { USUAL_GUARDS } from '../../../src/domain/rollout/judge-health.ts';
 import { definition } from '../../domain/rollout/plan-fixture.ts';
 import { checkIn, iso, START } from './fleet-fixture.ts';
@@ -100,6 +101,38 @@ export function describeOverview({ database, ledger }: LedgerUnderTest): void {
     for (const { since } of items) expect(Date.parse(since ?? '')).toBeGreaterThan(START);
     await publish(ledger, tenant, '1.4.0', { artifacts: [ARTIFACT] });
     expect((await kindsOf(tenant)).map(([kind]) => kind)).not.toContain('uninstallable');
+  });
+
+  test('ids that many devices share by mistake are told for a week, with their sum, to their organization alone', async () => {
+    const [tenant, stranger] = [await createTenant(ledger), await createTenant(ledger)];
+    const note = (kind: MistakenId, count: number) =>
+      ledger.recordMistakenIds([
+        { appId: tenant.appId, kind, count },
+        { appId: 'app_unknown', kind, count },
+      ]);
+    await note('undefined', 3);
+    await note('undefined', 4);
+    await note('template', 1);
+    const { items } = await ledger.readAttention(tenant.organizationId);
+    const told = items.map(({ kind, app, channel, name, count }) => [
+      kind,
+      app,
+      channel,
+      name,
+      count,
+    ]);
+    expect(told).toEqual([
+      ['mistaken-ids', tenant.app, null, 'template', 1],
+      ['mistaken-ids', tenant.app, null, 'undefined', 7],
+    ]);
+    expect(await kindsOf(stranger)).toEqual([]);
+    const age = `UPDATE mistaken_ids SET last_at = last_at - interval '8 days' WHERE app_id = $1`;
+    await database.query(age, [tenant.appId]);
+    expect(await kindsOf(tenant)).toEqual([]);
+    await note('undefined', 2);
+    const [again] = (await ledger.readAttention(tenant.organizationId)).items;
+    expect([again?.name, again?.count]).toEqual(['undefined', 2]);
+    expect(Date.parse(again?.since ?? '')).toBeGreaterThan(Date.now() - 3_600_000);
   });
 
   test('destinations that fail and edges that were refused are told to their organization alone', async () => {

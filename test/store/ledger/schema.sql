@@ -632,6 +632,14 @@ CREATE TABLE public.memberships (
     CONSTRAINT memberships_role_from_groups_check CHECK ((role_from_groups = ANY (ARRAY['owner'::text, 'publisher'::text, 'viewer'::text])))
 );
 
+CREATE TABLE public.mistaken_ids (
+    app_id text NOT NULL COLLATE pg_catalog."C",
+    kind text NOT NULL COLLATE pg_catalog."C",
+    requests bigint NOT NULL,
+    first_at timestamp(3) with time zone NOT NULL,
+    last_at timestamp(3) with time zone NOT NULL
+);
+
 CREATE TABLE public.notification_deliveries (
     id text NOT NULL COLLATE pg_catalog."C",
     destination_id text NOT NULL COLLATE pg_catalog."C",
@@ -1012,6 +1020,7 @@ ALTER TABLE ONLY public.invitations ADD CONSTRAINT invitations_pkey PRIMARY KEY 
 ALTER TABLE ONLY public.invitations ADD CONSTRAINT invitations_token_hash_key UNIQUE (token_hash);
 ALTER TABLE ONLY public.ledger_epoch ADD CONSTRAINT ledger_epoch_pkey PRIMARY KEY (is_present);
 ALTER TABLE ONLY public.memberships ADD CONSTRAINT memberships_pkey PRIMARY KEY (organization_id, account_id);
+ALTER TABLE ONLY public.mistaken_ids ADD CONSTRAINT mistaken_ids_pkey PRIMARY KEY (app_id, kind);
 ALTER TABLE ONLY public.notification_deliveries ADD CONSTRAINT notification_deliveries_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY public.notification_destinations ADD CONSTRAINT notification_destinations_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY public.notification_events ADD CONSTRAINT notification_events_organization_id_position_key UNIQUE (organization_id, "position");
@@ -1132,6 +1141,7 @@ ALTER TABLE ONLY public.idempotency_keys ADD CONSTRAINT idempotency_keys_release
 ALTER TABLE ONLY public.invitations ADD CONSTRAINT invitations_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES public.organizations(id);
 ALTER TABLE ONLY public.memberships ADD CONSTRAINT memberships_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
 ALTER TABLE ONLY public.memberships ADD CONSTRAINT memberships_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES public.organizations(id);
+ALTER TABLE ONLY public.mistaken_ids ADD CONSTRAINT mistaken_ids_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(id);
 ALTER TABLE ONLY public.notification_deliveries ADD CONSTRAINT notification_deliveries_destination_id_fkey FOREIGN KEY (destination_id) REFERENCES public.notification_destinations(id) ON DELETE CASCADE;
 ALTER TABLE ONLY public.notification_deliveries ADD CONSTRAINT notification_deliveries_event_id_fkey FOREIGN KEY (event_id) REFERENCES public.notification_events(id) ON DELETE CASCADE;
 ALTER TABLE ONLY public.notification_destinations ADD CONSTRAINT notification_destinations_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES public.organizations(id);

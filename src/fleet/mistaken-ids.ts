@@ -1,0 +1,85 @@
+// Counts of requests whose device id is one that many devices share by mistake, such as `undefined`. They go
+// into the figures, and once a minute into the ledger, where the doctor and the console read them.
+
+import { LIMIT } from '../contract/limit.ts';
+import type { MistakenId } from '../contract/mistaken-id.ts';
+import { mistakenIdIn } from '../domain/fleet/mistaken-id.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import type { RareLog } from '../observe/rare-log.ts';
+import type { FleetLedger, MistakenIdCount } from '../store/fleet-ledger.ts';
+
+type MistakenIdsDependencies = {
+  readonly metrics: Pick<Metrics, 'mistakenIds'>;
+  /** Ledger of the counts; undefined on an edge, which has figures alone. */
+  readonly ledger: Pick<FleetLedger, 'recordMistakenIds'> | undefined;
+  readonly log: Pick<RareLog, 'warnAbout'>;
+};
+
+type App = { readonly appId: string; readonly appRef: string };
+
+const INTERVAL_MS = 60_000;
+
+export class MistakenIds {
+  private readonly dependencies: MistakenIdsDependencies;
+  /** Counts that are not in the ledger yet, by app and kind. */
+  private pending = new Map<string, MistakenIdCount>();
+  private timer: NodeJS.Timeout | undefined;
+  private writing: Promise<void> = Promise.resolve();
+
+  constructor(dependencies: MistakenIdsDependencies) {
+    this.dependencies = dependencies;
+  }
+
+  /** Counts a device that an app's request names by a mistaken id. */
+  note({ appId, appRef }: App, kind: MistakenId): void {
+    this.dependencies.metrics.mistakenIds.of(appRef)[kind].count += 1;
+    if (this.dependencies.ledger !== undefined) this.add({ appId, kind, count: 1 });
+  }
+
+  start(): void {
+    this.timer = setInterval(() => {
+      this.writing = this.writing.then(() => this.write());
+    }, INTERVAL_MS);
+  }
+
+  /** Writes what is not in the ledger yet. */
+  async stop(): Promise<void> {
+    clearInterval(this.timer);
+    await this.writing;
+    await this.write();
+  }
+
+  /** Writes the pending counts; keeps them for the next time when the ledger does not answer. */
+  async write(): Promise<void> {
+    const { ledger, log } = this.dependencies;
+    if (ledger === undefined || this.pending.size === 0) return;
+    const counts = [...this.pending.values()];
+    this.pending = new Map();
+    try {
+      await ledger.recordMistakenIds(counts);
+    } catch (error) {
+      for (const count of counts) this.add(count);
+      log.warnAbout('mistaken-ids', { err: error }, 'counts of mistaken ids could not be recorded');
+    }
+  }
+
+  /** Adds a count; beyond the bound of apps it stays in the figures alone. */
+  private add({ appId, kind, count }: MistakenIdCount): void {
+    const key = `${appId} ${kind}`;
+    const known = this.pending.get(key);
+    if (known === undefined && this.pending.size >= LIMIT.mistakenIdCountsMax) return;
+    this.pending.set(key, { appId, kind, count: (known?.count ?? 0) + count });
+  }
+}
+
+/** Counts those of a call's devices that have a mistaken id. */
+export function noteMistakes(
+  mistakenIds: Pick<MistakenIds, 'note'>,
+  app: { readonly id: string; readonly ref: string },
+  devices: readonly { readonly deviceId: string }[],
+): void {
+  for (const { deviceId } of devices) {
+    const kind = mistakenIdIn(deviceId);
+    if (kind !== undefined) mistakenIds.note({ appId: app.id, appRef: app.ref }, kind);
+  }
+}
