@@ -107,6 +107,19 @@ deviceSuite('appcasts', (node) => {
     });
   });
 
+  it('asks for a Windows as Windows numbers itself, build and all (§21.5)', async () => {
+    const tenant = await createTenant(node);
+    for (const [version, system, written] of [
+      ['1.0.0', '11', '10.0-22000'],
+      ['1.1.0', '10.0.17763', '10.0-17763'],
+      ['1.2.0', '10', '10.0'],
+    ] as const) {
+      const told = { minimumSystemVersion: system };
+      await put(tenant, version, [artifact('windows', 'Notes.exe', told)]);
+      expect((await read(tenant, 'windows'))?.minimumSystemVersion).toBe(written);
+    }
+  });
+
   it('is of the release that every device may have, as in update files, or has no item (§21.5)', async () => {
     const tenant = await createTenant(node);
     expect(await read(tenant)).toBeUndefined();

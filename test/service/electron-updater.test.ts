@@ -145,6 +145,27 @@ deviceSuite('electron-updater itself', (node) => {
     }
   });
 
+  it('takes what asks for no newer system than its own, by the version of its kernel (§16.13)', async () => {
+    const zip = (minimumSystemVersion: string) => ({
+      artifacts: [
+        { platform: 'darwin', url: at('app-mac.zip'), sha512: sumOf('app'), minimumSystemVersion },
+      ],
+    });
+    for (const [system, kernel, isTaken] of [
+      ['13.7', '22.6.0', true],
+      ['14.0', '22.6.0', false],
+      ['15.7.1', '24.6.0', true],
+      ['26.0', '24.6.0', false],
+      ['26.2', '25.2.0', true],
+      ['27.0', '25.6.0', false],
+      ['27.0', '27.0.0', true],
+    ] as const) {
+      const tenant = await tenantWith(node, ['2.0.0', zip(system)]);
+      const { isUpdateAvailable } = await run(tenant, { type: 'mac', arch: 'arm64' }, { kernel });
+      expect([system, kernel, isUpdateAvailable]).toEqual([system, kernel, isTaken]);
+    }
+  });
+
   it('asks for the files of its own channel when it is a prerelease', async () => {
     const tenant = await createTenant(node);
     const beta = { channel: 'beta', artifacts: fileSet('2.0.0-beta.2') };

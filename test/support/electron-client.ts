@@ -24,6 +24,8 @@ export type ElectronClientOptions = {
   readonly version: string;
   /** Headers that an app adds to identify its device. */
   readonly requestHeaders?: Record<string, string>;
+  /** Version of the kernel, as `os.release()` gives it; by default this machine's. */
+  readonly kernel?: string;
   /** Channel in app-update.yml, which builds whose own version is a prerelease have. */
   readonly channel?: string;
 };
@@ -90,6 +92,7 @@ export async function runElectronClient(options: ElectronClientOptions): Promise
   Object.defineProperty(process, 'arch', { ...present, value: options.arch });
   const directory = temporaryFolder('sluice-electron-');
   process.env.APPIMAGE = join(directory, 'app.AppImage');
+  const restore = options.kernel === undefined ? undefined : replaceKernel(options.kernel);
   try {
     const updater = createUpdater(options, directory);
     const result = await updater.checkForUpdates();
@@ -98,10 +101,39 @@ export async function runElectronClient(options: ElectronClientOptions): Promise
     const file = isUpdateAvailable ? await chosenFile(updater) : undefined;
     return { isUpdateAvailable, version: updateInfo.version, file };
   } finally {
+    restore?.();
     Object.defineProperty(process, 'arch', present);
     delete process.env.APPIMAGE;
     removeFolder(directory);
   }
+}
+
+/** Returns whether a client on this kernel takes an update with this `minimumSystemVersion`. */
+export function isSupportedByElectron(minimumSystemVersion: string, kernel: string): boolean {
+  const { prototype } = loadUpdaters().AppImageUpdater as unknown as { prototype: Support };
+  const warnings: string[] = [];
+  const self = { _logger: { info: () => undefined, warn: (text: string) => warnings.push(text) } };
+  const restore = replaceKernel(kernel);
+  try {
+    const isSupported = prototype.checkIfUpdateSupported.call(self, { minimumSystemVersion });
+    // A version that it cannot read is taken for any.
+    if (warnings.length > 0) throw new Error(warnings.join());
+    return isSupported;
+  } finally {
+    restore();
+  }
+}
+
+type Support = { checkIfUpdateSupported(info: { minimumSystemVersion: string }): boolean };
+
+/** Replaces the version of the kernel that Node.js tells; returns what undoes that. */
+function replaceKernel(kernel: string): () => void {
+  const os = createRequire(import.meta.url)('node:os') as { release: () => string };
+  const { release } = os;
+  os.release = () => kernel;
+  return () => {
+    os.release = release;
+  };
 }
 
 /** Fetches a file with the client's own code, checksum and all; rejects with the client's own error. */

@@ -28,7 +28,8 @@ export type SparkleUpdate = {
 };
 
 const SPARKLE = 'http://www.andymatuschak.org/xml-namespaces/sparkle';
-const MACOS_VERSION = /^\d+(?:\.\d+){0,2}$/;
+/** Forms of a system's version; WinSparkle before 0.8.2 took a third number for a service pack. */
+const SYSTEM_VERSION = { darwin: /^\d+(?:\.\d+){0,2}$/, windows: /^\d+\.\d+(?:-\d+)?$/ };
 const ED25519_SIGNATURE_BYTES = 64;
 /** Values of `sparkle:os` that a client takes for its own; null is an item for macOS. */
 const OWN_SYSTEMS = {
@@ -50,14 +51,14 @@ export function readAppcast(
   });
   const [item] = own;
   if (own.length > 1) throw new Error('several items for one system');
-  return item === undefined ? undefined : readItem(item);
+  return item === undefined ? undefined : readItem(item, SYSTEM_VERSION[system]);
 }
 
-function readItem(item: Element): SparkleUpdate {
+function readItem(item: Element, systemVersion: RegExp): SparkleUpdate {
   // A link of an item makes Sparkle show a page instead of installing.
   if (childrenOf(item, null, 'link').length > 0) throw new Error('an informational update');
   const minimumSystemVersion = textOf(item, SPARKLE, 'minimumSystemVersion');
-  if (minimumSystemVersion !== undefined && !MACOS_VERSION.test(minimumSystemVersion)) {
+  if (minimumSystemVersion !== undefined && !systemVersion.test(minimumSystemVersion)) {
     throw new Error(`no version of a system: ${minimumSystemVersion}`);
   }
   const date = new Date(demanded('pubDate', textOf(item, null, 'pubDate')));

@@ -10,6 +10,7 @@ import { extensionOf } from '../../domain/decision/artifact.ts';
 import { isDelta } from '../../domain/decision/artifact-format.ts';
 import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
 import type { Appcast, AppcastItem } from '../../updater/sparkle.ts';
+import { winSparkleVersion } from '../../updater/system-version.ts';
 import { escapeHtml } from './escape-html.ts';
 
 const MINUTES_TO_LIVE = '1';
@@ -246,16 +247,18 @@ function addItem(
 ): void {
   const { notes, createdAt } = release;
   const { buildVersion, minimumSystemVersion } = artifact;
+  const isForWindows = file === 'appcast-windows.xml';
   addText(element, 'title', version);
   element.ele('guid', { isPermaLink: 'false' }).txt(`${app}:${channel}:${version}`);
   addText(element, 'pubDate', dateText(createdAt));
   addSparkle(element, 'version', buildVersion ?? version);
   addSparkle(element, 'shortVersionString', version);
   if (minimumSystemVersion !== undefined) {
-    addSparkle(element, 'minimumSystemVersion', minimumSystemVersion);
+    const written = isForWindows ? winSparkleVersion(minimumSystemVersion) : minimumSystemVersion;
+    addSparkle(element, 'minimumSystemVersion', written);
   }
   if (notes !== '' && toHtml !== undefined) addText(element, 'description', toHtml(notes));
-  appcastAddEnclosure(element, artifact, file === 'appcast-windows.xml');
+  appcastAddEnclosure(element, artifact, isForWindows);
 }
 
 function appcastAddEnclosure(
