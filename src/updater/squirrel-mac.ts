@@ -62,6 +62,9 @@ function squirrelUpdater(path: SquirrelUpdater['path'], installed: Installed): S
   };
 }
 
+/** Fraction of a second: with one, Squirrel.Mac reads no date. */
+const MILLISECONDS = /\.\d+(?=Z$)/;
+
 /** Returns the document that offers a candidate; written once, and kept with the candidate. */
 function offerOf({ release, artifact, documents }: ArtifactCandidate): Buffer {
   const known = documents[0];
@@ -72,7 +75,7 @@ function offerOf({ release, artifact, documents }: ArtifactCandidate): Buffer {
     url,
     name: version,
     notes,
-    pub_date: createdAt,
+    pub_date: createdAt.replace(MILLISECONDS, ''),
     ...(sha256 === undefined ? {} : { sha256 }),
     ...(size === undefined ? {} : { size }),
   };

@@ -56,6 +56,8 @@ const updater = createRequire(import.meta.url)('electron-updater/out/providers/P
 const BASE = 'https://updates.example.com';
 const ADDRESS = /^https?:\/\/(?!.*["<>\\^`{|}])[\x21-\x7e]+$/i;
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+/** Format of dates that Squirrel.Mac reads: `yyyy-MM-dd'T'HH:mm:ssZZZZZ`. */
+const WHOLE_SECONDS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:Z|[+-]\d\d:\d\d)$/;
 const SHA256 = /^[0-9A-F]{64}$/i;
 const isSize = (value: unknown) => Number.isSafeInteger(value) && Number(value) >= 0;
 const isText = (value: unknown) => typeof value === 'string';
@@ -106,7 +108,7 @@ const CLIENTS: readonly Client[] = [
       ['url', ADDRESS, 'Squirrel.Mac SQRLUpdate: NSURL'],
       ['name', isText, 'Squirrel.Mac SQRLUpdate'],
       ['notes', isText, 'Squirrel.Mac SQRLUpdate'],
-      ['pub_date', RFC_3339, 'Squirrel.Mac README: ISO 8601'],
+      ['pub_date', WHOLE_SECONDS, 'Squirrel.Mac SQRLUpdate releaseDateJSONTransformer'],
     ],
   },
   {
