@@ -3,7 +3,7 @@
 // Identities have no order and can only be compared for equality.
 
 import { Unavailable } from '../../contract/unavailable.ts';
-import type { Sql } from './database.ts';
+import { isRefusedRight, type Sql } from './database.ts';
 
 /** Parts of the identity as SQL; some accounts and services refuse some of them. */
 const CLUSTER = '(SELECT system_identifier::text FROM pg_control_system())';
@@ -39,7 +39,7 @@ async function readUnlessRefused(sql: Sql, text: string) {
   try {
     return await sql.query<{ identity: string | null }>(text);
   } catch (error) {
-    if (error instanceof Unavailable) throw error;
+    if (error instanceof Unavailable && !isRefusedRight(error)) throw error;
     return undefined;
   }
 }

@@ -179,7 +179,8 @@ const MISSING_OBJECT_STATES: ReadonlySet<string> = new Set(['3F000', '42P01', '4
 const REFUSED_LOGIN_CLASS = '28';
 const MISSING_DATABASE = '3D000';
 /** A right of the account was taken, or the file system of the server has become read-only. */
-const REFUSED_RIGHT = '42501';
+export const REFUSED_RIGHT = '42501';
+const REFUSED_RIGHTS: ReadonlySet<string> = new Set([REFUSED_RIGHT]);
 
 /** Returns the class of an error from its SQLSTATE. */
 export function sqlStateKind(code: string): SqlStateKind {
@@ -194,6 +195,11 @@ export function sqlStateKind(code: string): SqlStateKind {
 /** Returns whether a call failed because a schema, table, function or type is missing. */
 export function isMissingObject(error: unknown): boolean {
   return isOneOf(MISSING_OBJECT_STATES, error);
+}
+
+/** Returns whether the database refused a call for a right that its account lacks. */
+export function isRefusedRight(error: unknown): boolean {
+  return isOneOf(REFUSED_RIGHTS, error);
 }
 
 /** Returns whether the database undid a call, so that it may run again. */

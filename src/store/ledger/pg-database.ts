@@ -14,6 +14,7 @@ import {
   ConnectedDatabase,
   type Connection,
   type Database,
+  REFUSED_RIGHT,
   sqlStateKind,
   UNDONE_STATES,
 } from './database.ts';
@@ -40,7 +41,10 @@ const BEGIN = `BEGIN;
 /** SQLSTATE of a statement that waited for a lock until `lock_timeout`. */
 const LOCK_NOT_AVAILABLE = '55P03';
 /** SQLSTATEs after which a session is still usable; 57014 is a statement timeout. */
-const SOUND_STATES: ReadonlySet<string> = new Set(['57014', LOCK_NOT_AVAILABLE, ...UNDONE_STATES]);
+const SOUND_STATES: ReadonlySet<string> = new Set([
+  ...['57014', LOCK_NOT_AVAILABLE, REFUSED_RIGHT],
+  ...UNDONE_STATES,
+]);
 
 const SETTINGS: HostsPoolSettings = {
   application_name: 'sluice',
