@@ -69,7 +69,8 @@ const BETA = 'beta';
 /**
  * Publishes the release on `stable`, a pre-release on `beta`, with the channel's default rollout. An existing
  * release is a duplicate and stays unchanged, unless it came from a webhook, was never offered and the event
- * has other files, or it was created again. Pauses a retracted release; ignores all else, with a reason.
+ * has other files or notes, or it was created again. Pauses a retracted release; ignores all else, with a
+ * reason.
  */
 export async function receiveRelease(
   dependencies: ReceiveDependencies,
@@ -232,9 +233,12 @@ async function announce(
     return { ...announced, failure };
   }
   await propagate(announced.changed, webhook.requestId);
-  const received = receivedOf(announced.value, notes, isEdit);
-  const isCut = received.outcome === 'created' && notes.length < announcement.notes.length;
-  return isCut ? withReason(received, 'The notes were cut to 256 KiB') : received;
+  const { value } = announced;
+  const received = receivedOf(value, notes, isEdit);
+  const isTaken = value.outcome === 'created' || (value.outcome === 'changed' && value.hasNewNotes);
+  return isTaken && notes.length < announcement.notes.length
+    ? withReason(received, 'The notes were cut to 256 KiB')
+    : received;
 }
 
 function receivedOf(announced: Announced, notes: string, isEdit: boolean): Received {
@@ -276,27 +280,34 @@ const LEFT_ALONE: Readonly<Record<LeftAlone, string>> = {
   earlier: 'A later release of this tag was taken: nothing changed',
   older: 'A later event was taken: nothing changed',
   over: 'The code host has deleted this release, or called it back since: nothing changed',
-  approved: 'The channel asks for approvals, and it is published: its files stay as they were',
-  offered: 'A device was offered it before: its files stay as they were',
+  approved:
+    'The channel asks for approvals, and it is published: its files and notes stay as they were',
+  offered: 'A device was offered it before: its files and notes stay as they were',
   retracted: 'The code host has called it back: it stays paused until it is published by hand',
 };
 
 /** Returns what changed of a release, and what stays unchanged. */
 function changeText(
-  { release, before, isMadeAnew, isRetracted }: Extract<Announced, { readonly outcome: 'changed' }>,
+  changed: Extract<Announced, { readonly outcome: 'changed' }>,
   notes: string,
 ): string {
-  const count = release.artifacts.length;
+  const { release, before, hasNewFiles, hasNewNotes, isMadeAnew, isRetracted } = changed;
+  const artifacts = artifactsText(release.artifacts.length);
   if (!isMadeAnew) {
-    const isMore = count > before.artifacts;
+    const isMore = release.artifacts.length > before.artifacts;
     const taken = isMore ? 'Completed with' : 'Files were replaced: it has';
-    const kept = isRetracted ? `. ${LEFT_ALONE.retracted}` : '';
-    return `${taken} ${artifactsText(count)}${kept}`;
+    return [
+      hasNewFiles ? `${taken} ${artifacts}` : undefined,
+      hasNewNotes ? 'The notes were replaced' : undefined,
+      isRetracted ? LEFT_ALONE.retracted : undefined,
+    ]
+      .filter((each) => each !== undefined)
+      .join('. ');
   }
   const isPublished = before.status !== 'published' && release.status === 'published';
   const isPaused = release.status === 'paused';
   return [
-    `Made anew by the code host: it has ${artifactsText(count)}`,
+    `Made anew by the code host: it has ${artifacts}`,
     isPublished ? ', and it is published again' : isPaused ? ', and it stays paused' : '',
     release.notes === notes ? '' : '. The notes stay as they were',
   ].join('');

@@ -176,7 +176,6 @@ export type ResealedSecret = WebhookName & {
 export type NewAnnouncement = Announcement<NewArtifact> & {
   readonly name: ReleaseName;
   readonly version: string;
-  readonly notes: string;
   /** Returns how a new release is held; undefined for one that is not held. */
   readonly holdOf: (artifacts: readonly NewArtifact[]) => ReleaseHold | undefined;
 };
@@ -188,6 +187,8 @@ export type Announced =
       readonly outcome: 'changed';
       readonly release: Release;
       readonly before: { readonly status: ReleaseStatus; readonly artifacts: number };
+      readonly hasNewFiles: boolean;
+      readonly hasNewNotes: boolean;
       /** Whether a release that was created again on the code host replaced the one before it. */
       readonly isMadeAnew: boolean;
       /** Whether its code host has retracted it, and it stays retracted. */

@@ -25,6 +25,8 @@ type Life = {
   readonly isTurned: boolean;
   /** Whether its file is replaced afterwards. */
   readonly isEdited: boolean;
+  /** Whether its notes are written anew afterwards. */
+  readonly isReworded: boolean;
   readonly isUnpublished: boolean;
   readonly isDeleted: boolean;
 };
@@ -37,6 +39,9 @@ type Ending = {
   /** File that stands on each channel. */
   readonly stableFile: string;
   readonly betaFile: string;
+  /** Notes that stand on each channel. */
+  readonly stableNotes: string;
+  readonly betaNotes: string;
 };
 
 function timeOf(hour: number): string {
@@ -51,6 +56,7 @@ class LifeWriter {
   private readonly tellsChanges: boolean;
   private readonly from: number;
   private file: string;
+  private notes: string;
   private uploadedAt: string;
   private isPrerelease: boolean;
   private isDraft = false;
@@ -61,14 +67,15 @@ class LifeWriter {
     this.tellsChanges = tellsChanges;
     this.from = from;
     this.file = `${from} first`;
+    this.notes = `notes of ${from}`;
     this.uploadedAt = timeOf(from);
     this.isPrerelease = life.isPrerelease;
   }
 
   write(): Ending {
-    const { isTurned, isEdited, isUnpublished, isDeleted } = this.life;
+    const { isTurned, isEdited, isReworded, isUnpublished, isDeleted } = this.life;
     const isGithub = this.provider === 'github';
-    const first = this.file;
+    const { file: first, notes: firstNotes } = this;
     const kind = () => (this.isPrerelease ? 'prereleased' : 'released');
     this.say(1, ...(isGithub ? ['created', 'published', kind()] : ['published']));
     if (isTurned) {
@@ -78,8 +85,11 @@ class LifeWriter {
     if (isEdited) {
       this.file = `${this.from} second`;
       this.uploadedAt = timeOf(this.from + 3);
-      this.say(3, isGithub ? 'edited' : 'updated');
     }
+    // Without the time of a change, only that of a new file tells which notes are the later ones.
+    const hasNewNotes = isReworded && (isEdited || this.tellsChanges);
+    if (hasNewNotes) this.notes = `other notes of ${this.from}`;
+    if (isEdited || hasNewNotes) this.say(3, isGithub ? 'edited' : 'updated');
     if (isUnpublished) {
       this.isDraft = true;
       this.say(4, 'unpublished');
@@ -93,6 +103,8 @@ class LifeWriter {
       isOnBeta: wasPrerelease || (isTurned && 'perhaps'),
       stableFile: this.file,
       betaFile: wasPrerelease && isTurned ? first : this.file,
+      stableNotes: this.notes,
+      betaNotes: wasPrerelease && isTurned ? firstNotes : this.notes,
     };
   }
 
@@ -101,7 +113,7 @@ class LifeWriter {
     const assets = isGone ? [] : [this.asset()];
     for (const action of actions) {
       this.events.push({
-        ...{ action, tag: TAG, id: this.life.id, notes: '', assets },
+        ...{ action, tag: TAG, id: this.life.id, notes: this.notes, assets },
         ...{ isDraft: this.isDraft, isPrerelease: this.isPrerelease },
         changedAt: this.tellsChanges ? timeOf(this.from + hour) : undefined,
         publishedAt: this.isDraft ? undefined : timeOf(this.from + 1),
@@ -147,6 +159,7 @@ function cases(provider: WebhookProvider): fc.Arbitrary<Case> {
       // Without the time of a change, nobody can tell which of two kinds a release has now.
       isTurned: step(tellsChanges),
       isEdited: fc.boolean(),
+      isReworded: fc.boolean(),
       isUnpublished: step(tellsChanges),
       isDeleted: ends,
     });
@@ -215,6 +228,8 @@ describe.each(['github', 'gitea'] as const)('every order of two lives, %s', (pro
           } else {
             const expected = isThere !== false && !ending.isOver ? file : undefined;
             expect(isServed ? present : undefined).toBe(expected);
+            const notes = channel === 'stable' ? ending.stableNotes : ending.betaNotes;
+            if (isServed) expect(release.notes).toBe(notes);
           }
         }
       }),

@@ -84,8 +84,9 @@ serviceSuite('code hosts', (node) => {
       expect((await say('published', { draft: true })).body?.outcome).toBe('ignored');
       const assets = [giteaAsset(LINUX)];
       expect((await say('updated', { assets })).body?.outcome).toBe('created');
-      expect((await say('updated', { assets, body: 'other' })).body?.outcome).toBe('duplicate');
       expect((await found())?.notes).toBe('Notes of the release.');
+      expect((await say('updated', { assets, body: 'other' })).body?.outcome).toBe('duplicate');
+      expect((await found())?.notes).toBe('other');
     });
 
     it('files that are attached later complete the release (§18.8)', async () => {

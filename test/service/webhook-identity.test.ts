@@ -112,7 +112,8 @@ serviceSuite('events of releases with ids', (node) => {
       const { body } = await announceNew();
       expect(body).toMatchObject({
         outcome: 'duplicate',
-        reason: 'A device was offered it before: its files stay as they were, and it stays paused',
+        reason:
+          'A device was offered it before: its files and notes stay as they were, and it stays paused',
         release: { status: 'paused', artifacts: [{ size: 1111 }] },
       });
       // With the same files it goes on.
@@ -143,7 +144,7 @@ serviceSuite('events of releases with ids', (node) => {
       const offered = await say('released', { ...OLD, assets: [later] });
       if (provider === 'github') {
         expect(offered.body?.reason).toBe(
-          'A device was offered it before: its files stay as they were',
+          'A device was offered it before: its files and notes stay as they were',
         );
       }
       expect(await standing()).toEqual(['published', 2222]);

@@ -1,13 +1,22 @@
-// Tests assets that are uploaded after their release was announced: an artifact-less release of the webhook
-// is completed once, and no other release ever changes (docs/contract.md 18.8). That a release of a key, or
-// one that was offered, never changes, and that of many at once one completes it, is tested with the
-// ledger.
+// Tests assets that are uploaded, and notes that are edited, after their release was announced: a release of
+// the webhook that was never offered takes both, and no other release ever changes (docs/contract.md 18.8,
+// 18.23). That a release of a key, or one that was offered, never changes, and that of many at once one
+// completes it, is tested with the ledger.
 
-import { beforeEach, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { asset, deliver, enableWebhook, type Hook, releaseEvent } from '../support/github.ts';
 import { auditOf, type Json, releaseOf, releasesOf } from '../support/published.ts';
 import { serviceSuite } from '../support/service-suite.ts';
-import { type Answer, check, control, createTenant, type Tenant } from '../support/tenant.ts';
+import {
+  type Answer,
+  admin,
+  check,
+  control,
+  createTenant,
+  publish,
+  send,
+  type Tenant,
+} from '../support/tenant.ts';
 
 const LINUX = asset('notes-linux-amd64');
 const URL_OF_LINUX = String(LINUX.browser_download_url);
@@ -38,9 +47,9 @@ serviceSuite('late assets', (node) => {
       const sum = asset('notes-linux-amd64.sha256');
       const answer = await announce(action, [sum, LINUX], { body: 'second' });
       expect([answer.status, answer.body?.outcome]).toEqual([200, 'duplicate']);
-      // Only artifacts come late: notes, time and share stay.
+      // Files and notes come late: time and share stay.
       expect(releaseOf(answer)).toEqual({
-        ...releaseOf(first),
+        ...{ ...releaseOf(first), notes: 'second' },
         artifacts: [{ platform: 'linux', arch: 'x86_64', url: URL_OF_LINUX, size: 1234 }],
       });
       const offer = await check(node, tenant, '0.9.0');
@@ -99,6 +108,83 @@ serviceSuite('late assets', (node) => {
     expect(await urls()).toEqual([]);
     await announce('edited', [LINUX], { updated_at: '2026-02-02T00:00:00Z' });
     expect(await urls()).toEqual([URL_OF_LINUX]);
+  });
+
+  describe('notes that are edited before a device is offered the release (§18.23)', () => {
+    const FIRST = { body: 'first', updated_at: '2026-02-02T00:00:00Z' };
+    const SECOND = { body: 'second', updated_at: '2026-02-03T00:00:00Z' };
+
+    /** Returns the notes of the one release. */
+    const notes = async () => (await releasesOf(node, tenant))[0]?.notes;
+
+    it.each(['edited', 'released', 'published'])(
+      'arrive with %s, once, and devices get them',
+      async (action) => {
+        const feed = async () => (await send(node, 'GET', `/feed/${tenant.app}/stable`)).text;
+        await announce('published', [LINUX], FIRST);
+        expect(await feed()).toContain('first');
+        const answer = await announce(action, [LINUX], SECOND);
+        expect(answer.body).toMatchObject({ outcome: 'duplicate', release: { notes: 'second' } });
+        expect(answer.body?.reason).toMatch(/^The notes were replaced(?:\. |$)/);
+        expect(await feed()).toMatch(/^(?!.*first).*second/s);
+        const again = await announce(action, [LINUX], SECOND);
+        expect(again.body?.outcome).toBe(action === 'edited' ? 'ignored' : 'duplicate');
+        expect(again.body?.reason ?? '').not.toContain('replaced');
+        expect((await announce(action, [LINUX], FIRST)).body?.reason).toMatch(/^A later event was/);
+        expect((await check(node, tenant, '0.9.0')).body).toMatchObject({ notes: 'second' });
+        expect(await auditOf(node, tenant, 'action=release.complete')).toMatchObject([
+          {
+            ...{ actor: 'integration:github', before: { artifacts: 1, notes: 'first' } },
+            after: { artifacts: 1, notes: 'second' },
+          },
+        ]);
+      },
+    );
+
+    it('may be none any more, and are cut at their limit', async () => {
+      await announce('published', [LINUX], FIRST);
+      await announce('edited', [LINUX], { ...SECOND, body: null });
+      expect(await notes()).toBe('');
+      const answer = await announce('edited', [LINUX], { body: 'x'.repeat(256 * 1024 + 1) });
+      expect(answer.body?.reason).toContain('The notes were cut to 256 KiB');
+      expect(await notes()).toHaveLength(256 * 1024);
+    });
+
+    it('not afterwards, nor those of a release that came through the API', async () => {
+      await announce('published', [LINUX], FIRST);
+      expect((await check(node, tenant, '0.9.0')).body).toMatchObject({ notes: 'first' });
+      const late = await announce('edited', [LINUX], SECOND);
+      const reason = 'A device was offered it before: its files and notes stay as they were';
+      expect(late.body).toEqual({ outcome: 'ignored', reason });
+      expect((await announce('released', [LINUX], SECOND)).body).toMatchObject({
+        ...{ outcome: 'duplicate', reason: expect.stringContaining(reason) },
+      });
+      expect((await check(node, tenant, '0.9.0')).body).toMatchObject({ notes: 'first' });
+      tenant = await createTenant(node);
+      hook = await enableWebhook(node, tenant);
+      await publish(node, tenant, '1.0.0', { notes: 'of a key' });
+      const answer = await announce('edited', [LINUX], SECOND);
+      expect([answer.body?.outcome, await notes()]).toEqual(['ignored', 'of a key']);
+    });
+
+    it('of a held release too, which stays paused; not of one that a person approved', async () => {
+      const settings = { app: tenant.app, provider: 'github', hold: true };
+      expect((await admin(node, 'PATCH', 'webhooks', settings)).status).toBe(200);
+      await announce('published', [LINUX], FIRST);
+      await announce('edited', [LINUX], SECOND);
+      const [held] = await releasesOf(node, tenant);
+      expect(held).toMatchObject({ status: 'paused', notes: 'second' });
+      await control(node, tenant, '1.0.0', { status: 'published' });
+      const asks = { app: tenant.app, name: 'stable', approvals: 'one' };
+      expect((await admin(node, 'PATCH', 'channels', asks)).status).toBe(200);
+      const late = { body: 'third', updated_at: '2026-02-04T00:00:00Z' };
+      const answer = await announce('edited', [LINUX], late);
+      expect(answer.body).toMatchObject({
+        outcome: 'ignored',
+        reason: expect.stringContaining('approvals'),
+      });
+      expect(await notes()).toBe('second');
+    });
   });
 
   it('a release that was rolled back is not completed', async () => {

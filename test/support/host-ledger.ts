@@ -68,20 +68,30 @@ export class HostLedger {
         const hold = holdOf(step.artifacts) ?? null;
         const status = hold === null ? 'published' : 'paused';
         const fresh = { isAnnounced: true, offered: false, isRetracted: false } as const;
-        const { host: known, artifacts } = step;
-        releases.set(version, { ...fresh, status, hold, host: known, artifacts });
+        const { host: known, artifacts, notes } = step;
+        releases.set(version, { ...fresh, status, hold, host: known, artifacts, notes });
         return answer({ outcome: 'created', release: RELEASE });
       }
       case 'leave':
         if (standing) releases.set(version, { ...standing, host: step.host });
         return answer({ outcome: 'left', release: RELEASE, left: step.left });
       case 'change': {
-        const { status, isRetracted, host: known, artifacts, isMadeAnew } = step;
+        const { status, isRetracted, host: known, artifacts, notes, isMadeAnew } = step;
         if (standing === undefined) throw new Error('nothing stands that could change');
         const hold = status === 'published' ? null : standing.hold;
-        releases.set(version, { ...standing, status, hold, isRetracted, host: known, artifacts });
+        const content = { host: known, artifacts, notes };
+        releases.set(version, { ...standing, status, hold, isRetracted, ...content });
         const before = { status: standing.status, artifacts: standing.artifacts.length };
-        return answer({ outcome: 'changed', release: RELEASE, before, isMadeAnew, isRetracted });
+        const { hasNewFiles, hasNewNotes } = step;
+        const told = {
+          release: RELEASE,
+          before,
+          isMadeAnew,
+          isRetracted,
+          hasNewFiles,
+          hasNewNotes,
+        };
+        return answer({ outcome: 'changed', ...told });
       }
     }
   };

@@ -35,7 +35,7 @@ export function auditSentence({ action, actor, before, after }: AuditEntry): Aud
     case 'release.withdraw':
       return said('Withdrew {}', false);
     case 'release.complete':
-      return said(completed(is));
+      return said(completed(was, is));
     case 'plan.create':
       return said(planned(is));
     case 'plan.start':
@@ -141,9 +141,11 @@ function published(action: string, { rolloutPct, artifacts, status, from }: Fiel
   return `${verb}${held} at ${Number(rolloutPct)} % with ${files}`;
 }
 
-function completed({ artifacts, status }: Fields): string {
-  const end = status === 'published' ? ', and published it' : '';
-  return `Completed {} to ${Number(artifacts)} artifacts${end}`;
+function completed(was: Fields, is: Fields): string {
+  const end = is.status === 'published' ? ', and published it' : '';
+  const isNotesAlone = is.notes !== undefined && is.artifacts === was.artifacts;
+  if (isNotesAlone) return `Changed the notes of {}${end}`;
+  return `Completed {} to ${Number(is.artifacts)} artifacts${end}`;
 }
 
 function planned({ steps, guards, onTrip }: Fields): string {

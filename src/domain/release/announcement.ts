@@ -17,9 +17,10 @@ import {
 } from './host-release.ts';
 import { hasSameAssets, mergeAssets } from './merge-assets.ts';
 
-/** Event that announces a release, or adds files to one. */
+/** Event that announces a release, or changes the files or notes of one. */
 export type Announcement<Item> = {
   readonly host: HostRelease;
+  readonly notes: string;
   readonly artifacts: readonly Item[];
   /** Whether it is an edit, which does not announce a release by itself. */
   readonly isEdit: boolean;
@@ -41,6 +42,7 @@ export type StandingRelease<Item> = {
   /** Whether the code host's retraction, and nobody else, keeps it from devices. */
   readonly isRetracted: boolean;
   readonly host: KnownHostRelease;
+  readonly notes: string;
   readonly artifacts: readonly Item[];
 };
 
@@ -56,7 +58,7 @@ export type LeftAlone =
   | 'approved'
   | 'retracted';
 
-/** An edit of a release that is not here: its files are stored until the release is announced. */
+/** An edit of a release that is not here: its content is stored until the release is announced. */
 type Remembering<Item> = { readonly step: 'remember'; readonly files: RememberedFiles<Item> };
 
 /** Effect of an announcement on a channel without that version. */
@@ -67,6 +69,7 @@ export type FirstStep<Item> =
   | {
       readonly step: 'create';
       readonly host: KnownHostRelease;
+      readonly notes: string;
       readonly artifacts: readonly Item[];
     };
 
@@ -78,8 +81,10 @@ export type NextStep<Item> =
 
 export type ChangedRelease<Item> = Pick<
   StandingRelease<Item>,
-  'status' | 'isRetracted' | 'host' | 'artifacts'
+  'status' | 'isRetracted' | 'host' | 'notes' | 'artifacts'
 > & {
+  readonly hasNewFiles: boolean;
+  readonly hasNewNotes: boolean;
   /** Whether a later release of the code host replaces the one before it. */
   readonly isMadeAnew: boolean;
 };
@@ -121,7 +126,7 @@ export function takeNext<Asset extends Item>(
 /** Takes another event about the standing release. */
 function takeSame<Asset extends Item>(
   standing: StandingRelease<Asset>,
-  { host: event, artifacts, isComplete }: Announcement<Asset>,
+  { host: event, notes, artifacts, isComplete }: Announcement<Asset>,
 ): NextStep<Asset> {
   if (isBefore(event.changedAt, standing.host.changedAt)) {
     return { step: 'leave', host: standing.host, left: 'older' };
@@ -129,29 +134,41 @@ function takeSame<Asset extends Item>(
   const host = joinEvents(standing.host, event);
   const replaces = !isBefore(event.filesTo, standing.host.filesTo);
   const all = mergeAssets(standing.artifacts, artifacts, replaces);
-  if (all === undefined) {
+  const content = {
+    artifacts: all ?? standing.artifacts,
+    hasNewFiles: all !== undefined,
+    notes: replaces ? notes : standing.notes,
+    hasNewNotes: replaces && notes !== standing.notes,
+  };
+  if (!content.hasNewFiles && !content.hasNewNotes) {
     return { step: 'leave', host, ...(isKept(standing) ? { left: 'retracted' } : {}) };
   }
   if (standing.offered) return { step: 'leave', host, left: 'offered' };
-  return change(standing, { host, artifacts: all, isMadeAnew: false }, isComplete);
+  return change(standing, { host, ...content, isMadeAnew: false }, isComplete);
 }
 
-/** Takes a release that was created again; its files replace the previous ones. */
+/** Takes a release that was created again; its files replace the previous ones, and so do its notes. */
 function takeLater<Asset extends Item>(
   standing: StandingRelease<Asset>,
   announcement: Announcement<Asset>,
   memory: HostMemory<Asset> | undefined,
 ): NextStep<Asset> {
-  const { host, artifacts } = whole(announcement, memory);
-  const isSame = hasSameAssets(standing.artifacts, artifacts);
-  if (standing.offered && !isSame) return { step: 'leave', host: standing.host, left: 'offered' };
-  const all = isSame ? standing.artifacts : artifacts;
-  return change(standing, { host, artifacts: all, isMadeAnew: true }, announcement.isComplete);
+  const { host, notes, artifacts } = whole(announcement, memory);
+  const hasNewFiles = !hasSameAssets(standing.artifacts, artifacts);
+  const { offered } = standing;
+  if (offered && hasNewFiles) return { step: 'leave', host: standing.host, left: 'offered' };
+  const content = {
+    artifacts: hasNewFiles ? artifacts : standing.artifacts,
+    hasNewFiles,
+    notes: offered ? standing.notes : notes,
+    hasNewNotes: !offered && notes !== standing.notes,
+  };
+  return change(standing, { host, ...content, isMadeAnew: true }, announcement.isComplete);
 }
 
 function change<Asset>(
   { status, hold, isRetracted }: StandingRelease<Asset>,
-  changed: Pick<ChangedRelease<Asset>, 'host' | 'artifacts' | 'isMadeAnew'>,
+  changed: Omit<ChangedRelease<Asset>, 'status' | 'isRetracted'>,
   isComplete: Announcement<Asset>['isComplete'],
 ): NextStep<Asset> {
   const artifacts = changed.artifacts.slice(0, LIMIT.artifactCountMax);
@@ -162,13 +179,13 @@ function change<Asset>(
   return { step: 'change', ...changed, artifacts, status: after, isRetracted: isKept };
 }
 
-/** Returns what an event reports, with the files that earlier edits reported. */
+/** Returns what an event reports, with the files and notes that edits reported before it. */
 function whole<Asset extends Item>(
-  { host, artifacts }: Announcement<Asset>,
+  { host, notes, artifacts }: Announcement<Asset>,
   memory: HostMemory<Asset> | undefined,
-): { readonly host: KnownHostRelease; readonly artifacts: readonly Asset[] } {
+): Pick<StandingRelease<Asset>, 'host' | 'notes' | 'artifacts'> {
   const files = memory?.files;
-  if (!files || isBefore(files.changedAt, host.changedAt)) return { host, artifacts };
+  if (!files || isBefore(files.changedAt, host.changedAt)) return { host, notes, artifacts };
   const isLater =
     isBefore(host.changedAt, files.changedAt) || isBefore(host.filesTo, files.filesTo);
   const all = mergeAssets(artifacts, files.artifacts, isLater) ?? artifacts;
@@ -178,19 +195,20 @@ function whole<Asset extends Item>(
       changedAt: laterOf(host.changedAt, files.changedAt),
       filesTo: laterOf(host.filesTo, files.filesTo),
     },
+    notes: isLater ? (files.notes ?? notes) : notes,
     artifacts: all.slice(0, LIMIT.artifactCountMax),
   };
 }
 
-/** Stores the files of an edit, unless a later edit is stored. */
+/** Stores the files and notes of an edit, unless a later edit is stored. */
 function remember<Asset extends Item>(
-  { host: { changedAt, filesTo }, artifacts }: Announcement<Asset>,
+  { host: { changedAt, filesTo }, notes, artifacts }: Announcement<Asset>,
   memory: HostMemory<Asset> | undefined,
 ): Remembering<Asset> {
   const before = memory?.files;
   const isOlder =
     before && (isBefore(changedAt, before.changedAt) || isBefore(filesTo, before.filesTo));
-  return { step: 'remember', files: isOlder ? before : { changedAt, filesTo, artifacts } };
+  return { step: 'remember', files: isOlder ? before : { changedAt, filesTo, notes, artifacts } };
 }
 
 /** Returns whether only the retraction keeps a release from devices. */

@@ -38,12 +38,14 @@ export type HostMemory<Item> = {
   readonly publishedAt: number | null;
   /** Time of the latest change that retracted it. */
   readonly retractedAt: number | null;
-  /** Files from an edit that came before the release. */
+  /** Files and notes from an edit that came before the release. */
   readonly files: RememberedFiles<Item> | null;
 };
 
 export type RememberedFiles<Item> = Pick<KnownHostRelease, 'changedAt' | 'filesTo'> & {
   readonly artifacts: readonly Item[];
+  /** Absent from what an earlier version of this service has stored. */
+  readonly notes?: string;
 };
 
 /**

@@ -81,24 +81,24 @@ export function announceRelease(
 
 /**
  * Returns a step that lets devices get nothing more on a channel that asks for approvals: it neither
- * publishes a release nor changes the files of a published one.
+ * publishes a release nor changes the files or notes of a published one.
  */
 function keptBack(
   channel: LockedChannel,
-  { status, host, artifacts }: AnnouncedRelease,
+  { status, host }: AnnouncedRelease,
   step: NextStep<NewArtifact>,
 ): NextStep<NewArtifact> {
   if (step.step !== 'change' || !asksForApproval(channel)) return step;
-  const isSame = JSON.stringify(step.artifacts) === JSON.stringify(artifacts);
-  if (status === 'published' && !isSame) return { step: 'leave', host, left: 'approved' };
+  const isOther = step.hasNewFiles || step.hasNewNotes;
+  if (status === 'published' && isOther) return { step: 'leave', host, left: 'approved' };
   return { ...step, status };
 }
 
 async function create(
   sql: ActorSql,
   channel: LockedChannel,
-  { name, version, notes, holdOf }: NewAnnouncement,
-  { host, artifacts }: StepOf<'create'>,
+  { name, version, holdOf }: NewAnnouncement,
+  { host, notes, artifacts }: StepOf<'create'>,
 ): Promise<Answer> {
   // Where approvals are asked for, a person publishes it, whatever it waits for.
   const hold = asksForApproval(channel) ? 'by-hand' : holdOf(artifacts);
@@ -154,25 +154,33 @@ async function change(
   step: ChangedRelease<NewArtifact>,
 ): Promise<Answer> {
   const { id, version, artifacts: former } = standing;
-  const { artifacts, isMadeAnew, isRetracted, status } = step;
-  await sql.query('DELETE FROM artifacts WHERE release_id = $1', [id]);
-  await insertArtifacts(sql, id, artifacts);
+  const { artifacts, notes, hasNewFiles, hasNewNotes, isMadeAnew, isRetracted, status } = step;
+  if (hasNewFiles) {
+    await sql.query('DELETE FROM artifacts WHERE release_id = $1', [id]);
+    await insertArtifacts(sql, id, artifacts);
+  }
+  if (hasNewNotes) await sql.query('UPDATE releases SET notes = $2 WHERE id = $1', [id, notes]);
   const full = await refuseFullChannel(sql, channel.id);
   if (full !== undefined) return full;
   await storeServing(sql, channel, standing, step);
   await storeHost(sql, id, step.host);
-  const isServed = status !== standing.status;
+  const stateOf = (count: number, content: Pick<AnnouncedRelease, 'status' | 'notes'>) => ({
+    artifacts: count,
+    ...(status === standing.status ? {} : { status: content.status }),
+    ...(hasNewNotes ? { notes: content.notes } : {}),
+  });
   const changed = await recordChannelChange(sql, channel, {
     action: 'release.complete',
     version,
-    before: { artifacts: former.length, ...(isServed ? { status: standing.status } : {}) },
-    after: { artifacts: artifacts.length, ...(isServed ? { status } : {}) },
+    before: stateOf(former.length, standing),
+    after: stateOf(artifacts.length, step),
     isFirst: status === 'published' && standing.hold !== null,
     ...(isMadeAnew ? { reason: 'made anew by the code host' } : {}),
   });
   const before = { status: standing.status, artifacts: former.length };
   const release = await readRelease(sql, id);
-  return { value: { outcome: 'changed', release, before, isMadeAnew, isRetracted }, changed };
+  const told = { release, before, hasNewFiles, hasNewNotes, isMadeAnew, isRetracted };
+  return { value: { outcome: 'changed', ...told }, changed };
 }
 
 /** Stores the status. A held release that publishes itself starts at 0 % if a plan waits for it. */
@@ -363,6 +371,7 @@ const RELEASE = `SELECT ${columns<AnnouncedRelease>({
     publishedAt: msOf('host_published_at'),
     filesTo: msOf('host_files_at'),
   }),
+  notes: 'notes',
   artifacts: ALL_ARTIFACTS_JSON,
 })} FROM releases WHERE channel_id = $1 AND canonical_version = $2 FOR UPDATE`;
 

@@ -22,7 +22,7 @@ export function describeDatabase({ database, ledger }: LedgerUnderTest): void {
       ['an offered rollout only rises', 'rollout_pct = 49', 'releases_rollout_rises'],
       ['a version never changes', "version = '9'", 'releases_immutable'],
       ['a canonical version never changes', "canonical_version = '9'", 'releases_immutable'],
-      ['notes never change', "notes = '9'", 'releases_immutable'],
+      ['notes that were offered never change', "notes = '9'", 'releases_immutable'],
       ['the creation never changes', 'created_at = now()', 'releases_immutable'],
       ['a status is one of four', "status = 'gone'", 'releases_status_check'],
       ['a rollout is at most 100', 'rollout_pct = 101', 'releases_rollout_pct_check'],
@@ -32,6 +32,39 @@ export function describeDatabase({ database, ledger }: LedgerUnderTest): void {
       const id = await offered();
       const update = database.query(`UPDATE releases SET ${assignment} WHERE id = $1`, [id]);
       await expect(update).rejects.toMatchObject({ code: '23514', constraint });
+    });
+
+    test('notes change where the release came from a code host and was never offered', async () => {
+      const { value } = await publish(ledger, tenant, '1.0.0');
+      const change = (notes: string) =>
+        database.query('UPDATE releases SET notes = $2 WHERE id = $1', [value.id, notes]);
+      await expect(change('of a key')).rejects.toMatchObject({ constraint: 'releases_immutable' });
+      const { channelId, releases, revision } = await readStable(ledger, tenant);
+      await database.query(
+        `INSERT INTO releases (id, channel_id, version, canonical_version, notes, status,
+           rollout_pct, source)
+         VALUES ($1 || 'w', $2, '2', '2.0.0', 'four', 'published', 100, 'webhook')`,
+        [value.id, channelId],
+      );
+      await database.query('UPDATE releases SET notes = $2 WHERE id = $1', [
+        `${value.id}w`,
+        'eleven word',
+      ]);
+      const [bytes] = await database.query(
+        `SELECT (SELECT content_bytes FROM releases WHERE id = $2) AS one, content_bytes::int AS all
+         FROM channels WHERE id = $1`,
+        [channelId, `${value.id}w`],
+      );
+      expect(bytes).toEqual({ one: 11, all: 11 });
+      expect([
+        releases.length,
+        await ledger.recordFirstOffer(channelId, `${value.id}w`, at(revision)),
+      ]).toEqual([1, true]);
+      const late = database.query('UPDATE releases SET notes = $2 WHERE id = $1', [
+        `${value.id}w`,
+        'x',
+      ]);
+      await expect(late).rejects.toMatchObject({ constraint: 'releases_immutable' });
     });
 
     test('a rolled-back release stays rolled back', async () => {

@@ -150,9 +150,9 @@ export function describeEditions({ database, ledger }: LedgerUnderTest): void {
       `SELECT column_name AS name FROM information_schema.columns
        WHERE table_name = 'releases' ORDER BY column_name`,
     );
-    const immutable = ['id', 'channel_id', 'version', 'canonical_version', 'notes'];
+    const immutable = ['id', 'channel_id', 'version', 'canonical_version'];
     immutable.push('created_at', 'source');
-    const renewing = ['status', 'rollout_pct', 'targets'];
+    const renewing = ['status', 'rollout_pct', 'targets', 'notes'];
     const besides = ['offered_at', 'edition', 'content_bytes', 'hold', 'announced_at'];
     besides.push(
       'published_at',

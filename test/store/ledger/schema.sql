@@ -225,9 +225,10 @@ CREATE FUNCTION public.refuse_release_change() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 BEGIN
-  IF (NEW.id, NEW.channel_id, NEW.version, NEW.canonical_version, NEW.notes, NEW.created_at, NEW.source)
+  IF (NEW.id, NEW.channel_id, NEW.version, NEW.canonical_version, NEW.created_at, NEW.source)
     IS DISTINCT FROM
-    (OLD.id, OLD.channel_id, OLD.version, OLD.canonical_version, OLD.notes, OLD.created_at, OLD.source)
+    (OLD.id, OLD.channel_id, OLD.version, OLD.canonical_version, OLD.created_at, OLD.source)
+    OR (OLD.source <> 'webhook' OR OLD.offered_at IS NOT NULL) AND NEW.notes IS DISTINCT FROM OLD.notes
   THEN
     RAISE EXCEPTION 'release % is immutable', OLD.id
       USING ERRCODE = 'check_violation', CONSTRAINT = 'releases_immutable';
@@ -269,6 +270,16 @@ BEGIN
   THEN
     NEW.edition := new_edition();
   END IF;
+  RETURN NEW;
+END
+$$;
+
+CREATE FUNCTION public.renew_notes() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+  NEW.edition := new_edition();
+  NEW.content_bytes := content_bytes_of(NEW.id, NEW.notes);
   RETURN NEW;
 END
 $$;
@@ -1119,6 +1130,7 @@ CREATE TRIGGER refuse_epoch_going_back BEFORE UPDATE ON public.ledger_epoch FOR 
 CREATE TRIGGER refuse_release_change BEFORE UPDATE ON public.releases FOR EACH ROW EXECUTE FUNCTION public.refuse_release_change();
 CREATE TRIGGER refuse_revision_going_back BEFORE UPDATE ON public.channels FOR EACH ROW EXECUTE FUNCTION public.refuse_revision_going_back();
 CREATE TRIGGER renew_edition BEFORE UPDATE ON public.releases FOR EACH ROW EXECUTE FUNCTION public.renew_edition();
+CREATE TRIGGER renew_notes BEFORE UPDATE OF notes ON public.releases FOR EACH ROW EXECUTE FUNCTION public.renew_notes();
 CREATE TRIGGER take_from_channel AFTER DELETE ON public.releases REFERENCING OLD TABLE AS taken FOR EACH STATEMENT EXECUTE FUNCTION public.take_from_channel();
 ALTER TABLE ONLY public.api_keys ADD CONSTRAINT api_keys_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES public.organizations(id);
 ALTER TABLE ONLY public.approvals ADD CONSTRAINT approvals_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);

@@ -358,6 +358,49 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
       expect([value, changed]).toMatchObject([{ outcome: 'left', left: 'offered' }, []]);
     });
 
+    test('change the notes of a release that was never offered, in a new edition, once (§18.23)', async () => {
+      expectValue(await announce([ARTIFACT], {}, { notes: 'first' }));
+      const before = await readStable(ledger, tenant);
+      const reword = () => announce([ARTIFACT], {}, { notes: 'second', isEdit: true });
+      const all = (await Promise.all(Array.from({ length: 4 }, reword))).map(expectValue);
+      const told = { hasNewFiles: false, hasNewNotes: true, release: { notes: 'second' } };
+      const outcomes = all.map(({ value }) => value.outcome).toSorted();
+      expect(outcomes).toEqual(['changed', 'left', 'left', 'left']);
+      expect(all.map(({ value }) => value)).toContainEqual(
+        expect.objectContaining({ ...told, release: expect.objectContaining(told.release) }),
+      );
+      const after = await readStable(ledger, tenant);
+      expect(after).toMatchObject({
+        revision: before.revision + 1,
+        releases: [{ notes: 'second', artifacts: [ARTIFACT] }],
+      });
+      expect(after.releases[0]?.edition).not.toBe(before.releases[0]?.edition);
+      const page = await ledger.listAudit(tenant.organizationId, { limit: 100 });
+      const entries = expectValue(page).entries.filter(
+        ({ action }) => action === 'release.complete',
+      );
+      expect(entries).toMatchObject([
+        { actor: 'integration:github', before: { notes: 'first' }, after: { notes: 'second' } },
+      ]);
+    });
+
+    test('a first offer of the notes before is refused, and one that was made keeps its notes (§18.23)', async () => {
+      expectValue(await announce([ARTIFACT], {}, { notes: 'first' }));
+      const before = await readStable(ledger, tenant);
+      const id = before.releases[0]?.id ?? '';
+      const offer = ({ channelId, revision }: typeof before) =>
+        ledger.recordFirstOffer(channelId, id, { epoch: 0, revision });
+      await announce([ARTIFACT], {}, { notes: 'second' });
+      expect(await offer(before)).toBe(false);
+      const after = await readStable(ledger, tenant);
+      expect([await offer(after), after.releases[0]?.notes]).toEqual([true, 'second']);
+      const { value, changed } = expectValue(await announce([ARTIFACT], {}, { notes: 'third' }));
+      expect([value, changed]).toMatchObject([
+        { outcome: 'left', left: 'offered', release: { notes: 'second' } },
+        [],
+      ]);
+    });
+
     test('of many at once one completes it', async () => {
       await announce([]);
       const all = await Promise.all(Array.from({ length: 8 }, () => edit([ARTIFACT])));
@@ -375,6 +418,30 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
       expect((await present()).toSorted()).toEqual([
         ['published', 0],
         ['published', 1],
+      ]);
+    });
+
+    test('the notes of an edit that comes first too, also of one without notes by an earlier version', async () => {
+      const early = { isEdit: true, notes: 'edited' };
+      expectValue(await announce([ARTIFACT], { changedAt: 2 }, early));
+      expectValue(
+        await announce([ARTIFACT], { changedAt: 2, id: 2 }, { ...early, name: nameOf('2.0.0') }),
+      );
+      await database.query(
+        `UPDATE host_memories SET files = (files::jsonb - 'notes')::json WHERE host_id = 2`,
+      );
+      for (const [version, id] of [
+        ['1.0.0', 1],
+        ['2.0.0', 2],
+      ] as const) {
+        const first = { name: nameOf(version), notes: 'announced' };
+        expectValue(await announce([], { changedAt: 1, id }, first));
+      }
+      const { releases } = await readStable(ledger, tenant);
+      const told = releases.map(({ notes, artifacts }) => [notes, artifacts.length]);
+      expect(told.toSorted()).toEqual([
+        ['announced', 1],
+        ['edited', 1],
       ]);
     });
 
