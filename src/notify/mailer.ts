@@ -38,17 +38,24 @@ export class Mailer {
     if (!ADDRESS.test(to)) return 'The address of the recipient is none';
     const { smtpUrl, from } = this.#server;
     const domain = /@([^>\s]+)>?$/.exec(from)?.[1] ?? 'localhost';
-    const transport = await openTransport(smtpUrl);
-    const sent = transport
-      .sendMail({
+    // Loaded here, because it is a tenth of a node's start and few nodes send mails.
+    const { createTransport } = await import('nodemailer');
+    // Ends the connection too. What the server takes later counts as not sent: it is tried again.
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), MAIL_MS_MAX);
+    try {
+      await createTransport(termsOf(smtpUrl)).sendMail({
         ...{ from, to: { name: '', address: to }, subject, text, messageId: `<${id}@${domain}>` },
         // So that absence notes are not sent back.
         headers: { 'Auto-Submitted': 'auto-generated' },
-      })
-      .then(() => 'sent', wordsOf);
-    // What comes later counts as not sent: it is tried again.
-    const outcome = await withinTime(sent, MAIL_MS_MAX);
-    return outcome === 'sent' ? undefined : (outcome ?? `No answer within ${MAIL_MS_MAX / 1000} s`);
+        signal: late.signal,
+      });
+      return undefined;
+    } catch (error) {
+      return late.signal.aborted ? `No answer within ${MAIL_MS_MAX / 1000} s` : wordsOf(error);
+    } finally {
+      clearTimeout(timer);
+    }
   }
 }
 
@@ -57,24 +64,36 @@ export class Mailer {
  * words without the password; undefined if it would take mails.
  */
 export async function examineMailServer(smtpUrl: string): Promise<string | undefined> {
-  const transport = await openTransport(smtpUrl, EXAMINE_MS_MAX);
+  // The transport's own `verify` cannot be ended: a byte now and then would hold its connection open.
+  const { default: SmtpTransport } = await import('nodemailer/lib/smtp-transport');
+  const { default: SmtpConnection } = await import('nodemailer/lib/smtp-connection');
+  const { options } = new SmtpTransport(termsOf(smtpUrl, EXAMINE_MS_MAX));
+  const connection = new SmtpConnection(options);
+  const answers = new Promise<void>((resolve, reject) => {
+    const conclude = (error?: Error | null) => (error ? reject(error) : resolve());
+    connection.on('error', reject);
+    connection.connect((error) => {
+      const hasUser = options.auth !== undefined && connection.allowsAuth;
+      if (error || !hasUser) conclude(error);
+      else connection.login(options.auth, conclude);
+    });
+  });
   const outcome = await withinTime(
-    transport.verify().then(() => 'answers', wordsOf),
+    answers.then(() => 'answers', wordsOf),
     EXAMINE_MS_MAX,
   );
-  transport.close();
+  if (outcome === 'answers') connection.quit();
+  connection.close();
   return outcome === 'answers' ? undefined : (outcome ?? 'it does not answer in time');
 }
 
-async function openTransport(url: string, dnsTimeout = MAIL_MS_MAX) {
-  // Loaded here, because it is a tenth of a node's start and few nodes send mails.
-  const { createTransport } = await import('nodemailer');
-  return createTransport({
+function termsOf(url: string, dnsTimeout = MAIL_MS_MAX) {
+  return {
     ...{ url, connectionTimeout: MAIL_MS_MAX, greetingTimeout: MAIL_MS_MAX },
     ...{ socketTimeout: MAIL_MS_MAX, dnsTimeout },
     // Texts of mails are never read from files or addresses.
     ...{ disableFileAccess: true, disableUrlAccess: true },
-  });
+  };
 }
 
 /** Says what the server answered; else what went wrong on the way. Neither has the password. */

@@ -2,8 +2,9 @@
 
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { SMTPServer } from 'smtp-server';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { examineMailServer, Mailer } from '../../src/notify/mailer.ts';
+import { eventually } from '../support/eventually.ts';
 
 type Received = { readonly from: string; readonly to: readonly string[]; readonly text: string };
 
@@ -113,15 +114,130 @@ it('are not sent by an examination of the server, which signs in and says in wor
   expect(received).toEqual([]);
 });
 
-it('is known not to go out of a server that hangs', async () => {
-  const sockets: Socket[] = [];
-  const hanging = createServer((socket) => void sockets.push(socket));
+/** What a server does at a command of its client, after it did what it should; '' is the beginning. */
+type Hang = {
+  readonly at: string;
+  readonly begin: (socket: Socket) => void;
+  /** Scheme of its address; smtp by default. */
+  readonly scheme?: 'smtps';
+};
+
+const bytes = (socket: Socket) => repeat(socket, '2');
+const silence = () => undefined;
+const halfOfTls = (socket: Socket) => {
+  socket.once('data', () => socket.write(Buffer.from('160303007a0200007603030102', 'hex')));
+};
+const startTls = (socket: Socket) => void socket.write('220 go ahead\r\n');
+/** Servers that never come to an end, for what asks them and for mails. */
+const HANGS: Readonly<Record<string, Hang>> = {
+  'no greeting': { at: '', begin: silence },
+  'a greeting byte by byte': { at: '', begin: bytes },
+  'an answer byte by byte': { at: 'EHLO', begin: bytes },
+  'an answer without end': { at: 'EHLO', begin: (socket) => repeat(socket, '250-x\r\n') },
+  'half of TLS at once': { at: '', scheme: 'smtps', begin: halfOfTls },
+  'no TLS after STARTTLS': { at: 'STARTTLS', begin: startTls },
+  'half of TLS after STARTTLS': {
+    at: 'STARTTLS',
+    begin: (socket) => {
+      startTls(socket);
+      halfOfTls(socket);
+    },
+  },
+  'a word on the password byte by byte': { at: 'AUTH', begin: bytes },
+};
+const HANGS_IN_MAILS: Readonly<Record<string, Hang>> = {
+  ...HANGS,
+  'a word on the recipient byte by byte': { at: 'RCPT', begin: bytes },
+  'silence after the text': { at: '.', begin: silence },
+  'a receipt byte by byte': { at: '.', begin: bytes },
+};
+
+/** Writes again and again, until the connection ends. */
+function repeat(socket: Socket, text: string): void {
+  const timer = setInterval(() => socket.write(text), 20);
+  socket.on('close', () => clearInterval(timer));
+}
+
+/** Returns what a server answers to a command. */
+function rightAnswer(command: string, extensions: string): string {
+  if (command === '') return '220 ready\r\n';
+  if (command === 'EHLO') return `250-ready\r\n250 ${extensions}\r\n`;
+  return command === 'DATA' ? '354 go ahead\r\n' : '250 fine\r\n';
+}
+
+/** Starts a server that hangs, and says whether it does and how many connections are open. */
+async function startHanging({ at, begin }: Hang) {
+  const sockets = new Set<Socket>();
+  let hangs = false;
+  let isText = false;
+  const extensions = at === 'STARTTLS' ? 'STARTTLS' : 'AUTH PLAIN';
+  const hanging = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
+    const hear = (command: string) => {
+      if (command !== at) return void socket.write(rightAnswer(command, extensions));
+      hangs = true;
+      socket.removeAllListeners('data').resume();
+      begin(socket);
+    };
+    socket.on('data', (part) => {
+      const [line] = part.toString('latin1').split('\r\n').slice(-2);
+      const [command = ''] = (line ?? '').split(' ', 1);
+      if (isText ? command === '.' : command !== '') hear(command);
+      isText ||= command === 'DATA';
+    });
+    hear('');
+  });
   await new Promise<void>((done) => hanging.listen(0, '127.0.0.1', done));
   const { port } = hanging.address() as AddressInfo;
-  expect(await examineMailServer(`smtp://127.0.0.1:${port}`)).toBe('it does not answer in time');
-  for (const socket of sockets) socket.destroy();
-  await new Promise((done) => hanging.close(done));
-});
+  return {
+    port,
+    hangs: () => hangs,
+    open: () => sockets.size,
+    async stop() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((done) => hanging.close(done));
+    },
+  };
+}
+
+/** Does what asks a server that hangs, lets its time pass, and returns what came of it. */
+async function askHanging<Answer>(
+  hang: Hang,
+  msMax: number,
+  ask: (url: string) => Promise<Answer>,
+): Promise<Answer> {
+  const hanging = await startHanging(hang);
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    const answer = ask(`${hang.scheme ?? 'smtp'}://user:pass@127.0.0.1:${hanging.port}`);
+    while (!hanging.hangs()) await new Promise(setImmediate);
+    await vi.advanceTimersByTimeAsync(msMax);
+    // nodemailer gives a server five seconds to end its half of a connection.
+    await vi.advanceTimersByTimeAsync(5000);
+    vi.useRealTimers();
+    await eventually('no connection is open', () => hanging.open() === 0);
+    return await answer;
+  } finally {
+    vi.useRealTimers();
+    await hanging.stop();
+  }
+}
+
+it.each(Object.entries(HANGS_IN_MAILS))(
+  'are given up where a server has %s, and leave no connection',
+  async (_, hang) => {
+    const send = (smtpUrl: string) => mailer(smtpUrl).send(MAIL);
+    expect(await askHanging(hang, 10_000, send)).toEqual(expect.any(String));
+  },
+);
+
+it.each(Object.entries(HANGS))(
+  'are known not to go out of a server that has %s, and the question leaves no connection',
+  async (_, hang) => {
+    expect(await askHanging(hang, 5000, examineMailServer)).toBe('it does not answer in time');
+  },
+);
 
 it('go to the server of changed settings', async () => {
   const changed = new Mailer({ smtpUrl: 'smtp://127.0.0.1:1', from: FROM });
