@@ -72,7 +72,8 @@ export class ServiceClient {
     const isDone = response.status >= 200 && response.status < 300;
     if (isDone && answer !== undefined) return answer;
     if (isDone) throw new ServiceError(`what answers at ${this.url} is not the service`);
-    const text = this.refusal(path, response.status, errorText(answer));
+    const text =
+      this.redirection(path, response) ?? this.refusal(path, response.status, errorText(answer));
     throw new ServiceError(text, response.status, Number(response.headers['retry-after'] ?? 0));
   }
 
@@ -86,6 +87,22 @@ export class ServiceClient {
     const { base, place } = this.surface;
     const [asked] = path.split('?');
     return `nothing at ${this.url}/${base}/${asked}: SLUICE_URL must be the address ${place}`;
+  }
+
+  /**
+   * Returns the line for a redirect that names an address; undefined for another answer. None is followed:
+   * the credential is for the address of SLUICE_URL alone.
+   */
+  private redirection(path: string, { status, headers }: OutgoingAnswer): string | undefined {
+    if (status < 300 || status >= 400 || headers.location === undefined) return undefined;
+    const { base, place } = this.surface;
+    const [asked] = path.split('?');
+    const end = `/${base}/${asked}`;
+    const address = plainAddress(headers.location, `${this.url}${end}`);
+    if (address === undefined) return undefined;
+    return address.endsWith(end)
+      ? `the service at ${this.url} answered ${status}: set SLUICE_URL to ${address.slice(0, -end.length)}`
+      : `${this.url} answered ${status} and names ${address}: SLUICE_URL must be the address ${place}`;
   }
 
   private async send(
@@ -131,6 +148,13 @@ export class ServiceError extends Error {
     this.status = status;
     this.retryAfterSeconds = retryAfterSeconds;
   }
+}
+
+/** Returns the http(s) address that a header names, without credentials, query and last slash. */
+function plainAddress(location: string, from: string): string | undefined {
+  if (!URL.canParse(location, from)) return undefined;
+  const { protocol, origin, pathname } = new URL(location, from);
+  return /^https?:$/.test(protocol) ? `${origin}${pathname}`.replace(/\/$/, '') : undefined;
 }
 
 function readJson({ body }: OutgoingAnswer): unknown {
