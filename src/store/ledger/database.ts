@@ -150,7 +150,9 @@ export abstract class ConnectedDatabase implements Database {
  * Class of a database error:
  * - `unavailable`: the database cannot be used now; the same call may succeed later.
  * - `misconfigured`: the server refuses the login or a right, or lacks the database; waiting does not help.
- * - `faulty`: the statement or its values are wrong, which is a bug.
+ * - `faulty`: the statement or its values are wrong, which is a bug; or the server failed within (class XX).
+ *   A damaged page fails the statements that touch it until an operator mends it: the drain loses the
+ *   check-ins of those devices, and would stop for all others if these counted as unavailable.
  */
 type SqlStateKind = 'unavailable' | 'misconfigured' | 'faulty';
 
