@@ -82,8 +82,8 @@ async function build() {
     // Before the bundles, which keep this process from hearing the database for seconds.
     await provideTemplate(draft);
     await Promise.all([
-      bundlePage('console', '/console/', join(draft, 'console')),
-      bundlePage('console/reference', '/docs/', join(draft, 'reference')),
+      bundlePage('console', join(draft, 'console')),
+      bundlePage('console/reference', join(draft, 'reference')),
       bundlePrograms(draft).then(() => packCommand(draft)),
     ]);
   } catch (error) {
@@ -111,19 +111,19 @@ function readCommit() {
 }
 
 /**
- * Bundles a page of src/ for browsers.
+ * Bundles a page of src/ for browsers. Its files name each other by relative addresses; the page gets those of
+ * its assets when it is served.
  *
  * @param {string} name
- * @param {string} base
  * @param {string} folder
  */
-async function bundlePage(name, base, folder) {
+async function bundlePage(name, folder) {
   // Loaded here, because a start that builds nothing must not wait for it.
   const vite = await import('vite');
   await vite.build({
     configFile: false,
     root: join(source, name),
-    base,
+    base: './',
     logLevel: 'warn',
     build: {
       outDir: folder,
@@ -142,7 +142,7 @@ async function bundlePage(name, base, folder) {
     },
   });
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
-    if (!entry.isFile()) continue;
+    if (!entry.isFile() || entry.name === 'index.html') continue;
     const file = join(entry.parentPath, entry.name);
     const bytes = readFileSync(file);
     writeFileSync(`${file}.br`, await brotli(bytes));

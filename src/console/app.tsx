@@ -47,7 +47,7 @@ const DevicesPage = lazyPage(() =>
 );
 
 /** Pages that a one-time link opens, with or without a session. */
-const BY_TOKEN = /^\/console\/(invitation|password-reset|recovery)\/([^/]+)$/;
+const BY_TOKEN = /^\/(invitation|password-reset|recovery)\/([^/]+)$/;
 const loadLinks = () => import('./session/link-page.tsx');
 const LINK_PAGES = {
   invitation: lazyPage(() => loadLinks().then((page) => page.InvitationPage)),
@@ -58,7 +58,7 @@ const LINK_PAGES = {
 export function App() {
   return (
     <ThemeContext.Provider value={useThemeState()}>
-      <LocationProvider scope="/console">
+      <LocationProvider scope={consolePath.home}>
         <Announcer />
         <Entrance />
       </LocationProvider>
@@ -69,12 +69,12 @@ export function App() {
 /** Routes of the console. One-time links and the proof of an account open without a session. */
 function Entrance() {
   const { path } = useLocation();
-  const [, page, token] = BY_TOKEN.exec(path) ?? [];
+  const [, page, token] = BY_TOKEN.exec(path.slice(consolePath.home.length)) ?? [];
   if (token !== undefined) {
     const Page = LINK_PAGES[page as keyof typeof LINK_PAGES];
     return <Page key={token} token={token} />;
   }
-  if (path === '/console/join') return <JoinPage />;
+  if (path === consolePath.join) return <JoinPage />;
   return (
     <SessionGate>
       <Shell>
@@ -84,6 +84,8 @@ function Entrance() {
   );
 }
 
+const HOME = consolePath.home;
+
 function Pages() {
   const { membership } = useSession();
   if (membership === undefined) return <NewcomerPage />;
@@ -91,22 +93,22 @@ function Pages() {
   return (
     // Keyed by organization, so that no state of another organization stays.
     <Router key={membership.organization.id}>
-      <Route path="/console" component={ToApps} />
-      <Route path="/console/sign-in" component={ToApps} />
-      <Route path="/console/setup" component={ToApps} />
-      <Route path="/console/apps" component={AppsPage} />
-      <Route path="/console/apps/:app" component={AppRoute} />
-      <Route path="/console/apps/:app/fleet" component={FleetRoute} />
-      <Route path="/console/apps/:app/fleet/devices" component={DevicesRoute} />
-      <Route path="/console/apps/:app/devices/:device" component={DeviceRoute} />
-      <Route path="/console/apps/:app/:channel" component={ChannelRoute} />
-      <Route path="/console/apps/:app/:channel/:version" component={ReleaseRoute} />
-      <Route path="/console/settings" component={SettingsPage} />
-      <Route path="/console/settings/:section" component={SettingsPage} />
-      <Route path="/console/audit" component={AuditPage} />
-      <Route path="/console/help" component={HelpPage} />
-      <Route path="/console/approvals" component={ApprovalsPage} />
-      <Route path="/console/approvals/:id" component={ApprovalRoute} />
+      <Route path={HOME} component={ToApps} />
+      <Route path={`${HOME}/sign-in`} component={ToApps} />
+      <Route path={`${HOME}/setup`} component={ToApps} />
+      <Route path={`${HOME}/apps`} component={AppsPage} />
+      <Route path={`${HOME}/apps/:app`} component={AppRoute} />
+      <Route path={`${HOME}/apps/:app/fleet`} component={FleetRoute} />
+      <Route path={`${HOME}/apps/:app/fleet/devices`} component={DevicesRoute} />
+      <Route path={`${HOME}/apps/:app/devices/:device`} component={DeviceRoute} />
+      <Route path={`${HOME}/apps/:app/:channel`} component={ChannelRoute} />
+      <Route path={`${HOME}/apps/:app/:channel/:version`} component={ReleaseRoute} />
+      <Route path={`${HOME}/settings`} component={SettingsPage} />
+      <Route path={`${HOME}/settings/:section`} component={SettingsPage} />
+      <Route path={`${HOME}/audit`} component={AuditPage} />
+      <Route path={`${HOME}/help`} component={HelpPage} />
+      <Route path={`${HOME}/approvals`} component={ApprovalsPage} />
+      <Route path={`${HOME}/approvals/:id`} component={ApprovalRoute} />
       <Route default component={NotFoundPage} />
     </Router>
   );

@@ -1,8 +1,10 @@
 // Built pages for browsers: one page and its assets. All files are read once, at the start, with their
-// compressed forms: a request costs a look-up, and no path of a request ever reaches the file system.
+// compressed forms: a request costs a look-up, and no path of a request ever reaches the file system. The
+// page is compressed here, because it names its assets by the path that the service has for browsers.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { fail } from '../contract/failure.ts';
 import type { Exchange, Handler } from './exchange.ts';
 import {
@@ -26,7 +28,6 @@ const ASSETS = 'assets';
 
 /** Media types by the extensions that a built page may contain; any other extension is a build error. */
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
-  '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
@@ -70,11 +71,11 @@ const FOR_EVER = 'public, max-age=31536000, immutable';
 export type StaticSite = { readonly page: Handler; readonly asset: Handler };
 
 /**
- * Reads a built page. Throws when `folder` is missing, or contains a file of another type than
- * `CONTENT_TYPES` lists.
+ * Reads a built page. `assetsPath` is the path of its assets for browsers. Throws when `folder` is missing,
+ * or contains a file of another type than `CONTENT_TYPES` lists.
  */
-export function staticSite(folder: string): StaticSite {
-  const page = readStaticFile(join(folder, PAGE));
+export function staticSite(folder: string, assetsPath: string): StaticSite {
+  const page = readPage(join(folder, PAGE), assetsPath);
   const assets = readAssets(join(folder, ASSETS));
   return {
     page: (exchange) => serve(exchange, page, 'no-cache'),
@@ -104,6 +105,19 @@ function serve({ headers }: Exchange, file: StaticFile, cacheControl: string): R
 function readAssets(folder: string): ReadonlyMap<string, StaticFile> {
   const names = readdirSync(folder).filter((name) => !isEncoded(name));
   return new Map(names.map((name) => [name, readStaticFile(join(folder, name))]));
+}
+
+function readPage(path: string, assetsPath: string): StaticFile {
+  const text = readFileSync(path, 'utf8').replaceAll(`"./${ASSETS}/`, () => `"${assetsPath}/`);
+  const bytes = Buffer.from(text);
+  return {
+    contentType: 'text/html; charset=utf-8',
+    plain: tagBody(bytes),
+    encoded: [
+      { encoding: 'br', body: tagBody(brotliCompressSync(bytes)) },
+      { encoding: 'gzip', body: tagBody(gzipSync(bytes)) },
+    ],
+  };
 }
 
 function readStaticFile(path: string): StaticFile {

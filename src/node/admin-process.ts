@@ -25,7 +25,7 @@ import { guardChanges } from '../serving/guard-changes.ts';
 import { ReadStandings } from '../serving/read-standings.ts';
 import { type Config, reachableHost } from '../settings/settings.ts';
 import { createMemoryEngine } from '../store/memory/memory-engine.ts';
-import { assembleConsole } from './console-side.ts';
+import { assembleConsole, assembleReference } from './console-side.ts';
 import { assembleConnectionLimit, requestWatcher } from './observe-requests.ts';
 import { Secrets } from './secrets.ts';
 import { assembleAdmission, assembleCatalogs } from './shared-parts.ts';
@@ -117,6 +117,7 @@ function assembleAdmin(config: Config, log: Log, options: AdminOptions, stores: 
   const traffic = new Traffic(log, metrics, requestWatcher(config, log));
   const routes = [
     ...healthRoutes(readiness),
+    ...assembleReference(() => address),
     ...assembleConsole({
       ...{ config, secrets, ledger, labels, explainer, live, notes, readMetrics },
       standings: new ReadStandings(ledger, catalogs),

@@ -26,6 +26,7 @@ import type { ActivityBroadcast } from '../fleet/live-activity.ts';
 import { consoleFiles, consoleRoutes } from '../http/console/console-routes.ts';
 import { metricsRoutes, type ReadMetrics, rootRoute } from '../http/health-routes.ts';
 import type { NotesRenderer } from '../http/notes/notes-renderer.ts';
+import { referenceRoutes } from '../http/reference/openapi-document.ts';
 import type { Route } from '../http/router.ts';
 import { AddressJudge, ownAddresses } from '../notify/address-judgement.ts';
 import { PeopleMails } from '../notify/outgoing-mail.ts';
@@ -39,13 +40,16 @@ import { ResealSecrets, type Webhooks } from '../publishing/webhooks.ts';
 import { CountMatching } from '../serving/dry-run-effect.ts';
 import type { ExplainDecision } from '../serving/explain-decision.ts';
 import type { ReadStandings } from '../serving/read-standings.ts';
-import { type Config, consoleUrlOf } from '../settings/settings.ts';
+import { type Config, consoleLinksOf, consoleUrlOf } from '../settings/settings.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { LedgerCopies } from '../store/ledger-identity.ts';
 import type { Secrets } from './secrets.ts';
+import { version } from './version.ts';
 
 /** Folder with the built console. */
 const CONSOLE_FOLDER = fileURLToPath(new URL('../console', import.meta.url));
+/** Folder with the built page of the API's reference, to which the console has a link. */
+const REFERENCE_FOLDER = fileURLToPath(new URL('../reference', import.meta.url));
 
 type ConsoleOptions = {
   readonly config: Config;
@@ -91,7 +95,7 @@ export function assembleConsole({
   return [
     rootRoute(consoleUrlOf(config) ?? ''),
     ...metricsRoutes(readMetrics),
-    ...consoleFiles(CONSOLE_FOLDER),
+    ...consoleFiles(CONSOLE_FOLDER, consoleUrlOf(config)),
     ...consoleRoutes({
       ...assembleAccounts(config, secrets, { ...limits, ledger, log, mails }),
       administer: new Administer(ledger, propagate, config.organizationsBy === 'anyone'),
@@ -108,12 +112,17 @@ export function assembleConsole({
       ledger,
       propagate,
       dryRun,
-      approvals: new Approvals(ledger, () => consoleUrlOf(config) ?? address()),
+      approvals: new Approvals(ledger, () => consoleLinksOf(config, address())),
       matching: new CountMatching(ledger),
       notes,
       freshnessSeconds: config.deviceFreshnessSeconds,
     }),
   ];
+}
+
+/** Assembles the reference of the API. `server` returns the base URL of the API; called by requests only. */
+export function assembleReference(server: () => string): readonly Route[] {
+  return referenceRoutes({ version: version(), server, folder: REFERENCE_FOLDER });
 }
 
 function assembleDestinations(

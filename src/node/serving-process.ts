@@ -1,6 +1,5 @@
 // The serving process: assembles everything that answers requests, from the routes down to the operations.
 
-import { fileURLToPath } from 'node:url';
 import { AuthenticateKey, KeyUses } from '../access/api-keys.ts';
 import { EdgeAhead } from '../edge/server/edge-ahead.ts';
 import { EdgeDevices } from '../edge/server/edge-devices.ts';
@@ -15,7 +14,6 @@ import { edgeRoutes } from '../http/edge/edge-routes.ts';
 import { healthRoutes, type ReadMetrics, rootRoute } from '../http/health-routes.ts';
 import { keyRoutes } from '../http/manage/key-routes.ts';
 import type { NotesRenderer } from '../http/notes/notes-renderer.ts';
-import { referenceRoutes } from '../http/reference/openapi-document.ts';
 import type { Traffic } from '../http/request-observation.ts';
 import { createRouter, type Route } from '../http/router.ts';
 import {
@@ -50,13 +48,13 @@ import { PlanWave } from '../serving/fleet-decisions.ts';
 import { guardChanges } from '../serving/guard-changes.ts';
 import { ReadStandings } from '../serving/read-standings.ts';
 import type { NodeState, WarmUp } from '../serving/readiness.ts';
-import { type Config, consoleUrlOf, reachableHost } from '../settings/settings.ts';
+import { type Config, consoleLinksOf, reachableHost } from '../settings/settings.ts';
 import type { DiskSnapshots } from '../store/disk-snapshots.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { ChannelRevision } from '../store/ledger-terms.ts';
 import { createMemoryEngine } from '../store/memory/memory-engine.ts';
 import { assembleBackground } from './background-process.ts';
-import { assembleConsole } from './console-side.ts';
+import { assembleConsole, assembleReference } from './console-side.ts';
 import { assembleDeviceSide, type DeviceSide } from './device-side.ts';
 import { assembleConnectionLimit, openTracing } from './observe-requests.ts';
 import { Secrets } from './secrets.ts';
@@ -68,10 +66,7 @@ import {
   rememberRecorded,
 } from './shared-parts.ts';
 import { fromSetting, reloadable, type Stores } from './stores.ts';
-import { version } from './version.ts';
 import { type WatchedStores, watchStores } from './watch-stores.ts';
-
-const REFERENCE_FOLDER = fileURLToPath(new URL('../reference', import.meta.url));
 
 type Serving = {
   /** Handlers of the service's port. */
@@ -194,7 +189,7 @@ function assembleHandlers(
     failureRoute({ catalogs, gate, failures, trustProxy: config.trustProxy }),
     ...healthOfNode,
     ...keyRoutes(guards, {
-      approvals: new Approvals(ledger, () => consoleUrlOf(config) ?? address()),
+      approvals: new Approvals(ledger, () => consoleLinksOf(config, address())),
       ...{
         ledger,
         metrics,
@@ -211,7 +206,7 @@ function assembleHandlers(
     }),
     ...webhookRoutes({ webhooks, ledger, propagate, catalogs, metrics, log: rareLog }),
     ...parts.edgeRoutes,
-    ...referenceRoutes({ version: version(), folder: REFERENCE_FOLDER }),
+    ...assembleReference(() => config.publicUrl ?? '/'),
   ];
   const isConsoleApart = config.adminListen !== undefined;
   // Without ADMIN_URL the service does not reveal the admin address.
@@ -241,7 +236,9 @@ function assembleHandlers(
       direct: directHandlers(parts.updaters),
       router: createRouter([...routes, ...(isConsoleApart ? wayToConsole : forPeople)], traffic),
     },
-    adminRouter: isAdminHere ? createRouter([...healthOfNode, ...forPeople], traffic) : undefined,
+    adminRouter: isAdminHere
+      ? createRouter([...healthOfNode, ...assembleReference(address), ...forPeople], traffic)
+      : undefined,
   };
 }
 

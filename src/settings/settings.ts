@@ -88,7 +88,12 @@ function baseUrl() {
       (value) => value === undefined || (isUrl(value, HTTP_SCHEMES) && !/[?#]/.test(value)),
       'must be an http:// or https:// address, without query and fragment',
     )
-    .transform((value) => value?.replace(/\/+$/, ''));
+    .transform((value) => value?.replace(/\/+$/, ''))
+    .refine(
+      // Cookies end at a semicolon, and two slashes at the beginning of a path are a host.
+      (value) => value === undefined || !/[;&\\]|\/\//.test(value.replace(/^\w+:\/\//, '')),
+      'must have no ; & \\ or // in its path',
+    );
 }
 
 export type Config = Readonly<{
@@ -432,9 +437,13 @@ export function consoleUrlOf({ adminUrl, adminListen, publicUrl }: Config): stri
   return adminUrl ?? (adminListen === undefined ? publicUrl : undefined);
 }
 
-/** Returns the base URL of the console for links that no request asks for. */
-export function consoleLinksOf(config: Config): string {
-  return consoleUrlOf(config) ?? urlOf(config.adminListen ?? config);
+/**
+ * Returns the base URL of the console for links that no request asks for. `address` is that of the service,
+ * on which the console is without an address of its own.
+ */
+export function consoleLinksOf(config: Config, address = urlOf(config)): string {
+  const { adminListen } = config;
+  return consoleUrlOf(config) ?? (adminListen === undefined ? address : urlOf(adminListen));
 }
 
 /** Returns whether two addresses are known to collide. Other collisions show when the service listens. */

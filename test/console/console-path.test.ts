@@ -4,7 +4,7 @@
 import fc from 'fast-check';
 import { exec } from 'preact-iso/router';
 import { expect, it } from 'vitest';
-import { consolePath, isReadablePath } from '../../src/console/format/console-path.ts';
+import { consolePath, isReadablePath, mountOf } from '../../src/console/format/console-path.ts';
 import { pathSegment, readSegment } from '../../src/contract/path-segment.ts';
 
 /** Returns an address as a browser normalises it. */
@@ -41,4 +41,13 @@ it('ordinary names stand in addresses as they are', () => {
 it('an address that cannot be decoded is known before the router stumbles over it', () => {
   expect(isReadablePath('/console/apps/%zz')).toBe(false);
   expect(isReadablePath('/console/apps/%C3%A9')).toBe(true);
+});
+
+it.each([
+  ['https://ops.example.com/console/assets/index-a.js', ''],
+  ['https://example.com/updates/console/assets/index-a.js', '/updates'],
+  ['https://example.com/a/console/assets/console/assets/index-a.js', '/a/console/assets'],
+  ['file:///srv/sluice/src/console/format/console-path.ts', ''],
+])('a script at %s belongs to a service below "%s"', (script, mount) => {
+  expect(mountOf(script)).toBe(mount);
 });

@@ -43,6 +43,9 @@ describeOnBackends('an admin address', (backend) => {
     ['/u/app/stable/linux/x86_64/1.0.0', 404, 404],
     ['/feed/app/stable.json', 404, 404],
     ['/api/v1/apps', 401, 404],
+    // The console has a link to the reference, which is public.
+    ['/docs', 200, 200],
+    ['/api/v1/openapi.json', 200, 200],
   ])(
     'GET %s is %d on the port of the service and %d on the admin address',
     async (path, open, apart) => {
@@ -69,6 +72,17 @@ describeOnBackends('an admin address', (backend) => {
     const path = new URL(url).pathname;
     const statuses = [node, console].map(async (each) => (await send(each, 'POST', path)).status);
     expect(await Promise.all(statuses)).toEqual([401, 404]);
+  });
+
+  it('a call that waits for an approval names the console, which is on the admin address', async () => {
+    const tenant = await createTenant(console);
+    const change = { app: tenant.app, name: 'stable', approvals: 'one' };
+    expect((await admin(console, 'PATCH', 'channels', change)).status).toBe(200);
+    const { status, body } = await publish(node, tenant, '1.0.0');
+    const { url } = (body?.approval ?? {}) as { readonly url?: string };
+    expect(status).toBe(202);
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/console\/approvals\//);
+    expect(url).not.toContain(node.url);
   });
 
   it('what the console changes is served at once: each change by the next check', async () => {
@@ -198,7 +212,9 @@ describeOnBackends('settings of the admin address (Settings)', (backend) => {
       person.origin = 'https://ops.example.com';
       const setUp = await person.setUp('Linked');
       expect(setUp.status).toBe(201);
-      expect(setUp.headers.get('set-cookie')).toMatch(/; Secure$/);
+      expect(setUp.headers.get('set-cookie')).toMatch(/; Path=\/sluice\/console; .*; Secure$/);
+      const page = await (await fetch(`${console.url}/console/apps`)).text();
+      expect(page).toContain(' src="/sluice/console/assets/');
       const { body } = await person.call('GET', 'session');
       const memberships = body?.memberships as { organization: { id: string } }[];
       const invited = await person.call('POST', 'invitations', {

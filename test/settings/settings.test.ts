@@ -129,7 +129,13 @@ describe('readConfig', () => {
     ['DATABASE_POOL', ['4', '201', '10.5', 'many']],
     ['REDIS_PREFIX', ['a:b', '{a}', 'two words', 'ü', 'x'.repeat(65), 'a*', 'a/b']],
     ['ADMIN_TOKEN', ['two words', 'schlüssel', 'line\n']],
-    ['PUBLIC_URL', ['sluice.example.com', 'ftp://a.example.com', 'https://a.example.com/?a=b']],
+    [
+      'PUBLIC_URL',
+      [
+        ...['sluice.example.com', 'ftp://a.example.com', 'https://a.example.com/?a=b'],
+        ...['https://a.example.com/b;c', 'https://a.example.com//b', 'https://a.example.com/b&c'],
+      ],
+    ],
     ['ORGANIZATIONS_BY', ['everyone', 'owner', 'ANYONE']],
     [
       'ADMIN_LISTEN',

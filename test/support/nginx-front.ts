@@ -6,6 +6,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { readDocument, sectionOf } from '../docs/document.ts';
 import { type Front, type NodeAddresses, replaceAddresses } from './compose-front.ts';
 import { findBinary } from './find-binary.ts';
 import { freePort } from './free-port.ts';
@@ -72,6 +73,25 @@ export async function startNginxCache(origin: string): Promise<CacheFront> {
     '/etc/ssl/sluice/updates.pem': join(folder, 'cert.pem'),
     '/etc/ssl/sluice/updates.key': join(folder, 'cert.key'),
   });
+  return { url: `http://127.0.0.1:${port}`, ...(await startIn(binary, folder, port)) };
+}
+
+/** Starts nginx with the part `Below a path` of docs/operating/proxy.md in front of one node, `host:port`. */
+export async function startNginxBelowPath(node: string, port: number): Promise<CacheFront> {
+  const binary = findNginx();
+  if (binary === undefined) throw new Error('No nginx found');
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-nginx-path-'));
+  const part = sectionOf(readDocument('docs/operating/proxy.md'), 'Below a path');
+  const [map, location] = Array.from(
+    part.matchAll(/^```nginx\n(.*?)^```$/gms),
+    ([, block]) => block,
+  );
+  const server = `server {\n  listen 127.0.0.1:${port};\n${location}}\n`;
+  await writeFile(
+    join(folder, 'sluice.conf'),
+    `upstream sluice { server ${node}; }\n${map}${server}`,
+  );
+  await writeFile(join(folder, 'nginx.conf'), mainConfig(folder));
   return { url: `http://127.0.0.1:${port}`, ...(await startIn(binary, folder, port)) };
 }
 

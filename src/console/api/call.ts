@@ -3,6 +3,7 @@
 
 import type { Approval } from '../../contract/approval.ts';
 import type { ConsoleAnswer, ConsoleAnswers } from '../../contract/console.ts';
+import { consolePath, MOUNT } from '../format/console-path.ts';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
@@ -22,7 +23,8 @@ export type AnswerTo<M extends Method, Path extends string> = Path extends `${in
 
 type WithQuery<Path extends string> = Path | `${Path}?${string}`;
 
-const BASE = '/console/api/';
+/** Path of the console API; the endpoint's path follows. */
+export const API = `${consolePath.home}/api/`;
 /** Longest wait for the answer to a read, after which the page shows that the connection hangs. */
 const READ_MS_MAX = 10_000;
 /** Longest wait for the answer to a write, which may wait for other writes. */
@@ -80,7 +82,7 @@ async function textOf(response: Response, method: Method): Promise<string> {
 /** Returns the status of a read without its answer; 0 if the service cannot be reached. */
 export async function statusOf(path: string): Promise<number> {
   try {
-    const { status } = await fetch(BASE + path, { method: 'HEAD', credentials: 'same-origin' });
+    const { status } = await fetch(API + path, { method: 'HEAD', credentials: 'same-origin' });
     return status;
   } catch {
     return 0;
@@ -113,7 +115,7 @@ async function reach(method: Method, path: string, body: unknown): Promise<Respo
   const isRead = method === 'GET';
   const signal = AbortSignal.timeout(isRead ? READ_MS_MAX : WRITE_MS_MAX);
   try {
-    const response = await fetch(BASE + path, {
+    const response = await fetch(API + path, {
       method,
       signal,
       credentials: 'same-origin',
@@ -195,7 +197,7 @@ function waitText(seconds: number | undefined): string {
 export async function readDegraded(): Promise<readonly string[]> {
   try {
     const signal = AbortSignal.timeout(READ_MS_MAX);
-    const response = await fetch('/readyz', { signal, credentials: 'omit' });
+    const response = await fetch(`${MOUNT}/readyz`, { signal, credentials: 'omit' });
     const { degraded = [] } = (await response.json()) as {
       readonly degraded?: readonly { readonly message: string }[];
     };

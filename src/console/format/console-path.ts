@@ -2,17 +2,26 @@
 
 import { pathSegment } from '../../contract/path-segment.ts';
 
+/**
+ * Path of the service's address, which the proxy takes off; '' for an address without one. Every path of the
+ * service in a page begins with it.
+ */
+export const MOUNT = mountOf(import.meta.url);
+const HOME = `${MOUNT}/console`;
+
 export const consolePath = {
-  apps: '/console/apps',
-  audit: '/console/audit',
-  approvals: '/console/approvals',
-  approval: (id: string) => `/console/approvals/${pathSegment(id)}`,
-  help: '/console/help',
-  invitation: (token: string) => `/console/invitation/${token}`,
-  settings: (section = 'keys') => `/console/settings/${section}`,
-  app: (ref: string) => `/console/apps/${pathSegment(ref)}`,
-  channel: (ref: string, channel: string) =>
-    `/console/apps/${pathSegment(ref)}/${pathSegment(channel)}`,
+  home: HOME,
+  signIn: `${HOME}/sign-in`,
+  join: `${HOME}/join`,
+  apps: `${HOME}/apps`,
+  audit: `${HOME}/audit`,
+  approvals: `${HOME}/approvals`,
+  approval: (id: string) => `${consolePath.approvals}/${pathSegment(id)}`,
+  help: `${HOME}/help`,
+  invitation: (token: string) => `${HOME}/invitation/${token}`,
+  settings: (section = 'keys') => `${HOME}/settings/${section}`,
+  app: (ref: string) => `${consolePath.apps}/${pathSegment(ref)}`,
+  channel: (ref: string, channel: string) => `${consolePath.app(ref)}/${pathSegment(channel)}`,
   release: (ref: string, channel: string, version: string) =>
     `${consolePath.channel(ref, channel)}/${pathSegment(version)}`,
   fleet: (ref: string) => `${consolePath.app(ref)}/fleet`,
@@ -20,6 +29,11 @@ export const consolePath = {
   device: (ref: string, deviceId: string) =>
     `${consolePath.app(ref)}/devices/${pathSegment(deviceId)}`,
 } as const;
+
+/** Returns what stands before the console in the address of one of its scripts: '' or a path. */
+export function mountOf(script: string): string {
+  return /^(.*)\/console\/assets\/[^/]+$/.exec(new URL(script).pathname)?.[1] ?? '';
+}
 
 /** Returns whether every segment of a path can be decoded; the router throws otherwise. */
 export function isReadablePath(path: string): boolean {

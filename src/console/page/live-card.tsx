@@ -7,7 +7,7 @@ import type {
   LiveEndReason,
   LiveEvents,
 } from '../../contract/console-fleet.ts';
-import { noteSignedOut, presentSession, statusOf } from '../api/call.ts';
+import { API, noteSignedOut, presentSession, statusOf } from '../api/call.ts';
 import { consolePath, queryText } from '../format/console-path.ts';
 import { numberText } from '../format/figure-text.ts';
 import { READER_HOURS } from '../format/hours.ts';
@@ -175,7 +175,7 @@ class Feed {
 
   private open(): void {
     this.session = presentSession();
-    const source = new EventSource(`/console/api/${this.path}`);
+    const source = new EventSource(`${API}${this.path}`);
     this.source = source;
     source.addEventListener('open', () => {
       this.state = 'open';

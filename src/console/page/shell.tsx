@@ -5,7 +5,7 @@ import type { ComponentChildren } from 'preact';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { call, connection, readDegraded } from '../api/call.ts';
-import { consolePath } from '../format/console-path.ts';
+import { consolePath, MOUNT } from '../format/console-path.ts';
 import { useKeptFocus } from '../hook/focus.ts';
 import { useKey } from '../hook/key.ts';
 import { useAction } from '../hook/use-action.ts';
@@ -21,10 +21,10 @@ import { Search } from './search.tsx';
 import { WaitingCount } from './waiting-count.tsx';
 
 const PLACES = [
-  { label: 'Apps', path: consolePath.apps, below: '/console/apps' },
-  { label: 'Approvals', path: consolePath.approvals, below: '/console/approvals' },
-  { label: 'Audit', path: consolePath.audit, below: '/console/audit' },
-  { label: 'Settings', path: consolePath.settings(), below: '/console/settings' },
+  { label: 'Apps', path: consolePath.apps, below: consolePath.apps },
+  { label: 'Approvals', path: consolePath.approvals, below: consolePath.approvals },
+  { label: 'Audit', path: consolePath.audit, below: consolePath.audit },
+  { label: 'Settings', path: consolePath.settings(), below: consolePath.settings('') },
 ] as const;
 
 export function Shell({ children }: { children: ComponentChildren }) {
@@ -113,7 +113,7 @@ function HelpMenu() {
         <a class="menu-item" href={consolePath.help}>
           Terms and signals
         </a>
-        <a class="menu-item" href="/docs" target="_blank" rel="noopener">
+        <a class="menu-item" href={`${MOUNT}/docs`} target="_blank" rel="noopener">
           Reference of the API
         </a>
         <button type="button" class="menu-item" onClick={() => setOpen(true)}>

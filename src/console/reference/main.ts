@@ -1,5 +1,5 @@
 // Page of the OpenAPI document, shown by Swagger UI. It makes no API calls, because a key does not belong in
-// a page.
+// a page. Its addresses are relative to `/docs`, which may stand below the path of a public address.
 
 import SwaggerUI from 'swagger-ui-dist/swagger-ui-es-bundle.js';
 import 'swagger-ui-dist/swagger-ui.css';
@@ -15,7 +15,7 @@ function followScheme(): void {
 followScheme();
 DARK.addEventListener('change', followScheme);
 SwaggerUI({
-  url: '/api/v1/openapi.json',
+  url: 'api/v1/openapi.json',
   dom_id: '#reference',
   supportedSubmitMethods: [],
   validatorUrl: null,

@@ -4,7 +4,7 @@
 import { useState } from 'preact/hooks';
 import type { OidcRefusal, SignInWays } from '../../contract/oidc.ts';
 import { call } from '../api/call.ts';
-import { consolePath } from '../format/console-path.ts';
+import { consolePath, MOUNT } from '../format/console-path.ts';
 import { useAction } from '../hook/use-action.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Field } from '../part/field.tsx';
@@ -26,7 +26,7 @@ export function ProviderButton(props: {
     const opened = isApart ? window.open('', '_blank') : window;
     return action.run(async () => {
       try {
-        const { url } = await call('POST', 'oidc', { to });
+        const { url } = await call('POST', 'oidc', { to: to.slice(MOUNT.length) });
         (opened ?? window).location.assign(url);
       } catch (error) {
         if (isApart) opened?.close();
@@ -111,7 +111,7 @@ function Proof({ email, name, isOwn }: { email: string; name: string; isOwn: boo
   const [password, setPassword] = useState('');
   const join = async () => {
     const { to } = await call('POST', 'oidc/join', isOwn ? {} : { password });
-    location.assign(to);
+    location.assign(MOUNT + to);
   };
   const lead = (
     <>

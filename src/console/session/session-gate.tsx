@@ -148,7 +148,7 @@ function SignInPage({ ways, onSignedIn }: SignInProps) {
     );
   }
   const refusal = refusalText(query.refused, ways);
-  const to = path === SIGN_IN_PATH ? consolePath.apps : url;
+  const to = path === consolePath.signIn ? consolePath.apps : url;
   return (
     <SignedOutLayout
       title="Sign in"
@@ -167,8 +167,6 @@ function SignInPage({ ways, onSignedIn }: SignInProps) {
     </SignedOutLayout>
   );
 }
-
-const SIGN_IN_PATH = '/console/sign-in';
 
 function WithoutAccount() {
   return (

@@ -319,6 +319,11 @@ export function requestOrigin({ headers }: Pick<Exchange, 'headers'>): string {
   return headers.get('origin') ?? `http://${headers.get('host') ?? 'localhost'}`;
 }
 
+/** Returns the path of the console's base URL, which a proxy takes off; '' without one. */
+export function mountOf(consoleUrl: string | undefined): string {
+  return consoleUrl === undefined ? '' : new URL(consoleUrl).pathname.replace(/\/$/, '');
+}
+
 // Cookies of the console: the session, the one by which a browser that signed in before is known, and the
 // challenge that its authenticator answers. Scripts cannot read them, and pages of other sites cannot make a
 // browser send them.
@@ -338,18 +343,17 @@ export function browserCookie(exchange: Pick<Exchange, 'headers'>): string | und
 }
 
 /** Returns the header that sets the session's cookie to a token; undefined removes it. */
-export function setSessionCookie(token: string | undefined, isSecure: boolean): HeaderPair {
-  return setCookie(
-    SESSION,
-    token ?? '',
-    token === undefined ? 0 : LIMIT.sessionLifetimeMs,
-    isSecure,
-  );
+export function setSessionCookie(
+  token: string | undefined,
+  consoleUrl: string | undefined,
+): HeaderPair {
+  const lifetimeMs = token === undefined ? 0 : LIMIT.sessionLifetimeMs;
+  return setCookie(SESSION, token ?? '', lifetimeMs, consoleUrl);
 }
 
 /** Returns the header that sets the cookie by which the browser is known. Signing out leaves it. */
-export function setBrowserCookie(cookie: string, isSecure: boolean): HeaderPair {
-  return setCookie(BROWSER, cookie, LIMIT.knownBrowserLifetimeMs, isSecure);
+export function setBrowserCookie(cookie: string, consoleUrl: string | undefined): HeaderPair {
+  return setCookie(BROWSER, cookie, LIMIT.knownBrowserLifetimeMs, consoleUrl);
 }
 
 /** Returns the cookie with the challenge of a passkey, genuine or not; undefined without it. */
@@ -358,8 +362,8 @@ export function challengeCookie(exchange: Pick<Exchange, 'headers'>): string | u
 }
 
 /** Returns the header that sets the cookie with the challenge of a passkey. */
-export function setChallengeCookie(cookie: string, isSecure: boolean): HeaderPair {
-  return setCookie(CHALLENGE, cookie, LIMIT.challengeLifetimeMs, isSecure);
+export function setChallengeCookie(cookie: string, consoleUrl: string | undefined): HeaderPair {
+  return setCookie(CHALLENGE, cookie, LIMIT.challengeLifetimeMs, consoleUrl);
 }
 
 function readCookie({ headers }: Pick<Exchange, 'headers'>, name: string): string | undefined {
@@ -374,13 +378,13 @@ function readCookie({ headers }: Pick<Exchange, 'headers'>, name: string): strin
  * Cookies of a sign-in with a provider: of one that has begun, and of one that waits for the proof of an
  * account. The first comes back with the provider's answer, and so with a request that another site causes.
  */
-export function oidcCookies(isSecure: boolean) {
+export function oidcCookies(consoleUrl: string | undefined) {
   const cookie = (name: string, site: string) => {
     const scope = { path: '/console/api/oidc', site };
     return {
       read: (exchange: Pick<Exchange, 'headers'>) => readCookie(exchange, name),
-      set: (value: string) => setCookie(name, value, LIMIT.oidcSignInMs, isSecure, scope),
-      end: () => setCookie(name, '', 0, isSecure, scope),
+      set: (value: string) => setCookie(name, value, LIMIT.oidcSignInMs, consoleUrl, scope),
+      end: () => setCookie(name, '', 0, consoleUrl, scope),
     };
   };
   return { begun: cookie('sluice_sign_in', 'Lax'), arrival: cookie('sluice_arrival', 'Strict') };
@@ -390,11 +394,13 @@ function setCookie(
   name: string,
   value: string,
   lifetimeMs: number,
-  isSecure: boolean,
+  consoleUrl: string | undefined,
   { path, site } = { path: '/console', site: 'Strict' },
 ): HeaderPair {
   const maxAge = Math.floor(lifetimeMs / 1000);
-  const attributes = [`Path=${path}`, `Max-Age=${maxAge}`, 'HttpOnly', `SameSite=${site}`];
-  if (isSecure) attributes.push('Secure');
+  const place = `Path=${mountOf(consoleUrl)}${path}`;
+  const attributes = [place, `Max-Age=${maxAge}`, 'HttpOnly', `SameSite=${site}`];
+  // Browsers reach the console by TLS, as far as the settings tell.
+  if (consoleUrl?.startsWith('https:')) attributes.push('Secure');
   return ['Set-Cookie', [`${name}=${value}`, ...attributes].join('; ')];
 }

@@ -14,7 +14,7 @@ import { staticSite } from '../static-site.ts';
 import { accountRoutes } from './account-routes.ts';
 import { type AppDependencies, appRoutes } from './app-routes.ts';
 import { approvalRoutes } from './approval-routes.ts';
-import { ConsoleRoutes, createAuthorize } from './console-route.ts';
+import { ConsoleRoutes, createAuthorize, mountOf } from './console-route.ts';
 import { destinationRoutes } from './destination-routes.ts';
 import { fleetConsoleRoutes } from './fleet-console-routes.ts';
 import { type OidcRoutesDependencies, oidcRoutes } from './oidc-routes.ts';
@@ -102,10 +102,11 @@ const METHODS = ['GET', 'POST', 'PATCH', 'DELETE'] as const;
 
 /**
  * Builds the routes of `/console`: the assets by their names, and the page at every other path, because the
- * browser decides which view a path means. `folder` contains the built console.
+ * browser decides which view a path means. `folder` contains the built console, and `consoleUrl` is its base
+ * URL if one is configured: the page is told the path of that.
  */
-export function consoleFiles(folder: string): readonly Route[] {
-  const { page, asset } = staticSite(folder);
+export function consoleFiles(folder: string, consoleUrl: string | undefined): readonly Route[] {
+  const { page, asset } = staticSite(folder, `${mountOf(consoleUrl)}/console/assets`);
   return [
     { method: 'GET', path: '/console', handler: page },
     { method: 'GET', path: '/console/*', handler: page },

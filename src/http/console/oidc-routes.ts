@@ -13,6 +13,7 @@ import { textField } from '../shape/field.ts';
 import { parseBody } from '../shape/parse-shape.ts';
 import {
   isOwnOrigin,
+  mountOf,
   oidcCookies,
   requestOrigin,
   routeOf,
@@ -22,7 +23,6 @@ import {
 import {
   addressIn,
   clientIn,
-  isSecure,
   type SessionDependencies,
   sessionCookies,
   withHeaders,
@@ -41,8 +41,10 @@ const joinBody = z.strictObject({ password: textField(LIMIT.passwordLengthMax).o
 /** Builds the routes below `/console/api/oidc`. */
 export function oidcRoutes(dependencies: OidcRoutesDependencies): readonly Route[] {
   const { oidc, accounts, consoleUrl, trustProxy } = dependencies;
-  const cookies = oidcCookies(isSecure(consoleUrl));
+  const cookies = oidcCookies(consoleUrl);
   const clientOf = (exchange: Exchange) => clientIn(exchange, trustProxy);
+  const leadTo = (path: string, headers: readonly HeaderPair[]) =>
+    redirect(mountOf(consoleUrl) + path, headers);
 
   const finish = async (exchange: Exchange): Promise<Reply> => {
     const cookie = cookies.begun.read(exchange);
@@ -120,7 +122,7 @@ function replyOf(outcome: Outcome<object, FailureKind>): Reply {
 }
 
 /** Sends the browser to a page of the console. */
-function leadTo(path: string, cookies: readonly HeaderPair[]): Reply {
+function redirect(path: string, cookies: readonly HeaderPair[]): Reply {
   return {
     status: 303,
     headers: [['Location', path], ['Referrer-Policy', 'no-referrer'], ...cookies],

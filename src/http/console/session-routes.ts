@@ -175,7 +175,7 @@ function changePassword({ accounts, admit, consoleUrl }: SessionDependencies): R
       return accounts.changePassword(session, body.current, body.next);
     },
     ({ browser }) =>
-      withHeaders(unstored(jsonReply(200, {})), [setBrowserCookie(browser, isSecure(consoleUrl))]),
+      withHeaders(unstored(jsonReply(200, {})), [setBrowserCookie(browser, consoleUrl)]),
   );
   return { ...routeOf('POST password', handler), bodyBytesMax: BODY_BYTES_MAX };
 }
@@ -186,7 +186,7 @@ function endRoutes(dependencies: SessionDependencies): readonly Route[] {
     (handler: Handler): Handler =>
     async (exchange) => {
       const reply = await handler(exchange);
-      const cookie = setSessionCookie(undefined, isSecure(consoleUrl));
+      const cookie = setSessionCookie(undefined, consoleUrl);
       return reply.status === 200 ? withHeaders(reply, [cookie]) : reply;
     };
   const ending = (work: (session: Session) => Promise<void>) => end(ofSession(dependencies, work));
@@ -285,7 +285,7 @@ export function questionReply(
   consoleUrl: string | undefined,
 ): Reply {
   const reply = unstored(jsonReply(200, answer));
-  return withHeaders(reply, [setChallengeCookie(cookie, isSecure(consoleUrl))]);
+  return withHeaders(reply, [setChallengeCookie(cookie, consoleUrl)]);
 }
 
 /** Returns the headers that give a browser its new session, and by which it is known. */
@@ -293,10 +293,7 @@ export function sessionCookies(
   { token, browser }: SignedIn,
   consoleUrl: string | undefined,
 ): readonly HeaderPair[] {
-  return [
-    setSessionCookie(token, isSecure(consoleUrl)),
-    setBrowserCookie(browser, isSecure(consoleUrl)),
-  ];
+  return [setSessionCookie(token, consoleUrl), setBrowserCookie(browser, consoleUrl)];
 }
 
 /**
@@ -351,9 +348,4 @@ export function clientIn(exchange: Exchange, trustProxy: number): Client {
     browser: browserCookie(exchange),
     agent: exchange.headers.get('user-agent'),
   };
-}
-
-/** Returns whether browsers reach the console by TLS, as far as the settings tell. */
-export function isSecure(consoleUrl: string | undefined): boolean {
-  return consoleUrl?.startsWith('https:') === true;
 }

@@ -3,7 +3,7 @@
 
 import { z } from 'zod';
 import { KEY_OPERATIONS } from '../manage/key-routes.ts';
-import { conditionalReply, tagBody } from '../reply.ts';
+import { conditionalReply, type TaggedBody, tagBody } from '../reply.ts';
 import type { Route } from '../router.ts';
 import { ANSWER_SHAPES } from '../shape/answer-shape.ts';
 import {
@@ -50,8 +50,8 @@ const HEADERS: Readonly<Record<string, Json>> = {
   },
 };
 
-/** Builds the document. `version` is the version of the service. */
-export function openapiDocument(version: string): Json {
+/** Builds the document. `version` is the version of the service, `server` the URL that its paths follow. */
+export function openapiDocument(version: string, server = '/'): Json {
   return {
     openapi: '3.1.1',
     info: {
@@ -63,7 +63,7 @@ export function openapiDocument(version: string): Json {
         'later versions. Every answer of the management API carries `X-Request-Id`.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: '/', description: 'The service that this document comes from.' }],
+    servers: [{ url: server, description: 'The service that this document comes from.' }],
     tags: [
       { name: 'Releases', description: 'Publishing and control.' },
       { name: 'Reading', description: 'What is there, and why it is as it is.' },
@@ -206,6 +206,8 @@ function withoutMarks({ $schema: _schema, $id: _id, ...schema }: Json): Json {
 type ReferenceDependencies = {
   /** Version of the service. */
   readonly version: string;
+  /** Returns the URL that the paths of the document follow; called by requests only. */
+  readonly server: () => string;
   /** Folder of the built page. */
   readonly folder: string;
 };
@@ -229,20 +231,21 @@ const DOCUMENT_HEADERS = [
 ] as const;
 
 /** Builds the routes of `/api/v1/openapi.json` and `/docs`. The document is made once. */
-export function referenceRoutes({ version, folder }: ReferenceDependencies): readonly Route[] {
-  const document = tagBody(Buffer.from(JSON.stringify(openapiDocument(version))));
-  const { page, asset } = staticSite(folder);
+export function referenceRoutes(dependencies: ReferenceDependencies): readonly Route[] {
+  const { version, server, folder } = dependencies;
+  let document: TaggedBody | undefined;
+  const made = () => tagBody(Buffer.from(JSON.stringify(openapiDocument(version, server()))));
+  // Relative to `/docs`, whatever path a proxy has taken off.
+  const { page, asset } = staticSite(folder, 'docs/assets');
   return [
     {
       method: REFERENCE.method,
       path: REFERENCE.path,
-      handler: ({ headers }) =>
-        conditionalReply(
-          headers.get('if-none-match'),
-          document,
-          'application/json',
-          DOCUMENT_HEADERS,
-        ),
+      handler: ({ headers }) => {
+        document ??= made();
+        const tag = headers.get('if-none-match');
+        return conditionalReply(tag, document, 'application/json', DOCUMENT_HEADERS);
+      },
     },
     { method: 'GET', path: '/docs', handler: page },
     { method: 'GET', path: '/docs/assets/:name', handler: asset },
