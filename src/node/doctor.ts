@@ -139,7 +139,7 @@ function settingsCheck(environment?: NodeJS.ProcessEnv): Check {
 
 async function ofEdge(config: UpstreamConfig): Promise<readonly Check[]> {
   const here = [...(await examinePlace(config)), examineDataDirectory(config.dataDir)];
-  return [...here, ...(await examineEdge(config.edge))];
+  return [proxyCheck(config), ...here, ...(await examineEdge(config.edge))];
 }
 
 async function ofNode(environment?: NodeJS.ProcessEnv): Promise<readonly Check[]> {
@@ -351,19 +351,33 @@ function hostOf(url: string | undefined): string | undefined {
   return url === undefined ? undefined : parseUrl(url)?.hostname.replace(/^\[|\]$/g, '');
 }
 
-function proxyCheck({ publicUrl, trustProxy }: Config): Check {
+/** Checks that the proxies in front, of which the addresses tell, are those that are trusted. */
+function proxyCheck({ publicUrl, adminUrl, trustProxy }: Config): Check {
   const name = 'proxy';
+  const addresses = Object.entries({ PUBLIC_URL: publicUrl, ADMIN_URL: adminUrl }).flatMap(
+    ([variable, url]) => (url === undefined ? [] : [{ variable, url: new URL(url) }]),
+  );
+  const secure = addresses.find(({ url }) => url.protocol === 'https:');
+  const below = addresses.filter(({ url }) => url.pathname !== '/');
   if (trustProxy > 0) {
-    return sound(name, `TRUST_PROXY=${trustProxy}: as many proxies set X-Forwarded-For`);
+    const duties = below.map(
+      ({ variable, url }) => `; the one of ${variable} takes ${url.pathname} off each path`,
+    );
+    const trust = `TRUST_PROXY=${trustProxy}: as many proxies set X-Forwarded-For`;
+    return sound(name, trust + duties.join(''));
   }
-  // The service has no TLS, so a proxy in front of it does.
-  return publicUrl?.startsWith('https:')
-    ? faulty(
+  // The service has neither TLS nor a path, so a proxy in front of it does.
+  const [sign] = [
+    ...(secure === undefined ? [] : [`${secure.variable} is https`]),
+    ...below.map(({ variable }) => `${variable} has a path`),
+  ];
+  return sign === undefined
+    ? sound(name, 'none is trusted: clients have the addresses that they connect from')
+    : faulty(
         name,
-        'PUBLIC_URL is https, so there is a proxy, but TRUST_PROXY is 0: all clients have one address, ' +
+        `${sign}, so there is a proxy, but TRUST_PROXY is 0: all clients have one address, ` +
           'and share its bounds',
-      )
-    : sound(name, 'none is trusted: clients have the addresses that they connect from');
+      );
 }
 
 /**

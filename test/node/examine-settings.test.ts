@@ -40,12 +40,29 @@ describe('the settings that the doctor examines', () => {
     ],
     ['an https address, and no proxy', { ...REAL, PUBLIC_URL: 'https://u.example.com' }, ['proxy']],
     [
+      'an https address of the console, and no proxy',
+      { ...REAL, ADMIN_URL: 'https://ops.example.com' },
+      ['proxy'],
+    ],
+    [
+      'an address with a path, and no proxy',
+      { ...REAL, PUBLIC_URL: 'http://example.com/updates' },
+      ['proxy'],
+    ],
+    [
       'an https address behind one proxy',
       { ...REAL, PUBLIC_URL: 'https://u.example.com', TRUST_PROXY: '1' },
       [],
     ],
   ])('%s', (_what, environment, bad) => {
     expect(examined(environment).bad).toEqual(bad);
+  });
+
+  it('of an address with a path tell what the proxy must do', () => {
+    const PUBLIC_URL = 'https://example.com/updates/';
+    const { bad, text } = examined({ ...REAL, PUBLIC_URL, TRUST_PROXY: '1' });
+    expect(bad).toEqual([]);
+    expect(text).toContain('; the one of PUBLIC_URL takes /updates off each path');
   });
 
   it('are told without a secret', () => {
