@@ -170,9 +170,8 @@ function findingsIn(
   after: ServingSnapshot,
   alsoOn: readonly string[],
 ): readonly Finding[] {
-  return changed.status === 'rolled_back'
-    ? alsoOn.map(stillServed)
-    : servedFindings(changed, after);
+  const elsewhere = changed.status === 'rolled_back' ? alsoOn.map(stillServed) : [];
+  return [...elsewhere, ...servedFindings(changed, after)];
 }
 
 /** Returns the release without id and time of creation, which it does not have yet. */

@@ -14,6 +14,7 @@ import {
 import type { ArtifactCandidate, Catalog } from '../domain/decision/catalog.ts';
 import { foldArch, NO_ARCH } from '../domain/decision/fold-arch.ts';
 import type { SnapshotRelease } from '../domain/decision/serving-snapshot.ts';
+import { isSparkleFormat } from '../domain/release/sparkle-format.ts';
 import { candidatesOfMachine, type Machine } from './machine.ts';
 import type { Question, Updater } from './updater.ts';
 
@@ -43,19 +44,10 @@ export type AppcastDocuments = {
 
 type AppcastFile = 'appcast.xml' | 'appcast-windows.xml';
 
-/** Folded platform of each appcast, and the formats that its clients install. */
-const FILES: Readonly<
-  Record<AppcastFile, { platform: string; installs: (format: string) => boolean }>
-> = {
-  'appcast.xml': {
-    platform: 'darwin',
-    // `app.tar.gz` is for Tauri's updater.
-    installs: (format) => ['zip', 'dmg', 'pkg'].includes(format) || format.startsWith('tar.'),
-  },
-  'appcast-windows.xml': {
-    platform: 'windows',
-    installs: (format) => ['nsis', 'exe', 'msi'].includes(format),
-  },
+/** Folded platform of each appcast. */
+const FILES: Readonly<Record<AppcastFile, string>> = {
+  'appcast.xml': 'darwin',
+  'appcast-windows.xml': 'windows',
 };
 const FILE_NAMES = Object.keys(FILES) as AppcastFile[];
 
@@ -82,13 +74,12 @@ export function sparkleCandidates(
   catalog: Catalog,
   machine: Machine,
 ): readonly ArtifactCandidate[] {
-  const { installs } = FILES[fileFor(machine.platform)];
   return candidatesOfMachine(
     catalog,
     'sparkle',
     machine,
     ({ artifact, format }: IndexedArtifact) => {
-      return artifact.url !== undefined && format !== undefined && installs(format);
+      return artifact.url !== undefined && isSparkleFormat(machine.platform, format);
     },
   );
 }
@@ -101,7 +92,7 @@ function questionOf(
   if (file === undefined) return fail('unknownFile');
   const refusal = refuseArtifactName('arch', archText);
   if (refusal !== undefined) return refusal;
-  const { platform } = FILES[file];
+  const platform = FILES[file];
   const arch = archText === '' ? NO_ARCH : foldArch(archText, platform);
   const machine = { platform, arch };
   return {
@@ -113,7 +104,7 @@ function questionOf(
 }
 
 function fileFor(platform: string): AppcastFile {
-  return FILE_NAMES.find((file) => FILES[file].platform === platform) ?? 'appcast.xml';
+  return FILE_NAMES.find((file) => FILES[file] === platform) ?? 'appcast.xml';
 }
 
 function appcastOf(catalog: Catalog, { release, artifact }: ArtifactCandidate): Appcast {

@@ -58,14 +58,18 @@ export function examineRelease(
 }
 
 /** Channel that a release is on, or will be on. */
-export type FindingPlace = Pick<ServingSnapshot, 'channel' | 'requireSignature' | 'releases'>;
+export type FindingPlace = Pick<
+  ServingSnapshot,
+  'channel' | 'requireSignature' | 'minimumSupportedVersion' | 'releases'
+>;
 
 /** Returns whether people install this file by hand. */
 export function isForPeople({ format }: ExaminedArtifact): boolean {
   return FOR_PEOPLE.has(format);
 }
 
-function examineArtifact(artifact: Artifact): ExaminedArtifact {
+/** Builds the examined artifact. */
+export function examineArtifact(artifact: Artifact): ExaminedArtifact {
   const platform = foldPlatform(artifact.platform);
   return {
     artifact,

@@ -6,10 +6,12 @@ import type { Artifact } from '../../contract/resource.ts';
 import type { SnapshotRelease } from '../decision/serving-snapshot.ts';
 import { parseVersion, type Version } from '../decision/version.ts';
 import { ARTIFACT_RULES } from './artifact-rules.ts';
+import { BUILD_NUMBER_RULES } from './build-number-rules.ts';
 import { COVERAGE_RULES } from './coverage-rules.ts';
 import { EARLIER_FILE_RULES } from './earlier-file-rules.ts';
 import { examineRelease, type FindingPlace, type FindingRule } from './examined-release.ts';
 import { fileNameFindings } from './file-name-findings.ts';
+import { minimumFindings } from './minimum-reach.ts';
 import { VERSION_RULES } from './version-rules.ts';
 
 const RULES: readonly FindingRule[] = [
@@ -17,6 +19,7 @@ const RULES: readonly FindingRule[] = [
   ...ARTIFACT_RULES,
   ...EARLIER_FILE_RULES,
   ({ artifacts }) => fileNameFindings(artifacts.map(({ artifact }) => artifact)),
+  ...BUILD_NUMBER_RULES,
   ...COVERAGE_RULES,
 ];
 
@@ -35,14 +38,16 @@ export function findingsOf(
 }
 
 /**
- * Returns what speaks against a release of a channel. Of one that is out of service nothing is said: what
- * devices are not offered cannot make them fail.
+ * Returns what speaks against a release of a channel. Of the files of one that is out of service nothing is
+ * said: what devices are not offered cannot make them fail.
  */
 export function servedFindings(
   { version: text, status, artifacts }: Pick<SnapshotRelease, 'version' | 'status' | 'artifacts'>,
   place: FindingPlace,
 ): readonly Finding[] {
   const version = parseVersion(text);
+  if (version === undefined) return [];
   const isServed = status === 'published' || status === 'paused';
-  return version === undefined || !isServed ? [] : findingsOf(version, artifacts, place);
+  const own = isServed ? findingsOf(version, artifacts, place) : [];
+  return [...own, ...minimumFindings(place, version)];
 }

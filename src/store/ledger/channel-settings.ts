@@ -10,6 +10,7 @@ import {
   type Outcome,
 } from '../../contract/failure.ts';
 import type { ListedChannel } from '../../contract/resource.ts';
+import { minimumFindings, type ReachingRelease } from '../../domain/release/minimum-reach.ts';
 import { openDoors } from '../../domain/release/open-doors.ts';
 import type { ChannelChange } from '../ledger.ts';
 import type { Actor, Changed, KnownStates } from '../ledger-terms.ts';
@@ -60,7 +61,10 @@ async function update(
   if (isFailure(channel)) return channel;
   const before = policyOf(channel);
   const after = applyChange(before, change);
-  const findings = await findOpenDoors(sql, channel, after);
+  const findings = [
+    ...(await findOpenDoors(sql, channel, after)),
+    ...(await findUnmetMinimum(sql, channel, after)),
+  ];
   const value: ChangedChannel = {
     ...{ app: channel.app.ref, name: channel.name, ...after },
     ...(findings.length > 0 && { findings }),
@@ -116,6 +120,26 @@ async function findOpenDoors(
     [app.id, follows, id],
   );
   return openDoors({ name, approvals, follows }, others);
+}
+
+/** Returns whether some devices below the minimum version of these settings get no release that meets it. */
+async function findUnmetMinimum(
+  sql: Sql,
+  { id, app }: LockedChannel,
+  { minimumSupportedVersion, follows }: ChannelPolicy,
+): Promise<readonly Finding[]> {
+  if (minimumSupportedVersion === null) return [];
+  const releases = await sql.query<ReachingRelease>(
+    `SELECT version, status, rollout_pct AS "rolloutPct", targets FROM releases
+     WHERE status IN ('published', 'paused') AND (channel_id = $1 OR channel_id = (
+       SELECT id FROM channels WHERE app_id = $2 AND name = $3
+     ) AND NOT EXISTS (
+       SELECT FROM releases AS own WHERE own.channel_id = $1
+         AND own.canonical_version = releases.canonical_version
+     ))`,
+    [id, app.id, follows],
+  );
+  return minimumFindings({ minimumSupportedVersion, releases });
 }
 
 function policyOf(channel: LockedChannel): ChannelPolicy {

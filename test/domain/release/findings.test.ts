@@ -3,7 +3,8 @@
 
 import { describe, expect, it } from 'vitest';
 import type { Artifact } from '../../../src/contract/resource.ts';
-import { findingsOf } from '../../../src/domain/release/findings.ts';
+import type { SnapshotRelease } from '../../../src/domain/decision/serving-snapshot.ts';
+import { findingsOf, servedFindings } from '../../../src/domain/release/findings.ts';
 import { nearestPlatform } from '../../../src/domain/release/nearest-platform.ts';
 import { readTrustedComment } from '../../../src/domain/release/trusted-comment.ts';
 import { release, snapshot, version } from '../sample.ts';
@@ -289,6 +290,65 @@ describe('findings of files that an earlier version has', () => {
     const url = `${HOST}a.AppImage`;
     expect(found('1.0.14', file({ url }), having({ url }))).toEqual([]);
     expect(found('1.0.13', file({ url }), having({ url }, { status: 'paused' }))).toEqual([]);
+  });
+});
+
+describe('findings of build numbers', () => {
+  const mac = (name: string, parts: Partial<Artifact> = {}): Artifact => ({
+    ...{ platform: 'darwin', arch: 'universal', url: HOST + name },
+    ...parts,
+  });
+  const build = (buildVersion: string | undefined): Partial<Artifact> =>
+    buildVersion === undefined ? {} : { buildVersion };
+  const told = ['warning artifacts.0.buildVersion'];
+  it.each<[string, string | undefined, string | undefined, readonly string[]]>([
+    ['a higher one', '400', '401', []],
+    ['none, below', '400', undefined, told],
+    ['a lower one', '400', '99', told],
+    ['the same one', '400', '400', told],
+    ['the first one', undefined, '1', []],
+    ['none, after a version', '4.0.0', undefined, []],
+    ['one with words', '4.1b2', '4.1b10', []],
+    ['a word before a number', '4.1', '4.1b10', told],
+    ['the same one with a zero more', '4.1', '4.1.0', told],
+  ])('%s (§23.3)', (_what, old, own, expected) => {
+    const place = snapshot([release('4.0.0', { artifacts: [mac('old.zip', build(old))] })]);
+    expect(found('4.1.0', [mac('new.zip', build(own))], place)).toEqual(expected);
+  });
+
+  it('concerns the same machine, and files that Sparkle installs (§23.3)', () => {
+    const place = snapshot([release('4.0.0', { artifacts: [mac('a.zip', build('400'))] })]);
+    const other = { ...mac('b.exe', build('9')), platform: 'windows' };
+    const [signature, format] = [MINISIGNED, 'app.tar.gz'];
+    const others = [other, mac('b.app.tar.gz', { signature, format })];
+    const all = [...others, mac('b.zip', build('401')), mac('b.dmg')];
+    expect(found('4.1.0', all, place).filter((each) => /buildVersion/.test(each))).toEqual([]);
+  });
+});
+
+describe('findings of a minimum version', () => {
+  const at = (text: string, rolloutPct: number, parts: Partial<SnapshotRelease> = {}) =>
+    release(text, { rolloutPct, artifacts: [good({ url: `${HOST}${text}/a.deb` })], ...parts });
+  const targets = { matchLabels: { ring: ['a'] }, matchExpressions: [] };
+  it.each<[string, readonly SnapshotRelease[], string?]>([
+    ['it is at 100 %', [at('2.0.0', 100)]],
+    ['it is at 30 %', [at('2.0.0', 30)], '2.0.0 is at 30 %'],
+    ['a higher one is at 100 %', [at('2.0.0', 30), at('2.1.0', 100)]],
+    ['a followed one is at 100 %', [at('2.0.0', 30), at('2.1.0', 100, { followed: true })]],
+    ['all are below', [at('2.0.0', 30), at('2.1.0', 50)], '2.1.0 is at 50 %'],
+    ['it is for some', [at('2.0.0', 100, { targets })], 'the targeting of 2.0.0'],
+    ['it is paused', [at('2.0.0', 100, { status: 'paused' })], '2.0.0 is paused'],
+  ])('%s (§23.3)', (_what, releases, words) => {
+    const minimumSupportedVersion = '2';
+    const place = snapshot([at('1.0.0', 100), ...releases], { minimumSupportedVersion });
+    const [finding, ...more] = servedFindings(at('2.0.0', 100), place).filter(
+      ({ path }) => path === 'rollout',
+    );
+    const expected = words === undefined ? undefined : expect.stringContaining(words);
+    expect([finding?.message, more]).toEqual([expected, []]);
+    expect(servedFindings(at('1.0.0', 100), place).map(({ path }) => path)).not.toContain(
+      'rollout',
+    );
   });
 });
 
