@@ -258,13 +258,18 @@ class PgConnection implements Connection {
   }
 }
 
+/** Severities of errors with which a server, or a pool in front of it, ends the session. */
+const ENDING_SEVERITIES: ReadonlySet<string | undefined> = new Set(['FATAL', 'PANIC']);
+
 /**
- * Returns whether an error concerns the connection, not the statement. Errors of the server have a SQLSTATE.
+ * Returns whether an error concerns the connection, not the statement. Errors of the server have a SQLSTATE;
+ * pools put codes of their own there, such as XX000 or ECHECKOUTTIMEOUT, when they have no connection left.
  * The driver's own errors have no class; all of them concern the connection except JavaScript's TypeError and
  * RangeError, which are bugs (a value that cannot be sent).
  */
 function isConnectionFault(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) {
+    if (ENDING_SEVERITIES.has(error.severity)) return true;
     return sqlStateKind(error.code ?? '') !== 'faulty';
   }
   return !(error instanceof TypeError || error instanceof RangeError);
