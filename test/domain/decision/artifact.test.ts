@@ -17,6 +17,14 @@ function pick(artifacts: readonly Artifact[], platform: string, arch?: string): 
   return selectArtifact(indexArtifacts(artifacts), folded, foldArch(arch, folded))?.url;
 }
 
+/** Returns the words of each line. */
+function rowsOfWords(text: string): readonly (readonly string[])[] {
+  return text
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(' '));
+}
+
 function artifact(url: string, platform: string, arch?: string, signature?: string): Artifact {
   return {
     platform,
@@ -27,21 +35,33 @@ function artifact(url: string, platform: string, arch?: string, signature?: stri
 }
 
 describe('aliases are folded on both sides, whatever the case', () => {
-  const archGroups = [
-    ['x64', 'amd64', 'x86_64', 'X64', 'AMD64', 'X86_64', 'x86-64', '64-bit', 'x86_64-v3'],
-    ['arm64', 'aarch64', 'ARM64', 'AArch64', 'arm_64', 'aarch_64', 'arm64-v8a'],
-    ['ia32', 'x86', 'i386', 'i486', 'i586', 'i686', 'IA32', 'I386', '386', 'x86_32'],
-    ['arm', 'arm32'],
-    ['armv7', 'ARMv7', 'armv7l', 'arm-v7', 'armhf', 'armeabi-v7a'],
-    ['armv6', 'arm-v6', 'armv6l'],
-    ['armv5', 'arm-v5', 'armel'],
-    ['universal', 'Universal', 'universal2'],
-    ['riscv64', 'riscv64gc'],
-    ['ppc64le', 'powerpc64le', 'ppc64el'],
-    ['mipsle', 'mipsel'],
-    ['loong64', 'loongarch64'],
-    ['hexagon', 'Hexagon'],
-  ];
+  const archGroups = rowsOfWords(`
+    x64 amd64 x86_64 X64 AMD64 X86_64 x86-64 64-bit x86_64-v3 x86_64h ia32e em64t
+    arm64 aarch64 ARM64 AArch64 arm_64 aarch_64 arm64-v8a arm64e armv8-a
+    ia32 x86 i386 i486 i586 i686 IA32 I386 386 x86_32 ix86 pentium4
+    arm arm32 arm_32
+    armv7 ARMv7 armv7l arm-v7 armhf armeabi-v7a armv7hl armv7hnl armv7tnhl armv7s armv8hl earmv7hf
+    armv6 arm-v6 armv6l armv6hl armv6k armv6kz earmv6hf
+    armv5 arm-v5 armel armv5tel armv5tl armsf
+    universal Universal universal2 noarch
+    riscv64 riscv64gc riscv_64 rv64gc
+    riscv32 rv32 rv32gc riscv32gc
+    ppc64le powerpc64le ppc64el ppcle_64 ppc_64_le powerpcle64
+    ppc64 powerpc64 ppc_64 ppc64be
+    ppc powerpc ppc_32
+    ppcle ppc32le powerpcle ppcle_32
+    mips mips32 mips_32 mips32r2
+    mipsle mipsel mips32le mips32el mipsel_32 mips_le
+    mips64 mips_64 mips64r2
+    mips64le mips64el mipsel_64 mipsle64 mips64r2el
+    s390x s390_64 s390x_64 systemz
+    s390 s390_32
+    sparc sparc32 sparc_32
+    sparc64 sparcv9 sparc_64 sparc64v
+    ia64 itanium itanium_64 ia64w
+    loong64 loongarch64 loongarch_64
+    hexagon Hexagon
+  `);
   const platformGroups = [
     ['macos', 'mac', 'osx', 'darwin', 'macOS', 'Darwin', 'OSX'],
     ['win32', 'win', 'windows', 'Windows', 'WIN32'],

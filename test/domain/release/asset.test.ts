@@ -118,6 +118,7 @@ describe('classifyAsset', () => {
     linux/armv5: caddy_2.7.6_linux_armv5.tar.gz
     linux/armv6: acme_linux_armv6.tar.gz | buildx-v0.12.0.linux-arm-v6
     linux/armv7: rclone-v1.65.0-linux-arm-v7.zip | uv-arm-unknown-linux-musleabihf.tar.gz
+    linux/armv7: tool-1.0.0-1.fc36.armv7hl.rpm | tool_1.0.0_linux_armv7hf.tar.gz
     linux/armv9: tool-linux-armv9.tar.gz
     linux/csky: tool-1.0.0-csky-unknown-linux-gnu.tar.gz
     linux/hexagon: tool-linux-hexagon.tar.gz
@@ -125,13 +126,14 @@ describe('classifyAsset', () => {
     linux/loong64: mihomo-linux-loong64-abi1-v1.18.0.gz
     linux/mips: mihomo-linux-mips-hardfloat-v1.18.0.gz
     linux/mips64le: acme_linux_mips64le.tar.gz
-    linux/mipsle: rclone-v1.65.0-linux-mipsle.rpm
+    linux/mips64: tool_1.0.0_linux_mips64_softfloat.tar.gz
+    linux/mipsle: rclone-v1.65.0-linux-mipsle.rpm | tool-linux-mips32le.tar.gz
     linux/ppc64: uv-powerpc64-unknown-linux-gnu.tar.gz
-    linux/ppc64le: acme-linux-ppc64le.tar.gz
+    linux/ppc64le: acme-linux-ppc64le.tar.gz | protoc-22.2-linux-ppcle_64.zip
     linux/quux: core-linux-quux.zip | core_linux_quux_1.2.3.zip | core-1.2.3-quux-linux.zip
     linux/quux: core_1.2.3_quux.deb | Core-1.2.3-quux.AppImage
     linux/riscv64: acme-riscv64gc-unknown-linux-gnu.tar.gz
-    linux/s390x: acme-linux-s390x
+    linux/s390x: acme-linux-s390x | protoc-22.2-linux-s390_64.zip | protoc-22.2-linux-s390x.zip
     linux/sparc64: tool_linux_sparc64.tar.gz
     aix/ppc64: node-v20.1.0-aix-ppc64.tar.gz
     `),
