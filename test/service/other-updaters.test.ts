@@ -401,6 +401,36 @@ deviceSuite('other updaters', (node) => {
       }
     });
 
+    it('without a platform lead to the architecture that a browser on Linux tells (§22)', async () => {
+      const arches = ['x64', 'arm64', 'armhf', 'i386'];
+      const linux = arches.map((arch) => artifact('linux', `${arch}.AppImage`, { arch }));
+      const tenant = await serving(['1.0.0', linux]);
+      for (const [agent, name] of [
+        ['Mozilla/5.0 (X11; Linux aarch64; rv:140.0) Gecko/20100101 Firefox/140.0', 'arm64'],
+        ['Mozilla/5.0 (X11; Ubuntu; Linux aarch64; rv:140.0) Gecko/20100101', 'arm64'],
+        ['Mozilla/5.0 (X11; Linux armv7l) AppleWebKit/537.36', 'armhf'],
+        ['Mozilla/5.0 (X11; Linux armv8l; rv:128.0)', 'armhf'],
+        ['Mozilla/5.0 (X11; Linux i686; rv:128.0)', 'i386'],
+        ['Mozilla/5.0 (X11; Linux i686 on x86_64; rv:128.0)', 'x64'],
+        ['Mozilla/5.0 (X11; Linux x86_64)', 'x64'],
+        ['something/1.0 (Linux 6.8.0-31-generic)', 'x64'],
+        ['Lynx/2.9 Linux', 'x64'],
+      ] as const) {
+        const answer = await download(tenant, '', agent);
+        expect([agent, nameIn(answer)]).toEqual([agent, `${name}.AppImage`]);
+      }
+      // What the machine cannot run is no download, but some browsers say x86_64 everywhere.
+      const [, arm = {}] = linux;
+      await put(tenant, '1.1.0', [arm]);
+      expect(nameIn(await download(tenant, '', 'Mozilla/5.0 (X11; Linux i686)'))).toBe(
+        'i386.AppImage',
+      );
+      expect(nameIn(await download(tenant, '', 'Mozilla/5.0 (X11; Linux riscv64)'))).toBe(404);
+      expect(nameIn(await download(tenant, '', 'Mozilla/5.0 (X11; Linux x86_64)'))).toBe(
+        'arm64.AppImage',
+      );
+    });
+
     it('for a browser have a page in words where there is no file, with those that there are (§22)', async () => {
       const tenant = await serving([
         '1.0.0',

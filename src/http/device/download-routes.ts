@@ -7,7 +7,7 @@ import { isLongerThan } from '../../contract/text.ts';
 import { foldPlatform, refuseArtifactName } from '../../domain/decision/artifact.ts';
 import type { Catalog } from '../../domain/decision/catalog.ts';
 import { type DownloadQuery, downloadFor, downloadsIn } from '../../domain/decision/download.ts';
-import { foldArch } from '../../domain/decision/fold-arch.ts';
+import { foldArch, knownArch } from '../../domain/decision/fold-arch.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
 import { NETWORK_WORDS, writeNetwork } from '../../domain/fleet/network-words.ts';
 import type { FailureReports } from '../../fleet/fleet-views.ts';
@@ -92,9 +92,10 @@ function askedIn({ params, headers }: Exchange): DownloadAsked {
 }
 
 function queryOf({ params, headers, queryText }: Exchange): DownloadQuery | Failure {
-  const told = params.get('platform') ?? platformIn(headers.get('user-agent') ?? '');
+  const agent = headers.get('user-agent') ?? '';
+  const told = params.get('platform') ?? platformIn(agent);
   if (told === undefined) return fail('noDownload');
-  const arch = params.get('arch');
+  const arch = params.has('platform') ? params.get('arch') : archIn(agent);
   const asked = new URLSearchParams(queryText).getAll('format').at(-1)?.toLowerCase();
   const format = asked === undefined ? undefined : withPlus(asked);
   if (format !== undefined && isLongerThan(format, LIMIT.artifactFormatLengthMax)) {
@@ -113,6 +114,19 @@ function queryOf({ params, headers, queryText }: Exchange): DownloadQuery | Fail
 
 function platformIn(agent: string): string | undefined {
   return AGENTS.find(([word]) => word.test(agent))?.[1];
+}
+
+/** What browsers on Linux tell of their machine: `Linux aarch64`, `Linux i686 on x86_64`. */
+const LINUX_MACHINE = /\bLinux ([^;()]{1,64})/;
+/** Chrome tells this arch on every machine. */
+const TOLD_EVERYWHERE = 'x86_64';
+
+/** Returns the architecture that a browser tells; undefined on other systems than Linux, which hide it. */
+function archIn(agent: string): string | undefined {
+  const words = LINUX_MACHINE.exec(agent)?.[1]?.split(' ') ?? [];
+  const arches = words.map((word) => foldArch(word, 'linux'));
+  const arch = arches.findLast((each) => knownArch(each, 'linux') === each);
+  return arch === TOLD_EVERYWHERE ? undefined : arch;
 }
 
 // Route of the packages that a Velopack feed names: clients ask for them beside the feed, and are sent on to
