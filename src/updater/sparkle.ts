@@ -1,8 +1,9 @@
 // Appcasts of Sparkle and WinSparkle (`appcast.xml`): an RSS feed with the release that a device should
 // install, or with none. Written from Sparkle's publishing documentation and its SUAppcastItem, and
 // WinSparkle's appcast parser. The clients send neither a version nor a machine, and compare versions
-// themselves, so an app with a build for each arch has its arch in the URL of its feed. A web view shows the
-// notes as HTML, which is rendered off the main thread: the first check of a release waits for it.
+// themselves, so an app with a build for each arch has its arch in the URL of its feed. A Sparkle before 2.9
+// installs a build for Apple silicon on an Intel Mac too. A web view shows the notes as HTML, which is rendered
+// off the main thread: the first check of a release waits for it.
 
 import { fail, type Outcome } from '../contract/failure.ts';
 import type { Artifact } from '../contract/resource.ts';
@@ -74,14 +75,41 @@ export function sparkleCandidates(
   catalog: Catalog,
   machine: Machine,
 ): readonly ArtifactCandidate[] {
+  const { platform, arch } = machine;
   return candidatesOfMachine(
     catalog,
     'sparkle',
-    machine,
+    arch === NO_ARCH && platform === MAC && hasNoIntel(catalog) ? APPLE_SILICON : machine,
     ({ artifact, format }: IndexedArtifact) => {
-      return artifact.url !== undefined && isSparkleFormat(machine.platform, format);
+      return artifact.url !== undefined && isSparkleFormat(platform, format);
     },
   );
+}
+
+const MAC = 'darwin';
+const APPLE_SILICON: Machine = { platform: MAC, arch: 'aarch64' };
+
+/** Returns whether an artifact runs on Macs with Apple silicon alone. */
+export function needsAppleSilicon({ platform, arch }: Artifact): boolean {
+  return foldPlatform(platform) === MAC && foldArch(arch, MAC) === APPLE_SILICON.arch;
+}
+
+/** Answers of `hasNoIntel`, which looks at every release. */
+const withoutIntel = new WeakMap<Catalog, boolean>();
+
+/**
+ * Returns whether no release of a channel is for Intel Macs: then none asks for its appcast, and one without
+ * an arch is for Apple silicon. Paused and deprecated releases count; rolled-back ones have no artifacts here.
+ */
+function hasNoIntel(catalog: Catalog): boolean {
+  const known = withoutIntel.get(catalog);
+  if (known !== undefined) return known;
+  const arches = [...catalog.byCanonical.values()].flatMap(({ artifacts }) => [
+    ...(artifacts.get(MAC)?.keys() ?? []),
+  ]);
+  const answer = arches.every((arch) => arch === APPLE_SILICON.arch);
+  withoutIntel.set(catalog, answer);
+  return answer;
 }
 
 function questionOf(

@@ -75,6 +75,7 @@ deviceSuite('appcasts', (node) => {
       version: '1042',
       shortVersion: '1.1.0',
       minimumSystemVersion: '13.0',
+      hardware: undefined,
       notes: expect.stringContaining('<h2>Better</h2>'),
       date: expect.any(Date),
       url: at('Notes&1.zip'),
@@ -98,6 +99,7 @@ deviceSuite('appcasts', (node) => {
       version: '2.0.0-beta.1',
       shortVersion: '2.0.0-beta.1',
       minimumSystemVersion: undefined,
+      hardware: undefined,
       notes: undefined,
       date: expect.any(Date),
       url: at('Notes.dmg'),
@@ -191,6 +193,33 @@ deviceSuite('appcasts', (node) => {
     expect(await fileOf(tenant)).toBe('undefined.zip');
     await put(tenant, '1.2.0', [zip(undefined), zip('universal')]);
     expect(await fileOf(tenant)).toBe('universal.zip');
+  });
+
+  it('of an app that has only ever been for arm64 has its release, which Intel Macs refuse (§21.5)', async () => {
+    const zip = (name: string, arch?: string) => artifact('darwin', name, { arch });
+    const arm = zip('arm64.zip', 'arm64');
+    const tenant = await createTenant(node);
+    await put(tenant, '1.0.0', [arm, artifact('windows', 'x64.exe', { arch: 'x64' })]);
+    expect(await read(tenant)).toMatchObject({ version: '1.0.0', hardware: 'arm64' });
+    expect(await read(tenant, 'darwin', '?arch=arm64')).toMatchObject({ hardware: 'arm64' });
+    expect(await read(tenant, 'darwin', '?arch=x64')).toBeUndefined();
+    // Sparkle before 2.9 installs it on an Intel Mac all the same, so there must be none.
+    for (const [version, other] of [
+      ['0.1.0', zip('x64.zip', 'x64')],
+      ['0.2.0', zip('universal.zip', 'universal')],
+      ['0.3.0', zip('any.zip')],
+      ['0.4.0', zip('x64.app.tar.gz', 'x64')],
+    ] as const) {
+      const mixed = await createTenant(node);
+      await put(mixed, version, [other], { status: 'paused' });
+      await put(mixed, '1.0.0', [arm]);
+      expect(await read(mixed)).toBeUndefined();
+      expect(await read(mixed, 'darwin', '?arch=arm64')).toMatchObject({ hardware: 'arm64' });
+    }
+    // A release for every Mac asks for no hardware.
+    await put(tenant, '1.1.0', [arm, zip('universal.zip', 'universal')]);
+    const every = await read(tenant);
+    expect([every?.version, every?.hardware]).toEqual(['1.1.0', undefined]);
   });
 
   describe('as every check', () => {

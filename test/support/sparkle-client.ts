@@ -17,6 +17,8 @@ export type SparkleUpdate = {
   /** Version that people are shown. */
   readonly shortVersion: string;
   readonly minimumSystemVersion: string | undefined;
+  /** What Sparkle 2.9 asks of the Mac: `arm64`, or nothing. */
+  readonly hardware: string | undefined;
   /** Notes as HTML; undefined when there are none. */
   readonly notes: string | undefined;
   readonly date: Date;
@@ -67,6 +69,7 @@ function readItem(item: Element, systemVersion: RegExp): SparkleUpdate {
     version: demanded('sparkle:version', textOf(item, SPARKLE, 'version')),
     shortVersion: demanded('shortVersionString', textOf(item, SPARKLE, 'shortVersionString')),
     minimumSystemVersion,
+    hardware: textOf(item, SPARKLE, 'hardwareRequirements'),
     notes: textOf(item, null, 'description'),
     date,
     ...readEnclosure(enclosureOf(item)),

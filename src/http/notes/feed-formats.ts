@@ -9,7 +9,7 @@ import { wireAddress } from '../../contract/wire-address.ts';
 import { extensionOf } from '../../domain/decision/artifact.ts';
 import { isDelta } from '../../domain/decision/artifact-format.ts';
 import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
-import type { Appcast, AppcastItem } from '../../updater/sparkle.ts';
+import { type Appcast, type AppcastItem, needsAppleSilicon } from '../../updater/sparkle.ts';
 import { winSparkleVersion } from '../../updater/system-version.ts';
 import { escapeHtml } from './escape-html.ts';
 
@@ -257,6 +257,7 @@ function addItem(
     const written = isForWindows ? winSparkleVersion(minimumSystemVersion) : minimumSystemVersion;
     addSparkle(element, 'minimumSystemVersion', written);
   }
+  if (needsAppleSilicon(artifact)) addSparkle(element, 'hardwareRequirements', 'arm64');
   if (notes !== '' && toHtml !== undefined) addText(element, 'description', toHtml(notes));
   appcastAddEnclosure(element, artifact, isForWindows);
 }
