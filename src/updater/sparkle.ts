@@ -2,8 +2,8 @@
 // install, or with none. Written from Sparkle's publishing documentation and its SUAppcastItem, and
 // WinSparkle's appcast parser. The clients send neither a version nor a machine, and compare versions
 // themselves, so an app with a build for each arch has its arch in the URL of its feed. A Sparkle before 2.9
-// installs a build for Apple silicon on an Intel Mac too. A web view shows the notes as HTML, which is rendered
-// off the main thread: the first check of a release waits for it.
+// installs a build for Apple silicon on an Intel Mac too. A web view shows the notes as HTML, which is
+// rendered off the main thread: the first check of a release waits for it.
 
 import { fail, type Outcome } from '../contract/failure.ts';
 import type { Artifact } from '../contract/resource.ts';
@@ -99,7 +99,7 @@ const withoutIntel = new WeakMap<Catalog, boolean>();
 
 /**
  * Returns whether no release of a channel is for Intel Macs: then none asks for its appcast, and one without
- * an arch is for Apple silicon. Paused and deprecated releases count; rolled-back ones have no artifacts here.
+ * an arch is for Apple silicon. Paused and deprecated releases count; rolled-back ones are without artifacts.
  */
 function hasNoIntel(catalog: Catalog): boolean {
   const known = withoutIntel.get(catalog);
