@@ -235,6 +235,7 @@ function webhooksText({ webhooks, deliveries }: ConsoleAnswers['GET webhooks']):
       { label: 'tag prefix', value: ({ tagPrefix }) => tagPrefix },
       { label: 'hold', value: ({ hold }) => (hold ? 'yes' : 'no') },
       { label: 'expect', value: ({ expect }) => expect?.join(', ') },
+      { label: 'repository', value: ({ repository }) => repository },
       { label: 'address', value: ({ url }) => url },
     ],
     webhooks,

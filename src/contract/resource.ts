@@ -249,6 +249,10 @@ export type Webhook = WebhookSettings & {
   readonly provider: WebhookProvider;
   readonly enabled: boolean;
   readonly createdAt: string;
+  /** Full name of the repository whose releases it takes; null until the first delivery names one. */
+  readonly repository: string | null;
+  /** Other repository whose deliveries were ignored last, since the webhook got its secret; null for none. */
+  readonly otherRepository: { readonly name: string; readonly at: string } | null;
 };
 
 /** Outcome of one verified delivery of a webhook. */

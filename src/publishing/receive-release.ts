@@ -20,7 +20,7 @@ import {
 import { runsOnEveryArch } from '../domain/release/runs-on-every-arch.ts';
 import { tagVersion } from '../domain/release/tag-version.ts';
 import type { Catalogs } from '../serving/catalogs.ts';
-import type { Announced, NewAnnouncement } from '../store/console-ledger.ts';
+import type { Announced, HostRepository, NewAnnouncement } from '../store/console-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { NewArtifact } from '../store/ledger-terms.ts';
 import { type AnnouncedAsset, announcedArtifacts } from './announced-artifacts.ts';
@@ -49,6 +49,8 @@ export type ReleaseEvent = {
   readonly publishedAt: string | undefined;
   /** Whether the repository is private, so that no device can download its files. */
   readonly isPrivate?: boolean | undefined;
+  /** Repository of the release; undefined if an event names none. */
+  readonly repository?: HostRepository | undefined;
   readonly isDraft: boolean;
   readonly isPrerelease: boolean;
   readonly notes: string;
@@ -83,6 +85,8 @@ export async function receiveRelease(
   if (!isEdit && !isRetracted && !ANNOUNCING.has(event.action)) {
     return ignored(`Action ${event.action.slice(0, 50)} announces no release`);
   }
+  const foreign = await refuseRepository(dependencies, webhook, event.repository);
+  if (foreign !== undefined) return foreign;
   const receiving = { ...dependencies, webhook };
   const renamed = await retractRenamed(receiving, event);
   if (renamed !== undefined) return renamed;
@@ -109,12 +113,62 @@ export async function receiveRelease(
   }
   const channel = event.isPrerelease ? BETA : STABLE;
   const name = { app: webhook.appId, channel, canonicalVersion: parsed.canonical };
+  // An edit may be of a release that was never announced here.
+  const late = isEdit ? undefined : await bindRepository(dependencies, webhook, event.repository);
+  if (late !== undefined) return late;
   const { artifacts, remarks } = announcedArtifacts(event.assets);
   const announcement = { name, version, notes: event.notes, host, artifacts, isEdit };
   const received = await announce(receiving, announcement);
   if (isFailure(received) || received.outcome === 'ignored') return received;
   const doubts = findingTexts(dependencies, webhook.appRef, received.release);
   return [...remarks, ...doubts].reduce(withReason, received);
+}
+
+// The repository of a webhook: that of its first delivery which pings or announces a release. Deliveries of
+// another one that has the same secret, such as those of a whole organization, are ignored.
+
+type RepositoryLedger = { readonly ledger: Pick<Ledger, 'bindRepository'> };
+
+/** Ignores a delivery of another repository than the webhook's; undefined for all others. */
+async function refuseRepository(
+  dependencies: RepositoryLedger,
+  webhook: OpenWebhook,
+  repository: HostRepository | undefined,
+): Promise<Received | undefined> {
+  if (webhook.repository === null) return undefined;
+  return bindRepository(dependencies, webhook, repository);
+}
+
+/** Gives the webhook its repository, or its new name; ignores a delivery of another one. */
+export async function bindRepository(
+  { ledger }: RepositoryLedger,
+  webhook: OpenWebhook,
+  repository: HostRepository | undefined,
+): Promise<Received | undefined> {
+  if (repository === undefined) return undefined;
+  const known = webhook.repository;
+  if (known !== null && isSame(known, repository) && known.name === repository.name) {
+    if (known.id !== null || repository.id === null) return undefined;
+  }
+  const bound = await ledger.bindRepository(webhook, repository);
+  return bound === null || isSame(bound, repository)
+    ? undefined
+    : ignored(otherText(repository, bound));
+}
+
+/** Returns whether two are one repository: by their ids, where one has none by their names. */
+function isSame(one: HostRepository, other: HostRepository): boolean {
+  return one.id === null || other.id === null
+    ? one.name.toLowerCase() === other.name.toLowerCase()
+    : one.id === other.id;
+}
+
+function otherText(from: HostRepository, own: HostRepository): string {
+  const names =
+    from.name === own.name
+      ? [`${from.name} (${from.id})`, `${own.name} (${own.id})`]
+      : [from.name, own.name];
+  return `It is of ${names[0]}, and this webhook takes ${names[1]}: enable the webhook again to change that`;
 }
 
 /** Returns what a dry run would find in the release that stands; at most so many sentences. */

@@ -151,7 +151,17 @@ export type EnabledWebhook = {
   readonly sealedSecret: string;
   /** Time at which the webhook got this secret, as text; compare it for equality only. */
   readonly enabledAt: string;
+  /** Repository whose releases it takes; null until the first delivery names one. */
+  readonly repository: HostRepository | null;
 } & WebhookSettings;
+
+/** Repository on a code host. Its id stays when it is renamed or moved to another owner. */
+export type HostRepository = {
+  /** Null for one whose event has none. */
+  readonly id: number | null;
+  /** Owner and name, such as `acme/notes`. */
+  readonly name: string;
+};
 
 export type SealedSecret = WebhookName & Pick<EnabledWebhook, 'sealedSecret'>;
 
@@ -247,6 +257,16 @@ export interface WebhookLedger {
 
   /** Finds the enabled webhook of an app by the app's ref or id, in any organization. */
   findEnabledWebhook(app: string, provider: WebhookProvider): Promise<EnabledWebhook | undefined>;
+
+  /**
+   * Gives a webhook the repository whose releases it takes, if it has none, and its new name if it was
+   * renamed. Another one is noted. Returns the repository that the webhook has then; null where it was
+   * disabled, or got another secret, since.
+   */
+  bindRepository(
+    webhook: WebhookName & Pick<EnabledWebhook, 'enabledAt'>,
+    repository: HostRepository,
+  ): Promise<HostRepository | null>;
 
   /** Lists the sealed secrets of enabled webhooks by app and code host, beginning after `after`. */
   listSealedSecrets(

@@ -23,7 +23,12 @@ const KNOWN = {
   sluice_notifications_total: ['outcome', values.NOTIFICATION_OUTCOMES],
 } as const;
 /** Counters whose labels name what publishers make, or routes. */
-const OPEN = ['sluice_requests_total', 'sluice_app_checks_total', 'sluice_app_failures_total'];
+const OPEN = [
+  'sluice_requests_total',
+  'sluice_app_checks_total',
+  'sluice_app_failures_total',
+  'sluice_mistaken_device_ids_total',
+];
 
 async function linesOf(metrics: Metrics): Promise<readonly string[]> {
   return (await metrics.registry.metrics()).split('\n');

@@ -194,6 +194,7 @@ async function play({ provider, events, offerAfter }: Case): Promise<HostLedger>
   const webhook: OpenWebhook = {
     ...{ appId: 'app', provider, appRef: 'notes', organizationId: 'org' },
     ...{ enabledAt: '', secret: '', tagPrefix: null, hold: false, expect: null },
+    repository: null,
   };
   // Long after everything that is told, so that only what the events say tells the lives apart.
   const host = new HostLedger(() => Date.UTC(2027, 1, 1));

@@ -21,7 +21,10 @@ import { admin, check, control, createTenant, send, type Tenant } from '../suppo
 const LINUX = 'notes-linux-amd64';
 const MAC = 'Notes_aarch64.dmg';
 const BOTH = ['linux/x86_64', 'darwin/aarch64'];
-const NONE = { tagPrefix: null, hold: false, expect: null };
+const NONE = {
+  ...{ tagPrefix: null, hold: false, expect: null },
+  ...{ repository: null, otherRepository: null },
+};
 
 serviceSuite('code hosts', (node) => {
   let tenant: Tenant;
@@ -304,7 +307,7 @@ serviceSuite('code hosts', (node) => {
       expect(answer.body).toEqual({
         ...{ provider: 'forgejo', enabled: true, createdAt: expect.any(String) },
         url: expect.stringContaining('/wh/forgejo/'),
-        ...{ tagPrefix: 'desk-', hold: false, expect: null },
+        ...{ ...NONE, tagPrefix: 'desk-' },
       });
       await admin(node, 'PATCH', 'webhooks', body);
       expect((await deliverAs(node, second, {}, { event: 'ping' })).status).toBe(200);

@@ -1,6 +1,6 @@
 // Webhooks in words, and their settings in a form.
 
-import type { WebhookSettings } from '../../contract/resource.ts';
+import type { Webhook, WebhookSettings } from '../../contract/resource.ts';
 
 /** Settings in a form; `expect` keeps its values while another landing is chosen. */
 export type WebhookDraft = {
@@ -35,9 +35,15 @@ export function webhookObstacle({ landing, expect }: WebhookDraft): string | und
   return isOpen ? 'Say for which platforms there must be files' : undefined;
 }
 
-/** Returns a sentence or two about how releases arrive. */
-export function webhookText({ tagPrefix, hold, expect }: WebhookSettings): string {
-  const tags = tagPrefix === null ? '' : `Tags begin with ${tagPrefix}. `;
+/** Returns sentences about where releases come from, and how they arrive. */
+export function webhookText({
+  tagPrefix,
+  hold,
+  expect,
+  repository,
+}: WebhookSettings & Pick<Webhook, 'repository'>): string {
+  const place = repository === null ? '' : `The repository is ${repository}. `;
+  const tags = `${place}${tagPrefix === null ? '' : `Tags begin with ${tagPrefix}. `}`;
   if (!hold) return `${tags}Releases are offered at once.`;
   if (expect === null) return `${tags}Releases are held until somebody publishes them.`;
   return `${tags}Releases are held until there are files for ${expect.join(', ')}.`;

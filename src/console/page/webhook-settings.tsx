@@ -184,7 +184,7 @@ type Question = 'settings' | 'secret' | 'disable';
 /** Row of a webhook; `onChanged` loads it again. */
 function WebhookRow(props: { app: string; webhook: AppWebhook; onChanged: () => Promise<void> }) {
   const { app, webhook, onChanged } = props;
-  const { provider, url, createdAt } = webhook;
+  const { provider, url, createdAt, repository, otherRepository } = webhook;
   const mayChange = useMay('owner');
   const [asking, setAsking] = useState<Question>();
   const [issued, setIssued] = useState<IssuedWebhookSecret>();
@@ -207,6 +207,13 @@ function WebhookRow(props: { app: string; webhook: AppWebhook; onChanged: () => 
         </span>
       </p>
       <p class="hint">{webhookText(webhook)}</p>
+      {otherRepository !== null && (
+        <p class="notice warn">
+          Deliveries of <span class="code">{otherRepository.name}</span> are ignored, last{' '}
+          <Time at={otherRepository.at} />: the webhook takes <span class="code">{repository}</span>
+          . Make a new secret to take another repository, and give it to that one alone.
+        </p>
+      )}
       {mayChange && (
         <div class="form-actions">
           <RowButton label="Settings…" of={host} onClick={() => setAsking('settings')} />

@@ -3,13 +3,17 @@
 
 import { z } from 'zod';
 import { fail, isFailure, type Outcome } from '../../contract/failure.ts';
+import { storableText } from '../../contract/text.ts';
 import type { ReleaseEvent } from '../../publishing/receive-release.ts';
+import type { HostRepository } from '../../store/console-ledger.ts';
 import { textField, timeField, urlField } from '../shape/field.ts';
 import { parseShape, readJson } from '../shape/parse-shape.ts';
 import { formField } from './form-field.ts';
 
 const FORM_TYPE = /^\s*application\/x-www-form-urlencoded\s*(?:;|$)/i;
 const SHA256_DIGEST = /^sha256:([0-9a-f]{64})$/i;
+/** Maximum length of a repository's full name: code hosts allow 100 characters for a name. */
+const REPOSITORY_LENGTH_MAX = 200;
 /** Maximum number of assets of a release, above the maximum that GitHub allows. */
 const ASSETS_MAX = 10_000;
 
@@ -22,10 +26,14 @@ const assetShape = z.object({
   created_at: timeField.nullish(),
 });
 
+const repositoryShape = z.object({ id: z.int().nullish(), full_name: z.string().nullish() });
+/** Part of any event that names its repository; one of a whole organization names none. */
+const placedEventShape = z.object({ repository: repositoryShape.nullish() });
+
 const releaseEventShape = z.object({
   action: textField(100),
   changes: z.object({ tag_name: z.object({ from: z.string() }).nullish() }).nullish(),
-  repository: z.object({ private: z.boolean().nullish() }).nullish(),
+  repository: repositoryShape.extend({ private: z.boolean().nullish() }).nullish(),
   release: z.object({
     id: z.int().nullish(),
     tag_name: z.string(),
@@ -60,6 +68,7 @@ export function readReleaseEvent(
     changedAt: release.updated_at ?? undefined,
     publishedAt: release.published_at ?? undefined,
     isPrivate: parsed.repository?.private ?? false,
+    repository: repositoryOf(parsed),
     isDraft: draft,
     isPrerelease: prerelease,
     notes: notes ?? '',
@@ -73,6 +82,25 @@ export function readReleaseEvent(
       createdAt: created_at ?? undefined,
     })),
   };
+}
+
+/** Reads the repository that a delivery's event is about; undefined where it names none. */
+export function readRepository(
+  body: Buffer,
+  contentType: string | undefined,
+): HostRepository | undefined {
+  const payload = readJsonPayload(body, contentType);
+  if (isFailure(payload)) return undefined;
+  const parsed = placedEventShape.safeParse(payload.json);
+  return parsed.success ? repositoryOf(parsed.data) : undefined;
+}
+
+function repositoryOf({
+  repository,
+}: z.output<typeof placedEventShape>): HostRepository | undefined {
+  const name = repository?.full_name ?? '';
+  if (name === '') return undefined;
+  return { id: repository?.id ?? null, name: storableText(name.slice(0, REPOSITORY_LENGTH_MAX)) };
 }
 
 /** Returns the checksum in `sha256:<hex>` in lower case. Any other digest is ignored, and not refused. */

@@ -20,6 +20,7 @@ import {
 import type { Metrics } from '../../observe/metrics.ts';
 import type { RareLog } from '../../observe/rare-log.ts';
 import {
+  bindRepository,
   type ReceiveDependencies,
   type Received,
   type ReleaseEvent,
@@ -36,7 +37,7 @@ import type { NewDelivery } from '../../store/console-ledger.ts';
 import type { BodyFailureKind, Exchange } from '../exchange.ts';
 import { failureReply, jsonReply, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';
-import { readPayload, readReleaseEvent } from './read-release-event.ts';
+import { readPayload, readReleaseEvent, readRepository } from './read-release-event.ts';
 
 export type WebhookDependencies = ReceiveDependencies & {
   readonly webhooks: Webhooks;
@@ -138,7 +139,11 @@ async function understand(
   if (name === undefined) {
     return { result: invalidField(EVENT_HEADERS[webhook.provider], 'Required') };
   }
-  if (name === 'ping') return { result: { outcome: 'ignored', reason: 'ping' } };
+  if (name === 'ping') {
+    const repository = readRepository(body, headers.get('content-type'));
+    const foreign = await bindRepository(dependencies, webhook, repository);
+    return { result: foreign ?? { outcome: 'ignored', reason: 'ping' } };
+  }
   if (name !== 'release') return { result: ignoredEvent(name) };
   const event: ReleaseEvent | Failure = readReleaseEvent(body, headers.get('content-type'));
   if (isFailure(event)) return { result: event };

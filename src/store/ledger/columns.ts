@@ -154,6 +154,9 @@ export const WEBHOOK_COLUMNS = columns<Webhook>({
   tagPrefix: 'tag_prefix',
   hold: 'hold',
   expect: 'expect',
+  repository: 'repository',
+  otherRepository: `CASE WHEN other_repository IS NOT NULL THEN
+    json_build_object('name', other_repository, 'at', ${isoText('other_repository_at')}) END`,
 });
 
 const ARTIFACT: Expressions<Artifact> = {

@@ -172,6 +172,7 @@ import { readSnapshot } from './snapshots.ts';
 import { readStatusChanges } from './status-changes.ts';
 import { findStop, measureStop, resumeStop, stopReleases } from './stops.ts';
 import {
+  bindRepository,
   disableWebhooks,
   enableWebhook,
   findEnabledWebhook,
@@ -337,6 +338,7 @@ const CALLS = {
   enableWebhook,
   updateWebhook,
   disableWebhooks,
+  bindRepository,
   findEnabledWebhook,
   listSealedSecrets,
   replaceSealedSecrets,

@@ -15,6 +15,7 @@ import type { WebhookProvider } from '../../contract/webhook-provider.ts';
 import type {
   AppWebhooks,
   EnabledWebhook,
+  HostRepository,
   NewDelivery,
   ResealedSecret,
   SealedSecret,
@@ -33,7 +34,8 @@ const STORE = `
   VALUES ($1, $2, $3, $4, $5, $6)
   ON CONFLICT (app_id, provider) DO UPDATE SET
     sealed_secret = excluded.sealed_secret, enabled_at = clock_timestamp(), disabled_at = NULL,
-    tag_prefix = excluded.tag_prefix, hold = excluded.hold, expect = excluded.expect
+    tag_prefix = excluded.tag_prefix, hold = excluded.hold, expect = excluded.expect,
+    repository_id = NULL, repository = NULL, other_repository = NULL, other_repository_at = NULL
   RETURNING ${WEBHOOK_COLUMNS}`;
 
 /**
@@ -104,6 +106,32 @@ export function disableWebhooks(
   });
 }
 
+const REPOSITORY = `CASE WHEN webhooks.repository IS NOT NULL THEN
+  json_build_object('id', webhooks.repository_id, 'name', webhooks.repository) END`;
+
+/** Condition for a repository ($4, $5) that is the webhook's, or becomes it. */
+const IS_OWN = `(repository IS NULL OR repository_id = $4
+  OR (repository_id IS NULL OR $4::bigint IS NULL) AND lower(repository) = lower($5))`;
+
+/** Binds in one statement, so that of two first deliveries one decides. */
+export async function bindRepository(
+  sql: Sql,
+  { appId, provider, enabledAt }: WebhookName & Pick<EnabledWebhook, 'enabledAt'>,
+  { id, name }: HostRepository,
+): Promise<HostRepository | null> {
+  const rows = await sql.query<{ repository: HostRepository }>(
+    `UPDATE webhooks SET
+       repository_id = CASE WHEN ${IS_OWN} THEN coalesce($4, repository_id) ELSE repository_id END,
+       repository = CASE WHEN ${IS_OWN} THEN $5 ELSE repository END,
+       other_repository = CASE WHEN ${IS_OWN} THEN other_repository ELSE $5 END,
+       other_repository_at = CASE WHEN ${IS_OWN} THEN other_repository_at ELSE clock_timestamp() END
+     WHERE app_id = $1 AND provider = $2 AND enabled_at = $3::timestamptz AND disabled_at IS NULL
+     RETURNING ${REPOSITORY} AS repository`,
+    [appId, provider, enabledAt, id, name],
+  );
+  return rows[0]?.repository ?? null;
+}
+
 /**
  * Finds the webhook by the app's ref or id in any organization, because the sender of a delivery proves
  * itself by its signature. A ref wins over an id.
@@ -118,7 +146,7 @@ export async function findEnabledWebhook(
     `SELECT app.id AS "appId", app.ref AS "appRef", app.organization_id AS "organizationId",
        webhooks.provider, webhooks.sealed_secret AS "sealedSecret",
        webhooks.enabled_at::text AS "enabledAt", webhooks.tag_prefix AS "tagPrefix",
-       webhooks.hold, webhooks.expect
+       webhooks.hold, webhooks.expect, ${REPOSITORY} AS repository
      FROM (
        SELECT id, ref, organization_id FROM apps
        WHERE ref = $1 OR id = $1 ORDER BY (ref = $1) DESC LIMIT 1

@@ -958,6 +958,10 @@ CREATE TABLE public.webhooks (
     tag_prefix text,
     hold boolean DEFAULT false NOT NULL,
     expect json,
+    repository_id bigint,
+    repository text,
+    other_repository text,
+    other_repository_at timestamp(3) with time zone,
     CONSTRAINT webhooks_check CHECK (((disabled_at IS NULL) = (sealed_secret IS NOT NULL))),
     CONSTRAINT webhooks_check1 CHECK ((hold OR (expect IS NULL))),
     CONSTRAINT webhooks_provider_check CHECK ((provider = ANY (ARRAY['github'::text, 'gitea'::text, 'forgejo'::text])))
