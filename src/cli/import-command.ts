@@ -4,18 +4,17 @@
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { z } from 'zod';
 import type { DryRunAnswer, Finding } from '../contract/dry-run.ts';
 import type { Artifact } from '../contract/resource.ts';
 import { classifyAssets } from '../domain/release/classify-assets.ts';
 import { tagVersion } from '../domain/release/tag-version.ts';
 import { answering, type Connect, type Say } from './asking.ts';
 import { errorsText, findingsText, isError } from './findings-text.ts';
+import { fullPageText, type GithubRelease, readGithubReleases } from './github-releases.ts';
 import { type Options, wholeNumber } from './options.ts';
 import { printTable, takesColours } from './print-table.ts';
 import { printableText } from './printable-text.ts';
 import { type ServiceClient, ServiceError, Waits } from './service-client.ts';
-import { readJson } from './text-file.ts';
 import { readUpdateFile, refuseStaged } from './update-file.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -33,7 +32,11 @@ type Brought = {
 /** Release that is passed over, and why. */
 type PassedOver = { readonly version: string; readonly reason: string };
 
-type Imported = { readonly releases: readonly Result[] };
+type Imported = {
+  readonly releases: readonly Result[];
+  /** What to do where the file may lack some. */
+  readonly notice?: string;
+};
 type Result = {
   readonly version: string;
   readonly outcome: string;
@@ -66,7 +69,10 @@ export function addImportCommand(program: Command, connect: Connect): void {
     .description('publish the releases of another home, oldest first, with SLUICE_KEY')
     .requiredOption('--app <ref>', 'app')
     .requiredOption('--channel <name>', 'channel')
-    .option('--github-json <file>', "answer of GitHub's GET /repos/OWNER/REPO/releases")
+    .option(
+      '--github-json <file>',
+      "answer of GitHub's GET /repos/OWNER/REPO/releases, in pages or of one release",
+    )
     .option('--latest-yml <file>', 'update file of electron-builder with absolute addresses')
     .option('--rollout <percent>', 'devices that get them (default: 100)', wholeNumber)
     .option('--force', 'publish although findings are errors');
@@ -88,10 +94,11 @@ async function bring(
     throw new UsageError('one of --github-json and --latest-yml is required');
   }
   const rollout = options.rollout as number | undefined;
+  const answer = githubJson === undefined ? undefined : readGithubReleases(githubJson);
   const found =
-    githubJson === undefined
+    answer === undefined
       ? [ofUpdateFile(String(latestYml), rollout)]
-      : ofGithub(githubJson, String(app), String(channel));
+      : ofGithub(answer.releases, String(app), String(channel));
   const isForced = options.force === true;
   const to = { app: String(app), channel: String(channel), rollout: rollout ?? 100, isForced };
   const releases: Result[] = [];
@@ -99,7 +106,9 @@ async function bring(
     if ('reason' in each) releases.push({ version: each.version, outcome: each.reason });
     else releases.push(await publish(client, to, each, say));
   }
-  return { releases };
+  const { fullPage } = answer ?? {};
+  if (fullPage === undefined) return { releases };
+  return { releases, notice: fullPageText(String(githubJson), fullPage) };
 }
 
 /** Publishes a release, unless it is there already or would make devices fail; says first what it finds. */
@@ -170,59 +179,14 @@ function ofUpdateFile(path: string, rollout: number | undefined): Brought {
   return { version, release: { version, notes: '', artifacts }, passedOver };
 }
 
-const githubReleases = z.array(
-  z.object({
-    tag_name: z.string(),
-    body: z.string().nullish(),
-    draft: z.boolean(),
-    prerelease: z.boolean(),
-    created_at: z.string(),
-    published_at: z.string().nullish(),
-    assets: z.array(
-      z.object({
-        name: z.string(),
-        state: z.string().optional(),
-        size: z.int().optional(),
-        browser_download_url: z.string(),
-        digest: z.string().nullish(),
-      }),
-    ),
-  }),
-);
-
-/** Says in words what is not as GitHub answers it, and where: `[3].assets[0].size`. */
-function faultOf(issue: z.core.$ZodIssue | undefined): string {
-  const isList = issue?.path.length === 0;
-  if (issue === undefined || isList) {
-    return "is no list of releases, as GitHub's GET /repos/OWNER/REPO/releases answers it";
-  }
-  const place = issue.path
-    .map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
-    .join('');
-  const expected = issue.code === 'invalid_type' ? KINDS[issue.expected] : undefined;
-  const words = expected === undefined ? 'is not as GitHub writes it' : `must be ${expected}`;
-  return `is no answer of GitHub's releases: ${place} ${words}`;
-}
-
-const KINDS: Readonly<Record<string, string>> = {
-  string: 'a text',
-  boolean: 'true or false',
-  int: 'a whole number',
-  number: 'a whole number',
-  array: 'a list',
-  object: 'an object',
-};
-
-type GithubRelease = z.output<typeof githubReleases>[number];
-
 /** Returns the releases of an answer, oldest first. */
-function ofGithub(path: string, app: string, channel: string): readonly (Brought | PassedOver)[] {
-  const parsed = githubReleases.safeParse(readJson(path));
-  if (!parsed.success) {
-    throw new ServiceError(`${path} ${faultOf(parsed.error.issues[0])}`);
-  }
+function ofGithub(
+  releases: readonly GithubRelease[],
+  app: string,
+  channel: string,
+): readonly (Brought | PassedOver)[] {
   const timeOf = ({ published_at, created_at }: GithubRelease) => published_at ?? created_at;
-  return parsed.data
+  return releases
     .toSorted((left, right) => Date.parse(timeOf(left)) - Date.parse(timeOf(right)))
     .map((release) => releaseOf(release, app, channel));
 }
@@ -240,7 +204,7 @@ function releaseOf(release: GithubRelease, app: string, channel: string): Brough
     const isUploaded = asset.state === 'uploaded' || asset.state === undefined;
     const target = targets[index];
     if (target === undefined || !isUploaded) return [];
-    const [, sha256] = /^sha256:([0-9a-f]{64})$/.exec(asset.digest ?? '') ?? [];
+    const [, sha256] = /^sha256:([0-9a-f]{64})$/i.exec(asset.digest ?? '') ?? [];
     return [
       {
         ...{ ...target, url: asset.browser_download_url },
@@ -258,8 +222,8 @@ function releaseOf(release: GithubRelease, app: string, channel: string): Brough
   };
 }
 
-function textOf({ releases }: Imported): string {
-  return printTable(
+function textOf({ releases, notice }: Imported): string {
+  const table = printTable(
     [
       { label: 'version', value: ({ version }) => version },
       { label: 'outcome', value: ({ outcome }) => outcome },
@@ -269,4 +233,5 @@ function textOf({ releases }: Imported): string {
     'no releases',
     takesColours(process.stdout),
   );
+  return notice === undefined ? table : `${table}\n${printableText(notice)}`;
 }

@@ -184,7 +184,20 @@ serviceSuite("publishers' commands", (node) => {
         'v2.0.0-rc.1 passed over: a prerelease is not for stable; ' +
         '2.0.0 published; v9.0.0 passed over: a draft',
     );
-    expect((await outcomes()).map(({ outcome }) => outcome)).toContain('already there');
+    const pages = [all.slice(0, 2), all.slice(2)];
+    for (const again of [
+      JSON.stringify(pages),
+      pages.map((page) => JSON.stringify(page)).join(''),
+    ]) {
+      shell.write('releases.json', again);
+      expect((await outcomes()).map(({ outcome }) => outcome)).toContain('already there');
+    }
+    const full = Array.from({ length: 30 }, (_, index) => entry(`nightly-${index}`, 3));
+    shell.write('releases.json', JSON.stringify(full));
+    const notice =
+      /releases\.json has 30 releases, which is a full page: if there are more, save gh api/;
+    expect(await shell.json(...args)).toMatchObject({ notice: expect.stringMatching(notice) });
+    expect((await shell.sluice(args)).stdout).toMatch(notice);
     const artifacts = (tag: string) => [
       { platform: 'linux', url: `${URL_BASE}/${tag}/a.zip`, size: 3 },
     ];
