@@ -99,7 +99,10 @@ class Exchange {
       // Behind a head, the rest of the body may still be on its way to `read`.
       if (this.head === undefined) this.fail(new Error('the connection was closed'));
     });
-    request.end(call.body);
+    const { body } = call;
+    // Node tells no length for DELETE: the body would be taken for the next request.
+    if (body !== undefined) request.setHeader('content-length', Buffer.byteLength(body));
+    request.end(body);
   }
 
   private readonly abort = (): void => this.fail(this.call.signal?.reason);

@@ -109,6 +109,21 @@ describe('a call', () => {
     await expect(call(port, { signal: ending.signal })).rejects.toThrow('enough');
   });
 
+  it.each(['POST', 'PATCH', 'PUT', 'DELETE', 'OPTIONS'])(
+    '%s has its body, with the length',
+    async (method) => {
+      const { port, close } = await loopbackServer(async (request, response) => {
+        const parts = await request.toArray();
+        response.end(`${request.headers['content-length']} ${Buffer.concat(parts)}`);
+      });
+      ends.push(close);
+      for (const body of ['{"größer":1}', Buffer.from('{"größer":1}')]) {
+        const answer = await call(port, { method, body, timeoutMs: ANSWERED_MS_MAX });
+        expect([answer.status, answer.body.toString()]).toEqual([200, '14 {"größer":1}']);
+      }
+    },
+  );
+
   it('resolves with status, headers and body, and follows no redirect', async () => {
     const server = await loopbackServer((request, response) => {
       response.writeHead(307, { location: '/there', 'x-method': request.method });
