@@ -9,10 +9,12 @@ import { callOut } from '../outgoing/outgoing-call.ts';
 import { type ListenAddress, reachableHost } from '../settings/settings.ts';
 import { readDiskSpace } from './data-directory.ts';
 
-/** Free space that an embedded database, snapshots and journals need for their next hours. */
-const FREE_BYTES_MIN = 256 * 1024 * 1024;
-const FREE_SHARE_MIN = 0.05;
 const MEBIBYTE = 1024 * 1024;
+/** Free space that an embedded database, snapshots and journals need for their next hours. */
+const FREE_BYTES_MIN = 256 * MEBIBYTE;
+const FREE_SHARE_MIN = 0.05;
+/** Free space that is enough on a disk of any size. */
+const FREE_BYTES_ENOUGH = 10 * 1024 * MEBIBYTE;
 /** Longest wait for the answer of what has the port. */
 const ANSWER_MS_MAX = 1000;
 const ANSWER_BYTES_MAX = 64 * 1024;
@@ -22,9 +24,14 @@ export function examineDisk(directory: string): Check {
   const { free, size } = readDiskSpace(directory);
   if (Number.isNaN(free)) return sound('disk', 'of DATA_DIR: its space is not told');
   const told = `${Math.floor(free / MEBIBYTE)} MB of ${Math.floor(size / MEBIBYTE)} MB are free`;
-  return free < FREE_BYTES_MIN || free < size * FREE_SHARE_MIN
+  return isTight(free, size)
     ? faulty('disk', `${told} where ${resolve(directory)} is: make room`)
     : sound('disk', `${told} for DATA_DIR`);
+}
+
+/** Returns whether a disk of `size` bytes, of which `free` are free, is nearly full. */
+export function isTight(free: number, size: number): boolean {
+  return free < FREE_BYTES_MIN || (free < FREE_BYTES_ENOUGH && free < size * FREE_SHARE_MIN);
 }
 
 /** Examines whether the service could listen. `variable` names the setting. */

@@ -8,6 +8,7 @@ import { load } from 'js-yaml';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { quotedIn, readDocument, repositoryPath, tableRows } from '../docs/document.ts';
 import { ADMIN_APART, adminAddress } from '../support/admin-address.ts';
+import { minutesOf } from '../support/alert-rules.ts';
 import { describeOnRealStores } from '../support/backend.ts';
 import { makeEdgeToken, startEdge } from '../support/edge-node.ts';
 import { eventually } from '../support/eventually.ts';
@@ -25,12 +26,21 @@ import {
   type WorkerNode,
 } from '../support/worker-node.ts';
 
-type Rule = { readonly expr: string; readonly alert?: string; readonly record?: string };
+type Rule = {
+  readonly expr: string;
+  readonly for?: string;
+  readonly alert?: string;
+  readonly record?: string;
+};
 type Rules = { readonly groups: readonly { readonly rules: readonly Rule[] }[] };
 type RuleTest = {
   readonly name: string;
   readonly input_series: readonly { readonly series: string; readonly values: string }[];
-  readonly alert_rule_test: readonly { alertname: string; exp_alerts: readonly unknown[] }[];
+  readonly alert_rule_test: readonly {
+    readonly alertname: string;
+    readonly eval_time: string;
+    readonly exp_alerts: readonly unknown[];
+  }[];
 };
 type Panel = {
   readonly id: number;
@@ -58,6 +68,15 @@ const PROMETHEUS = 'deploy/prometheus';
 const RULES = `${PROMETHEUS}/rules.yml`;
 const RULE_TESTS = `${PROMETHEUS}/rules.test.yml`;
 const PROCESSES = ['admin', 'background', 'supervisor', 'worker-1', 'worker-2'];
+/** Test of rules.test.yml in which a small fleet meets one of each failure, at its minute 120. */
+const SMALL_FLEET = 'a small quiet fleet, and one of each failure';
+const FAILURE_MINUTE = 120;
+/** Alerts of which one event is enough on every fleet, and why. */
+const ONE_IS_ENOUGH: Readonly<Record<string, string>> = {
+  SluiceBug: 'a bug is one wherever it is met, and its line in the log is to be reported',
+  SluiceLedgerWentBack: 'publishers may have to repeat what they did',
+  SluiceProcessSilent: 'a process that hung for ten seconds was replaced',
+};
 /** Labels that Prometheus adds, and that of buckets. */
 const ADDED = ['job', 'instance', 'le'];
 const GRID_COLUMNS = 24;
@@ -262,15 +281,73 @@ function labelsByMetric(text: string): ReadonlyMap<string, ReadonlySet<string>> 
 
 it('each alert has its case: silent on a fresh node, firing, and silent on a quiet day', () => {
   const tests = (load(read(RULE_TESTS)) as { tests: RuleTest[] }).tests;
-  const cases = tests.flatMap(({ alert_rule_test: each }) => each);
   const names = rules.flatMap(({ alert }) => alert ?? []);
-  const isFiring = (each: (typeof cases)[number]) => each.exp_alerts.length > 0;
-  expect(cases.filter(isFiring).map(({ alertname }) => alertname)).toEqual(names);
-  const silent = cases.filter((each) => !isFiring(each)).map(({ alertname }) => alertname);
-  expect(silent).toEqual([...names, ...names]);
-  for (const { name, input_series: all } of tests.slice(0, -1)) {
+  const named = (cases: readonly RuleTest[], isFiring: boolean) =>
+    cases.flatMap(({ alert_rule_test: each }) =>
+      each
+        .filter(({ exp_alerts }) => exp_alerts.length > 0 === isFiring)
+        .map(({ alertname }) => alertname),
+    );
+  const own = tests.slice(0, -2);
+  const [smallFleet, quietDay] = tests.slice(-2).map((each) => named([each], false));
+  expect(named(tests, true)).toEqual(names);
+  // An alert may have several cases in which it is silent.
+  expect([...new Set(named(own, false))]).toEqual(names);
+  expect(smallFleet).toEqual(names.filter((name) => !(name in ONE_IS_ENOUGH)));
+  expect(quietDay).toEqual(names);
+  for (const { name, input_series: all } of own) {
     // A node begins without series, a process of it perhaps later; then all are at 0 or well.
     for (const { series, values } of all) expect(values, `${name}: ${series}`).toMatch(/^_x[2-9] /);
+  }
+});
+
+describe('a small quiet fleet', () => {
+  const tests = (load(read(RULE_TESTS)) as { tests: RuleTest[] }).tests;
+  const fleet = tests.find(({ name }) => name === SMALL_FLEET);
+  const failing = (fleet?.input_series ?? []).filter(({ values }) => happensAt(values));
+
+  it.each(
+    rules.flatMap(({ alert }) => (alert === undefined || alert in ONE_IS_ENOUGH ? [] : alert)),
+  )('has one failure and no %s', (alert) => {
+    const rule = rules.find((each) => each.alert === alert);
+    const asked = fleet?.alert_rule_test.find(({ alertname }) => alertname === alert);
+    expect(asked?.exp_alerts).toEqual([]);
+    // As soon as the rule has held for its time; a day of it is a state that no failure begins.
+    const minutes = FAILURE_MINUTE + 1 + Math.min(minutesOf(rule?.for), 60);
+    expect(asked?.eval_time).toBe(`${minutes}m`);
+    const counted = seriesOf(rule).filter((name) => /_(total|bucket)$/.test(name));
+    const met = failing.filter(({ series }) => counted.includes(/^\w+/.exec(series)?.[0] ?? ''));
+    if (counted.length > 0) expect(met, `a failure that ${alert} counts`).not.toEqual([]);
+  });
+
+  it.each(rules.flatMap((rule) => (isRatio(rule) ? (rule.alert ?? []) : [])))(
+    'keeps a count beside the ratio of %s',
+    (alert) => {
+      const rule = rules.find((each) => each.alert === alert);
+      // Bytes, or events.
+      expect(rule?.expr).toMatch(/(?:_bytes\)|increase\w*|\]\)\)) [<>] \d{2,}/);
+    },
+  );
+
+  /** Whether an alert divides, or takes a quantile; a full journal is a part of what its operator has set. */
+  function isRatio(rule: Rule): boolean {
+    return (
+      /\/|ratio|quantile/.test(rule.expr) &&
+      rule.alert !== undefined &&
+      rule.alert !== 'SluiceEdgeJournalFilling'
+    );
+  }
+
+  /** Metrics of a rule, with those of the rules that it reads. */
+  function seriesOf(rule: Rule | undefined): readonly string[] {
+    const recorded = rules.filter(({ record }) => record && rule?.expr.includes(record));
+    const names = [rule, ...recorded].flatMap((each) => each?.expr.match(/\bsluice_\w+/g) ?? []);
+    return [...new Set(names)];
+  }
+
+  /** Whether values are the same for a hundred minutes, and then others. */
+  function happensAt(values: string): boolean {
+    return /^\d+x1\d\d \d/.test(values);
   }
 });
 

@@ -47,7 +47,8 @@ function readRules(): readonly Rule[] {
   return groups.flatMap(({ rules }) => rules);
 }
 
-function minutesOf(time = '0m'): number {
+/** Returns the minutes of a time of Prometheus, such as `5m` or `1h`. */
+export function minutesOf(time = '0m'): number {
   const [, count = '0', unit] = /^(\d+)([mh])$/.exec(time) ?? [];
   return Number(count) * (unit === 'h' ? 60 : 1);
 }
