@@ -29,6 +29,38 @@ describe('notes as HTML', () => {
     expect(notesHtml(notes)).toBe(html);
   });
 
+  it.each([
+    // As GitHub writes at the head of generated notes.
+    [
+      '<!-- Release notes generated using .github/release.yml at v1.2.0 -->\n\n## New\n\n* a',
+      '<h2>New</h2>\n<ul>\n<li>a</li>\n</ul>',
+    ],
+    ['<!-- a -->', ''],
+    ['<!-- a\n\n# b\n\n-->\nc', '<p>c</p>'],
+    ['<!-- a\n\nb --> c', '<p>c</p>'],
+    ['<!-- a --><!-- b -->\n<!---->\n<!-- - -- -->', ''],
+    ['a <!-- https://b.c **d** --> e', '<p>a  e</p>'],
+    ['a\n<!-- b -->\nc', '<p>a</p>\n<p>c</p>'],
+    ['- a <!-- b -->\n- <!-- c\n  d -->\n  e', '<ul>\n<li>a </li>\n<li>e</li>\n</ul>'],
+    ['> <!-- a\n> b -->\n> c', '<blockquote>\n<p>c</p>\n</blockquote>'],
+    ['[a <!-- b -->](https://b.c/)', `<p><a href="https://b.c/" ${REL}>a </a></p>`],
+    // What is no comment, or stands in code, is shown.
+    ['`<!-- a -->`', '<p><code>&lt;!-- a --&gt;</code></p>'],
+    ['```\n<!-- a -->\n```', '<pre><code>&lt;!-- a --&gt;\n</code></pre>'],
+    ['    <!-- a -->', '<pre><code>&lt;!-- a --&gt;\n</code></pre>'],
+    ['\\<!-- a -->', '<p>&lt;!-- a --&gt;</p>'],
+    ['<!-- a\n\nb', '<p>&lt;!-- a</p>\n<p>b</p>'],
+    ['<!- a ->', '<p>&lt;!- a -&gt;</p>'],
+  ])('a comment is not shown: %j becomes %j', (notes, html) => {
+    expect(notesHtml(notes)).toBe(html);
+  });
+
+  it('a comment at the head is left out of notes that are shown as they were written, too', () => {
+    const long = 'x'.repeat(33 * KIB);
+    expect(notesHtml(`<!-- a\nb -->\n <!-- c -->\n\n${long}`)).toBe(`<pre>${long}</pre>`);
+    expect(notesHtml(`<!-- ${long}`)).toBe(`<pre>&lt;!-- ${long}</pre>`);
+  });
+
   it('an image is a link to it, and its text where it stands in a link: nothing is fetched unasked', () => {
     expect(notesHtml('![shot](https://b.c/d.png)')).toBe(
       `<p><a href="https://b.c/d.png" ${REL}>shot</a></p>`,
@@ -116,5 +148,10 @@ function hostile(): Record<string, string> {
     'angle brackets': fill('<a@b'),
     'percent signs': `[a](http://b/${fill('%')}`,
     entities: fill('&amp;"'),
+    'unfinished comments': fill('<!--'),
+    'lines of unfinished comments': fill('<!--\n'),
+    'comments in comments': nest('<!-- ', ' -->'),
+    'many comments': fill('<!---->\n'),
+    'quoted unfinished comments': fill('> <!--\n\n'),
   };
 }

@@ -10,6 +10,7 @@ import { LRUCache } from 'lru-cache';
 import createMarkdownIt, { type MarkdownIt, type RendererRule } from 'markdown-it';
 import sanitizeHtml from 'sanitize-html';
 import { escapeHtml } from './escape-html.ts';
+import { hideComments, withoutHeadComments } from './hide-comments.ts';
 
 /** Maximum length in characters of notes that are rendered; longer ones are shown as plain text. */
 const MARKDOWN_LENGTH_MAX = 32 * 1024;
@@ -52,7 +53,7 @@ const memo = new LRUCache<string, string>({
 
 /**
  * Renders Markdown to sanitised HTML: no scripts, no styles, no images (a link stands for each), links to
- * http, https and mailto only. HTML in the notes is shown, not obeyed. Never throws.
+ * http, https and mailto only. HTML in the notes is shown, not obeyed; comments are left out. Never throws.
  */
 export function notesHtml(notes: string): string {
   if (notes.length > MARKDOWN_LENGTH_MAX) return notesAsWritten(notes);
@@ -75,9 +76,9 @@ function render(notes: string): string {
   }
 }
 
-/** Returns notes as HTML that shows them as they were written. */
+/** Returns notes as HTML that shows them as they were written, but for comments at their head. */
 export function notesAsWritten(notes: string): string {
-  return `<pre>${escapeHtml(notes)}</pre>`;
+  return `<pre>${escapeHtml(withoutHeadComments(notes))}</pre>`;
 }
 
 /** Upper bound of the number of table cells in these notes. */
@@ -102,6 +103,7 @@ function createMarkdown(): MarkdownIt {
     boundReferences(env, src),
   );
   showImagesAsLinks(parser);
+  hideComments(parser);
   return parser;
 }
 
