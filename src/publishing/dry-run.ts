@@ -12,6 +12,7 @@ import {
   type UnpublishedRelease,
 } from '../contract/dry-run.ts';
 import {
+  type FailureKind,
   isFailure,
   type LostRight,
   type Outcome,
@@ -19,7 +20,7 @@ import {
 } from '../contract/failure.ts';
 import type { Release } from '../contract/resource.ts';
 import type { Catalog } from '../domain/decision/catalog.ts';
-import type { ServingSnapshot, SnapshotRelease } from '../domain/decision/serving-snapshot.ts';
+import type { SnapshotRelease } from '../domain/decision/serving-snapshot.ts';
 import { servedFindings } from '../domain/release/findings.ts';
 import { applyServingChange, type ServingChange } from '../domain/release/serving-change.ts';
 import { planFindings } from '../domain/rollout/plan-findings.ts';
@@ -28,13 +29,14 @@ import type { Catalogs } from '../serving/catalogs.ts';
 import type { MeasureEffect } from '../serving/dry-run-effect.ts';
 import type { Ledger, NewPromotion, NewRelease, PublishObstacle } from '../store/ledger.ts';
 import type { DryRunResult, ReleaseName } from '../store/ledger-terms.ts';
+import { type LoadedChannels, standingFindings } from './standing-findings.ts';
 
 export type DryRunDependencies = {
   readonly ledger: Pick<
     Ledger,
     'dryRunPublish' | 'dryRunPromotion' | 'dryRunServing' | 'dryRunPlan'
   >;
-  readonly catalogs: Pick<Catalogs, 'peek'>;
+  readonly catalogs: Pick<Catalogs, 'peek'> & LoadedChannels;
   readonly effects: MeasureEffect;
 };
 
@@ -55,15 +57,23 @@ export class DryRun {
       'unknownApp' | 'unknownChannel' | PublishObstacle | LostRight | 'unavailable'
     >
   > {
-    const { ledger } = this.dependencies;
     const held = (channel: string) => this.heldOf(release.app, channel);
-    const result = await ledger.dryRunPublish(
-      scope,
-      release,
-      actor,
-      (channel) => held(channel)?.snapshot,
-    );
+    const result = await this.tryPublishing({ scope, actor }, release);
     return isFailure(result) ? result : this.report(unpublished(result), held);
+  }
+
+  /** Returns what a dry run of publishing a release finds, without its effect. */
+  async findPublishing(
+    caller: Principal,
+    release: NewRelease,
+  ): Promise<Outcome<readonly Finding[], FailureKind>> {
+    const result = await this.tryPublishing(caller, release);
+    return isFailure(result) ? result : findingsOf(result);
+  }
+
+  private tryPublishing({ scope, actor }: Principal, release: NewRelease) {
+    const held = (channel: string) => this.heldOf(release.app, channel)?.snapshot;
+    return this.dependencies.ledger.dryRunPublish(scope, release, actor, held);
   }
 
   /** Performs a dry run of a promotion; warnings about its source come first. */
@@ -77,13 +87,27 @@ export class DryRun {
     >
   > {
     const held = (channel: string) => this.heldOf(promotion.app, channel);
-    const result = await this.dependencies.ledger.dryRunPromotion(
-      scope,
-      promotion,
-      actor,
-      (channel) => held(channel)?.snapshot,
-    );
+    const result = await this.tryPromoting({ scope, actor }, promotion);
     return isFailure(result) ? result : this.report(unpublished(result), held);
+  }
+
+  /** Returns what a dry run of a promotion finds, without its effect. */
+  async findPromoting(
+    caller: Principal,
+    promotion: NewPromotion,
+  ): Promise<Outcome<readonly Finding[], FailureKind>> {
+    const result = await this.tryPromoting(caller, promotion);
+    return isFailure(result) ? result : findingsOf(result);
+  }
+
+  private tryPromoting({ scope, actor }: Principal, promotion: NewPromotion) {
+    const held = (channel: string) => this.heldOf(promotion.app, channel)?.snapshot;
+    return this.dependencies.ledger.dryRunPromotion(scope, promotion, actor, held);
+  }
+
+  /** Returns what speaks against a release that was just published. */
+  findStanding(release: Release): Promise<readonly Finding[]> {
+    return standingFindings(this.dependencies.catalogs, release);
   }
 
   /** Performs a dry run of serving control. */
@@ -134,25 +158,16 @@ export class DryRun {
   }
 
   private async report<Value extends { readonly version: string }>(
-    { value, places, alsoOn, concerns }: DryRunResult<Value>,
+    result: DryRunResult<Value>,
     held: (channel: string) => Catalog | undefined,
   ): Promise<
     Outcome<DryRunAnswer<Value> & { readonly runners: readonly RunnerEffect[] }, 'unavailable'>
   > {
-    const { after } = places[0];
-    const changed = after.releases.find(
-      ({ version, followed }) => version === value.version && !followed,
-    );
-    if (changed === undefined)
-      throw new Error(`The release ${value.version} of the dry run is not served`);
-    const measured = await this.dependencies.effects.measure({
-      places,
-      held,
-      releaseId: changed.id,
-    });
+    const { value, places } = result;
+    const releaseId = changedIn(result).id;
+    const measured = await this.dependencies.effects.measure({ places, held, releaseId });
     if (isFailure(measured)) return measured;
-    const findings = [...warningsOf({ concerns }), ...findingsIn(changed, after, alsoOn)];
-    return { release: value, findings, ...measured };
+    return { release: value, findings: findingsOf(result), ...measured };
   }
 
   private heldOf(app: string, channel: string): Catalog | undefined {
@@ -165,13 +180,21 @@ function warningsOf({ concerns }: Pick<DryRunResult<unknown>, 'concerns'>): read
 }
 
 /** Returns what speaks against a release beside the others of its channel, or against its rollback. */
-function findingsIn(
-  changed: SnapshotRelease,
-  after: ServingSnapshot,
-  alsoOn: readonly string[],
-): readonly Finding[] {
-  const elsewhere = changed.status === 'rolled_back' ? alsoOn.map(stillServed) : [];
-  return [...elsewhere, ...servedFindings(changed, after)];
+function findingsOf(result: DryRunResult<{ readonly version: string }>): readonly Finding[] {
+  const changed = changedIn(result);
+  const elsewhere = changed.status === 'rolled_back' ? result.alsoOn.map(stillServed) : [];
+  const own = servedFindings(changed, result.places[0].after);
+  return [...warningsOf(result), ...elsewhere, ...own];
+}
+
+/** Returns the release that a dry run has changed, as its channel would serve it. */
+function changedIn({ value, places }: DryRunResult<{ readonly version: string }>): SnapshotRelease {
+  const changed = places[0].after.releases.find(
+    ({ version, followed }) => version === value.version && !followed,
+  );
+  if (changed === undefined)
+    throw new Error(`The release ${value.version} of the dry run is not served`);
+  return changed;
 }
 
 /** Returns the release without id and time of creation, which it does not have yet. */

@@ -8,9 +8,7 @@ import { storableText } from '../contract/text.ts';
 import { foldPlatform } from '../domain/decision/artifact.ts';
 import { foldArch } from '../domain/decision/fold-arch.ts';
 import type { LeftAlone, ReleaseHold } from '../domain/release/announcement.ts';
-import { fileNameFindings } from '../domain/release/file-name-findings.ts';
 import { findingText } from '../domain/release/finding-text.ts';
-import { servedFindings } from '../domain/release/findings.ts';
 import type { HostRelease } from '../domain/release/host-release.ts';
 import {
   isWithdrawal,
@@ -19,18 +17,18 @@ import {
 } from '../domain/release/retraction.ts';
 import { runsOnEveryArch } from '../domain/release/runs-on-every-arch.ts';
 import { tagVersion } from '../domain/release/tag-version.ts';
-import type { Catalogs } from '../serving/catalogs.ts';
 import type { Announced, HostRepository, NewAnnouncement } from '../store/console-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { NewArtifact } from '../store/ledger-terms.ts';
 import { type AnnouncedAsset, announcedArtifacts } from './announced-artifacts.ts';
 import type { PropagateChange } from './propagate-change.ts';
+import { type LoadedChannels, standingFindings } from './standing-findings.ts';
 import { integrationOf, type OpenWebhook } from './webhooks.ts';
 
 export type ReceiveDependencies = {
   readonly ledger: Ledger;
   readonly propagate: PropagateChange;
-  readonly catalogs: Pick<Catalogs, 'peek'>;
+  readonly catalogs: LoadedChannels;
 };
 
 /** Findings that an answer tells, and characters of each. */
@@ -120,7 +118,7 @@ export async function receiveRelease(
   const announcement = { name, version, notes: event.notes, host, artifacts, isEdit };
   const received = await announce(receiving, announcement);
   if (isFailure(received) || received.outcome === 'ignored') return received;
-  const doubts = findingTexts(dependencies, webhook.appRef, received.release);
+  const doubts = await findingTexts(dependencies, received.release);
   return [...remarks, ...doubts].reduce(withReason, received);
 }
 
@@ -172,20 +170,17 @@ function otherText(from: HostRepository, own: HostRepository): string {
 }
 
 /** Returns what a dry run would find in the release that stands; at most so many sentences. */
-function findingTexts(
+async function findingTexts(
   { catalogs }: ReceiveDependencies,
-  app: string,
   release: Release | undefined,
-): readonly string[] {
+): Promise<readonly string[]> {
   if (release === undefined) return [];
-  const { artifacts, channel } = release;
-  const place = catalogs.peek(app, channel)?.catalog?.snapshot;
-  // A node that has not loaded the channel knows the names of the files alone.
-  const findings =
-    place === undefined ? fileNameFindings(artifacts) : servedFindings(release, place);
+  const findings = await standingFindings(catalogs, release);
   return findings
     .slice(0, FINDINGS_MAX)
-    .map((finding) => storableText(findingText(finding, artifacts).slice(0, FINDING_LENGTH_MAX)));
+    .map((finding) =>
+      storableText(findingText(finding, release.artifacts).slice(0, FINDING_LENGTH_MAX)),
+    );
 }
 
 /** Retracts the release under the tag from before this event; undefined if there is none. */

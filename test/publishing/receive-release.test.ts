@@ -5,7 +5,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isFailure } from '../../src/contract/failure.ts';
+import { fail, isFailure } from '../../src/contract/failure.ts';
 import type { WebhookProvider } from '../../src/contract/webhook-provider.ts';
 import { type ReleaseEvent, receiveRelease } from '../../src/publishing/receive-release.ts';
 import type { OpenWebhook } from '../../src/publishing/webhooks.ts';
@@ -198,7 +198,7 @@ async function play({ provider, events, offerAfter }: Case): Promise<HostLedger>
   };
   // Long after everything that is told, so that only what the events say tells the lives apart.
   const host = new HostLedger(() => Date.UTC(2027, 1, 1));
-  const catalogs = { peek: () => undefined };
+  const catalogs = { findForCaller: async () => fail('unavailable') };
   const dependencies = { ledger: host.port, propagate: async () => undefined, catalogs };
   for (const [index, event] of events.entries()) {
     if (index === offerAfter) host.offer();

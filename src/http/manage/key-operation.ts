@@ -6,10 +6,10 @@ import { z } from 'zod';
 import type { Caller, Principal } from '../../access/api-keys.ts';
 import type { AskedOperation } from '../../contract/approval.ts';
 import type { ConsoleAnswers } from '../../contract/console.ts';
-import type { Effect } from '../../contract/dry-run.ts';
+import type { Effect, Finding } from '../../contract/dry-run.ts';
 import { type FailureKind, isFailure, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import type { KeyRight } from '../../contract/resource.ts';
+import type { KeyRight, Release } from '../../contract/resource.ts';
 import type { ReportFleetDependencies } from '../../fleet/fleet-views.ts';
 import type { Approvals } from '../../publishing/approvals.ts';
 import type { DryRun } from '../../publishing/dry-run.ts';
@@ -178,6 +178,8 @@ type DeclaredChange<Body, Session extends Endpoint, Preview extends DryRunEndpoi
   /** Name by which the call is stored when it has to wait for an approval; undefined for what never waits. */
   readonly asks?: AskedOperation;
   readonly run: Work<Body, ConsoleAnswers[Session]>;
+  /** Finds what a dry run of it would find, for a call that publishes a release and asks for that. */
+  readonly finds?: Work<Body, readonly Finding[]>;
   readonly dryRun?: {
     /** Endpoint for people. */
     readonly endpoint: Preview;
@@ -193,28 +195,42 @@ export function change<
   Session extends Endpoint,
   Preview extends DryRunEndpoint = never,
 >(declared: DeclaredChange<Body, Session, Preview>): KeyOperation {
-  const { input, session, status = 200, isRepeatable, asks, dryRun, ...described } = declared;
+  const {
+    input,
+    session,
+    status = 200,
+    isRepeatable,
+    asks,
+    finds,
+    dryRun,
+    ...described
+  } = declared;
   const run = asks === undefined ? declared.run : waiting(asks, declared.run, dryRun?.run);
   return {
     ...{ tag: 'Releases', isGuarded: true, body: input },
     ...described,
     ...(asks && { answers: { ...described.answers, 202: WAITING } }),
-    ...(dryRun && { limits: { hasDryRun: true }, parameters: dryRunQuery(dryRun.tells) }),
+    ...(dryRun && { limits: { hasDryRun: true }, parameters: queryOf(dryRun.tells, finds) }),
     ...(isRepeatable && { headers: IDEMPOTENCY }),
     async serve(services, caller, exchange) {
       const body = await parseBody(exchange, input);
       if (isFailure(body)) return body;
-      if (dryRun !== undefined) {
-        const isDryRun = readDryRun(exchange.queryText);
-        if (isFailure(isDryRun)) return isDryRun;
-        if (isDryRun) return dryRunReply(caller, await dryRun.run(services, caller, body));
+      const wish = readWish(exchange.queryText, { dryRun, finds });
+      if (isFailure(wish)) return wish;
+      if (dryRun && wish.dryRun) {
+        return dryRunReply(caller, await dryRun.run(services, caller, body));
       }
       const repeatable = isRepeatable && (await readRepeatableCall(caller, exchange));
       if (isFailure(repeatable)) return repeatable;
+      const found = finds && wish.findings ? await finds(services, caller, body) : undefined;
       const changed = await run(services, caller, body, repeatable);
-      if (isFailure(changed)) return changed;
+      if (isFailure(changed)) {
+        const isFound = changed.approval !== undefined && found && !isFailure(found);
+        return isFound ? { ...changed, findings: found } : changed;
+      }
       const { answer, headers } = withoutMark(changed);
-      return { ...jsonReply(status, answer), headers };
+      const told = found && { findings: await toldFindings(services, found, answer) };
+      return { ...jsonReply(status, { ...answer, ...told }), headers };
     },
     sessionRoutes: [
       {
@@ -279,16 +295,41 @@ function dryRunReply(
   return jsonReply(200, { ...answer, effect: { ...effect, examples } });
 }
 
-const dryRunField = z.enum(['true', 'false']);
-const dryRunShape = z.object({ dryRun: dryRunField.default('false') });
-
-/** Reads `dryRun`: whether the call is to write nothing. Other parameters are ignored. */
-function readDryRun(queryText: string): Outcome<boolean, 'invalid'> {
-  const query = parseShape(dryRunShape, lastOfEach(queryText));
-  return isFailure(query) ? query : query.dryRun === 'true';
+/**
+ * Returns what was found before a release was published. A repeated call finds nothing before, because the
+ * release is there: then the one that stands is looked at.
+ */
+async function toldFindings(
+  { dryRun }: ChangeServices,
+  found: Outcome<readonly Finding[], FailureKind>,
+  answer: { readonly release?: Release },
+): Promise<readonly Finding[]> {
+  if (!isFailure(found)) return found;
+  return answer.release === undefined ? [] : dryRun.findStanding(answer.release);
 }
 
-function dryRunQuery(tells: string): Parameters {
-  const description = `With \`true\` nothing is written: the answer tells ${tells}.`;
-  return { dryRun: dryRunField.optional().describe(description) };
+const flagField = z.enum(['true', 'false']);
+const flag = flagField.default('false').transform((text) => text === 'true');
+
+const wishShape = z.object({ dryRun: flag, findings: flag });
+
+/** Reads whether a call is to write nothing, and whether to tell findings, where it offers that. */
+function readWish(
+  queryText: string,
+  { dryRun, finds }: { readonly dryRun?: unknown; readonly finds?: unknown },
+): Outcome<z.output<typeof wishShape>, 'invalid'> {
+  const given = lastOfEach(queryText);
+  return parseShape(wishShape, {
+    ...(dryRun !== undefined && { dryRun: given.dryRun }),
+    ...(finds !== undefined && { findings: given.findings }),
+  });
+}
+
+function queryOf(tells: string, finds: unknown): Parameters {
+  const dryRun = `With \`true\` nothing is written: the answer tells ${tells}.`;
+  const findings = 'With `true` the answer has `findings`: what a dry run would find.';
+  return {
+    dryRun: flagField.optional().describe(dryRun),
+    ...(finds ? { findings: flagField.optional().describe(findings) } : {}),
+  };
 }

@@ -68,6 +68,10 @@ export const RELEASE_OPERATIONS: readonly KeyOperation[] = [
       if (isFailure(release)) return release;
       return publishRelease(ledger, propagate, who, release, repeatable);
     },
+    async finds({ dryRun, freshnessSeconds }, who, body) {
+      const release = newReleaseOf(body, freshnessSeconds);
+      return isFailure(release) ? release : dryRun.findPublishing(who, release);
+    },
     dryRun: {
       ...{ endpoint: 'POST releases/rehearse', tells: EFFECT },
       async run({ dryRun, freshnessSeconds }, who, body) {
@@ -144,6 +148,10 @@ export const RELEASE_OPERATIONS: readonly KeyOperation[] = [
       const promotion = promotionOf(body, freshnessSeconds);
       if (isFailure(promotion)) return promotion;
       return promoteRelease(ledger, propagate, who, promotion, repeatable);
+    },
+    async finds({ dryRun, freshnessSeconds }, who, body) {
+      const promotion = promotionOf(body, freshnessSeconds);
+      return isFailure(promotion) ? promotion : dryRun.findPromoting(who, promotion);
     },
     dryRun: {
       ...{ endpoint: 'POST releases/rehearse-promotion', tells: EFFECT },

@@ -382,7 +382,7 @@ export const ANSWER_SHAPES = {
   Channel: channel,
   Device: device,
   UpdateManifest: manifest,
-  ReleaseAnswer: z.object({ release }),
+  ReleaseAnswer: z.object({ release, findings: z.array(finding).exactOptional() }),
   RehearsedRelease: z.object({ release: unpublished, findings: z.array(finding), effect }),
   ServingAnswer: z.object({ release: servingState }),
   RehearsedServing: z.object({ release: servingState, findings: z.array(finding), effect }),
@@ -390,7 +390,7 @@ export const ANSWER_SHAPES = {
   StopAnswer: z.object({ stop }),
   ResumedStop: resumedStop,
   Approval: approval,
-  ApprovalAnswer: z.object({ approval }),
+  ApprovalAnswer: z.object({ approval, findings: z.array(finding).exactOptional() }),
   ApprovalPage: z.object({
     approvals: z.array(approval),
     next: z.string().nullable().describe('`before` of the next page.'),

@@ -1,0 +1,34 @@
+// What speaks against a release that stands: the same as a dry run would have found before it was published.
+
+import type { Finding } from '../contract/dry-run.ts';
+import { type FailureKind, isFailure, type Outcome } from '../contract/failure.ts';
+import type { Release } from '../contract/resource.ts';
+import { servedFindings } from '../domain/release/findings.ts';
+import type { CatalogSlot } from '../serving/catalog-slot.ts';
+
+/** Finds the channel of an app, and loads it where this node does not serve it yet. */
+export type LoadedChannels = {
+  findForCaller(
+    app: string,
+    channel: string,
+  ): Promise<Outcome<Pick<CatalogSlot, 'catalog'>, FailureKind>>;
+};
+
+/**
+ * Returns the findings in a release, beside the others of its channel; without them where this node cannot
+ * read the channel.
+ */
+export async function standingFindings(
+  catalogs: LoadedChannels,
+  release: Release,
+): Promise<readonly Finding[]> {
+  const { app, channel, version } = release;
+  const slot = await catalogs.findForCaller(app, channel);
+  const snapshot = isFailure(slot) ? undefined : slot.catalog?.snapshot;
+  // An answer lacks the checksums that a code host has told; what is served has them.
+  const served = snapshot?.releases.find((each) => !each.followed && each.version === version);
+  if (snapshot !== undefined && served !== undefined) return servedFindings(served, snapshot);
+  return servedFindings(release, {
+    ...{ channel, requireSignature: false, minimumSupportedVersion: null, releases: [] },
+  });
+}
