@@ -56,8 +56,9 @@ serviceSuite('the OpenAPI document', (node) => {
     const addresses = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, to]) => to ?? '');
     expect(addresses.length).toBeGreaterThan(3);
     for (const address of addresses) {
-      expect(address).toMatch(/^\/(?!\/)/);
-      const { status, headers } = await send(node, 'GET', address);
+      // Relative, because the page may stand below a path that a proxy takes off.
+      expect(address).toMatch(/^\w+(?:\/|$)/);
+      const { status, headers } = await send(node, 'GET', `/${address}`);
       expect([address, status]).toEqual([address, 200]);
       expect(headers.get('x-content-type-options')).toBe('nosniff');
     }
