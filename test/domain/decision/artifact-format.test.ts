@@ -13,6 +13,7 @@ import {
   ANY_KIND,
   artifactFormat,
   formatRank,
+  isDelta,
   kindOf,
   readKind,
 } from '../../../src/domain/decision/artifact-format.ts';
@@ -21,6 +22,28 @@ import { rowsOf } from '../../support/rows-of.ts';
 function at(url: string): string | undefined {
   return artifactFormat({ url: `https://dl.example.com/${url}` });
 }
+
+describe('a delta', () => {
+  it.each(
+    rowsOf(`
+    true: App-1.0.0-delta.nupkg | App-1.0.0-win-arm64-DELTA.NUPKG | a/App-delta.nupkg/download
+    true: App-delta%2Enupkg | App%2ddelta.nupkg?x=1 | App-delta.nupkg#x64 | %zz-delta.nupkg
+    true: App2.0-1.9.delta | App2.0-1.9.DELTA?x=1
+    false: App-1.0.0-full.nupkg | App.1.0.0.nupkg | delta.nupkg | App-delta.exe | git-delta_1.0_amd64.deb
+    false: App-full.nupkg?of=App-delta.nupkg | App-full.nupkg#-delta.nupkg | App-delta.nupkg.zip | delta
+    `),
+  )('is told by its name: %s for %s', (isOne, name) => {
+    expect(String(isDelta({ url: `https://dl.example.com/${name}` }))).toBe(isOne);
+  });
+
+  it('is one whatever format it was given, unless it is of an updater of its own', () => {
+    for (const format of ['nupkg', 'zip']) {
+      expect(isDelta({ url: 'https://dl.example.com/App-delta.nupkg', format })).toBe(true);
+      expect(isDelta({ url: 'https://dl.example.com/App.delta', format })).toBe(false);
+    }
+    expect(isDelta({})).toBe(false);
+  });
+});
 
 describe('a format is read off the address', () => {
   it.each(
