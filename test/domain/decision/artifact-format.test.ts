@@ -32,7 +32,7 @@ describe('a delta', () => {
     false: App-1.0.0-full.nupkg | App.1.0.0.nupkg | delta.nupkg | App-delta.exe | git-delta_1.0_amd64.deb
     false: App-full.nupkg?of=App-delta.nupkg | App-full.nupkg#-delta.nupkg | App-delta.nupkg.zip | delta
     `),
-  )('is told by its name: %s for %s', (isOne, name) => {
+  )('is told by its name: %s: %s', (name, isOne) => {
     expect(String(isDelta({ url: `https://dl.example.com/${name}` }))).toBe(isOne);
   });
 
