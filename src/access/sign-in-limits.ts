@@ -57,6 +57,12 @@ export class LoginThrottle {
     return this.count(`links:${organizationId}`, LIMIT.linksMax, LIMIT.linksWindowMs);
   }
 
+  /** Counts a link that is mailed to an address which has not asked for it. */
+  admitRecipient(email: string): Promise<Failure<'rateLimited'> | undefined> {
+    const { linksPerRecipientMax, linksWindowMs } = LIMIT;
+    return this.count(`links-to:${digest(email)}`, linksPerRecipientMax, linksWindowMs);
+  }
+
   /** Returns whether nothing of this id was admitted within the time before; of several at once, one is. */
   async admitOnce(id: string, windowMs: number): Promise<boolean> {
     return (await this.count(`login-once:${id}`, 1, windowMs)) === undefined;

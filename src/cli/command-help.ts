@@ -68,6 +68,7 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   'notify add': '--org org_1 --kind webhook --url https://ops.example.com/sluice --name ops',
   'notify list': '--org org_1',
   'notify test': 'dst_1',
+  'notify send-link': 'dst_1',
   'notify remove': 'dst_1',
   'approval list': '--app notes --status pending',
   'approval show': 'apv_1',

@@ -2,7 +2,11 @@
 
 import { type Command, Option } from 'commander';
 import type { ConsoleAnswers } from '../contract/console.ts';
-import { DESTINATION_KINDS, type Destination } from '../contract/notification.ts';
+import {
+  DESTINATION_KINDS,
+  type Destination,
+  type MailRecipient,
+} from '../contract/notification.ts';
 import { asking, type Connect } from './asking.ts';
 import { listing } from './list-commands.ts';
 import { names, query } from './options.ts';
@@ -17,13 +21,22 @@ const COLUMNS: readonly Column<Destination>[] = [
   { label: 'apps', value: ({ apps }) => apps?.join(', ') ?? 'all' },
   {
     label: 'state',
-    value: ({ enabled, failingSince }) => stateOf(enabled, failingSince),
-    paint: ({ enabled, failingSince }) => (enabled && failingSince === null ? 'green' : 'red'),
+    value: (destination) => stateOf(destination),
+    paint: (destination) => (stateOf(destination) === 'on' ? 'green' : 'red'),
   },
 ];
 
-function stateOf(enabled: boolean, failingSince: string | null): string {
+const UNREACHED: Readonly<Partial<Record<MailRecipient, string>>> = {
+  waiting: 'waits for its recipient',
+  expired: 'not confirmed in time',
+  declined: 'declined by its recipient',
+  stranger: 'no member any more',
+};
+
+function stateOf({ enabled, failingSince, recipient }: Destination): string {
   if (!enabled) return 'off';
+  const unreached = recipient === null ? undefined : UNREACHED[recipient];
+  if (unreached !== undefined) return unreached;
   return failingSince === null ? 'on' : `failing since ${failingSince}`;
 }
 
@@ -43,7 +56,10 @@ export function addNotifyCommands(program: Command, connect: Connect): void {
           .makeOptionMandatory(),
       )
       .option('--url <url>', 'address of a webhook, or of an incoming webhook of Slack')
-      .option('--to <email>', 'who gets the mails: a member')
+      .option(
+        '--to <email>',
+        'who gets the mails; one who is no member confirms a mailed link first',
+      )
       .option('--events <names>', 'only these, e.g. plan.tripped,release.* (default: all)', names)
       .option('--apps <refs>', 'only of these apps (default: all)', names)
       .requiredOption('--name <name>', 'what it is for'),
@@ -68,6 +84,13 @@ export function addNotifyCommands(program: Command, connect: Connect): void {
     connect,
     (_options, [id = '']) => ({ method: 'POST', path: pathOf(id, '/test'), body: {} }),
     (answer) => (answer as { readonly delivery: unknown }).delivery,
+  );
+  asking(
+    group
+      .command('send-link <destination-id>')
+      .description('mail the link again with which a recipient who is no member confirms'),
+    connect,
+    (_options, [id = '']) => ({ method: 'POST', path: pathOf(id, '/link'), body: {} }),
   );
   asking(
     group

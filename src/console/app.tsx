@@ -47,12 +47,13 @@ const DevicesPage = lazyPage(() =>
 );
 
 /** Pages that a one-time link opens, with or without a session. */
-const BY_TOKEN = /^\/(invitation|password-reset|recovery)\/([^/]+)$/;
+const BY_TOKEN = /^\/(invitation|password-reset|recovery|confirmation)\/([^/]+)$/;
 const loadLinks = () => import('./session/link-page.tsx');
 const LINK_PAGES = {
   invitation: lazyPage(() => loadLinks().then((page) => page.InvitationPage)),
   'password-reset': lazyPage(() => loadLinks().then((page) => page.PasswordResetPage)),
   recovery: lazyPage(() => loadLinks().then((page) => page.RecoveryPage)),
+  confirmation: lazyPage(() => loadLinks().then((page) => page.ConfirmationPage)),
 } as const;
 
 export function App() {

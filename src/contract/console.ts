@@ -24,7 +24,12 @@ import type {
 import type { IssuedEdgeToken, ListedEdgeToken, RevokedEdgeToken } from './edge-token.ts';
 import type { Explanation } from './explanation.ts';
 import type { FailureBreakdown, ReleaseAdoption } from './failure-breakdown.ts';
-import type { Destination, IssuedDestination, NotificationDelivery } from './notification.ts';
+import type {
+  Destination,
+  IssuedDestination,
+  NotificationDelivery,
+  OfferedMail,
+} from './notification.ts';
 import type { SignInWays } from './oidc.ts';
 import type {
   Account,
@@ -158,6 +163,9 @@ export type ConsoleAnswers = {
   [change: `PATCH destinations/${string}`]: IssuedDestination;
   [removal: `DELETE destinations/${string}`]: { readonly id: string };
   [test: `POST destinations/${string}/test`]: SentDelivery;
+  [link: `POST destinations/${string}/link`]: Destination;
+  'GET confirmation': OfferedMail;
+  'POST confirmation': NoContent;
   [rotation: `POST destinations/${string}/rotate`]: { readonly secret: string };
   [page: `GET destinations/${string}/deliveries`]: DeliveryPage;
   [repetition: `POST destinations/${string}/send-again`]: SentDelivery;

@@ -79,6 +79,8 @@ export const FAILURES = {
   tooManyDestinations: 'Too many destinations: remove some',
   destinationOff: 'This destination is off: turn it on first',
   noSecret: 'Only a webhook has a secret',
+  recipientKnown: 'This recipient needs no link',
+  unknownLink: 'Unknown or expired link',
   mailMissing: 'Mail cannot be sent: SMTP_URL is not set',
   notEmbedded: 'This service keeps its ledger in PostgreSQL: back it up with pg_dump',
   backupRunning: 'Another backup is being taken, or was broken off within ten minutes',

@@ -133,6 +133,10 @@ export const LIMIT = {
   /** Maximum number of links, each of which is mailed, that an organization's people make in the window. */
   linksMax: 100,
   linksWindowMs: 3_600_000,
+  /** Time for which a recipient of notifications can confirm. */
+  recipientLinkLifetimeMs: 7 * 86_400_000,
+  /** Maximum number of links that all organizations mail to one address in the window of links. */
+  linksPerRecipientMax: 3,
   /** Maximum number of live feeds that one process keeps open. */
   liveFeedsOfAccountMax: 10,
   liveFeedsOfOrganizationMax: 100,

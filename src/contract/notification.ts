@@ -212,6 +212,25 @@ export function eventPath({ data, type }: NotificationEvent): string {
 export const DESTINATION_KINDS = ['webhook', 'slack', 'mail'] as const;
 export type DestinationKind = (typeof DESTINATION_KINDS)[number];
 
+/**
+ * State of the recipient of mails: a member, or an address that has confirmed a link. No mails go to one
+ * whose link waits for an answer, is over or was declined, nor to a former member (`stranger`).
+ */
+export type MailRecipient =
+  | 'member'
+  | 'confirmed'
+  | 'waiting'
+  | 'expired'
+  | 'declined'
+  | 'stranger';
+
+/** Mails that a link offers to its holder. */
+export type OfferedMail = {
+  readonly organization: Organization;
+  readonly to: string;
+  readonly isConfirmed: boolean;
+};
+
 /** Place to which an organization's events are sent; its secret is shown once, when it is made. */
 export type Destination = {
   readonly id: string;
@@ -221,6 +240,8 @@ export type Destination = {
   readonly url: string | null;
   /** Address of the mails; null otherwise. */
   readonly to: string | null;
+  /** Whether `to` gets mails, and why not; null for a destination that is no mail. */
+  readonly recipient: MailRecipient | null;
   /** Null for all. */
   readonly events: readonly EventFilter[] | null;
   /** Refs; null for all. */

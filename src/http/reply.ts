@@ -228,6 +228,8 @@ export const FAILURE_STATUS: Readonly<Record<FailureKind, number>> = {
   tooManyDestinations: 409,
   destinationOff: 409,
   noSecret: 409,
+  recipientKnown: 409,
+  unknownLink: 404,
   mailMissing: 409,
   notEmbedded: 409,
   backupRunning: 409,

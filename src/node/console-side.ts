@@ -36,6 +36,7 @@ import { Approvals } from '../publishing/approvals.ts';
 import { Destinations } from '../publishing/destinations.ts';
 import type { DryRun } from '../publishing/dry-run.ts';
 import type { PropagateChange } from '../publishing/propagate-change.ts';
+import { Recipients } from '../publishing/recipients.ts';
 import { ResealSecrets, type Webhooks } from '../publishing/webhooks.ts';
 import { CountMatching } from '../serving/dry-run-effect.ts';
 import type { ExplainDecision } from '../serving/explain-decision.ts';
@@ -92,6 +93,7 @@ export function assembleConsole({
   readMetrics,
 }: ConsoleOptions): readonly Route[] {
   const mails = assembleMails(config, secrets);
+  const recipients = new Recipients({ ledger, throttle: new LoginThrottle(limits), now: Date.now });
   return [
     rootRoute(consoleUrlOf(config) ?? ''),
     ...metricsRoutes(readMetrics),
@@ -104,7 +106,8 @@ export function assembleConsole({
       purge: new PurgeDevices({ ledger, labels }),
       explainer,
       webhooks,
-      destinations: assembleDestinations(config, ledger, secrets, limits),
+      destinations: assembleDestinations(config, ledger, secrets, { ...limits, recipients }),
+      recipients,
       copies,
       edgeTokens: new EdgeTokens(ledger, secrets.signer),
       mails,
@@ -129,7 +132,7 @@ function assembleDestinations(
   { notify }: Config,
   ledger: Ledger,
   { box }: Secrets,
-  limits: ThrottleDependencies,
+  limits: ThrottleDependencies & { readonly recipients: Recipients },
 ): Destinations {
   const judge = new AddressJudge(notify.privateNetworks, ownAddresses);
   return new Destinations({

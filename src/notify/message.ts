@@ -33,10 +33,17 @@ function escapeSlack(text: string): string {
   return escaped.replaceAll(/(?<!\w)@(?=\w)/g, '@\u200b');
 }
 
+const HOW_TO_STOP =
+  'You confirmed that you want these mails. The link with which you did so stops them.';
+
 export type MailText = { readonly subject: string; readonly text: string };
 
-/** Returns a mail about an event. */
-export function eventMail(event: NotificationEvent, consoleUrl: string): MailText {
+/** Returns a mail about an event; one to an address that confirmed a link says how to stop. */
+export function eventMail(
+  event: NotificationEvent,
+  consoleUrl: string,
+  isConfirmed: boolean,
+): MailText {
   const sentence = eventSentence(event);
   const { organization, reason } = event.data;
   const lines = [
@@ -47,6 +54,7 @@ export function eventMail(event: NotificationEvent, consoleUrl: string): MailTex
     `${event.type}, ${event.timestamp}`,
     `Organization: ${organization.name}`,
     ...(reason === null ? [] : [`Reason: ${reason}`]),
+    ...(isConfirmed ? ['', HOW_TO_STOP] : []),
   ];
   const isLong = sentence.length > SUBJECT_LENGTH_MAX;
   const subject = isLong ? `${sentence.slice(0, SUBJECT_LENGTH_MAX - 1)}…` : sentence;

@@ -55,6 +55,18 @@ export class PeopleMails {
     return this.#write('password-reset', { to, subject: 'Set a new password', text }, expiresAt);
   }
 
+  /** Asks an address that is no member's whether it wants the notifications of an organization. */
+  confirmation(to: string, url: string, expiresAt: string): NewMail | undefined {
+    const text = [
+      `An organization wants to mail its notifications to ${to}. This link says which:`,
+      url,
+      'You get none unless you confirm on its page. If you did not expect this, do nothing.',
+      'Keep this mail: on the same page you stop the mails again.',
+    ].join('\n\n');
+    const subject = 'Confirm notifications by mail';
+    return this.#write('confirmation', { to, subject, text: `${text}\n` }, expiresAt);
+  }
+
   /** Tells of a sign-in from a browser that the account was not used with before. */
   signIn(to: string, address: string, atMs: number): NewMail | undefined {
     return this.#tell(to, 'Sign-in from a new browser', atMs, {

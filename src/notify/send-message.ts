@@ -31,7 +31,7 @@ export class SendMessage {
   /** Sends an event to its destination. Never rejects. */
   async toDestination(due: DueDelivery): Promise<TryOutcome> {
     const { mailer } = this.#dependencies;
-    const { kind, to, event, consoleUrl } = due;
+    const { kind, to, event, consoleUrl, isConfirmed } = due;
     switch (kind) {
       case 'webhook':
         return this.#toWebhook(due);
@@ -39,7 +39,7 @@ export class SendMessage {
         return this.#post(due, slackBody(event, consoleUrl), {});
       case 'mail': {
         const id = `${event.id}.${due.destinationId}`;
-        const mail = { to: to ?? '', ...eventMail(event, consoleUrl), id };
+        const mail = { to: to ?? '', ...eventMail(event, consoleUrl, isConfirmed), id };
         return mailed(await mailer.send(mail));
       }
     }

@@ -1,6 +1,7 @@
 // Administration of the destinations of notifications: their addresses and secrets, tests, and what became of
 // the messages to them. Who delivers the messages is another matter (docs/architecture.md).
 
+import type { LinkMail } from '../access/accounts.ts';
 import type { DeliveryPage, ResealedSecrets } from '../contract/console.ts';
 import {
   type Failure,
@@ -25,10 +26,12 @@ import type {
   DestinationLedger,
   DestinationSecrets,
   NewDestination,
+  RecipientLink,
 } from '../store/destination-ledger.ts';
 import type { Engine } from '../store/engine.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { Actor } from '../store/ledger-terms.ts';
+import type { Recipients } from './recipients.ts';
 import type { SecretBox } from './secret-box.ts';
 
 type Counter = Pick<Engine, 'countRequest'>;
@@ -44,10 +47,14 @@ type DestinationsDependencies = {
   readonly refuseUrl: (url: string) => string | undefined;
   /** Whether the service can send mail. */
   readonly hasMail: boolean;
+  readonly recipients: Pick<Recipients, 'makeLink'>;
 };
 
+/** Makes the mail with the link for an address; undefined if none can be sent. */
+export type MailLink = (to: string) => LinkMail;
+
 /** Destination as an owner asks for it; `kind` decides which address it has. */
-export type AskedDestination = Omit<NewDestination, 'organizationId' | 'url' | 'to'> & {
+export type AskedDestination = Omit<NewDestination, 'organizationId' | 'url' | 'to' | 'link'> & {
   readonly url?: string | undefined;
   readonly to?: string | undefined;
 };
@@ -69,46 +76,99 @@ export class Destinations {
     return (await this.dependencies.ledger.findDestination(id)) ?? fail('unknownDestination');
   }
 
-  /** Adds a destination; only the answer for a webhook has its secret, this once. */
+  /**
+   * Adds a destination; only the answer for a webhook has its secret, this once. A recipient who is no member
+   * gets a link.
+   */
   async add(
     organizationId: string,
     asked: AskedDestination,
     actor: Actor,
+    mailLink: MailLink,
   ): Promise<
     Outcome<
       IssuedDestination,
-      'invalid' | 'secretKeyMissing' | 'mailMissing' | 'tooManyDestinations' | LostRight
+      | 'invalid'
+      | 'secretKeyMissing'
+      | 'mailMissing'
+      | 'tooManyDestinations'
+      | 'rateLimited'
+      | LostRight
     >
   > {
     const { kind, url = null, to = null, ...settings } = asked;
     const refused = this.refuseAddress(kind, { url, to }) ?? this.refuseKind(kind);
     if (refused !== undefined) return refused;
+    const link = to === null ? undefined : await this.linkFor(organizationId, to, mailLink);
+    if (isFailure(link)) return link;
     const issued = this.issue();
-    const destination = { ...settings, organizationId, kind, url, to };
-    const { ledger } = this.dependencies;
-    const made = await ledger.createDestination(destination, issued.seal, actor);
+    const destination = { ...settings, organizationId, kind, url, to, link };
+    const made = await this.dependencies.ledger.createDestination(destination, issued.seal, actor);
     return isFailure(made) ? made : { ...made, ...issued.shown() };
   }
 
   /** Changes a destination; only the answer to a new address of a webhook has its new secret. */
   async update(
     id: string,
-    change: DestinationChange,
-    actor: Actor,
-  ): Promise<Outcome<IssuedDestination, 'invalid' | 'secretKeyMissing' | Refusal>> {
+    change: Omit<DestinationChange, 'link'>,
+    { organizationId, actor }: { readonly organizationId: string; readonly actor: Actor },
+    mailLink: MailLink,
+  ): Promise<Outcome<IssuedDestination, 'invalid' | 'secretKeyMissing' | 'rateLimited' | Refusal>> {
     const words = change.url === undefined ? undefined : this.dependencies.refuseUrl(change.url);
     if (words !== undefined) return invalidField('url', words);
     if (change.url !== undefined && this.dependencies.box === undefined) {
       return fail('secretKeyMissing');
     }
+    const { ledger } = this.dependencies;
+    const link = await this.linkOf(id, change.to, organizationId, mailLink);
+    if (isFailure(link)) return link;
     const issued = this.issue();
-    const changed = await this.dependencies.ledger.updateDestination(
-      id,
-      change,
-      issued.seal,
-      actor,
-    );
+    const changed = await ledger.updateDestination(id, { ...change, link }, issued.seal, actor);
     return isFailure(changed) ? changed : { ...changed, ...issued.shown() };
+  }
+
+  /** Makes the link for the new recipient of a destination; undefined where it has no new one. */
+  private async linkOf(
+    id: string,
+    to: string | undefined,
+    organizationId: string,
+    mailLink: MailLink,
+  ): Promise<RecipientLink | undefined | Failure<'rateLimited'>> {
+    if (to === undefined) return undefined;
+    const before = await this.dependencies.ledger.findDestination(id);
+    if (before?.kind !== 'mail' || before.to === to) return undefined;
+    return this.linkFor(organizationId, to, mailLink);
+  }
+
+  /** Makes the link for a recipient; undefined for a member, who needs none. */
+  private async linkFor(
+    organizationId: string,
+    to: string,
+    mailLink: MailLink,
+  ): Promise<RecipientLink | undefined | Failure<'rateLimited'>> {
+    const { ledger, recipients } = this.dependencies;
+    if (await ledger.isMemberEmail(organizationId, to)) return undefined;
+    return recipients.makeLink(organizationId, to, mailLink(to));
+  }
+
+  /** Mails another link to a recipient who has not confirmed; the one before ends. */
+  async sendLink(
+    id: string,
+    { organizationId, actor }: { readonly organizationId: string; readonly actor: Actor },
+    mailLink: MailLink,
+  ): Promise<
+    Outcome<Destination, 'recipientKnown' | 'mailMissing' | 'rateLimited' | 'invalid' | Refusal>
+  > {
+    const { ledger, recipients } = this.dependencies;
+    const found = await ledger.findDestination(id);
+    if (found === undefined) return fail('unknownDestination');
+    const { to, recipient } = found;
+    if (to === null || recipient === 'member' || recipient === 'confirmed') {
+      return fail('recipientKnown');
+    }
+    const link = await recipients.makeLink(organizationId, to, mailLink(to));
+    if (link === undefined) return fail('mailMissing');
+    return isFailure(link) ? link : ledger.renewRecipientLink(id, link, actor);
   }
 
   /** Gives a webhook a new secret; the one before signs as well for a day. */

@@ -30,6 +30,8 @@ export type DueDelivery = {
   readonly url: string | null;
   /** Recipient of mail; null otherwise. */
   readonly to: string | null;
+  /** Whether the recipient of mail has confirmed a link. */
+  readonly isConfirmed: boolean;
   /** Secrets of a webhook, encrypted; the former one is null unless it still signs. */
   readonly sealed: string | null;
   readonly former: string | null;

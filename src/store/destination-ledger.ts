@@ -9,7 +9,9 @@ import type {
   DestinationKind,
   EventFilter,
   NotificationDelivery,
+  OfferedMail,
 } from '../contract/notification.ts';
+import type { NewMail } from './delivery-ledger.ts';
 import type { Actor } from './ledger-terms.ts';
 
 export type NewDestination = {
@@ -25,6 +27,18 @@ export type NewDestination = {
   /** Refs or ids; null for all. */
   readonly apps: readonly string[] | null;
   readonly enabled: boolean;
+  /** Link for a recipient who is no member; undefined where none can be sent. */
+  readonly link?: RecipientLink | undefined;
+};
+
+/** Link by which an address confirms that it wants mails. */
+export type RecipientLink = {
+  /** Hash of its token. */
+  readonly hash: string;
+  readonly to: string;
+  /** RFC 3339. */
+  readonly expiresAt: string;
+  readonly mail: NewMail;
 };
 
 /** Change of a destination; an undefined field stays as it is. */
@@ -35,6 +49,8 @@ export type DestinationChange = {
   readonly events?: readonly EventFilter[] | null | undefined;
   readonly apps?: readonly string[] | null | undefined;
   readonly enabled?: boolean | undefined;
+  /** Link for another recipient who is no member. */
+  readonly link?: RecipientLink | undefined;
 };
 
 /** Makes a new secret and returns it sealed for the destination of this id. */
@@ -57,14 +73,34 @@ type Refusal = 'unknownDestination' | LostRight;
 
 export interface DestinationLedger {
   /**
-   * Stores a destination, and calls `seal` for a webhook. Mail goes only to members. Refuses apps that the
-   * organization does not have.
+   * Stores a destination, and calls `seal` for a webhook. Mail goes only to members, and to those who confirm
+   * its link, which it stores and mails. Refuses apps that the organization does not have.
    */
   createDestination(
     destination: NewDestination,
     seal: SealSecret,
     actor: Actor,
   ): Promise<Outcome<Destination, 'invalid' | 'tooManyDestinations' | LostRight>>;
+
+  /** Returns whether an address is that of a member. */
+  isMemberEmail(organizationId: string, email: string): Promise<boolean>;
+
+  /** Mails another link to the recipient of a destination; the one before ends. */
+  renewRecipientLink(
+    id: string,
+    link: RecipientLink,
+    actor: Actor,
+  ): Promise<Outcome<Destination, 'recipientKnown' | 'invalid' | Refusal>>;
+
+  /** Finds what a link of this hash is for, while it can be used. */
+  findRecipientLink(hash: string, at: string): Promise<OfferedMail | undefined>;
+
+  /** Confirms the address of a link, or stops mails to it and drops what waits. */
+  answerRecipientLink(
+    hash: string,
+    wanted: boolean,
+    at: string,
+  ): Promise<Outcome<true, 'unknownLink'>>;
 
   /** Lists the organization's destinations, the oldest first. */
   listDestinations(organizationId: string): Promise<readonly Destination[]>;

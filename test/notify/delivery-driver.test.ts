@@ -63,6 +63,7 @@ class FakeLedger {
       kind: 'webhook',
       url: 'https://a.example.com/',
       to: null,
+      isConfirmed: false,
     } as const;
     const secrets = { sealed: 'sealed', former: null };
     const { id: delivery, failures } = next;

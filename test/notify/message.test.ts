@@ -74,10 +74,17 @@ it('of an approval leads to the page on which people decide', () => {
 
 it('is told by mail with a subject of one line, and the page', () => {
   const event = eventWith('release.paused', { reason: 'bad\r\nBcc: all@example.com' });
-  expect(eventMail(event, CONSOLE)).toEqual({
+  expect(eventMail(event, CONSOLE, false)).toEqual({
     subject: 'desktop beta 2.5.0-beta.1 paused by its plan: bad Bcc: all@example.com',
     text: expect.stringContaining(`\n\n${PAGE}\n\n`),
   });
+});
+
+it('says how to stop where the address has confirmed a link', () => {
+  const event = eventWith('release.paused', {});
+  const words = 'The link with which you did so stops them.';
+  expect(eventMail(event, CONSOLE, true).text).toContain(words);
+  expect(eventMail(event, CONSOLE, false).text).not.toContain(words);
 });
 
 it('is one bounded line, whatever people write', () => {
@@ -86,7 +93,7 @@ it('is one bounded line, whatever people write', () => {
       const sentence = eventSentence(eventWith('release.paused', { reason }));
       expect(sentence).not.toMatch(/[\p{Cc}\u2028\u2029]/u);
       expect(sentence.length).toBeLessThanOrEqual(1000);
-      const { subject } = eventMail(eventWith('release.paused', { reason }), CONSOLE);
+      const { subject } = eventMail(eventWith('release.paused', { reason }), CONSOLE, false);
       expect(subject.length).toBeLessThanOrEqual(200);
     }),
   );

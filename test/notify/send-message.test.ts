@@ -14,7 +14,15 @@ const CONSOLE = 'https://updates.example.com';
 const event = eventWith('plan.tripped', {});
 const DUE: DueDelivery = {
   ...{ id: 'dlv_1', destinationId: 'dst_1', kind: 'webhook', url: 'https://ops.example.com/hook' },
-  ...{ to: null, sealed: SECRET, former: null, event, failures: 0, failingMs: null },
+  ...{
+    to: null,
+    isConfirmed: false,
+    sealed: SECRET,
+    former: null,
+    event,
+    failures: 0,
+    failingMs: null,
+  },
   consoleUrl: CONSOLE,
 };
 const OK: Answer = { status: 200, retryAfter: undefined, text: '' };

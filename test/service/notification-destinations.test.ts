@@ -48,7 +48,13 @@ serviceSuite('destinations of notifications', (node) => {
     expect(secret).toMatch(SECRET);
     expect(shown).toEqual({
       ...HOOK,
-      ...{ id: expect.stringMatching(/^dst_/), to: null, events: null, apps: null },
+      ...{
+        id: expect.stringMatching(/^dst_/),
+        to: null,
+        recipient: null,
+        events: null,
+        apps: null,
+      },
       ...{ enabled: true, disabledWhy: null, failingSince: null },
       ...{ createdAt: expect.any(String), createdBy: `account:${owner.email}` },
     });

@@ -5,6 +5,7 @@ import {
   type DestinationKind,
   EVENT_FILTERS,
   type EventFilter,
+  type MailRecipient,
   type NotificationDelivery,
 } from '../../contract/notification.ts';
 
@@ -54,6 +55,18 @@ export function destinationBody(draft: DestinationDraft, before?: Destination): 
 export function destinationText({ events, apps }: Pick<Destination, 'events' | 'apps'>): string {
   const what = events === null ? 'Everything' : events.join(', ');
   return apps === null ? `${what}, of all apps` : `${what}, of ${apps.join(', ')} only`;
+}
+
+const UNREACHED: Readonly<Partial<Record<MailRecipient, string>>> = {
+  waiting: 'No mails until its recipient confirms the link.',
+  expired: 'No mails: its recipient has not confirmed the link within 7 days.',
+  declined: 'No mails: its recipient does not want them.',
+  stranger: 'No mails: its recipient is no longer a member.',
+};
+
+/** Says why the recipient of a destination gets no mails; undefined where that is not so. */
+export function recipientText({ recipient }: Pick<Destination, 'recipient'>): string | undefined {
+  return recipient === null ? undefined : UNREACHED[recipient];
 }
 
 /** Says how often a message was tried, and how the last try went. */

@@ -5,7 +5,7 @@ import { useState } from 'preact/hooks';
 import type { Destination, NotificationDelivery } from '../../contract/notification.ts';
 import { call } from '../api/call.ts';
 import { consolePath, queryText } from '../format/console-path.ts';
-import { destinationText, KIND_NAMES, tryText } from '../format/destination.ts';
+import { destinationText, KIND_NAMES, recipientText, tryText } from '../format/destination.ts';
 import { numberText } from '../format/figure-text.ts';
 import { useAction } from '../hook/use-action.ts';
 import { useLoad } from '../hook/use-load.ts';
@@ -75,6 +75,12 @@ function DestinationCard(props: { destination: Destination; onChanged: () => Pro
       await call('POST', `destinations/${id}/test`);
       setListed(true);
     });
+  const asksRecipient = recipientText(destination) !== undefined;
+  const sendLink = () =>
+    void action.run(async () => {
+      await call('POST', `destinations/${id}/link`);
+      await onChanged();
+    });
   const turnOn = () =>
     void action.run(async () => {
       await call('PATCH', `destinations/${id}`, { enabled: true });
@@ -99,6 +105,7 @@ function DestinationCard(props: { destination: Destination; onChanged: () => Pro
         <Trouble destination={destination} />
         <div class="form-actions">
           {enabled && button('Send a test', test)}
+          {asksRecipient && button('Send the link again', sendLink)}
           {button('Change…', () => setAsking('change'))}
           {kind === 'webhook' && button('New secret…', () => setAsking('secret'))}
           {enabled ? button('Turn off…', () => setAsking('off')) : button('Turn on', turnOn)}
@@ -129,17 +136,21 @@ function DestinationCard(props: { destination: Destination; onChanged: () => Pro
   );
 }
 
-function StateBadge({ destination: { enabled, failingSince } }: { destination: Destination }) {
+function StateBadge({ destination }: { destination: Destination }) {
+  const { enabled, failingSince } = destination;
   if (!enabled) return <Badge tone="bad">Off</Badge>;
+  if (recipientText(destination) !== undefined) return <Badge tone="warn">Not confirmed</Badge>;
   return failingSince === null ? <Badge tone="good">On</Badge> : <Badge tone="warn">Failing</Badge>;
 }
 
 /** Says why nothing is sent, or since when nothing arrives. */
 function Trouble({ destination }: { destination: Destination }) {
   const { id, enabled, disabledWhy, failingSince } = destination;
-  if (enabled && failingSince === null) return null;
+  const unreached = recipientText(destination);
+  if (enabled && failingSince === null && unreached === undefined) return null;
   return (
     <p class="bad-text">
+      {unreached !== undefined && `${unreached} `}
       {!enabled && (disabledWhy === null ? 'A person turned it off. ' : `Off: ${disabledWhy}. `)}
       {failingSince !== null && (
         <>

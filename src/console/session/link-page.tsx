@@ -1,9 +1,10 @@
-// Pages that a one-time link opens: one accepts an invitation, one sets a new password, one removes lost
-// passkeys.
+// Pages that a mailed link opens: one accepts an invitation, one sets a new password, one removes lost
+// passkeys, one confirms the recipient of notifications.
 
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { OpenInvitation } from '../../contract/console.ts';
+import type { OfferedMail } from '../../contract/notification.ts';
 import { type ApiError, call } from '../api/call.ts';
 import { completeSignIn } from '../api/passkey.ts';
 import { consolePath, queryText } from '../format/console-path.ts';
@@ -196,6 +197,68 @@ function Recovery({ token, email }: { token: string; email: string }) {
           isFocused
         />
       </Form>
+    </SignedOutLayout>
+  );
+}
+
+/** Page of the link to a recipient of notifications: what happens takes a button, not the opening. */
+export function ConfirmationPage({ token }: { token: string }) {
+  const { data, error, reload } = useLoad(`confirmation${queryText({ token })}`);
+  const [answered, setAnswered] = useState<boolean>();
+  if (answered === false) {
+    return (
+      <SignedOutLayout title="Notifications by mail" lead="You get no mails.">
+        <p class="hint">An owner of the organization can send you another link.</p>
+      </SignedOutLayout>
+    );
+  }
+  if (error !== undefined) {
+    return (
+      <UnusableLink
+        title="Notifications by mail"
+        lead="This link cannot be used."
+        gone="It was declined, replaced or has expired. Ask the organization for a new one."
+        error={error}
+      />
+    );
+  }
+  if (data === undefined) return null;
+  const answer = async (wanted: boolean) => {
+    await call('POST', 'confirmation', { token, wanted });
+    setAnswered(wanted);
+    if (wanted) await reload();
+  };
+  return <Confirmation offer={data} onAnswer={answer} />;
+}
+
+function Confirmation(props: { offer: OfferedMail; onAnswer: (wanted: boolean) => Promise<void> }) {
+  const { offer, onAnswer } = props;
+  const { organization, to, isConfirmed } = offer;
+  return (
+    <SignedOutLayout
+      title="Notifications by mail"
+      lead={
+        <>
+          <strong>
+            <Name text={organization.name} />
+          </strong>{' '}
+          {isConfirmed ? 'mails its notifications to' : 'wants to mail its notifications to'}{' '}
+          <strong>{to}</strong>.
+        </>
+      }
+    >
+      {isConfirmed ? (
+        <Form send="Stop these mails" onSend={() => onAnswer(false)}>
+          <p>Keep the mail with this link: it stops the mails whenever you want.</p>
+        </Form>
+      ) : (
+        <>
+          <Form send="Confirm" onSend={() => onAnswer(true)}>
+            <p>You get mails once you confirm, and can stop them on this page.</p>
+          </Form>
+          <Form send="I do not want them" onSend={() => onAnswer(false)} />
+        </>
+      )}
     </SignedOutLayout>
   );
 }

@@ -5,7 +5,6 @@ import { Access } from '../../access/access.ts';
 import type { LiveEndReason } from '../../contract/console-fleet.ts';
 import { fail } from '../../contract/failure.ts';
 import type { PurgeDevices, ViewFleet } from '../../fleet/fleet-views.ts';
-import type { Destinations } from '../../publishing/destinations.ts';
 import type { Webhooks } from '../../publishing/webhooks.ts';
 import type { ExplainDecision } from '../../serving/explain-decision.ts';
 import { failureReply, type Reply } from '../reply.ts';
@@ -15,7 +14,7 @@ import { accountRoutes } from './account-routes.ts';
 import { type AppDependencies, appRoutes } from './app-routes.ts';
 import { approvalRoutes } from './approval-routes.ts';
 import { ConsoleRoutes, createAuthorize, mountOf } from './console-route.ts';
-import { destinationRoutes } from './destination-routes.ts';
+import { type DestinationDependencies, destinationRoutes } from './destination-routes.ts';
 import { fleetConsoleRoutes } from './fleet-console-routes.ts';
 import { type OidcRoutesDependencies, oidcRoutes } from './oidc-routes.ts';
 import { type OperatorDependencies, operatorRoutes } from './operator-routes.ts';
@@ -37,8 +36,7 @@ type ConsoleDependencies = Omit<SessionDependencies, 'admit'> &
     readonly purge: PurgeDevices;
     readonly explainer: ExplainDecision;
     readonly webhooks: Webhooks;
-    readonly destinations: Destinations;
-  };
+  } & DestinationDependencies;
 
 /** Routes that end sessions or rights: open event streams are checked after them. */
 const ENDING_ACCESS: ReadonlySet<string> = new Set([
@@ -61,8 +59,7 @@ const ENDING_ACCESS: ReadonlySet<string> = new Set([
 
 /** Builds the routes below `/console/api`. */
 export function consoleRoutes(dependencies: ConsoleDependencies): readonly Route[] {
-  const { accounts, consoleUrl, oidc, ledger, fleet, purge, explainer, webhooks, destinations } =
-    dependencies;
+  const { accounts, consoleUrl, oidc, ledger, fleet, purge, explainer, webhooks } = dependencies;
   const admit = createAuthorize(accounts, consoleUrl);
   const access = new Access(ledger);
   const routes = new ConsoleRoutes(admit, access);
@@ -76,7 +73,7 @@ export function consoleRoutes(dependencies: ConsoleDependencies): readonly Route
     ...approvalRoutes(routes, dependencies),
     ...fleetConsoleRoutes(routes, { fleet, purge, explainer, access, accounts, recheck }),
     ...webhookConsoleRoutes(routes, webhooks),
-    ...destinationRoutes(routes, destinations),
+    ...destinationRoutes(routes, dependencies),
     ...operatorRoutes(routes, dependencies),
   ];
   return all.map((route) =>

@@ -246,7 +246,7 @@ function createOpen(dependencies: SessionDependencies) {
 }
 
 /** Returns whether a request is of a browser, and of no page of this service. */
-function isForeign(exchange: Exchange, consoleUrl: string | undefined): boolean {
+export function isForeign(exchange: Exchange, consoleUrl: string | undefined): boolean {
   const isBrowser =
     exchange.headers.has('origin') ||
     sessionCookie(exchange) !== undefined ||

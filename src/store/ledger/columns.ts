@@ -138,13 +138,21 @@ export const ROLE_OF = {
 
 /**
  * Condition of a destination that may get messages, for rows of `notification_destinations AS destination`:
- * a former member gets no mail.
+ * a former member gets no mail, nor does an address that has not confirmed its link.
  */
-export const HAS_RECIPIENT = `(destination.mail_to IS NULL OR EXISTS (
-  SELECT FROM memberships JOIN accounts ON accounts.id = memberships.account_id
-  WHERE memberships.organization_id = destination.organization_id
-    AND accounts.email = destination.mail_to
-))`;
+export const HAS_RECIPIENT = `(destination.mail_to IS NULL
+  OR destination.declined_to IS DISTINCT FROM destination.mail_to
+    AND (destination.confirmed_to = destination.mail_to OR ${isForMember('destination')})
+)`;
+
+/** Condition of rows of destinations, under this name, whose mails go to a member. */
+export function isForMember(destination: string): string {
+  return `EXISTS (
+    SELECT FROM memberships JOIN accounts ON accounts.id = memberships.account_id
+    WHERE memberships.organization_id = ${destination}.organization_id
+      AND accounts.email = ${destination}.mail_to
+  )`;
+}
 
 /** Columns of a webhook, for rows of `webhooks`; never its secret, not even sealed. */
 export const WEBHOOK_COLUMNS = columns<Webhook>({

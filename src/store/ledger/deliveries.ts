@@ -128,6 +128,7 @@ const DUE_COLUMNS = columns<DueRow>({
   kind: 'destination.kind',
   url: 'destination.url',
   to: 'destination.mail_to',
+  isConfirmed: 'coalesce(destination.confirmed_to = destination.mail_to, false)',
   sealed: 'destination.secret_sealed',
   former: `CASE WHEN destination.former_secret_until > clock_timestamp()
     THEN destination.former_secret_sealed END`,

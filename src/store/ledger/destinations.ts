@@ -13,6 +13,7 @@ import { LIMIT } from '../../contract/limit.ts';
 import type {
   Destination,
   DestinationKind,
+  MailRecipient,
   NotificationDelivery,
 } from '../../contract/notification.ts';
 import { isStorable, storableText } from '../../contract/text.ts';
@@ -20,6 +21,7 @@ import type {
   DestinationChange,
   DestinationSecrets,
   NewDestination,
+  RecipientLink,
   ResealedDestination,
   SealSecret,
 } from '../destination-ledger.ts';
@@ -27,10 +29,11 @@ import type { Actor } from '../ledger-terms.ts';
 import { actorText } from './actor-text.ts';
 import { type ActorSql, atomically } from './atomically.ts';
 import { insertAudit } from './audit.ts';
-import { columns, isoText, newId } from './columns.ts';
+import { columns, isForMember, isoText, newId } from './columns.ts';
 import type { Database, Sql } from './database.ts';
 import { findApps } from './keys.ts';
 import { lockOrganization } from './organizations.ts';
+import { isMemberEmail, storeLink } from './recipient-links.ts';
 
 const COLUMNS = columns<Destination>({
   id: 'id',
@@ -38,6 +41,12 @@ const COLUMNS = columns<Destination>({
   kind: 'kind',
   url: 'url',
   to: 'mail_to',
+  recipient: `CASE WHEN mail_to IS NULL THEN NULL
+    WHEN declined_to = mail_to THEN 'declined'
+    WHEN ${isForMember('notification_destinations')} THEN 'member'
+    WHEN confirmed_to = mail_to THEN 'confirmed'
+    WHEN link_to IS DISTINCT FROM mail_to THEN 'stranger'
+    WHEN link_expires_at > clock_timestamp() THEN 'waiting' ELSE 'expired' END`,
   events: 'events',
   apps: `(
     SELECT json_agg(apps.ref ORDER BY apps.ref) FROM apps
@@ -66,7 +75,7 @@ export function createDestination(
       const { organizationId, name, kind, url, to, events, enabled } = destination;
       const apps = await readApps(sql, organizationId, destination.apps);
       if (isFailure(apps)) return apps;
-      const stranger = await refuseStranger(sql, organizationId, to);
+      const stranger = await refuseStranger(sql, organizationId, to, destination.link);
       if (stranger !== undefined) return stranger;
       // So that those that are added at once count each other.
       await lockOrganization(sql, organizationId);
@@ -82,8 +91,8 @@ export function createDestination(
           ...[kind === 'webhook' ? seal(id) : null, actorText(actor)],
         ],
       );
-      const [stored] = rows;
-      if (stored === undefined) throw new Error(`New destination ${id} has no row`);
+      if (rows.length === 0) throw new Error(`New destination ${id} has no row`);
+      const stored = await offer(sql, id, destination.link);
       const after = auditState(stored);
       await insertAudit(sql, {
         ...{ organizationId, action: 'destination.create', subject: id },
@@ -102,19 +111,29 @@ function readApps(
   return apps === null ? Promise.resolve(null) : findApps(sql, organizationId, apps);
 }
 
-/** Refuses a recipient who is no member: a stranger would be told what concerns the organization alone. */
+/** Refuses a recipient who is no member and gets no link: nobody would have agreed to the mails. */
 async function refuseStranger(
   sql: Sql,
   organizationId: string,
   to: string | null,
+  link: RecipientLink | undefined,
 ): Promise<Failure<'invalid'> | undefined> {
-  if (to === null) return undefined;
-  const rows = await sql.query(
-    `SELECT FROM memberships JOIN accounts ON accounts.id = memberships.account_id
-     WHERE memberships.organization_id = $1 AND accounts.email = $2`,
-    [organizationId, to],
-  );
-  return rows.length > 0 ? undefined : invalidField('to', 'Must be the address of a member');
+  if (to === null || link?.to === to) return undefined;
+  return (await isMemberEmail(sql, organizationId, to))
+    ? undefined
+    : invalidField('to', 'Must be the address of a member');
+}
+
+/** Stores the link of a recipient who is no member, and its mail; returns the destination. */
+async function offer(
+  sql: ActorSql,
+  id: string,
+  link: RecipientLink | undefined,
+): Promise<Destination> {
+  const stored = await demandDestination(sql, id);
+  if (link?.to !== stored.to || stored.recipient === 'member') return stored;
+  await storeLink(sql, id, link);
+  return demandDestination(sql, id);
 }
 
 async function isFull(sql: Sql, organizationId: string): Promise<boolean> {
@@ -130,7 +149,7 @@ async function isFull(sql: Sql, organizationId: string): Promise<boolean> {
  * Returns the state for the audit, which members read who may not read the address: of an address it has the
  * origin, because the rest of it is often a secret.
  */
-function auditState({ name, kind, url, to, events, apps, enabled }: Destination): object {
+export function auditState({ name, kind, url, to, events, apps, enabled }: Destination): object {
   const place = url === null ? { to } : { url: new URL(url).origin };
   return { name, kind, ...place, events, apps, enabled };
 }
@@ -152,10 +171,17 @@ export async function findDestination(sql: Sql, id: string): Promise<Destination
   return rows[0];
 }
 
-type LockedDestination = Destination & { readonly organizationId: string };
+/** Reads a destination that the transaction holds. */
+export async function demandDestination(sql: Sql, id: string): Promise<Destination> {
+  const found = await findDestination(sql, id);
+  if (found === undefined) throw new Error(`Locked destination ${id} is gone`);
+  return found;
+}
+
+export type LockedDestination = Destination & { readonly organizationId: string };
 
 /** Locks a destination against changes until the transaction ends, but not against messages to it. */
-async function lockDestination(
+export async function lockDestination(
   sql: Sql,
   id: string,
 ): Promise<LockedDestination | Failure<'unknownDestination'>> {
@@ -188,9 +214,12 @@ export function updateDestination(
       const apps = await readApps(sql, organizationId, change.apps ?? null);
       if (isFailure(apps)) return apps;
       const to = change.to ?? before.to;
-      const stranger = to === before.to ? undefined : await refuseStranger(sql, organizationId, to);
+      const isSame = to === before.to;
+      const { link } = change;
+      const stranger = isSame ? undefined : await refuseStranger(sql, organizationId, to, link);
       if (stranger !== undefined) return stranger;
-      const after = await store(sql, before, change, apps, seal);
+      await store(sql, before, change, apps, seal);
+      const after = await offer(sql, id, isSame ? undefined : link);
       const { organizationId: _, ...unchanged } = before;
       if (JSON.stringify(after) === JSON.stringify(unchanged)) return after;
       const isNewUrl = before.url !== after.url;
@@ -220,14 +249,14 @@ async function store(
   change: DestinationChange,
   apps: readonly string[] | null,
   seal: SealSecret,
-): Promise<Destination> {
+): Promise<void> {
   const { id, kind } = before;
   const url = change.url ?? before.url;
   const enabled = change.enabled ?? before.enabled;
   const isSwitched = enabled !== before.enabled;
   const isNewUrl = url !== before.url;
   if (isSwitched) await dropWaiting(sql, id);
-  const rows = await sql.query<Destination>(
+  await sql.query(
     `UPDATE notification_destinations SET name = $2, url = $3, mail_to = $4, events = $5,
        apps = CASE WHEN $6 THEN $7 ELSE apps END, is_enabled = $8,
        secret_sealed = coalesce($9, secret_sealed),
@@ -236,7 +265,7 @@ async function store(
        disabled_why = CASE WHEN $10 THEN NULL ELSE disabled_why END,
        failing_since = CASE WHEN $10 OR $11 THEN NULL ELSE failing_since END,
        pace_ms = CASE WHEN $10 OR $11 THEN 0 ELSE pace_ms END
-     WHERE id = $1 RETURNING ${COLUMNS}`,
+     WHERE id = $1`,
     [
       ...[id, change.name ?? before.name, url, change.to ?? before.to],
       change.events === undefined ? before.events : change.events,
@@ -244,13 +273,10 @@ async function store(
       ...[isNewUrl && kind === 'webhook' ? seal(id) : null, isSwitched, isNewUrl],
     ],
   );
-  const [stored] = rows;
-  if (stored === undefined) throw new Error(`Locked destination ${id} is gone`);
-  return stored;
 }
 
 /** Drops what waits for a destination: what happens while it is off is not sent later. */
-async function dropWaiting(sql: Sql, id: string): Promise<void> {
+export async function dropWaiting(sql: Sql, id: string): Promise<void> {
   await sql.query(
     `UPDATE notification_deliveries SET state = 'dropped'
      WHERE destination_id = $1 AND state = 'waiting'`,
@@ -382,7 +408,13 @@ export async function testDestination(
   return delivery ?? fail('unknownDestination');
 }
 
-const FORMER_MEMBER = 'Its recipient is no longer a member';
+/** Words of a test that reaches nobody, by the state of the recipient. */
+const UNREACHED: Readonly<Partial<Record<MailRecipient, string>>> = {
+  waiting: 'Its recipient has not confirmed the link yet',
+  expired: 'Its recipient has not confirmed the link, which is over: send another one',
+  declined: 'Its recipient does not want these mails',
+  stranger: 'Its recipient is no longer a member',
+};
 
 async function findEnabled(
   sql: ActorSql,
@@ -391,8 +423,8 @@ async function findEnabled(
   const found = await lockDestination(sql, id);
   if (isFailure(found)) return found;
   if (!found.enabled) return fail('destinationOff');
-  const stranger = await refuseStranger(sql, found.organizationId, found.to);
-  return stranger === undefined ? found : fail('destinationOff', FORMER_MEMBER);
+  const words = found.recipient === null ? undefined : UNREACHED[found.recipient];
+  return words === undefined ? found : fail('destinationOff', words);
 }
 
 /** Cursor of a page: place of its last delivery. */

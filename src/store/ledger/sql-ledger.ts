@@ -136,6 +136,8 @@ import {
   renamePasskey,
   useRecovery,
 } from './passkeys.ts';
+import { findRecipientLink, isMemberEmail } from './recipient-links.ts';
+import { answerRecipientLink, renewRecipientLink } from './recipients.ts';
 import { readFailureBreakdown, recordFailures } from './release-failures.ts';
 import {
   listReleases,
@@ -347,6 +349,10 @@ const CALLS = {
   recordDelivery,
   announceRelease,
   retractRelease,
+  isMemberEmail,
+  renewRecipientLink,
+  findRecipientLink,
+  answerRecipientLink,
   createDestination,
   listDestinations,
   findDestination,

@@ -694,6 +694,11 @@ CREATE TABLE public.notification_destinations (
     leased_until timestamp(3) with time zone,
     lease_holder text,
     pace_ms integer DEFAULT 0 NOT NULL,
+    link_hash text COLLATE pg_catalog."C",
+    link_to text,
+    link_expires_at timestamp(3) with time zone,
+    confirmed_to text,
+    declined_to text,
     CONSTRAINT notification_destinations_check CHECK (((kind = 'mail'::text) = (mail_to IS NOT NULL))),
     CONSTRAINT notification_destinations_check1 CHECK (((kind = 'mail'::text) = (url IS NULL))),
     CONSTRAINT notification_destinations_check2 CHECK (((kind = 'webhook'::text) = (secret_sealed IS NOT NULL))),
@@ -1037,6 +1042,7 @@ ALTER TABLE ONLY public.ledger_epoch ADD CONSTRAINT ledger_epoch_pkey PRIMARY KE
 ALTER TABLE ONLY public.memberships ADD CONSTRAINT memberships_pkey PRIMARY KEY (organization_id, account_id);
 ALTER TABLE ONLY public.mistaken_ids ADD CONSTRAINT mistaken_ids_pkey PRIMARY KEY (app_id, kind);
 ALTER TABLE ONLY public.notification_deliveries ADD CONSTRAINT notification_deliveries_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY public.notification_destinations ADD CONSTRAINT notification_destinations_link_hash_key UNIQUE (link_hash);
 ALTER TABLE ONLY public.notification_destinations ADD CONSTRAINT notification_destinations_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY public.notification_events ADD CONSTRAINT notification_events_organization_id_position_key UNIQUE (organization_id, "position");
 ALTER TABLE ONLY public.notification_events ADD CONSTRAINT notification_events_pkey PRIMARY KEY (id);

@@ -68,7 +68,7 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
         const enabledAt = expect.any(String);
         expect(found).toEqual({
           ...{ appId, appRef, organizationId, provider: 'github', sealedSecret, enabledAt },
-          ...NO_SETTINGS,
+          ...{ ...NO_SETTINGS, repository: null },
         });
       }
     });
