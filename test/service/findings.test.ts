@@ -93,6 +93,7 @@ const CASES: Readonly<Record<string, Case>> = {
     files: [MAC],
     expected: ['warning artifacts.0.url'],
   },
+  'an appcast without it': { files: ['Note-arm64.msi'], expected: ['warning artifacts'] },
   'only a disk image': { files: ['Note-universal.dmg'], expected: ['warning artifacts'] },
   'no architecture': {
     files: ['Note-linux-arm64.AppImage', 'Note.deb'],

@@ -3,18 +3,29 @@
 import type { Finding } from '../../contract/dry-run.ts';
 import { foldPlatform } from '../decision/artifact.ts';
 import { foldArch, NO_ARCH, UNIVERSAL } from '../decision/fold-arch.ts';
+import type { SnapshotRelease } from '../decision/serving-snapshot.ts';
 import {
   type ExaminedArtifact,
   type ExaminedRelease,
   type FindingRule,
   isForPeople,
 } from './examined-release.ts';
+import { isSparkleFormat } from './sparkle-format.ts';
 
 const MAC = 'darwin';
 /** Arches on which a universal file for macOS runs. */
 const MAC_ARCHES = ['x86_64', 'aarch64'];
 
-export const COVERAGE_RULES: readonly FindingRule[] = [noArtifacts, leftOut, onlyForPeople];
+/** Arches that an appcast has files for when its address names none. */
+const ANY_APPCAST: ReadonlySet<string> = new Set([UNIVERSAL, NO_ARCH, 'x86_64']);
+const APPLE_SILICON = 'aarch64';
+
+export const COVERAGE_RULES: readonly FindingRule[] = [
+  noArtifacts,
+  leftOut,
+  onlyForPeople,
+  notInAppcast,
+];
 
 function noArtifacts({ artifacts }: ExaminedRelease): readonly Finding[] {
   return artifacts.length === 0 ? [warning('There are no files: no device can be offered it')] : [];
@@ -38,6 +49,36 @@ function onlyForPeople({ artifacts }: ExaminedRelease): readonly Finding[] {
   const forMac = artifacts.filter(({ platform }) => platform === MAC);
   if (forMac.length === 0 || !forMac.every(isForPeople)) return [];
   return [warning('For macOS there is only dmg or pkg, which most updaters cannot install')];
+}
+
+/** Tells which appcast leaves the release out where its address names no arch. */
+function notInAppcast({ artifacts, others, earlier }: ExaminedRelease): readonly Finding[] {
+  const beside = [...others, ...earlier.map(({ release }) => release)];
+  return [MAC, 'windows'].flatMap((platform): Finding[] => {
+    const arches = artifacts
+      .filter(
+        (artifact) => artifact.platform === platform && isSparkleFormat(platform, artifact.format),
+      )
+      .map(({ arch }) => arch);
+    const [arch] = arches;
+    if (arch === undefined || arches.some((each) => ANY_APPCAST.has(each))) return [];
+    const all = new Set([
+      ...artifacts.filter((artifact) => artifact.platform === platform).map((each) => each.arch),
+      ...beside.flatMap((release) => archesFor(release, platform)),
+    ]);
+    // An app that has only ever been for Apple silicon has an appcast without an arch.
+    if (platform === MAC && arch === APPLE_SILICON && all.size === 1) return [];
+    const told = [...new Set(arches)].join(' and ');
+    const name = platform === MAC ? 'appcast.xml' : 'appcast-windows.xml';
+    const message = `Without ?arch= ${name} leaves it out: its files for Sparkle are for ${told} alone`;
+    return [warning(message)];
+  });
+}
+
+function archesFor({ artifacts }: SnapshotRelease, platform: string): readonly string[] {
+  return artifacts
+    .filter((artifact) => foldPlatform(artifact.platform) === platform)
+    .map(({ arch }) => foldArch(arch, platform));
 }
 
 function covers(artifacts: readonly ExaminedArtifact[], platform: string, arch: string): boolean {

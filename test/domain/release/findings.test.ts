@@ -326,6 +326,38 @@ describe('findings of build numbers', () => {
   });
 });
 
+describe('findings of appcasts whose address names no architecture', () => {
+  const file = (name: string, platform: string, arch?: string): Artifact => ({
+    ...{ platform, url: HOST + name },
+    ...(arch === undefined ? {} : { arch }),
+  });
+  const [zip, exe] = ['a-arm64.zip', 'a-arm64-setup.exe'];
+  const intel = [file('old-x64.zip', 'darwin', 'x64')];
+  it.each<[string, readonly Artifact[], readonly Artifact[], boolean]>([
+    ['an app for Apple silicon alone', [file(zip, 'darwin', 'arm64')], [], false],
+    ['one that was for Intel Macs', [file(zip, 'darwin', 'arm64')], intel, true],
+    [
+      'one that still is',
+      [file(zip, 'darwin', 'arm64'), file('b.zip', 'darwin', 'x64')],
+      [],
+      false,
+    ],
+    ['Windows on ARM alone', [file(exe, 'windows', 'arm64')], [], true],
+    ['Windows of 32 bits alone', [file('a-ia32.msi', 'windows', 'ia32')], [], true],
+    [
+      'Windows on both',
+      [file(exe, 'windows', 'arm64'), file('b.exe', 'windows', 'x64')],
+      [],
+      false,
+    ],
+    ['what WinSparkle does not install', [file('a-arm64.nupkg', 'windows', 'arm64')], [], false],
+  ])('%s (§21.5, §23.3)', (_what, artifacts, before, isTold) => {
+    const place = snapshot([release('1.0.0', { artifacts: before, followed: true })]);
+    const told = findingsOf(version('1.1.0'), artifacts, place);
+    expect(told.some(({ message }) => /Without \?arch=/.test(message))).toBe(isTold);
+  });
+});
+
 describe('findings of a minimum version', () => {
   const at = (text: string, rolloutPct: number, parts: Partial<SnapshotRelease> = {}) =>
     release(text, { rolloutPct, artifacts: [good({ url: `${HOST}${text}/a.deb` })], ...parts });
