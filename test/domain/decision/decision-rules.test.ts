@@ -39,7 +39,7 @@ const NOTES_RULE: DecisionRule = {
 
 const EDGE = version('1.0.5');
 /** Least number of cases of each kind that must have come up. */
-const SEEN_MIN = 30;
+const SEEN_MIN = 10;
 
 const NOTES_CONDITIONS: Readonly<Record<string, readonly Condition[]>> = {
   nobody: [{ on: 'fields', versions: [], fits: () => false }],
