@@ -125,6 +125,8 @@ function formatInAddress(url: string): string | undefined {
 
 /** A package of Squirrel or Velopack, by its name; some hosts put more segments behind the name. */
 const DELTA_PACKAGE = /-delta\.nupkg(?:\/|$)/i;
+/** Text without which no address is one of a delta: parsing each takes five times as long. */
+const MAY_BE_DELTA = /delta|%/i;
 /** An update that Sparkle's tools make beside the whole app. */
 const DELTA_FILE = /\.delta\/?$/i;
 
@@ -134,7 +136,7 @@ const DELTA_FILE = /\.delta\/?$/i;
  * for an updater of the publisher's own.
  */
 export function isDelta({ format, url }: Pick<Artifact, 'format' | 'url'>): boolean {
-  if (url === undefined) return false;
+  if (url === undefined || !MAY_BE_DELTA.test(url)) return false;
   const path = decoded(parseUrl(url)?.pathname ?? '');
   return DELTA_PACKAGE.test(path) || (format === undefined && DELTA_FILE.test(path));
 }
