@@ -122,7 +122,7 @@ function filled(text: string, { app, appId, org }: Tenant): string {
   return text.replaceAll('{app}', app).replaceAll('{id}', appId).replaceAll('{org}', org);
 }
 
-/** Asks all questions; times and the deliveries of webhooks are left out of the answers. */
+/** Asks all questions; times and what deliveries tell of webhooks are left out of the answers. */
 async function answersOf(node: ServingNode, { tenant }: Made): Promise<Map<string, Answered>> {
   const answers = new Map<string, Answered>();
   for (const [name, path] of QUESTIONS) {
@@ -133,6 +133,7 @@ async function answersOf(node: ServingNode, { tenant }: Made): Promise<Map<strin
     });
     const text = (await answer.text())
       .replaceAll(/"deliveries":\[[^\]]*\]/g, '')
+      .replaceAll(/"repository":(?:null|"[^"]*")/g, '')
       .replaceAll(/"lastUsed(?:At|From)":(?:null|"[^"]*")/g, '')
       .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'a time');
     answers.set(name, { status: answer.status, text });
