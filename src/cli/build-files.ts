@@ -1,8 +1,9 @@
 // Files of a build, as its tool leaves them: in one folder, or in folders of folders. Apps that are not
 // packed and folders that the tool works with are passed over whole.
 
-import { type Dirent, readdirSync, type Stats, statSync } from 'node:fs';
-import { basename, join, resolve } from 'node:path';
+import { type Dirent, existsSync, readdirSync, type Stats, statSync } from 'node:fs';
+import { basename, dirname, join, resolve, sep } from 'node:path';
+import { GORELEASER_LIST, readGoreleaserList } from './goreleaser-list.ts';
 import { ServiceError } from './service-client.ts';
 
 /** Maximum number of folders below an argument on the way to a file. */
@@ -13,6 +14,7 @@ const ENTRIES_MAX = 1000;
 /** File that may be one of the release. */
 export type BuildFile = {
   readonly path: string;
+  /** Name under which it is uploaded: mostly the last part of the path. */
   readonly name: string;
   /** Size in bytes. */
   readonly size: number;
@@ -66,13 +68,26 @@ class Walk implements BuildFiles {
   readonly files: BuildFile[] = [];
   readonly passedOver: PassedOver[] = [];
   private readonly seen = new Set<string>();
+  /** Names of programs that goreleaser uploads as they are, by path. */
+  private readonly uploadNames = new Map<string, string>();
   private entries = 0;
 
   /** Takes what an argument names. It follows a link here, because the caller has named it. */
   take(path: string, stat: Stats): void {
-    if (stat.isDirectory()) this.enter(path, 0);
+    if (stat.isDirectory()) this.enterArgument(path);
     else if (stat.isFile()) this.add(path, stat.size);
     else throw new ServiceError(`neither a file nor a folder: ${path}`);
+  }
+
+  /** Enters a folder, or passes over one that a pattern has named beside the list of its programs. */
+  private enterArgument(path: string): void {
+    const [parent, name] = [dirname(resolve(path)), basename(resolve(path))];
+    const isCompiled = COMPILED_NAME.test(name);
+    if (!isCompiled || !existsSync(join(parent, GORELEASER_LIST))) return this.enter(path, 0);
+    this.readUploadNames(parent);
+    const names = new Set(entriesOf(parent).map((entry) => entry.name));
+    if (!this.hasUploads(path) && isPackedBeside(name, names)) this.passOver(path, UNPACKED);
+    else this.enter(path, 0);
   }
 
   private enter(path: string, depth: number): void {
@@ -88,23 +103,33 @@ class Walk implements BuildFiles {
       throw new ServiceError(`${path} leads to ${words}`);
     }
     const names = new Set(entries.map((entry) => entry.name));
+    if (names.has(GORELEASER_LIST)) this.readUploadNames(path);
     for (const entry of entries) this.meet(join(path, entry.name), entry, depth, names);
   }
 
   private meet(path: string, entry: Dirent, depth: number, beside: ReadonlySet<string>): void {
     if (entry.isSymbolicLink()) this.passOver(path, 'a symbolic link');
-    else if (entry.isDirectory() && isPackedBeside(entry.name, beside))
+    else if (entry.isDirectory() && !this.hasUploads(path) && isPackedBeside(entry.name, beside))
       this.passOver(path, UNPACKED);
     else if (entry.isDirectory()) this.enter(path, depth + 1);
     else if (entry.isFile()) this.add(path, statOf(path).size);
     else this.passOver(path, 'no file');
   }
 
+  private readUploadNames(folder: string): void {
+    for (const { path, name } of readGoreleaserList(folder) ?? []) this.uploadNames.set(path, name);
+  }
+
+  private hasUploads(folder: string): boolean {
+    const beginning = resolve(folder) + sep;
+    return [...this.uploadNames.keys()].some((path) => path.startsWith(beginning));
+  }
+
   private add(path: string, size: number): void {
     const place = resolve(path);
     if (this.seen.has(place)) return;
     this.seen.add(place);
-    this.files.push({ path, name: basename(path), size });
+    this.files.push({ path, name: this.uploadNames.get(place) ?? basename(path), size });
   }
 
   private passOver(file: string, reason: string): void {

@@ -1,14 +1,19 @@
 // Manifests that build tools write beside the files of a build, each entry with what it tells of one file:
 // electron-builder's `latest*.yml`, Squirrel's `RELEASES`, Velopack's `releases.*.json` and `assets.*.json`,
-// Sparkle's `appcast.xml`. Those of Squirrel, Velopack and Sparkle keep the entries of earlier versions.
+// Sparkle's `appcast.xml`, goreleaser's `artifacts.json`. Those of Squirrel, Velopack and Sparkle keep the
+// entries of earlier versions.
 
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { parseUrl } from '../contract/parse-url.ts';
 import type { Artifact } from '../contract/resource.ts';
 import { decodedFileName } from '../domain/decision/artifact-format.ts';
 import { parseVersion } from '../domain/decision/version.ts';
+import type { AssetTarget } from '../domain/release/classify-assets.ts';
 import { isNameOfVersion, versionInPackageName } from '../domain/release/name-version.ts';
 import type { BuildFile } from './build-files.ts';
+import { readGoreleaserList } from './goreleaser-list.ts';
 import { ServiceError } from './service-client.ts';
 import { readJson, readText } from './text-file.ts';
 import { dottedOf, readUpdateFile } from './update-file.ts';
@@ -22,6 +27,8 @@ export type ManifestEntry = Partial<Pick<Artifact, Told>> & {
   readonly other?: string;
   /** Why it is no artifact, where the manifest says so. */
   readonly reason?: string;
+  /** What it is for, where the manifest knows that better than its name. */
+  readonly target?: AssetTarget;
   /** Percentage of the devices that the manifest offers it to; undefined for all of them. */
   readonly staged?: string;
 };
@@ -39,6 +46,7 @@ const READERS: readonly (readonly [RegExp, Reader])[] = [
   [/^releases\.[\w.-]+\.json$/i, ofVelopack],
   [/^assets\.[\w.-]+\.json$/i, ofVelopackAssets],
   [/^appcast[\w.-]*\.xml$/i, ofAppcast],
+  [/^artifacts\.json$/, ofGoreleaser],
 ];
 
 /**
@@ -223,6 +231,21 @@ function ofEnclosure(
     signature: file['@sparkle:edSignature'],
     ...otherPart(version, published),
   });
+}
+
+const metadata = z.object({ version: z.string() });
+
+function ofGoreleaser({ path }: BuildFile, published: string): Entries {
+  const folder = dirname(path);
+  const files = readGoreleaserList(folder);
+  if (files === undefined) return [];
+  const beside = join(folder, 'metadata.json');
+  const { data } = metadata.safeParse(existsSync(beside) ? readJson(beside) : undefined);
+  const isOther = data !== undefined && parseVersion(data.version) !== undefined;
+  if (isOther && !isSameVersion(data.version, published)) {
+    throw new ServiceError(`metadata.json is of version ${data.version}, not of ${published}`);
+  }
+  return files.map(({ path: _, ...file }) => defined(file));
 }
 
 /** Returns the name at the end of a path or an address, and the address where it is absolute. */

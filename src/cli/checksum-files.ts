@@ -2,7 +2,7 @@
 // of cargo-dist, what `sha256sum`, `shasum --tag` and `openssl dgst` print. A file of a build must have the
 // sum that they list.
 
-import { dirname, resolve } from 'node:path';
+import { basename, dirname, resolve } from 'node:path';
 import type { BuildFile } from './build-files.ts';
 import type { FileContents } from './file-contents.ts';
 import { ServiceError } from './service-client.ts';
@@ -27,7 +27,8 @@ export async function refuseOtherSums(
   const byPath = new Map(files.map((file) => [resolve(file.path), file]));
   for (const list of files.filter(({ name, size }) => NAME.test(name) && size <= BYTES_MAX)) {
     for (const { name, sum } of sumsOf(list)) {
-      const file = fileOf(name, dirname(list.path), byPath);
+      const file =
+        fileOf(name, dirname(list.path), byPath) ?? files.find((each) => isRenamed(each, name));
       if (file !== undefined && !(await hasSum(file, sum, contents))) {
         throw new ServiceError(
           `${file.name} is another file than ${list.name} says: its content differs`,
@@ -45,6 +46,11 @@ function fileOf(
 ): BuildFile | undefined {
   const beside = name.slice(Math.max(name.lastIndexOf('/'), name.lastIndexOf('\\')) + 1);
   return byPath.get(resolve(folder, name)) ?? byPath.get(resolve(folder, beside));
+}
+
+/** Whether a file is uploaded under a name that it has not on this machine. */
+function isRenamed(file: BuildFile, name: string): boolean {
+  return file.name === name && basename(file.path) !== name;
 }
 
 /** Returns the sums of a file; one without a name is of the file whose name stands before the ending. */

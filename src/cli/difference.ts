@@ -23,9 +23,8 @@ export function differenceOf(
   present: Pick<Release, 'notes' | 'artifacts'>,
   { notes, artifacts }: Content,
 ): string | undefined {
-  const published = new Map(present.artifacts.map((artifact) => [fileOf(artifact), artifact]));
-  for (const artifact of artifacts) {
-    const name = fileOf(artifact);
+  const published = new Map(byName(present.artifacts));
+  for (const [name, artifact] of byName(artifacts)) {
     const other = published.get(name);
     if (other === undefined) return `it has no file ${name}`;
     const field = firstOther(artifact, other);
@@ -37,8 +36,15 @@ export function differenceOf(
   return notes === undefined || notes === present.notes ? undefined : 'its notes are others';
 }
 
-function fileOf({ url = '', platform }: Artifact): string {
-  return url.slice(url.lastIndexOf('/') + 1) || platform;
+/** Returns files with their names; those that share one have their folder before it. */
+function byName(artifacts: readonly Artifact[]): readonly (readonly [string, Artifact])[] {
+  const names = artifacts.map(({ url = '', platform }) => url.split('/').at(-1) || platform);
+  return artifacts.map((artifact, index) => {
+    const { url = '' } = artifact;
+    const name = names[index] ?? '';
+    const isShared = names.indexOf(name) !== names.lastIndexOf(name);
+    return [isShared && url !== '' ? url.split('/').slice(-2).join('/') : name, artifact];
+  });
 }
 
 /** Checksums come first: when they differ, that is what matters. */

@@ -92,7 +92,7 @@ async function publish(
   const line = new ProgressLine(process.stderr);
   const contents = new FileContents((name, read, size) => line.show(name, read, size));
   const addressOf = (name: string) =>
-    base === undefined ? undefined : base + encodeURIComponent(name);
+    base === undefined ? undefined : base + name.split('/').map(encodeURIComponent).join('/');
   const found = await readReleaseFiles(build, addressOf, contents).finally(() => line.clear());
   refuseUnusable(found);
   const publication = publicationOf(options, found);

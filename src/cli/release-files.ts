@@ -129,6 +129,9 @@ function targetOf(
   const reading = readAsset(name);
   const none = 'none' in reading ? reading.none : 'metadata';
   const told = none === 'no-platform' && entry?.platform !== undefined;
+  if (entry?.target !== undefined && (target !== undefined || none === 'no-platform')) {
+    return entry.target;
+  }
   if (target === undefined && !told) return NO_ARTIFACT[none];
   const platform = target?.platform ?? entry?.platform ?? '';
   const arch = target?.arch ?? entry?.arch ?? archOfFolder(path, platform);

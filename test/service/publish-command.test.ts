@@ -50,6 +50,7 @@ const FILE_SETS: Readonly<Record<string, readonly string[]>> = {
 
 /** Manifests of build tools that tell nothing. */
 const MANIFESTS: Readonly<Record<string, string>> = {
+  'artifacts.json': '[]',
   'releases.win.json': '{"Assets":[]}',
   'assets.win.json': '[]',
 };

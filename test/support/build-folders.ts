@@ -178,10 +178,23 @@ const GORELEASER_ARCHIVES = [
   ...['notes_1.4.0_darwin_all.tar.gz', 'notes_1.4.0_windows_amd64.zip'],
 ].map((name) => `dist/${name}`);
 
+const GORELEASER_LIST = [
+  ...GORELEASER_ARCHIVES.map((path) => madeByGoreleaser('Archive', path)),
+  madeByGoreleaser('Binary', 'dist/notes_linux_amd64_v1/notes'),
+  madeByGoreleaser('Binary', 'dist/notes_windows_amd64_v1/notes.exe'),
+];
+
+function madeByGoreleaser(type: string, path: string): object {
+  const [, goos, goarch] = /_(linux|darwin|windows)_([a-z0-9]+)/.exec(path) ?? [];
+  return { name: path.slice(path.lastIndexOf('/') + 1), path, goos, goarch, type };
+}
+
 /** Folder of goreleaser 2: archives, their sums, and a folder for each program. */
 export const GORELEASER: Folder = {
   ...files('', GORELEASER_ARCHIVES),
-  ...files('dist/', ['artifacts.json', 'metadata.json', 'config.yaml', 'CHANGELOG.md']),
+  ...files('dist/', ['config.yaml', 'CHANGELOG.md']),
+  'dist/artifacts.json': JSON.stringify(GORELEASER_LIST),
+  'dist/metadata.json': JSON.stringify({ project_name: 'notes', version: '1.4.0' }),
   ...files('dist/', ['notes_linux_amd64_v1/notes', 'notes_windows_amd64_v1/notes.exe']),
   'dist/notes_1.4.0_checksums.txt': GORELEASER_ARCHIVES.map(sumLine).join(''),
 };

@@ -1,0 +1,204 @@
+// Tests what is published of folders of goreleaser, by the list that it writes of what it has made
+// (docs/operating/commands.md).
+
+import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { differenceOf } from '../../src/cli/difference.ts';
+import { FileContents } from '../../src/cli/file-contents.ts';
+import { readBuild, readReleaseFiles } from '../../src/cli/release-files.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'sluice-goreleaser-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+type Json = Readonly<Record<string, unknown>>;
+type Target = Readonly<Record<string, string>>;
+
+const LINUX = { goos: 'linux', goarch: 'amd64', goamd64: 'v1', target: 'linux_amd64_v1' };
+const ARM = { goos: 'linux', goarch: 'arm', goarm: '6', target: 'linux_arm_6' };
+const MAC = { goos: 'darwin', goarch: 'all', target: 'darwin_all' };
+const WINDOWS = { goos: 'windows', goarch: '386', go386: 'sse2', target: 'windows_386_sse2' };
+const ALL = [LINUX, ARM, MAC, WINDOWS];
+
+/** Program as goreleaser compiles it, in a folder of its own. */
+function program(target: Target): Json {
+  const name = target.goos === 'windows' ? 'tool.exe' : 'tool';
+  const path = `dist/tool_${target.target}/${name}`;
+  return { name, path, ...target, internal_type: 4, type: 'Binary', extra: { Binary: 'tool' } };
+}
+
+/** What goreleaser makes of a program for its upload: an archive, or the program itself. */
+function archive(target: Target): Json {
+  const name = `tool_${target.goos}_${target.goarch}.tar.gz`;
+  const extra = { Binaries: ['tool'], Checksum: sumOf(`dist/${name}`), Format: 'tar.gz' };
+  return { name, path: `dist/${name}`, ...target, internal_type: 1, type: 'Archive', extra };
+}
+function upload(target: Target): Json {
+  const made = program(target);
+  const extra = { Format: 'binary', Binary: 'tool', Checksum: sumOf(String(made.path)) };
+  return { ...made, name: `tool-${target.goos}-${target.goarch}`, internal_type: 2, extra };
+}
+
+/** Every file contains its path. */
+const sumOf = (content: string) => `sha256:${createHash('sha256').update(content).digest('hex')}`;
+
+const BESIDE: readonly Json[] = [
+  { name: 'metadata.json', path: 'dist/metadata.json', internal_type: 37, type: 'Metadata' },
+  {
+    name: 'checksums.txt',
+    path: 'dist/checksums.txt',
+    internal_type: 12,
+    type: 'Checksum',
+    extra: {},
+  },
+  {
+    name: 'acme/tool:1',
+    path: 'acme/tool:1',
+    goos: 'linux',
+    goarch: 'amd64',
+    type: 'Docker Image',
+  },
+  { name: 'tool.rb', path: 'dist/homebrew/tool.rb', type: 'Homebrew Cask', extra: { Config: {} } },
+];
+
+/** Writes the list and its files below `dist`, and reads them for the release of a version. */
+async function read(
+  made: readonly Json[],
+  more: Target = {},
+  version = '1.4.0',
+  isPattern = false,
+) {
+  const list = [...BESIDE, ...made];
+  const files: Target = {
+    ...Object.fromEntries(made.map(({ path }) => [path, path])),
+    'dist/metadata.json': JSON.stringify({ project_name: 'tool', tag: 'v1.4.0', version: '1.4.0' }),
+    'dist/artifacts.json': JSON.stringify(list),
+    'dist/config.yaml': 'version: 2',
+    ...more,
+  };
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), content);
+  }
+  const root = join(folder, 'dist');
+  const paths = isPattern ? readdirSync(root).map((name) => join(root, name)) : [root];
+  const build = await readBuild(paths, version);
+  const contents = new FileContents(() => undefined);
+  const { taken, passedOver, findings } = await readReleaseFiles(build, (name) => name, contents);
+  return {
+    taken: taken
+      .map(({ artifact: { url, platform, arch } }) => `${url} ${platform} ${arch}`)
+      .toSorted(),
+    passedOver: passedOver.map(({ file, reason }) => `${relative(root, file)}: ${reason}`),
+    findings,
+  };
+}
+
+describe('a folder of goreleaser', () => {
+  const PLAIN = [
+    'tool_darwin_all/tool darwin universal',
+    'tool_linux_amd64_v1/tool linux x86_64',
+    'tool_linux_arm_6/tool linux armv6',
+    'tool_windows_386_sse2/tool.exe windows i686',
+  ];
+
+  it.each([false, true])(
+    'of programs alone has them all, each below its folder (pattern: %s) (Command line)',
+    async (isPattern) => {
+      const { taken, findings } = await read(ALL.map(program), {}, '1.4.0', isPattern);
+      expect([taken, findings]).toEqual([PLAIN, []]);
+    },
+  );
+
+  it.each([false, true])(
+    'of archives has the archives, and no program twice (pattern: %s) (Command line)',
+    async (isPattern) => {
+      const made = [...ALL.map(program), ...ALL.map(archive)];
+      const { taken, passedOver, findings } = await read(made, {}, 'v1.4', isPattern);
+      expect(taken).toEqual([
+        'tool_darwin_all.tar.gz darwin universal',
+        'tool_linux_amd64.tar.gz linux x86_64',
+        'tool_linux_arm.tar.gz linux armv6',
+        'tool_windows_386.tar.gz windows i686',
+      ]);
+      expect(findings).toEqual([]);
+      const unpacked = passedOver.filter((line) => line.endsWith('an app that is not packed'));
+      expect(unpacked.length).toBe(ALL.length);
+    },
+  );
+
+  it('of programs that are uploaded as they are has them under those names (Command line)', async () => {
+    const made = [...ALL.map(program), ...ALL.map(upload)];
+    const line = (path: string, name: string) => `${sumOf(path).slice(7)}  ${name}\n`;
+    const path = 'dist/tool_linux_amd64_v1/tool';
+    const listed = { 'dist/checksums.txt': line(path, 'tool-linux-amd64') };
+    const { taken, findings } = await read(made, listed);
+    expect(taken).toEqual([
+      'tool-darwin-all darwin universal',
+      'tool-linux-amd64 linux x86_64',
+      'tool-linux-arm linux armv6',
+      'tool-windows-386 windows i686',
+    ]);
+    expect(findings).toEqual([]);
+    const other = { 'dist/checksums.txt': line('another', 'tool-linux-amd64') };
+    await expect(read(made, other)).rejects.toThrow('than checksums.txt says');
+  });
+
+  it('has one archive and the programs of the other platforms (Command line)', async () => {
+    const { taken } = await read([...ALL.map(program), archive(LINUX)]);
+    const packed = 'tool_linux_amd64.tar.gz linux x86_64';
+    expect(taken).toEqual(PLAIN.with(1, packed).toSorted());
+  });
+
+  it('names the file whose content is another one, and one that is missing (Command line)', async () => {
+    const made = [archive(LINUX), archive(MAC)];
+    const damaged = { 'dist/tool_linux_amd64.tar.gz': 'damaged' };
+    await expect(read(made, damaged)).rejects.toThrow(
+      'than artifacts.json says: its content differs',
+    );
+    rmSync(join(folder, 'dist'), { recursive: true });
+    const { findings } = await read([...made, { ...archive(WINDOWS), path: 'dist-2/tool.tar.gz' }]);
+    expect(findings).toMatchObject([{ path: 'artifacts.json', severity: 'error' }]);
+  });
+
+  it('has the program for every processor, not that for later ones beside it (Command line)', async () => {
+    const later = { ...LINUX, goamd64: 'v3', target: 'linux_amd64_v3' };
+    const { taken, passedOver } = await read([program(later), program(LINUX)]);
+    expect(taken).toEqual(['tool_linux_amd64_v1/tool linux x86_64']);
+    expect(passedOver).toContain(
+      'tool_linux_amd64_v3/tool: needs goamd64 v3, and one for v1 is beside it',
+    );
+    rmSync(join(folder, 'dist'), { recursive: true });
+    expect((await read([program(later)])).taken).toEqual(['tool_linux_amd64_v3/tool linux x86_64']);
+  });
+
+  it('of another version is refused (Command line)', async () => {
+    const words = 'metadata.json is of version 1.4.0, not of 1.5.0';
+    await expect(read(ALL.map(program), {}, '1.5.0')).rejects.toThrow(words);
+  });
+
+  it('a list of another tool tells nothing (Command line)', async () => {
+    const other = { 'dist/artifacts.json': '{ "files": ["a"] }', 'dist/a-linux-x64.zip': 'a' };
+    expect((await read([], other)).taken).toEqual(['a-linux-x64.zip linux x86_64']);
+  });
+});
+
+it('a second run finds each of several programs with one name in its folder (Command line)', () => {
+  const of = (target: string, sha512: string) => ({
+    ...{ platform: 'linux', sha512, url: `https://dl.example.com/1.4.0/tool_${target}/tool` },
+  });
+  const artifacts = [of('linux_amd64_v1', 'a'), of('linux_arm_6', 'b')];
+  const again = { notes: undefined, artifacts: artifacts.toReversed() };
+  expect(differenceOf({ notes: '', artifacts }, again)).toBeUndefined();
+  const other = {
+    notes: undefined,
+    artifacts: [of('linux_amd64_v1', 'a'), of('linux_arm_6', 'c')],
+  };
+  const words = 'its tool_linux_arm_6/tool has another SHA-512';
+  expect(differenceOf({ notes: '', artifacts }, other)).toBe(words);
+});
