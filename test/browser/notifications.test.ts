@@ -128,4 +128,29 @@ describeInBrowser('notifications at the console', (browser) => {
     expect(asked.filter((url) => url.includes('/destinations'))).toEqual([]);
     await tab.close();
   });
+
+  it('the page of a link to a recipient confirms by its button alone, and stops the mails', async () => {
+    const offer = { organization: { id: 'org_1', name: 'Acme' }, to: 'ops@example.com' };
+    const answers: unknown[] = [];
+    await page.route('**/console/api/confirmation*', (route) => {
+      const request = route.request();
+      const isAnswer = request.method() === 'POST';
+      if (isAnswer) answers.push(request.postDataJSON());
+      const isConfirmed = answers.length === 1;
+      return route.fulfill({ json: isAnswer ? {} : { ...offer, isConfirmed } });
+    });
+    await visit(page, '/console/confirmation/token-of-a-mail');
+    await page.getByText('wants to mail its notifications to').waitFor();
+    expect(answers).toEqual([]);
+    expect(await faultsOn(page)).toEqual([]);
+    await button('Confirm').click();
+    await page.getByText('mails its notifications to').waitFor();
+    await button('Stop these mails').click();
+    await page.getByText('You get no mails.').waitFor();
+    expect(answers).toEqual([
+      { token: 'token-of-a-mail', wanted: true },
+      { token: 'token-of-a-mail', wanted: false },
+    ]);
+    await page.unroute('**/console/api/confirmation*');
+  });
 });

@@ -289,7 +289,10 @@ describeInBrowser('every page of the console', (browser) => {
     const { email } = furnished.owner;
     const reset = await admin(node, 'POST', 'accounts/reset-password', { email });
     await page.context().clearCookies();
-    const paths = ['/console/sign-in', '/console/invitation/used', '/console/password-reset/used'];
+    const used = ['invitation', 'password-reset', 'confirmation'].map(
+      (link) => `/console/${link}/used`,
+    );
+    const paths = ['/console/sign-in', ...used];
     for (const path of [...paths, String(invited.body?.url), String(reset.body?.url)]) {
       await visit(page, path);
       await expectSound(path);
