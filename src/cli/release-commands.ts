@@ -14,9 +14,9 @@ import { effectText, findingsText } from './findings-text.ts';
 import { addImportCommand } from './import-command.ts';
 import { type Options, query, wholeNumber } from './options.ts';
 import { addPlanCommands } from './plan-commands.ts';
-import { presetOption } from './plan-set-command.ts';
 import { printAnswer } from './print-answer.ts';
 import { type Colour, printTable, takesColours } from './print-table.ts';
+import { addPromoteCommand } from './promote-command.ts';
 import { addPublishCommand } from './publish-command.ts';
 import { releaseText, type ShownRelease, stateText } from './release-text.ts';
 import { type ServiceClient, ServiceError } from './service-client.ts';
@@ -116,32 +116,7 @@ function controlling(
 }
 
 function addMovingCommands(release: Command, connect: Connect): void {
-  asking(
-    release
-      .command('promote')
-      .description('publish what one channel has on another')
-      .requiredOption('--app <ref>', 'app')
-      .requiredOption('--from <channel>', 'channel that has the release')
-      .requiredOption('--to <channel>', 'channel that gets it')
-      .requiredOption('--version <version>', 'version')
-      .option('--rollout <percent>', "devices that get it (default: the channel's)", wholeNumber)
-      .addOption(presetOption('--plan <preset>'))
-      .option('--paused', 'offer it to nobody yet')
-      .option('--reason <text>', 'why, for the audit')
-      .option('--dry-run', 'say what speaks against it and what it would do, and promote nothing'),
-    connect,
-    ({ paused, plan: preset, dryRun, ...options }) => ({
-      method: 'POST',
-      path: dryRun === true ? 'releases/promote?dryRun=true' : 'releases/promote',
-      body: {
-        ...options,
-        ...(paused === true ? { status: 'paused' } : {}),
-        ...(preset === undefined ? {} : { plan: { preset } }),
-      },
-    }),
-    undefined,
-    changedText,
-  );
+  addPromoteCommand(release, connect);
   asking(
     named(release.command('withdraw'))
       .description('remove a release that nobody was offered: its version is free again')

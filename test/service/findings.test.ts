@@ -210,6 +210,24 @@ serviceSuite('findings', (node) => {
     }
   });
 
+  it('`sluice release promote` stops at an error, and goes on with --force (§23.8)', async () => {
+    const each = { files: [MAC], expected: [] };
+    await publish(node, shell.tenant, '1.0.14', { artifacts: artifactsOf(each) });
+    const beta = { channel: 'beta', artifacts: artifactsOf(each) };
+    await publish(node, shell.tenant, '1.0.15', beta);
+    const way = ['--app', shell.tenant.app, '--from', 'beta', '--to', 'stable'];
+    const args = ['release', 'promote', ...way, '--version', '1.0.15'];
+    const stopped = await shell.sluice(args);
+    expect([stopped.code, stopped.stderr]).toEqual([1, '']);
+    expect(stopped.stdout).toMatch(/^error: Note-mac-universal\.zip: url: Is a file of 1\.0\.14/m);
+    expect(stopped.stdout).toMatch(/^stopped: .+\(1 error: --force publishes all the same\)$/m);
+    expect(await shell.releases()).toHaveLength(2);
+    expect(await shell.json(...args, '--force')).toMatchObject({
+      ...{ outcome: 'promoted', release: { channel: 'stable' } },
+      findings: [{ severity: 'error' }],
+    });
+  });
+
   it('a package of changes is an error, or left out with its name (§23.3)', async () => {
     const each = { files: ['Note-1.0.15-delta.nupkg'], expected: [] };
     const artifacts = [{ platform: 'windows', url: `${HOST}/${each.files[0]}` }];
