@@ -133,7 +133,7 @@ const FIELDS: readonly (readonly [
   ],
   [
     ...(['sha256', SUMS.sha256] as const),
-    [SUMS.sha256.slice(2), `${SUMS.sha256}\n`, 'xy'.repeat(32)],
+    [SUMS.sha256.slice(2), `${SUMS.sha256}\n\n`, 'xy'.repeat(32)],
     'Must be 64 hexadecimal digits',
   ],
   ['sha1', SUMS.sha1, [SUMS.sha256], 'Must be 40 hexadecimal digits'],
