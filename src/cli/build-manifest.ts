@@ -37,11 +37,13 @@ type Told = 'url' | 'size' | 'sha512' | 'sha256' | 'sha1' | 'platform' | 'arch' 
 type MoreTold = 'minimumSystemVersion' | 'signature' | 'buildVersion';
 
 type Entries = readonly Omit<ManifestEntry, 'from'>[];
-type Reader = (file: BuildFile, version: string) => Entries | Promise<Entries>;
+/** Returns undefined for a file that is no manifest after all. */
+type Reader = (file: BuildFile, version: string) => Entries | undefined | Promise<Entries>;
 
 /** Manifests by the forms of their names. */
 const READERS: readonly (readonly [RegExp, Reader])[] = [
   [/^(?:latest|beta|alpha)(?:-[a-z0-9-]+)?\.ya?ml$/i, ofUpdateFile],
+  [/^[a-z]+(?:-(?:mac|linux(?:-[a-z0-9]+)?))?\.ya?ml$/i, ofChannelFile],
   [/^RELEASES(?:-[\w-]+)?$/i, ofSquirrel],
   [/^releases\.[\w.-]+\.json$/i, ofVelopack],
   [/^assets\.[\w.-]+\.json$/i, ofVelopackAssets],
@@ -60,7 +62,7 @@ export async function readManifest(
   const reader = READERS.find(([form]) => form.test(file.name))?.[1];
   if (reader === undefined) return undefined;
   const entries = await reader(file, version);
-  return entries.map((entry) => ({ ...entry, ...plainSums(entry), from: file.name }));
+  return entries?.map((entry) => ({ ...entry, ...plainSums(entry), from: file.name }));
 }
 
 type Sums = Pick<ManifestEntry, 'sha512' | 'sha256' | 'sha1'>;
@@ -110,6 +112,13 @@ function ofUpdateFile({ path, name }: BuildFile, published: string): Entries {
   const [, end = ''] = /^[a-z]+-?(.*)\.ya?ml$/i.exec(name) ?? [];
   const target = UPDATE_FILE_TARGETS[end.toLowerCase()] ?? {};
   return entries.map((entry) => defined({ ...entry, ...target, minimumSystemVersion, staged }));
+}
+
+/** Reads the update file of a channel: electron-builder names it for the word of a prerelease, `rc.yml`. */
+function ofChannelFile(file: BuildFile, published: string): Entries | undefined {
+  const [, channel] = /^[^-+]+-([a-z]+)/i.exec(published) ?? [];
+  const isOfChannel = channel?.toLowerCase() === /^[a-z]+/i.exec(file.name)?.[0].toLowerCase();
+  return isOfChannel ? ofUpdateFile(file, published) : undefined;
 }
 
 const SQUIRREL_LINE = /^([0-9a-f]{40})\s+(\S.*?)\s+(\d+)(?:\s+#.*)?$/i;

@@ -9,7 +9,7 @@ import { ServiceError } from './service-client.ts';
 import { readText } from './text-file.ts';
 
 const NAME =
-  /(?:^|[-_.])(?:checksums?|sha(?:256|512)(?:\.?sums?)?)(?:[-_.](?:sha256|sha512))?(?:\.txt)?$/i;
+  /(?:^|[-_.])(?:checksums?|shasums?(?:256|512)?|sha(?:256|512)(?:\.?sums?)?)(?:[-_.](?:sha256|sha512))?(?:\.txt)?$/i;
 /** A sum in hexadecimal digits, and the name of the file unless it is the only line. */
 const LINE = /^([0-9a-f]{64}|[0-9a-f]{128})(?:\s+\*?(?:\.\/)?(\S.*?))?\s*$/i;
 /** Line as BSD and OpenSSL write it: `SHA256 (NAME) = SUM`, `SHA2-256(NAME)= SUM`. */
@@ -55,7 +55,7 @@ function isRenamed(file: BuildFile, name: string): boolean {
 
 /** Returns the sums of a file; one without a name is of the file whose name stands before the ending. */
 function sumsOf({ path, name }: BuildFile): readonly { name: string; sum: string }[] {
-  const own = name.replace(/\.[^.]+$/, '');
+  const own = name.replace(/\.[^.]+(?:\.txt)?$/i, '');
   return readText(path)
     .split('\n')
     .flatMap((line) => {

@@ -18,13 +18,13 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 type Files = Readonly<Record<string, string | Buffer>>;
 
-/** Reads a folder with these files for the release of version 1.2.3. */
-async function read(files: Files) {
+/** Reads a folder with these files for the release of a version. */
+async function read(files: Files, version = '1.2.3') {
   for (const [name, content] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
     writeFileSync(join(folder, name), content);
   }
-  const build = await readBuild([folder], '1.2.3');
+  const build = await readBuild([folder], version);
   const addressOf = (name: string) => `https://dl.example.com/${encodeURIComponent(name)}`;
   const contents = new FileContents(() => undefined);
   const { taken, passedOver, findings } = await readReleaseFiles(build, addressOf, contents);
@@ -104,4 +104,31 @@ it('release notes are UTF-8 or UTF-16; other bytes are refused with what to do (
   }
   writeFileSync(path, Buffer.from(notes, 'latin1'));
   expect(() => readNotes(path)).toThrow(`${path} is neither UTF-8 nor UTF-16: save it as UTF-8`);
+});
+
+it.each([
+  'SHASUMS256.txt',
+  'sha256.sum',
+  `${APP}.sha256.txt`,
+  `${APP}.sha256sum`,
+  'checksums-sha256.txt',
+])('a file of checksums is held to by the name %s (Command line)', async (name) => {
+  const sum = sumOf('sha256', 'hex', 'another');
+  const listing = { [APP]: APP, [name]: name.startsWith(APP) ? `${sum}\n` : `${sum}  ${APP}\n` };
+  await expect(read(listing)).rejects.toThrow(`is another file than ${name} says`);
+});
+
+it("an update file has the name of the version's channel (Command line)", async () => {
+  const app = 'Notes-1.3.0-rc.1.AppImage';
+  const update = (sum: string) =>
+    `version: 1.3.0-rc.1\nfiles:\n  - url: ${app}\n    sha512: ${sum}\nminimumSystemVersion: 10.10\n`;
+  const files = (sum: string) => ({
+    [app]: app,
+    'rc-linux.yml': update(sum),
+    'other.yml': 'a: 1\n',
+  });
+  const { artifacts } = await read(files(sumOf('sha512', 'base64', app)), '1.3.0-rc.1');
+  expect(artifacts).toMatchObject([{ minimumSystemVersion: '10.10' }]);
+  const other = files(sumOf('sha512', 'base64', 'another'));
+  await expect(read(other, '1.3.0-rc.1')).rejects.toThrow('than rc-linux.yml says');
 });
