@@ -94,7 +94,11 @@ export function describeIdentities({ database, ledger }: LedgerUnderTest): void 
 
   async function invite(organizationId: string, email: string): Promise<void> {
     const invitation = { organizationId, email, role: 'viewer' as const, at: NOW };
-    const created = { ...invitation, tokenHash: unique('token'), expiresAt: LATER };
+    const created = {
+      ...invitation,
+      tokenHash: unique('invitation-of-identity'),
+      expiresAt: LATER,
+    };
     expectValue(await ledger.createInvitation(created, OPERATOR));
   }
 
@@ -259,7 +263,8 @@ export function describeIdentities({ database, ledger }: LedgerUnderTest): void 
 
   test('an identity that is taken while its person comes in gives no role', async () => {
     const { organizationId } = await createTenant(ledger);
-    const arrival = anArrival();
+    // An account without a right would be taken over (§31.11).
+    const arrival = anArrival((await createTenant(ledger)).organizationId);
     const entered = await enter(arrival);
     let isTaken = false;
     const takenOnceRead: Database = {
