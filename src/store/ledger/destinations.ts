@@ -1,6 +1,5 @@
-// SQL of destinations: their settings and secrets, and what became of the messages to them.
+// SQL of destinations: their settings and secrets.
 
-import type { DeliveryPage } from '../../contract/console.ts';
 import {
   type Failure,
   fail,
@@ -10,12 +9,7 @@ import {
   type Outcome,
 } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import type {
-  Destination,
-  DestinationKind,
-  MailRecipient,
-  NotificationDelivery,
-} from '../../contract/notification.ts';
+import type { Destination, DestinationKind } from '../../contract/notification.ts';
 import { isStorable, storableText } from '../../contract/text.ts';
 import type {
   DestinationChange,
@@ -59,7 +53,7 @@ const COLUMNS = columns<Destination>({
   createdBy: 'created_by',
 });
 
-type Refusal = 'unknownDestination' | LostRight;
+export type DestinationRefusal = 'unknownDestination' | LostRight;
 
 /** Stores the destination and its audit entry, which never has the secret, in one transaction. */
 export function createDestination(
@@ -201,7 +195,7 @@ export function updateDestination(
   change: DestinationChange,
   seal: SealSecret,
   actor: Actor,
-): Promise<Outcome<Destination, 'invalid' | Refusal>> {
+): Promise<Outcome<Destination, 'invalid' | DestinationRefusal>> {
   return atomically<Destination, 'invalid' | 'unknownDestination' | 'unknownApp'>(
     database,
     actor,
@@ -289,7 +283,7 @@ export function rotateDestination(
   id: string,
   seal: SealSecret,
   actor: Actor,
-): Promise<Outcome<Destination, 'noSecret' | Refusal>> {
+): Promise<Outcome<Destination, 'noSecret' | DestinationRefusal>> {
   return atomically<Destination, 'noSecret' | 'unknownDestination'>(
     database,
     actor,
@@ -319,7 +313,7 @@ export function removeDestination(
   database: Database,
   id: string,
   actor: Actor,
-): Promise<Outcome<{ readonly id: string }, Refusal>> {
+): Promise<Outcome<{ readonly id: string }, DestinationRefusal>> {
   return atomically(database, actor, async (sql) => {
     const found = await lockDestination(sql, id);
     if (isFailure(found)) return found;
@@ -361,117 +355,6 @@ export async function disableDestination(
     },
   );
   return disabled === true;
-}
-
-// Messages to a destination.
-
-const DELIVERY_COLUMNS = columns<NotificationDelivery>({
-  id: 'delivery.id',
-  event: 'delivery.event_id',
-  type: 'event.type',
-  state: 'delivery.state',
-  nextAt: `CASE WHEN delivery.state = 'waiting' THEN ${isoText('delivery.next_at')} END`,
-  tries: 'delivery.tries',
-});
-
-const DELIVERIES = `notification_deliveries AS delivery
-  JOIN notification_events AS event ON event.id = delivery.event_id`;
-
-const IS_KEPT = `delivery.created_at
-  > clock_timestamp() - make_interval(secs => ${LIMIT.deliveryKeptMs / 1000})`;
-
-/** Tells the event as the transaction's last statement; reads its delivery after the commit. */
-export async function testDestination(
-  database: Database,
-  id: string,
-  actor: Actor,
-): Promise<Outcome<NotificationDelivery, 'destinationOff' | Refusal>> {
-  const told = await atomically<true, 'destinationOff' | 'unknownDestination'>(
-    database,
-    actor,
-    async (sql) => {
-      const found = await findEnabled(sql, id);
-      if (isFailure(found)) return found;
-      const { organizationId, kind, name } = found;
-      const facts = { destination: { id, kind, name } };
-      sql.tell({ organizationId, only: id }, [{ type: 'test', facts }]);
-      return true as const;
-    },
-  );
-  if (isFailure(told)) return told;
-  const [delivery] = await database.query<NotificationDelivery>(
-    `SELECT ${DELIVERY_COLUMNS} FROM ${DELIVERIES}
-     WHERE delivery.destination_id = $1 AND event.type = 'test' ORDER BY delivery.seq DESC LIMIT 1`,
-    [id],
-  );
-  // Removed meanwhile.
-  return delivery ?? fail('unknownDestination');
-}
-
-/** Words of a test that reaches nobody, by the state of the recipient. */
-const UNREACHED: Readonly<Partial<Record<MailRecipient, string>>> = {
-  waiting: 'Its recipient has not confirmed the link yet',
-  expired: 'Its recipient has not confirmed the link, which is over: send another one',
-  declined: 'Its recipient does not want these mails',
-  stranger: 'Its recipient is no longer a member',
-};
-
-async function findEnabled(
-  sql: ActorSql,
-  id: string,
-): Promise<LockedDestination | Failure<'unknownDestination' | 'destinationOff'>> {
-  const found = await lockDestination(sql, id);
-  if (isFailure(found)) return found;
-  if (!found.enabled) return fail('destinationOff');
-  const words = found.recipient === null ? undefined : UNREACHED[found.recipient];
-  return words === undefined ? found : fail('destinationOff', words);
-}
-
-/** Cursor of a page: place of its last delivery. */
-const CURSOR = /^\d{1,18}$/;
-
-export async function listDeliveries(
-  sql: Sql,
-  id: string,
-  before: string | undefined,
-  limit: number,
-): Promise<DeliveryPage> {
-  if (!isStorable(id)) return { deliveries: [], next: null };
-  const rows = await sql.query<NotificationDelivery & { readonly seq: string }>(
-    `SELECT delivery.seq::text AS seq, ${DELIVERY_COLUMNS} FROM ${DELIVERIES}
-     WHERE delivery.destination_id = $1 AND ($2::bigint IS NULL OR delivery.seq < $2) AND ${IS_KEPT}
-     ORDER BY delivery.seq DESC LIMIT $3`,
-    [id, CURSOR.exec(before ?? '')?.[0] ?? null, limit + 1],
-  );
-  const page = rows.slice(0, limit);
-  const next = rows.length > limit ? (page.at(-1)?.seq ?? null) : null;
-  return { deliveries: page.map(({ seq: _, ...delivery }) => delivery), next };
-}
-
-export function sendAgain(
-  database: Database,
-  id: string,
-  deliveryId: string,
-  actor: Actor,
-): Promise<Outcome<NotificationDelivery, 'unknownDelivery' | 'destinationOff' | Refusal>> {
-  return atomically<
-    NotificationDelivery,
-    'unknownDelivery' | 'destinationOff' | 'unknownDestination'
-  >(database, actor, async (sql) => {
-    const found = await findEnabled(sql, id);
-    if (isFailure(found)) return found;
-    if (!isStorable(deliveryId)) return fail('unknownDelivery');
-    const rows = await sql.query<NotificationDelivery>(
-      `UPDATE notification_deliveries AS delivery SET state = 'waiting',
-         is_apart = true, next_at = clock_timestamp(), first_failed_at = NULL, try_count = 0
-       FROM notification_events AS event
-       WHERE delivery.id = $2 AND delivery.destination_id = $1 AND event.id = delivery.event_id
-         AND ${IS_KEPT}
-       RETURNING ${DELIVERY_COLUMNS}`,
-      [id, deliveryId],
-    );
-    return rows[0] ?? fail('unknownDelivery');
-  });
 }
 
 // Secrets at rest.

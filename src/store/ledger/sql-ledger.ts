@@ -58,18 +58,16 @@ import {
   recordTry,
   releaseDestination,
 } from './deliveries.ts';
+import { listDeliveries, sendAgain, testDestination } from './destination-messages.ts';
 import {
   createDestination,
   disableDestination,
   findDestination,
-  listDeliveries,
   listDestinationSecrets,
   listDestinations,
   removeDestination,
   replaceDestinationSecrets,
   rotateDestination,
-  sendAgain,
-  testDestination,
   updateDestination,
 } from './destinations.ts';
 import { listDeviceReleases } from './device-releases.ts';
