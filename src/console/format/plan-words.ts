@@ -188,9 +188,12 @@ export function silentText(
   return `${count} are silent, ${percentText(plain)}, less ${others} among other devices`;
 }
 
-/** Says what the network has that keeps a guard from judging; undefined if none does. */
-export function networkText({ network }: SignalRate): string | undefined {
-  if (network === null) return undefined;
+/**
+ * Says what the network has that keeps a guard from judging; undefined if none does, or if a node of the
+ * version before answered, which names none.
+ */
+export function networkText({ network }: Partial<SignalRate>): string | undefined {
+  if (!network) return undefined;
   const { count, base } = network;
   const share = `${numberText(count)} of its ${countText(base, 'device')}`;
   return `without one network (${share}) too few are left to judge by`;
@@ -228,7 +231,7 @@ export function tooEarlyText(
   const small = SIGNALS.filter(
     (signal) => (guards === null || rates[signal].limit !== null) && rates[signal].base < needed,
   );
-  const undecided = SIGNALS.filter((signal) => rates[signal].network !== null);
+  const undecided = SIGNALS.filter((signal) => networkText(rates[signal]) !== undefined);
   if (small.length === 0 && undecided.length > 0) {
     const left = 'but without one network too few devices are left to judge by';
     return `For a person to decide: ${undecided.join(', ')} above the limit, ${left}.`;
