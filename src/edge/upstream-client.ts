@@ -2,6 +2,7 @@
 // the edge's token; any other answer is refused, whatever it contains, as if there were none.
 
 import { createPublicKey, type KeyObject, randomBytes, verify } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { EdgeAnswer } from '../contract/edge-answer.ts';
@@ -75,7 +76,7 @@ export class UpstreamClient {
   private credential: EdgeCredential;
   private agent: HttpAgent;
   /** Ends the unanswered calls, whose number their callers bound. */
-  private running = new AbortController();
+  private running = endingMany();
   private isClosed = false;
 
   constructor(options: UpstreamClientOptions) {
@@ -111,7 +112,7 @@ export class UpstreamClient {
   /** Ends the unanswered calls, which reject with `Unavailable`, and reconnects. */
   restart(): void {
     this.running.abort(new Error('the upstream was away meanwhile'));
-    this.running = new AbortController();
+    this.running = endingMany();
     this.reconnect();
   }
 
@@ -195,6 +196,13 @@ export class UpstreamClient {
     const isHttps = this.options.url.startsWith('https:');
     return isHttps ? new HttpsAgent(settings) : new HttpAgent(settings);
   }
+}
+
+/** Makes a controller for any number of calls: Node warns of a leak from the eleventh listener on. */
+function endingMany(): AbortController {
+  const controller = new AbortController();
+  setMaxListeners(0, controller.signal);
+  return controller;
 }
 
 /** Reason of the failure of a call whose answer was refused. */

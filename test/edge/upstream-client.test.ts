@@ -247,3 +247,21 @@ it('connections are kept until they are to be made anew; calls that run meanwhil
   await expect(ended).rejects.toThrow(Unavailable);
   expect((await call())?.answer).toEqual({ kind: 'time', at: 5 });
 });
+
+it('many calls at once are ended together, and warn of no leak', async () => {
+  answer = () => undefined;
+  const warnings: Error[] = [];
+  const note = (warning: Error) => warnings.push(warning);
+  process.on('warning', note);
+  try {
+    const calls = Array.from({ length: 12 }, () => client.call('time', CALL));
+    client.restart();
+    const ended = await Promise.allSettled(calls);
+    expect(ended.every(({ status }) => status === 'rejected')).toBe(true);
+    // Warnings are emitted by a later tick.
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(warnings).toEqual([]);
+  } finally {
+    process.off('warning', note);
+  }
+});
