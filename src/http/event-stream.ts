@@ -1,7 +1,7 @@
 // Server-sent events: replies that stay open. Events that a client's socket does not take are dropped, so
 // that a slow client costs the service no memory.
 
-import type { HttpResponse } from 'uWebSockets.js';
+import type { HttpResponse } from './http-app.ts';
 
 /** Takes the events of a stream: their data, by their names, which become JSON. */
 type EventSink<Events = Readonly<Record<string, unknown>>> = {

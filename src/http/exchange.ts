@@ -2,11 +2,11 @@
 // returns, because uWebSockets.js invalidates it then; the reply is written once, corked, if the client is
 // still connected.
 
-import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { type Failure, fail, failUntil, invalidField, type Outcome } from '../contract/failure.ts';
 import { LIMIT } from '../contract/limit.ts';
 import { Unavailable } from '../contract/unavailable.ts';
 import { writeEventStream } from './event-stream.ts';
+import type { HttpRequest, HttpResponse } from './http-app.ts';
 import { isBodyAmbiguous } from './is-body-ambiguous.ts';
 import { FAILURE_STATUS, failureReply, type Reply } from './reply.ts';
 import {
@@ -183,7 +183,8 @@ function readHeaders(req: HttpRequest): Map<string, string> {
 
 /** Returns the address of the socket's peer as text. */
 export function remoteAddressOf(res: HttpResponse): string {
-  return Buffer.from(res.getRemoteAddressAsText()).toString('latin1');
+  const text = res.getRemoteAddressAsText();
+  return typeof text === 'string' ? text : Buffer.from(text).toString('latin1');
 }
 
 // Collection of request bodies within bounds: each body has a limit and a deadline, and all bodies together

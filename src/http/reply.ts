@@ -1,11 +1,11 @@
 // Replies as values, and the function that writes them to a socket: status, tag, encoding, and large
 // bodies in pieces.
 
-import type { HttpResponse } from 'uWebSockets.js';
 import { createHash } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import type { Failure, FailureKind } from '../contract/failure.ts';
 import type { EventSource } from './event-stream.ts';
+import type { HttpResponse } from './http-app.ts';
 
 export type HeaderPair = readonly [name: string, value: string];
 

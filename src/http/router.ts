@@ -1,11 +1,11 @@
 // Router of all requests but those of updaters: finds the handler of a request among the declared routes, and
 // answers 404 and 405 for paths and methods that have none.
 
-import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { fail, invalidField } from '../contract/failure.ts';
 import { LIMIT } from '../contract/limit.ts';
 import type { Surface } from '../observe/route-counts.ts';
 import { type BodyLimit, type Handler, runExchange } from './exchange.ts';
+import type { HttpRequest, HttpResponse } from './http-app.ts';
 import { failureReply } from './reply.ts';
 import type { RouteTraffic, Traffic } from './request-observation.ts';
 

@@ -1,18 +1,13 @@
 // Listening socket of the service: requests of updaters go to handlers of their own, all others to the
 // router.
 
-import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import type { LabelledCount } from '../observe/labelled-count.ts';
 import type { RareLog } from '../observe/rare-log.ts';
-import { findPortFault } from './port-fault.ts';
+import type { HttpEngine } from './engine.ts';
+import type { HttpApp, HttpResponse, ListenOptions, RequestHandler } from './http-app.ts';
 
-export type RequestHandler = (res: HttpResponse, req: HttpRequest) => void;
-
-export type ServerOptions = {
-  readonly host: string;
-  readonly port: number;
-  /** Whether other processes of this service listen on the port as well. */
-  readonly isPortShared: boolean;
+export type ServerOptions = ListenOptions & {
+  readonly engine: HttpEngine;
   /** Bound on the open connections; undefined for none. */
   readonly connectionLimit?: ConnectionLimit;
   /** Handlers that serve GET and HEAD below a first path segment, such as `/u`, without the router. */
@@ -30,30 +25,21 @@ export type Server = {
   close(): void;
 };
 
-/**
- * Maximum bytes of a request's head, which uWebSockets.js reads once, when it is loaded. With its default of
- * 4 KiB it would answer a long path itself, with a bare 431; with 64 KiB the service answers, and the memory
- * of a connection still has a bound.
- */
-const HEADER_BYTES_MAX = '65536';
-
 /** Starts listening; rejects when the address is in use or cannot be used. */
 export async function startServer(options: ServerOptions): Promise<Server> {
-  // biome-ignore lint/style/noProcessEnv: uWebSockets.js takes its header limit from there only.
-  process.env.UWS_HTTP_MAX_HEADERS_SIZE = HEADER_BYTES_MAX;
-  const uws = await import('uWebSockets.js');
-  const app = uws.App();
+  const app = options.engine.openApp();
   options.connectionLimit?.applyTo(app);
   for (const [prefix, { get, head }] of Object.entries(options.direct)) {
-    app.get(`${prefix}/*`, get).head(`${prefix}/*`, head);
+    app.get(`${prefix}/*`, get);
+    app.head(`${prefix}/*`, head);
   }
   app.any('/*', options.router);
-  const socket = await listen(app, options);
+  const listening = await app.listen(options);
   let isAccepting = true;
   return {
-    port: uws.us_socket_local_port(socket),
+    port: listening.port,
     stopAccepting() {
-      if (isAccepting) uws.us_listen_socket_close(socket);
+      if (isAccepting) listening.stop();
       isAccepting = false;
     },
     close() {
@@ -61,35 +47,6 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       app.close();
     },
   };
-}
-
-/** LIBUS_LISTEN_DEFAULT sets SO_REUSEPORT, by which the kernel spreads connections over the processes. */
-const SHARED_PORT = 0;
-/**
- * LIBUS_LISTEN_EXCLUSIVE_PORT makes listening fail when the port is in use: otherwise a second service on the
- * port would silently take half of the traffic.
- */
-const EXCLUSIVE_PORT = 1;
-
-/** Signature of `listen` with host and options, which the package's types leave out. */
-type ListenWithOptions = (
-  host: string,
-  port: number,
-  options: number,
-  callback: (socket: us_listen_socket | false) => void,
-) => TemplatedApp;
-
-function listen(
-  app: TemplatedApp,
-  { host, port, isPortShared }: ServerOptions,
-): Promise<us_listen_socket> {
-  return new Promise((resolve, reject) => {
-    const listenWithOptions = app.listen.bind(app) as unknown as ListenWithOptions;
-    listenWithOptions(host, port, isPortShared ? SHARED_PORT : EXCLUSIVE_PORT, (socket) => {
-      if (socket) resolve(socket);
-      else void findPortFault(host, port).then((reason) => reject(new Error(reason)));
-    });
-  });
 }
 
 // Bound on the connections that clients have open. Without one they could use up the file descriptors of the
@@ -117,10 +74,10 @@ export class ConnectionLimit {
   }
 
   /** Closes each connection of the app that would exceed the bound, before anything is read from it. */
-  applyTo(app: TemplatedApp): void {
+  applyTo(app: Pick<HttpApp, 'filter'>): void {
     const { connectionsMax = Number.POSITIVE_INFINITY, connections, log } = this.dependencies;
     // Called with 1 for a connection that opens and with -1 for one that closes, refused ones included.
-    const note = (res: HttpResponse, change: number): void => {
+    const note = (connection: Pick<HttpResponse, 'close'>, change: number): void => {
       this.count += change;
       if (change < 0) return;
       if (this.count <= connectionsMax) {
@@ -129,7 +86,7 @@ export class ConnectionLimit {
       }
       connections.add('refused');
       log.warn({ open: connectionsMax }, 'connection refused');
-      res.close();
+      connection.close();
     };
     app.filter(note);
   }

@@ -1,6 +1,6 @@
 // Writing of replies to a socket: in one piece where they are small, else as their client takes them.
 
-import type { HttpResponse } from 'uWebSockets.js';
+import type { HttpResponse } from './http-app.ts';
 import {
   type HeaderPair,
   LARGE_BODY_BYTES,
@@ -36,6 +36,7 @@ export function writeReply(
 
 /** Writes a reply and closes the connection: nothing else that arrived on it is read. Must run corked. */
 export function writeReplyAndClose(res: HttpResponse, reply: Reply): void {
+  if (res.guardsConnection) return write(res, reply, true, true, false);
   const { status, headers = NO_HEADERS, contentType = '', body = '' } = reply;
   // uWebSockets.js gathers what is shorter, and drops it when the connection is closed. Blanks are no matter.
   const text = body.toString().padEnd(GATHERED_BYTES);
@@ -77,7 +78,8 @@ function write(
 ): void {
   const { body = '' } = reply;
   if (!hasBody) {
-    if (isLookedAt && budget.endsConnection()) writeLastWithoutBody(res, reply);
+    if (isLookedAt && !res.guardsConnection && budget.endsConnection())
+      writeLastWithoutBody(res, reply);
     else writeWithoutBody(res, reply, endsConnection);
   } else if (isLookedAt || body.length > LARGE_BODY_BYTES) {
     writeHead(res, reply, endsConnection);

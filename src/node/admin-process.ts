@@ -26,6 +26,7 @@ import { ReadStandings } from '../serving/read-standings.ts';
 import { type Config, reachableHost } from '../settings/settings.ts';
 import { createMemoryEngine } from '../store/memory/memory-engine.ts';
 import { assembleConsole, assembleReference } from './console-side.ts';
+import { httpEngine } from './http-engine.ts';
 import { assembleConnectionLimit, requestWatcher } from './observe-requests.ts';
 import { Secrets } from './secrets.ts';
 import { assembleAdmission, assembleCatalogs } from './shared-parts.ts';
@@ -72,8 +73,10 @@ export async function composeAdmin(
   const { refresher, knownPoll, live, notes, traffic, router } = parts;
   refresher.start(stores.engine);
   knownPoll.start(stores.engine);
+  const engine = await httpEngine();
   const server = await fromSetting('ADMIN_LISTEN', () =>
     startServer({
+      engine,
       host: config.adminListen?.host ?? config.host,
       port: options.port,
       isPortShared: false,

@@ -50,6 +50,7 @@ import type { Engine } from '../store/engine.ts';
 import { createMemoryEngine } from '../store/memory/memory-engine.ts';
 import { makeDataDirectory } from './data-directory.ts';
 import { assembleDeviceSide, type DeviceSide } from './device-side.ts';
+import { httpEngine } from './http-engine.ts';
 import { assembleConnectionLimit, openTracing } from './observe-requests.ts';
 import { assembleFleet, type Fleet, IN_FLIGHT_WAIT_MS_MAX, watchQueue } from './shared-parts.ts';
 import {
@@ -237,7 +238,11 @@ async function listen(
   { updaters, traffic }: DeviceSide,
   routes: Routes,
 ): Promise<{ readonly main: Server; readonly admin: Server | undefined }> {
-  const shared = { isPortShared: false, connectionLimit: assembleConnectionLimit(metrics, log) };
+  const shared = {
+    engine: await httpEngine(),
+    isPortShared: false,
+    connectionLimit: assembleConnectionLimit(metrics, log),
+  };
   const direct = directHandlers(updaters);
   const router = createRouter(routes.main, traffic);
   const main = await fromSetting('HOST, PORT', () =>

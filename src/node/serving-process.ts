@@ -11,14 +11,15 @@ import { ClockWatch } from '../fleet/ledger-clock.ts';
 import { failureRoute } from '../http/device/download-routes.ts';
 import { directHandlers } from '../http/device/updater-route.ts';
 import { edgeRoutes } from '../http/edge/edge-routes.ts';
+import type { HttpEngine } from '../http/engine.ts';
 import { healthRoutes, type ReadMetrics, rootRoute } from '../http/health-routes.ts';
+import type { RequestHandler } from '../http/http-app.ts';
 import { keyRoutes } from '../http/manage/key-routes.ts';
 import type { NotesRenderer } from '../http/notes/notes-renderer.ts';
 import type { Traffic } from '../http/request-observation.ts';
 import { createRouter, type Route } from '../http/router.ts';
 import {
   type ConnectionLimit,
-  type RequestHandler,
   type Server,
   type ServerOptions,
   startServer,
@@ -56,6 +57,7 @@ import { createMemoryEngine } from '../store/memory/memory-engine.ts';
 import { assembleBackground } from './background-process.ts';
 import { assembleConsole, assembleReference } from './console-side.ts';
 import { assembleDeviceSide, type DeviceSide } from './device-side.ts';
+import { httpEngine } from './http-engine.ts';
 import { assembleConnectionLimit, openTracing } from './observe-requests.ts';
 import { Secrets } from './secrets.ts';
 import {
@@ -306,16 +308,7 @@ export async function composeService(
   serving.start();
   await serving.warmUp.start();
   const connectionLimit = assembleConnectionLimit(metrics, log);
-  const server = await fromSetting('HOST, PORT', () =>
-    startServer({
-      host: config.host,
-      port: worker?.port ?? config.port,
-      isPortShared: worker !== undefined,
-      connectionLimit,
-      ...serving.handlers,
-    }),
-  );
-  const admin = await startAdminServer(config, serving.adminRouter, connectionLimit);
+  const { server, admin } = await startServers(config, worker?.port, serving, connectionLimit);
   address = config.publicUrl ?? `http://${reachableHost(config.host)}:${server.port}`;
   fleet.start();
   serving.keyUses.start();
@@ -358,15 +351,45 @@ export async function composeService(
   };
 }
 
+/** Listens; `sharedPort` is the one that other processes listen on as well. */
+async function startServers(
+  config: Config,
+  sharedPort: number | undefined,
+  { handlers, adminRouter }: Pick<Serving, 'handlers' | 'adminRouter'>,
+  connectionLimit: ConnectionLimit,
+): Promise<{ readonly server: Server; readonly admin: Server | undefined }> {
+  const engine = await httpEngine();
+  const server = await fromSetting('HOST, PORT', () =>
+    startServer({
+      engine,
+      host: config.host,
+      port: sharedPort ?? config.port,
+      isPortShared: sharedPort !== undefined,
+      connectionLimit,
+      ...handlers,
+    }),
+  );
+  const admin = await startAdminServer(engine, config, adminRouter, connectionLimit);
+  return { server, admin };
+}
+
 /** Listens on the admin address, if this process serves it. */
 async function startAdminServer(
+  engine: HttpEngine,
   { adminListen }: Config,
   router: RequestHandler | undefined,
   connectionLimit: ConnectionLimit,
 ): Promise<Server | undefined> {
   if (adminListen === undefined || router === undefined) return undefined;
   return fromSetting('ADMIN_LISTEN', () =>
-    startServer({ ...adminListen, isPortShared: false, connectionLimit, direct: {}, router }),
+    startServer({
+      engine,
+      ...adminListen,
+      isPortShared: false,
+      connectionLimit,
+      direct: {},
+      router,
+    }),
   );
 }
 

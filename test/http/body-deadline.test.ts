@@ -4,7 +4,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { isFailure } from '../../src/contract/failure.ts';
 import { failureReply, jsonReply } from '../../src/http/reply.ts';
 import { Traffic } from '../../src/http/request-observation.ts';
@@ -12,92 +12,96 @@ import { createRouter } from '../../src/http/router.ts';
 import { type Server, startServer } from '../../src/http/server.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
+import { httpEngines } from '../support/http-engines.ts';
 
 const DEADLINE_MS = 60_000;
-
-let server: Server;
-/** Number of requests whose body is awaited, or was. */
-let begun = 0;
-beforeAll(async () => {
-  const router = createRouter(
-    [
-      {
-        method: 'POST',
-        path: '/slow',
-        bodyMsMax: DEADLINE_MS,
-        handler: async ({ body }) => {
-          begun += 1;
-          const received = await body;
-          return isFailure(received)
-            ? failureReply(received)
-            : jsonReply(200, { bytes: received.length });
-        },
-      },
-    ],
-    new Traffic(createLog('silent'), new Metrics()),
-  );
-  server = await startServer({
-    host: '127.0.0.1',
-    port: 0,
-    isPortShared: false,
-    direct: {},
-    router,
-  });
-});
-afterAll(() => server?.close());
-beforeEach(() => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
-afterEach(() => vi.useRealTimers());
-
-/** Opens a connection and sends the head of a request with a body of `bytes`. */
-async function begin(bytes: number) {
-  const socket = connect(server.port, '127.0.0.1');
-  const seen = { answer: '', isClosed: false };
-  socket.on('data', (data) => {
-    seen.answer += data.toString();
-  });
-  socket.on('error', () => undefined);
-  socket.on('close', () => {
-    seen.isClosed = true;
-  });
-  await once(socket, 'connect');
-  const count = begun;
-  socket.write(`POST /slow HTTP/1.1\r\nHost: x\r\nContent-Length: ${bytes}\r\n\r\n`);
-  await until(() => begun > count);
-  return { socket, seen };
-}
 
 /** Waits for what a connection brings; the test's own time-out ends it otherwise. */
 async function until(check: () => boolean): Promise<void> {
   while (!check()) await pause(1);
 }
 
-it('a body that never ends is 408 at its deadline, though it never pauses, and the connection ends', async () => {
-  const { socket, seen } = await begin(1_000_000);
-  for (let sent = 0; sent < 10; sent++) {
-    socket.write('x'.repeat(200));
-    vi.advanceTimersByTime(DEADLINE_MS / 10 - 1);
-  }
-  // What was sent is here once another connection is answered.
-  const other = await begin(1);
-  other.socket.write('x');
-  await until(() => other.seen.answer.includes('{"bytes":1}'));
-  expect(seen).toEqual({ answer: '', isClosed: false });
-  vi.advanceTimersByTime(10);
-  await until(() => seen.isClosed);
-  expect(seen.answer).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n/);
-  expect(seen.answer).toContain('{"error":"Request body took too long"}');
-  expect(seen.answer).toMatch(/\r\nConnection: close\r\n/i);
-  other.socket.destroy();
-});
+describe.each(await httpEngines())('on %s', (_, engine) => {
+  let server: Server;
+  /** Number of requests whose body is awaited, or was. */
+  let begun = 0;
+  beforeAll(async () => {
+    const router = createRouter(
+      [
+        {
+          method: 'POST',
+          path: '/slow',
+          bodyMsMax: DEADLINE_MS,
+          handler: async ({ body }) => {
+            begun += 1;
+            const received = await body;
+            return isFailure(received)
+              ? failureReply(received)
+              : jsonReply(200, { bytes: received.length });
+          },
+        },
+      ],
+      new Traffic(createLog('silent'), new Metrics()),
+    );
+    server = await startServer({
+      engine: engine,
+      host: '127.0.0.1',
+      port: 0,
+      isPortShared: false,
+      direct: {},
+      router,
+    });
+  });
+  afterAll(() => server?.close());
+  beforeEach(() => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+  afterEach(() => vi.useRealTimers());
 
-it('a body that is complete before its deadline is taken, and its connection serves on', async () => {
-  const { socket, seen } = await begin(4);
-  socket.write('ab');
-  vi.advanceTimersByTime(DEADLINE_MS - 1);
-  socket.write('cd');
-  await until(() => seen.answer.includes('{"bytes":4}'));
-  vi.advanceTimersByTime(2 * DEADLINE_MS);
-  socket.write('POST /slow HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx');
-  await until(() => seen.answer.includes('{"bytes":1}'));
-  socket.destroy();
+  it('a body that never ends is 408 at its deadline, though it never pauses, and the connection ends', async () => {
+    const { socket, seen } = await begin(1_000_000);
+    for (let sent = 0; sent < 10; sent++) {
+      socket.write('x'.repeat(200));
+      vi.advanceTimersByTime(DEADLINE_MS / 10 - 1);
+    }
+    // What was sent is here once another connection is answered.
+    const other = await begin(1);
+    other.socket.write('x');
+    await until(() => other.seen.answer.includes('{"bytes":1}'));
+    expect(seen).toEqual({ answer: '', isClosed: false });
+    vi.advanceTimersByTime(10);
+    await until(() => seen.isClosed);
+    expect(seen.answer).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n/);
+    expect(seen.answer).toContain('{"error":"Request body took too long"}');
+    expect(seen.answer).toMatch(/\r\nConnection: close\r\n/i);
+    other.socket.destroy();
+  });
+
+  it('a body that is complete before its deadline is taken, and its connection serves on', async () => {
+    const { socket, seen } = await begin(4);
+    socket.write('ab');
+    vi.advanceTimersByTime(DEADLINE_MS - 1);
+    socket.write('cd');
+    await until(() => seen.answer.includes('{"bytes":4}'));
+    vi.advanceTimersByTime(2 * DEADLINE_MS);
+    socket.write('POST /slow HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx');
+    await until(() => seen.answer.includes('{"bytes":1}'));
+    socket.destroy();
+  });
+
+  /** Opens a connection and sends the head of a request with a body of `bytes`. */
+  async function begin(bytes: number) {
+    const socket = connect(server.port, '127.0.0.1');
+    const seen = { answer: '', isClosed: false };
+    socket.on('data', (data) => {
+      seen.answer += data.toString();
+    });
+    socket.on('error', () => undefined);
+    socket.on('close', () => {
+      seen.isClosed = true;
+    });
+    await once(socket, 'connect');
+    const count = begun;
+    socket.write(`POST /slow HTTP/1.1\r\nHost: x\r\nContent-Length: ${bytes}\r\n\r\n`);
+    await until(() => begun > count);
+    return { socket, seen };
+  }
 });

@@ -1,11 +1,11 @@
 // Tests which budget a request is counted against, and which network a device asks from.
 
-import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { expect, it } from 'vitest';
 import { hashText } from '../../src/domain/decision/cohort.ts';
 import { readNetwork } from '../../src/domain/fleet/network-words.ts';
 import { LimitDevices } from '../../src/fleet/device-limit.ts';
 import { DeviceGate } from '../../src/http/device/device-gate.ts';
+import type { HttpRequest, HttpResponse } from '../../src/http/http-app.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import { createMemoryEngine } from '../../src/store/memory/memory-engine.ts';
 

@@ -2,7 +2,6 @@
 // it tells none. All device endpoints share one gate, because they share one limit. The gate also knows the
 // network that an admitted device asks from.
 
-import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { type Failure, isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { isFoldedAway } from '../../contract/path-segment.ts';
@@ -19,6 +18,7 @@ import { ADMITTED } from '../../domain/fleet/sliding-window-limiter.ts';
 import type { LimitDevices } from '../../fleet/device-limit.ts';
 import { clientAddress } from '../client-address.ts';
 import { type Exchange, remoteAddressOf } from '../exchange.ts';
+import type { HttpRequest, HttpResponse } from '../http-app.ts';
 import { readRequestQuery } from './request-query.ts';
 
 /** Seed of the hashes of addresses, which keeps an address apart from a device whose id is the same text. */

@@ -2,7 +2,6 @@
 // answered before its handler returns: without a promise, without I/O, and without parsing a path or query
 // string that was parsed before.
 
-import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import {
   FAILURES,
   type Failure,
@@ -23,9 +22,10 @@ import type { CheckQuery, PlanDecision } from '../../serving/catalog-slot.ts';
 import type { CheckDevice, CheckUpdate } from '../../serving/check-update.ts';
 import type { AskingClient } from '../../updater/updater.ts';
 import { type AnsweredRequest, answerLater, faultReply, remoteAddressOf } from '../exchange.ts';
+import type { HttpRequest, HttpResponse, RequestHandler } from '../http-app.ts';
 import { failureReply, NO_STORE, type Reply, replyHead } from '../reply.ts';
 import type { Observation, RouteTraffic, Traffic } from '../request-observation.ts';
-import type { RequestHandler } from '../server.ts';
+
 import { writeReply } from '../write-reply.ts';
 import { type DeviceGate, readDeviceText } from './device-gate.ts';
 import {

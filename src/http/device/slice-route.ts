@@ -5,7 +5,6 @@
 // No device is known here, hence no check-in, no labels, and no limit by device or address. What is limited
 // is the number of requests that wait for a store; all others are answered before the next one is read.
 
-import type { HttpRequest } from 'uWebSockets.js';
 import { fail, failUntil, invalidField, isFailure, type Outcome } from '../../contract/failure.ts';
 import type { ArtifactCandidate } from '../../domain/decision/catalog.ts';
 import { SLICES } from '../../domain/decision/cohort.ts';
@@ -14,6 +13,7 @@ import type { CheckQuery, PlanDecision } from '../../serving/catalog-slot.ts';
 import type { CheckDevice } from '../../serving/check-update.ts';
 import { MANIFEST, manifestOf } from '../../updater/manifest.ts';
 import type { UpdaterFailureKind } from '../../updater/updater.ts';
+import type { HttpRequest } from '../http-app.ts';
 import { failureReply, type Reply, replyHead, tagBody } from '../reply.ts';
 import {
   DecisionRoute,

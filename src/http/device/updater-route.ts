@@ -13,6 +13,7 @@ import {
   type PlanDecision,
 } from '../../serving/catalog-slot.ts';
 import type { AskingClient, Updater, UpdaterFailureKind } from '../../updater/updater.ts';
+import type { RequestHandler } from '../http-app.ts';
 import {
   conditionalReply,
   failureReply,
@@ -24,7 +25,7 @@ import {
   tagBody,
 } from '../reply.ts';
 import { decodeSegment, type Route } from '../router.ts';
-import type { RequestHandler } from '../server.ts';
+
 import {
   type DeviceQuestion,
   DeviceRoute,

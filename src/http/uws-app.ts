@@ -1,0 +1,71 @@
+// HTTP server of uWebSockets.js: the only file that knows the package.
+
+import type * as UwsPackage from 'uWebSockets.js';
+import type { us_listen_socket } from 'uWebSockets.js';
+import type { HttpApp, Listening, ListenOptions } from './http-app.ts';
+import { findPortFault } from './port-fault.ts';
+
+type Package = typeof UwsPackage;
+
+/**
+ * Maximum bytes of a request's head, which uWebSockets.js reads once, when it is loaded. With its default of
+ * 4 KiB it would answer a long path itself, with a bare 431; with 64 KiB the service answers, and the memory
+ * of a connection still has a bound.
+ */
+const HEADER_BYTES_MAX = '65536';
+
+/** Loads the package; resolves with what opens an application. Rejects when its binary does not load. */
+export async function loadUws(): Promise<() => HttpApp> {
+  // biome-ignore lint/style/noProcessEnv: uWebSockets.js takes its header limit from there only.
+  process.env.UWS_HTTP_MAX_HEADERS_SIZE = HEADER_BYTES_MAX;
+  const uws = await import('uWebSockets.js');
+  return () => openApp(uws);
+}
+
+function openApp(uws: Package): HttpApp {
+  const app = uws.App();
+  const listenWithOptions = app.listen.bind(app) as unknown as ListenWithOptions;
+  return {
+    get: (pattern, handler) => app.get(pattern, handler),
+    head: (pattern, handler) => app.head(pattern, handler),
+    any: (pattern, handler) => app.any(pattern, handler),
+    filter: (listener) => app.filter(listener),
+    listen: (options) => listen(uws, listenWithOptions, options),
+    close: () => app.close(),
+  };
+}
+
+/** LIBUS_LISTEN_DEFAULT sets SO_REUSEPORT, by which the kernel spreads connections over the processes. */
+const SHARED_PORT = 0;
+/**
+ * LIBUS_LISTEN_EXCLUSIVE_PORT makes listening fail when the port is in use: otherwise a second service on the
+ * port would silently take half of the traffic.
+ */
+const EXCLUSIVE_PORT = 1;
+
+/** Signature of `listen` with host and options, which the package's types leave out. */
+type ListenWithOptions = (
+  host: string,
+  port: number,
+  options: number,
+  callback: (socket: us_listen_socket | false) => void,
+) => unknown;
+
+function listen(
+  uws: Package,
+  listenWithOptions: ListenWithOptions,
+  { host, port, isPortShared }: ListenOptions,
+): Promise<Listening> {
+  return new Promise((resolve, reject) => {
+    listenWithOptions(host, port, isPortShared ? SHARED_PORT : EXCLUSIVE_PORT, (socket) => {
+      if (!socket) {
+        void findPortFault(host, port).then((reason) => reject(new Error(reason)));
+        return;
+      }
+      resolve({
+        port: uws.us_socket_local_port(socket),
+        stop: () => uws.us_listen_socket_close(socket),
+      });
+    });
+  });
+}
