@@ -7,7 +7,7 @@ export async function withinTime<Value>(
 ): Promise<Value | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, waitMsMax, undefined);
+    timer = setTimeout(resolve, Math.max(0, waitMsMax), undefined);
   });
   try {
     return await Promise.race([work, timeout]);

@@ -66,7 +66,7 @@ export async function openTraceExporter(
 async function deliver(call: Omit<OutgoingCall, 'timeoutMs'>, timeoutMs: number): Promise<void> {
   const endsAt = performance.now() + timeoutMs;
   for (let tries = 1; ; tries += 1) {
-    const failure = await attempt({ ...call, timeoutMs: endsAt - performance.now() });
+    const failure = await attempt({ ...call, timeoutMs: Math.max(0, endsAt - performance.now()) });
     if (failure === undefined) return;
     const pauseMs = backOffMs(BACK_OFF, tries) * (1 - RANDOM_PART * Math.random());
     const waitMs = failure.retryAfterMs ?? pauseMs;

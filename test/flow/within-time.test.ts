@@ -31,3 +31,13 @@ it('gives the outcome, or the error that is demanded for one that is late', asyn
   const never = expect(demandWithin(new Promise(() => undefined), 5, late)).rejects;
   await Promise.all([never.toThrow('not within 5'), vi.advanceTimersByTimeAsync(5)]);
 });
+
+it('gives nothing at once for a time that is over, and Node has no negative number to warn of', async () => {
+  const timers = vi.spyOn(globalThis, 'setTimeout');
+  try {
+    expect(await withinTime(new Promise(() => undefined), -0.2)).toBeUndefined();
+    expect(timers.mock.calls.map(([, ms]) => ms)).toEqual([0]);
+  } finally {
+    timers.mockRestore();
+  }
+});

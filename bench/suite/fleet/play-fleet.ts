@@ -103,7 +103,7 @@ class Play {
       if (this.open.size >= this.openMax) this.fail(device, 'no descriptor left');
       else this.ask(device);
     };
-    setTimeout(turn, dueMs - performance.now()).unref();
+    setTimeout(turn, Math.max(0, dueMs - performance.now())).unref();
   }
 
   private ask(device: number): void {
