@@ -93,7 +93,11 @@ class Exchange {
     call.signal?.addEventListener('abort', this.abort);
     request.on('error', (error) => this.fail(error));
     request.on('information', (head) => this.countInterim(head));
-    request.on('upgrade', (head) => this.conclude(head));
+    request.on('upgrade', (head, socket) => {
+      // From Node 26 on, the end of the request no longer ends the connection that it has handed over.
+      socket.destroy();
+      this.conclude(head);
+    });
     request.on('response', (response) => this.read(response));
     request.on('close', () => {
       // Behind a head, the rest of the body may still be on its way to `read`.
