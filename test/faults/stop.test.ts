@@ -6,6 +6,7 @@ import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:h
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { type Backend, describeOnBackends, realStores } from '../support/backend.ts';
+import { baseEnvironment } from '../support/base-environment.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 import { migratedDatabase } from '../support/migrated-database.ts';
 import { ADMIN_TOKEN } from '../support/node.ts';
@@ -269,7 +270,7 @@ type Run = {
 
 /** Starts the service and waits until it listens. Unlike the harness's nodes it tells its exit code. */
 async function launch(settings: NodeJS.ProcessEnv): Promise<Run> {
-  const env = { PATH: process.env.PATH, PORT: '0', ADMIN_TOKEN, ...settings };
+  const env = { ...baseEnvironment(), PORT: '0', ADMIN_TOKEN, ...settings };
   const child = spawn(process.execPath, [MAIN], { env, stdio: ['ignore', 'pipe', 'ignore'] });
   let stdout = '';
   child.stdout.on('data', (chunk: Buffer) => {

@@ -5,6 +5,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, inject, it } from 'vitest';
+import { baseEnvironment } from '../support/base-environment.ts';
 import { eventually } from '../support/eventually.ts';
 import { freshDatabase } from '../support/fresh-database.ts';
 import { type ServingNode, startNode } from '../support/node.ts';
@@ -75,7 +76,7 @@ async function killAt(
     return hasCome;
   });
   const moving = await startProcess(process.execPath, [SLUICE_COMMAND, 'move', '--json'], {
-    env: { PATH: process.env.PATH, DATA_DIR: dataDir, DATABASE_URL: way },
+    env: { ...baseEnvironment(), DATA_DIR: dataDir, DATABASE_URL: way },
   });
   await eventually('the move is there', async () => {
     if (moving.hasExited()) throw new Error(`It has ended: ${moving.output()}`);

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { describeOnBackends, realStores } from '../support/backend.ts';
+import { baseEnvironment } from '../support/base-environment.ts';
 import { eventually } from '../support/eventually.ts';
 import { findBinary } from '../support/find-binary.ts';
 import { freePort } from '../support/free-port.ts';
@@ -51,7 +52,7 @@ function start(
   command: readonly string[] = [MAIN],
   program = process.execPath,
 ): Run {
-  const env = { PATH: process.env.PATH, PORT: '0', DATA_DIR: dataDir, ...settings };
+  const env = { ...baseEnvironment(), PORT: '0', DATA_DIR: dataDir, ...settings };
   const child = spawn(program, command, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const run: Run = { child, stdout: '', stderr: '', exitCode: undefined };
   child.stdout.on('data', (chunk: Buffer) => {

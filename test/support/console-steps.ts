@@ -5,6 +5,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { baseEnvironment } from './base-environment.ts';
 import { findBinary } from './find-binary.ts';
 import type { ServingNode } from './node.ts';
 
@@ -53,7 +54,7 @@ export function runConsoleSteps(
   const PATH = `${bin}:${process.env.PATH}`;
   const text = execFileSync('bash', ['--norc', '-c', `${script}\n${last}`], {
     encoding: 'utf8',
-    env: { PATH, DATA_DIR: node.dataDir, SLUICE_URL: node.url },
+    env: { ...baseEnvironment(), PATH, DATA_DIR: node.dataDir, SLUICE_URL: node.url },
   });
   rmSync(bin, { recursive: true });
   const outputs = text.split(`\n${END_OF_STEP}\n`).map((output) => output.trim());

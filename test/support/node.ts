@@ -1,6 +1,7 @@
 // Starts a serving node in a process of its own, as an operator would start it: from the build, by settings.
 
 import { fileURLToPath } from 'node:url';
+import { baseEnvironment } from './base-environment.ts';
 import {
   removeFolder,
   type ServerProcess,
@@ -74,7 +75,7 @@ async function launch(
 ): Promise<ServingNode> {
   const [program = process.execPath, ...args] = command;
   const server = await startProcess(program, args, {
-    env: { PATH: process.env.PATH, HOST: '127.0.0.1', PORT: '0', ...settings },
+    env: { ...baseEnvironment(), HOST: '127.0.0.1', PORT: '0', ...settings },
   });
   await waitUntilUp(server, async () => portIn(server.output()) !== undefined);
   return {

@@ -5,6 +5,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { vi } from 'vitest';
 import { runCommandLine } from '../../src/cli/command-line.ts';
+import { baseEnvironment } from './base-environment.ts';
 
 export const SLUICE_COMMAND = fileURLToPath(new URL('../../dist/cli/sluice.js', import.meta.url));
 
@@ -20,7 +21,7 @@ export function runSluice(args: readonly string[], env: NodeJS.ProcessEnv): Prom
     execFile(
       process.execPath,
       [SLUICE_COMMAND, ...args],
-      { env: { PATH: process.env.PATH, ...env }, timeout: 120_000 },
+      { env: { ...baseEnvironment(), ...env }, timeout: 120_000 },
       (error, stdout, stderr) =>
         resolve({ code: error === null ? 0 : Number(error.code ?? -1), stdout, stderr }),
     );
@@ -51,7 +52,7 @@ async function runWith(args: readonly string[], env: NodeJS.ProcessEnv): Promise
       return true;
     }),
   );
-  process.env = { PATH: own.PATH, ...env };
+  process.env = { ...baseEnvironment(), ...env };
   try {
     return { code: await runCommandLine(args), ...printed };
   } finally {

@@ -5,6 +5,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { Agent, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { realStores } from './backend.ts';
+import { baseEnvironment } from './base-environment.ts';
 import { eventually } from './eventually.ts';
 import { migratedDatabase } from './migrated-database.ts';
 import { ADMIN_TOKEN, type NodeSettings, UNBOUNDED } from './node.ts';
@@ -55,7 +56,7 @@ export async function startWorkerNode(
   const dataDir = temporaryFolder('sluice-workers-');
   const defaults = { ADMIN_TOKEN, TRUST_PROXY: '1', ...UNBOUNDED };
   const env = { ...defaults, ...stores.settings, ...settings };
-  return launch({ PATH: process.env.PATH, PORT: '0', DATA_DIR: dataDir, ...env }, command, dataDir);
+  return launch({ ...baseEnvironment(), PORT: '0', DATA_DIR: dataDir, ...env }, command, dataDir);
 }
 
 async function launch(
