@@ -1,10 +1,12 @@
 // Commands that show which calls wait for an approval, and what became of them. People decide in the console.
 
 import { type Command, Option } from 'commander';
-import { APPROVAL_STATUSES, type Approval, type ApprovalPage } from '../contract/approval.ts';
+import { APPROVAL_STATUSES, type Approval } from '../contract/approval.ts';
 import { approvalsText, approvalText } from './approval-text.ts';
 import { asking, type Connect } from './asking.ts';
 import { query } from './options.ts';
+
+type ApprovalAnswer = { readonly approval: Approval };
 
 /** Adds the commands, which call the management API. */
 export function addApprovalCommands(program: Command, connect: Connect): void {
@@ -20,14 +22,12 @@ export function addApprovalCommands(program: Command, connect: Connect): void {
       .option('--before <id>', 'the page after this approval'),
     connect,
     (options) => ({ method: 'GET', path: `approvals?${query(options)}` }),
-    undefined,
-    (answer) => approvalsText((answer as ApprovalPage).approvals),
+    { text: approvalsText },
   );
   asking(
     approval.command('show <id>').description('show a call that waits, and what became of it'),
     connect,
     (_options, [id = '']) => ({ method: 'GET', path: `approvals/${encodeURIComponent(id)}` }),
-    undefined,
-    (answer) => approvalText((answer as { readonly approval: Approval }).approval),
+    { text: ({ approval }: ApprovalAnswer) => approvalText(approval) },
   );
 }

@@ -1,7 +1,9 @@
 // Text of approvals for the terminal.
 
-import { type Approval, ASKED_DEEDS } from '../contract/approval.ts';
+import { type Approval, type ApprovalPage, ASKED_DEEDS } from '../contract/approval.ts';
 import { effectText } from './findings-text.ts';
+import { withNextPage } from './next-page.ts';
+import type { Options } from './options.ts';
 import { type Column, printTable, takesColours } from './print-table.ts';
 import { printableText } from './printable-text.ts';
 
@@ -33,8 +35,10 @@ const COLUMNS: readonly Column<Approval>[] = [
   { label: 'decided by', value: ({ decidedBy }) => decidedBy },
 ];
 
-export function approvalsText(approvals: readonly Approval[]): string {
-  return printTable(COLUMNS, approvals, 'No approvals.', takesColours(process.stdout));
+/** Returns a page of approvals as a table, and the command for the next page. */
+export function approvalsText({ approvals, next }: ApprovalPage, options: Options): string {
+  const table = printTable(COLUMNS, approvals, 'no approvals', takesColours(process.stdout));
+  return withNextPage(table, 'approval list', options, next === null ? {} : { before: next });
 }
 
 /** Tells one approval whole, but for the body of its call. */

@@ -14,29 +14,38 @@ export type Connect = () => ServiceClient;
 
 type Request = { readonly method: string; readonly path: string; readonly body?: unknown };
 
-/** Makes a command send one request and print its answer, and adds the option `--json`. */
-export function asking(
+/** How a command shows its answer. */
+export type Showing<Answer> = {
+  /** Returns what `--json` prints; by default the answer itself. */
+  readonly document?: (answer: Answer) => unknown;
+  /** Returns the text for people; by default a line for each field of the document. */
+  readonly text?: (answer: Answer, options: Options) => string;
+  /** Whether the command ends with code 0; by default it does. */
+  readonly isWell?: (answer: Answer) => boolean;
+};
+
+/** Makes a command send one request and show its answer, and adds the option `--json`. */
+export function asking<Answer = unknown>(
   command: Command,
   connect: Connect,
   request: (options: Options, args: readonly string[]) => Request,
-  choose: (answer: unknown) => unknown = (answer) => answer,
-  print: (answer: unknown) => string = printAnswer,
+  showing: Showing<Answer> = {},
 ): void {
   answering(
     command,
     connect,
     async (client, options, args) => {
       const { method, path, body } = request(options, args);
-      return choose(await client.call(method, path, body));
+      return (await client.call(method, path, body)) as Answer;
     },
-    print,
+    showing,
   );
 }
 
 /** Prints lines for people before the command has its answer; with `--json` it prints nothing. */
 export type Say = (text: string) => void;
 
-/** Makes a command print an answer of the service, and adds the option `--json`. */
+/** Makes a command show an answer of the service, and adds the option `--json`. */
 export function answering<Answer>(
   command: Command,
   connect: Connect,
@@ -46,26 +55,40 @@ export function answering<Answer>(
     args: readonly string[],
     say: Say,
   ) => Promise<Answer>,
-  print: (answer: Answer) => string = printAnswer,
-  isWell: (answer: Answer) => boolean = () => true,
+  { document = (answer) => answer, text, isWell = () => true }: Showing<Answer> = {},
 ): void {
   command.option('--json', 'print one JSON document and nothing else');
   command.action(async () => {
     const { json, ...options } = command.opts<Options>();
-    const say: Say = (text) => {
-      if (!json) process.stdout.write(`${text}\n`);
+    const say: Say = (line) => {
+      if (!json) process.stdout.write(`${line}\n`);
     };
+    const textOf = (answer: Answer) =>
+      json
+        ? printableText(JSON.stringify(document(answer)))
+        : (text?.(answer, options) ?? printAnswer(document(answer)));
     const client = connect();
-    const answer = await ask(client, options, command.args, say).catch(async (error) => {
-      if (error instanceof Waits) return error;
-      throw error instanceof ServiceError ? await withKnownNames(client, error, options) : error;
-    });
-    if (answer instanceof Waits) {
-      const text = json ? JSON.stringify(answer.answer) : waitingText(answer.answer.approval);
-      process.stdout.write(`${json ? printableText(text) : text}\n`);
-      return;
+    try {
+      const answer = await ask(client, options, command.args, say);
+      process.stdout.write(`${textOf(answer)}\n`);
+      if (!isWell(answer)) throw new NotWell();
+    } catch (error) {
+      if (!(error instanceof Waits)) throw await toldError(client, error, options);
+      const { answer } = error;
+      const waiting = json ? printableText(JSON.stringify(answer)) : waitingText(answer.approval);
+      process.stdout.write(`${waiting}\n`);
     }
-    process.stdout.write(`${json ? printableText(JSON.stringify(answer)) : print(answer)}\n`);
-    if (!isWell(answer)) throw new NotWell();
   });
+}
+
+/** Returns the error that is told for another one. */
+async function toldError(
+  client: ServiceClient,
+  error: unknown,
+  options: Options,
+): Promise<unknown> {
+  if (error instanceof ServiceError) return await withKnownNames(client, error, options);
+  // A field is missing that every answer of this version has.
+  if (error instanceof TypeError && client.hasAnswered) return client.unexpected(error);
+  return error;
 }

@@ -38,6 +38,8 @@ export async function backupFile(
   } catch (error) {
     await rm(file, { force: true });
     throw error;
+  } finally {
+    await handle.close();
   }
 }
 

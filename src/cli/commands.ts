@@ -1,4 +1,5 @@
-// Commands that set up organizations, apps, channels, keys and webhooks, and that list devices and the audit.
+// Commands of the operator: they set up organizations, apps, channels, keys and webhooks, and look after the
+// service.
 
 import { type Command, Option } from 'commander';
 import type { ChangedChannel, ConsoleAnswers, ResealedSecrets } from '../contract/console.ts';
@@ -6,7 +7,10 @@ import { isReachableAddress } from '../contract/reachable-address.ts';
 import { APPROVAL_MODES, KEY_RIGHTS, UPDATE_MODES } from '../contract/resource.ts';
 import { WEBHOOK_PROVIDERS } from '../contract/webhook-provider.ts';
 import { answering, asking, type Connect } from './asking.ts';
+import { addAuditCommand } from './audit-command.ts';
 import { backupFile } from './backup-file.ts';
+import { callInParts } from './call-in-parts.ts';
+import { addDeviceRecordCommands } from './device-record-commands.ts';
 import { addEdgeCommands } from './edge-commands.ts';
 import { findingsText } from './findings-text.ts';
 import { addListCommands } from './list-commands.ts';
@@ -34,18 +38,9 @@ export function addCommands(program: Command, connect: Connect): void {
   addSecretCommands(program, connect);
   addBackupCommand(program, connect);
   addAccountCommands(program, connect);
-  addDeviceCommands(program, connect);
+  addDeviceRecordCommands(program, connect);
   addEdgeCommands(program, connect);
-  asking(
-    program
-      .command('audit')
-      .description('show who changed what, newest first')
-      .requiredOption('--org <id>', 'organization')
-      .option('--limit <n>', 'how many entries (default: 50, at most 1000)', wholeNumber),
-    connect,
-    ({ org, limit }) => ({ method: 'GET', path: `audit?${query({ org, limit })}` }),
-    auditOf,
-  );
+  addAuditCommand(program, connect);
 }
 
 function addOrganizationCommands(org: Command, connect: Connect): void {
@@ -148,14 +143,12 @@ function addChannelCommands(channel: Command, connect: Connect): void {
         follows: follows === 'none' ? null : follows,
       },
     }),
-    (answer) => answer,
-    channelText,
+    { text: channelText },
   );
 }
 
 /** Returns the settings of a channel, and what they leave open. */
-function channelText(answer: unknown): string {
-  const { findings, ...channel } = answer as ChangedChannel;
+function channelText({ findings, ...channel }: ChangedChannel): string {
   const lines = findings === undefined ? [] : [findingsText(findings)];
   return [printAnswer(channel), ...lines].join('\n');
 }
@@ -194,8 +187,7 @@ function addWebhookCommands(program: Command, connect: Connect): void {
     ),
     connect,
     (options) => ({ method: 'POST', path: 'webhooks', body: webhookSettings(options) }),
-    undefined,
-    enabledText,
+    { text: enabledText },
   );
   asking(
     withSettings(
@@ -220,8 +212,7 @@ function addWebhookCommands(program: Command, connect: Connect): void {
       .requiredOption('--app <ref>', 'app'),
     connect,
     ({ app }) => ({ method: 'GET', path: `webhooks?${query({ app })}` }),
-    undefined,
-    (answer) => webhooksText(answer as ConsoleAnswers['GET webhooks']),
+    { text: webhooksText },
   );
 }
 
@@ -259,9 +250,8 @@ function webhooksText({ webhooks, deliveries }: ConsoleAnswers['GET webhooks']):
 }
 
 /** Returns address and secret, and says so where no code host on the internet can reach the address. */
-function enabledText(answer: unknown): string {
-  const { url } = answer as ConsoleAnswers['POST webhooks'];
-  if (isReachableAddress(url)) return printAnswer(answer);
+function enabledText(answer: ConsoleAnswers['POST webhooks']): string {
+  if (isReachableAddress(answer.url)) return printAnswer(answer);
   const warning =
     'A code host on the internet cannot reach this address: PUBLIC_URL must be what the service is ' +
     'called from outside.';
@@ -302,14 +292,11 @@ function webhookSettings({ expect, ...options }: Options): Record<string, unknow
 /** Seals all webhook secrets again, which the service does in parts; returns how many there were. */
 async function reseal(client: ServiceClient): Promise<Omit<ResealedSecrets, 'next'>> {
   let [resealed, unreadable] = [0, 0];
-  for (let after: string | undefined; ; ) {
-    const answer = await client.call('POST', 'secrets/reseal', { after });
-    const part = answer as ConsoleAnswers['POST secrets/reseal'];
+  await callInParts(client, 'secrets/reseal', {}, (part: ResealedSecrets) => {
     resealed += part.resealed;
     unreadable += part.unreadable;
-    if (part.next === null) return { resealed, unreadable };
-    after = part.next;
-  }
+  });
+  return { resealed, unreadable };
 }
 
 function addBackupCommand(program: Command, connect: Connect): void {
@@ -346,48 +333,4 @@ function addAccountCommands(program: Command, connect: Connect): void {
     connect,
     (_options, [email = '']) => ({ method: 'POST', path: 'accounts/recover', body: { email } }),
   );
-}
-
-function addDeviceCommands(program: Command, connect: Connect): void {
-  const devices = program
-    .command('devices')
-    .description("show an app's devices, by device id")
-    // Not required by the library, which would then require it before the name of a subcommand.
-    .option('--app <ref>', 'app (required)')
-    .option('--limit <n>', 'how many devices (default: 100, at most 1000)', wholeNumber)
-    .enablePositionalOptions();
-  asking(devices, connect, ({ app, limit }) => {
-    if (app === undefined) devices.error("error: required option '--app <ref>' not specified");
-    return { method: 'GET', path: `devices?${query({ app, limit })}` };
-  });
-  answering(
-    devices
-      .command('purge')
-      .description('delete devices that should not be on record, such as invented ones')
-      .requiredOption('--app <ref>', 'app')
-      .requiredOption('--first-seen-after <time>', 'only devices first seen after it (RFC 3339)')
-      .option('--version <version>', 'only devices that run it')
-      .option('--dry-run', 'count them and delete none'),
-    connect,
-    purge,
-  );
-}
-
-/** Purges devices, which the service does in parts; returns how many there were. */
-async function purge(client: ServiceClient, options: Options): Promise<{ devices: number }> {
-  let devices = 0;
-  for (let after: string | undefined; ; ) {
-    const answer = await client.call('POST', 'devices/purge', { ...options, after });
-    const part = answer as ConsoleAnswers['POST devices/purge'];
-    devices += part.devices;
-    if (part.next === null) return { devices };
-    after = part.next;
-  }
-}
-
-/** Returns the entries of an audit page without their ids, which only paging needs. */
-function auditOf(answer: unknown): unknown {
-  const { entries } = answer as Partial<ConsoleAnswers['GET audit']>;
-  if (entries === undefined) return answer;
-  return { entries: entries.map(({ id: _, ...entry }) => entry) };
 }

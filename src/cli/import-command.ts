@@ -76,7 +76,7 @@ export function addImportCommand(program: Command, connect: Connect): void {
     .option('--latest-yml <file>', 'update file of electron-builder with absolute addresses')
     .option('--rollout <percent>', 'devices that get them (default: 100)', wholeNumber)
     .option('--force', 'publish although findings are errors');
-  answering(command, connect, bring, textOf, isWell);
+  answering(command, connect, bring, { text: textOf, isWell });
 }
 
 function isWell({ releases }: Imported): boolean {

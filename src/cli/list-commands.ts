@@ -91,16 +91,10 @@ export function listing<Answer, Row>(
   connect: Connect,
   { path, rows, as, columns }: Listing<Answer, Row>,
 ): void {
-  asking(
-    command,
-    connect,
-    (options) => ({ method: 'GET', path: path(options) }),
-    (answer) => ({ [as]: rows(answer as Answer) }),
-    (chosen) => {
-      const found = (chosen as Readonly<Record<string, readonly Row[]>>)[as] ?? [];
-      return printTable(columns, found, `no ${as}`, takesColours(process.stdout));
-    },
-  );
+  asking(command, connect, (options) => ({ method: 'GET', path: path(options) }), {
+    document: (answer: Answer) => ({ [as]: rows(answer) }),
+    text: (answer) => printTable(columns, rows(answer), `no ${as}`, takesColours(process.stdout)),
+  });
 }
 
 function ofOrganization(command: Command): Command {

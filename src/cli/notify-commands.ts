@@ -6,6 +6,7 @@ import {
   DESTINATION_KINDS,
   type Destination,
   type MailRecipient,
+  type NotificationDelivery,
 } from '../contract/notification.ts';
 import { asking, type Connect } from './asking.ts';
 import { listing } from './list-commands.ts';
@@ -39,6 +40,8 @@ function stateOf({ enabled, failingSince, recipient }: Destination): string {
   if (unreached !== undefined) return unreached;
   return failingSince === null ? 'on' : `failing since ${failingSince}`;
 }
+
+type SentTest = { readonly delivery: NotificationDelivery };
 
 /** Adds `notify` with its subcommands. */
 export function addNotifyCommands(program: Command, connect: Connect): void {
@@ -83,7 +86,7 @@ export function addNotifyCommands(program: Command, connect: Connect): void {
     group.command('test <destination-id>').description('send the event `test` to a destination'),
     connect,
     (_options, [id = '']) => ({ method: 'POST', path: pathOf(id, '/test'), body: {} }),
-    (answer) => (answer as { readonly delivery: unknown }).delivery,
+    { text: sentText },
   );
   asking(
     group
@@ -98,6 +101,13 @@ export function addNotifyCommands(program: Command, connect: Connect): void {
       .description('tell nothing there any more, and forget what was'),
     connect,
     (_options, [id = '']) => ({ method: 'DELETE', path: pathOf(id) }),
+  );
+}
+
+function sentText({ delivery }: SentTest): string {
+  return (
+    `Sent the event test, as ${delivery.id}: where it does not arrive, sluice notify list tells so in some ` +
+    'seconds, and the page of the destination in the console tells why.'
   );
 }
 

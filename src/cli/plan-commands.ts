@@ -25,8 +25,7 @@ export function addPlanCommands(program: Command, connect: Connect): void {
     ofRelease(plan.command('show').description('show the plan of a release, and its health')),
     connect,
     (options) => ({ method: 'GET', path: `releases/plan?${query(options)}` }),
-    undefined,
-    planText,
+    { text: planText },
   );
   for (const action of PLAN_ACTIONS) {
     asking(
@@ -36,8 +35,7 @@ export function addPlanCommands(program: Command, connect: Connect): void {
       ),
       connect,
       (options) => ({ method: 'PATCH', path: 'releases/plan', body: { ...options, action } }),
-      undefined,
-      planText,
+      { text: planText },
     );
   }
 }

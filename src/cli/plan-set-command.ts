@@ -60,7 +60,9 @@ export function addPlanSetCommand(command: Command, connect: Connect): void {
   }
   command.option('--reason <text>', 'why, for the audit');
   command.option('--dry-run', 'say what it would do, and plan nothing');
-  answering(command, connect, (client, options, _args, say) => set(client, options, say), textOf);
+  answering(command, connect, (client, options, _args, say) => set(client, options, say), {
+    text: textOf,
+  });
 }
 
 /** Returns the option of a ready-made plan. */

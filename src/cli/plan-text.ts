@@ -2,6 +2,7 @@
 
 import {
   type Health,
+  type RaiseHours,
   type RolloutPlan,
   SIGNALS,
   type UnstoredPlan,
@@ -9,9 +10,10 @@ import {
 import { printAnswer } from './print-answer.ts';
 import { printTable, takesColours } from './print-table.ts';
 
+type ShownPlan = { readonly plan: RolloutPlan | UnstoredPlan; readonly health?: Health };
+
 /** Returns the text of a plan, stored or not, and of its release's health. */
-export function planText(answer: unknown): string {
-  const { plan, health } = answer as { plan: RolloutPlan | UnstoredPlan; health?: Health };
+export function planText({ plan, health }: ShownPlan): string {
   const { steps, guards, step, waitingFor, raiseBetween, ...fields } = plan;
   const table = printTable(
     [
@@ -28,15 +30,19 @@ export function planText(answer: unknown): string {
     'no steps',
     takesColours(process.stdout),
   );
-  const limits = guards === null ? 'none' : JSON.stringify(guards);
   const place = step === null ? 'none yet' : `${step + 1} of ${steps.length}`;
-  const hours = raiseBetween === null ? 'any' : JSON.stringify(raiseBetween);
+  const hours = raiseBetween === null ? 'any' : hoursText(raiseBetween);
   const waits = waitingFor === null ? null : waitingFor.reason;
   const head = printAnswer({
     ...fields,
-    ...{ step: place, waitingFor: waits, raiseBetween: hours, guards: limits },
+    ...{ step: place, waitingFor: waits, raiseBetween: hours, guards: guards ?? 'none' },
   });
   return [head, '', table, ...(health === undefined ? [] : ['', healthText(health)])].join('\n');
+}
+
+/** Returns hours as `--between` takes them, such as `mon,tue 09:00-17:00 Europe/Berlin`. */
+function hoursText({ days, from, to, timeZone }: RaiseHours): string {
+  return `${days.join(',')} ${from}-${to} ${timeZone}`;
 }
 
 /** Returns the text of a release's health. */

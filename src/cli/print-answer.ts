@@ -2,26 +2,34 @@
 
 import { printableText } from './printable-text.ts';
 
-/**
- * Returns one `name: value` line per field. A list of records becomes one paragraph per record, apart from
- * the fields that follow.
- */
+/** Returns one `name: value` line for each field. */
 export function printAnswer(answer: unknown): string {
-  if (!isRecord(answer)) return printableText(answer);
+  if (!isRecord(answer)) return valueText(answer);
   return Object.entries(answer)
-    .map(([name, value]) =>
-      isRecordList(value)
-        ? `${value.map(printAnswer).join('\n\n')}\n`
-        : `${printableText(name)}: ${printableText(value)}`,
-    )
-    .join('\n')
-    .replace(/\n$/, '');
+    .map(([name, value]) => `${printableText(name)}: ${valueText(value)}`)
+    .join('\n');
+}
+
+/**
+ * Returns a value as people read it, on one line: `-` for nothing, a list by commas, a record as its fields.
+ * What is within another stands in parentheses.
+ */
+export function valueText(value: unknown): string {
+  return printableText(plain(value));
+}
+
+function plain(value: unknown): string {
+  if (Array.isArray(value)) return value.map(nested).join(', ') || '-';
+  if (!isRecord(value)) return String(value ?? '') || '-';
+  const fields = Object.entries(value).map(([name, each]) => `${name}: ${nested(each)}`);
+  return fields.join(', ') || '-';
+}
+
+function nested(value: unknown): string {
+  const isWhole = typeof value !== 'object' || value === null || Object.keys(value).length === 0;
+  return isWhole ? plain(value) : `(${plain(value)})`;
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function isRecordList(value: unknown): value is Record<string, unknown>[] {
-  return Array.isArray(value) && value.length > 0 && value.every(isRecord);
 }

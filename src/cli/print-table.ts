@@ -7,6 +7,8 @@ export type Column<Row> = {
   readonly label: string;
   readonly value: (row: Row) => string | number | null | undefined;
   readonly paint?: (row: Row) => Colour | undefined;
+  /** Length from which on a value is cut; `--json` has it whole. */
+  readonly lengthMax?: number;
 };
 
 export type Colour = keyof typeof CODES;
@@ -25,7 +27,7 @@ export function printTable<Row>(
   isColoured: boolean,
 ): string {
   if (rows.length === 0) return nothing;
-  const texts = rows.map((row) => columns.map(({ value }) => printableText(value(row) ?? '-')));
+  const texts = rows.map((row) => columns.map((column) => cellOf(column, row)));
   const widths = columns.map(({ label }, place) =>
     Math.max(label.length, ...texts.map((cells) => cells[place]?.length ?? 0)),
   );
@@ -44,6 +46,13 @@ export function printTable<Row>(
       lineOf(texts[index] ?? [], (place) => columns[place]?.paint?.(row)),
     ),
   ].join('\n');
+}
+
+function cellOf<Row>({ value, lengthMax }: Column<Row>, row: Row): string {
+  const text = printableText(value(row) ?? '-');
+  return lengthMax === undefined || text.length <= lengthMax
+    ? text
+    : `${text.slice(0, lengthMax - 1).trimEnd()}…`;
 }
 
 /** Whether a stream is a terminal whose user takes colours (https://no-color.org). */

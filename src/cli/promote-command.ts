@@ -4,10 +4,10 @@ import type { Command } from 'commander';
 import type { DryRunAnswer, Finding } from '../contract/dry-run.ts';
 import type { Release } from '../contract/resource.ts';
 import { answering, type Connect, type Say } from './asking.ts';
+import { publishedFilesText } from './files-table.ts';
 import { effectText, errorsText, findingsText, isError } from './findings-text.ts';
 import { type Options, wholeNumber } from './options.ts';
 import { presetOption } from './plan-set-command.ts';
-import { printAnswer } from './print-answer.ts';
 import { printableText } from './printable-text.ts';
 import type { ServiceClient } from './service-client.ts';
 
@@ -36,7 +36,7 @@ export function addPromoteCommand(releases: Command, connect: Connect): void {
     .option('--reason <text>', 'why, for the audit')
     .option('--force', 'publish although findings are errors')
     .option('--dry-run', 'say what speaks against it and what it would do, and promote nothing');
-  answering(command, connect, promote, textOf, isWell);
+  answering(command, connect, promote, { text: textOf, isWell });
 }
 
 /** Whether the command ends with code 0: errors that `--force` passed over are none any more. */
@@ -65,12 +65,12 @@ async function promote(
   return { outcome: 'promoted', release: promoted.release, findings };
 }
 
+/** Returns what became of it, as `release publish` does; findings were said before, but for a dry run. */
 function textOf({ outcome, release, findings, effect }: PromoteAnswer): string {
-  const { app, channel, version, artifacts } = release;
-  if (outcome === 'stopped') {
-    return printableText(`stopped: ${app} ${version} on ${channel} (${errorsText(findings)})`);
-  }
+  const { app, channel, version, artifacts, status, rolloutPct } = release;
   const effected =
     effect === undefined ? [] : [findingsText(findings, artifacts), effectText(version, effect)];
-  return [printAnswer(release), ...effected].join('\n');
+  const serving = outcome === 'stopped' ? errorsText(findings) : `${status}, ${rolloutPct} %`;
+  const last = printableText(`${outcome}: ${app} ${version} on ${channel} (${serving})`);
+  return [publishedFilesText(artifacts), ...effected, last].join('\n');
 }

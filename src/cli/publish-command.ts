@@ -68,7 +68,7 @@ export function addPublishCommand(releases: Command, connect: Connect): void {
     .option('--paused', 'offer it to nobody yet')
     .option('--force', 'publish although findings are errors')
     .option('--dry-run', 'say what speaks against it and what it would do, and publish nothing');
-  answering(command, connect, publish, textOf, isWell);
+  answering(command, connect, publish, { text: textOf, isWell });
 }
 
 /** Whether the command ends with code 0: errors that `--force` passed over are none any more. */

@@ -4,7 +4,12 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { DryRunAnswer } from '../contract/dry-run.ts';
 import type { Explanation } from '../contract/explanation.ts';
-import { RELEASE_STATUSES, type Release, type ReleaseStatus } from '../contract/resource.ts';
+import {
+  RELEASE_STATUSES,
+  type Release,
+  type ReleaseStatus,
+  type Targeting,
+} from '../contract/resource.ts';
 import type { Health } from '../contract/rollout-plan.ts';
 import type { ReleaseStanding, StandingState } from '../contract/standing.ts';
 import { addApprovalCommands } from './approval-commands.ts';
@@ -12,17 +17,20 @@ import { answering, asking, type Connect } from './asking.ts';
 import { addDeviceCommand } from './device-commands.ts';
 import { effectText, findingsText } from './findings-text.ts';
 import { addImportCommand } from './import-command.ts';
+import { withNextPage } from './next-page.ts';
 import { type Options, query, wholeNumber } from './options.ts';
 import { addPlanCommands } from './plan-commands.ts';
 import { printAnswer } from './print-answer.ts';
 import { type Colour, printTable, takesColours } from './print-table.ts';
 import { addPromoteCommand } from './promote-command.ts';
 import { addPublishCommand } from './publish-command.ts';
-import { releaseText, type ShownRelease, stateText } from './release-text.ts';
+import { releaseText, type ShownRelease, stateText, targetsText } from './release-text.ts';
 import { type ServiceClient, ServiceError } from './service-client.ts';
 import { addStopCommands } from './stop-commands.ts';
 
 const NOT_FOUND = 404;
+/** Releases that a page has unless another number is asked for. */
+const PER_PAGE = 20;
 
 /** Adds all commands that call the management API. `connect` is called only when a command runs. */
 export function addReleaseCommands(program: Command, connect: Connect): void {
@@ -52,14 +60,13 @@ function addReadingCommands(release: Command, connect: Connect): void {
       .option('--per-page <n>', 'how many releases (default: 20, at most 100)', wholeNumber),
     connect,
     (options) => ({ method: 'GET', path: `releases?${query({ ...options, standing: true })}` }),
-    undefined,
-    (answer) => listText(answer as ListedReleases),
+    { text: listText },
   );
   answering(
     named(release.command('show').description('show a release, how it is served, and who runs it')),
     connect,
     show,
-    releaseText,
+    { text: releaseText },
   );
 }
 
@@ -110,8 +117,7 @@ function controlling(
       path: dryRun === true ? 'releases?dryRun=true' : 'releases',
       body: { ...options, ...change(args) },
     }),
-    undefined,
-    changedText,
+    { text: changedText },
   );
 }
 
@@ -123,8 +129,7 @@ function addMovingCommands(release: Command, connect: Connect): void {
       .option('--reason <text>', 'why, for the audit'),
     connect,
     (body) => ({ method: 'DELETE', path: 'releases', body }),
-    undefined,
-    changedText,
+    { text: changedText },
   );
 }
 
@@ -141,8 +146,7 @@ function addExplainCommand(program: Command, connect: Connect): void {
       method: 'GET',
       path: `explain?${query({ ...options, deviceId })}`,
     }),
-    undefined,
-    (answer) => explanationText(answer as Explanation),
+    { text: explanationText },
   );
 }
 
@@ -168,7 +172,7 @@ type ListedReleases = {
   readonly total: number;
 };
 
-function listText({ releases, total }: ListedReleases): string {
+function listText({ releases, total }: ListedReleases, options: Options): string {
   const table = printTable(
     [
       { label: 'version', value: ({ version }) => version },
@@ -187,17 +191,24 @@ function listText({ releases, total }: ListedReleases): string {
     'no releases',
     takesColours(process.stdout),
   );
-  return releases.length < total ? `${table}\n${releases.length} of ${total}` : table;
+  if (releases.length >= total) return table;
+  const [page, perPage] = [Number(options.page ?? 1), Number(options.perPage ?? PER_PAGE)];
+  const next = page * perPage < total ? { page: page + 1 } : {};
+  const counted = `${table}\n${releases.length} of ${total}`;
+  return withNextPage(counted, 'release list', options, next);
 }
 
-function changedText(answer: unknown): string {
-  const { release, findings, effect } = answer as Partial<DryRunAnswer<Release>>;
-  if (release === undefined || findings === undefined || effect === undefined) {
-    return printAnswer(release);
-  }
-  const effected = effectText(release.version, effect);
+type Changed = Pick<DryRunAnswer<Release & { readonly targets?: Targeting | null }>, 'release'> &
+  Partial<DryRunAnswer<unknown>>;
+
+function changedText({ release, findings, effect }: Changed): string {
+  const { targets, ...fields } = release;
+  const changed = printAnswer(
+    targets === undefined ? fields : { ...fields, targets: targetsText(targets) },
+  );
+  if (findings === undefined || effect === undefined) return changed;
   const said = findingsText(findings, release.artifacts);
-  return [printAnswer(release), said, effected].join('\n');
+  return [changed, said, effectText(release.version, effect)].join('\n');
 }
 
 function explanationText({ decision, device, candidates }: Explanation): string {

@@ -49,7 +49,8 @@ function sinceText({ change }: ReleaseStanding): string {
   return change === null ? '' : ` since ${change.at} by ${change.by}`;
 }
 
-function targetsText(targets: Targeting | null): string {
+/** Says which devices a release is for. */
+export function targetsText(targets: Targeting | null): string {
   if (targets === null) return 'every device';
   const { matchLabels, matchExpressions } = targets;
   const conditions = [

@@ -27,6 +27,7 @@ const NOT_FOUND = 404;
 export class ServiceClient {
   private readonly url: string;
   private readonly surface: Surface;
+  private answers = 0;
 
   private constructor(url: string, surface: Surface) {
     this.url = url;
@@ -58,23 +59,55 @@ export class ServiceClient {
     return this.surface.token === undefined ? this.surface.missing : undefined;
   }
 
+  /** Whether the service has answered a call with what was asked for. */
+  get hasAnswered(): boolean {
+    return this.answers > 0;
+  }
+
   /**
-   * Sends a request and returns the JSON answer; rejects with `ServiceError`, and with `Waits` when the call
-   * waits for an approval.
+   * Sends a request and returns the JSON answer, which is an object; rejects with `ServiceError`, and with
+   * `Waits` when the call waits for an approval.
    */
   async call(method: string, path: string, body?: unknown): Promise<unknown> {
+    const { answer } = await this.ask(method, path, body);
+    if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) {
+      throw new ServiceError(`what answers at ${this.url} is not the service`);
+    }
+    this.answers += 1;
+    return answer;
+  }
+
+  /** Sends a request that the service answers with 204 once it is done; rejects as `call` does. */
+  async callForNothing(method: string, path: string): Promise<void> {
+    const { status } = await this.ask(method, path, undefined);
+    if (status !== NO_CONTENT) {
+      throw new ServiceError(`what answers at ${this.url} is not the service`);
+    }
+  }
+
+  /** Returns the error for an answer of the service that a command could not read. */
+  unexpected(cause: TypeError): ServiceError {
+    const text =
+      `the service at ${this.url} has answered, and not what this command expects ` +
+      `(${cause.message}): compare its version with sluice --version`;
+    return new ServiceError(text, undefined, 0, { cause });
+  }
+
+  /** Sends a request and returns status and JSON of an answer that is no refusal. */
+  private async ask(
+    method: string,
+    path: string,
+    body: unknown,
+  ): Promise<{ readonly status: number; readonly answer: unknown }> {
     const { token, missing } = this.surface;
     if (token === undefined) throw new ServiceError(missing);
     const response = await this.send(method, path, token, body);
-    if (response.status === NO_CONTENT) return {};
+    const { status } = response;
     const answer = readJson(response);
-    if (response.status === ACCEPTED && answer !== undefined) throw new Waits(answer);
-    const isDone = response.status >= 200 && response.status < 300;
-    if (isDone && answer !== undefined) return answer;
-    if (isDone) throw new ServiceError(`what answers at ${this.url} is not the service`);
-    const text =
-      this.redirection(path, response) ?? this.refusal(path, response.status, errorText(answer));
-    throw new ServiceError(text, response.status, Number(response.headers['retry-after'] ?? 0));
+    if (status === ACCEPTED && isWaiting(answer)) throw new Waits(answer);
+    if (status >= 200 && status < 300) return { status, answer };
+    const text = this.redirection(path, response) ?? this.refusal(path, status, errorText(answer));
+    throw new ServiceError(text, status, Number(response.headers['retry-after'] ?? 0));
   }
 
   /**
@@ -124,16 +157,21 @@ export class ServiceClient {
   }
 }
 
-/**
- * Answer of a call that waits for an approval, as `{ approval }`: what follows the call is not done either.
- */
-export class Waits extends Error {
-  readonly answer: { readonly approval: Approval };
+type Waiting = { readonly approval: Approval };
 
-  constructor(answer: unknown) {
+/** Answer of a call that waits for an approval: what follows the call is not done either. */
+export class Waits extends Error {
+  readonly answer: Waiting;
+
+  constructor(answer: Waiting) {
     super('the call waits for an approval');
-    this.answer = answer as { readonly approval: Approval };
+    this.answer = answer;
   }
+}
+
+/** Whether a 202 is of a call that waits: one that has begun, such as a message that is sent, has another. */
+function isWaiting(answer: unknown): answer is Waiting {
+  return typeof answer === 'object' && answer !== null && 'approval' in answer;
 }
 
 /** Error of a command, in one line for the person at the terminal. */
@@ -143,8 +181,8 @@ export class ServiceError extends Error {
   /** Seconds after which the service wants to be asked again; 0 or NaN where it said nothing. */
   readonly retryAfterSeconds: number;
 
-  constructor(message: string, status?: number, retryAfterSeconds = 0) {
-    super(message);
+  constructor(message: string, status?: number, retryAfterSeconds = 0, options?: ErrorOptions) {
+    super(message, options);
     this.status = status;
     this.retryAfterSeconds = retryAfterSeconds;
   }

@@ -15,8 +15,7 @@ export function addStopCommands(program: Command, connect: Connect): void {
       .option('--reason <text>', 'why, for the audit'),
     connect,
     (body) => ({ method: 'POST', path: 'stop', body }),
-    undefined,
-    (answer) => stoppedText((answer as { readonly stop: Stop }).stop),
+    { text: ({ stop }: { readonly stop: Stop }) => stoppedText(stop) },
   );
   asking(
     program
@@ -24,8 +23,7 @@ export function addStopCommands(program: Command, connect: Connect): void {
       .description('publish again what a stop has paused, with SLUICE_KEY'),
     connect,
     (_options, [stop]) => ({ method: 'POST', path: 'resume', body: { stop } }),
-    undefined,
-    (answer) => resumedText(answer as ResumedStop),
+    { text: resumedText },
   );
 }
 

@@ -36,14 +36,16 @@ it('a call that waits no more is told as what became of it', () => {
 
 it('the list has a line for each, without a date once it is decided', () => {
   const decided = { id: 'apr_2', status: 'declined', decidedBy: 'Olga' } as const;
-  const rows = approvalsText([approval(), approval(decided)]).split('\n');
+  const rows = approvalsText({ approvals: [approval(), approval(decided)], next: null }, {}).split(
+    '\n',
+  );
   const deed = 'change the serving of notes stable 1.0.0';
   expect(rows.map((row) => row.trim().split(/ {2,}/))).toEqual([
     ['ID', 'STATUS', 'WHAT', 'ASKED BY', 'UNTIL', 'DECIDED BY'],
     ['apr_1', 'pending', deed, 'key CI', UNTIL, '-'],
     ['apr_2', 'declined', deed, 'key CI', '-', 'Olga'],
   ]);
-  expect(approvalsText([])).toBe('No approvals.');
+  expect(approvalsText({ approvals: [], next: null }, {})).toBe('no approvals');
 });
 
 it('one alone says all that is known of it: before it is decided, and after', () => {

@@ -3,12 +3,10 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { addCommands } from '../../src/cli/commands.ts';
-import { addLocalCommands } from '../../src/cli/local-commands.ts';
-import { addReleaseCommands } from '../../src/cli/release-commands.ts';
 import * as values from '../../src/observe/label-values.ts';
+import { commandTree, runnableCommands } from '../support/command-tree.ts';
 import {
   listDocuments,
   quotedIn,
@@ -155,15 +153,7 @@ describe('the log', () => {
 
 describe('commands', () => {
   const { text } = readDocument('docs/operating/commands.md');
-  const program = new Command('sluice');
-  program.command('serve');
-  const nothing = () => {
-    throw new Error('nothing is asked here');
-  };
-  const [move, undoMove] = [nothing, nothing];
-  addLocalCommands(program, { diagnose: nothing, edge: nothing, migrate: nothing, move, undoMove });
-  addCommands(program, nothing);
-  addReleaseCommands(program, nothing);
+  const commands = runnableCommands(commandTree());
 
   it('have the arguments and options that the command line has', () => {
     const usages = text
@@ -171,13 +161,13 @@ describe('commands', () => {
       .split('\n')
       .filter((line) => line.startsWith('    sluice '))
       .map((line) => line.trim());
-    expect(usages.map(withoutValues).toSorted()).toEqual(leavesOf(program).map(usageOf).toSorted());
-    for (const choice of choicesOf(program)) expect(text).toContain(choice);
+    expect(usages.map(withoutValues).toSorted()).toEqual(commands.map(usageOf).toSorted());
+    for (const choice of commands.flatMap(choicesOf)) expect(text).toContain(choice);
   });
 
   it('have a row each that says what they do', () => {
     const rows = tableRows(text).flatMap(([name = '']) => quotedIn(name));
-    const names = leavesOf(program).map((command) => nameOf(command));
+    const names = commands.map(([name]) => name);
     expect(rows.toSorted()).toEqual(names.toSorted());
   });
 
@@ -198,29 +188,17 @@ function readSources(): ReadonlyMap<string, string> {
   );
 }
 
-/** Returns the commands that can be run: those without subcommands, and those that answer all the same. */
-function leavesOf(command: Command): Command[] {
-  const isRun = command.options.some(({ long }) => long === '--json');
-  if (command.commands.length === 0) return [command];
-  return [...(isRun ? [command] : []), ...command.commands.flatMap(leavesOf)];
-}
-
-function nameOf(command: Command): string {
-  const parent = command.parent?.parent ? `${nameOf(command.parent)} ` : '';
-  return `${parent}${command.name()}`;
-}
-
 /**
  * Returns the usage of a command, such as `sluice key revoke <argument> [--limit]`, without the `--json` of
  * all.
  */
-function usageOf(command: Command): string {
+function usageOf([name, command]: readonly [string, Command]): string {
   const options = command.options.filter(({ long }) => long !== '--json');
   const flags = options.map(({ long, mandatory, description }) =>
     mandatory || description.endsWith('(required)') ? long : `[${long}]`,
   );
   const given = command.registeredArguments.map(() => '<argument>');
-  return ['sluice', nameOf(command), ...given, ...flags].join(' ');
+  return ['sluice', name, ...given, ...flags].join(' ');
 }
 
 /**
@@ -233,8 +211,8 @@ function withoutValues(usage: string): string {
     .replace(/ [A-Z][A-Z_]+(?= |$)/g, ' <argument>');
 }
 
-function choicesOf(command: Command): string[] {
-  return leavesOf(command).flatMap(({ options }) =>
-    options.flatMap(({ argChoices }) => (argChoices === undefined ? [] : [argChoices.join('|')])),
+function choicesOf([, { options }]: readonly [string, Command]): string[] {
+  return options.flatMap(({ argChoices }) =>
+    argChoices === undefined ? [] : [argChoices.join('|')],
   );
 }

@@ -1,6 +1,7 @@
 // Tests the `sluice` command (docs/operating/commands.md): mostly in the process of the test, and each
 // kind of ending once as a script would run it.
 
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -99,8 +100,7 @@ describeOnBackends('the sluice command', (backend) => {
     );
     const args = ['devices', '--app', tenant.app];
     const { stdout } = await sluice(args);
-    expect(stdout).toContain('platform: lin\\u202eux\n');
-    expect(stdout).toContain('deviceId: a\\u0085b\\u2066\n');
+    expect(stdout).toMatch(/^a\\u0085b\\u2066 .* lin\\u202eux\/x86_64 /m);
     const json = await sluice([...args, '--json']);
     expect(json.stdout).toContain('"platform":"lin\\u202eux"');
     expect(JSON.parse(json.stdout)).toMatchObject({ devices: [{ platform, deviceId: device }] });
@@ -282,13 +282,51 @@ describeOnBackends('the sluice command', (backend) => {
   });
 
   it('without --json it prints readable lines, one per field (Command line)', async () => {
-    const tenant = await createTenant(node);
     const org = await sluice(['org', 'create', '--name', 'Readable']);
     expect(org.stdout).toMatch(/^id: org_\w+\nname: Readable\n$/);
-    const entries = await sluice(['audit', '--org', tenant.org]);
-    expect(entries.code).toBe(0);
-    expect(entries.stdout).toMatch(/^at: \d{4}-.*\nactor: admin-token\naction: key\.create\n/);
-    expect(entries.stdout.split('\n\n')).toHaveLength((await audit(tenant.org)).length);
+  });
+
+  it('audit without --json: a line for each entry, with what it changed (Command line)', async () => {
+    const tenant = await createTenant(node);
+    const update = ['channel', 'update', '--app', tenant.app, '--name', 'beta'];
+    await sluiceJson(...update, '--default-rollout', '7');
+    const { stdout } = await sluice(['audit', '--org', tenant.org]);
+    const [head, first, ...others] = stdout.trimEnd().split('\n');
+    expect(head?.split(/ {2,}/)).toEqual(['AT', 'WHO', 'WHAT', 'OF', 'CHANGE', 'REASON']);
+    expect(first?.split(/ {2,}/).slice(1)).toEqual([
+      ...['admin-token', 'channel.update', `${tenant.app}/beta`],
+      ...['defaultRollout: 100 -> 7', '-'],
+    ]);
+    expect(others).toHaveLength((await audit(tenant.org)).length - 1);
+    expect(others[0]).toMatch(/ key\.create .* name: ci, prefix: /);
+  });
+
+  it('lists of pages end in the command for the next page, which works (Command line)', async () => {
+    const tenant = await createTenant(node);
+    const { app, org } = tenant;
+    const devices = ['a', "b's own", '-c', 'd'].map((deviceId) => ({
+      ...{ deviceId, version: '1.0.0', platform: 'linux' },
+    }));
+    await report(node, tenant, devices);
+    for (const version of ['1.0.0', '1.1.0', '1.2.0']) await publish(node, tenant, version);
+    const key = { SLUICE_KEY: tenant.secret };
+    const lists: [args: string[], rows: number][] = [
+      [['devices', '--app', app, '--limit', '1'], 4],
+      [['audit', '--org', org, '--limit', '2'], (await audit(org)).length],
+      [['release', 'list', '--app', app, '--per-page', '2'], 3],
+    ];
+    for (const [first, rows] of lists) {
+      const seen: string[] = [];
+      for (let args: readonly string[] = first; args.length > 0; ) {
+        const { code, stdout, stderr } = await sluice(args, key);
+        expect([code, stderr], args.join(' ')).toEqual([0, '']);
+        const [, ...lines] = stdout.trimEnd().split('\n');
+        const [, next] = /^… more: sluice (.*)$/m.exec(stdout) ?? [];
+        seen.push(...lines.filter((line) => !/^…|^\d+ of \d+$/.test(line)));
+        args = next === undefined ? [] : wordsOf(next);
+      }
+      expect([first[0], new Set(seen).size, seen.length]).toEqual([first[0], rows, rows]);
+    }
   });
 
   it('a refusal is one line on stderr and exit 1, with nothing on stdout (Command line)', async () => {
@@ -415,3 +453,9 @@ describeOnBackends('the sluice command', (backend) => {
     expect([code, (JSON.parse(stdout) as Json).name]).toEqual([0, 'A']);
   });
 });
+
+/** Returns the words of a command line as a shell reads them. */
+function wordsOf(line: string): string[] {
+  const shell = ['-c', `printf '%s\\0' ${line}`];
+  return execFileSync('sh', shell, { encoding: 'utf8' }).split('\0').slice(0, -1);
+}

@@ -3,6 +3,7 @@
 
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import type { Command } from 'commander';
 import { vi } from 'vitest';
 import { runCommandLine } from '../../src/cli/command-line.ts';
 import { baseEnvironment } from './base-environment.ts';
@@ -31,19 +32,24 @@ export function runSluice(args: readonly string[], env: NodeJS.ProcessEnv): Prom
 let last: Promise<unknown> = Promise.resolve();
 
 /**
- * Runs a command that asks a service in this process, with the same environment; one at a time, because its
- * environment and its output are those of the process.
+ * Runs a command in this process, with the same environment; one at a time, because its environment and its
+ * output are those of the process. `addMore` adds commands to those that ask a service.
  */
 export function runSluiceHere(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
+  addMore?: (program: Command) => void,
 ): Promise<CommandResult> {
-  const result = last.then(() => runWith(args, env));
+  const result = last.then(() => runWith(args, env, addMore));
   last = result.catch(() => undefined);
   return result;
 }
 
-async function runWith(args: readonly string[], env: NodeJS.ProcessEnv): Promise<CommandResult> {
+async function runWith(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  addMore?: (program: Command) => void,
+): Promise<CommandResult> {
   const own = process.env;
   const printed = { stdout: '', stderr: '' };
   const spies = (['stdout', 'stderr'] as const).map((stream) =>
@@ -54,7 +60,7 @@ async function runWith(args: readonly string[], env: NodeJS.ProcessEnv): Promise
   );
   process.env = { ...baseEnvironment(), ...env };
   try {
-    return { code: await runCommandLine(args), ...printed };
+    return { code: await runCommandLine(args, addMore), ...printed };
   } finally {
     process.env = own;
     for (const spy of spies) spy.mockRestore();

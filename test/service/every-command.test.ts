@@ -1,0 +1,305 @@
+// Runs every command that `sluice` declares as a person does, without --json, against a node of its own: it
+// ends well and prints what a person can read. A command without a row here fails the test.
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { addLocalCommands, type LocalCommands } from '../../src/cli/local-commands.ts';
+import { commandTree, runnableCommands } from '../support/command-tree.ts';
+import { ADMIN_TOKEN, type ServingNode, startNode } from '../support/node.ts';
+import { member } from '../support/person.ts';
+import { removeFolder, temporaryFolder } from '../support/server-process.ts';
+import { type CommandResult, runSluiceHere } from '../support/sluice-command.ts';
+import { admin, createTenant, manage, publish, report, type Tenant } from '../support/tenant.ts';
+
+/** What the tests of a command have: a node, a tenant of its own there, and a folder. */
+type Place = { readonly node: ServingNode; readonly tenant: Tenant; readonly folder: string };
+type Args = readonly string[] | Promise<readonly string[]>;
+type Row = readonly [args: (place: Place) => Args, shown: RegExp];
+
+const MADE = /^id: \w+$/m;
+const RELEASE = /^version: 1\.0\.0$/m;
+const PLAN = /^STEP +ROLLOUT/m;
+const GITHUB_RELEASES = [
+  { tag_name: 'v2.0.0', draft: false, prerelease: false, created_at: '2026-01-01T00:00:00Z' },
+];
+
+const org = ({ tenant }: Place): string[] => ['--org', tenant.org];
+const app = ({ tenant }: Place): string[] => ['--app', tenant.app];
+const onStable = (place: Place): string[] => [...app(place), '--channel', 'stable'];
+const named = (place: Place): string[] => [...onStable(place), '--version', '1.0.0'];
+
+/** Arguments for a release that is published at 10 %. */
+async function ofRelease(place: Place, ...more: string[]): Promise<string[]> {
+  await publish(place.node, place.tenant, '1.0.0', { rollout: 10 });
+  return [...named(place), ...more];
+}
+
+/** Arguments for a release with a plan. */
+async function ofPlan(place: Place): Promise<string[]> {
+  const args = await ofRelease(place);
+  const name = { app: place.tenant.app, channel: 'stable', version: '1.0.0' };
+  const steps = [{ rollout: 20, holdMinutes: 60 }];
+  await manage(place.node, place.tenant, 'PUT', 'releases/plan', { ...name, steps });
+  return args;
+}
+
+/** Arguments for a destination. */
+async function destination(
+  { node, tenant }: Place,
+  to: object = { kind: 'webhook', url: 'https://ops.example.com/hook' },
+): Promise<string[]> {
+  const body = { org: tenant.org, name: 'ops', ...to };
+  return [String((await admin(node, 'POST', 'destinations', body)).body?.id)];
+}
+
+async function withWebhook(place: Place, ...more: string[]): Promise<string[]> {
+  const body = { app: place.tenant.app, provider: 'github' };
+  await admin(place.node, 'POST', 'webhooks', body);
+  return [...app(place), ...more];
+}
+
+async function withDevices(place: Place, ...more: string[]): Promise<string[]> {
+  const devices = ['a', 'b', 'c'].map((deviceId) => ({
+    ...{ deviceId, version: '0.9.0', platform: 'linux' },
+  }));
+  await report(place.node, place.tenant, devices);
+  return [...app(place), ...more];
+}
+
+/** Arguments for a call that waits for an approval. */
+async function approval(place: Place): Promise<string[]> {
+  const { node, tenant } = place;
+  await admin(node, 'PATCH', 'channels', { app: tenant.app, name: 'stable', approvals: 'one' });
+  const { body } = await publish(node, tenant, '1.0.0');
+  return [idOf(body?.approval)];
+}
+
+function idOf(found: unknown): string {
+  return String((found as { readonly id: string }).id);
+}
+
+async function account({ node, tenant }: Place): Promise<string[]> {
+  return [(await member(node, tenant.org, 'viewer')).email];
+}
+
+function build({ folder }: Place): string {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'Notes-1.0.0-linux-x86_64.AppImage'), 'a build');
+  return folder;
+}
+
+function githubJson({ folder }: Place): string {
+  mkdirSync(folder, { recursive: true });
+  const assets = [
+    {
+      ...{ name: 'Notes-2.0.0.AppImage', state: 'uploaded', size: 7 },
+      browser_download_url: 'https://dl.example.com/Notes-2.0.0.AppImage',
+    },
+  ];
+  const path = join(folder, 'releases.json');
+  writeFileSync(path, JSON.stringify(GITHUB_RELEASES.map((release) => ({ ...release, assets }))));
+  return path;
+}
+
+/** Command and what it prints, by its name. */
+const ROWS: Readonly<Record<string, Row>> = {
+  'org create': [() => ['--name', 'Acme'], MADE],
+  'org list': [() => [], /^ID +NAME$/m],
+  'app create': [
+    (place) => [...org(place), '--ref', `new-${place.tenant.app}`, '--name', 'A'],
+    /^channels: stable, beta$/m,
+  ],
+  'app rename': [(place) => [...app(place), '--name', 'Other'], /^name: Other$/m],
+  'app archive': [app, /^archivedAt: \d/m],
+  'app restore': [app, /^archivedAt: -$/m],
+  'app list': [org, /^REF +NAME/m],
+  'channel create': [(place) => [...app(place), '--name', 'nightly'], /^name: nightly$/m],
+  'channel update': [
+    (place) => [...app(place), '--name', 'stable', '--default-rollout', '5'],
+    /^defaultRollout: 5$/m,
+  ],
+  'channel list': [app, /^NAME +ROLLOUT/m],
+  'key create': [(place) => [...org(place), '--name', 'ci'], /^secret: sluice_/m],
+  'key revoke': [({ tenant }) => [tenant.keyId], /^revokedAt: \d/m],
+  'key list': [org, /^ID +NAME/m],
+  'webhook enable': [(place) => [...app(place), '--provider', 'github'], /^secret: /m],
+  'webhook update': [
+    (place) => withWebhook(place, '--provider', 'github', '--hold'),
+    /^hold: true$/m,
+  ],
+  'webhook disable': [withWebhook, /^enabled: false$/m],
+  'webhook show': [withWebhook, /^PROVIDER +STATE/m],
+  'notify add': [
+    (place) => [
+      ...[...org(place), '--kind', 'webhook', '--url', 'https://ops.example.com/hook'],
+      ...['--name', 'ops'],
+    ],
+    /^secret: whsec_/m,
+  ],
+  'notify list': [
+    async (place) => {
+      await destination(place);
+      return org(place);
+    },
+    /^ID +NAME/m,
+  ],
+  'notify test': [destination, /^Sent the event test, as dlv_\w+: .*notify list/m],
+  'notify send-link': [
+    (place) => destination(place, { kind: 'mail', to: 'ops@example.com' }),
+    /^recipient: waiting$/m,
+  ],
+  'notify remove': [destination, MADE],
+  'edge-token create': [() => ['--name', 'west', '--all'], /^secret: sluice-edge_/m],
+  'edge-token list': [
+    async ({ node }) => {
+      await admin(node, 'POST', 'edge-tokens', { name: 'west', org: null });
+      return [];
+    },
+    /^ID +NAME/m,
+  ],
+  'edge-token revoke': [
+    async ({ node }) => {
+      const { body } = await admin(node, 'POST', 'edge-tokens', { name: 'west', org: null });
+      return [String(body?.id)];
+    },
+    /^revokedAt: \d/m,
+  ],
+  audit: [org, /^AT +WHO +WHAT/m],
+  'secrets reseal': [() => [], /^resealed: \d+$/m],
+  backup: [({ folder }) => [`${folder}.tar.gz`], /^bytes: \d+$/m],
+  'account reset-password': [account, /^url: http/m],
+  'account recover': [account, /^url: http/m],
+  devices: [withDevices, /^DEVICE +VERSION/m],
+  'devices purge': [
+    (place) => withDevices(place, '--first-seen-after', '2020-01-01T00:00:00Z'),
+    /^deleted: 3 devices$/m,
+  ],
+  'release publish': [
+    (place) => [build(place), ...named(place), '--url-base', 'https://dl.example.com'],
+    /^published: /m,
+  ],
+  'release list': [(place) => ofRelease(place), /^VERSION +APP/m],
+  'release show': [(place) => ofRelease(place), /^state: rolling out/m],
+  'release rollout': [async (place) => ['20', ...(await ofRelease(place))], RELEASE],
+  'release pause': [(place) => ofRelease(place), /^status: paused$/m],
+  'release resume': [(place) => ofRelease(place), /^status: published$/m],
+  'release rollback': [(place) => ofRelease(place), /^status: rolled_back$/m],
+  'release deprecate': [(place) => ofRelease(place, '--dry-run'), /^effect: /m],
+  'release promote': [
+    async (place) => {
+      await ofRelease(place);
+      return [...app(place), '--from', 'stable', '--to', 'beta', '--version', '1.0.0'];
+    },
+    /^promoted: .* on beta/m,
+  ],
+  'release withdraw': [(place) => ofRelease(place), RELEASE],
+  'plan set': [(place) => ofRelease(place, '--preset', 'careful'), PLAN],
+  'plan show': [ofPlan, PLAN],
+  'plan hold': [ofPlan, /^status: held$/m],
+  'plan resume': [
+    async (place) => {
+      const args = await ofPlan(place);
+      const name = { app: place.tenant.app, channel: 'stable', version: '1.0.0' };
+      const body = { ...name, action: 'hold' };
+      await manage(place.node, place.tenant, 'PATCH', 'releases/plan', body);
+      return args;
+    },
+    /^status: running$/m,
+  ],
+  'plan advance': [ofPlan, PLAN],
+  'plan cancel': [ofPlan, /^status: cancelled$/m],
+  stop: [
+    async (place) => {
+      await ofRelease(place);
+      return app(place);
+    },
+    /^paused +stable 1\.0\.0$/m,
+  ],
+  resume: [
+    async (place) => {
+      await ofRelease(place);
+      const { node, tenant } = place;
+      const { body } = await manage(node, tenant, 'POST', 'stop', { app: tenant.app });
+      return [idOf(body?.stop)];
+    },
+    /^published +stable 1\.0\.0$/m,
+  ],
+  'approval list': [
+    async (place) => {
+      await approval(place);
+      return app(place);
+    },
+    /^ID +STATUS/m,
+  ],
+  'approval show': [approval, /pending$/m],
+  'device erase': [async (place) => ['a', ...(await withDevices(place))], /^Erased/m],
+  explain: [
+    async (place) => {
+      await withDevices(place);
+      return [...(await ofRelease(place)).slice(0, 4), '--device', 'a'];
+    },
+    /^VERSION +CHANNEL/m,
+  ],
+  import: [
+    (place) => [...onStable(place), '--github-json', githubJson(place)],
+    /^2\.0\.0 +published/m,
+  ],
+  doctor: [() => [], /^ok {3}node: /m],
+  migrate: [() => [], /^from: 1\nto: 2$/m],
+  move: [() => [], /^tables: 50$/m],
+};
+
+/** Commands that go on running; most other tests start one. */
+const ENDLESS: ReadonlySet<string> = new Set(['serve', 'edge']);
+
+/** What reads the settings and stores of the service is tested elsewhere: here it only answers. */
+const LOCAL: LocalCommands = {
+  diagnose: async () => ({ checks: [{ name: 'node', ok: true, message: 'Node.js 22' }] }),
+  edge: async () => undefined,
+  migrate: async () => ({ from: 1, to: 2 }),
+  move: async () => ({ tables: 50, rows: 144, seconds: 1.5 }),
+  undoMove: async () => true,
+};
+
+describe('every command without --json', () => {
+  let node: ServingNode;
+  let folder: string;
+  beforeAll(async () => {
+    folder = temporaryFolder('sluice-commands-');
+    node = await startNode({
+      ...{ SECRET_KEY: 'a key of the tests', MAIL_FROM: 'updates@example.com' },
+      // No mail has to arrive.
+      SMTP_URL: 'smtp://127.0.0.1:1',
+    });
+  });
+  afterAll(async () => {
+    await node?.dispose();
+    removeFolder(folder);
+  });
+
+  it('has a row here', () => {
+    const names = runnableCommands(commandTree()).map(([name]) => name);
+    expect([...Object.keys(ROWS), ...ENDLESS].toSorted()).toEqual(names.toSorted());
+  });
+
+  it.each(Object.entries(ROWS))('%s: ends well, with text for a person', async (name, row) => {
+    const [argsOf, shown] = row;
+    const tenant = await createTenant(node);
+    const args = await argsOf({ node, tenant, folder: join(folder, tenant.app) });
+    const result = await runSluiceHere(
+      [...name.split(' '), ...args],
+      { SLUICE_URL: node.url, ADMIN_TOKEN, SLUICE_KEY: tenant.secret },
+      (program) => addLocalCommands(program, LOCAL),
+    );
+    expectReadable(result);
+    expect(result.stdout).toMatch(shown);
+  });
+});
+
+function expectReadable({ code, stdout, stderr }: CommandResult): void {
+  expect([code, stderr], stdout).toEqual([0, '']);
+  expect(stdout.trim()).not.toBe('');
+  // Neither JSON, nor what a program knows: null, a cursor, nothing at all.
+  expect(stdout).not.toMatch(/[[{]"|\bnull\b|\bundefined\b|^next: |: (?:\[\]|\{\})?$/m);
+}
