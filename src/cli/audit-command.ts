@@ -43,7 +43,7 @@ function auditText({ entries, next }: AuditPage, options: Options): string {
   return withNextPage(table, 'audit', options, next === null ? {} : { before: next });
 }
 
-/** Returns the fields that a change set, such as `rolloutPct: 10 -> 25`; of what it removed, what they were. */
+/** Returns the fields that a change set, such as `rolloutPct: 10 -> 25`, or what it made or removed. */
 function changeOf({ before, after }: AuditEntry): string {
   if (!isRecord(before)) return valueText(after);
   if (!isRecord(after)) return `${valueText(before)} -> ${valueText(after)}`;

@@ -22,7 +22,7 @@ export function commandTree(): Command {
   return program;
 }
 
-/** Returns the commands that can be run, by their names: those without subcommands, and those with `--json`. */
+/** Returns the commands that can be run, by their names: those without subcommands or with `--json`. */
 export function runnableCommands(command: Command, before = ''): [string, Command][] {
   return command.commands.flatMap((each) => {
     const name = `${before}${each.name()}`;
