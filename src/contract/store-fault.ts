@@ -70,6 +70,10 @@ const BY_CODE: Readonly<Record<string, FaultWords>> = {
     remedy: 'check the address, or make it: createdb --owner=ACCOUNT NAME',
   },
   '42501': DENIED,
+  '55000': {
+    why: 'lets nobody into the database',
+    remedy: 'wait for the restore to end, or allow it: ALTER DATABASE NAME ALLOW_CONNECTIONS true',
+  },
   '57014': SLOW,
   '55P03': { why: 'has the row locked by another call', remedy: 'wait' },
   '57': STARTING,

@@ -13,6 +13,11 @@ describe('an unavailable store', () => {
     ['ledger', fault('password authentication failed for user "x"', '28P01'), 'refuses the login'],
     ['ledger', fault('role "x" is not permitted to log in', '28000'), 'refuses the login'],
     ['ledger', fault('database "x" does not exist', '3D000'), 'has no database of this name'],
+    [
+      'ledger',
+      fault('database "x" is not currently accepting connections', '55000'),
+      'lets nobody into the database',
+    ],
     ['ledger', fault('could not extend file', '53100'), 'has no room left on its disk'],
     [
       'ledger',

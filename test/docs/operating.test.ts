@@ -16,7 +16,7 @@ import {
   tableRows,
 } from './document.ts';
 
-/** Names that begin like those of metrics: the cookies, the table of migrations, API keys. */
+/** Names that begin like those of metrics: cookies, the table of migrations, API keys, what a restore uses. */
 const NO_METRICS: ReadonlySet<string> = new Set([
   'sluice_session',
   'sluice_browser',
@@ -24,6 +24,9 @@ const NO_METRICS: ReadonlySet<string> = new Set([
   'sluice_sign_in',
   'sluice_arrival',
   'sluice_migrations',
+  'sluice_restore',
+  'sluice_restored',
+  'sluice_before',
   'sluice_',
 ]);
 

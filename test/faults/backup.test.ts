@@ -3,15 +3,17 @@
 // is changed afterwards is served.
 
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
+import pg from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
-import { realStores } from '../support/backend.ts';
+import { readDocument } from '../docs/document.ts';
+import { describeOnRealStores } from '../support/backend.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 import { ADMIN_TOKEN, type ServingNode, startNode } from '../support/node.ts';
-import { findPostgres } from '../support/postgres-server.ts';
+import { findPostgres, startPostgres } from '../support/postgres-server.ts';
 import { startRedis } from '../support/redis-server.ts';
 import { runSluice } from '../support/sluice-command.ts';
 import {
@@ -26,7 +28,8 @@ import {
 
 type Environment = Readonly<Record<string, string>>;
 
-const MANUAL = readFileSync(new URL('../../docs/operating/backup.md', import.meta.url), 'utf8');
+const { text: BACKUP } = readDocument('docs/operating/backup.md');
+const { text: STORES } = readDocument('docs/operating/stores.md');
 const DEVICE = { deviceId: 'device-1', version: '0.9.0', platform: 'linux', arch: 'x86_64' };
 
 /** Time limit of a test, which starts several nodes. */
@@ -46,7 +49,7 @@ afterEach(async () => {
 
 describe('an embedded service', () => {
   it('is as it was at the time of the backup', async () => {
-    const [backUp, restore] = commandsBelow('## Embedded');
+    const [backUp = '', restore = ''] = commandsBelow(BACKUP, '## Embedded');
     const folder = await temporaryFolder();
     const dataDir = join(folder, 'data');
     let node = await startNode({ DATA_DIR: dataDir });
@@ -90,7 +93,7 @@ describe('sluice backup', () => {
     const again = await runSluice(['backup', file], environment);
     expect(again).toEqual({ code: 1, stdout: '', stderr: `sluice: ${file} is there already\n` });
     expect(statSync(file).size).toBe(size);
-    const [, restore] = commandsBelow('## Embedded');
+    const [, restore] = commandsBelow(BACKUP, '## Embedded');
     const elsewhere = join(folder, 'elsewhere');
     run(`mkdir elsewhere; mv backup.tar.gz sluice-backup.tar.gz; ${restore}`, folder, {
       DATA_DIR: elsewhere,
@@ -115,63 +118,111 @@ describe('sluice backup', () => {
   });
 });
 
-const stores = realStores();
-const needed = 'a service on PostgreSQL and Redis';
-describe.skipIf(stores === undefined)(
-  stores === undefined ? `${needed} (skipped: no PostgreSQL or no Redis here)` : needed,
-  () => {
-    it('is as it was at the time of the backup, whatever Redis and the disk remember', async () => {
-      const [backUp, restore] = commandsBelow('## PostgreSQL');
-      const folder = await temporaryFolder();
-      const redis = await startRedis();
-      endings.push(() => redis.stop());
-      const maintenanceUrl = stores?.postgresUrl ?? '';
-      const databaseUrl = Object.assign(new URL(maintenanceUrl), { pathname: '/sluice' }).href;
-      const environment = {
-        DATABASE_URL: databaseUrl,
-        MAINTENANCE_URL: maintenanceUrl,
-        REDIS_URL: redis.url,
-        DATA_DIR: join(folder, 'data'),
-      };
-      run('createdb --maintenance-db="$MAINTENANCE_URL" sluice', folder, environment);
-      endings.push(async () =>
-        run('dropdb --maintenance-db="$MAINTENANCE_URL" --force sluice', folder, environment),
-      );
-      let node = await startNode(environment);
-      endings.push(() => node.stop());
-      const other = await startNode({ ...environment, DATA_DIR: join(folder, 'other') });
-      endings.push(() => other.stop());
-      const tenant = await furnish(node);
-      run(backUp, folder, environment);
+describeOnRealStores('a service on PostgreSQL and Redis, with the accounts of stores.md', () => {
+  it('is as it was at the time of the backup, whatever Redis and the disk remember', async () => {
+    const { folder, environment, administrate, start } = await furnishStores();
+    const [backUp = '', restore = '', exchange = '', goBack = ''] = commandsBelow(
+      BACKUP,
+      '## PostgreSQL',
+    );
+    let node = await start('data');
+    const other = await start('other');
+    const tenant = await furnish(node);
+    run(backUp, folder, environment);
 
-      const refused = await runSluice(['backup', join(folder, 'none')], {
-        SLUICE_URL: node.url,
-        ADMIN_TOKEN,
-      });
-      expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('pg_dump')]);
-      expect(existsSync(join(folder, 'none'))).toBe(false);
-
-      await goOn(node, tenant);
-      expect(await offered(other, tenant)).toBe('3.2.0');
-      await node.stop();
-      run(restore, folder, environment);
-      const restoredAt = performance.now();
-
-      // The other node was left running, and holds the later time, as Redis and both disks do.
-      await untilOffered(other, tenant, '1.0.0');
-      console.info(`restored: right after ${Math.round(performance.now() - restoredAt)} ms`);
-      node = await node.restart(environment);
-      await untilOffered(node, tenant, '1.0.0');
-      await expectEarlier(node, tenant);
-      await untilOffered(other, tenant, '1.0.0');
-      await node.stop();
-
-      node = await node.restart(NOWHERE);
-      const answer = await check(node, tenant, DEVICE.version, { query: 'l.ring=late' });
-      expect(answer.body?.version).toBe('1.0.0');
+    const refused = await runSluice(['backup', join(folder, 'none')], {
+      SLUICE_URL: node.url,
+      ADMIN_TOKEN,
     });
-  },
-);
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('pg_dump')]);
+    expect(existsSync(join(folder, 'none'))).toBe(false);
+
+    await goOn(node, tenant);
+    expect(await offered(other, tenant)).toBe('3.2.0');
+    await node.stop();
+    administrate(restore);
+    expect((await publish(other, tenant, '3.3.0')).status).toBe(201);
+    administrate(exchange);
+    const restoredAt = performance.now();
+
+    // The other node was left running, and holds the later time, as Redis and both disks do.
+    await untilOffered(other, tenant, '1.0.0');
+    console.info(`restored: right after ${Math.round(performance.now() - restoredAt)} ms`);
+    node = await node.restart();
+    await untilOffered(node, tenant, '1.0.0');
+    await expectEarlier(node, tenant);
+    await untilOffered(other, tenant, '1.0.0');
+    await node.stop();
+
+    node = await node.restart(NOWHERE);
+    const answer = await check(node, tenant, DEVICE.version, { query: 'l.ring=late' });
+    expect(answer.body?.version).toBe('1.0.0');
+
+    // The way back: the old database is there, with all that was published before the exchange.
+    administrate(`${exchange.split('\nexchange ')[0]}\n${goBack}`);
+    await untilOffered(other, tenant, '3.3.0');
+    expect((await publish(other, tenant, '3.4.0')).status).toBe(201);
+    await untilOffered(other, tenant, '3.4.0');
+  });
+
+  it('loses nothing to a restore by an account that may not, or to an exchange that is in the way', async () => {
+    const { folder, environment, administrate, start } = await furnishStores();
+    const [backUp = '', restore = '', exchange = ''] = commandsBelow(BACKUP, '## PostgreSQL');
+    const node = await start('data');
+    const tenant = await furnish(node);
+    run(backUp, folder, environment);
+    expect(() => administrate(restore, 'sluice')).toThrow('permission denied to create database');
+    await publish(node, tenant, '3.0.0');
+    expect(await offered(node, tenant)).toBe('3.0.0');
+
+    administrate(restore);
+    const intruder = await enter(environment.DATABASE_URL, 'postgres');
+    administrate(exchange);
+    await eventually('the node publishes', async () => {
+      const { status } = await publish(node, tenant, '3.1.0');
+      if (status !== 201) await sleep(ASK_INTERVAL_MS);
+      return status === 201;
+    });
+    await untilOffered(node, tenant, '3.1.0');
+    await intruder.end();
+    administrate(exchange);
+    await untilOffered(node, tenant, '1.0.0');
+  });
+});
+
+/** A PostgreSQL with the accounts and the database that stores.md makes, a Redis, and nodes that use them. */
+async function furnishStores() {
+  const folder = await temporaryFolder();
+  const [postgres, redis] = await Promise.all([startPostgres(), startRedis()]);
+  endings.push(() => postgres.stop());
+  endings.push(() => redis.stop());
+  /** Runs commands with the account of an administrator, who is no superuser. */
+  const administrate = (commands: string, account = 'sluice_restore') =>
+    run(commands, folder, { PGHOST: '127.0.0.1', PGPORT: `${postgres.port}`, PGUSER: account });
+  for (const commands of commandsBelow(STORES, '### Accounts')) {
+    administrate(commands.replaceAll(' --pwprompt', ''), 'postgres');
+  }
+  const environment = {
+    DATABASE_URL: `postgres://sluice@127.0.0.1:${postgres.port}/sluice`,
+    REDIS_URL: redis.url,
+  };
+  async function start(dataDir: string): Promise<ServingNode> {
+    const node = await startNode({ ...environment, DATA_DIR: join(folder, dataDir) });
+    endings.push(() => node.stop());
+    return node;
+  }
+  return { folder, environment, administrate, start };
+}
+
+/** Enters the database of an address with another account. */
+async function enter(url: string, account: string): Promise<pg.Client> {
+  const address = Object.assign(new URL(url), { username: account });
+  const client = new pg.Client({ connectionString: address.href });
+  client.on('error', () => undefined);
+  await client.connect();
+  endings.push(() => client.end());
+  return client;
+}
 
 /**
  * Publishes a release for every device and one for the label `ring=early`, and reports a device without it.
@@ -239,13 +290,11 @@ async function offered(node: ServingNode, tenant: Tenant): Promise<unknown> {
   return answer.body?.version;
 }
 
-/** Returns the two shell blocks below a heading of the manual: the backup and the restore. */
-function commandsBelow(heading: string): readonly [string, string] {
-  const [, part = ''] = MANUAL.split(`\n${heading}\n`);
+/** Returns the shell blocks below a heading of a page, in their order. */
+function commandsBelow(page: string, heading: string): string[] {
+  const [, part = ''] = page.split(`\n${heading}\n`);
   const [section = ''] = part.split(/^##/m);
-  const blocks = [...section.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = '']) => block);
-  expect(blocks).toHaveLength(2);
-  return [blocks[0] as string, blocks[1] as string];
+  return [...section.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = '']) => block);
 }
 
 function run(commands: string, folder: string, environment: Environment): void {
