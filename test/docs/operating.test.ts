@@ -16,7 +16,7 @@ import {
   tableRows,
 } from './document.ts';
 
-/** Names that begin like those of metrics: cookies, the table of migrations, API keys, what a restore uses. */
+/** Names that begin like those of metrics: cookies, migrations, API keys, what a restore uses. */
 const NO_METRICS: ReadonlySet<string> = new Set([
   'sluice_session',
   'sluice_browser',
