@@ -12,7 +12,13 @@ import {
 } from '../contract/failure.ts';
 import { isoTime } from '../contract/iso-time.ts';
 import { LIMIT } from '../contract/limit.ts';
-import type { Account, ListedSession, Membership, SessionOpener } from '../contract/resource.ts';
+import type {
+  Account,
+  ListedSession,
+  Membership,
+  Organization,
+  SessionOpener,
+} from '../contract/resource.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import type { ShownPasskey, StoredAccount, StoredSession } from '../store/account-ledger.ts';
 import type { NewMail } from '../store/delivery-ledger.ts';
@@ -82,9 +88,9 @@ export class Accounts {
     this.dependencies = dependencies;
   }
 
-  /** Returns whether there is no account yet. */
+  /** Returns whether there is no account with an organization yet. */
   async awaitSetUp(): Promise<boolean> {
-    return !(await this.dependencies.ledger.hasAccounts());
+    return !(await this.dependencies.ledger.isSetUp());
   }
 
   /** Returns whether a token is an admin token; always false if none is configured. */
@@ -130,11 +136,29 @@ export class Accounts {
     const refusal = await throttle.admitAddress(client.address);
     if (refusal !== undefined) return refusal;
     if (!this.isAdminToken(request.token)) return fail('adminUnauthorized');
-    if (await ledger.hasAccounts()) return fail('alreadySetUp');
+    if (await ledger.isSetUp()) return fail('alreadySetUp');
     const { email, name, password, organization } = request;
     const passwordHash = await passwords.hash(password, true);
     const account = await ledger.createFirstAccount({ email, name, passwordHash }, organization);
     return isFailure(account) ? account : this.begin({ ...account, passwordHash }, client, true);
+  }
+
+  /**
+   * Creates the first organization for the holder of the admin token, owned by the account of the session. A
+   * wrong token is no 401, which would be about the session.
+   */
+  async setUpAs(
+    session: Session,
+    { token, organization }: Pick<SetUpRequest, 'token' | 'organization'>,
+    { address }: Client,
+  ): Promise<Outcome<Organization, 'rateLimited' | 'invalid' | 'alreadySetUp' | LostRight>> {
+    const { ledger, throttle } = this.dependencies;
+    const refusal = await throttle.admitAddress(address);
+    if (refusal !== undefined) return refusal;
+    if (!this.isAdminToken(token)) return invalidField('token', 'Not the admin token');
+    const created = await ledger.createFirstOrganization(organization, sessionActor(session));
+    if (!isFailure(created) || created.failure !== 'alreadySetUp') return created;
+    return fail('alreadySetUp', 'The service is set up already: ask an owner for an invitation');
   }
 
   /** Begins a new session and ends the presented one. `wrongLogin` does not reveal what was wrong. */

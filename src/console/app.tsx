@@ -1,20 +1,15 @@
 // Root of the console: theme, session, routes and their pages.
 
-import { useState } from 'preact/hooks';
 import { LocationProvider, Route, Router, useLocation } from 'preact-iso';
 import { readSegment } from '../contract/path-segment.ts';
-import { call } from './api/call.ts';
 import { consolePath } from './format/console-path.ts';
 import { AppIndex, AppPlace } from './page/app-place.tsx';
 import { AppsPage } from './page/apps-page.tsx';
+import { NewcomerPage } from './page/newcomer-page.tsx';
 import { NotFoundPage, Redirect } from './page/not-found-page.tsx';
 import { Shell } from './page/shell.tsx';
 import { Announcer } from './part/announcer.tsx';
-import { Card } from './part/card.tsx';
-import { Field } from './part/field.tsx';
-import { Form } from './part/form.tsx';
 import { lazyPage } from './part/lazy.tsx';
-import { useTitle } from './part/page-head.tsx';
 import { ThemeContext, useThemeState } from './part/theme.tsx';
 import { JoinPage } from './session/provider-sign-in.tsx';
 import { SessionGate } from './session/session-gate.tsx';
@@ -171,31 +166,5 @@ function ReleaseRoute({ params }: Segments<'app' | 'channel' | 'version'>) {
     <AppPlace appRef={readSegment(params.app)} channel={channel}>
       {(app) => <ReleasePage key={key} app={app} channel={channel} version={version} />}
     </AppPlace>
-  );
-}
-
-/** Page for an account without an organization: a form for a new one, or whom to ask. */
-function NewcomerPage() {
-  useTitle('Welcome');
-  const { refresh, mayCreateOrganizations } = useSession();
-  const [name, setName] = useState('');
-  const create = async () => {
-    await call('POST', 'organizations', { name });
-    await refresh();
-  };
-  if (!mayCreateOrganizations) {
-    return (
-      <Card title="You are in no organization">
-        <p class="lead">Ask an owner for an invitation, or the operator of this service.</p>
-      </Card>
-    );
-  }
-  return (
-    <Card title="You are in no organization yet">
-      <p class="lead">Make one for your apps, or ask for an invitation to an existing one.</p>
-      <Form send="Create organization" onSend={create}>
-        <Field name="name" label="Name" value={name} onInput={setName} isRequired isFocused />
-      </Form>
-    </Card>
   );
 }

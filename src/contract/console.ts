@@ -81,6 +81,7 @@ export type ConsoleAnswers = {
   'POST accounts/recover': IssuedReset;
   'POST members/recover': IssuedReset;
   'POST setup': SessionState;
+  'POST setup/organization': Organization;
   'POST password': NoContent;
   'GET invitation': OpenInvitation;
   'POST invitation': SessionState;
@@ -199,7 +200,7 @@ export type SessionState =
       readonly signIn?: never;
     }
   | {
-      /** `setup` until the first account exists. */
+      /** `setup` until an account and an organization exist. */
       readonly state: 'setup' | 'signedOut';
       /** Absent where passwords alone let in. */
       readonly signIn?: SignInWays;
@@ -214,6 +215,8 @@ export type SessionState =
       readonly signIn?: SignInWays;
       /** Absent where the account has one. */
       readonly hasPassword?: false;
+      /** Whether the admin token makes this account the owner of the first organization; absent if not. */
+      readonly awaitsSetUp?: true;
     };
 
 /** An invitation as the holder of its token sees it. */

@@ -32,12 +32,12 @@ export async function serve(): Promise<void> {
   const console = consoleOf(service, config);
   const admin = adminPort === undefined ? {} : { adminAddress: console.address, adminPort };
   log.info({ address, port, ...admin }, 'listening');
-  const hasAccount = hasAccountOf(console);
+  const isSetUp = isSetUpAt(console);
   if (config.databaseUrl === undefined) {
-    const first = { isNew: (await hasAccount) === false, isEmpty: await isEmpty(console, config) };
+    const first = { isNew: (await isSetUp) === false, isEmpty: await isEmpty(console, config) };
     process.stderr.write(welcome(config, address, console.address, first));
   }
-  if ((await hasAccount) === false) tellFirstStep(console, config, log);
+  if ((await isSetUp) === false) tellFirstStep(console, config, log);
 }
 
 function readSettings(): Config {
@@ -61,8 +61,8 @@ function consoleOf(service: RunningService, config: Config): ConsoleAddress {
   return { address: consoleUrlOf(config) ?? fallback, reachable };
 }
 
-/** Returns whether the service has an account; undefined if it does not say so in five minutes. */
-async function hasAccountOf({ reachable }: ConsoleAddress): Promise<boolean | undefined> {
+/** Returns whether the service is set up; undefined if it does not say so in five minutes. */
+async function isSetUpAt({ reachable }: ConsoleAddress): Promise<boolean | undefined> {
   for (let check = 0; check < SET_UP_CHECKS_MAX; check++) {
     const session = await askSession(reachable);
     if (session !== undefined) return session.state !== 'setup';
@@ -101,12 +101,15 @@ async function askSession(
 function tellFirstStep(console: ConsoleAddress, config: Config, log: Log): void {
   const address = `${console.address}/console`;
   if (hasAdminToken(config)) {
-    log.info({ address }, 'nobody has an account yet: create the owner there with the admin token');
+    log.info(
+      { address },
+      'the service is not set up yet: create the owner there with the admin token',
+    );
     return;
   }
   log.warn(
     { address },
-    'nobody has an account yet: set ADMIN_TOKEN, restart, and create the owner there with it',
+    'the service is not set up yet: set ADMIN_TOKEN, restart, and create the owner there with it',
   );
 }
 

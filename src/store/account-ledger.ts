@@ -173,16 +173,24 @@ export type OrganizationChange = {
 };
 
 export interface AccountLedger {
-  hasAccounts(): Promise<boolean>;
+  /** Returns whether there is an account and an organization; until then the admin token sets up. */
+  isSetUp(): Promise<boolean>;
 
   /**
-   * Creates the first account, as owner of a new organization with this name and of every existing one. Of
-   * several concurrent calls one succeeds; the others, and every later call, get `alreadySetUp`.
+   * Creates an account, as owner of a new organization with this name and of every existing one. Of several
+   * concurrent calls of this and the next method one succeeds; the others, and every later call, get
+   * `alreadySetUp`, and so does the address of an account.
    */
   createFirstAccount(
     account: NewAccount,
     organizationName: string,
   ): Promise<Outcome<Account, 'alreadySetUp'>>;
+
+  /** Creates the first organization, owned by an account that a provider has let in. */
+  createFirstOrganization(
+    name: string,
+    actor: Extract<Actor, { kind: 'account' }>,
+  ): Promise<Outcome<Organization, 'alreadySetUp' | LostRight>>;
 
   findAccount(email: string): Promise<StoredAccount | undefined>;
 

@@ -343,7 +343,7 @@ describeOnRealStores('a service on PostgreSQL without ADMIN_TOKEN', () => {
   afterAll(() => node?.dispose());
 
   it('says at the start that ADMIN_TOKEN has to be set', async () => {
-    const told = () => node.output().includes('nobody has an account yet: set ADMIN_TOKEN');
+    const told = () => node.output().includes('the service is not set up yet: set ADMIN_TOKEN');
     await eventually('it is told', told);
   });
 

@@ -24,9 +24,9 @@ describeOnBackends('a session', (backend) => {
     return send(node, 'POST', '/console/api/session', { body: { email, password }, headers });
   }
 
-  it('the start prints the address while nobody has an account', async () => {
+  it('the start prints the address until the service is set up', async () => {
     const lines = () => node.output().split('\n');
-    const told = () => lines().find((each) => each.includes('nobody has an account'));
+    const told = () => lines().find((each) => each.includes('the service is not set up'));
     await eventually('it is told', async () => told() !== undefined);
     expect(JSON.parse(told() ?? '')).toMatchObject({ address: `${node.url}/console` });
     expect(node.output()).not.toContain(ADMIN_TOKEN);

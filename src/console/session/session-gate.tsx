@@ -16,7 +16,8 @@ import { Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
 import { Notice, Skeleton } from '../part/notice.tsx';
 import { ProviderButton, refusalText } from './provider-sign-in.tsx';
-import { PASSWORD_HINT, SignedOutLayout } from './signed-out-layout.tsx';
+import { SetUpPage } from './set-up-page.tsx';
+import { SignedOutLayout } from './signed-out-layout.tsx';
 import { SessionContext, type SignedIn } from './use-session.ts';
 
 const STORED = 'sluice-organization';
@@ -92,7 +93,7 @@ export function SessionGate({ children }: { children: ComponentChildren }) {
     );
   }
   return session.state === 'setup' ? (
-    <SetupPage onSignedIn={refresh} />
+    <SetUpPage ways={session.signIn} onSignedIn={refresh} />
   ) : (
     <SignInPage ways={session.signIn} onSignedIn={refresh} />
   );
@@ -126,8 +127,8 @@ function readSignedIn(
   const membership =
     memberships.find(({ organization }) => organization.id === chosen) ?? memberships[0];
   const mayCreateOrganizations = session.mayCreateOrganizations === true;
-  const { signIn, hasPassword = true } = session;
-  const about = { signIn, hasPassword, mayCreateOrganizations };
+  const { signIn, hasPassword = true, awaitsSetUp = false } = session;
+  const about = { signIn, hasPassword, awaitsSetUp, mayCreateOrganizations };
   return { account, memberships, membership, ...about, refresh, choose };
 }
 
@@ -271,81 +272,4 @@ type PasskeySignInProps = Pick<SignInProps, 'onSignedIn'> & { onCancel?: () => v
 function PasskeySignIn({ onSignedIn, ...rest }: PasskeySignInProps) {
   const signIn = async () => onSignedIn(await signInByPasskey());
   return <Form send="Sign in with a passkey" tone="plain" onSend={signIn} {...rest} />;
-}
-
-/** Puts a refusal of who asks (401) at the field that decides about it. */
-async function atField<Answer>(name: string, asked: Promise<Answer>): Promise<Answer> {
-  try {
-    return await asked;
-  } catch (error) {
-    if (!(error instanceof ApiError) || error.status !== 401) throw error;
-    throw new ApiError(error.status, `${name}: ${error.message}`);
-  }
-}
-
-const EMPTY_SETUP = { token: '', organization: '', name: '', email: '', password: '' };
-
-/** First run: the holder of the admin token creates the first account and its organization. */
-function SetupPage({ onSignedIn }: { onSignedIn: (session: SessionState) => Promise<void> }) {
-  const [fields, setFields] = useState(EMPTY_SETUP);
-  const set = (name: keyof typeof EMPTY_SETUP) => (value: string) =>
-    setFields((before) => ({ ...before, [name]: value }));
-  const setUp = async () => {
-    const token = fields.token.trim();
-    await onSignedIn(await atField('token', call('POST', 'setup', { ...fields, token })));
-  };
-  return (
-    <SignedOutLayout
-      title="Set up Sluice"
-      lead="Create the first account. It owns the first organization."
-    >
-      <Form send="Create account" onSend={setUp}>
-        <Field
-          name="token"
-          label="Admin token"
-          type="password"
-          value={fields.token}
-          onInput={set('token')}
-          hint="The setting ADMIN_TOKEN; an embedded service has it in the file DATA_DIR/admin-token."
-          isRequired
-          isFocused
-        />
-        <Field
-          name="organization"
-          label="Organization"
-          value={fields.organization}
-          onInput={set('organization')}
-          hint="Whose apps these are, such as your company."
-          isRequired
-        />
-        <Field
-          name="name"
-          label="Your name"
-          complete="name"
-          value={fields.name}
-          onInput={set('name')}
-          isRequired
-        />
-        <Field
-          name="email"
-          label="Email"
-          type="email"
-          complete="username"
-          value={fields.email}
-          onInput={set('email')}
-          isRequired
-        />
-        <Field
-          name="password"
-          label="Password"
-          type="password"
-          complete="new-password"
-          value={fields.password}
-          onInput={set('password')}
-          hint={PASSWORD_HINT}
-          isRequired
-        />
-      </Form>
-    </SignedOutLayout>
-  );
 }

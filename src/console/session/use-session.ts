@@ -13,6 +13,8 @@ export type SignedIn = {
   readonly membership: Membership | undefined;
   /** Whether the account may create organizations. */
   readonly mayCreateOrganizations: boolean;
+  /** Whether the admin token makes the account the owner of the first organization. */
+  readonly awaitsSetUp: boolean;
   /** How people sign in; undefined for passwords alone. */
   readonly signIn: SignInWays | undefined;
   readonly hasPassword: boolean;

@@ -72,6 +72,7 @@ const setUpBody = z.strictObject({
   password: newPasswordField,
   organization: titleField,
 });
+const organizationBody = z.strictObject({ token: textField(1024), organization: titleField });
 const signInBody = z.strictObject({ email: emailField, password: presentPasswordField });
 const passwordBody = z.strictObject({ current: presentPasswordField, next: newPasswordField });
 const tokenQuery = z.object({ token: secretField });
@@ -136,6 +137,7 @@ export function sessionRoutes(dependencies: SessionDependencies): readonly Route
         return isFailure(found) ? found : { email: found.email };
       },
     ),
+    setUpOrganization(dependencies),
     acceptInvitation(dependencies),
     ...endRoutes(dependencies),
     changePassword(dependencies),
@@ -152,6 +154,20 @@ function readToken<Answer>(
     const found = isFailure(query) ? query : await read(query.token, exchange);
     return unstored(isFailure(found) ? failureReply(found) : jsonReply(200, found));
   });
+}
+
+/** Builds the route by which the account of a session makes the first organization, with the admin token. */
+function setUpOrganization({ accounts, admit, trustProxy }: SessionDependencies): Route {
+  const handler = admit(
+    async (exchange, { session }) => {
+      if (session === undefined) return fail('signedOut');
+      const body = await parseBody(exchange, organizationBody);
+      if (isFailure(body)) return body;
+      return accounts.setUpAs(session, body, clientIn(exchange, trustProxy));
+    },
+    (organization) => unstored(jsonReply(201, organization)),
+  );
+  return { ...routeOf('POST setup/organization', handler), bodyBytesMax: BODY_BYTES_MAX };
 }
 
 /** Builds the route by which the account of a session accepts an invitation. */
@@ -328,7 +344,9 @@ async function describeSession(
   const signIn = ways === undefined ? {} : { signIn: ways };
   const lacks = session?.hasPassword === false ? { hasPassword: false as const } : {};
   const account = session?.account;
-  return { state: 'signedIn', account, memberships, ...rights, ...signIn, ...lacks };
+  const isNobody = account !== undefined && memberships.length === 0;
+  const awaits = isNobody && (await accounts.awaitSetUp()) ? { awaitsSetUp: true as const } : {};
+  return { state: 'signedIn', account, memberships, ...rights, ...signIn, ...lacks, ...awaits };
 }
 
 /** Returns the reply with more headers. */

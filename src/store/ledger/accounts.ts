@@ -33,6 +33,17 @@ export async function hasAccounts(sql: Sql): Promise<boolean> {
   return rows.length > 0;
 }
 
+/**
+ * Returns whether the service has an account and an organization, of which neither is ever removed. An
+ * account alone is that of a person whom a provider let in, and who has no right.
+ */
+export async function isSetUp(sql: Sql): Promise<boolean> {
+  const rows = await sql.query(
+    'SELECT WHERE EXISTS (SELECT FROM accounts) AND EXISTS (SELECT FROM organizations)',
+  );
+  return rows.length > 0;
+}
+
 /** Returns the new account; undefined if the email has one. Waits for a transaction that inserts it too. */
 export async function insertAccount(sql: Sql, account: NewAccount): Promise<Account | undefined> {
   const { email, name, passwordHash } = account;

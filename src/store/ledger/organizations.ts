@@ -1,6 +1,6 @@
 // SQL of organizations: their settings, their members, and the first account.
 
-import { fail, type LostRight, type Outcome } from '../../contract/failure.ts';
+import { fail, isFailure, type LostRight, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import type { Account, Member, Membership, Organization, Role } from '../../contract/resource.ts';
 import { isStorable } from '../../contract/text.ts';
@@ -13,10 +13,10 @@ import { insertAudit } from './audit.ts';
 import { columns, MEMBER_COLUMNS, newId, ORGANIZATION_JSON, ROLE_OF } from './columns.ts';
 import type { Database, Sql } from './database.ts';
 import { isStrong } from './passkeys.ts';
+
 /**
- * Creates the account as owner of a new organization and of all existing ones, in one transaction. Locks the
- * accounts table against writers, so that only one of several transactions finds it empty. The caller holds
- * the admin token, which has every right.
+ * Creates the account as owner of a new organization and of all existing ones, in one transaction. The caller
+ * holds the admin token, which has every right.
  */
 export function createFirstAccount(
   database: Database,
@@ -24,15 +24,40 @@ export function createFirstAccount(
   organizationName: string,
 ): Promise<Outcome<Account, 'alreadySetUp'>> {
   return atomically(database, { kind: 'token', email: newAccount.email }, async (sql) => {
-    await sql.query('LOCK TABLE accounts IN SHARE ROW EXCLUSIVE MODE');
-    if (await hasAccounts(sql)) return fail('alreadySetUp');
+    const existing = await beginSetUp(sql);
+    if (isFailure(existing)) return existing;
     const account = await insertAccount(sql, newAccount);
     if (account === undefined) return fail('alreadySetUp');
-    await insertOrganization(sql, organizationName);
-    const organizations = await sql.query<Organization>('SELECT id, name FROM organizations');
-    for (const { id } of organizations) await insertMembership(sql, id, account, 'owner');
+    const { id: created } = await insertOrganization(sql, organizationName);
+    for (const id of [created, ...existing]) await insertMembership(sql, id, account, 'owner');
     return account;
   });
+}
+
+/** Creates the first organization, owned by the acting account. Its caller holds the admin token as well. */
+export function createFirstOrganization(
+  database: Database,
+  name: string,
+  actor: Extract<Actor, { kind: 'account' }>,
+): Promise<Outcome<Organization, 'alreadySetUp' | LostRight>> {
+  return atomically(database, actor, async (sql) => {
+    const existing = await beginSetUp(sql);
+    if (isFailure(existing)) return existing;
+    const organization = await insertOrganization(sql, name);
+    await insertOwner(sql, organization.id, actor);
+    return organization;
+  });
+}
+
+/**
+ * Lists the ids of the organizations that are there before the first account; refused once the service is set
+ * up (`isSetUp`). Locks the accounts table against writers, so that only one of several transactions goes on.
+ */
+async function beginSetUp(sql: Sql): Promise<Outcome<readonly string[], 'alreadySetUp'>> {
+  await sql.query('LOCK TABLE accounts IN SHARE ROW EXCLUSIVE MODE');
+  const existing = await sql.query<{ id: string }>('SELECT id FROM organizations');
+  if (existing.length > 0 && (await hasAccounts(sql))) return fail('alreadySetUp');
+  return existing.map(({ id }) => id);
 }
 
 /** Stores the organization, its first audit entry and, for an account, its ownership in one transaction. */
@@ -43,14 +68,21 @@ export function createOrganization(
 ): Promise<Outcome<Organization, LostRight>> {
   return atomically(database, actor, async (sql) => {
     const organization = await insertOrganization(sql, name);
-    if (actor.kind === 'account') {
-      await sql.query(
-        `INSERT INTO memberships (organization_id, account_id, role) VALUES ($1, $2, 'owner')`,
-        [organization.id, actor.accountId],
-      );
-    }
+    if (actor.kind === 'account') await insertOwner(sql, organization.id, actor);
     return organization;
   });
+}
+
+/** Makes the acting account the owner of an organization that it has just created. */
+async function insertOwner(
+  sql: Sql,
+  organizationId: string,
+  { accountId }: Extract<Actor, { kind: 'account' }>,
+): Promise<void> {
+  await sql.query(
+    `INSERT INTO memberships (organization_id, account_id, role) VALUES ($1, $2, 'owner')`,
+    [organizationId, accountId],
+  );
 }
 
 /** Inserts an organization with its audit entry in the caller's transaction. Names need not be unique. */

@@ -63,7 +63,7 @@ export function describeAccounts({ ledger }: LedgerUnderTest): void {
 
   test('the first account owns a new organization and every other; of several at once one is first', async () => {
     const tenant = await createTenant(ledger);
-    expect(await ledger.hasAccounts()).toBe(false);
+    expect(await ledger.isSetUp()).toBe(false);
     const outcomes = await Promise.all(
       Array.from({ length: 4 }, () => ledger.createFirstAccount(newAccount(), 'First')),
     );
@@ -72,7 +72,7 @@ export function describeAccounts({ ledger }: LedgerUnderTest): void {
     expect(outcomes.filter((outcome) => 'failure' in outcome)).toEqual(
       Array(3).fill(fail('alreadySetUp')),
     );
-    expect(await ledger.hasAccounts()).toBe(true);
+    expect(await ledger.isSetUp()).toBe(true);
     const { id } = expectValue(made[0] ?? fail('internal'));
     const memberships = await ledger.listMemberships(id);
     const organizations = memberships.map(({ organization }) => organization.id);
