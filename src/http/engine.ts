@@ -31,7 +31,7 @@ export async function loadEngine(choice: EngineChoice): Promise<HttpEngine> {
     return { name: 'uws', reason, canSharePort: true, openApp };
   } catch (error) {
     const reason = `uWebSockets.js does not load on ${machine()}: ${faultIn(error)}`;
-    if (choice === 'uws') throw new Error(`HTTP_ENGINE asks for uws, but ${reason}`);
+    if (choice === 'uws') throw new Error(reason);
     return nodeEngine(reason);
   }
 }

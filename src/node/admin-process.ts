@@ -4,6 +4,7 @@
 import { DeviceLabels } from '../fleet/device-labels.ts';
 import { ClockWatch, LedgerClock } from '../fleet/ledger-clock.ts';
 import { ActivityBroadcast } from '../fleet/live-activity.ts';
+import type { HttpEngine } from '../http/engine.ts';
 import { healthRoutes, type ReadinessProbe, type ReadMetrics } from '../http/health-routes.ts';
 import { NotesRenderer } from '../http/notes/notes-renderer.ts';
 import { Traffic } from '../http/request-observation.ts';
@@ -26,7 +27,6 @@ import { ReadStandings } from '../serving/read-standings.ts';
 import { type Config, reachableHost } from '../settings/settings.ts';
 import { createMemoryEngine } from '../store/memory/memory-engine.ts';
 import { assembleConsole, assembleReference } from './console-side.ts';
-import { httpEngine } from './http-engine.ts';
 import { assembleConnectionLimit, requestWatcher } from './observe-requests.ts';
 import { Secrets } from './secrets.ts';
 import { assembleAdmission, assembleCatalogs } from './shared-parts.ts';
@@ -34,6 +34,8 @@ import { fromSetting, reloadable, type Stores } from './stores.ts';
 import { watchStores } from './watch-stores.ts';
 
 export type AdminOptions = {
+  /** HTTP engine that the node has chosen. */
+  readonly engine: HttpEngine;
   readonly metrics: Metrics;
   /** Reads the text of `/metrics`. */
   readonly readMetrics: ReadMetrics;
@@ -73,10 +75,9 @@ export async function composeAdmin(
   const { refresher, knownPoll, live, notes, traffic, router } = parts;
   refresher.start(stores.engine);
   knownPoll.start(stores.engine);
-  const engine = await httpEngine();
   const server = await fromSetting('ADMIN_LISTEN', () =>
     startServer({
-      engine,
+      engine: options.engine,
       host: config.adminListen?.host ?? config.host,
       port: options.port,
       isPortShared: false,

@@ -29,6 +29,7 @@ import { examineRedis } from '../store/redis/examine-redis.ts';
 import { createRedisEngine } from '../store/redis/redis-engine.ts';
 import { makeDataDirectory, OTHERS } from './data-directory.ts';
 import { examineDisk, examinePort } from './examine-machine.ts';
+import { examineHttpEngine } from './http-engine.ts';
 import { examineNode } from './required-node.ts';
 import { hasOwnSecrets } from './secrets.ts';
 import { fromSetting } from './stores.ts';
@@ -139,7 +140,8 @@ function settingsCheck(environment?: NodeJS.ProcessEnv): Check {
 
 async function ofEdge(config: UpstreamConfig): Promise<readonly Check[]> {
   const here = [...(await examinePlace(config)), examineDataDirectory(config.dataDir)];
-  return [proxyCheck(config), ...here, ...(await examineEdge(config.edge))];
+  const http = await examineHttpEngine(config);
+  return [http, proxyCheck(config), ...here, ...(await examineEdge(config.edge))];
 }
 
 async function ofNode(environment?: NodeJS.ProcessEnv): Promise<readonly Check[]> {
@@ -154,7 +156,8 @@ async function ofNode(environment?: NodeJS.ProcessEnv): Promise<readonly Check[]
   const here = [...(await examinePlace(config)), examineDataDirectory(config.dataDir)];
   const provider = await examineProvider(config);
   const mail = await examineMail(config);
-  return [...examineSettings(config), ...here, ...ledger, ...redis, ...provider, ...mail];
+  const http = await examineHttpEngine(config);
+  return [http, ...examineSettings(config), ...here, ...ledger, ...redis, ...provider, ...mail];
 }
 
 /** Examines the disk and the ports. */

@@ -32,6 +32,7 @@ import { ClockWatch } from '../fleet/ledger-clock.ts';
 import { withinTime } from '../flow/within-time.ts';
 import { failureRoute } from '../http/device/download-routes.ts';
 import { directHandlers } from '../http/device/updater-route.ts';
+import type { HttpEngine } from '../http/engine.ts';
 import { healthRoutes, metricsRoutes } from '../http/health-routes.ts';
 import { createRouter, type Route } from '../http/router.ts';
 import { type Server, startServer } from '../http/server.ts';
@@ -50,7 +51,7 @@ import type { Engine } from '../store/engine.ts';
 import { createMemoryEngine } from '../store/memory/memory-engine.ts';
 import { makeDataDirectory } from './data-directory.ts';
 import { assembleDeviceSide, type DeviceSide } from './device-side.ts';
-import { httpEngine } from './http-engine.ts';
+import { chooseHttpEngine, tellHttpEngine } from './http-engine.ts';
 import { assembleConnectionLimit, openTracing } from './observe-requests.ts';
 import { assembleFleet, type Fleet, IN_FLIGHT_WAIT_MS_MAX, watchQueue } from './shared-parts.ts';
 import {
@@ -87,7 +88,9 @@ const UPSTREAM_WAIT_MS_MAX = 1000;
 
 /** Starts an edge; rejects when the port is taken or the directory cannot be used. */
 export async function composeEdge(config: EdgeConfig, log: Log): Promise<Edge> {
-  const metrics = new Metrics('main', build());
+  const engine = await chooseHttpEngine(config);
+  tellHttpEngine(engine, config, log);
+  const metrics = new Metrics('main', { ...build(), engine: engine.name });
   const tracing = await openTracing(config, log, undefined);
   const stores = await openEdgeStores({ config, log, metrics, tracing });
   const fleet = assembleFleet(config, stores, metrics, log);
@@ -107,7 +110,7 @@ export async function composeEdge(config: EdgeConfig, log: Log): Promise<Edge> {
   devices.knownPoll.start(stores.engine);
   await devices.warmUp.start();
   const routes = assembleRoutes(config, { devices, stores, fleet, metrics });
-  const servers = await listen(config, log, metrics, devices, routes);
+  const servers = await listen(engine, config, log, metrics, devices, routes);
   address = config.publicUrl ?? `http://${reachableHost(config.host)}:${servers.main.port}`;
   fleet.start();
   stores.recorded.start();
@@ -232,6 +235,7 @@ function assembleRoutes(
 }
 
 async function listen(
+  engine: HttpEngine,
   { host, port, adminListen }: EdgeConfig,
   log: Log,
   metrics: Metrics,
@@ -239,7 +243,7 @@ async function listen(
   routes: Routes,
 ): Promise<{ readonly main: Server; readonly admin: Server | undefined }> {
   const shared = {
-    engine: await httpEngine(),
+    engine,
     isPortShared: false,
     connectionLimit: assembleConnectionLimit(metrics, log),
   };

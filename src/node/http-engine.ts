@@ -1,9 +1,70 @@
-// HTTP engine of this process.
+// The HTTP engine of a node: chosen once, by the process that an operator starts, which says which one it is.
+// The processes that this one starts are told its name, so that all of a node serve with the same.
 
-import { type EngineChoice, type HttpEngine, loadEngine } from '../http/engine.ts';
+import { type Check, faulty, sound } from '../contract/diagnosis.ts';
+import { type HttpEngine, loadEngine } from '../http/engine.ts';
+import type { Log } from '../observe/log.ts';
+import { type Config, ConfigError } from '../settings/settings.ts';
 
-/** Loads the engine that `HTTP_ENGINE` asks for. */
-export function httpEngine(): Promise<HttpEngine> {
-  // biome-ignore lint/style/noProcessEnv: until it is a setting.
-  return loadEngine((process.env.HTTP_ENGINE as EngineChoice | undefined) ?? 'auto');
+const COST = 'a check costs about 1.7 times the processor time';
+const FASTER =
+  'Node 22 on Linux with glibc has the faster one: docs/operating/install.md#http-engines';
+
+type EngineSettings = Pick<Config, 'httpEngine' | 'workers'>;
+
+/**
+ * Loads the engine that the settings ask for. Rejects with a `ConfigError` when its binary does not load, or
+ * when it cannot do what `WORKERS` asks for.
+ */
+export async function chooseHttpEngine(
+  { httpEngine, workers }: EngineSettings,
+  load = loadEngine,
+): Promise<HttpEngine> {
+  const engine = await load(httpEngine).catch((error: unknown) => {
+    const reason = error instanceof Error ? error.message : String(error);
+    const remedy = 'take Node 22 on Linux with glibc, or HTTP_ENGINE=auto';
+    throw new ConfigError(`HTTP_ENGINE: ${reason}: ${remedy}`, { cause: error });
+  });
+  if (workers > 1 && !engine.canSharePort) {
+    throw new ConfigError(
+      'WORKERS: more than 1 needs an HTTP engine that can share a port, and that of Node ' +
+        `${process.versions.node} on ${process.platform} cannot: take Node 22.12 or later on Linux, ` +
+        'or WORKERS=1 and several nodes behind a proxy',
+    );
+  }
+  return engine;
+}
+
+/** What a slower engine costs, and where the faster one is, which nobody is told who asked for this one. */
+type Cost = { readonly cost?: string; readonly faster?: string };
+
+/** Returns what the engine costs beside the faster one; nothing for that one itself. */
+export function costOf(
+  { name }: HttpEngine,
+  { httpEngine }: Pick<EngineSettings, 'httpEngine'>,
+): Cost {
+  if (name === 'uws') return {};
+  return httpEngine === 'auto' ? { cost: COST, faster: FASTER } : { cost: COST };
+}
+
+/** Logs which engine serves, why, and what it costs. No warning: the service is well with either. */
+export function tellHttpEngine(engine: HttpEngine, settings: EngineSettings, log: Log): void {
+  const { name, reason } = engine;
+  log.info({ engine: name, reason, ...costOf(engine, settings) }, 'HTTP engine chosen');
+}
+
+/** Examines the engine that a start would choose. */
+export async function examineHttpEngine(
+  settings: EngineSettings,
+  load = loadEngine,
+): Promise<Check> {
+  try {
+    const engine = await chooseHttpEngine(settings, load);
+    const { cost, faster } = costOf(engine, settings);
+    const parts = [`${engine.name}, because ${engine.reason}`, cost, faster];
+    return sound('http-engine', parts.filter((part) => part !== undefined).join('; '));
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return faulty('http-engine', error.message);
+  }
 }

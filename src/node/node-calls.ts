@@ -6,6 +6,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { SharedCall } from '../flow/shared-call.ts';
 import { SoleCall } from '../flow/sole-call.ts';
 import { withinTime } from '../flow/within-time.ts';
+import type { EngineName } from '../http/engine.ts';
 import { portFault } from '../http/port-fault.ts';
 import { joinMetrics } from '../observe/join-metrics.ts';
 import type { Log } from '../observe/log.ts';
@@ -89,10 +90,11 @@ export function startBackgroundProcess(
   metrics: Metrics,
   nodeMetrics: NodeMetrics,
   calls: NodeCalls,
+  engine: EngineName,
 ): SupervisedProcess {
   const background = new SupervisedProcess({
     name: 'background',
-    args: ['--background'],
+    args: ['--background', engine],
     stopMsMax: STOP_MS_MAX,
     log,
     metrics,

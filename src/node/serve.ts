@@ -3,6 +3,7 @@
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SessionState } from '../contract/console.ts';
+import type { HttpEngine } from '../http/engine.ts';
 import type { Log } from '../observe/log.ts';
 import { callOut } from '../outgoing/outgoing-call.ts';
 import {
@@ -13,6 +14,7 @@ import {
   readConfig,
 } from '../settings/settings.ts';
 import { readToken, tokenFilePath } from '../settings/token-file.ts';
+import { costOf } from './http-engine.ts';
 import { runUntilSignal } from './run-until-signal.ts';
 import { hasOwnSecrets } from './secrets.ts';
 import { type RunningService, startService } from './start-service.ts';
@@ -35,7 +37,8 @@ export async function serve(): Promise<void> {
   const isSetUp = isSetUpAt(console);
   if (config.databaseUrl === undefined) {
     const first = { isNew: (await isSetUp) === false, isEmpty: await isEmpty(console, config) };
-    process.stderr.write(welcome(config, address, console.address, first));
+    const engine = engineRow(service.engine, config);
+    process.stderr.write(welcome(config, address, console.address, { ...first, engine }));
   }
   if ((await isSetUp) === false) tellFirstStep(console, config, log);
 }
@@ -118,14 +121,29 @@ function hasAdminToken(config: Config): boolean {
   return config.adminTokens.length > 0 || hasOwnSecrets(config);
 }
 
-/** What the service does not have yet: an account, an organization. */
-type FirstSteps = { readonly isNew: boolean; readonly isEmpty: boolean };
+/** Returns a row of the welcome for a slower HTTP engine that nobody asked for; '' for every other one. */
+function engineRow(engine: HttpEngine, config: Config): string {
+  const { cost, faster } = costOf(engine, config);
+  if (faster === undefined) return '';
+  return `  HTTP engine   Node's own, on which ${cost}:
+                ${engine.reason}.
+                Nothing has to be done. ${faster}
+`;
+}
+
+type Welcome = {
+  /** Whether the service has no account yet, and no organization. */
+  readonly isNew: boolean;
+  readonly isEmpty: boolean;
+  /** Row that tells of a slower HTTP engine, or ''. */
+  readonly engine: string;
+};
 
 function welcome(
   config: Config,
   address: string,
   consoleAddress: string,
-  { isNew, isEmpty }: FirstSteps,
+  { isNew, isEmpty, engine }: Welcome,
 ): string {
   const dataDir = resolve(config.dataDir);
   const token =
@@ -145,6 +163,6 @@ Sluice is serving at ${address}
   Hot state     ${config.redisUrl === undefined ? 'in this process' : 'Redis'}
   Admin token   ${token}
   Console       ${consoleAddress}/console${firstVisit}
-
+${engine}
 ${isEmpty ? next : ''}`;
 }

@@ -18,12 +18,7 @@ import { keyRoutes } from '../http/manage/key-routes.ts';
 import type { NotesRenderer } from '../http/notes/notes-renderer.ts';
 import type { Traffic } from '../http/request-observation.ts';
 import { createRouter, type Route } from '../http/router.ts';
-import {
-  type ConnectionLimit,
-  type Server,
-  type ServerOptions,
-  startServer,
-} from '../http/server.ts';
+import { type Server, type ServerOptions, startServer } from '../http/server.ts';
 import { webhookRoutes } from '../http/webhook/webhook-routes.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -57,7 +52,6 @@ import { createMemoryEngine } from '../store/memory/memory-engine.ts';
 import { assembleBackground } from './background-process.ts';
 import { assembleConsole, assembleReference } from './console-side.ts';
 import { assembleDeviceSide, type DeviceSide } from './device-side.ts';
-import { httpEngine } from './http-engine.ts';
 import { assembleConnectionLimit, openTracing } from './observe-requests.ts';
 import { Secrets } from './secrets.ts';
 import {
@@ -265,6 +259,8 @@ export type Service = {
 };
 
 export type ServiceOptions = {
+  /** HTTP engine that the node has chosen. */
+  readonly engine: HttpEngine;
   readonly metrics: Metrics;
   /** Reads the text of `/metrics`. */
   readonly readMetrics: ReadMetrics;
@@ -280,7 +276,7 @@ export type ServiceOptions = {
 export async function composeService(
   config: Config,
   log: Log,
-  { metrics, readMetrics, hasBackground, worker, tellNode }: ServiceOptions,
+  { engine, metrics, readMetrics, hasBackground, worker, tellNode }: ServiceOptions,
 ): Promise<Service> {
   const tracing = await openTracing(config, log, worker?.number);
   const stores = await watchStores({ config, log, metrics, tracing, holder: worker?.number });
@@ -308,7 +304,12 @@ export async function composeService(
   serving.start();
   await serving.warmUp.start();
   const connectionLimit = assembleConnectionLimit(metrics, log);
-  const { server, admin } = await startServers(config, worker?.port, serving, connectionLimit);
+  const { server, admin } = await startServers(
+    { engine, connectionLimit },
+    config,
+    worker?.port,
+    serving,
+  );
   address = config.publicUrl ?? `http://${reachableHost(config.host)}:${server.port}`;
   fleet.start();
   serving.keyUses.start();
@@ -353,43 +354,33 @@ export async function composeService(
 
 /** Listens; `sharedPort` is the one that other processes listen on as well. */
 async function startServers(
+  front: Pick<ServerOptions, 'engine' | 'connectionLimit'>,
   config: Config,
   sharedPort: number | undefined,
   { handlers, adminRouter }: Pick<Serving, 'handlers' | 'adminRouter'>,
-  connectionLimit: ConnectionLimit,
 ): Promise<{ readonly server: Server; readonly admin: Server | undefined }> {
-  const engine = await httpEngine();
   const server = await fromSetting('HOST, PORT', () =>
     startServer({
-      engine,
+      ...front,
       host: config.host,
       port: sharedPort ?? config.port,
       isPortShared: sharedPort !== undefined,
-      connectionLimit,
       ...handlers,
     }),
   );
-  const admin = await startAdminServer(engine, config, adminRouter, connectionLimit);
+  const admin = await startAdminServer(front, config, adminRouter);
   return { server, admin };
 }
 
 /** Listens on the admin address, if this process serves it. */
 async function startAdminServer(
-  engine: HttpEngine,
+  front: Pick<ServerOptions, 'engine' | 'connectionLimit'>,
   { adminListen }: Config,
   router: RequestHandler | undefined,
-  connectionLimit: ConnectionLimit,
 ): Promise<Server | undefined> {
   if (adminListen === undefined || router === undefined) return undefined;
   return fromSetting('ADMIN_LISTEN', () =>
-    startServer({
-      engine,
-      ...adminListen,
-      isPortShared: false,
-      connectionLimit,
-      direct: {},
-      router,
-    }),
+    startServer({ ...front, ...adminListen, isPortShared: false, direct: {}, router }),
   );
 }
 

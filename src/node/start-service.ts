@@ -5,6 +5,7 @@
 //   the same, and WORKERS above 1:              a supervisor, WORKERS serving processes, a background process
 //   the same, and ADMIN_LISTEN:                 also a supervisor, and an admin process
 
+import type { HttpEngine } from '../http/engine.ts';
 import type { Log } from '../observe/log.ts';
 import { Metrics } from '../observe/metrics.ts';
 import {
@@ -13,6 +14,7 @@ import {
   type ListenAddress,
   reachableHost,
 } from '../settings/settings.ts';
+import { chooseHttpEngine, tellHttpEngine } from './http-engine.ts';
 import {
   claimPort,
   NodeCalls,
@@ -26,6 +28,8 @@ import { SupervisedProcess, Watchdog } from './supervised-process.ts';
 import { build } from './version.ts';
 
 export type RunningService = {
+  /** HTTP engine of all processes. */
+  readonly engine: HttpEngine;
   /** Base URL of the service, for the log and for feeds. */
   readonly address: string;
   readonly port: number;
@@ -44,9 +48,12 @@ export type RunningService = {
 
 /** Starts the service; rejects with one line that names the setting at fault. */
 export async function startService(config: Config, log: Log): Promise<RunningService> {
-  const service = await startProcesses(config, log);
+  const engine = await chooseHttpEngine(config);
+  tellHttpEngine(engine, config, log);
+  const service = await startProcesses(config, log, engine);
   return {
     ...service,
+    engine,
     async reload(next) {
       await refuseBadAddresses(next, config);
       await service.reload(next);
@@ -54,30 +61,40 @@ export async function startService(config: Config, log: Log): Promise<RunningSer
   };
 }
 
-function startProcesses(config: Config, log: Log): Promise<RunningService> {
+/** Service whose processes serve with the engine that it was given. */
+type StartedService = Omit<RunningService, 'engine'>;
+
+function startProcesses(config: Config, log: Log, engine: HttpEngine): Promise<StartedService> {
   const isShared = config.databaseUrl !== undefined && config.redisUrl !== undefined;
-  if (!isShared) return serveAlone(config, log);
+  if (!isShared) return serveAlone(config, log, engine);
   const hasSupervisor = config.workers > 1 || config.adminListen !== undefined;
-  return hasSupervisor ? startSupervisor(config, log) : serveBesideBackground(config, log);
+  return hasSupervisor
+    ? startSupervisor(config, log, engine)
+    : serveBesideBackground(config, log, engine);
 }
 
-function serveAlone(config: Config, log: Log): Promise<RunningService> {
-  const metrics = new Metrics('main', build());
+function serveAlone(config: Config, log: Log, engine: HttpEngine): Promise<StartedService> {
+  const metrics = new Metrics('main', { ...build(), engine: engine.name });
   const readMetrics = () => metrics.registry.metrics();
-  return composeService(config, log, { metrics, readMetrics, hasBackground: true });
+  return composeService(config, log, { engine, metrics, readMetrics, hasBackground: true });
 }
 
-async function serveBesideBackground(config: Config, log: Log): Promise<RunningService> {
-  const metrics = new Metrics('main', build());
+async function serveBesideBackground(
+  config: Config,
+  log: Log,
+  engine: HttpEngine,
+): Promise<StartedService> {
+  const metrics = new Metrics('main', { ...build(), engine: engine.name });
   const nodeMetrics = new NodeMetrics(metrics, log);
   const service = await composeService(config, log, {
+    engine,
     metrics,
     readMetrics: () => nodeMetrics.text(),
     hasBackground: false,
   });
   const settings = new NodeSettings(config.files);
   const calls = new NodeCalls(nodeMetrics, settings);
-  const background = startBackgroundProcess(log, metrics, nodeMetrics, calls);
+  const background = startBackgroundProcess(log, metrics, nodeMetrics, calls, engine.name);
   const watchdog = new Watchdog([background]);
   return {
     ...service,
@@ -96,19 +113,6 @@ async function serveBesideBackground(config: Config, log: Log): Promise<RunningS
 // ADMIN_LISTEN, the admin process; restarts those that end or hang; stops all of them. Serves no requests
 // itself.
 
-type Supervisor = {
-  readonly address: string;
-  readonly port: number;
-  /** Port of the admin address; undefined without ADMIN_LISTEN. */
-  readonly adminPort: number | undefined;
-  /** Makes all serving processes not ready, and each reply its connection's last; they still accept. */
-  drain(): Promise<void>;
-  /** Makes all processes use the settings that may change at run time. */
-  reload(config: Config): Promise<void>;
-  /** Stops all processes; resolves when they have ended. */
-  stop(): Promise<void>;
-};
-
 /** Longest wait for a worker to drain or to close its port; a busy one does so later. */
 const CLOSE_MS_MAX = 500;
 /** Longest stop of a worker or the admin process: above their own limits, below that of main.ts. */
@@ -119,11 +123,15 @@ const STOP_MS_MAX = 8000;
  * but the last are ready. Rejects when a port is taken, or when a process ends before it was ready for the
  * first time.
  */
-async function startSupervisor(config: Config, log: Log): Promise<Supervisor> {
+async function startSupervisor(
+  config: Config,
+  log: Log,
+  engine: HttpEngine,
+): Promise<StartedService> {
   const port = await claim('HOST, PORT', config);
   const { adminListen } = config;
   const adminPort = adminListen && (await claim('ADMIN_LISTEN', adminListen));
-  const metrics = new Metrics('supervisor', build());
+  const metrics = new Metrics('supervisor', { ...build(), engine: engine.name });
   const nodeMetrics = new NodeMetrics(metrics, log);
   const settings = new NodeSettings(config.files);
   const calls = new NodeCalls(nodeMetrics, settings);
@@ -131,15 +139,17 @@ async function startSupervisor(config: Config, log: Log): Promise<Supervisor> {
   const keep = (name: string, args: readonly string[]) =>
     new SupervisedProcess({ name, args, stopMsMax: STOP_MS_MAX, log, metrics, answer });
   const workers = Array.from({ length: config.workers }, (_, index) =>
-    keep(`worker ${index + 1}`, ['--worker', String(index + 1), String(port)]),
+    keep(`worker ${index + 1}`, ['--worker', engine.name, String(index + 1), String(port)]),
   );
   const admins =
-    adminPort === undefined ? [] : [keep('admin', ['--admin', String(adminPort), String(port)])];
+    adminPort === undefined
+      ? []
+      : [keep('admin', ['--admin', engine.name, String(adminPort), String(port)])];
   calls.include(...workers);
   nodeMetrics.include(...workers, ...admins);
   settings.include(...workers, ...admins);
   await Promise.all([...workers, ...admins].map(startTold));
-  const background = startBackgroundProcess(log, metrics, nodeMetrics, calls);
+  const background = startBackgroundProcess(log, metrics, nodeMetrics, calls, engine.name);
   const watchdog = new Watchdog([...workers, ...admins, background]);
   return {
     address: config.publicUrl ?? `http://${reachableHost(config.host)}:${port}`,

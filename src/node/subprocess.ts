@@ -1,8 +1,9 @@
-// Entry point of the service's own processes: `--worker NUMBER PORT` serves beside other workers on one port,
-// `--admin PORT SERVICE_PORT` serves the console and monitoring, `--background` does the background work. Do
-// not start it by hand.
+// Entry point of the service's own processes: `--worker ENGINE NUMBER PORT` serves beside other workers on
+// one port, `--admin ENGINE PORT SERVICE_PORT` serves the console and monitoring, `--background ENGINE` does
+// the background work. ENGINE is the HTTP engine that the parent has chosen. Do not start it by hand.
 
 import { constants, setPriority } from 'node:os';
+import type { EngineName } from '../http/engine.ts';
 import { exitOnBug } from '../observe/exit-on-bug.ts';
 import { createLog, type Log } from '../observe/log.ts';
 import { Metrics } from '../observe/metrics.ts';
@@ -19,7 +20,8 @@ type Changes = Parameters<Service['follow']>[0];
 
 const link = new ParentLink<CallsToProcess, CallsToSupervisor>({ start, stop, answer });
 const node = new NodeLink(link);
-const [part = '', ...numbers] = process.argv.slice(2);
+const [part = '', engineName, ...numbers] = process.argv.slice(2);
+const engine = engineName as EngineName;
 const [first = Number.NaN, second = Number.NaN] = numbers.map(Number);
 const starts: Readonly<Record<string, (config: Config, log: Log) => Promise<Running>>> = {
   '--worker': (...own) => startWorker(...own, { number: first, port: second }),
@@ -27,7 +29,7 @@ const starts: Readonly<Record<string, (config: Config, log: Log) => Promise<Runn
 };
 const STARTING = { obstacle: 'starting', degraded: [] };
 const processName = part === '--worker' ? `worker-${first}` : part.replace(/^--/, '');
-const metrics = new Metrics(processName, build());
+const metrics = new Metrics(processName, { ...build(), engine });
 let running: Running | undefined;
 /** Settings of the latest reload; undefined before the first. */
 let told: Config | undefined;
@@ -60,8 +62,10 @@ async function startWorker(
   log: Log,
   worker: { number: number; port: number },
 ): Promise<Running> {
+  const { loadEngine } = await import('../http/engine.ts');
   const { composeService } = await import('./serving-process.ts');
   return composeService(config, log, {
+    engine: await loadEngine(engine),
     metrics,
     readMetrics: () => node.metrics(),
     hasBackground: false,
@@ -75,8 +79,10 @@ async function startAdmin(
   log: Log,
   ports: { port: number; servicePort: number },
 ): Promise<Running> {
+  const { loadEngine } = await import('../http/engine.ts');
   const { composeAdmin } = await import('./admin-process.ts');
   return composeAdmin(config, log, {
+    engine: await loadEngine(engine),
     metrics,
     readMetrics: () => node.metrics(),
     readiness: () => node.readiness(),

@@ -18,6 +18,9 @@ export const APP_OUTCOMES = ['offered', 'nothing', 'unavailable'] as const;
 
 export const FIRST_OFFER_OUTCOMES = ['recorded', 'stale', 'unavailable', 'late', 'shared'] as const;
 
+/** HTTP engines, of which a node has one. */
+export const HTTP_ENGINES = ['uws', 'node'] as const;
+
 export const CATALOG_SOURCES = ['ledger', 'engine', 'disk'] as const;
 
 export const CHECK_IN_OUTCOMES = [

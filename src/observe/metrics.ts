@@ -16,6 +16,7 @@ import {
   EDGE_REFUSALS,
   FAULT_PLACES,
   FIRST_OFFER_OUTCOMES,
+  type HTTP_ENGINES,
   NOTIFICATION_OUTCOMES,
   PROCESS_EVENTS,
   REWIND_EVENTS,
@@ -39,7 +40,10 @@ const PROPAGATION_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 /** Program that runs: its version, and the commit that it was built from. */
 export type Build = { readonly version: string; readonly commit: string };
 
-const UNKNOWN_BUILD: Build = { version: 'unknown', commit: 'unknown' };
+/** Program that runs, and the HTTP engine of the node. */
+type RunningBuild = Build & { readonly engine: (typeof HTTP_ENGINES)[number] | 'unknown' };
+
+const UNKNOWN_BUILD: RunningBuild = { version: 'unknown', commit: 'unknown', engine: 'unknown' };
 
 export class Metrics {
   readonly registry = new Registry();
@@ -192,14 +196,14 @@ export class Metrics {
   );
 
   /** `process` labels the series of this process among those of the node. */
-  constructor(process = 'main', build: Build = UNKNOWN_BUILD) {
+  constructor(process = 'main', build: RunningBuild = UNKNOWN_BUILD) {
     this.registry.setDefaultLabels({ process });
     collectDefaultMetrics({ register: this.registry });
     for (const name of MISNAMED) this.registry.removeSingleMetric(name);
     this.build(
       'sluice_build_info',
-      'Version and commit of the service',
-      ['version', 'commit'],
+      'Version and commit of the service, and its HTTP engine',
+      ['version', 'commit', 'engine'],
       build,
     );
     this.counts(
@@ -302,7 +306,12 @@ export class Metrics {
   }
 
   /** Registers a gauge that is always 1, and whose labels say which program runs. */
-  private build(name: string, help: string, labelNames: readonly string[], build: Build): void {
+  private build(
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+    build: RunningBuild,
+  ): void {
     new Gauge({ name, help, labelNames, registers: [this.registry] }).set(build, 1);
   }
 

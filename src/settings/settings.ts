@@ -126,6 +126,8 @@ export type Config = Readonly<{
   adminUrl: string | undefined;
   /** Number of serving processes; above 1 only if both stores can be shared. */
   workers: number;
+  /** Server of HTTP that is asked for: `auto` takes uWebSockets.js where its binary loads. */
+  httpEngine: (typeof HTTP_ENGINES)[number];
   deviceRetentionDays: number;
   /** Maximum delay of a device's `lastSeen`, in seconds. */
   deviceFreshnessSeconds: number;
@@ -177,6 +179,8 @@ export type FileValues = Readonly<Partial<Record<(typeof FILE_SETTINGS)[number],
 
 const ORGANIZATION_MAKERS = ['operator', 'anyone'] as const;
 export type ListenAddress = { readonly host: string; readonly port: number };
+
+const HTTP_ENGINES = ['auto', 'uws', 'node'] as const;
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -240,6 +244,7 @@ const ENVIRONMENT = z.object({
   }),
   ADMIN_URL: baseUrl(),
   WORKERS: whole(1, 1, 64),
+  HTTP_ENGINE: oneOf(HTTP_ENGINES, 'auto'),
   DEVICE_RETENTION_DAYS: whole(180, 1, 36_500),
   DEVICE_FRESHNESS_SECONDS: whole(300, 10, 86_400),
   // The database has 100 slots: a change takes the slot of its number modulo 100.
@@ -330,6 +335,7 @@ function readSettings(environment: NodeJS.ProcessEnv, files: FileValues): Config
     adminListen,
     adminUrl: settings.ADMIN_URL,
     workers: settings.WORKERS,
+    httpEngine: settings.HTTP_ENGINE,
     deviceRetentionDays: settings.DEVICE_RETENTION_DAYS,
     deviceFreshnessSeconds: settings.DEVICE_FRESHNESS_SECONDS,
     deviceHistory: settings.DEVICE_HISTORY,

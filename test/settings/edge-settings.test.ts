@@ -14,6 +14,11 @@ it('names the upstream without the slash at its end, by the option before the se
   expect(readEdgeConfig('http://other/', GOOD).edge.upstream).toBe('http://other');
 });
 
+it('an edge takes the HTTP engine that is set, as a node does', () => {
+  expect(readEdgeConfig(undefined, GOOD).httpEngine).toBe('auto');
+  expect(readEdgeConfig(undefined, { ...GOOD, HTTP_ENGINE: 'node' }).httpEngine).toBe('node');
+});
+
 it.each([
   [{ EDGE_UPSTREAM: undefined }, 'EDGE_UPSTREAM: name the service'],
   [{ EDGE_UPSTREAM: 'ftp://x' }, 'EDGE_UPSTREAM: must be an http'],
@@ -24,6 +29,7 @@ it.each([
   [{ WORKERS: '2' }, 'WORKERS: an edge is one process'],
   [{ WORKERS: '2', DATABASE_URL: 'postgres://db/x' }, 'WORKERS: an edge is one process'],
   [{ WORKERS: 'many' }, 'WORKERS: must be a whole number'],
+  [{ HTTP_ENGINE: 'fast' }, 'HTTP_ENGINE: must be one of auto, uws, node'],
 ])('%o is refused, with the variable at fault', (change, reason) => {
   expect(() => readEdgeConfig(undefined, { ...GOOD, ...change })).toThrow(reason);
 });

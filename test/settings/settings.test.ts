@@ -30,6 +30,7 @@ describe('readConfig', () => {
       arePasswordsOn: true,
       publicUrl: undefined,
       workers: 1,
+      httpEngine: 'auto',
       deviceRetentionDays: 180,
       deviceFreshnessSeconds: 300,
       deviceHistory: 10,
@@ -53,7 +54,7 @@ describe('readConfig', () => {
     const names = ['HOST', 'PORT', 'DATABASE_URL', 'REDIS_URL', 'DATA_DIR', 'ADMIN_TOKEN'];
     const more = [
       ...['SECRET_KEY', 'ORGANIZATIONS_BY', 'PUBLIC_URL', 'WORKERS', 'TRUST_PROXY', 'LOG_LEVEL'],
-      ...['READY_MAX_UNCONFIRMED_SECONDS', 'DRAIN_SECONDS', 'REDIS_PREFIX'],
+      ...['READY_MAX_UNCONFIRMED_SECONDS', 'DRAIN_SECONDS', 'REDIS_PREFIX', 'HTTP_ENGINE'],
       ...['DATABASE_POOL', 'ACCESS_LOG'],
       ...['ADMIN_LISTEN', 'ADMIN_URL'],
       ...['NEW_DEVICES_PER_ADDRESS_PER_MINUTE', 'NEW_DEVICES_PER_APP_PER_MINUTE'],
@@ -148,6 +149,7 @@ describe('readConfig', () => {
     ],
     ['ADMIN_URL', ['ops.example.com', 'ftp://a.example.com', 'https://a.example.com/#x']],
     ['WORKERS', ['0', '65', 'many']],
+    ['HTTP_ENGINE', ['uwebsockets', 'UWS', 'node:http', 'fast']],
     ['TRUST_PROXY', ['yes', '-1', '17']],
     ['LOG_LEVEL', ['loud', 'INFO']],
     ['ACCESS_LOG', ['yes', 'ON', '1']],

@@ -1,0 +1,169 @@
+// Tests which HTTP engine the processes of a service take, and that it is said: once in the log, to a person
+// at the start, by the doctor and in the metrics; and what a start refuses (docs/operating/install.md).
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { loadEngine } from '../../src/http/engine.ts';
+import { ADMIN_APART, adminAddress, logLines } from '../support/admin-address.ts';
+import { eventually } from '../support/eventually.ts';
+import { MAIN, type NodeSettings, type ServingNode, startNode } from '../support/node.ts';
+import { removeFolder, temporaryFolder } from '../support/server-process.ts';
+import { runSluice, SLUICE_COMMAND } from '../support/sluice-command.ts';
+import { send } from '../support/tenant.ts';
+
+/** Flags of a Node for which uWebSockets.js has no binary. */
+const WITHOUT_UWS = [
+  '--import',
+  fileURLToPath(new URL('../support/without-uws.mjs', import.meta.url)),
+];
+/** Stores that no client can reach: the processes start and wait for them. */
+const AWAY = {
+  DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
+  REDIS_URL: 'redis://127.0.0.1:1',
+};
+const EDGE = { EDGE_UPSTREAM: 'http://127.0.0.1:1', EDGE_TOKEN: 'sluice-edge_a.b' };
+
+let dataDir: string;
+const nodes: ServingNode[] = [];
+
+beforeAll(() => {
+  dataDir = temporaryFolder('sluice-engine-');
+});
+afterEach(async () => {
+  await Promise.all(nodes.splice(0).map((node) => node.dispose()));
+});
+afterAll(() => removeFolder(dataDir));
+
+async function start(settings: NodeSettings, args: readonly string[]): Promise<ServingNode> {
+  const node = await startNode(settings, args);
+  nodes.push(node);
+  return node;
+}
+
+/** Returns the lines of a node's log that tell its HTTP engine, without what every line has. */
+function toldBy(node: ServingNode): unknown[] {
+  return logLines(node.output())
+    .filter(({ msg }) => String(msg).includes('HTTP engine'))
+    .map(({ time: _, pid: __, ...rest }) => rest);
+}
+
+/** Returns what `sluice_build_info` says of each process: its name and its engine. */
+async function labelsOf(url: string): Promise<string[]> {
+  const { text } = await send({ url }, 'GET', '/metrics');
+  const lines = text.split('\n').filter((line) => line.startsWith('sluice_build_info{'));
+  return lines
+    .map((line) => /engine="(\w+)".*process="([\w-]+)"/.exec(line)?.slice(1).join(' ') ?? line)
+    .sort();
+}
+
+const SLOWER = {
+  level: 'info',
+  engine: 'node',
+  reason: expect.stringMatching(/^uWebSockets\.js does not load on Node \d.*it has no binary here/),
+  cost: expect.stringContaining('1.7 times'),
+  faster: expect.stringContaining('install.md#http-engines'),
+  msg: 'HTTP engine chosen',
+};
+
+describe('where the binary of uWebSockets.js does not load', () => {
+  it('Node serves, and a person, the log and the metrics are told so, with why and what it costs', async () => {
+    const node = await start({ HTTP_ENGINE: 'auto' }, [...WITHOUT_UWS, MAIN]);
+    await eventually('the welcome', () => node.output().includes('Sluice is serving'));
+    expect(toldBy(node)).toEqual([SLOWER]);
+    expect(node.output()).toMatch(/^ {2}HTTP engine +Node's own, on which a check costs about .*/m);
+    expect(await labelsOf(node.url)).toEqual(['node main']);
+  });
+
+  it('the doctor tells it, and finds nothing to mend', async () => {
+    const node = { HTTP_ENGINE: 'auto', NODE_OPTIONS: WITHOUT_UWS.join(' ') };
+    const env = { ...node, DATA_DIR: dataDir, PORT: '0' };
+    const { code, stdout } = await runSluice(['doctor'], env);
+    expect(stdout).toMatch(
+      /^ok +http-engine: node, because uWebSockets\.js does not load .*1\.7 times/m,
+    );
+    expect(code).toBe(0);
+  });
+
+  it('HTTP_ENGINE=uws stops a start in one line, of an edge as well, before anything is written', async () => {
+    const forced = { HTTP_ENGINE: 'uws', DATA_DIR: dataDir };
+    const line = /\nsluice: HTTP_ENGINE: uWebSockets\.js does not load .* HTTP_ENGINE=auto\n$/;
+    await expect(startNode(forced, [...WITHOUT_UWS, MAIN])).rejects.toThrow(line);
+    const edge = [...WITHOUT_UWS, SLUICE_COMMAND, 'edge'];
+    await expect(startNode({ ...forced, ...EDGE }, edge)).rejects.toThrow(line);
+    expect([existsSync(join(dataDir, 'ledger')), existsSync(join(dataDir, 'edge'))]).toEqual([
+      false,
+      false,
+    ]);
+    const env = { ...forced, PORT: '0', NODE_OPTIONS: WITHOUT_UWS.join(' ') };
+    const { code, stdout } = await runSluice(['doctor'], env);
+    expect([code, stdout]).toEqual([
+      1,
+      expect.stringMatching(/^MEND +http-engine: HTTP_ENGINE: /m),
+    ]);
+  });
+});
+
+describe('a node of several processes', () => {
+  it('has one engine, which it tells once: serving, admin and background process', async () => {
+    const settings = { ...AWAY, ...ADMIN_APART, HTTP_ENGINE: 'node' };
+    const node = await start(settings, [MAIN]);
+    expect(toldBy(node)).toEqual([
+      {
+        ...{ level: 'info', msg: 'HTTP engine chosen', engine: 'node' },
+        ...{ reason: 'HTTP_ENGINE asks for it', cost: SLOWER.cost },
+      },
+    ]);
+    const all = ['admin', 'background', 'supervisor', 'worker-1'].map((name) => `node ${name}`);
+    const { url } = adminAddress(logLines(node.output()));
+    await eventually(
+      'every process tells its engine',
+      async () => (await labelsOf(url)).length === all.length,
+    );
+    expect(await labelsOf(url)).toEqual(all);
+  });
+
+  it('with WORKERS above 1 starts where Node can share a port, and else is refused in one line', async () => {
+    const { canSharePort } = await loadEngine('node');
+    const several = startNode({ ...AWAY, HTTP_ENGINE: 'node', WORKERS: '2' }, [MAIN]);
+    if (canSharePort) {
+      nodes.push(await several);
+      return;
+    }
+    await expect(several).rejects.toThrow(
+      /\nsluice: WORKERS: more than 1 needs an HTTP engine that can share a port.* WORKERS=1 and .*\n$/,
+    );
+  });
+
+  it('with WORKERS above 1 that cannot be shared is found by the doctor', async () => {
+    const { canSharePort } = await loadEngine('node');
+    const env = { ...AWAY, DATA_DIR: dataDir, PORT: '0', HTTP_ENGINE: 'node', WORKERS: '2' };
+    const { stdout } = await runSluice(['doctor'], env);
+    expect(stdout).toMatch(
+      canSharePort
+        ? /^ok +http-engine: node, because HTTP_ENGINE/m
+        : /^MEND +http-engine: WORKERS: /m,
+    );
+  });
+});
+
+describe('where the binary loads', () => {
+  it('it is taken, and told in the log alone', async ({ skip }) => {
+    const loads = await loadEngine('uws').then(
+      () => true,
+      () => false,
+    );
+    if (!loads) return skip('uWebSockets.js has no binary for this machine');
+    const node = await start({ HTTP_ENGINE: 'auto' }, [MAIN]);
+    await eventually('the welcome', () => node.output().includes('Sluice is serving'));
+    expect(toldBy(node)).toEqual([
+      {
+        ...{ level: 'info', msg: 'HTTP engine chosen', engine: 'uws' },
+        reason: expect.stringMatching(/^its binary loads on Node /),
+      },
+    ]);
+    expect(node.output()).not.toContain('HTTP engine   ');
+    expect(await labelsOf(node.url)).toEqual(['uws main']);
+  });
+});
