@@ -1,30 +1,25 @@
-// Lines of Node that the service runs on. The native HTTP server decides: its package has binaries for these
-// lines alone (decision 0001). Plain enough for any Node to load, because it tells the others.
+// Oldest Node that runs the service: packages ask for it. Plain enough for any Node to load, because it tells
+// the older ones.
 
 import { type Check, faulty, sound } from '../contract/diagnosis.ts';
 
-/** Oldest version of each line, as `engines` of package.json has them. */
-const OLDEST = [
-  [20, 19],
-  [22, 13],
-] as const;
+/** Oldest version, as `engines` of package.json has it. */
+const [LINE, OLDEST] = [20, 19];
 
 /** Returns why this Node cannot run the service, in one line; undefined if it can. */
 export function refusalOfNode(found: string = process.versions.node): string | undefined {
-  const [major, minor = 0] = found.split('.').map(Number);
-  if (OLDEST.some(([line, oldest]) => line === major && minor >= oldest)) return undefined;
+  const [line = 0, minor = 0] = found.split('.').map(Number);
+  if (line > LINE || (line === LINE && minor >= OLDEST)) return undefined;
   return (
-    `this is Node ${found}, and Sluice needs Node 22 (22.13 or later) or 20 (20.19 or later), because its ` +
-    'HTTP server, uWebSockets.js, has binaries for these two alone: docs/operating/install.md#versions'
+    `this is Node ${found}, and Sluice needs ${LINE}.${OLDEST} or later: ` +
+    'docs/operating/install.md#versions'
   );
 }
 
 /** Examines the Node that runs this. */
 export function examineNode(): Check {
   const refusal = refusalOfNode();
-  return refusal === undefined
-    ? sound('node', `${process.versions.node}, for which the HTTP server has a binary`)
-    : faulty('node', refusal);
+  return refusal === undefined ? sound('node', process.versions.node) : faulty('node', refusal);
 }
 
 /** Ends the process with the reason, in one line, if this Node cannot run the service. */

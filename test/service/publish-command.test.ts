@@ -319,6 +319,8 @@ serviceSuite('the command that publishes', (node) => {
     const quiet = ['--silent', '--cache', join(shell.folder, 'cache')];
     const packed = await run('npm', 'pack', ...quiet, PACKAGE);
     expect(packed).toMatch(/^sluice-cli-\d+\.\d+\.\d+\.tgz\n$/);
+    const manifest = JSON.parse(readFileSync(join(PACKAGE, 'package.json'), 'utf8')) as object;
+    expect(manifest).toMatchObject({ engines: { node: '>=20.19' } });
     const home = join(shell.folder, 'home');
     const file = join(shell.folder, packed.trim());
     await run('npm', 'install', ...quiet, '--offline', '--global', '--prefix', home, file);
