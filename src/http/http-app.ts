@@ -26,7 +26,7 @@ export type HttpResponse = {
   /** Ends the response, with its length; `closesConnection` adds the header that says so. */
   end(body?: string | Uint8Array, closesConnection?: boolean): unknown;
   endWithoutBody(): unknown;
-  /** Writes what the client takes of a body of `bytes`; tells whether it took all, and whether it is the end. */
+  /** Writes what the client takes of a body of `bytes`; returns whether it took all, and whether it ends. */
   tryEnd(chunk: Uint8Array, bytes: number): [isTaken: boolean, isDone: boolean];
   /** Writes a part of a body without a known length; returns whether the client took all. */
   write(chunk: string): boolean;
