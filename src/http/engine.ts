@@ -27,10 +27,10 @@ export async function loadEngine(choice: EngineChoice): Promise<HttpEngine> {
   try {
     const openApp = await loadUws();
     const reason =
-      choice === 'uws' ? 'HTTP_ENGINE asks for it' : `its binary loads on ${machine()}`;
+      choice === 'uws' ? 'HTTP_ENGINE asks for it' : `it has a binary for ${machine()}`;
     return { name: 'uws', reason, canSharePort: true, openApp };
   } catch (error) {
-    const reason = `uWebSockets.js does not load on ${machine()}: ${faultIn(error)}`;
+    const reason = `uWebSockets.js ${faultIn(error)}`;
     if (choice === 'uws') throw new Error(reason);
     return nodeEngine(reason);
   }
@@ -42,15 +42,18 @@ async function nodeEngine(reason: string): Promise<HttpEngine> {
 
 function machine(): string {
   const { version, versions, platform, arch } = process;
-  return `Node ${version.slice(1)} (ABI ${versions.modules}) for ${platform} ${arch}`;
+  return `Node ${version.slice(1)} (ABI ${versions.modules}) on ${platform} ${arch}`;
 }
 
-/** Returns the line that tells why the binary does not load, which is behind a paragraph of the package. */
+/** Returns why the package does not load, in whose message a paragraph of its own comes first. */
 function faultIn(error: unknown): string {
   const { message } = error as Error;
   const [line = ''] = message
     .slice(message.lastIndexOf('\n\n') + 1)
     .trim()
     .split('\n');
-  return line.replace(/^Error: /, '');
+  const fault = line.replace(/^Error: /, '');
+  return /^Cannot find module '\.\/bin\//.test(fault)
+    ? `has no binary for ${machine()}`
+    : `does not load with ${machine()}: ${fault}`;
 }

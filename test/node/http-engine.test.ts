@@ -6,7 +6,7 @@ import { chooseHttpEngine, examineHttpEngine, tellHttpEngine } from '../../src/n
 import type { Log } from '../../src/observe/log.ts';
 import { ConfigError } from '../../src/settings/settings.ts';
 
-const MISSING = 'uWebSockets.js does not load on Node 24.22.3 (ABI 137) for linux x64';
+const MISSING = 'uWebSockets.js has no binary for Node 24.22.3 (ABI 137) on linux x64';
 
 /** Returns a loader of a machine on which the binary of uWebSockets.js does not load. */
 function loaderWithout(canSharePort: boolean) {
@@ -34,7 +34,7 @@ describe('HTTP_ENGINE', () => {
     const refused = chooseHttpEngine({ ...ALONE, httpEngine: 'uws' }, loaderWithout(true));
     await expect(refused).rejects.toThrow(ConfigError);
     await expect(refused).rejects.toThrow(
-      /^HTTP_ENGINE: uWebSockets\.js does not load on Node [^\n]+: take Node 22 [^\n]+ HTTP_ENGINE=auto$/,
+      /^HTTP_ENGINE: uWebSockets\.js has no binary for Node [^\n]+: take Node 22 [^\n]+ HTTP_ENGINE=auto$/,
     );
   });
 
