@@ -1,7 +1,9 @@
-// Compares the service, with every rule on, with the floor: a server on uWebSockets.js of the same route and
-// the same bytes that decides nothing. Both are measured in one run and in turns. Or loads a running service.
+// Compares the service, with every rule on, with the floor: a server on the same HTTP engine, of the same route
+// and the same bytes, that decides nothing. Both are measured in one run and in turns. Then compares the engines
+// with each other. Or loads a running service.
 
 import { Option } from 'commander';
+import { engineOfRun } from '../../test/support/base-environment.ts';
 import { type Benchmark, type Given, Refusal } from '../benchmark.ts';
 import { probe } from '../load/ask.ts';
 import { NOT_SENT } from '../load/run-load.ts';
@@ -10,6 +12,7 @@ import { median } from '../measure/statistics.ts';
 import { failuresOf, type Report, type Row } from '../report.ts';
 import { type Deployment, settledRemarks, withScenarios } from '../service/deployment.ts';
 import { meetingsOf, type Scenario, scenarios } from '../service/scenarios.ts';
+import { compareEngines } from './engines.ts';
 import { loadTarget, TARGET_OPTIONS } from './load-target.ts';
 
 /** Pace of many short rounds: other work of the host comes in bursts, which then do not reach the median. */
@@ -24,6 +27,8 @@ const SMOKE: typeof PACE = {
   ...{ turns: { wanted: 1, retries: 0 }, seconds: 0.3, warmupSeconds: 0.1, probes: 200 },
   ...{ pacedTurns: { wanted: 1, retries: 0 }, waitsMs: [0, 0], recordingMs: 0 },
 };
+/** Servers of `bench/servers` that do the least that can be done for a check, by their engine. */
+const FLOORS = { uws: 'floor-server', node: 'node-http-server' };
 /** Beginnings of the names of the scenarios of a smoke run, one of each kind. */
 const SMOKE_NAMES = ['full', 'labels', 'own', 'unknown'];
 
@@ -40,7 +45,7 @@ export const check: Benchmark = {
   ],
   run: async (given) =>
     given.options.target === undefined
-      ? measureScenarios(scenariosOf(given, given.isSmoke ? SMOKE_NAMES : ['']), given.isSmoke)
+      ? measureAll(scenariosOf(given, given.isSmoke ? SMOKE_NAMES : ['']), given.isSmoke)
       : loadTarget(given),
 };
 
@@ -53,6 +58,18 @@ export function scenariosOf({ options, isSmoke }: Given, usual: readonly string[
   if (chosen.length > 0) return chosen;
   const names = all.map(({ name }) => name).join(', ');
   throw new Refusal(`no scenario begins with "${scenario}": there are ${names}`);
+}
+
+/** Measures scenarios beside the floor, and the first of them on both engines. */
+async function measureAll(list: readonly Scenario[], isSmoke: boolean): Promise<Report> {
+  const floor = await measureScenarios(list, isSmoke);
+  const engines = await compareEngines(list[0] as Scenario, isSmoke);
+  return {
+    tables: [...floor.tables, ...engines.tables],
+    remarks: [...(floor.remarks ?? []), ...(engines.remarks ?? [])],
+    json: { ...floor.json, ...engines.json },
+    failures: [...(floor.failures ?? []), ...(engines.failures ?? [])],
+  };
 }
 
 /** Measures scenarios, each on a node that knows nothing: no figure depends on which ran before. */
@@ -82,7 +99,7 @@ async function measureScenario(
   const { name, question, expected, isOneRequest = false, isPaced = false } = scenario;
   const { seconds, warmupSeconds, recordingMs } = pace;
   const { checksum, first } = await probe(deployment.node.url, question, pace.probes);
-  const server = await deployment.startServer('floor-server', first);
+  const server = await deployment.startServer(FLOORS[(await engineOfRun()).name], first);
   const loop = { question, expected, seconds, warmupSeconds, isAwake: true, isOneRequest };
   const bare = await comparison.warm(sideOf('floor', server, loop), warmupSeconds * 6);
   const served = sideOf('service', deployment.place(), loop);
