@@ -7,6 +7,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { TestProject } from 'vitest/node';
+import { engineOfRun } from './base-environment.ts';
 import { findBrowser } from './browser.ts';
 import { findHaproxy } from './compose-front.ts';
 import { missingProgram } from './console-steps.ts';
@@ -70,7 +71,7 @@ async function startServers(): Promise<RunServers> {
   execFileSync(process.execPath, [BUILD, '--if-stale'], { stdio: 'inherit' });
   const { redis, postgres } = await startBoth();
   if (postgres !== undefined) await makeMigratedTemplate(postgres.url);
-  const names = describeServers();
+  const names = `${await describeEngine()}, ${describeServers()}`;
   console.log(`Running against: ${names}`);
   return {
     redisUrl: redis?.url ?? '',
@@ -97,6 +98,12 @@ async function startBoth(): Promise<{
   if (redis.status === 'fulfilled') await redis.value?.stop();
   if (postgres.status === 'fulfilled') await postgres.value?.stop();
   throw redis.status === 'rejected' ? redis.reason : (postgres as PromiseRejectedResult).reason;
+}
+
+async function describeEngine(): Promise<string> {
+  const { name, reason } = await engineOfRun();
+  const http = name === 'uws' ? 'uWebSockets.js' : `node:http (${reason})`;
+  return `Node ${process.versions.node}, ${http}`;
 }
 
 function describeServers(): string {
