@@ -5,10 +5,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { LIMIT } from '../../src/contract/limit.ts';
-import { describeOnRealStores } from '../support/backend.ts';
 import { IS_FULL } from '../support/full-run.ts';
 import { createTenant, publish } from '../support/tenant.ts';
-import { Connections, freshStores, startWorkerNode } from '../support/worker-node.ts';
+import {
+  Connections,
+  describeOnWorkers,
+  freshStores,
+  startWorkerNode,
+} from '../support/worker-node.ts';
 
 const LIMIT_COUNT = LIMIT.deviceRequestsPerMinute;
 const CONNECTIONS = 48;
@@ -49,7 +53,7 @@ async function withNode(workers: number, use: (ask: Ask) => Promise<void>): Prom
   }
 }
 
-describeOnRealStores('the limit of a device', () => {
+describeOnWorkers('the limit of a device', () => {
   it.concurrent('of 121 requests exactly the 121st is 429; in full, after its Retry-After one is served (one process)', async () => {
     await withNode(1, async (ask) => {
       const firstAt = performance.now();

@@ -4,18 +4,24 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ADMIN_APART, adminAddress } from '../support/admin-address.ts';
-import { describeOnRealStores, realStores } from '../support/backend.ts';
+import { realStores } from '../support/backend.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 import { metricsOf } from '../support/metrics.ts';
 import { migratedDatabase } from '../support/migrated-database.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { admin, control, createTenant, publish, send, type Tenant } from '../support/tenant.ts';
-import { Connections, isAlive, startWorkerNode, type WorkerNode } from '../support/worker-node.ts';
+import {
+  Connections,
+  describeOnWorkers,
+  isAlive,
+  startWorkerNode,
+  type WorkerNode,
+} from '../support/worker-node.ts';
 
 /** Time after a signal in which another one counts as the same (src/main.ts), with room. */
 const ONE_SIGNAL_MS = 1200;
 
-describeOnRealStores('the admin process', () => {
+describeOnWorkers('the admin process', () => {
   let redis: RedisServer;
   let node: WorkerNode;
   let people: { readonly url: string };

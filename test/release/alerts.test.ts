@@ -18,7 +18,6 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { repositoryPath } from '../docs/document.ts';
 import { judgeAlert } from '../support/alert-rules.ts';
-import { describeOnRealStores } from '../support/backend.ts';
 import { makeEdgeToken, startEdge } from '../support/edge-node.ts';
 import { eventually } from '../support/eventually.ts';
 import { ADMIN_TOKEN, type ServingNode } from '../support/node.ts';
@@ -36,14 +35,14 @@ import {
   send,
   type Tenant,
 } from '../support/tenant.ts';
-import { startWorkerNode, type WorkerNode } from '../support/worker-node.ts';
+import { describeOnWorkers, startWorkerNode, type WorkerNode } from '../support/worker-node.ts';
 
 const HAS_PROMTOOL = findPromtool() !== undefined;
 const SKIPPED = HAS_PROMTOOL ? '' : ' (skipped: no promtool on this machine)';
 
 const DEVICES = Array.from({ length: 12 }, (_, index) => `f${index}`);
 
-describeOnRealStores('alerts', () => {
+describeOnWorkers('alerts', () => {
   let postgres: PostgresServer;
   let redis: RedisServer;
   let node: WorkerNode;

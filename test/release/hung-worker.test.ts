@@ -4,11 +4,11 @@
 
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { ADMIN_APART, adminAddress } from '../support/admin-address.ts';
-import { describeOnRealStores } from '../support/backend.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 import { metricsOf } from '../support/metrics.ts';
 import { send } from '../support/tenant.ts';
 import {
+  describeOnWorkers,
   freshStores,
   isAlive,
   type Stores,
@@ -22,7 +22,7 @@ const CONNECTIONS = 32;
 /** So long that only a process that hangs does not answer. */
 const ANSWER_MS_MAX = 5000;
 
-describeOnRealStores('a worker that hangs', () => {
+describeOnWorkers('a worker that hangs', () => {
   let stores: Stores;
   let node: WorkerNode;
   /** Node that stands still as a whole. */
@@ -99,7 +99,7 @@ describeOnRealStores('a worker that hangs', () => {
   }
 });
 
-describeOnRealStores('a process of the node that does not answer', () => {
+describeOnWorkers('a process of the node that does not answer', () => {
   let stores: Stores;
   let node: WorkerNode;
   beforeAll(async () => {

@@ -8,7 +8,6 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SecretBox } from '../../src/publishing/secret-box.ts';
 import { ADMIN_APART, adminAddress, logLines } from '../support/admin-address.ts';
-import { describeOnRealStores } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { asset, deliver, enableWebhook, type Hook, releaseEvent } from '../support/github.ts';
 import { ADMIN_TOKEN, type NodeSettings, startNode } from '../support/node.ts';
@@ -18,6 +17,7 @@ import { removeFolder, temporaryFolder } from '../support/server-process.ts';
 import { runSluice } from '../support/sluice-command.ts';
 import { check, createTenant, publish, randomId, send, type Tenant } from '../support/tenant.ts';
 import {
+  describeOnWorkers,
   freshStores,
   isAlive,
   type Stores,
@@ -33,7 +33,7 @@ const long = (text: string) => text.padEnd(32, '-');
 const [TOKEN, NEXT_TOKEN] = [long('token-before'), long('token-after')];
 const [KEY, NEXT_KEY] = [long('key-before'), long('key-after')];
 
-describeOnRealStores('secrets and addresses in files', () => {
+describeOnWorkers('secrets and addresses in files', () => {
   let folder: string;
   let stores: Stores;
   let nodes: readonly [WorkerNode, WorkerNode];

@@ -14,11 +14,13 @@ import { SLUICE_COMMAND } from '../support/sluice-command.ts';
 import { createTenant, publish, send, type Tenant } from '../support/tenant.ts';
 import {
   Connections,
+  describeOnWorkers,
   freshStores,
   isAlive,
   partOf,
   type Stores,
   startWorkerNode,
+  WORKERS_ONLY,
   type WorkerNode,
 } from '../support/worker-node.ts';
 
@@ -39,7 +41,7 @@ async function untilOffered(connections: Connections, address: string): Promise<
   await Promise.all(waits);
 }
 
-describeOnRealStores('workers on one port', () => {
+describeOnWorkers('workers on one port', () => {
   let stores: Stores;
   let node: WorkerNode;
   let tenant: Tenant;
@@ -166,7 +168,7 @@ describeOnRealStores('workers on one port', () => {
   }
 });
 
-describeOnRealStores('the end of several workers', () => {
+describeOnWorkers('the end of several workers', () => {
   let stores: Stores;
   let node: WorkerNode;
   let tenant: Tenant;
@@ -318,18 +320,21 @@ describeOnRealStores('one serving process', () => {
     }
   });
 
-  it('sluice serve starts workers like npm start (Command line)', async () => {
-    const stores = await freshStores();
-    const node = await startWorkerNode(stores, { WORKERS: '2' }, [SLUICE_COMMAND, 'serve']);
-    try {
-      expect((await send(node, 'GET', '/readyz')).status).toBe(200);
-      node.main.kill('SIGTERM');
-      expect(await node.exitCode).toBe(0);
-    } finally {
-      await node.dispose();
-      await stores.drop();
-    }
-  });
+  it.skipIf(WORKERS_ONLY !== '')(
+    `sluice serve starts workers like npm start (Command line)${WORKERS_ONLY}`,
+    async () => {
+      const stores = await freshStores();
+      const node = await startWorkerNode(stores, { WORKERS: '2' }, [SLUICE_COMMAND, 'serve']);
+      try {
+        expect((await send(node, 'GET', '/readyz')).status).toBe(200);
+        node.main.kill('SIGTERM');
+        expect(await node.exitCode).toBe(0);
+      } finally {
+        await node.dispose();
+        await stores.drop();
+      }
+    },
+  );
 });
 
 async function countDevices(node: WorkerNode, prefix: string): Promise<number> {

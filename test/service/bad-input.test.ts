@@ -4,6 +4,7 @@
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { describeOnBackends } from '../support/backend.ts';
+import { engineOfRun } from '../support/base-environment.ts';
 import type { ServingNode } from '../support/node.ts';
 import type { Json } from '../support/published.ts';
 import { abandon, exchangeRaw, type RawAnswer, requestHead } from '../support/raw-exchange.ts';
@@ -23,6 +24,8 @@ import {
 const MIB = 1024 * 1024;
 const ERROR_LEVEL = /"level":(?:[5-9]\d|\d{3,})\b/;
 const NUL_AND_HALVES = ['a\u0000b', '\u0000', 'a\ud800', '\udc00b', '\udc00\ud800'];
+/** Whether Node's parser reads requests, which refuses methods that nobody registered, and paths beyond ASCII. */
+const IS_NODE = (await engineOfRun()).name === 'node';
 const UNKNOWN_KEYS = ['__proto__', 'constructor', 'prototype', 'toString', 'then', ''];
 
 describeOnBackends('bad input', (backend) => {
@@ -257,7 +260,9 @@ describeOnBackends('bad input', (backend) => {
     ])('%s: another method (%s) is 405 with Allow', async (path, methods, allowed) => {
       for (const method of methods.split(' ')) {
         const answer = await raw(requestHead(`${method} ${path}`, 'Content-Length: 2'), '{}');
-        expectRefusal(answer, 405);
+        const isRead = method !== 'BREW' || !IS_NODE;
+        expectRefusal(answer, isRead ? 405 : 400);
+        if (!isRead) continue;
         const allow = (answer.headers.get('allow') ?? '').split(/ *, */);
         expect(allow).toEqual(expect.arrayContaining(allowed.split(' ')));
         expect(allow).not.toContain(method);
@@ -306,8 +311,9 @@ describeOnBackends('bad input', (backend) => {
         for (const segment of segments) {
           const path = `/u/${place.replace('@', segment)}`;
           const answer = await ask(`GET ${path}`);
-          if (status === 204) expect(answer.status, path).toBe(204);
-          else expectRefusal(answer, status, path);
+          const expected = isPathRead(path) ? status : 400;
+          if (expected === 204) expect(answer.status, path).toBe(204);
+          else expectRefusal(answer, expected, path);
         }
       }
     });
@@ -317,7 +323,7 @@ describeOnBackends('bad input', (backend) => {
         ...[`/api/${long}`, `/api/v1/${long}`, `/console/api/${long}`, `/${long}`],
         ...['/api/v1/\u00ff', '/api/v1/releases\u0080', '/\u00fe\u00ff'],
       ]) {
-        expectRefusal(await ask(`GET ${path}`), 404);
+        expectRefusal(await ask(`GET ${path}`), isPathRead(path) ? 404 : 400);
       }
     });
 
@@ -381,6 +387,10 @@ describeOnBackends('bad input', (backend) => {
     });
   });
 });
+
+function isPathRead(path: string): boolean {
+  return !IS_NODE || /^[ -~]*$/.test(path);
+}
 
 /** Expects a 4xx whose JSON body is `{ error }` and nothing else. */
 function expectRefusal(answer: Answer | RawAnswer, status?: number, what = answer.text): void {

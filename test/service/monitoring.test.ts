@@ -9,7 +9,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { quotedIn, readDocument, repositoryPath, tableRows } from '../docs/document.ts';
 import { ADMIN_APART, adminAddress } from '../support/admin-address.ts';
 import { minutesOf } from '../support/alert-rules.ts';
-import { describeOnRealStores } from '../support/backend.ts';
 import { makeEdgeToken, startEdge } from '../support/edge-node.ts';
 import { eventually } from '../support/eventually.ts';
 import { deliver, enableWebhook, releaseEvent } from '../support/github.ts';
@@ -20,6 +19,7 @@ import { removeFolder, temporaryFolder } from '../support/server-process.ts';
 import { check, createTenant, manage, publish, randomId, send } from '../support/tenant.ts';
 import { startTraceCollector, type TraceCollector } from '../support/trace-collector.ts';
 import {
+  describeOnWorkers,
   freshStores,
   type Stores,
   startWorkerNode,
@@ -97,7 +97,7 @@ function withoutVariables(expr: string): string {
   return expr.replaceAll('$__rate_interval', '1m').replaceAll(/\$(job|instance)/g, '.*');
 }
 
-describeOnRealStores('the metrics of a node', () => {
+describeOnWorkers('the metrics of a node', () => {
   let stores: Stores;
   let collector: TraceCollector;
   let node: WorkerNode;

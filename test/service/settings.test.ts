@@ -17,6 +17,7 @@ import { ADMIN_TOKEN, type NodeSettings } from '../support/node.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
 import { SLUICE_COMMAND } from '../support/sluice-command.ts';
 import { admin, check, manage, randomId, send } from '../support/tenant.ts';
+import { WORKERS_ONLY } from '../support/worker-node.ts';
 
 type Run = {
   readonly child: ChildProcess;
@@ -138,7 +139,8 @@ describe('a wrong setting stops the start with one line that names it (Environme
     }
   });
 
-  describe('also with several workers, which all find the same wrong: still one line', () => {
+  const manyTitle = 'also with several workers, which all find the same wrong: still one line';
+  describe.skipIf(WORKERS_ONLY !== '')(manyTitle + WORKERS_ONLY, () => {
     const workers = { ...AWAY, REDIS_URL: 'redis://127.0.0.1:1', WORKERS: '2' };
 
     it('a port that is in use, by another program or by a service with workers', async () => {

@@ -4,8 +4,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { Agent, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
-import { realStores } from './backend.ts';
-import { baseEnvironment } from './base-environment.ts';
+import { describe } from 'vitest';
+import { describeOnRealStores, realStores } from './backend.ts';
+import { baseEnvironment, engineOfRun } from './base-environment.ts';
 import { eventually } from './eventually.ts';
 import { migratedDatabase } from './migrated-database.ts';
 import { ADMIN_TOKEN, type NodeSettings, UNBOUNDED } from './node.ts';
@@ -14,6 +15,18 @@ import { removeFolder, temporaryFolder } from './server-process.ts';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const START_TIMEOUT_MS = 120_000;
+
+const CAN_HAVE_WORKERS = (await engineOfRun()).canSharePort;
+/** End of the title of a test of several workers that cannot run: says why it is skipped. */
+export const WORKERS_ONLY = CAN_HAVE_WORKERS
+  ? ''
+  : ' (skipped: node:http of this Node shares no port, so there is one worker)';
+
+/** Runs a suite that needs several workers on the real stores, or skips it and says why. */
+export function describeOnWorkers(title: string, suite: () => void): void {
+  if (CAN_HAVE_WORKERS) describeOnRealStores(title, suite);
+  else describe.skipIf(WORKERS_ONLY !== '')(title + WORKERS_ONLY, suite);
+}
 
 export type WorkerNode = {
   readonly url: string;

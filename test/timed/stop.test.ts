@@ -2,13 +2,17 @@
 // promises (docs/operating/health.md).
 
 import { expect, it } from 'vitest';
-import { describeOnRealStores } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
-import { freshStores, isAlive, startWorkerNode } from '../support/worker-node.ts';
+import {
+  describeOnWorkers,
+  freshStores,
+  isAlive,
+  startWorkerNode,
+} from '../support/worker-node.ts';
 
 const STOP_MS_MAX = 10_000;
 
-describeOnRealStores('a process of the node that does not answer', () => {
+describeOnWorkers('a process of the node that does not answer', () => {
   it('does not keep the service from ending in time', async () => {
     const stores = await freshStores();
     const node = await startWorkerNode(stores, { WORKERS: '2' });
