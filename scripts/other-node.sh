@@ -1,28 +1,58 @@
 #!/usr/bin/env bash
-# Runs the unit tests, and enough of the service to see its native modules and the command at work, on the other
-# line of Node that package.json names: 22, or 20 where this machine has 22; and that a later one is refused before
-# anything is opened. npm brings these Nodes; nothing stays.
+# Runs the unit tests, and what of the service a Node or an HTTP engine can change, on other versions of Node: by
+# default on 26, where uWebSockets.js has no binary and node:http serves. npm brings these Nodes; nothing stays.
+#
+#   scripts/other-node.sh [MAJOR…]         # units, and the suites of the transport
+#   scripts/other-node.sh --whole [MAJOR…] # the whole of test/service and test/timed, and the faults of connections
 set -euo pipefail
 
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
+declare -A VERSIONS=([20]=20.20.2 [22]=22.23.5 [24]=24.22.3 [26]=26.12.1)
+
+# What goes over the wire, how connections begin and end, native modules, and the command.
+TRANSPORT=(
+  test/service/{access-log,ambiguous-bodies,bad-input,connections,device-clients,embedded,health,late-body}.test.ts
+  test/service/{live-feed,request-id,tour,update-check-decision,update-check-request}.test.ts
+)
+FAULTS=(
+  test/faults/{crash,stop}.test.ts
+  test/release/{connection-limit,edge-behind-nginx,fronts,hung-worker,workers}.test.ts
+)
+
 if [ "$(uname -s)" != Linux ]; then
-  echo 'skipped: npm has the other Node for Linux only'
+  echo 'skipped: npm has the other Nodes for Linux only'
   exit 0
 fi
 
-other_node=$(mktemp -d)
-trap 'rm -rf -- "$other_node"' EXIT
-package="node-linux-$(node -p process.arch)"
-version=$(node -p 'process.version.startsWith("v22.") ? "20.20.2" : "22.23.3"')
-npm install --no-save --no-package-lock --loglevel=error --prefix "$other_node" "$package@$version"
-PATH=$other_node/node_modules/$package/bin:$PATH
-echo "Node $(node --version)"
-npm run test:unit
-npx vitest run --project servers test/service/{tour,health,embedded,update-check-decision}.test.ts
+is_whole=false
+if [ "${1:-}" = --whole ]; then
+  is_whole=true
+  shift
+fi
+[ $# -gt 0 ] || set -- 26
 
-npm install --no-save --no-package-lock --loglevel=error --prefix "$other_node/later" "$package@24.21.0"
-later=$other_node/later/node_modules/$package/bin/node
-told=$(DATA_DIR=$other_node/data "$later" dist/main.js 2>&1) && status=0 || status=$?
-echo "$told"
-[ "$status" = 1 ] && [[ $told == 'sluice: this is Node 24'* ]] && [ ! -e "$other_node/data" ]
+folder=$(mktemp -d)
+trap 'rm -rf -- "$folder"' EXIT
+package="node-linux-$(node -p process.arch)"
+
+tests() {
+  node node_modules/vitest/vitest.mjs run "$@"
+}
+
+for major in "$@"; do
+  npm install --no-save --no-package-lock --loglevel=error --prefix "$folder/$major" \
+    "$package@${VERSIONS[$major]}"
+  (
+    PATH=$folder/$major/node_modules/$package/bin:$PATH
+    echo "Node $(node --version)"
+    if "$is_whole"; then
+      tests --project servers test/service
+      tests --project faults --project release "${FAULTS[@]}"
+      tests --project timed
+    else
+      tests --project unit
+      tests --project servers "${TRANSPORT[@]}"
+    fi
+  )
+done

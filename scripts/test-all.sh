@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Everything that can be proved here, in about an hour: every part of the tests with every suite on every
-# set-up, the long times of the contract, the other Node, chaos, and one quick pass of every benchmark. It is
-# run before a release, and before a change ends that touches what only this covers. `.ci/run` installs what
-# it needs.
+# set-up, the long times of the contract, the other Nodes and the other HTTP engine, chaos, and one quick pass of
+# every benchmark. It is run before a release, and before a change ends that touches what only this covers.
+# `.ci/run` installs what it needs.
 set -euo pipefail
 
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
@@ -16,8 +16,12 @@ export SLUICE_MATRIX=all SLUICE_FULL=1
 step 'Tests: every part, every set-up'
 npx vitest run
 
-step 'The other Node'
-scripts/other-node.sh
+step 'The other Nodes'
+scripts/other-node.sh 20 22 24
+
+# On the best set-up: what the others change is no matter of HTTP.
+step 'The other HTTP engine'
+SLUICE_MATRIX='' scripts/other-node.sh --whole 26
 
 step 'Chaos'
 npm run chaos -- --seed "${SEED:-1}" --minutes "${CHAOS_MINUTES:-4}"
