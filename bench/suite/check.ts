@@ -1,6 +1,6 @@
-// Compares the service, with every rule on, with the floor: a server on the same HTTP engine, of the same route
-// and the same bytes, that decides nothing. Both are measured in one run and in turns. Then compares the engines
-// with each other. Or loads a running service.
+// Compares the service, with every rule on, with the floor: a server on the same HTTP engine, of the same
+// route and the same bytes, that decides nothing. Both are measured in one run and in turns. Then compares
+// the engines with each other. Or loads a running service.
 
 import { Option } from 'commander';
 import { engineOfRun } from '../../test/support/base-environment.ts';

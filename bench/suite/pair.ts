@@ -1,5 +1,5 @@
-// Measures update checks on the first two nodes of a deployment, in turns: starts both anew several times, and
-// alternates rounds between them after each start.
+// Measures update checks on the first two nodes of a deployment, in turns: starts both anew several times,
+// and alternates rounds between them after each start.
 
 import { askFirst, differingShare } from '../load/ask.ts';
 import type { Question } from '../load/question.ts';

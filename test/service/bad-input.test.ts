@@ -24,7 +24,7 @@ import {
 const MIB = 1024 * 1024;
 const ERROR_LEVEL = /"level":(?:[5-9]\d|\d{3,})\b/;
 const NUL_AND_HALVES = ['a\u0000b', '\u0000', 'a\ud800', '\udc00b', '\udc00\ud800'];
-/** Whether Node's parser reads requests, which refuses methods that nobody registered, and paths beyond ASCII. */
+/** Whether Node's parser reads requests: it refuses unregistered methods, and paths beyond ASCII. */
 const IS_NODE = (await engineOfRun()).name === 'node';
 const UNKNOWN_KEYS = ['__proto__', 'constructor', 'prototype', 'toString', 'then', ''];
 
