@@ -6,6 +6,8 @@
 //   sluice-VERSION.cdx.json     SBOM of the service, CycloneDX
 //   SHA256SUMS                  checksums of these files, for `sha256sum --check`
 //
+// Then it puts the tag vVERSION on that commit. The tag stays here until it is pushed.
+//
 // Plain JavaScript, as the build is; npm and git do the work.
 
 import { spawnSync } from 'node:child_process';
@@ -28,8 +30,9 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const USAGE = `Usage: npm run release -- [FOLDER]
 
 Makes the files of a release in FOLDER (default: release): packages, the context of the image, SBOM and
-checksums. The version is that of package.json, for which CHANGELOG.md has a heading. Every file is committed,
-and FOLDER is new or empty.
+checksums; then tags the commit as vVERSION, and pushes nothing. The version is that of package.json. CHANGELOG.md
+has a heading for it, its tag below, and nothing under Unreleased. Every file is committed, and FOLDER is new or
+empty.
 `;
 const OUTPUT_BYTES_MAX = 64 * 2 ** 20;
 
@@ -65,14 +68,20 @@ if (argument?.startsWith('-') || others.length > 0) refuse('one folder (--help f
 const folder = resolve(argument ?? join(root, 'release'));
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const { version } = manifest;
-if (!readFileSync(join(root, 'CHANGELOG.md'), 'utf8').includes(`\n## [${version}]`)) {
-  refuse(`CHANGELOG.md has no heading for ${version}`);
-}
+const tag = `v${version}`;
+examineChangelog(readFileSync(join(root, 'CHANGELOG.md'), 'utf8'));
 if (existsSync(folder) && readdirSync(folder).length > 0) refuse(`${folder} is not empty`);
 if (run(root, 'git', ['status', '--porcelain']) !== '')
   refuse('there are changes without a commit');
 
 const commit = run(root, 'git', ['rev-parse', 'HEAD']).trim();
+const tagged = commitOf(`refs/tags/${tag}`);
+if (tagged !== undefined && tagged !== commit) {
+  refuse(`the tag ${tag} is on commit ${tagged}, and not on ${commit}, which is checked out`);
+}
+if (tagged === undefined && !succeeds('git', ['var', 'GIT_COMMITTER_IDENT'])) {
+  refuse('git does not know who tags: set user.name and user.email');
+}
 const tree = mkdtempSync(join(tmpdir(), 'sluice-release-'));
 try {
   process.stdout.write(`Sluice ${version} of ${commit}: build, packages, SBOM…\n`);
@@ -87,9 +96,50 @@ try {
   writeFileSync(join(folder, `sluice-${version}.cdx.json`), bill);
   const sums = readdirSync(folder).sort().map(sumOf).join('');
   writeFileSync(join(folder, 'SHA256SUMS'), sums);
+  // Last, because a tag says that the files were made.
+  if (tagged === undefined) {
+    run(root, 'git', ['tag', '--annotate', tag, '--message', `Sluice ${version}`, commit]);
+  }
   process.stdout.write(`\n${sums}\nin ${folder}\n`);
+  process.stdout.write(`Tag ${tag} is on ${commit}. To publish it: git push origin ${tag}\n`);
 } finally {
   rmSync(tree, { recursive: true, force: true });
+}
+
+/**
+ * Refuses a changelog in which the version is not, or not all of it.
+ *
+ * @param {string} text
+ */
+function examineChangelog(text) {
+  const sections = text.split(/^## /m);
+  const section = sections.find((each) => each.startsWith(`[${version}]`));
+  if (section === undefined) return refuse(`CHANGELOG.md has no heading for ${version}`);
+  if (!section.includes(`\nTag \`${tag}\``)) {
+    refuse(`CHANGELOG.md does not name the tag ${tag} below its heading`);
+  }
+  const pending = sections.find((each) => each.startsWith('[Unreleased]')) ?? '';
+  if (/^[-#]/m.test(pending)) refuse('CHANGELOG.md has entries under Unreleased');
+}
+
+/**
+ * Returns the commit that a name stands for; undefined for no name of this repository.
+ *
+ * @param {string} name
+ */
+function commitOf(name) {
+  const args = ['rev-parse', '--verify', '--quiet', `${name}^{commit}`];
+  return spawnSync('git', args, { cwd: root, encoding: 'utf8' }).stdout.trim() || undefined;
+}
+
+/**
+ * Returns whether a program ends well.
+ *
+ * @param {string} program
+ * @param {readonly string[]} args
+ */
+function succeeds(program, args) {
+  return spawnSync(program, args, { cwd: root }).status === 0;
 }
 
 /** Copies the service with its lock, by which npm installs the very packages that the tests ran with. */
