@@ -434,7 +434,7 @@ describe.skipIf(stores === undefined)(title, () => {
     const { url } = await freshDatabase(postgres.url);
     await onDatabase(url, (database) => recordMigration(database, 28, '000028.sql'));
     const refusal =
-      /The database is at migration 28, .* start the version of commit [0-9a-f]{8} once/;
+      /The database is at migration 28, .* start the version of commit [0-9a-f]{8} \(before v0\.1\.0\) once/;
     expect((await doctor({ DATABASE_URL: url })).message('ledger-schema')).toMatch(refusal);
     const { code, stderr } = await runSluice(['migrate'], {
       DATABASE_URL: url,

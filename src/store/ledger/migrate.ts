@@ -95,8 +95,8 @@ class SchemaTooOld extends Error implements ToldFault {
   constructor(found: number) {
     super(
       `The database is at migration ${found}, and this version of Sluice goes on from ${BASELINE}: ` +
-        `start the version of commit ${UPGRADES_TO_BASELINE} once, which brings it there, and then ` +
-        'this one again.',
+        `start the version of commit ${UPGRADES_TO_BASELINE} (before v0.1.0) once, which brings it ` +
+        'there, and then this one again.',
     );
     this.name = 'SchemaTooOld';
   }

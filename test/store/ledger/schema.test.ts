@@ -128,7 +128,7 @@ describe.skipIf(postgresUrl === '')('the schema on PostgreSQL', () => {
     await recordMigration(database, 28, '000028.sql');
     const message =
       'The database is at migration 28, and this version of Sluice goes on from 32: start the version of ' +
-      'commit 7a53bbc8 once, which brings it there, and then this one again.';
+      'commit 7a53bbc8 (before v0.1.0) once, which brings it there, and then this one again.';
     await expect(migrate(database)).rejects.toMatchObject({ name: 'SchemaTooOld', message });
     expect(await readSchema(database)).toMatchObject({ applied: 28, refusal: { message } });
     expect(await database.query("SELECT to_regclass('organizations') AS made")).toEqual([
