@@ -98,9 +98,27 @@ describe('the version', () => {
       ['deploy/kubernetes-edge/kustomization.yaml', `newTag: ${version}\n`],
       ['docs/publishing.md', `sluice-cli-${version}.tgz`],
       ['examples/s3/publish.sh', `sluice-cli-${version}.tgz`],
+      ['README.md', `sluice-cli-${version}.tgz`],
+      ['SECURITY.md', `security fixes: ${version.split('.').slice(0, 2).join('.')}.`],
+      ['docs/operating/upgrade.md', `git checkout v${version} `],
+      ['docs/operating/upgrade.md', `sluice-${version}.tgz`],
       ['CHANGELOG.md', `\n## [${version}]`],
     ] as const) {
       expect(read(path), path).toContain(text);
+    }
+  });
+
+  it('has a tag, as each one in the changelog; the commit of the newest is named once it is there', () => {
+    const sections = read('CHANGELOG.md').split(/^## /m).slice(2);
+    const versions = sections.map((section) => /^\[(\d+\.\d+\.\d+)\]/.exec(section)?.[1]);
+    expect(versions).toEqual(
+      [...versions].sort((one, other) => semver.rcompare(one ?? '', other ?? '')),
+    );
+    for (const [index, section] of sections.entries()) {
+      const commit = index === 0 ? '(?:, commit `[0-9a-f]{8}`)?' : ', commit `[0-9a-f]{8}`';
+      expect(section).toMatch(
+        new RegExp(`^\\S+ - \\S+\n\nTag \`v${versions[index]}\`${commit}\\.`),
+      );
     }
   });
 });
