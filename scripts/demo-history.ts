@@ -25,14 +25,19 @@ const DAYS = 14;
 const LIVE_HOURS = 48;
 const ACTOR = { kind: 'admin-token' } as const;
 
-/** Writes an owner's account, an organization, its app and the fleet's last two weeks. */
+/**
+ * Writes an owner's account, an organization, its app and the fleet's last two weeks. `onProgress` hears what
+ * is being written.
+ */
 export async function writeDemoHistory(
   dataDir: string,
   owner: { readonly email: string; readonly password: string },
+  onProgress: (what: string) => void,
 ): Promise<DemoFleet> {
   const onFault = (error: unknown): never => {
     throw error;
   };
+  onProgress('a new database');
   const database = await openPgliteDatabase({ directory: join(dataDir, 'ledger'), onFault });
   await migrate(database);
   const ledger = createSqlLedger(database);
@@ -40,7 +45,8 @@ export async function writeDemoHistory(
     const { organizationId, id: appId } = await createApp(ledger, owner);
     const releaseIds = await publishAll(ledger, database, organizationId);
     const devices = createDevices();
-    await liveThrough(ledger, appId, releaseIds, devices);
+    await liveThrough(ledger, appId, releaseIds, devices, onProgress);
+    onProgress('the rollout plans');
     const app = { id: appId, ref: APP };
     await livePlans({ ledger, database, organizationId, app }, devices);
     return { app: APP, devices };
@@ -137,10 +143,12 @@ async function liveThrough(
   appId: string,
   releaseIds: ReadonlyMap<string, string>,
   devices: readonly DemoDevice[],
+  onProgress: (what: string) => void,
 ): Promise<void> {
   const random = seededRandom(SEED);
   const begin = Date.now() - DAYS * 24 * HOUR_MS;
   for (let hour = 0; hour < DAYS * 24; hour++) {
+    onProgress(`day ${Math.floor(hour / 24) + 1} of ${DAYS}`);
     const at = begin + hour * HOUR_MS;
     const asked: CheckIn[] = [];
     const isLive = hour >= DAYS * 24 - LIVE_HOURS;

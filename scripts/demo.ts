@@ -8,6 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { ProgressLine } from '../src/cli/progress-line.ts';
 import { claimPort } from '../src/node/node-calls.ts';
 import { ConfigError, readConfig } from '../src/settings/settings.ts';
 import { runDemoFleet } from './demo-fleet.ts';
@@ -16,10 +17,12 @@ import { BAD_VERSION, GOOD_VERSION } from './demo-releases.ts';
 
 const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 const EMAIL = 'release.manager@example.com';
+/** Time between two lines of progress where stdout is no terminal. */
+const PROGRESS_MS = 10_000;
 const USAGE = `Usage: npm run demo
 
-Runs the embedded service with two weeks of history, of an organization whose fleet goes on asking: about a
-minute to write, some 170 MB in the temporary directory, which are removed at the end.
+Runs the embedded service with two weeks of history, of an organization whose fleet goes on asking: a minute
+to write, and more on a busy machine, some 170 MB in the temporary directory, which are removed at the end.
 
 HOST and PORT say where it listens (default: 127.0.0.1, 8080), as for the service.
 `;
@@ -40,8 +43,12 @@ const dataDir = mkdtempSync(join(tmpdir(), 'sluice-demo-'));
 process.on('exit', () => rmSync(dataDir, { recursive: true, force: true, maxRetries: 10 }));
 const stopWriting = (): never => process.exit(1);
 process.on('SIGINT', stopWriting).on('SIGTERM', stopWriting);
-process.stdout.write('Writing two weeks of history, for about a minute…\n');
-const fleet = await writeDemoHistory(dataDir, { email: EMAIL, password });
+process.stdout.write('Writing two weeks of history: a minute, and more on a busy machine.\n');
+const progress = new ProgressLine(process.stdout, PROGRESS_MS);
+const fleet = await writeDemoHistory(dataDir, { email: EMAIL, password }, (what) =>
+  progress.show(`writing ${what}…`),
+);
+progress.clear();
 process.off('SIGINT', stopWriting).off('SIGTERM', stopWriting);
 
 const service = spawn(process.execPath, [MAIN], {

@@ -1,6 +1,7 @@
 // What `--help` says beside the options: which are required, what the environment gives, and an example.
 
 import type { Command, Help, Option } from 'commander';
+import { SERVICE_COMMANDS } from './service-commands.ts';
 
 /** How options are described; commands that are made afterwards have it too. */
 export const HELP: Partial<Help> = {
@@ -36,7 +37,6 @@ const OF_THE_SERVICE: Variables = [
 const PUBLISHERS: ReadonlySet<string> = new Set([
   ...['release', 'plan', 'stop', 'resume', 'device', 'explain', 'import'],
 ]);
-const LOCAL: ReadonlySet<string> = new Set(['serve', 'edge', 'doctor', 'migrate']);
 
 const RELEASE = '--app notes --channel stable --version 1.4.0';
 
@@ -124,5 +124,5 @@ function describe(command: Command, name: string): void {
 
 function variablesOf(group: string): Variables {
   if (PUBLISHERS.has(group)) return OF_PUBLISHERS;
-  return LOCAL.has(group) ? OF_THE_SERVICE : OF_OPERATORS;
+  return SERVICE_COMMANDS.has(group) ? OF_THE_SERVICE : OF_OPERATORS;
 }

@@ -11,7 +11,7 @@ import { NotWell } from './not-well.ts';
 import { printableText } from './printable-text.ts';
 import { addReleaseCommands } from './release-commands.ts';
 import { ServiceClient, ServiceError } from './service-client.ts';
-import { UsageError } from './usage-error.ts';
+import { USAGE_HINT, UsageError } from './usage-error.ts';
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
@@ -46,12 +46,12 @@ export async function runCommandLine(
 }
 
 /** Puts the library's text of a usage error into one line, as all errors have. */
-function usageLine(text: string): string {
+function usageLine(text: string, hint = USAGE_HINT): string {
   const reason = text
     .trim()
     .replace(/^error: /, '')
     .replace(/\s+/g, ' ');
-  return `sluice: ${printableText(reason)} (run with --help for the usage)\n`;
+  return `sluice: ${printableText(reason)}${hint}\n`;
 }
 
 function connectConsole(): ServiceClient {
@@ -71,7 +71,7 @@ function report(error: unknown): number {
   }
   if (error instanceof NotWell) return EXIT_FAILED;
   if (error instanceof UsageError) {
-    process.stderr.write(usageLine(error.message));
+    process.stderr.write(usageLine(error.message, error.hint));
     return EXIT_USAGE;
   }
   if (error instanceof ConfigError || error instanceof ServiceError) {

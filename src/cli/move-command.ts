@@ -2,17 +2,23 @@
 
 import { type Command, Option } from 'commander';
 import { printAnswer } from './print-answer.ts';
+import { printableText } from './printable-text.ts';
 import { UsageError } from './usage-error.ts';
+
+type Moved = {
+  readonly tables: number;
+  readonly rows: number;
+  readonly seconds: number;
+  /** The other database, without credentials. */
+  readonly to: string;
+  /** Whether the record is there now; a dry run brings nothing. */
+  readonly moved: boolean;
+};
 
 /** What the command does; it resolves with undefined where neither `to` nor the settings name an address. */
 export type Move = {
   /** Moves the record, or only tries to; `to` takes the place of DATABASE_URL. */
-  move(
-    to: string | undefined,
-    isDryRun: boolean,
-  ): Promise<
-    { readonly tables: number; readonly rows: number; readonly seconds: number } | undefined
-  >;
+  move(to: string | undefined, isDryRun: boolean): Promise<Moved | undefined>;
   /** Takes a move back; `isForced`, also where the other database does not answer. */
   undoMove(to: string | undefined, isForced: boolean): Promise<true | undefined>;
 };
@@ -44,12 +50,32 @@ export function addMoveCommand(program: Command, { move, undoMove }: Move): void
     .option('--json', 'print one JSON document and nothing else')
     .action(async ({ to, dryRun, undo, force, json }: MoveOptions) => {
       if (force && !undo) throw new UsageError('--force goes with --undo only');
-      const answer = undo
-        ? given(await undoMove(to, force === true)) && { undone: true }
-        : given(await move(to, dryRun === true));
-      const next = json || undo || dryRun ? '' : `${NEXT_STEPS}\n`;
-      process.stdout.write(`${json ? JSON.stringify(answer) : printAnswer(answer)}\n${next}`);
+      if (undo) {
+        const answer = given(await undoMove(to, force === true)) && { undone: true };
+        print(
+          json ? JSON.stringify(answer) : 'The move is undone: start the service as before it.',
+        );
+      } else {
+        const answer = given(await move(to, dryRun === true));
+        print(json ? printableText(JSON.stringify(answer)) : movedText(answer, dryRun === true));
+      }
     });
+}
+
+/** Returns what was copied, and whether it is there now. */
+function movedText({ to, moved, ...copied }: Moved, isDryRun: boolean): string {
+  const place = `PostgreSQL at ${to}`;
+  const outcome = isDryRun
+    ? moved
+      ? `This record is in ${place} already: an earlier move has brought it.`
+      : `Nothing has moved: this was a dry run to ${place}, and what it wrote there is taken back.`
+    : `Moved to ${place}.`;
+  const next = isDryRun ? [] : [NEXT_STEPS];
+  return [printAnswer(copied), printableText(outcome), ...next].join('\n');
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
 }
 
 function given<Value>(answer: Value | undefined): Value {

@@ -8,10 +8,11 @@ import {
   type MailRecipient,
   type NotificationDelivery,
 } from '../contract/notification.ts';
-import { asking, type Connect } from './asking.ts';
+import { answering, asking, type Connect } from './asking.ts';
 import { listing } from './list-commands.ts';
-import { names, query } from './options.ts';
+import { names, type Options, query } from './options.ts';
 import type { Column } from './print-table.ts';
+import { ServiceError } from './service-client.ts';
 
 const COLUMNS: readonly Column<Destination>[] = [
   { label: 'id', value: ({ id }) => id },
@@ -41,6 +42,19 @@ function stateOf({ enabled, failingSince, recipient }: Destination): string {
   return failingSince === null ? 'on' : `failing since ${failingSince}`;
 }
 
+/**
+ * Adds to a refused address the setting that allows it. The service does not say it: an owner, who may not
+ * change it, reads the same words in the console.
+ */
+function withSetting(error: ServiceError, { url = '' }: Options): ServiceError {
+  const isPlain =
+    /^http:/i.test(String(url)) && error.message === 'url: Must be an https:// address';
+  if (!isPlain && error.message !== 'url: This address is not public') return error;
+  const way =
+    'the setting NOTIFY_PRIVATE of the service allows networks, such as 10.20.0.0/16, but no link-local ones';
+  return new ServiceError(`${error.message}; ${way}`, error.status);
+}
+
 type SentTest = { readonly delivery: NotificationDelivery };
 
 /** Adds `notify` with its subcommands. */
@@ -48,7 +62,7 @@ export function addNotifyCommands(program: Command, connect: Connect): void {
   const group = program
     .command('notify')
     .description('where events are told: webhooks, Slack, mail');
-  asking(
+  answering(
     group
       .command('add')
       .description("tell an organization's events somewhere; a webhook's secret is shown this once")
@@ -67,7 +81,10 @@ export function addNotifyCommands(program: Command, connect: Connect): void {
       .option('--apps <refs>', 'only of these apps (default: all)', names)
       .requiredOption('--name <name>', 'what it is for'),
     connect,
-    (options) => ({ method: 'POST', path: 'destinations', body: options }),
+    (client, options) =>
+      client.call('POST', 'destinations', options).catch((error: unknown) => {
+        throw error instanceof ServiceError ? withSetting(error, options) : error;
+      }),
   );
   listing(
     group

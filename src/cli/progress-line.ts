@@ -1,37 +1,40 @@
-// Progress of what takes long, on one line of the terminal that is written again and again.
+// Progress of what takes long: on a terminal one line that is written again and again, elsewhere a line from
+// time to time.
 
 import { printableText } from './printable-text.ts';
 
 type Stream = { readonly isTTY?: boolean; write(text: string): unknown };
 
-/** Files below this size are read faster than a person could look. */
-const SHOWN_BYTES_MIN = 32 * 1024 * 1024;
-const INTERVAL_MS = 100;
+const TERMINAL_INTERVAL_MS = 100;
 const CLEAR = '\r\u001b[K';
 
-/** Line of progress of files that are read. */
+/** Line of progress. */
 export class ProgressLine {
   private readonly stream: Stream;
-  private shownAt = 0;
+  private readonly intervalMs: number;
+  private readonly now: () => number;
+  private shownAt = Number.NEGATIVE_INFINITY;
   private isShown = false;
 
-  /** Shows nothing unless the stream is a terminal. */
-  constructor(stream: Stream) {
+  /** `linesMs`: time between lines where the stream is no terminal; without it nothing is written there. */
+  constructor(stream: Stream, linesMs = Number.POSITIVE_INFINITY, now = () => performance.now()) {
     this.stream = stream;
+    this.intervalMs = stream.isTTY === true ? TERMINAL_INTERVAL_MS : linesMs;
+    this.now = now;
   }
 
-  /** Shows how much of a file was read, ten times a second at most. */
-  show(name: string, read: number, size: number): void {
-    if (this.stream.isTTY !== true || size < SHOWN_BYTES_MIN) return;
-    const now = performance.now();
-    if (now - this.shownAt < INTERVAL_MS) return;
+  /** Shows how far it is, unless something was shown a moment ago. */
+  show(text: string): void {
+    const now = this.now();
+    if (this.intervalMs === Number.POSITIVE_INFINITY) return;
+    if (now - this.shownAt < this.intervalMs) return;
     this.shownAt = now;
-    this.isShown = true;
-    const percent = Math.min(100, Math.floor((100 * read) / size));
-    this.stream.write(`${CLEAR}reading ${printableText(name)} … ${percent} %`);
+    const line = printableText(text);
+    this.isShown = this.stream.isTTY === true;
+    this.stream.write(this.isShown ? `${CLEAR}${line}` : `${line}\n`);
   }
 
-  /** Takes the line away. */
+  /** Takes the line away from the terminal. */
   clear(): void {
     if (this.isShown) this.stream.write(CLEAR);
     this.isShown = false;

@@ -49,6 +49,8 @@ type PublishAnswer = {
 };
 
 const CONFLICT = 409;
+/** Files below this size are read faster than a person could look. */
+const SHOWN_BYTES_MIN = 32 * 1024 * 1024;
 const DRY_RUN = 'releases?dryRun=true';
 
 /** Adds the command to those of releases. */
@@ -90,7 +92,11 @@ async function publish(
     for (const { from, staged } of build.entries) refuseStaged(from, staged);
   }
   const line = new ProgressLine(process.stderr);
-  const contents = new FileContents((name, read, size) => line.show(name, read, size));
+  const contents = new FileContents((name, read, size) => {
+    if (size < SHOWN_BYTES_MIN) return;
+    const percent = Math.min(100, Math.floor((100 * read) / size));
+    line.show(`reading ${name} … ${percent} %`);
+  });
   const addressOf = (name: string) =>
     base === undefined ? undefined : base + name.split('/').map(encodeURIComponent).join('/');
   const found = await readReleaseFiles(build, addressOf, contents).finally(() => line.clear());

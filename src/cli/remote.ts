@@ -3,10 +3,11 @@
 // commands that ask a running service, and none of the service's own packages.
 
 import { runCommandLine } from './command-line.ts';
+import { tellServiceCommands } from './service-commands.ts';
 
 /** Runs one command line; resolves with the exit code. */
 export function remote(args: readonly string[]): Promise<number> {
-  return runCommandLine(args);
+  return runCommandLine(args, tellServiceCommands);
 }
 
 process.exitCode = await remote(process.argv.slice(2));

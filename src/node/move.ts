@@ -2,20 +2,17 @@
 
 import type { MoveConfig } from '../settings/move-settings.ts';
 import { ConfigError } from '../settings/settings.ts';
-import type { CopiedTables } from '../store/ledger/copy-tables.ts';
 import { refuseBadAddress } from '../store/ledger/hosts-pool.ts';
-import { moveLedger, undoMove } from '../store/ledger/move-ledger.ts';
-
-export type Moved = CopiedTables & { readonly seconds: number };
+import { type Moved, moveLedger, undoMove } from '../store/ledger/move-ledger.ts';
 
 /** Moves the record, or only tries to. Rejects with a `ConfigError` of one line. */
 export async function moveRecord(
   { dataDir, databaseUrl }: MoveConfig,
   isDryRun: boolean,
-): Promise<Moved> {
+): Promise<Moved & { readonly seconds: number }> {
   const startedAt = performance.now();
-  const copied = await told(databaseUrl, () => moveLedger({ dataDir, databaseUrl, isDryRun }));
-  return { ...copied, seconds: Math.round(performance.now() - startedAt) / 1000 };
+  const moved = await told(databaseUrl, () => moveLedger({ dataDir, databaseUrl, isDryRun }));
+  return { ...moved, seconds: Math.round(performance.now() - startedAt) / 1000 };
 }
 
 /** Takes a move back. Rejects with a `ConfigError` of one line. */

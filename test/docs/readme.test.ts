@@ -67,6 +67,15 @@ describe('every document', () => {
     expect(new Set(named)).toEqual(new Set([version]));
   });
 
+  it('packs the command into a folder that git ignores', () => {
+    const packed = listDocuments().flatMap(({ text }) =>
+      [...text.matchAll(/npm pack \.\/dist\/cli-package\s*(\S* \w+)/g)].map(([, to]) => to),
+    );
+    expect(packed.length).toBeGreaterThan(1);
+    expect(new Set(packed)).toEqual(new Set(['--pack-destination dist']));
+    expect(readDocument('.gitignore').text.split('\n')).toContain('dist/');
+  });
+
   it.each(listDocuments())(`$path has prose of at most ${COLUMNS_MAX} columns`, (document) => {
     // Tables and code cannot be wrapped.
     const prose = document.text.replace(/^ *```.*?^ *```$/gms, '').split('\n');

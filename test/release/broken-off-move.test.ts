@@ -110,6 +110,7 @@ async function moveAgain({ dataDir, way }: Service) {
     tables: expect.any(Number),
     rows: expect.any(Number),
     seconds: expect.any(Number),
+    ...{ to: `${new URL(way).host}${new URL(way).pathname}`, moved: true },
   });
   return JSON.parse(stdout) as { tables: number; rows: number };
 }

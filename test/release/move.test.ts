@@ -78,7 +78,8 @@ async function moved(DATA_DIR: string, url: string, args: readonly string[] = []
   writeFileSync(DATABASE_URL_FILE, `${url}\n`);
   const { code, stdout, stderr } = await move(DATA_DIR, [...args, '--json'], { DATABASE_URL_FILE });
   expect([code, stderr]).toEqual([0, '']);
-  return JSON.parse(stdout) as { tables: number; rows: number; seconds: number };
+  type Moved = { tables: number; rows: number; seconds: number; to: string; moved: boolean };
+  return JSON.parse(stdout) as Moved;
 }
 
 /** Makes a service that is in use; returns what of it must be the same elsewhere. */
@@ -150,7 +151,11 @@ describe.skipIf(postgresUrl === '')(title, () => {
       /^sluice: DATABASE_URL: the database is empty, and there is a ledger in .*: `sluice move` brings/,
     );
     const tried = await moved(DATA_DIR, DATABASE_URL, ['--dry-run']);
-    const { tables, rows, seconds } = await moved(DATA_DIR, DATABASE_URL);
+    const { host, pathname } = new URL(DATABASE_URL);
+    expect(tried).toMatchObject({ to: `${host}${pathname}`, moved: false });
+    const { tables, rows, seconds, ...done } = await moved(DATA_DIR, DATABASE_URL);
+    expect(done).toEqual({ to: tried.to, moved: true });
+    expect(await moved(DATA_DIR, DATABASE_URL, ['--dry-run'])).toMatchObject(done);
     expect({ tables, rows }).toEqual({ tables: tried.tables, rows: tried.rows });
     expect(rows).toBeGreaterThan(DEVICES);
     console.info(`moved ${rows} rows of ${tables} tables in ${seconds} s`);
@@ -311,7 +316,7 @@ describe.skipIf(postgresUrl === '')(title, () => {
     const text = await move(DATA_DIR, ['--to', DATABASE_URL]);
     expect([text.code, text.stderr]).toEqual([0, '']);
     expect(text.stdout).toMatch(
-      /^tables: \d+\nrows: \d+\nseconds: [\d.]+\n\nStart the service with /,
+      /^tables: \d+\nrows: \d+\nseconds: [\d.]+\nMoved to PostgreSQL at \S+\.\n\nStart the service with /,
     );
   });
 });

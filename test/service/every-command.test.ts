@@ -247,7 +247,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   ],
   doctor: [() => [], /^ok {3}node: /m],
   migrate: [() => [], /^from: 1\nto: 2$/m],
-  move: [() => [], /^tables: 50$/m],
+  move: [() => ['--dry-run'], /^Nothing has moved: .* db\.example\.com\/sluice/m],
 };
 
 /** Commands that go on running; most other tests start one. */
@@ -258,7 +258,9 @@ const LOCAL: LocalCommands = {
   diagnose: async () => ({ checks: [{ name: 'node', ok: true, message: 'Node.js 22' }] }),
   edge: async () => undefined,
   migrate: async () => ({ from: 1, to: 2 }),
-  move: async () => ({ tables: 50, rows: 144, seconds: 1.5 }),
+  move: async (_to, isDryRun) => ({
+    ...{ tables: 50, rows: 144, seconds: 1.5, to: 'db.example.com/sluice', moved: !isDryRun },
+  }),
   undoMove: async () => true,
 };
 

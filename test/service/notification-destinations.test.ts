@@ -179,6 +179,29 @@ serviceSuite('destinations of notifications', (node) => {
     expectError(foreign, 404, `Unknown app ${other.app}`);
   });
 
+  it.each([
+    [
+      'http://127.0.0.1/hook',
+      /^sluice: url: This address is not public; the setting NOTIFY_PRIVATE /,
+    ],
+    ['https://[::1]/hook', /^sluice: url: This address is not public; the setting NOTIFY_PRIVATE /],
+    [
+      'http://93.184.216.34/hook',
+      /^sluice: url: Must be an https:\/\/ address; .* NOTIFY_PRIVATE /,
+    ],
+    ['https://a:b@ops.example.com/', /^sluice: url: Must have no user name and password\n$/],
+    ['ftp://ops.example.com/', /^sluice: url: [^;\n]+\n$/],
+  ])(
+    'sluice notify add of %s names the setting that allows it (Command line)',
+    async (url, line) => {
+      const args = ['--org', tenant.org, '--kind', 'webhook', '--name', 'ops', '--url', url];
+      const env = { SLUICE_URL: node.url, ADMIN_TOKEN };
+      const { code, stdout, stderr } = await runSluiceHere(['notify', 'add', ...args], env);
+      expect([code, stdout]).toEqual([1, '']);
+      expect(stderr).toMatch(line);
+    },
+  );
+
   it('sluice notify adds, lists, tests and removes (Command line)', async () => {
     async function sluice(...args: string[]): Promise<Json> {
       const env = { SLUICE_URL: node.url, ADMIN_TOKEN };

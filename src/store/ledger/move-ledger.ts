@@ -48,18 +48,26 @@ class DryRun extends Error {
   }
 }
 
+/** What came of a move. */
+export type Moved = CopiedTables & {
+  /** Hosts and name of the other database, without credentials. */
+  readonly to: string;
+  /** Whether the record is there now, be it by an earlier run; a dry run brings nothing. */
+  readonly moved: boolean;
+};
+
 /**
  * Moves the record of a stopped service into a database without a schema of Sluice, or ends a move that was
  * broken off. A dry run does the same and commits nothing. Rejects with one sentence for the operator.
  */
-export function moveLedger(ends: Ends & { readonly isDryRun: boolean }): Promise<CopiedTables> {
+export function moveLedger(ends: Ends & { readonly isDryRun: boolean }): Promise<Moved> {
   return withBoth(ends, async (open) => {
     const { directory, place, postgres } = open;
     const mark = readMoveMark(directory);
     const arrived = await reach(place, () => readArrived(postgres));
     if (mark !== undefined && arrived?.move === mark.id) {
       if (!ends.isDryRun) writeMoveMark(directory, { ...mark, isDone: true });
-      return { tables: mark.tables, rows: mark.rows };
+      return { tables: mark.tables, rows: mark.rows, to: place, moved: true };
     }
     if (arrived !== undefined) throw occupied(place);
     if (mark?.isDone) {
@@ -67,7 +75,8 @@ export function moveLedger(ends: Ends & { readonly isDryRun: boolean }): Promise
         `${wordsOf(directory, mark)} That database has no schema of Sluice any more.`,
       );
     }
-    return copy(open, mark?.id ?? randomUUID(), ends.isDryRun);
+    const copied = await copy(open, mark?.id ?? randomUUID(), ends.isDryRun);
+    return { ...copied, to: place, moved: !ends.isDryRun };
   });
 }
 
