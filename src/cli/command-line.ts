@@ -45,6 +45,15 @@ export async function runCommandLine(
   }
 }
 
+/** Lets a command end by itself where what it is piped into, such as `head`, has read enough. */
+export function outliveReader(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error;
+    });
+  }
+}
+
 /** Puts the library's text of a usage error into one line, as all errors have. */
 function usageLine(text: string, hint = USAGE_HINT): string {
   const reason = text

@@ -2,7 +2,7 @@
 // The `sluice` command for machines that the service does not run on, such as those of a pipeline: it has all
 // commands that ask a running service, and none of the service's own packages.
 
-import { runCommandLine } from './command-line.ts';
+import { outliveReader, runCommandLine } from './command-line.ts';
 import { tellServiceCommands } from './service-commands.ts';
 
 /** Runs one command line; resolves with the exit code. */
@@ -10,4 +10,5 @@ export function remote(args: readonly string[]): Promise<number> {
   return runCommandLine(args, tellServiceCommands);
 }
 
+outliveReader();
 process.exitCode = await remote(process.argv.slice(2));

@@ -4,7 +4,7 @@
 import { requireNode } from '../node/required-node.ts';
 import { readMoveConfig } from '../settings/move-settings.ts';
 import { readConfig } from '../settings/settings.ts';
-import { runCommandLine } from './command-line.ts';
+import { outliveReader, runCommandLine } from './command-line.ts';
 import { addLocalCommands, type LocalCommands } from './local-commands.ts';
 
 /** Loaded by their commands only, because the others need no drivers. */
@@ -55,6 +55,7 @@ export function sluice(args: readonly string[]): Promise<number> {
   });
 }
 
+outliveReader();
 const code = await sluice(process.argv.slice(2));
 // `serve` and `edge` go on running; every other command has ended.
 const isRunning = ['serve', 'edge'].includes(process.argv[2] ?? '') && code === 0;

@@ -1,7 +1,8 @@
 // Tests the `sluice` command (docs/operating/commands.md): mostly in the process of the test, and each
 // kind of ending once as a script would run it.
 
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -11,7 +12,12 @@ import { freePort } from '../support/free-port.ts';
 import { ADMIN_TOKEN, type ServingNode } from '../support/node.ts';
 import { member, Person, tokenIn } from '../support/person.ts';
 import { auditOf, type Json } from '../support/published.ts';
-import { type CommandResult, runSluice, runSluiceHere } from '../support/sluice-command.ts';
+import {
+  type CommandResult,
+  runSluice,
+  runSluiceHere,
+  SLUICE_COMMAND,
+} from '../support/sluice-command.ts';
 import {
   check,
   createTenant,
@@ -398,6 +404,18 @@ describeOnBackends('the sluice command', (backend) => {
       expect([code, stdout]).toEqual([2, '']);
       expect(stderr).toMatch(/^Usage: /);
     }
+  });
+
+  it('a reader that has read enough, such as head, is no error (Command line)', async () => {
+    const child = spawn(process.execPath, [SLUICE_COMMAND, '--help'], { stdio: 'pipe' });
+    // Before the command has begun, so that its first line already finds nobody.
+    child.stdout.destroy();
+    let stderr = '';
+    child.stderr.on('data', (part: Buffer) => {
+      stderr += part.toString();
+    });
+    const [code] = await once(child, 'close');
+    expect([code, stderr]).toEqual([0, '']);
   });
 
   it('--help is no error and names every command of its level (Command line)', async () => {
