@@ -168,6 +168,13 @@ describeOnWorkers('the metrics of a node', () => {
     expect(linesOf('sluice_build_info')[0]).toMatch(/version="\d+\.\d+\.\d+"/);
   });
 
+  it('name the HTTP engine, the same for every process, and for an edge of this machine', () => {
+    const engines = `${text}\n${ofEdge}`.matchAll(/^sluice_build_info\{.*engine="(uws|node)"/gm);
+    const named = [...engines].map(([, name]) => name);
+    expect(named).toHaveLength(PROCESSES.length + 1);
+    expect(new Set(named).size).toBe(1);
+  });
+
   it('and traces come from the workers, each by its name', async () => {
     const published = () => collector.spans.find(({ name }) => name === 'POST /api/v1/releases');
     await eventually('the span is there', () => published() !== undefined);
