@@ -13,7 +13,7 @@ export type HttpRequest = {
   getQuery(key: string): string | undefined;
   /** Returns the first header of this name, one character per byte; '' when there is none. */
   getHeader(lowerCaseName: string): string;
-  /** Tells every header, in the order in which they were sent, with names in lower case. */
+  /** Tells every header in the order in which they were sent: names in lower case, values read as UTF-8. */
   forEach(tell: (name: string, value: string) => void): void;
   /** Tells that the handler leaves the request to the one of all other requests. */
   setYield(isYielded: boolean): unknown;

@@ -1,9 +1,15 @@
 // HTTP server of Node itself, for machines on which uWebSockets.js does not load. It keeps what that
 // promises: its times, its bounds, and that a connection waits for one answer.
 
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http';
 import { type ListenOptions as NetListenOptions, Server as NetServer, type Socket } from 'node:net';
-import { invalidField } from '../contract/failure.ts';
+import { fail, invalidField } from '../contract/failure.ts';
 import type {
   HttpApp,
   HttpResponse,
@@ -29,7 +35,7 @@ export type NodeTimes = {
 const TIMES: NodeTimes = { idleMs: 10_000, headMs: 10_000, requestMs: 300_000, lookMs: 1000 };
 const HEADER_BYTES_MAX = 64 * 1024;
 /** Maximum number of headers, as uWebSockets.js has it. */
-const HEADERS_MAX = 100;
+const HEADERS_MAX = 98;
 
 export function openNodeApp(times: NodeTimes = TIMES): HttpApp {
   return new NodeApp(times);
@@ -44,7 +50,7 @@ class NodeApp implements HttpApp {
   private noteConnection: Parameters<HttpApp['filter']>[0] = () => undefined;
 
   constructor({ idleMs, headMs, requestMs, lookMs }: NodeTimes) {
-    this.server = createServer({
+    const options: ServerOptions & { readonly optimizeEmptyRequests: boolean } = {
       maxHeaderSize: HEADER_BYTES_MAX,
       headersTimeout: headMs,
       requestTimeout: requestMs,
@@ -52,13 +58,19 @@ class NodeApp implements HttpApp {
       // `timeout` sees idle connections as well, and costs no timer for each request.
       keepAliveTimeout: 0,
       insecureHTTPParser: false,
-    });
+      // Node's own look reads all headers into an object.
+      requireHostHeader: false,
+      // Spares requests without a body their stream, in the versions that know it.
+      optimizeEmptyRequests: true,
+    };
+    this.server = createServer(options);
     this.server.timeout = idleMs;
     // 0 is no limit: else Node leaves out those above it.
     this.server.maxHeadersCount = 0;
     this.server.on('connection', (socket) => this.accept(socket));
     this.server.on('request', (message, response) => this.serve(message, response));
     this.server.on('checkExpectation', (message, response) => this.serve(message, response));
+    this.server.on('connect', (_, socket) => this.refuseTunnel(socket as Socket));
     this.server.on('timeout', (socket) => this.endIdle(socket));
     this.server.on('clientError', (error, socket) => this.refuse(error, socket as Socket));
   }
@@ -122,6 +134,7 @@ class NodeApp implements HttpApp {
       return connection.endWith(refusalText(431, 'Too many headers'));
     }
     const req = new NodeRequest(message);
+    if (!req.hasHeader('host')) return connection.endWith(refusalText(400, 'Needs a Host'));
     const res = new NodeResponse(connection, message, response);
     connection.current = res;
     const direct = this.directHandler(message.method, req.getUrl());
@@ -145,13 +158,20 @@ class NodeApp implements HttpApp {
     const { code = '' } = error;
     // What comes behind a last request is passed over.
     if (code === 'HPE_CLOSED_CONNECTION' || connection?.isOver) return;
-    const isWaited = connection?.current?.hasWholeRequest;
-    if (connection === undefined || isWaited || !code.startsWith('HPE_') || !socket.writable) {
+    if (connection === undefined || !code.startsWith('HPE_') || !socket.writable) {
       socket.destroy();
       return;
     }
-    connection.abort();
+    // The fault is in the body of the request that waits, or in what follows it.
+    if (connection.current?.hasWholeRequest === false) connection.abort();
     connection.endWith(refusalOf(code));
+  }
+
+  /** Refuses CONNECT, after which Node leaves the connection to its listener. */
+  private refuseTunnel(socket: Socket): void {
+    socket.on('error', () => socket.destroy());
+    const { status, body = '' } = failureReply(fail('methodNotAllowed'));
+    this.connections.get(socket)?.endWith(answerText(status, body.toString()));
   }
 }
 
@@ -206,6 +226,7 @@ function refusalOf(code: string): string {
 
 const REASONS: Readonly<Record<number, string>> = {
   400: 'Bad Request',
+  405: 'Method Not Allowed',
   431: 'Request Header Fields Too Large',
   505: 'HTTP Version Not Supported',
 };

@@ -5,6 +5,9 @@ import type { Socket } from 'node:net';
 import type { HttpRequest, HttpResponse } from './http-app.ts';
 
 const NO_BYTES = new ArrayBuffer(0);
+const HIGH_BYTE = /[\u0080-\u00ff]/;
+/** Size in bytes up to which bodies are written as text. */
+const TEXT_BYTES_MAX = 16 * 1024;
 
 /** Request that is being handled. */
 export class NodeRequest implements HttpRequest {
@@ -32,26 +35,42 @@ export class NodeRequest implements HttpRequest {
 
   getQuery(key?: string): string | undefined {
     const { query } = this;
-    if (key === undefined || query === undefined) return query;
-    return new URLSearchParams(query).get(key) ?? undefined;
+    if (key === undefined || query === undefined || !query.includes(key)) {
+      return key === undefined ? query : undefined;
+    }
+    // A name without `=` has no value here, as for uWebSockets.js.
+    const part = query.split('&').find((each) => each.startsWith(`${key}=`));
+    return part === undefined ? undefined : (new URLSearchParams(part).get(key) ?? undefined);
   }
 
   getHeader(lowerCaseName: string): string {
+    const index = this.indexOf(lowerCaseName);
+    return index === -1 ? '' : (this.message.rawHeaders[index + 1] as string);
+  }
+
+  hasHeader(lowerCaseName: string): boolean {
+    return this.indexOf(lowerCaseName) !== -1;
+  }
+
+  /** Returns the place of the first header of this name in the list of names and values; -1 without one. */
+  private indexOf(lowerCaseName: string): number {
     const { rawHeaders } = this.message;
     for (let index = 0; index < rawHeaders.length; index += 2) {
       const name = rawHeaders[index] as string;
       if (name.length !== lowerCaseName.length) continue;
-      if (name === lowerCaseName || name.toLowerCase() === lowerCaseName) {
-        return rawHeaders[index + 1] as string;
-      }
+      if (name === lowerCaseName || name.toLowerCase() === lowerCaseName) return index;
     }
-    return '';
+    return -1;
   }
 
   forEach(tell: (name: string, value: string) => void): void {
     const { rawHeaders } = this.message;
     for (let index = 0; index < rawHeaders.length; index += 2) {
-      tell((rawHeaders[index] as string).toLowerCase(), rawHeaders[index + 1] as string);
+      const value = rawHeaders[index + 1] as string;
+      tell(
+        (rawHeaders[index] as string).toLowerCase(),
+        HIGH_BYTE.test(value) ? Buffer.from(value, 'latin1').toString() : value,
+      );
     }
   }
 
@@ -138,9 +157,12 @@ export class NodeResponse implements HttpResponse {
     this.message.on('data', ({ buffer, byteOffset, byteLength }: Buffer<ArrayBuffer>) => {
       if (!this.isEnded) listener(buffer.slice(byteOffset, byteOffset + byteLength), false);
     });
-    this.message.on('end', () => {
+    const end = () => {
       if (!this.isEnded) listener(NO_BYTES, true);
-    });
+    };
+    // One without a body may have no end to wait for.
+    if (this.message.readableEnded) process.nextTick(end);
+    else this.message.on('end', end);
   }
 
   onWritable(listener: (offset: number) => boolean): void {
@@ -165,9 +187,16 @@ export class NodeResponse implements HttpResponse {
 
   private finish(body: string | Uint8Array): void {
     this.isEnded = true;
-    this.response.end(body);
+    if (typeof body === 'string') this.response.end(body);
+    // Node writes a short text together with the head, which costs less than two buffers.
+    else if (body.length > TEXT_BYTES_MAX) this.response.end(body);
+    else this.response.end(latin1Of(body), 'latin1');
     this.connection.noteEnd(this.response, body.length);
   }
+}
+
+function latin1Of({ buffer, byteOffset, byteLength }: Uint8Array): string {
+  return Buffer.from(buffer, byteOffset, byteLength).toString('latin1');
 }
 
 /** Bytes for which the objects of an answer count that its client has not taken. */
@@ -184,6 +213,7 @@ export class NodeConnection {
   isOver = false;
   private latest: ServerResponse | undefined;
   private unsentBytes = 0;
+  private lastBytes: string | undefined;
 
   constructor(socket: Socket) {
     this.socket = socket;
@@ -205,6 +235,7 @@ export class NodeConnection {
     this.unsentBytes += ANSWER_BYTES + bytes;
     this.latest = response;
     this.current = undefined;
+    if (this.lastBytes !== undefined) this.endWith(this.lastBytes);
   }
 
   /** Gives up the response that the client waited for. */
@@ -214,9 +245,13 @@ export class NodeConnection {
     current?.aborted?.();
   }
 
-  /** Ends the connection with bytes of its own, behind the answers that are on their way. */
+  /** Ends the connection with bytes of its own, behind the answers to earlier requests. */
   endWith(bytes: string): void {
     this.isOver = true;
+    if (this.current !== undefined) {
+      this.lastBytes = bytes;
+      return;
+    }
     const end = () => {
       this.socket.end(bytes);
       this.socket.destroySoon();
