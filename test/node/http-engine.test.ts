@@ -26,7 +26,8 @@ function unopened(): never {
   throw new Error('nothing is served here');
 }
 
-const COST = 'a check costs about 1.7 times the processor time';
+/** The figure is that of docs/benchmarks.md, and changes with it. */
+const COST = expect.stringMatching(/^a check costs about [\d.]+ times the processor time$/);
 const ALONE = { httpEngine: 'auto', workers: 1 } as const;
 
 describe('HTTP_ENGINE', () => {
@@ -91,7 +92,7 @@ describe('what is said of the engine', () => {
       const { ok, message } = await examineHttpEngine(settings, load);
       expect(ok).toBe(true);
       expect(message.startsWith(`${told.engine}, because ${told.reason}`)).toBe(true);
-      expect([message.includes(COST), message.includes('faster one')]).toEqual([
+      expect([message.includes('a check costs about'), message.includes('faster one')]).toEqual([
         'cost' in told,
         'faster' in told,
       ]);
