@@ -11,6 +11,7 @@
 #
 # Needs root, debootstrap, npm and its registry. It tries the last commit, not what is uncommitted. BASE names a
 # folder for the fresh Debian, which is made once and used again. Takes some minutes, so CI does not run it.
+# There is no Alpine here: scripts/musl-node.sh makes a Node for musl.
 set -euo pipefail
 
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
