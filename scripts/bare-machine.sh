@@ -4,7 +4,7 @@
 #
 #   scripts/bare-machine.sh [VERSION…]     # versions of Node; by default the newest 20, 22, 24 and 26 of the registry
 #
-#   1. `npm ci` warns of nothing
+#   1. `npm ci` warns of nothing, but of uWebSockets.js' own `engines` on Node 20
 #   2. `npm start` becomes ready, and stops
 #   3. every step of the Dockerfile succeeds on Node 20 and 22, and what it made becomes ready
 #   4. `npm test` passes, and says in one line what it ran against
@@ -75,11 +75,17 @@ refuse_programs() {
   done
 }
 
-# Installs, and fails at a warning.
+# Installs, and fails at a warning that is not about uWebSockets.js' engines on Node 20.
 try_install() {
-  local folder=$1 command=$2
+  local major=$1 folder=$2 command=$3
   inside "$folder" "$command" 2>&1 | tee "$work/install"
-  if grep -i 'warn' "$work/install"; then fail 'npm ci warns'; fi
+  local warnings
+  warnings=$(grep -i 'warn' "$work/install" || true)
+  if [ "$major" = 20 ]; then
+    warnings=$(grep -vE "EBADENGINE( Unsupported engine \{| +package: 'uws-pack@|  +required: | +current: | \})" \
+      <<<"$warnings" || true)
+  fi
+  [ -z "$warnings" ] || fail "npm ci on Node $major warns: $warnings"
 }
 
 # Starts the service with a command, waits until it is ready, stops it, and expects that it ends well.
@@ -108,7 +114,7 @@ try_tests() {
 
 # Carries out the Dockerfile: each stage in a folder of its own, its base being the root.
 try_dockerfile() {
-  local stage=0 line app=/stage-0
+  local major=$1 stage=0 line app=/stage-0
   rm -rf -- "$root"/stage-*
   while IFS= read -r line; do
     case $line in
@@ -128,7 +134,7 @@ try_dockerfile() {
           shift
         done
         ;;
-      'RUN npm ci') try_install "$app" 'npm ci' ;;
+      'RUN npm ci') try_install "$major" "$app" 'npm ci' ;;
       'RUN mkdir /data'*) ;;
       'RUN '*) inside "$app" "${line#RUN }" ;;
     esac
@@ -156,13 +162,13 @@ for version in "${versions[@]}"; do
   make_root "$version"
   refuse_programs
   say "Node $version: npm ci"
-  try_install /sluice 'npm ci'
+  try_install "$major" /sluice 'npm ci'
   say "Node $version: npm start"
   try_start /sluice 'npm start'
   # The image is made where the faster HTTP engine loads.
   if [ "$major" -lt 24 ]; then
     say "Node $version: the steps of the Dockerfile"
-    try_dockerfile
+    try_dockerfile "$major"
   fi
   say "Node $version: npm test"
   try_tests
