@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { open, rm, stat } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { ServiceError } from './service-client.ts';
 
@@ -28,6 +28,12 @@ export async function backupFile(
     const { directory } = await makeCopy();
     if (!existsSync(directory)) {
       throw new ServiceError(`${directory} cannot be read: run this where the service runs`);
+    }
+    // A copy is removed at the end: whatever answered must not have another directory removed.
+    if (basename(directory) !== 'backup' || !existsSync(join(directory, 'ledger.copy'))) {
+      throw new ServiceError(
+        `${directory} is no copy of a ledger: what answered is not the service`,
+      );
     }
     try {
       await pack(directory, handle.createWriteStream());
