@@ -8,7 +8,7 @@ import { Unavailable } from '../contract/unavailable.ts';
 import { writeEventStream } from './event-stream.ts';
 import type { HttpRequest, HttpResponse } from './http-app.ts';
 import { isBodyAmbiguous } from './is-body-ambiguous.ts';
-import { FAILURE_STATUS, failureReply, type Reply } from './reply.ts';
+import { FAILURE_STATUS, failureReply, type Reply, sendable } from './reply.ts';
 import {
   RequestNotes,
   type RequestWatch,
@@ -116,7 +116,7 @@ export function answerLater(
       const reply = await work((listener) => {
         over = listener;
       });
-      return request.notes?.addTo(reply) ?? reply;
+      return sendable(request.notes?.addTo(reply) ?? reply);
     } catch (error) {
       return faultReply(error, request, traffic);
     }

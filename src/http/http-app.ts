@@ -74,6 +74,8 @@ export type HttpApp = {
   any(pattern: string, handler: RequestHandler): unknown;
   /** Sets the listener that is called with 1 for a connection that opens and with -1 for one that closes. */
   filter(listener: (connection: Pick<HttpResponse, 'close'>, change: number) => void): unknown;
+  /** Sets the listener that is told why a connection could not be accepted. */
+  onAcceptFault(listener: (error: Error) => void): unknown;
   /** Rejects, in words, when the address is in use or cannot be used. */
   listen(options: ListenOptions): Promise<Listening>;
   /** Stops listening and closes every connection. */

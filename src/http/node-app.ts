@@ -48,6 +48,7 @@ class NodeApp implements HttpApp {
   private readonly heads = new Map<string, RequestHandler>();
   private rest: RequestHandler = (res) => res.close();
   private noteConnection: Parameters<HttpApp['filter']>[0] = () => undefined;
+  private noteAcceptFault: (error: Error) => void = () => undefined;
 
   constructor({ idleMs, headMs, requestMs, lookMs }: NodeTimes) {
     const options: ServerOptions & { readonly optimizeEmptyRequests: boolean } = {
@@ -92,11 +93,14 @@ class NodeApp implements HttpApp {
     this.noteConnection = listener;
   }
 
+  onAcceptFault(listener: (error: Error) => void): void {
+    this.noteAcceptFault = listener;
+  }
+
   async listen({ host, port, isPortShared }: ListenOptions): Promise<Listening> {
     try {
       const bound = await listen(this.server, { host, port, reusePort: isPortShared });
-      // A connection that cannot be accepted is its client's loss.
-      this.server.on('error', () => undefined);
+      this.server.on('error', (error) => this.noteAcceptFault(error));
       // Not that of HTTP servers, which closes idle connections too.
       return { port: bound, stop: () => void NetServer.prototype.close.call(this.server) };
     } catch (error) {

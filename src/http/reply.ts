@@ -43,6 +43,18 @@ export function replyHead(status: number, headers: NonNullable<Reply['headers']>
   return { kept: [text, KEEP_ALIVE, ...lines].join('\r\n'), last: [text, ...lines].join('\r\n') };
 }
 
+/** What a header may have: engines write other text in different bytes, and a line break would end it. */
+const SENDABLE = /^[\t\x20-\x7e]*$/;
+
+/** Returns a reply whose headers can be sent; throws when one of them cannot. */
+export function sendable(reply: Reply): Reply {
+  for (const [name, value] of reply.headers ?? []) {
+    if (SENDABLE.test(name) && SENDABLE.test(value)) continue;
+    throw new Error(`The header ${JSON.stringify(name)} cannot be sent: ${JSON.stringify(value)}`);
+  }
+  return reply;
+}
+
 /**
  * Builds the reply of a refusal: its status, the Error body or the request that waits for an approval, and
  * `Retry-After` where the refusal has one.

@@ -73,8 +73,11 @@ export class ConnectionLimit {
     return this.count;
   }
 
-  /** Closes each connection of the app that would exceed the bound, before anything is read from it. */
-  applyTo(app: Pick<HttpApp, 'filter'>): void {
+  /**
+   * Closes each connection of the app that would exceed the bound, before anything is read from it, and logs
+   * those that the system does not let it have.
+   */
+  applyTo(app: Pick<HttpApp, 'filter' | 'onAcceptFault'>): void {
     const { connectionsMax = Number.POSITIVE_INFINITY, connections, log } = this.dependencies;
     // Called with 1 for a connection that opens and with -1 for one that closes, refused ones included.
     const note = (connection: Pick<HttpResponse, 'close'>, change: number): void => {
@@ -89,5 +92,6 @@ export class ConnectionLimit {
       connection.close();
     };
     app.filter(note);
+    app.onAcceptFault(({ message }) => log.warn({ reason: message }, 'connection not accepted'));
   }
 }

@@ -30,6 +30,8 @@ function openApp(uws: Package): HttpApp {
     head: (pattern, handler) => app.head(pattern, handler),
     any: (pattern, handler) => app.any(pattern, handler),
     filter: (listener) => app.filter(listener),
+    // It tells nothing of them.
+    onAcceptFault: () => undefined,
     listen: (options) => listen(uws, listenWithOptions, options),
     close: () => app.close(),
   };

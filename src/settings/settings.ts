@@ -4,6 +4,7 @@
 
 import { readFileSync, statSync } from 'node:fs';
 import { z } from 'zod';
+import { parseUrl } from '../contract/parse-url.ts';
 import {
   HTTP_SCHEMES,
   isDatabaseAddress,
@@ -81,7 +82,7 @@ function whole<Fallback extends number | undefined>(fallback: Fallback, min: num
     .refine((value) => value === undefined || (value >= min && value <= max), reason);
 }
 
-/** Base URL without trailing slashes. */
+/** Base URL without trailing slashes, in ASCII: it stands in headers. */
 function baseUrl() {
   return optionalText()
     .refine(
@@ -93,7 +94,8 @@ function baseUrl() {
       // Cookies end at a semicolon, and two slashes at the beginning of a path are a host.
       (value) => value === undefined || !/[;&\\]|\/\//.test(value.replace(/^\w+:\/\//, '')),
       'must have no ; & \\ or // in its path',
-    );
+    )
+    .transform((value) => parseUrl(value ?? '')?.href.replace(/\/+$/, ''));
 }
 
 export type Config = Readonly<{

@@ -2,7 +2,6 @@
 // read as a request behind a refusal, and nothing kept for a client that does not read.
 
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isFailure } from '../../src/contract/failure.ts';
 import { failureReply, jsonReply } from '../../src/http/reply.ts';
@@ -14,6 +13,7 @@ import { LabelledCount } from '../../src/observe/labelled-count.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import { RareLog } from '../../src/observe/rare-log.ts';
+import { Dialogue } from '../support/dialogue.ts';
 import { eventually } from '../support/eventually.ts';
 import { httpEngines } from '../support/http-engines.ts';
 
@@ -235,25 +235,3 @@ describe.each(await httpEngines())('on %s', (name, engine) => {
     await eventually('the end', () => client.isClosed);
   });
 });
-
-/** Client of one connection, with the statuses that it was answered. */
-class Dialogue {
-  readonly socket: Socket;
-  isClosed = false;
-  private text = '';
-
-  constructor(port: number) {
-    this.socket = connect(port, '127.0.0.1');
-    this.socket.on('data', (chunk) => {
-      this.text += chunk.toString('latin1');
-    });
-    this.socket.on('error', () => undefined);
-    this.socket.on('close', () => {
-      this.isClosed = true;
-    });
-  }
-
-  get statuses(): number[] {
-    return [...this.text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
-  }
-}

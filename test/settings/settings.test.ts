@@ -357,6 +357,16 @@ describe('readConfig', () => {
     expect(urlOf({ PUBLIC_URL, ADMIN_LISTEN, ADMIN_URL })).toBe('https://ops.example.com');
   });
 
+  it('PUBLIC_URL and ADMIN_URL become ASCII, as they stand in headers (Environment)', () => {
+    const given = {
+      PUBLIC_URL: 'https://größe.example/über/',
+      ADMIN_URL: 'https://a.example/日本',
+    };
+    const config = readConfig(given);
+    expect(config.publicUrl).toBe('https://xn--gre-6ka8i.example/%C3%BCber');
+    expect(config.adminUrl).toBe('https://a.example/%E6%97%A5%E6%9C%AC');
+  });
+
   it('PUBLIC_URL loses the slashes at its end (Environment)', () => {
     expect(readConfig({ PUBLIC_URL: 'https://a.example/b//' }).publicUrl).toBe(
       'https://a.example/b',
