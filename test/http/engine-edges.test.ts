@@ -110,7 +110,7 @@ async function serve(engine: HttpEngine, told: Told[], waiting: Set<() => void>)
   });
 }
 
-describe.each(await httpEngines())('on %s', (_name, engine) => {
+describe.each(await httpEngines())('on %s', (name, engine) => {
   let server: Server;
   const told: Told[] = [];
   const waiting = new Set<() => void>();
@@ -147,6 +147,31 @@ describe.each(await httpEngines())('on %s', (_name, engine) => {
     expect(headers.get('x-service-device')).toBe('gerät-\u{1f680}-1');
     client.socket.destroy();
   });
+
+  it.each(['é-1', '1-é', 'é'])(
+    'a device id %s loses the ends that uWebSockets.js cuts off',
+    async (id) => {
+      const client = new Dialogue(server.port);
+      client.socket.write(Buffer.from(get('/u/device', `X-Service-Device: ${id}`)));
+      await eventually('an answer', () => client.statuses.length === 1);
+      const { first, headers } = told.at(-1) as Told;
+      const read = name === 'uws' ? id.replaceAll('é', '') : id;
+      expect(Buffer.from(first, 'latin1').toString()).toBe(read);
+      expect(headers.get('x-service-device')).toBe(read);
+      client.socket.destroy();
+    },
+  );
+
+  it.each(['http://x/u/a', 'http://x', '*'])(
+    'an absolute address %s is not served',
+    async (path) => {
+      const client = new Dialogue(server.port);
+      client.socket.write(get(path).replace('GET', 'OPTIONS'));
+      await eventually('an answer', () => client.statuses.length === 1);
+      expect(client.statuses).toEqual([name === 'uws' ? 505 : 404]);
+      client.socket.destroy();
+    },
+  );
 
   it('an answer that the server breaks off ends its connection, and others are answered', async () => {
     const own = await serve(engine, [], waiting);
