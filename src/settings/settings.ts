@@ -82,7 +82,14 @@ function whole<Fallback extends number | undefined>(fallback: Fallback, min: num
     .refine((value) => value === undefined || (value >= min && value <= max), reason);
 }
 
-/** Base URL without trailing slashes, in ASCII: it stands in headers. */
+const ASCII = /^[\x20-\x7e]*$/;
+
+/** Returns an address with what is not ASCII encoded: the host by Punycode, the path by percent signs. */
+function inAscii(url: string): string | undefined {
+  return parseUrl(url)?.href.replace(/\/+$/, '');
+}
+
+/** Base URL without trailing slashes, in ASCII: it stands in headers. One in ASCII stays as it is written. */
 function baseUrl() {
   return optionalText()
     .refine(
@@ -95,7 +102,7 @@ function baseUrl() {
       (value) => value === undefined || !/[;&\\]|\/\//.test(value.replace(/^\w+:\/\//, '')),
       'must have no ; & \\ or // in its path',
     )
-    .transform((value) => parseUrl(value ?? '')?.href.replace(/\/+$/, ''));
+    .transform((value) => (value === undefined || ASCII.test(value) ? value : inAscii(value)));
 }
 
 export type Config = Readonly<{

@@ -357,6 +357,11 @@ describe('readConfig', () => {
     expect(urlOf({ PUBLIC_URL, ADMIN_LISTEN, ADMIN_URL })).toBe('https://ops.example.com');
   });
 
+  it('a PUBLIC_URL in ASCII stays as it is written (Environment)', () => {
+    const { publicUrl } = readConfig({ PUBLIC_URL: 'https://Updates.Example.com:443/a%2Fb' });
+    expect(publicUrl).toBe('https://Updates.Example.com:443/a%2Fb');
+  });
+
   it('PUBLIC_URL and ADMIN_URL become ASCII, as they stand in headers (Environment)', () => {
     const given = {
       PUBLIC_URL: 'https://größe.example/über/',
