@@ -6,7 +6,7 @@ import { type HttpEngine, loadEngine } from '../http/engine.ts';
 import type { Log } from '../observe/log.ts';
 import { type Config, ConfigError } from '../settings/settings.ts';
 
-const COST = 'a check costs about 1.7 times the processor time';
+const COST = 'a check costs about twice the processor time';
 const FASTER =
   'Node 22 on Linux with glibc has the faster one: docs/operating/install.md#http-engines';
 
