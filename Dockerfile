@@ -19,7 +19,7 @@ RUN npm run build && npm prune --omit=dev
 
 FROM node:22-bookworm-slim
 ARG SLUICE_COMMIT
-LABEL org.opencontainers.image.title=sluice org.opencontainers.image.version=0.2.0 \
+LABEL org.opencontainers.image.title=sluice org.opencontainers.image.version=0.3.0 \
   org.opencontainers.image.revision=$SLUICE_COMMIT org.opencontainers.image.licenses=Apache-2.0
 WORKDIR /app
 COPY --from=build /app/node_modules ./node_modules

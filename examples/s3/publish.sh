@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Uploads the files of a build to S3, or a store that speaks as S3 does, and publishes them to part of the devices.
 #
-#     SLUICE_URL=https://updates.example.com SLUICE_KEY=sluice_… SLUICE_PACKAGE=./sluice-cli-0.2.0.tgz \
+#     SLUICE_URL=https://updates.example.com SLUICE_KEY=sluice_… SLUICE_PACKAGE=./sluice-cli-0.3.0.tgz \
 #     BUCKET=downloads.example.com URL_BASE=https://downloads.example.com APP=notes \
 #     ./publish.sh 1.4.0 dist
 #

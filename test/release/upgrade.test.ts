@@ -27,7 +27,7 @@ import {
 } from '../support/tenant.ts';
 
 /** The version before, as CHANGELOG.md has it. */
-const BEFORE = { version: '0.1.0', commit: 'ff1a3c7f8769a9d8ea08aae00e853bdb40c93ed8' };
+const BEFORE = { version: '0.2.0', commit: '359fcc632b7ae641faa20a4678b071c1714b209a' };
 const SECRET_KEY = 'a key of the tests';
 const DEVICES = Array.from({ length: 100 }, (_, index) => `device-${index}`);
 
