@@ -14,11 +14,14 @@ import { connections } from './suite/connections.ts';
 import { drain } from './suite/drain.ts';
 import { fleet } from './suite/fleet.ts';
 import { peers } from './suite/peers.ts';
+import { price } from './suite/price.ts';
 import { propagation } from './suite/propagation.ts';
 import { rollouts } from './suite/rollouts.ts';
 import { wave } from './suite/wave.ts';
 
-const BENCHMARKS = [check, compare, connections, peers, fleet, propagation, drain, wave, rollouts];
+const BENCHMARKS = [
+  ...[check, price, compare, connections, peers, fleet, propagation, drain, wave, rollouts],
+];
 
 // This process has loaded ioredis as well, and `drain` measures in it the code of the service.
 restoreStringSpeed();

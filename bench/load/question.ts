@@ -94,13 +94,14 @@ function freshVersion(index: number): string {
 }
 
 /** MurmurHash3's finaliser: a bijection on 32 bits, so that distinct indices stay distinct. */
-function mixed(index: number): number {
+export function mixed(index: number): number {
   let hash = Math.imul(index ^ 0x51ce_5eed, 0x85eb_ca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2_ae35);
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-function writeDigits(bytes: Buffer, at: number, value: number, base: 10 | 16): void {
+/** Writes a number with eight digits. */
+export function writeDigits(bytes: Buffer, at: number, value: number, base: 10 | 16): void {
   let rest = value;
   for (let place = at + DIGITS - 1; place >= at; place--) {
     const higher = Math.floor(rest / base);

@@ -6,6 +6,11 @@ const T_QUANTILES = [
 ];
 export const STARTS_MAX = T_QUANTILES.length + 1;
 
+/** Reach of a 95 % interval in standard errors; NaN without a degree of freedom. */
+export function tQuantile(degrees: number): number {
+  return T_QUANTILES[degrees - 1] ?? Number.NaN;
+}
+
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((left, right) => left - right);
   const upper = sorted[sorted.length >> 1] ?? Number.NaN;
@@ -28,8 +33,7 @@ export function ratioInterval(starts: readonly (readonly number[])[]) {
   const count = logarithms.length;
   const mean = logarithms.reduce((sum, value) => sum + value, 0) / count;
   const squares = logarithms.reduce((sum, value) => sum + (value - mean) ** 2, 0);
-  const quantile = T_QUANTILES[count - 2] ?? Number.NaN;
-  const reach = quantile * Math.sqrt(squares / (count - 1) / count);
+  const reach = tQuantile(count - 1) * Math.sqrt(squares / (count - 1) / count);
   return { ratio: Math.exp(mean), low: Math.exp(mean - reach), high: Math.exp(mean + reach) };
 }
 
