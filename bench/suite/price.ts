@@ -12,8 +12,9 @@ import type { Report, Row } from '../report.ts';
 import { SCENARIO_OPTION } from './check.ts';
 import { commitOf, ROOT } from './checkout.ts';
 
-const PACE: PricePace = { processes: 6, warmupSlices: 100, seconds: 4 };
-const SMOKE: PricePace = { processes: 4, warmupSlices: 60, seconds: 1.5 };
+/** Many processes, each short: what a process makes of its code differs more than its slices do. */
+const PACE: PricePace = { processes: 8, warmupSlices: 160, seconds: 2.5 };
+const SMOKE: PricePace = { processes: 6, warmupSlices: 120, seconds: 0.8 };
 const SMOKE_NAMES = ['full', '20 %'];
 
 export const price: Benchmark = {

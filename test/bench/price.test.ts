@@ -12,7 +12,7 @@ import { seededRandom } from '../../bench/random.ts';
 import { lastRelease } from '../../bench/suite/price.ts';
 
 /** Pace that leaves no doubt of 200 ns, and of nothing. */
-const PACE = { processes: 4, warmupSlices: 40, seconds: 0.8 };
+const PACE = { processes: 4, warmupSlices: 120, seconds: 0.6 };
 const SCENARIO = 'full rollout';
 
 describe('two builds that are one', () => {

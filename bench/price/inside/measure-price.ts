@@ -41,11 +41,11 @@ export type ProcessFigures = {
 
 /** Checks that arrive in one turn of the event loop: some dozens on a busy node. */
 const TURN_CHECKS = 50;
-/** Checks of a slice, some milliseconds: as many as fill a batch of check-ins. */
-const SLICE_CHECKS = 2000;
+/** Checks of a slice, one to two milliseconds: of longer ones the two sides meet another pace of the machine. */
+const SLICE_CHECKS = 500;
 const COMPARED_CHECKS = 2000;
 /** Slices of each build in which allocations are read. */
-const BYTES_SLICES = 12;
+const BYTES_SLICES = 24;
 /** Times in answers: builds have written them with milliseconds or without. */
 const TIMES = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
 /** Turns of the event loop between two slices, in which check-ins are handed over and drained. */
