@@ -41,7 +41,7 @@ export type ProcessFigures = {
 
 /** Checks that arrive in one turn of the event loop: some dozens on a busy node. */
 const TURN_CHECKS = 50;
-/** Checks of a slice, one to two milliseconds: of longer ones the two sides meet another pace of the machine. */
+/** Checks of a slice, one to two milliseconds: in longer ones the two sides meet another pace. */
 const SLICE_CHECKS = 500;
 const COMPARED_CHECKS = 2000;
 /** Slices of each build in which allocations are read. */
