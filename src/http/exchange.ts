@@ -183,7 +183,11 @@ function readHeaders(req: HttpRequest): Map<string, string> {
 
 /** Returns the address of the socket's peer as text. */
 export function remoteAddressOf(res: HttpResponse): string {
-  const text = res.getRemoteAddressAsText();
+  return addressText(res.getRemoteAddressAsText());
+}
+
+/** Returns an address as text, as an HTTP server gives it. */
+export function addressText(text: ReturnType<HttpResponse['getRemoteAddressAsText']>): string {
   return typeof text === 'string' ? text : Buffer.from(text).toString('latin1');
 }
 

@@ -12,12 +12,13 @@ import { mistakenIdIn } from '../../domain/fleet/mistaken-id.ts';
 import {
   NETWORK_WORDS,
   type NetworkWords,
+  writeIpv4,
   writeNetwork,
 } from '../../domain/fleet/network-words.ts';
 import { ADMITTED } from '../../domain/fleet/sliding-window-limiter.ts';
 import type { LimitDevices } from '../../fleet/device-limit.ts';
 import { clientAddress } from '../client-address.ts';
-import { type Exchange, remoteAddressOf } from '../exchange.ts';
+import { addressText, type Exchange, remoteAddressOf } from '../exchange.ts';
 import type { HttpRequest, HttpResponse } from '../http-app.ts';
 import { readRequestQuery } from './request-query.ts';
 
@@ -57,7 +58,7 @@ export class DeviceGate {
     id: string | undefined,
     hash: number | undefined,
   ): number {
-    const client = id ?? this.addressOf(res, req);
+    const client = id ?? this.clientOf(remoteAddressOf(res), req);
     const seed = id === undefined ? ADDRESS_SEED : 0;
     this.hash = hash ?? hashText(client, seed);
     this.tag = secondHash(client, seed);
@@ -102,12 +103,19 @@ export class DeviceGate {
       network[1] = notes[at + 1] as number;
       return;
     }
-    writeNetwork(this.addressOf(res, req), network);
-    if (at >= 0) notes.set(network, at);
+    const peer = res.getRemoteAddressAsText();
+    const isRead =
+      this.trustedProxies === 0 &&
+      typeof peer !== 'string' &&
+      writeIpv4(new Uint8Array(peer), network);
+    if (!isRead) writeNetwork(this.clientOf(addressText(peer), req), network);
+    if (at < 0) return;
+    notes[at] = network[0] as number;
+    notes[at + 1] = network[1] as number;
   }
 
-  private addressOf(res: HttpResponse, req: HttpRequest): string {
-    const socketAddress = remoteAddressOf(res);
+  /** Returns the address of the client whose socket, or whose last proxy's, has this address. */
+  private clientOf(socketAddress: string, req: HttpRequest): string {
     if (this.trustedProxies === 0) return clientAddress(socketAddress, '', 0);
     // Some proxies add a header line of their own. `getHeader` returns only the first, which the client
     // wrote.

@@ -7,6 +7,7 @@ import {
   NETWORK_WORDS,
   readNetwork,
   wideNetworkOf,
+  writeIpv4,
   writeNetwork,
 } from '../../../src/domain/fleet/network-words.ts';
 import { clientAddress } from '../../../src/http/client-address.ts';
@@ -26,6 +27,20 @@ describe('the network of a client', () => {
         expect(roundTrip(clientAddress(address, '', 0))).toBe(address);
       }),
     );
+  });
+
+  it('the bytes of an IPv4 address say the same as its text', () => {
+    const [ofBytes, ofText] = [new Int32Array(NETWORK_WORDS), new Int32Array(NETWORK_WORDS)];
+    const read = (text: string) => writeIpv4(new TextEncoder().encode(text), ofBytes);
+    fc.assert(
+      fc.property(fc.ipV4(), (address) => {
+        writeNetwork(address, ofText);
+        expect(read(address)).toBe(true);
+        expect(ofBytes).toEqual(ofText);
+      }),
+    );
+    const others = ['', '1.2.3', '1.2.3.', '.1.2.3', '1..2.3', '1.2.3.4.5', '1.2.3.256', '::1'];
+    for (const text of [...others, '::ffff:1.2.3.4', '1.2.3.4 ']) expect(read(text)).toBe(false);
   });
 
   it('of an IPv6 address it is the /64', () => {
