@@ -5,6 +5,8 @@
 // change of the machine's clock moves. An answer tells the time only as far as its round trip is short: while
 // the time that was counted may be right, it stays.
 
+// Imported, because the global `performance` is a getter that every access would call.
+import { performance as steady } from 'node:perf_hooks';
 import { Unavailable } from '../contract/unavailable.ts';
 import { withinTime } from '../flow/within-time.ts';
 import type { Log } from '../observe/log.ts';
@@ -26,7 +28,7 @@ export class LedgerClock {
   constructor(
     ledger: Pick<FleetLedger, 'readTime'>,
     wallClock: () => number = () => Date.now(),
-    stopwatch: () => number = () => performance.now(),
+    stopwatch: () => number = () => steady.now(),
   ) {
     this.ledger = ledger;
     this.wallClock = wallClock;
