@@ -99,7 +99,9 @@ export class CheckIns {
       this.drop();
       return false;
     }
-    const stream = devicePart(context.value.appId, deviceId) & (this.packers.length - 1);
+    const last = this.packers.length - 1;
+    // Where there is one stream, as without Redis, a hash would tell nothing.
+    const stream = last === 0 ? 0 : devicePart(context.value.appId, deviceId) & last;
     const packer = this.packers[stream] as CheckInPacker;
     packer.add(context, version, deviceId, at, labels, network);
     this.openSize += 1;
