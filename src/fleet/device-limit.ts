@@ -56,6 +56,8 @@ export class LimitDevices {
   private readonly name = randomBytes(9).toString('base64url');
   private readonly settling: Batcher<DeviceDebt, RateDecision>;
   private nowMs = 0;
+  /** What the clock showed at the latest request, with a fraction. */
+  readMs = 0;
 
   constructor(options: LimitDevicesOptions) {
     const { engine, isShared, capacity, busyCapacity } = options;
@@ -80,7 +82,8 @@ export class LimitDevices {
    * turn.
    */
   now(hash: number, tag: number): number {
-    this.nowMs = Math.floor(this.clock());
+    this.readMs = this.clock();
+    this.nowMs = Math.floor(this.readMs);
     const waitMs = this.windows.admit(hash, tag, this.nowMs);
     return waitMs > 0 ? this.refuse(waitMs) : waitMs;
   }

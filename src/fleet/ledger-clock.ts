@@ -38,10 +38,10 @@ export class LedgerClock {
 
   /**
    * Present time in milliseconds since 1970, with a fraction: the ledger's, or before the first comparison
-   * that of the machine.
+   * that of the machine. `reading` is what the stopwatch has just shown, to a caller that knows it.
    */
-  now(): number {
-    return this.startMs + this.stopwatch();
+  now(reading = this.stopwatch()): number {
+    return this.startMs + reading;
   }
 
   /**

@@ -47,6 +47,15 @@ it('before the first comparison it is the clock of the machine', async () => {
   expect(clock.aheadMs).toBeUndefined();
 });
 
+it('a reading of the stopwatch stands for a new one', async () => {
+  const { time, pass, clock } = setUp(0);
+  await clock.compare();
+  const { ledgerMs, stopwatchMs } = time;
+  pass(1234);
+  expect(clock.now(stopwatchMs)).toBe(ledgerMs);
+  expect(clock.now()).toBe(ledgerMs + 1234);
+});
+
 it('it is right to within half a round trip, whatever the clock of the machine is', async () => {
   await fc.assert(
     fc.asyncProperty(

@@ -47,6 +47,11 @@ export class DeviceGate {
     this.readsNetworks = readsNetworks;
   }
 
+  /** What the monotonic clock of the process showed at the latest request. */
+  get readMs(): number {
+    return this.limit.readMs;
+  }
+
   /**
    * Counts a request of the device with this id and its `hashText`; without an id both are undefined. Returns
    * `ADMITTED`; the seconds for `refusalOf`; or `MUST_SETTLE`: then `later` must be called before the gate

@@ -199,7 +199,7 @@ export class DeviceRoute<Item extends Candidate> extends DecisionRoute {
     const device = { id, hash, labels, labelsTag, network, mistake: this.mistake };
     const ifNoneMatch = question.isConditional ? req.getHeader('if-none-match') : '';
     if (wait === ADMITTED) {
-      const decision = check.now(query, device);
+      const decision = check.now(query, device, this.gate.readMs);
       if (decision !== undefined) {
         const waiting = question.ready?.(decision);
         if (waiting === undefined)
