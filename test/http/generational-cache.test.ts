@@ -53,3 +53,21 @@ it('keeps no key of more than 256 characters, however often it comes', () => {
   expect(map.get('k'.repeat(256))).toBe(1);
   expect(map.get('k'.repeat(257))).toBeUndefined();
 });
+
+it('tells keys apart that differ where it does not look first', () => {
+  const map = new GenerationalCache<number>(100);
+  const keys = Array.from('abcdefghijklmnopqrst', (letter) => `/u/${letter}${'/stable'.repeat(6)}`);
+  for (const [index, key] of keys.entries()) show(map, key, index);
+  for (let round = 0; round < 2; round++) {
+    expect(keys.map((key) => map.get(key))).toEqual(keys.map((_, index) => index));
+  }
+  expect(map.get(`/u/z${'/stable'.repeat(6)}`)).toBeUndefined();
+});
+
+it('of a key that is kept once more it has the newer value', () => {
+  const map = new GenerationalCache<number>(100);
+  show(map, 'a', 1);
+  expect(map.get('a')).toBe(1);
+  map.keep('a', 2);
+  expect(map.get('a')).toBe(2);
+});

@@ -203,11 +203,35 @@ const SIGHTS = 2 ** 16;
  */
 const KEY_LENGTH_MAX = 256;
 
+/**
+ * Number of places for values of the younger generation that are found without hashing their whole text, which
+ * takes a map half of its look-up: 128 KiB for a cache in use. A power of two.
+ */
+const PLACES = 2 ** 13;
+const SCRAMBLE = 0x9e3779b1;
+/** Characters at the end of a text, where most of them differ, that choose its places. */
+const LAST_CHARACTERS = 8;
+
+/** Returns the first of the two places of a text. Texts that share them are found in the map. */
+function placeOf(text: string): number {
+  const { length } = text;
+  let hash = length;
+  const from = length > LAST_CHARACTERS ? length - LAST_CHARACTERS : 0;
+  for (let at = from; at < length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), SCRAMBLE);
+  const [half, quarter] = [length >> 1, length >> 2];
+  hash ^= text.charCodeAt(quarter) ^ (text.charCodeAt(half) << 8);
+  hash = Math.imul(hash ^ (text.charCodeAt(half + (quarter >> 1)) << 16), SCRAMBLE);
+  return (hash ^ (hash >>> 15)) & (PLACES - 2);
+}
+
 export class GenerationalCache<Value> {
   private readonly generationMax: number;
   private readonly sights = new Int32Array(SIGHTS);
   private young = new Map<string, Value>();
   private old = new Map<string, Value>();
+  /** Texts and values by place; without places until a value is kept. */
+  private placed: string[] = [];
+  private values: (Value | undefined)[] = [];
 
   /** Holds at most `sizeMax` values, and at least half as many. */
   constructor(sizeMax: number) {
@@ -215,8 +239,15 @@ export class GenerationalCache<Value> {
   }
 
   get(key: string): Value | undefined {
+    const { placed } = this;
+    if (placed.length === 0) return undefined;
+    const place = placeOf(key);
+    if (placed[place] === key) return this.values[place];
+    if (placed[place + 1] === key) return this.values[place + 1];
     const value = this.young.get(key);
-    return value === undefined ? this.revive(key) : value;
+    if (value === undefined) return this.revive(key);
+    this.place(place, key, value);
+    return value;
   }
 
   /** Keeps the value if its key was seen before and is not too long; returns whether it did. */
@@ -232,12 +263,26 @@ export class GenerationalCache<Value> {
     return true;
   }
 
+  private place(place: number, key: string, value: Value): void {
+    const { placed, values } = this;
+    placed[place + 1] = placed[place] as string;
+    values[place + 1] = values[place];
+    placed[place] = key;
+    values[place] = value;
+  }
+
   private set(key: string, value: Value): void {
-    if (this.young.size >= this.generationMax) {
+    const isFull = this.young.size >= this.generationMax;
+    if (isFull) {
       this.old = this.young;
       this.young = new Map();
     }
+    if (isFull || this.placed.length === 0) {
+      this.placed = new Array(PLACES).fill('');
+      this.values = new Array(PLACES).fill(undefined);
+    }
     this.young.set(key, value);
+    this.place(placeOf(key), key, value);
   }
 
   private revive(key: string): Value | undefined {
