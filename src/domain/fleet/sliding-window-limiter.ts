@@ -43,15 +43,14 @@ function noteOffset(slot: number): number {
 /** Number of 16-bit words of a body: one per exact time of a quiet device, then the note. */
 const BODY_WORDS = 16;
 
-/** Number of 32-bit words of a note. */
-const NOTE_WORDS = 2;
 /** Silence in milliseconds after which a device's note is dropped. */
 const NOTE_SILENCE_MS = 600_000;
 
-/** Clears the note of a slot; `notes` are the 32-bit words of all bodies. */
+/** Clears the two words of the note of a slot; `notes` are the 32-bit words of all bodies. */
 function clearNote(notes: Int32Array, slot: number): void {
   const at = noteOffset(slot);
-  notes.fill(0, at, at + NOTE_WORDS);
+  notes[at] = 0;
+  notes[at + 1] = 0;
 }
 
 type SlidingWindowLimiterOptions = {
