@@ -54,6 +54,10 @@ export class StoredLabelMemory {
   // Cached hash of the latest app id: consecutive requests mostly belong to the same app.
   private appId = '';
   private appTag = secondHash('');
+  // Cached hashes of the latest device, about which a check asks more than once.
+  private deviceId = '';
+  private hash = 0;
+  private tag = 0;
 
   /** `now` returns milliseconds that never go back; `sets` is a power of two. */
   constructor(now: () => number = () => performance.now(), sets = SETS) {
@@ -88,8 +92,9 @@ export class StoredLabelMemory {
    * nothing is known here.
    */
   areNew(device: DeviceName, labelsTag: number): boolean {
-    const hash = hashText(device.deviceId) | 0;
-    const at = this.find(hash, this.tagOf(device));
+    this.identify(device);
+    const { hash } = this;
+    const at = this.find(hash, this.tag);
     if (at === undefined) return false;
     if (this.words[at + SAID] !== (labelsTag ^ hash)) return true;
     return this.words[at + REVISION] === SENT_ASKED_FOR && this.isValid(at);
@@ -97,8 +102,8 @@ export class StoredLabelMemory {
 
   private put(device: DeviceName, labelsTag: number, revision: number): void {
     const { words } = this;
-    const hash = hashText(device.deviceId) | 0;
-    const tag = this.tagOf(device);
+    this.identify(device);
+    const { hash, tag } = this;
     const at = this.find(hash, tag) ?? this.find(hash, 0) ?? this.nextOf(hash);
     words[at + TAG] = tag;
     words[at + SAID] = labelsTag ^ hash;
@@ -122,8 +127,9 @@ export class StoredLabelMemory {
    */
   forget(device: DeviceName, revision: number, recordTag?: number): void {
     const { words } = this;
-    const hash = hashText(device.deviceId) | 0;
-    const at = this.find(hash, this.tagOf(device));
+    this.identify(device);
+    const { hash } = this;
+    const at = this.find(hash, this.tag);
     if (at === undefined) return;
     const known = words[at + REVISION] as number;
     const isAskedFor = known < SENT;
@@ -142,8 +148,9 @@ export class StoredLabelMemory {
 
   /** Returns the offset of the device's entry when it is about labels with this hash, else NaN. */
   private findSaid(device: DeviceName, labelsTag: number): number {
-    const hash = hashText(device.deviceId) | 0;
-    const at = this.find(hash, this.tagOf(device));
+    this.identify(device);
+    const { hash } = this;
+    const at = this.find(hash, this.tag);
     return at !== undefined && this.words[at + SAID] === (labelsTag ^ hash) ? at : Number.NaN;
   }
 
@@ -169,13 +176,16 @@ export class StoredLabelMemory {
     return undefined;
   }
 
-  /** Returns the second hash that identifies a device within its set; never 0, which marks an empty entry. */
-  private tagOf({ appId, deviceId }: DeviceName): number {
+  /** Sets the two hashes of a device. The second one is never 0, which marks an empty entry. */
+  private identify({ appId, deviceId }: DeviceName): void {
+    if (deviceId === this.deviceId && appId === this.appId && this.tag !== 0) return;
     if (appId !== this.appId) {
       this.appId = appId;
       this.appTag = secondHash(appId);
     }
-    return secondHash(deviceId, this.appTag) | 1;
+    this.deviceId = deviceId;
+    this.hash = hashText(deviceId) | 0;
+    this.tag = secondHash(deviceId, this.appTag) | 1;
   }
 
   private nextOf(hash: number): number {
