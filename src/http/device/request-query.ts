@@ -83,7 +83,8 @@ export function readRequestQuery(
 class QueryReader {
   private readonly known: KnownParameters;
   private readonly labels = new Map<string, string>();
-  private readonly parameters = new Map<string, string>();
+  /** Undefined until there is one, since most queries have none. */
+  private parameters: Map<string, string> | undefined;
   private device: string | undefined;
   private otherDevice: string | undefined;
 
@@ -113,15 +114,12 @@ class QueryReader {
   }
 
   result(): RequestQuery {
-    const { labels, parameters, device, otherDevice } = this;
-    return {
-      labels,
-      labelsTag: tagLabels(labels),
-      ...nameIn(device, otherDevice),
-      parameters: parameters.size === 0 ? NO_PARAMETERS : parameters,
-      // A path contains no space, so no other path with a variant behind it is the same text.
-      variant: parameters.size === 0 ? '' : ` ${JSON.stringify([...parameters].sort())}`,
-    };
+    const { labels, parameters = NO_PARAMETERS } = this;
+    const { deviceId, mistake } = this.name();
+    // A path contains no space, so no other path with a variant behind it is the same text.
+    const variant = parameters.size === 0 ? '' : ` ${JSON.stringify([...parameters].sort())}`;
+    // Written out instead of spread, so that it has the shape of the empty query.
+    return { labels, labelsTag: tagLabels(labels), deviceId, mistake, parameters, variant };
   }
 
   /** Whether the name between two indexes may be one that counts: it is, or something in it is encoded. */
@@ -136,14 +134,26 @@ class QueryReader {
   /** Adds a parameter of the updater, which is decoded as a path is. */
   private addPlain(parameter: string): undefined {
     for (const [name, value] of new URLSearchParams(`&${keepPlus(parameter)}`)) {
-      this.parameters.set(name, value);
+      this.addParameter(name, value);
     }
+  }
+
+  private addParameter(name: string, value: string): void {
+    this.parameters ??= new Map();
+    this.parameters.set(name, value);
+  }
+
+  private name(): ReturnType<typeof nameIn> {
+    const { device, otherDevice } = this;
+    return device === undefined && otherDevice === undefined
+      ? EMPTY_QUERY
+      : nameIn(device, otherDevice);
   }
 
   private add(name: string, value: string): Failure<'invalid'> | undefined {
     if (name === DEVICE) this.device = value;
     else if (name === this.known.deviceParameter) this.otherDevice = value;
-    else if (this.known.parameters.includes(name)) this.parameters.set(name, value);
+    else if (this.known.parameters.includes(name)) this.addParameter(name, value);
     else if (name.startsWith(LABEL_PREFIX)) return addLabel(name, value, this.labels);
     return undefined;
   }
