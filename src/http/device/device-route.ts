@@ -178,8 +178,9 @@ export class DeviceRoute<Item extends Candidate> extends DecisionRoute {
     const { question, check } = this;
     const queryText = req.getQuery();
     const read = queryText === undefined ? EMPTY_QUERY : this.readQuery(queryText);
+    const unread = read === EMPTY_QUERY || !isFailure(read) ? undefined : read;
     // The limit comes first: a client above it gets 429, also where its request is invalid.
-    const asked = isFailure(read) ? EMPTY_QUERY : read;
+    const asked = unread === undefined ? (read as RequestQuery) : EMPTY_QUERY;
     const id = this.readDeviceId(req, asked);
     const hash = id === undefined ? undefined : hashText(id);
     const wait = this.gate.now(request.res, req, id, hash);
@@ -193,7 +194,7 @@ export class DeviceRoute<Item extends Candidate> extends DecisionRoute {
       if (isFailure(parsed)) return this.refuseAfter(request, wait, parsed);
       query = parsed;
     }
-    if (isFailure(read)) return this.refuseAfter(request, wait, read);
+    if (unread !== undefined) return this.refuseAfter(request, wait, unread);
     const { network } = this.gate;
     const { labels, labelsTag } = asked;
     const device = { id, hash, labels, labelsTag, network, mistake: this.mistake };
