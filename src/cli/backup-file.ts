@@ -26,15 +26,7 @@ export async function backupFile(
   });
   try {
     const { directory } = await makeCopy();
-    if (!existsSync(directory)) {
-      throw new ServiceError(`${directory} cannot be read: run this where the service runs`);
-    }
-    // A copy is removed at the end: whatever answered must not have another directory removed.
-    if (basename(directory) !== 'backup' || !existsSync(join(directory, 'ledger.copy'))) {
-      throw new ServiceError(
-        `${directory} is no copy of a ledger: what answered is not the service`,
-      );
-    }
+    refuseOther(directory);
     try {
       await pack(directory, handle.createWriteStream());
     } finally {
@@ -46,6 +38,17 @@ export async function backupFile(
     throw error;
   } finally {
     await handle.close();
+  }
+}
+
+/** Throws unless a directory is a copy: it is removed at the end, and whatever answered has named it. */
+function refuseOther(directory: string): void {
+  const isNamedSo = basename(directory) === 'backup';
+  if (isNamedSo && !existsSync(directory)) {
+    throw new ServiceError(`${directory} cannot be read: run this where the service runs`);
+  }
+  if (!isNamedSo || !existsSync(join(directory, 'ledger.copy'))) {
+    throw new ServiceError(`${directory} is no copy of a ledger: what answered is not the service`);
   }
 }
 

@@ -62,7 +62,7 @@ export class CheckUpdate {
 
   /**
    * Decides if that needs no waiting; undefined sends the caller to `later`. `readMs` is what the monotonic
-   * clock of the process has just shown, to a caller that knows it: reading it once more costs 3 % of a check.
+   * clock of the process has just shown, to a caller that knows it: another reading costs 3 % of a check.
    */
   now<Item extends Candidate>(
     query: CheckQuery<Item>,

@@ -214,8 +214,8 @@ const SIGHTS = 2 ** 16;
 const KEY_LENGTH_MAX = 256;
 
 /**
- * Number of places for values of the younger generation that are found without hashing their whole text, which
- * takes a map half of its look-up: 128 KiB for a cache in use. A power of two.
+ * Number of places for values of the younger generation that are found without hashing their whole text,
+ * which takes a map half of its look-up: 128 KiB for a cache in use. A power of two.
  */
 const PLACES = 2 ** 13;
 const SCRAMBLE = 0x9e3779b1;
