@@ -7,8 +7,6 @@
 // only delays writing back a label that was changed elsewhere at the same moment. One that is valid no more
 // still tells whether the device sends other labels now, which need no look at the stores.
 
-// Imported, because the global `performance` is a getter that every access would call.
-import { performance } from 'node:perf_hooks';
 import { hashText } from '../domain/decision/cohort.ts';
 import { secondHash } from '../domain/decision/hashes.ts';
 import type { Labels } from '../domain/decision/targeting.ts';
