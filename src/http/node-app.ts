@@ -19,7 +19,7 @@ import type {
 } from './http-app.ts';
 import { NodeConnection, NodeRequest, NodeResponse } from './node-exchange.ts';
 import { portFault } from './port-fault.ts';
-import { failureReply } from './reply.ts';
+import { failureReply, jsonReply, type Reply, replyHead } from './reply.ts';
 
 export type NodeTimes = {
   /** Time after which a connection without a request is closed, and one whose client takes nothing. */
@@ -174,8 +174,7 @@ class NodeApp implements HttpApp {
   /** Refuses CONNECT, after which Node leaves the connection to its listener. */
   private refuseTunnel(socket: Socket): void {
     socket.on('error', () => socket.destroy());
-    const { status, body = '' } = failureReply(fail('methodNotAllowed'));
-    this.connections.get(socket)?.endWith(answerText(status, body.toString()));
+    this.connections.get(socket)?.endWith(textOf(failureReply(fail('methodNotAllowed'))));
   }
 }
 
@@ -224,28 +223,20 @@ const AMBIGUOUS = new Set([
 function refusalOf(code: string): string {
   if (code === 'HPE_HEADER_OVERFLOW') return refusalText(431, 'Headers over 64 KiB');
   if (!AMBIGUOUS.has(code)) return refusalText(400, 'Malformed request');
-  const { status, body = '' } = failureReply(invalidField('body', 'Its end is ambiguous'));
-  return answerText(status, body.toString());
+  return textOf(failureReply(invalidField('body', 'Its end is ambiguous')));
 }
-
-const REASONS: Readonly<Record<number, string>> = {
-  400: 'Bad Request',
-  405: 'Method Not Allowed',
-  431: 'Request Header Fields Too Large',
-  505: 'HTTP Version Not Supported',
-};
 
 function refusalText(status: number, message: string): string {
-  return answerText(status, JSON.stringify({ error: message }));
+  return textOf(jsonReply(status, { error: message }));
 }
 
-function answerText(status: number, body: string): string {
-  const lines = [
-    `HTTP/1.1 ${status} ${REASONS[status]}`,
-    'Content-Type: application/json',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    `Date: ${new Date().toUTCString()}`,
-    'Connection: close',
-  ];
-  return `${lines.join('\r\n')}\r\n\r\n${body}`;
+/** Returns the bytes of a reply that is its connection's last. */
+function textOf({ status, contentType = '', body = '' }: Reply): string {
+  const head = replyHead(status, [
+    ['Content-Type', contentType],
+    ['Content-Length', String(Buffer.byteLength(body))],
+    ['Date', new Date().toUTCString()],
+    ['Connection', 'close'],
+  ]);
+  return `HTTP/1.1 ${head.last}\r\n\r\n${body}`;
 }

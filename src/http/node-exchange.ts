@@ -187,9 +187,8 @@ export class NodeResponse implements HttpResponse {
 
   private finish(body: string | Uint8Array): void {
     this.isEnded = true;
-    if (typeof body === 'string') this.response.end(body);
+    if (typeof body === 'string' || body.length > TEXT_BYTES_MAX) this.response.end(body);
     // Node writes a short text together with the head, which costs less than two buffers.
-    else if (body.length > TEXT_BYTES_MAX) this.response.end(body);
     else this.response.end(latin1Of(body), 'latin1');
     this.connection.noteEnd(this.response, body.length);
   }

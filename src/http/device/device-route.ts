@@ -25,7 +25,6 @@ import { type AnsweredRequest, answerLater, faultReply, remoteAddressOf } from '
 import type { HttpRequest, HttpResponse, RequestHandler } from '../http-app.ts';
 import { failureReply, NO_STORE, type Reply, replyHead } from '../reply.ts';
 import type { Observation, RouteTraffic, Traffic } from '../request-observation.ts';
-
 import { writeReply } from '../write-reply.ts';
 import { type DeviceGate, readDeviceText } from './device-gate.ts';
 import {

@@ -25,7 +25,6 @@ import {
   tagBody,
 } from '../reply.ts';
 import { decodeSegment, type Route } from '../router.ts';
-
 import {
   type DeviceQuestion,
   DeviceRoute,
