@@ -2,7 +2,7 @@
 // its bound.
 
 import { expect, it } from 'vitest';
-import { GenerationalCache } from '../../src/http/device/request-query.ts';
+import { GenerationalCache } from '../../src/http/device/generational-cache.ts';
 
 /** Shows a key twice, which keeps it. */
 function show(map: GenerationalCache<number>, key: string, value: number): void {

@@ -27,12 +27,8 @@ import { failureReply, NO_STORE, type Reply, replyHead } from '../reply.ts';
 import type { Observation, RouteTraffic, Traffic } from '../request-observation.ts';
 import { writeReply } from '../write-reply.ts';
 import { type DeviceGate, readDeviceText } from './device-gate.ts';
-import {
-  EMPTY_QUERY,
-  GenerationalCache,
-  type RequestQuery,
-  readRequestQuery,
-} from './request-query.ts';
+import { GenerationalCache } from './generational-cache.ts';
+import { EMPTY_QUERY, type RequestQuery, readRequestQuery } from './request-query.ts';
 
 /**
  * Question that clients ask at an updater's addresses: how to read it and the device, and how to answer it.

@@ -21,7 +21,8 @@ import {
   type DeviceRequest,
   refusalReply,
 } from './device-route.ts';
-import { EMPTY_QUERY, GenerationalCache, keepPlus } from './request-query.ts';
+import { GenerationalCache } from './generational-cache.ts';
+import { EMPTY_QUERY, keepPlus } from './request-query.ts';
 import { UpdaterAddresses, type UpdaterRoute, writeConditional } from './updater-route.ts';
 
 const PATH = '/c/:appRef/:channel/:platform/:arch/:version/:slice';

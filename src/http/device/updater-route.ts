@@ -31,7 +31,7 @@ import {
   type DeviceRouteDependencies,
   refusalReply,
 } from './device-route.ts';
-import { GenerationalCache } from './request-query.ts';
+import { GenerationalCache } from './generational-cache.ts';
 
 type WriteDocument = (document: Buffer, ifNoneMatch: string) => Reply;
 
