@@ -172,10 +172,14 @@ export class DeviceRoute<Item extends Candidate> extends DecisionRoute {
   protected override serve(request: DeviceRequest, req: HttpRequest): void {
     const { question, check } = this;
     const queryText = req.getQuery();
-    const read = queryText === undefined ? EMPTY_QUERY : this.readQuery(queryText);
-    const unread = read === EMPTY_QUERY || !isFailure(read) ? undefined : read;
-    // The limit comes first: a client above it gets 429, also where its request is invalid.
-    const asked = unread === undefined ? (read as RequestQuery) : EMPTY_QUERY;
+    let asked = EMPTY_QUERY;
+    // Told below: the limit comes first, and a client above it gets 429 also where its request is invalid.
+    let refusal: Failure | undefined;
+    if (queryText !== undefined) {
+      const read = this.readQuery(queryText);
+      if (isFailure(read)) refusal = read;
+      else asked = read;
+    }
     const id = this.readDeviceId(req, asked);
     const hash = id === undefined ? undefined : hashText(id);
     const wait = this.gate.now(request.res, req, id, hash);
@@ -189,7 +193,7 @@ export class DeviceRoute<Item extends Candidate> extends DecisionRoute {
       if (isFailure(parsed)) return this.refuseAfter(request, wait, parsed);
       query = parsed;
     }
-    if (unread !== undefined) return this.refuseAfter(request, wait, unread);
+    if (refusal !== undefined) return this.refuseAfter(request, wait, refusal);
     const { network } = this.gate;
     const { labels, labelsTag } = asked;
     const device = { id, hash, labels, labelsTag, network, mistake: this.mistake };
