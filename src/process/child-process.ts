@@ -198,6 +198,14 @@ type ChildProgram = {
   readonly options: Pick<ForkOptions, 'execArgv' | 'env' | 'stdio'>;
 };
 
+/** Children that have not ended. */
+const living = new Set<ChildProcess>();
+// A child sees that its parent is gone once it looks at its channel. One that is blocked, such as by a disk that
+// keeps a write waiting, would go on with the data directory while the next service starts on it.
+process.on('exit', () => {
+  for (const child of living) child.kill('SIGKILL');
+});
+
 /** `Down` are the calls to the child, `Up` those from it. */
 export class ForkedChild<Down extends Calls, Up extends Calls> {
   /** Resolves when the child is ready to work; rejects with a reason of one line if it cannot start. */
@@ -215,6 +223,7 @@ export class ForkedChild<Down extends Calls, Up extends Calls> {
   ) {
     const { modulePath, args, options } = program;
     this.process = fork(modulePath, [...args], { ...options, serialization: 'advanced' });
+    living.add(this.process);
     this.channel = new CallChannel({ send: (message) => this.send(message), answer });
     this.ended = this.awaitEnd();
     this.ready = this.awaitReady(name);
@@ -259,6 +268,7 @@ export class ForkedChild<Down extends Calls, Up extends Calls> {
       });
     });
     return ended.then((how) => {
+      living.delete(this.process);
       this.channel.close();
       return how;
     });

@@ -4,7 +4,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type ChildEnd, ChildService } from '../../src/process/child-process.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 
@@ -18,6 +18,8 @@ type Down = {
 type Up = { readonly call: unknown; readonly answer: unknown };
 
 const PROGRAM = fileURLToPath(new URL('child-program.mjs', import.meta.url));
+
+const PARENT = fileURLToPath(new URL('parent-program.mjs', import.meta.url));
 
 const services: ChildService<Down, Up>[] = [];
 afterEach(async () => {
@@ -182,6 +184,20 @@ describe('the child', () => {
     expect(text).toBe('sluice: this part of the service is started by the service itself\n');
   });
 
+  it('ends with its parent, also while it is blocked', async () => {
+    const parent = spawn(process.execPath, [PARENT], { stdio: ['ignore', 'pipe', 'inherit'] });
+    let printed = '';
+    parent.stdout.on('data', (chunk: Buffer) => {
+      printed += chunk.toString();
+    });
+    const [code] = await once(parent, 'exit');
+    expect([code, Number(printed) > 1]).toEqual([0, true]);
+    onTestFinished(
+      () => void (isAlive(Number(printed)) && process.kill(Number(printed), 'SIGKILL')),
+    );
+    await eventually('it has ended', () => !isAlive(Number(printed)));
+  });
+
   it('does not end by signals to the group', async () => {
     const { service } = create('work');
     await service.start();
@@ -191,3 +207,11 @@ describe('the child', () => {
     expect(await service.child?.call({ kind: 'double', value: 1 })).toBe(2);
   });
 });
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
