@@ -4,8 +4,6 @@
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import pg from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -15,6 +13,7 @@ import { eventually, sleep } from '../support/eventually.ts';
 import { ADMIN_TOKEN, type ServingNode, startNode } from '../support/node.ts';
 import { findPostgres, startPostgres } from '../support/postgres-server.ts';
 import { startRedis } from '../support/redis-server.ts';
+import { removeFolder, temporaryFolder } from '../support/server-process.ts';
 import { runSluice } from '../support/sluice-command.ts';
 import {
   check,
@@ -32,7 +31,6 @@ const { text: BACKUP } = readDocument('docs/operating/backup.md');
 const { text: STORES } = readDocument('docs/operating/stores.md');
 const DEVICE = { deviceId: 'device-1', version: '0.9.0', platform: 'linux', arch: 'x86_64' };
 
-/** Time limit of a test, which starts several nodes. */
 /** Settings of a node that reaches neither store. */
 const NOWHERE = {
   DATABASE_URL: 'postgres://postgres@127.0.0.1:1/none',
@@ -50,7 +48,7 @@ afterEach(async () => {
 describe('an embedded service', () => {
   it('is as it was at the time of the backup', async () => {
     const [backUp = '', restore = ''] = commandsBelow(BACKUP, '## Embedded');
-    const folder = await temporaryFolder();
+    const folder = backupFolder();
     const dataDir = join(folder, 'data');
     let node = await startNode({ DATA_DIR: dataDir });
     endings.push(() => node.stop());
@@ -70,7 +68,7 @@ describe('an embedded service', () => {
 
 describe('sluice backup', () => {
   it('takes all that was acknowledged, while publishers and devices write, and overwrites nothing', async () => {
-    const folder = await temporaryFolder();
+    const folder = backupFolder();
     const file = join(folder, 'backup.tar.gz');
     const node = await startNode({ DATA_DIR: join(folder, 'data') });
     endings.push(() => node.stop());
@@ -192,7 +190,7 @@ describeOnRealStores('a service on PostgreSQL and Redis, with the accounts of st
 
 /** A PostgreSQL with the accounts and the database that stores.md makes, a Redis, and nodes that use them. */
 async function furnishStores() {
-  const folder = await temporaryFolder();
+  const folder = backupFolder();
   const [postgres, redis] = await Promise.all([startPostgres(), startRedis()]);
   endings.push(() => postgres.stop());
   endings.push(() => redis.stop());
@@ -306,8 +304,9 @@ function run(commands: string, folder: string, environment: Environment): void {
   });
 }
 
-async function temporaryFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-backup-'));
-  endings.push(() => rm(folder, { recursive: true, force: true }));
+/** Returns a new folder, which the end of the test removes. */
+function backupFolder(): string {
+  const folder = temporaryFolder('sluice-backup-');
+  endings.push(async () => removeFolder(folder));
   return folder;
 }

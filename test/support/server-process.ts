@@ -36,7 +36,7 @@ for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT'] as const) {
 }
 
 /**
- * Ends the programs and removes the folders that are left. Synchronous, because the process exits afterwards.
+ * Ends the programs and removes all folders. Synchronous, because the process exits afterwards.
  */
 function endAll(): void {
   if (running.size > 0) {
@@ -59,16 +59,19 @@ export function refuseInUnitTests(): void {
   );
 }
 
-/** Creates a folder for a server. `removeFolder` removes it, or the end of this process. */
+/** Creates a folder for a server. `removeFolder` removes it, and the end of this process. */
 export function temporaryFolder(prefix: string): string {
   const folder = mkdtempSync(join(tmpdir(), prefix));
   folders.add(folder);
   return folder;
 }
 
+/**
+ * Removes a folder. The end of this process does so again: a child of a program that was killed may have
+ * written into it meanwhile.
+ */
 export function removeFolder(folder: string): void {
   rmSync(folder, { recursive: true, force: true });
-  folders.delete(folder);
 }
 
 let hasOwnSession = false;
