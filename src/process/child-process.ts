@@ -200,8 +200,8 @@ type ChildProgram = {
 
 /** Children that have not ended. */
 const living = new Set<ChildProcess>();
-// A child sees that its parent is gone once it looks at its channel. One that is blocked, such as by a disk that
-// keeps a write waiting, would go on with the data directory while the next service starts on it.
+// A child sees that its parent is gone once it looks at its channel. One that is blocked, such as by a disk
+// that keeps a write waiting, would go on with the data directory while the next service starts on it.
 process.on('exit', () => {
   for (const child of living) child.kill('SIGKILL');
 });
