@@ -113,17 +113,24 @@ export class BusyDeviceRings {
 
   /** Builds the claim for the request of this time, with all requests that the store does not know yet. */
   claim(ring: number, time: number): Claim {
+    const { times, states } = this;
     const owed: Claim['owed'][number][] = [];
-    let requestId: string | undefined;
-    for (let index = 0, sequence = 0; index < this.count(ring); index++) {
-      const at = this.time(ring, index);
-      sequence = index > 0 && this.time(ring, index - 1) === at ? sequence + 1 : 0;
-      const id = nameOf(at, sequence);
-      const state = this.state(ring, index);
-      if (state === OWED) owed.push({ time: at, id, ageMs: (time - at) >>> 0 });
-      if (state === PENDING && at === time) requestId = id;
+    let requestSequence = 0;
+    let sequence = 0;
+    let before = Number.NaN;
+    const count = this.count(ring);
+    // A busy device has a hundred entries, and mostly owes none: only those that are told get a name.
+    for (let index = 0; index < count; index++) {
+      const entry = this.entryOf(ring, index);
+      const at = times[entry] as number;
+      sequence = at === before ? sequence + 1 : 0;
+      before = at;
+      const state = states[entry];
+      if (state === OWED)
+        owed.push({ time: at, id: nameOf(at, sequence), ageMs: (time - at) >>> 0 });
+      else if (state === PENDING && at === time) requestSequence = sequence;
     }
-    return claimOf(time, owed, requestId);
+    return { time, requestId: nameOf(time, requestSequence), owed };
   }
 
   /** Removes one entry; later entries move down by one index. */
@@ -155,9 +162,9 @@ export type Claim = {
   readonly owed: readonly { readonly time: number; readonly id: string; readonly ageMs: number }[];
 };
 
-/** Builds a claim. The request id is usually that of the first request in its millisecond. */
-export function claimOf(time: number, owed: Claim['owed'], requestId = nameOf(time, 0)): Claim {
-  return { time, requestId, owed };
+/** Returns the claim of a request that owes nothing, the first one in its millisecond. */
+export function claimOf(time: number): Claim {
+  return { time, requestId: nameOf(time, 0), owed: [] };
 }
 
 /**

@@ -142,7 +142,7 @@ export class SlidingWindowLimiter {
   claim(hash: number, tag: number, nowMs: number): Claim {
     const time = nowMs >>> 0;
     const ring = this.findRing(hash, tag);
-    return ring === NONE ? claimOf(time, []) : this.rings.claim(ring, time);
+    return ring === NONE ? claimOf(time) : this.rings.claim(ring, time);
   }
 
   /** Records that the store allowed the request. */
