@@ -11,8 +11,17 @@ const INITIAL_BYTES = 4096;
 const END = '\r\n';
 /** Empty argument in the Redis protocol. */
 const EMPTY_ARGUMENT = '$0\r\n\r\n';
+/** Bytes of a count and of a length in a packed argument, and the greatest of each. */
+const COUNT_BYTES = 2;
+const COUNT_MAX = 0xffff;
+const NUMBER_BYTES = 8;
+/** Most bytes of UTF-8 that a UTF-16 unit takes. */
+const UTF8_BYTES_MAX = 3;
 
-/** Buffer for one large argument; reused for one command after another. */
+/**
+ * Buffer for one large argument; reused for one command after another. The argument is written as a whole
+ * into `roomFor`; or packed piece by piece after `begin`, so that a script reads it with `struct.unpack`.
+ */
 export class CommandBuffer {
   private buffer = Buffer.allocUnsafe(INITIAL_BYTES);
   private end = HEAD_BYTES_RESERVED;
@@ -23,6 +32,42 @@ export class CommandBuffer {
     const needed = this.end + END.length;
     if (this.buffer.length < needed) this.buffer = Buffer.allocUnsafe(needed * 2);
     return this.buffer.subarray(HEAD_BYTES_RESERVED, this.end);
+  }
+
+  /** Begins a packed argument. */
+  begin(): void {
+    this.end = HEAD_BYTES_RESERVED;
+  }
+
+  /** Appends a whole number of at most 65,535: `>I2`. Throws for a greater one. */
+  putCount(count: number): void {
+    if (count > COUNT_MAX) throw new RangeError(`${count} does not fit in two bytes`);
+    this.reserve(COUNT_BYTES);
+    this.end = this.buffer.writeUInt16BE(count, this.end);
+  }
+
+  /** Appends a number: `>d`. */
+  putNumber(number: number): void {
+    this.reserve(NUMBER_BYTES);
+    this.end = this.buffer.writeDoubleBE(number, this.end);
+  }
+
+  /** Appends a text of at most 65,535 bytes, in UTF-8: `>I2c0`. Throws for a longer one. */
+  putText(text: string): void {
+    this.reserve(COUNT_BYTES + text.length * UTF8_BYTES_MAX);
+    const from = this.end + COUNT_BYTES;
+    const byteLength = this.buffer.write(text, from, 'utf8');
+    this.putCount(byteLength);
+    this.end = from + byteLength;
+  }
+
+  /** Makes room for so many more bytes of a packed argument, and for its line end. */
+  private reserve(byteLength: number): void {
+    const needed = this.end + byteLength + END.length;
+    if (this.buffer.length >= needed) return;
+    const grown = Buffer.allocUnsafe(needed * 2);
+    this.buffer.copy(grown, 0, 0, this.end);
+    this.buffer = grown;
   }
 
   /** Returns the command: `head`, then the argument's length, the argument and a line end. */

@@ -8,16 +8,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { Unavailable } from '../../contract/unavailable.ts';
 import { type BackOff, backOffMs } from '../../flow/back-off.ts';
-import {
-  BufferedCommand,
-  type CommandBuffer,
-  restoreStringSpeed,
-  type Script,
-} from './commands.ts';
+import { BufferedCommand, CommandBuffer, restoreStringSpeed, type Script } from './commands.ts';
 import type { RedisTarget } from './target.ts';
 
 /** One key of a script and its arguments. */
 type ScriptCall = { readonly key: string; readonly args: readonly string[] };
+
+/** Keys of a script, with one packed argument for all keys of a command. */
+export type PackedCalls = {
+  readonly keys: readonly string[];
+  /** Returns the arguments before it of a command for the keys of these indices, the second one left out. */
+  readonly argsOf: (from: number, to: number) => readonly string[];
+  /** Writes to the packed argument what it has for the key of an index. */
+  readonly write: (index: number, packed: CommandBuffer) => void;
+};
 
 export type RedisConnection = {
   /** Object that each new connection replaces, because it may lead to another server; undefined before. */
@@ -37,6 +41,8 @@ export type RedisConnection = {
   runAll(script: Script, calls: readonly ScriptCall[]): Promise<void>;
   /** Runs a script like `runAll`; returns one value per key, in the order of the calls. */
   runEach(script: Script, calls: readonly ScriptCall[]): Promise<readonly unknown[]>;
+  /** Runs a script like `runEach`, with a packed argument: a command takes time for each that it has. */
+  runPacked(script: Script, calls: PackedCalls): Promise<readonly unknown[]>;
   readField(key: string, field: string): Promise<string | null>;
   /** Reads fields of a hash, in order; null for a missing field. */
   readFields(key: string, fields: readonly string[]): Promise<readonly (string | null)[]>;
@@ -122,6 +128,7 @@ export function openConnection(
       ask(byHashFirst(script, (...by) => sendBuffered(client, [...by, '1', key, ...args], bytes))),
     runAll: async (script, calls) => void (await ask(runForAll(client, script, calls))),
     runEach: async (script, calls) => (await ask(runForAll(client, script, calls))).flat(),
+    runPacked: async (script, calls) => (await ask(runForAllPacked(client, script, calls))).flat(),
     readField: (key, field) => ask(client.hget(key, field)),
     readFields: (key, fields) => ask(client.hmget(key, ...fields)),
     writeFields: async (key, namesAndValues) =>
@@ -157,6 +164,35 @@ async function runForAll(
   const keys = calls.map(({ key }) => key);
   const args = calls.flatMap((call) => call.args);
   return [await runScript(client, script, keys, args)];
+}
+
+/** Does the same with one packed argument for the keys of a command. */
+async function runForAllPacked(
+  client: Redis | Cluster,
+  script: Script,
+  calls: PackedCalls,
+): Promise<unknown[]> {
+  const { keys } = calls;
+  if (client instanceof Cluster) {
+    return Promise.all(keys.map((_, at) => runPackedOnce(client, script, calls, at, at + 1)));
+  }
+  if (keys.length === 0) return [];
+  return [await runPackedOnce(client, script, calls, 0, keys.length)];
+}
+
+/** Runs a script for the keys of these indices, the second one left out. */
+async function runPackedOnce(
+  client: Redis | Cluster,
+  script: Script,
+  { keys, argsOf, write }: PackedCalls,
+  from: number,
+  to: number,
+): Promise<unknown> {
+  const packed = new CommandBuffer();
+  packed.begin();
+  for (let index = from; index < to; index++) write(index, packed);
+  const args = [String(to - from), ...keys.slice(from, to), ...argsOf(from, to)];
+  return byHashFirst(script, (...by) => sendBuffered(client, [...by, ...args], packed));
 }
 
 function runScript(
@@ -278,6 +314,7 @@ export function openMovableConnection(
     runWithBytes: (...args) => present.runWithBytes(...args),
     runAll: (...args) => present.runAll(...args),
     runEach: (...args) => present.runEach(...args),
+    runPacked: (...args) => present.runPacked(...args),
     readField: (...args) => present.readField(...args),
     readFields: (...args) => present.readFields(...args),
     writeFields: (...args) => present.writeFields(...args),

@@ -143,6 +143,7 @@ export function guardConnection(connection: RedisConnection, guard: RecordGuard)
     runWithBytes: guarded(connection.runWithBytes),
     runAll: guarded(connection.runAll),
     runEach: guarded(connection.runEach),
+    runPacked: guarded(connection.runPacked),
     readField: guarded(connection.readField),
     readFields: guarded(connection.readFields),
     writeFields: guarded(connection.writeFields),

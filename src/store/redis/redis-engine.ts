@@ -3,7 +3,7 @@
 import { LIMIT } from '../../contract/limit.ts';
 import type { OfAnotherRecord } from '../../contract/unavailable.ts';
 import type { DeviceDebt } from '../../domain/fleet/shared-window.ts';
-import type { DeviceRates, Engine } from '../engine.ts';
+import type { DeviceRates, Engine, RateDecision } from '../engine.ts';
 import { SCRIPTS } from './commands.ts';
 import { faultOf, openMovableConnection, type RedisConnection } from './connection.ts';
 import { createKeys, type Keys } from './keys.ts';
@@ -143,24 +143,32 @@ export function createRedisEngine(options: RedisEngineOptions): RedisEngine {
 
 // Shared rate windows in Redis: one key per busy device.
 
+/** Limit, and window in milliseconds, of every device. */
+const RATE = [String(LIMIT.deviceRequestsPerMinute), String(LIMIT.rateWindowMs)];
+
 function createRedisDeviceRates(connection: RedisConnection, keys: Keys): DeviceRates {
   return {
     async settleDevices(debts) {
-      const calls = debts.map((debt) => ({
-        key: keys.deviceRate(debt.device),
-        args: argsOf(debt),
-      }));
-      const waits = await connection.runEach(SCRIPTS.settleDevices, calls);
-      return (waits as readonly number[]).map((waitMs) => ({ isAllowed: waitMs === 0, waitMs }));
+      const waits = await connection.runPacked(SCRIPTS.settleDevices, {
+        keys: debts.map(({ device }) => keys.deviceRate(device)),
+        argsOf: () => RATE,
+        write(index, packed) {
+          const { process, requestId, owed } = debts[index] as DeviceDebt;
+          packed.putText(`${process}:${requestId}`);
+          packed.putCount(owed.length);
+          for (const { id, ageMs } of owed) {
+            packed.putText(`${process}:${id}`);
+            packed.putNumber(ageMs);
+          }
+        },
+      });
+      return (waits as readonly number[]).map(decisionOf);
     },
   };
 }
 
-function argsOf({ process, requestId, owed }: DeviceDebt): string[] {
-  return [
-    String(LIMIT.deviceRequestsPerMinute),
-    String(LIMIT.rateWindowMs),
-    `${process}:${requestId}`,
-    owed.map(({ id, ageMs }) => `${process}:${id} ${ageMs}`).join(' '),
-  ];
+const ALLOWED: RateDecision = { isAllowed: true, waitMs: 0 };
+
+function decisionOf(waitMs: number): RateDecision {
+  return waitMs === 0 ? ALLOWED : { isAllowed: false, waitMs };
 }

@@ -17,13 +17,14 @@ import {
   type CachedLabels,
   type DeviceName,
   type LabelCache,
+  type LabelNote,
   type LabelNotification,
   type LabelPosition,
   notedNotification,
   type StoredLabels,
 } from '../label-store.ts';
 import { SCRIPTS } from './commands.ts';
-import type { RedisConnection } from './connection.ts';
+import type { PackedCalls, RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
 
 const HOUR_MS = 3_600_000;
@@ -104,15 +105,7 @@ export function createRedisLabels(
     },
 
     async noteLabels(notes) {
-      const calls = notes.map((note) => {
-        const args = [
-          ...[keys.labelNotifications, JSON.stringify(fieldsOf(notedNotification(note)))],
-          ...[String(Math.trunc(note.at)), String(note.labels.size)],
-        ];
-        for (const [key, value] of note.labels) args.push(key, value);
-        return { key: keys.labels(note), args };
-      });
-      await connection.runAll(SCRIPTS.noteLabels, calls);
+      await connection.runPacked(SCRIPTS.noteLabels, callsOf(notes, keys));
     },
 
     async dropLabels(devices) {
@@ -134,6 +127,26 @@ export function createRedisLabels(
       const isMoved = (await connection.run(SCRIPTS.moveLabelPosition, key, ...args)) === 1;
       if (isMoved && doubt) doubtedAt = performance.now();
       return isMoved;
+    },
+  };
+}
+
+/** Returns what note-labels.lua gets. */
+function callsOf(notes: readonly LabelNote[], keys: Keys): PackedCalls {
+  return {
+    keys: notes.map(keys.labels),
+    argsOf(from, to) {
+      const told = notes.slice(from, to).map(notedNotification);
+      return [keys.labelNotifications, packLabelNotifications(told)];
+    },
+    write(index, packed) {
+      const { at, labels } = notes[index] as LabelNote;
+      packed.putNumber(Math.trunc(at));
+      packed.putCount(labels.size);
+      for (const [key, value] of labels) {
+        packed.putText(key);
+        packed.putText(value);
+      }
     },
   };
 }

@@ -51,6 +51,8 @@ export function repairingConnection(
       repaired(script.type, keysOf(calls), () => connection.runAll(script, calls)),
     runEach: (script, calls) =>
       repaired(script.type, keysOf(calls), () => connection.runEach(script, calls)),
+    runPacked: (script, calls) =>
+      repaired(script.type, calls.keys, () => connection.runPacked(script, calls)),
     readField: (key, field) => repaired('hash', [key], () => connection.readField(key, field)),
     readFields: (key, fields) => repaired('hash', [key], () => connection.readFields(key, fields)),
     writeFields: (key, fields) =>

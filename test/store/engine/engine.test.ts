@@ -39,6 +39,8 @@ const ON_CLUSTER: Readonly<Record<string, readonly string[]>> = {
   ],
   'one call is for keys of many nodes': [
     'many devices are settled in one call, each for itself, in order',
+    'of 100 devices in one call each owes its own requests, none or many',
+    'of 500 devices in one call each has its own notes, empty, long and of any number',
     'answers come in the order asked, for 500 devices in one call, known and unknown',
     'what is dropped is remembered by nobody, and can be put again at any revision',
     'what one node notes every node reads, the newest of each key, until it is settled',

@@ -170,6 +170,22 @@ export function labelRules(nodes: () => EnginesUnderTest, it: Rule): void {
     }
   });
 
+  it('of 500 devices in one call each has its own notes, empty, long and of any number', async () => {
+    const { engine, second } = nodes();
+    const notes = Array.from({ length: 500 }, (_, index) => {
+      const keys = Array.from({ length: index % (LABEL_NOTE_KEYS_MAX + 1) }, (_, key) => `k${key}`);
+      const labels = new Map(keys.map((key, place) => [key, '🚀'.repeat(place) + index]));
+      if (index % 2 === 0 && keys.length > 0) labels.set('k0', '');
+      return { appId: 'app_1', deviceId: randomUUID(), labels, at: index };
+    });
+    await engine.noteLabels(notes);
+    const read = await second.getLabels(notes);
+    for (const [index, { labels, at }] of notes.entries()) {
+      const times = new Map([...labels.keys()].map((key) => [key, at]));
+      expect(read[index]?.notes).toEqual(labels.size === 0 ? undefined : { labels, times });
+    }
+  });
+
   it('device ids and labels may be any text, and no two devices are one', async () => {
     const { engine, second } = nodes();
     const apps = [`app_${randomUUID()}`, `app_${randomUUID()}`];

@@ -160,6 +160,19 @@ function deviceRules(nodes: () => EnginesUnderTest, it: Rule): void {
     expect(await engine.settleDevices([])).toEqual([]);
   });
 
+  it('of 100 devices in one call each owes its own requests, none or many', async () => {
+    const { engine, second } = nodes();
+    const owedOf = (index: number) => (index % 3) * 60 - (index % 2);
+    const debts = Array.from({ length: 100 }, (_, index) =>
+      debtOf(randomUUID(), 'ü 🚀', ...ages(Math.max(0, owedOf(index)), index)),
+    );
+    expect(await engine.settleDevices(debts)).toEqual(debts.map(() => ALLOWED));
+    const again = debts.map(({ device }) => debtOf(device, 'a'));
+    const allowed = (await second.settleDevices(again)).map(({ isAllowed }) => isAllowed);
+    // The first one of each is in the window, too.
+    expect(allowed).toEqual(debts.map(({ owed }) => owed.length + 1 < PER_MINUTE));
+  });
+
   it('what is owed counts from when it was let through; what has left the window does not', async () => {
     const device = randomUUID();
     expect(await settle(debtOf(device, 'a', ...ages(500, WINDOW_MS)))).toEqual(ALLOWED);

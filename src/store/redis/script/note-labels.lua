@@ -2,24 +2,24 @@
 -- the newest note stays.
 --
 -- KEYS[i]  hash of one device, as in get-labels.lua
--- ARGV     for each key: pub/sub channel, the same for all; announcement of the device as JSON; milliseconds since
---          1970 at which the labels were sent; number of labels, and each label's key and value
+-- ARGV[1]  pub/sub channel
+-- ARGV[2]  announcement of the devices
+-- ARGV[3]  packed, one key after the other: milliseconds since 1970 at which the labels were sent (>d); number of
+--          labels (>I2); key and value of each (>I2c0)
 -- Returns  0, without meaning
 
--- Milliseconds that a note lives, and the greatest number of notes, as label-store.ts states them: not arguments,
--- because each argument of each key takes time on the way of a check.
+-- Milliseconds that a note lives, and the greatest number of notes, as label-store.ts states them.
 local life, most = 900000, 32
 
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local ending = ' ' .. string.format('%.0f', now + life) .. ' '
 
-local at = 1
-local announced = {}
-for i, key in ipairs(KEYS) do
-  announced[i] = ARGV[at + 1]
-  local sent, count = ARGV[at + 2], tonumber(ARGV[at + 3])
-  at = at + 4
+local packed, at = ARGV[3], 1
+for _, key in ipairs(KEYS) do
+  local sent, count
+  sent, count, at = struct.unpack('>dI2', packed, at)
+  local head = string.format('%.0f', sent) .. ending
   if redis.call('HLEN', key) + count > most + 1 then
     -- A device that sends ever other labels: the newest ones count first.
     for _, field in ipairs(redis.call('HKEYS', key)) do
@@ -29,15 +29,16 @@ for i, key in ipairs(KEYS) do
     end
   end
   for _ = 1, count do
-    local known = redis.call('HGET', key, ARGV[at])
-    if not known or tonumber(string.match(known, '^%d+')) <= tonumber(sent) then
-      redis.call('HSET', key, ARGV[at], sent .. ending .. ARGV[at + 1])
+    local field, value
+    field, value, at = struct.unpack('>I2c0I2c0', packed, at)
+    local known = redis.call('HGET', key, field)
+    if not known or tonumber(string.match(known, '^%d+')) <= sent then
+      redis.call('HSET', key, field, head .. value)
     end
-    at = at + 2
   end
   if redis.call('PTTL', key) < life then
     redis.call('PEXPIRE', key, life)
   end
 end
-redis.call('PUBLISH', ARGV[1], '[' .. table.concat(announced, ',') .. ']')
+redis.call('PUBLISH', ARGV[1], ARGV[2])
 return 0

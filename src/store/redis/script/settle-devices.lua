@@ -3,10 +3,10 @@
 -- differ share one window.
 --
 -- KEYS[i]       sorted set of one device: requests by the microsecond of their admission
--- ARGV[4i-3]    limit, at least 1
--- ARGV[4i-2]    window in milliseconds
--- ARGV[4i-1]    "<process>:<id>" of the request
--- ARGV[4i]      owed requests, separated by spaces: "<process>:<id> <age in milliseconds>"
+-- ARGV[1]       limit, at least 1
+-- ARGV[2]       window in milliseconds
+-- ARGV[3]       packed, one key after the other: "<process>:<id>" of the request (>I2c0); number of owed requests
+--               (>I2); of each "<process>:<id>" (>I2c0) and the age in milliseconds (>d)
 -- Returns       for each key 0 if the request is allowed, else the milliseconds until one would be
 
 local time = redis.call('TIME')
@@ -17,7 +17,13 @@ local function exact(number)
   return string.format('%.0f', number)
 end
 
-local function settle(key, limit, window, request, owed)
+local limit, window = tonumber(ARGV[1]), tonumber(ARGV[2]) * 1000
+local packed, at = ARGV[3], 1
+
+local function settle(key)
+  local request, owed
+  request, owed, at = struct.unpack('>I2c0I2', packed, at)
+
   -- Step 1: remove entries that have left the window, and entries more than a window in the future, which
   -- would stay for that long after the clock was set back.
   redis.call('ZREMRANGEBYSCORE', key, '-inf', exact(now - window))
@@ -25,8 +31,10 @@ local function settle(key, limit, window, request, owed)
   local isAllowed = redis.call('ZCARD', key) < limit
 
   -- Step 2: record the owed requests. NX, because the caller repeats a call without a reply.
-  for id, age in string.gmatch(owed, '(%S+) (%d+)') do
-    local micros = tonumber(age) * 1000
+  for _ = 1, owed do
+    local id, age
+    id, age, at = struct.unpack('>I2c0d', packed, at)
+    local micros = age * 1000
     if micros < window then
       redis.call('ZADD', key, 'NX', exact(now - micros), id)
     end
@@ -48,8 +56,6 @@ end
 
 local waits = {}
 for i, key in ipairs(KEYS) do
-  local at = 4 * i - 3
-  local limit, window = tonumber(ARGV[at]), tonumber(ARGV[at + 1]) * 1000
-  waits[i] = settle(key, limit, window, ARGV[at + 2], ARGV[at + 3])
+  waits[i] = settle(key)
 end
 return waits
