@@ -18,7 +18,7 @@ import {
   mergeLabels,
   tagLabels,
 } from '../domain/fleet/labels.ts';
-import { Batcher } from '../flow/batcher.ts';
+import { type Asker, Batcher } from '../flow/batcher.ts';
 import { withinTime } from '../flow/within-time.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Engine } from '../store/engine.ts';
@@ -71,7 +71,7 @@ export class DeviceLabels {
   private readonly cached: Batcher<DeviceName, CachedLabels>;
   private readonly lookups: Batcher<DeviceName, FoundLabels | Unavailable>;
   private readonly writes: Batcher<CheckIn, StoredLabels | undefined>;
-  private readonly notes: Batcher<LabelNote, undefined>;
+  private readonly notes: Batcher<LabelNote, boolean>;
   private readonly memory: StoredLabelMemory;
   /** Change of labels up to which the memory has forgotten what changed. */
   private followed: LabelPosition | undefined;
@@ -146,6 +146,16 @@ export class DeviceLabels {
   async note(note: LabelNote, labelsTag: number): Promise<boolean> {
     if (!this.memory.areNew(note, labelsTag)) return false;
     return (await this.isRecorded(note)) && this.tryNote(note);
+  }
+
+  /**
+   * Does the same as `note` where that asks the engine once: returns false, and calls nobody, where a device
+   * has to be looked up, or nothing can be noted now. The asker is told what `note` resolves with.
+   */
+  noteSoon(note: LabelNote, labelsTag: number, asker: Asker<boolean>): boolean {
+    const { admission, engine } = this.dependencies;
+    if (!engine.keepsNotes || !this.memory.areNew(note, labelsTag)) return false;
+    return admission.isRecorded(note) && this.notes.tell(note, asker);
   }
 
   /**
@@ -253,8 +263,7 @@ export class DeviceLabels {
   private async tryNote(note: LabelNote): Promise<boolean> {
     if (!this.dependencies.engine.keepsNotes) return false;
     try {
-      await this.notes.ask(note);
-      return true;
+      return await this.notes.ask(note);
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
       this.dependencies.metrics.faults.add('label-write');
@@ -262,10 +271,20 @@ export class DeviceLabels {
     }
   }
 
-  /** Notes labels, which makes every process doubt what it knows of these devices' labels. */
-  private async noteMany(notes: readonly LabelNote[]): Promise<readonly undefined[]> {
-    await this.dependencies.engine.noteLabels(notes);
-    return notes.map(() => undefined);
+  /**
+   * Notes labels, which makes every process doubt what it knows of these devices' labels. Returns for each
+   * whether the engine has taken it.
+   */
+  private async noteMany(notes: readonly LabelNote[]): Promise<readonly boolean[]> {
+    let isTaken = true;
+    try {
+      await this.dependencies.engine.noteLabels(notes);
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      this.dependencies.metrics.faults.add('label-write', notes.length);
+      isTaken = false;
+    }
+    return new Array<boolean>(notes.length).fill(isTaken);
   }
 
   private async forgetChanged(): Promise<void> {

@@ -15,7 +15,7 @@ import {
   MUST_SETTLE,
   SlidingWindowLimiter,
 } from '../domain/fleet/sliding-window-limiter.ts';
-import { Batcher } from '../flow/batcher.ts';
+import { type Asker, Batcher } from '../flow/batcher.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { DeviceRates, RateDecision } from '../store/engine.ts';
 
@@ -88,22 +88,32 @@ export class LimitDevices {
     return waitMs > 0 ? this.refuse(waitMs) : waitMs;
   }
 
-  /** Decides a request after `MUST_SETTLE`: 0 when it is allowed, or the seconds for `Retry-After`. */
-  async later(hash: number, tag: number): Promise<number> {
+  /**
+   * Decides a request after `MUST_SETTLE`; resolves with 0 when it is allowed, or the seconds for
+   * `Retry-After`.
+   */
+  later(hash: number, tag: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.settle(hash, tag, { answered: resolve, failed: reject });
+    });
+  }
+
+  /** Does the same as `later`, and calls the asker in place of a promise. */
+  settle(hash: number, tag: number, asker: Asker<number>): void {
     const claim = this.windows.claim(hash, tag, this.nowMs);
-    const decision = await this.settle(hash, tag, claim);
-    const nowMs = Math.floor(this.clock());
-    if (decision === undefined) {
-      const waitMs = this.windows.unanswered(hash, tag, claim, nowMs);
-      return waitMs === ADMITTED ? ADMITTED : this.refuse(waitMs);
-    }
-    if (decision.isAllowed) {
-      this.windows.allowed(hash, tag, claim, nowMs);
-      return ADMITTED;
-    }
-    // Rounded up, so that a client that waits exactly this long is not early by the engine's clock.
-    this.windows.refused(hash, tag, claim, decision.waitMs, nowMs + 1);
-    return this.refuse(decision.waitMs);
+    this.options.metrics.deviceLimit.add('settled');
+    const { requestId, owed } = claim;
+    const device = `${hash.toString(16)}.${tag.toString(16)}`;
+    const debt = { device, process: this.name, requestId, owed };
+    const settlement: Asker<RateDecision> = {
+      answered: (decision) => asker.answered(this.decided(hash, tag, claim, decision)),
+      failed: (error) => {
+        if (error instanceof Unavailable) return asker.answered(this.undecided(hash, tag, claim));
+        this.windows.unanswered(hash, tag, claim, this.nowMs);
+        asker.failed(error);
+      },
+    };
+    if (!this.settling.tell(debt, settlement)) asker.answered(this.undecided(hash, tag, claim));
   }
 
   /** Decides a request for callers that may wait: the refusal, or undefined when it is allowed. */
@@ -113,21 +123,23 @@ export class LimitDevices {
     return seconds === ADMITTED ? undefined : refusalOf(seconds);
   }
 
-  /** Returns the engine's decision, or undefined when it does not answer. */
-  private async settle(hash: number, tag: number, claim: Claim): Promise<RateDecision | undefined> {
-    const { requestId, owed } = claim;
-    const device = `${hash.toString(16)}.${tag.toString(16)}`;
-    try {
-      this.options.metrics.deviceLimit.add('settled');
-      return await this.settling.ask({ device, process: this.name, requestId, owed });
-    } catch (error) {
-      if (!(error instanceof Unavailable)) {
-        this.windows.unanswered(hash, tag, claim, this.nowMs);
-        throw error;
-      }
-      this.options.metrics.faults.add('device-rate');
-      return undefined;
+  /** Applies the engine's decision. */
+  private decided(hash: number, tag: number, claim: Claim, decision: RateDecision): number {
+    const nowMs = Math.floor(this.clock());
+    if (decision.isAllowed) {
+      this.windows.allowed(hash, tag, claim, nowMs);
+      return ADMITTED;
     }
+    // Rounded up, so that a client that waits exactly this long is not early by the engine's clock.
+    this.windows.refused(hash, tag, claim, decision.waitMs, nowMs + 1);
+    return this.refuse(decision.waitMs);
+  }
+
+  /** Decides alone, because the engine did not answer. */
+  private undecided(hash: number, tag: number, claim: Claim): number {
+    this.options.metrics.faults.add('device-rate');
+    const waitMs = this.windows.unanswered(hash, tag, claim, Math.floor(this.clock()));
+    return waitMs === ADMITTED ? ADMITTED : this.refuse(waitMs);
   }
 
   private refuse(waitMs: number): number {

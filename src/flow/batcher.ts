@@ -4,10 +4,10 @@
 
 import { Overloaded } from '../contract/unavailable.ts';
 
-type Waiting<Item, Answer> = {
-  readonly item: Item;
-  readonly resolve: (answer: Answer) => void;
-  readonly reject: (error: unknown) => void;
+/** Who waits for an answer: one of the two is called, once. Neither may throw. */
+export type Asker<Answer> = {
+  answered(answer: Answer): void;
+  failed(error: unknown): void;
 };
 
 export type BatcherOptions<Item, Answer> = {
@@ -22,10 +22,13 @@ export type BatcherOptions<Item, Answer> = {
 
 export class Batcher<Item, Answer> {
   private readonly options: BatcherOptions<Item, Answer>;
-  private waiting: Waiting<Item, Answer>[] = [];
+  /** What waits for a batch, and who asked for each. */
+  private items: Item[] = [];
+  private askers: Asker<Answer>[] = [];
   private pending = 0;
   private inFlight = 0;
   private isScheduled = false;
+  private readonly send = () => this.sendWaiting();
 
   constructor(options: BatcherOptions<Item, Answer>) {
     this.options = options;
@@ -33,41 +36,54 @@ export class Batcher<Item, Answer> {
 
   /** Returns the answer to an item; rejects with `Overloaded` if too many are pending. */
   ask(item: Item): Promise<Answer> {
-    if (this.pending >= this.options.pendingMax) {
-      return Promise.reject(new Overloaded(`${this.pending} calls wait for a batch`));
-    }
-    this.pending += 1;
     return new Promise((resolve, reject) => {
-      this.waiting.push({ item, resolve, reject });
-      this.schedule();
+      if (this.tell(item, { answered: resolve, failed: reject })) return;
+      reject(new Overloaded(`${this.pending} calls wait for a batch`));
     });
+  }
+
+  /**
+   * Asks for an item without a promise, which would cost several times what the batch does for it: the asker
+   * is called in the turn of the answer. Returns false, and calls nobody, if too many are pending.
+   */
+  tell(item: Item, asker: Asker<Answer>): boolean {
+    if (this.pending >= this.options.pendingMax) return false;
+    this.pending += 1;
+    this.items.push(item);
+    this.askers.push(asker);
+    this.schedule();
+    return true;
   }
 
   private schedule(): void {
     if (this.isScheduled || this.inFlight >= this.options.batchesMax) return;
     this.isScheduled = true;
-    setImmediate(() => this.send());
+    setImmediate(this.send);
   }
 
-  private send(): void {
+  private sendWaiting(): void {
     const { batchSizeMax, batchesMax } = this.options;
     this.isScheduled = false;
-    while (this.waiting.length > 0 && this.inFlight < batchesMax) {
-      void this.sendBatch(this.waiting.splice(0, batchSizeMax));
+    while (this.items.length > 0 && this.inFlight < batchesMax) {
+      void this.sendBatch(this.items.splice(0, batchSizeMax), this.askers.splice(0, batchSizeMax));
     }
   }
 
-  private async sendBatch(batch: readonly Waiting<Item, Answer>[]): Promise<void> {
+  private async sendBatch(items: readonly Item[], askers: readonly Asker<Answer>[]): Promise<void> {
     this.inFlight += 1;
+    let answers: readonly Answer[] | undefined;
+    let fault: unknown;
     try {
-      const answers = await this.options.ask(batch.map(({ item }) => item));
-      for (const [index, { resolve }] of batch.entries()) resolve(answers[index] as Answer);
+      answers = await this.options.ask(items);
     } catch (error) {
-      for (const { reject } of batch) reject(error);
-    } finally {
-      this.pending -= batch.length;
-      this.inFlight -= 1;
-      if (this.waiting.length > 0) this.schedule();
+      fault = error;
+    }
+    this.pending -= items.length;
+    this.inFlight -= 1;
+    if (this.items.length > 0) this.schedule();
+    for (const [index, asker] of askers.entries()) {
+      if (answers === undefined) asker.failed(fault);
+      else asker.answered(answers[index] as Answer);
     }
   }
 }

@@ -14,6 +14,7 @@ import type { CheckIns } from '../fleet/check-in-buffer.ts';
 import type { DeviceLabels } from '../fleet/device-labels.ts';
 import type { LedgerClock } from '../fleet/ledger-clock.ts';
 import type { MistakenIds } from '../fleet/mistaken-ids.ts';
+import type { Asker } from '../flow/batcher.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { LabelNote } from '../store/label-store.ts';
 import type { CatalogSlot, CheckQuery, PlanDecision, PreparedPlan } from './catalog-slot.ts';
@@ -90,22 +91,55 @@ export class CheckUpdate {
     return this.dependencies.catalogs.refused(scope.app, scope.channel);
   }
 
-  /** Waits for what is missing, then decides. */
+  /**
+   * Notes the labels of a check for which `now` decided nothing, where that is all it waits for: the asker is
+   * told whether they are noted, and then calls `noted`, or `later`. Returns false, and calls nobody, where
+   * `later` has to find out what the check waits for.
+   */
+  noteLabels(query: CheckQuery, device: CheckDevice, asker: Asker<boolean>): boolean {
+    const { id, labels, labelsTag } = device;
+    const prepared = query.scope.slot?.planFor(query);
+    if (prepared === undefined || id === undefined || labels.size === 0) return false;
+    const { catalog, labelKeys } = prepared.plan;
+    if (!catalog.asksForLabels || !hasKeys(labels, labelKeys)) return false;
+    const { appId } = catalog.snapshot;
+    const note = { appId, deviceId: id, labels, at: this.dependencies.clock.now() };
+    return this.dependencies.labels.noteSoon(note, labelsTag, asker);
+  }
+
+  /** Decides a check whose labels have been noted, if that needs no more waiting; else undefined. */
+  noted<Item extends Candidate>(
+    query: CheckQuery<Item>,
+    device: CheckDevice,
+  ): PlanDecision<Item> | undefined {
+    const prepared = query.scope.slot?.planFor(query);
+    if (prepared === undefined || !hasKeys(device.labels, prepared.plan.labelKeys))
+      return undefined;
+    const decision = prepared.decide(device);
+    if (isFirstOffer(decision)) return undefined;
+    return this.conclude(query, device, decision, this.unstoredOf(prepared, device));
+  }
+
+  /**
+   * Waits for what is missing, then decides. `isNoted` is what the asker of `noteLabels` was told, if it was
+   * asked.
+   */
   async later<Item extends Candidate>(
     query: CheckQuery<Item>,
     device: CheckDevice,
+    isNoted?: boolean,
   ): Promise<Outcome<PlanDecision<Item>, NoCatalog>> {
     const { scope } = query;
     const slot = await this.dependencies.catalogs.find(scope.app, scope.channel);
     if (isFailure(slot)) return slot;
     scope.slot = slot;
     const prepared = slot.planFor(query);
-    if (prepared === undefined) return this.later(query, device);
-    const labels = await this.labelsFor(query, prepared, device);
+    if (prepared === undefined) return this.later(query, device, isNoted);
+    const labels = await this.labelsFor(query, prepared, device, isNoted);
     const unstored = this.unstoredOf(prepared, device);
     const known = { hash: device.hash, labels, slice: device.slice };
     const decision = await this.decide(query, slot, prepared.plan.labelKeys, known);
-    if (decision === undefined) return this.later(query, device);
+    if (decision === undefined) return this.later(query, device, isNoted);
     if (isFailure(decision)) {
       const { appRef } = prepared.plan.catalog.snapshot;
       this.dependencies.metrics.checks.of(appRef)['first-offer-unavailable'].count += 1;
@@ -164,6 +198,7 @@ export class CheckUpdate {
     { version }: CheckQuery,
     prepared: PreparedPlan,
     device: CheckDevice,
+    isNoted: boolean | undefined,
   ): Promise<Labels> {
     const { id, labels } = device;
     const { plan } = prepared;
@@ -173,7 +208,8 @@ export class CheckUpdate {
     try {
       if (labels.size === 0) return await store.read({ appId, deviceId: id });
       const at = this.dependencies.clock.now();
-      if (await this.isOnItsWay({ appId, deviceId: id, labels, at }, device.labelsTag)) {
+      const note = { appId, deviceId: id, labels, at };
+      if (isNoted ?? (await this.isOnItsWay(note, device.labelsTag))) {
         if (hasKeys(labels, plan.labelKeys)) return labels;
         return mergeLabels(await store.read({ appId, deviceId: id }), labels);
       }

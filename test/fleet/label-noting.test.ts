@@ -73,6 +73,33 @@ describe('noting', () => {
     expect(await labels.read(device('a'))).toEqual(ring('beta'));
   });
 
+  it('tells its asker without a promise, and calls nobody where a device has to be looked up', async () => {
+    const { cache, labels, faults } = setUpNoting();
+    const noted = (id: string) =>
+      new Promise((resolve, reject) => {
+        const note = { ...device(id), labels: ring('beta'), at };
+        const asker = { answered: resolve, failed: reject };
+        if (!labels.noteSoon(note, tagLabels(note.labels), asker)) resolve('nobody');
+      });
+    expect(await noted('a')).toBe(true);
+    expect(await notedIn(cache as never, device('a'))).toEqual(ring('beta'));
+    expect(await noted('unknown')).toBe('nobody');
+    cache.noteFault = away();
+    expect(await noted('a')).toBe(false);
+    expect(faults('label-write')).toBe(1);
+    cache.noteFault = new Error('unforeseen');
+    await expect(noted('a')).rejects.toThrow('unforeseen');
+  });
+
+  it('tells nobody anything of a device that may not be on record, and where nothing is noted', () => {
+    for (const differences of [{ isRecorded: () => false }, { keepsNotes: false }]) {
+      const { labels } = setUpNoting(differences);
+      const note = { ...device('a'), labels: ring('beta'), at };
+      const asker = { answered: () => expect.fail(), failed: () => expect.fail() };
+      expect(labels.noteSoon(note, tagLabels(note.labels), asker)).toBe(false);
+    }
+  });
+
   it('is refused where the engine is away, of what may not be recorded, and without notes', async () => {
     const { cache, note, faults } = setUpNoting();
     cache.noteFault = away();

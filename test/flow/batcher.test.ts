@@ -83,4 +83,41 @@ describe('a batcher', () => {
     gates[1]?.open();
     expect(await again).toBe('of 4');
   });
+
+  it('tells an asker without a promise, in the turn of the answer, and whatever it asks then goes out', async () => {
+    const { batcher, asked, gates } = setUp();
+    const told: string[] = [];
+    const asker = {
+      answered(answer: string) {
+        told.push(answer);
+        if (answer === 'of 1') batcher.tell(3, asker);
+      },
+      failed: (error: unknown) => void told.push(String(error)),
+    };
+    expect([1, 2].map((item) => batcher.tell(item, asker))).toEqual([true, true]);
+    const promised = batcher.ask(9);
+    await nextTurn();
+    expect(asked).toEqual([[1, 2, 9]]);
+    gates[0]?.open();
+    expect(await promised).toBe('of 9');
+    expect(told).toEqual(['of 1', 'of 2']);
+    await nextTurn();
+    expect(asked.slice(1)).toEqual([[3]]);
+    gates[1]?.break(new Error('away'));
+    await nextTurn();
+    expect(told.slice(2)).toEqual(['Error: away']);
+  });
+
+  it('calls no asker whose item is one too many', async () => {
+    const { batcher, gates } = setUp({ pendingMax: 1 });
+    const told: string[] = [];
+    const asker = { answered: (answer: string) => void told.push(answer), failed: () => {} };
+    expect(batcher.tell(1, asker)).toBe(true);
+    expect(batcher.tell(2, asker)).toBe(false);
+    await nextTurn();
+    gates[0]?.open();
+    await nextTurn();
+    expect(told).toEqual(['of 1']);
+    expect(batcher.tell(3, asker)).toBe(true);
+  });
 });

@@ -4,7 +4,8 @@
 import { expect, it } from 'vitest';
 import { fail } from '../../src/contract/failure.ts';
 import { ADMITTED } from '../../src/domain/fleet/sliding-window-limiter.ts';
-import { type DeviceQuestion, DeviceRoute } from '../../src/http/device/device-route.ts';
+import type { DeviceQuestion } from '../../src/http/device/device-question.ts';
+import { DeviceRoute } from '../../src/http/device/device-route.ts';
 import { NO_STORE, replyHead } from '../../src/http/reply.ts';
 import { Traffic } from '../../src/http/request-observation.ts';
 import { createLog } from '../../src/observe/log.ts';

@@ -17,6 +17,7 @@ import {
 } from '../../domain/fleet/network-words.ts';
 import { ADMITTED } from '../../domain/fleet/sliding-window-limiter.ts';
 import type { LimitDevices } from '../../fleet/device-limit.ts';
+import type { Asker } from '../../flow/batcher.ts';
 import { clientAddress } from '../client-address.ts';
 import { addressText, type Exchange, remoteAddressOf } from '../exchange.ts';
 import type { HttpRequest, HttpResponse } from '../http-app.ts';
@@ -77,6 +78,11 @@ export class DeviceGate {
    */
   later(): Promise<number> {
     return this.limit.later(this.hash, this.tag);
+  }
+
+  /** Does the same as `later`, and calls the asker in place of a promise. */
+  settle(asker: Asker<number>): void {
+    this.limit.settle(this.hash, this.tag, asker);
   }
 
   /**

@@ -2,13 +2,7 @@
 // answered before its handler returns: without a promise, without I/O, and without parsing a path or query
 // string that was parsed before.
 
-import {
-  FAILURES,
-  type Failure,
-  type FailureKind,
-  isFailure,
-  type Outcome,
-} from '../../contract/failure.ts';
+import { type Failure, type FailureKind, isFailure, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import type { MistakenId } from '../../contract/mistaken-id.ts';
 import { isFoldedAway } from '../../contract/path-segment.ts';
@@ -23,49 +17,15 @@ import type { CheckDevice, CheckUpdate } from '../../serving/check-update.ts';
 import type { AskingClient } from '../../updater/updater.ts';
 import { type AnsweredRequest, answerLater, faultReply, remoteAddressOf } from '../exchange.ts';
 import type { HttpRequest, HttpResponse, RequestHandler } from '../http-app.ts';
-import { failureReply, NO_STORE, type Reply, replyHead } from '../reply.ts';
+import type { Reply } from '../reply.ts';
 import type { Observation, RouteTraffic, Traffic } from '../request-observation.ts';
 import { writeReply } from '../write-reply.ts';
 import { type DeviceGate, readDeviceText } from './device-gate.ts';
+import type { DeviceQuestion, DeviceRequest } from './device-question.ts';
 import { GenerationalCache } from './generational-cache.ts';
+import { refusalReply } from './refusal-reply.ts';
 import { EMPTY_QUERY, type RequestQuery, readRequestQuery } from './request-query.ts';
-
-/**
- * Question that clients ask at an updater's addresses: how to read it and the device, and how to answer it.
- */
-export type DeviceQuestion<Item extends Candidate> = {
-  /** Path pattern of the addresses, for the figures. */
-  readonly route: string;
-  /** Returns the query of a path; 404 when it has another form, 400 naming the part at fault. */
-  readonly parse: (path: string, client: AskingClient) => Outcome<CheckQuery<Item>, FailureKind>;
-  /** Header that names the device, before the query's `device`. */
-  readonly deviceHeader: string;
-  /** Parameter that names the device where neither the header nor `device` does. */
-  readonly deviceParameter: string | undefined;
-  /** Headers that name the device where none of them does, in the order in which they are tried. */
-  readonly otherDeviceHeaders: readonly string[];
-  /** Parameters of the query that the answer depends on. */
-  readonly parameters: readonly string[];
-  /** Beginning of the User-Agent of clients that are answered otherwise; '' where there are none. */
-  readonly agent: string;
-  /** Whether the answer depends on `If-None-Match`. */
-  readonly isConditional: boolean;
-  /**
-   * Returns what to wait for before a decision is written, undefined when there is nothing; undefined itself
-   * where that is always so.
-   */
-  readonly ready: ((decision: PlanDecision<Item>) => Promise<void> | undefined) | undefined;
-  /**
-   * Writes a decision; `ifNoneMatch` is '' when the request has none, or the answer does not depend on it.
-   */
-  readonly reply: (decision: PlanDecision<Item>, ifNoneMatch: string) => Reply;
-};
-
-export type DeviceRequest = {
-  readonly res: HttpResponse;
-  readonly isHead: boolean;
-  readonly path: string;
-};
+import { WaitingCheck, type WaitingQuestion, type WaitingRoute } from './waiting-check.ts';
 
 /** Maximum number of cached queries by path. Clients choose paths, hence a bound. */
 const PATHS_MAX = 50_000;
@@ -81,7 +41,10 @@ export type DecisionRouteDependencies = {
   readonly traffic: Traffic;
 };
 
-export type DeviceRouteDependencies = DecisionRouteDependencies & { readonly gate: DeviceGate };
+export type DeviceRouteDependencies = DecisionRouteDependencies & {
+  readonly check: Pick<CheckUpdate, 'noteLabels' | 'noted'>;
+  readonly gate: DeviceGate;
+};
 
 /**
  * Handlers of GET and HEAD for addresses at which decisions are asked for. Subclasses tell who asks, and
@@ -160,6 +123,7 @@ export class DeviceRoute<Item extends Candidate> extends DecisionRoute {
   private readonly queries = new GenerationalCache<CheckQuery<Item>>(PATHS_MAX);
   /** Cached query strings, read. They save parsing them, and tagging their labels. */
   private readonly asked = new GenerationalCache<RequestQuery>(QUERY_TEXTS_MAX);
+  private readonly waitingRoute: WaitingRoute<Item>;
   /** Mistaken id of the latest request; undefined when it has none. */
   private mistake: MistakenId | undefined;
 
@@ -167,6 +131,7 @@ export class DeviceRoute<Item extends Candidate> extends DecisionRoute {
     super(question.route, dependencies);
     this.question = question;
     this.gate = dependencies.gate;
+    this.waitingRoute = { ...dependencies, question, replies: this.replies };
   }
 
   protected override serve(request: DeviceRequest, req: HttpRequest): void {
@@ -237,10 +202,7 @@ export class DeviceRoute<Item extends Candidate> extends DecisionRoute {
     return undefined;
   }
 
-  /**
-   * Decides and answers a check that has to wait. It is apart from `serve`, because a function that contains
-   * a closure pays for it whenever it is called.
-   */
+  /** Decides and answers a check that has to wait. */
   private decideLater(
     request: DeviceRequest,
     wait: number,
@@ -249,16 +211,29 @@ export class DeviceRoute<Item extends Candidate> extends DecisionRoute {
     ifNoneMatch: string,
   ): void {
     // A copy, because the gate's array holds the network of the latest request only.
-    const asking = { ...device, network: network.slice() };
+    const asked = { query, device: { ...device, network: network.slice() }, ifNoneMatch };
+    if (this.replies.isWatched) this.decideWatched(request, wait, asked);
+    else new WaitingCheck(this.waitingRoute, request, asked).begin(wait === MUST_SETTLE);
+  }
+
+  /** Does the same within the watch of the request, whose context follows promises. */
+  private decideWatched(
+    request: DeviceRequest,
+    wait: number,
+    { query, device, ifNoneMatch }: WaitingQuestion<Item>,
+  ): void {
     this.answerAfter(request, wait, async () => {
-      const outcome = await this.check.later(query, asking);
+      const outcome = await this.check.later(query, device);
       if (isFailure(outcome)) return refusalReply(outcome);
       await this.question.ready?.(outcome);
       return this.question.reply(outcome, ifNoneMatch);
     });
   }
 
-  /** Answers with a decision whose document is not written yet. It is apart from `serve` as well. */
+  /**
+   * Answers with a decision whose document is not written yet. It is apart from `serve`, because a function
+   * that contains a closure pays for it whenever it is called.
+   */
   private writeAfter(
     request: DeviceRequest,
     waiting: Promise<void>,
@@ -318,33 +293,4 @@ function keyOf(path: string, { variant }: RequestQuery, hasAgent: boolean): stri
 
 function methodOf({ isHead }: DeviceRequest): string {
   return isHead ? 'HEAD' : 'GET';
-}
-
-/**
- * Cached replies of refusals without details, at most one per failure kind. They save writing one for every
- * check of a fleet that asks for an app or channel that does not exist; `refusalReply` adds them.
- */
-const plainRefusals = new Map<FailureKind, Reply>();
-
-/**
- * Returns the reply of a refusal, which no cache may keep either: an app that is unknown now may exist a
- * second later.
- */
-export function refusalReply(refusal: Failure): Reply {
-  const { failure, message, retryAfterSeconds } = refusal;
-  if (retryAfterSeconds !== undefined || message !== FAILURES[failure]) {
-    return writeRefusal(refusal);
-  }
-  let reply = plainRefusals.get(failure);
-  if (reply === undefined) {
-    reply = writeRefusal(refusal);
-    plainRefusals.set(failure, reply);
-  }
-  return reply;
-}
-
-function writeRefusal(failure: Failure): Reply {
-  const { status, headers = [], contentType = '', body = '' } = failureReply(failure);
-  const head = replyHead(status, [...headers, ...NO_STORE, ['Content-Type', contentType]]);
-  return { status, head, body: Buffer.from(body) };
 }

@@ -15,13 +15,10 @@ import { MANIFEST, manifestOf } from '../../updater/manifest.ts';
 import type { UpdaterFailureKind } from '../../updater/updater.ts';
 import type { HttpRequest } from '../http-app.ts';
 import { failureReply, type Reply, replyHead, tagBody } from '../reply.ts';
-import {
-  DecisionRoute,
-  type DecisionRouteDependencies,
-  type DeviceRequest,
-  refusalReply,
-} from './device-route.ts';
+import type { DeviceRequest } from './device-question.ts';
+import { DecisionRoute, type DecisionRouteDependencies } from './device-route.ts';
 import { GenerationalCache } from './generational-cache.ts';
+import { refusalReply } from './refusal-reply.ts';
 import { EMPTY_QUERY, keepPlus } from './request-query.ts';
 import { UpdaterAddresses, type UpdaterRoute, writeConditional } from './updater-route.ts';
 

@@ -25,13 +25,10 @@ import {
   tagBody,
 } from '../reply.ts';
 import { decodeSegment, type Route } from '../router.ts';
-import {
-  type DeviceQuestion,
-  DeviceRoute,
-  type DeviceRouteDependencies,
-  refusalReply,
-} from './device-route.ts';
+import type { DeviceQuestion } from './device-question.ts';
+import { DeviceRoute, type DeviceRouteDependencies } from './device-route.ts';
 import { GenerationalCache } from './generational-cache.ts';
+import { refusalReply } from './refusal-reply.ts';
 
 type WriteDocument = (document: Buffer, ifNoneMatch: string) => Reply;
 
