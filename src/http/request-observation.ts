@@ -2,6 +2,7 @@
 // by status and their duration; the access log; and spans.
 
 import { randomUUID } from 'node:crypto';
+import type { DurationCount } from '../observe/duration-counts.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { RareLog } from '../observe/rare-log.ts';
@@ -49,14 +50,13 @@ export class Traffic {
   /** Returns the traffic of a route. */
   on(labels: RouteLabels): RouteTraffic {
     const { requests, requestSeconds } = this.metrics;
-    const observe = (seconds: number) =>
-      requestSeconds.observe({ surface: labels.surface }, seconds);
+    const durations = requestSeconds.of(labels.surface);
     const tellsIds = IDENTIFIED.has(labels.surface);
     const { watcher } = this;
     const watch = watcher?.watches(labels.surface)
       ? (asked: AskedRequest) => watcher.begin({ ...asked, labels })
       : undefined;
-    return new RouteTraffic(this, requests.of(labels), { observe, tellsIds, watch });
+    return new RouteTraffic(this, requests.of(labels), { durations, tellsIds, watch });
   }
 
   /** Notes that the number of requests in flight has changed. */
@@ -99,8 +99,8 @@ export class Traffic {
 type AskedRequest = Omit<WatchedRequest, 'labels'>;
 
 type RouteOptions = {
-  /** Takes the duration of a request. */
-  readonly observe: (seconds: number) => void;
+  /** Durations of requests to its surface. */
+  readonly durations: DurationCount;
   /** Whether every answer carries the id of its request. */
   readonly tellsIds: boolean;
   /** Begins to watch a request; undefined where requests are not watched. */
@@ -150,7 +150,7 @@ export class RouteTraffic {
   end(status: number | undefined, beganAt: number, watch?: RequestWatch): void {
     this.traffic.move(-1);
     this.count(status ?? CLIENT_GONE);
-    this.options.observe((performance.now() - beganAt) / 1000);
+    this.options.durations.observe((performance.now() - beganAt) / 1000);
     watch?.end(status ?? CLIENT_GONE);
   }
 

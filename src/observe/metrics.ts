@@ -1,10 +1,11 @@
 // Counters, gauges and histograms for `/metrics`, in Prometheus text. The hot path only adds to plain
-// numbers, which prom-client reads at scrape time; histograms are for requests that wait anyway.
+// numbers, which are read at scrape time.
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { MISTAKEN_IDS, type MistakenId } from '../contract/mistaken-id.ts';
 import type { Reason } from '../contract/reason.ts';
 import { AppCounts } from './app-counts.ts';
+import { DurationCounts } from './duration-counts.ts';
 import {
   APP_OUTCOMES,
   CATALOG_SOURCES,
@@ -60,12 +61,12 @@ export class Metrics {
     ['surface', 'method', 'route', 'status'],
   );
   /** Durations of requests that may wait, from their head to their reply. */
-  readonly requestSeconds = this.histogram(
-    'sluice_request_duration_seconds',
-    'Time from the head of a request to its reply; of checks, those that waited for a store',
-    ['surface'],
-    REQUEST_SECONDS,
-  );
+  readonly requestSeconds = new DurationCounts(this.registry, {
+    name: 'sluice_request_duration_seconds',
+    help: 'Time from the head of a request to its reply; of checks, those that waited for a store',
+    label: 'surface',
+    bounds: REQUEST_SECONDS,
+  });
   readonly storeSeconds = this.histogram(
     'sluice_store_call_duration_seconds',
     'Time of calls to a store by operation, refused and failed ones included',
