@@ -46,12 +46,10 @@ type DeviceLabelsDependencies = {
 };
 
 /**
- * Bounds of each kind of batch. Two at a time are enough to keep a store busy: each uses a PostgreSQL
- * connection of the shared pool.
+ * Bounds of each kind of batch. Two at a time are enough to keep a store busy, and a batch costs as much as
+ * dozens of its items; those that ask the ledger use a connection of its pool each.
  */
 const BATCHES = { batchSizeMax: 500, batchesMax: 2, pendingMax: 20_000 };
-/** Maximum number of batches of notes in flight; they need no connection of their own. */
-const NOTE_BATCHES_MAX = 4;
 /** Longest wait for labels from the ledger before those of the engine are used. */
 const LEDGER_WAIT_MS_MAX = 1500;
 /** Time for which a ledger that did not answer is not asked again. */
@@ -73,6 +71,8 @@ export class DeviceLabels {
   private readonly writes: Batcher<CheckIn, StoredLabels | undefined>;
   private readonly notes: Batcher<LabelNote, boolean>;
   private readonly memory: StoredLabelMemory;
+  /** That of the engine, which is behind a proxy: asking it takes longer than the rest of a note. */
+  private readonly keepsNotes: boolean;
   /** Change of labels up to which the memory has forgotten what changed. */
   private followed: LabelPosition | undefined;
   /** Whether the engine answered when it was last followed: else announcements may be missed. */
@@ -83,14 +83,11 @@ export class DeviceLabels {
   constructor(dependencies: DeviceLabelsDependencies) {
     this.dependencies = dependencies;
     this.memory = dependencies.labelMemory ?? new StoredLabelMemory();
+    this.keepsNotes = dependencies.engine.keepsNotes;
     this.cached = new Batcher({ ...BATCHES, ask: (devices) => this.askEngine(devices) });
     this.lookups = new Batcher({ ...BATCHES, ask: (devices) => this.readMany(devices) });
     this.writes = new Batcher({ ...BATCHES, ask: (checkIns) => this.writeMany(checkIns) });
-    this.notes = new Batcher({
-      ...BATCHES,
-      batchesMax: NOTE_BATCHES_MAX,
-      ask: (notes) => this.noteMany(notes),
-    });
+    this.notes = new Batcher({ ...BATCHES, ask: (notes) => this.noteMany(notes) });
   }
 
   /** Starts listening to announcements of changed labels, until the engine closes. */
@@ -153,9 +150,8 @@ export class DeviceLabels {
    * has to be looked up, or nothing can be noted now. The asker is told what `note` resolves with.
    */
   noteSoon(note: LabelNote, labelsTag: number, asker: Asker<boolean>): boolean {
-    const { admission, engine } = this.dependencies;
-    if (!engine.keepsNotes || !this.memory.areNew(note, labelsTag)) return false;
-    return admission.isRecorded(note) && this.notes.tell(note, asker);
+    if (!this.keepsNotes || !this.memory.areNew(note, labelsTag)) return false;
+    return this.dependencies.admission.isRecorded(note) && this.notes.tell(note, asker);
   }
 
   /**
@@ -261,7 +257,7 @@ export class DeviceLabels {
 
   /** Notes labels. Resolves with false when the engine does not take them; never rejects. */
   private async tryNote(note: LabelNote): Promise<boolean> {
-    if (!this.dependencies.engine.keepsNotes) return false;
+    if (!this.keepsNotes) return false;
     try {
       return await this.notes.ask(note);
     } catch (error) {

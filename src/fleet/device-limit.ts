@@ -44,8 +44,11 @@ const BUSY_CAPACITY_DEFAULT = 2 ** 15;
  * Maximum number of devices per call of the engine, which is blocked for about a millisecond by that many.
  */
 const BATCH_SIZE_MAX = 100;
-/** Maximum number of concurrent calls; other commands to the engine queue behind them. */
-const BATCHES_MAX = 16;
+/**
+ * Maximum number of concurrent calls; other commands to the engine queue behind them. Few, because a call
+ * costs as much as dozens of its devices: 100,000 are settled a second where the engine answers within 4 ms.
+ */
+const BATCHES_MAX = 4;
 const PENDING_MAX = 10_000;
 
 export class LimitDevices {

@@ -33,7 +33,7 @@ export type WaitingQuestion<Item extends Candidate> = {
   readonly ifNoneMatch: string;
 };
 
-export class WaitingCheck<Item extends Candidate> {
+export class WaitingCheck<Item extends Candidate> implements Asker<boolean> {
   private readonly route: WaitingRoute<Item>;
   private readonly request: DeviceRequest;
   private readonly asked: WaitingQuestion<Item>;
@@ -58,11 +58,28 @@ export class WaitingCheck<Item extends Candidate> {
     else this.attempt(() => this.note());
   }
 
+  /** Goes on once the labels are noted, or are not. */
+  answered(isNoted: boolean): void {
+    try {
+      this.noted(isNoted);
+    } catch (error) {
+      this.failed(error);
+    }
+  }
+
+  /** Answers with the fault of a step or of an answer that was waited for. */
+  failed(error: unknown): void {
+    const { request, route } = this;
+    const { path, isHead } = request;
+    const asked = { method: isHead ? 'HEAD' : 'GET', path, replies: route.replies };
+    this.answer(faultReply(error, asked, route.traffic));
+  }
+
   /** Goes on with what the device limit says. */
   private onSettled(): Asker<number> {
     return {
       answered: (seconds) => this.attempt(() => this.settled(seconds)),
-      failed: (error) => this.fail(error),
+      failed: (error) => this.failed(error),
     };
   }
 
@@ -78,11 +95,7 @@ export class WaitingCheck<Item extends Candidate> {
   private note(): void {
     const { query, device } = this.asked;
     this.notedIn = query.scope.slot;
-    const asker: Asker<boolean> = {
-      answered: (isNoted) => this.attempt(() => this.noted(isNoted)),
-      failed: (error) => this.fail(error),
-    };
-    if (!this.route.check.noteLabels(query, device, asker)) this.wait(undefined);
+    if (!this.route.check.noteLabels(query, device, this)) this.wait(undefined);
   }
 
   private noted(isNoted: boolean): void {
@@ -101,7 +114,7 @@ export class WaitingCheck<Item extends Candidate> {
     const write = () => this.answer(question.reply(decision, this.asked.ifNoneMatch));
     waiting.then(
       () => this.attempt(write),
-      (error) => this.fail(error),
+      (error) => this.failed(error),
     );
   }
 
@@ -109,7 +122,7 @@ export class WaitingCheck<Item extends Candidate> {
   private wait(isNoted: boolean | undefined): void {
     this.replyLater(isNoted).then(
       (reply) => this.attempt(() => this.answer(reply)),
-      (error) => this.fail(error),
+      (error) => this.failed(error),
     );
   }
 
@@ -127,15 +140,8 @@ export class WaitingCheck<Item extends Candidate> {
     try {
       step();
     } catch (error) {
-      this.fail(error);
+      this.failed(error);
     }
-  }
-
-  private fail(error: unknown): void {
-    const { request, route } = this;
-    const { path, isHead } = request;
-    const asked = { method: isHead ? 'HEAD' : 'GET', path, replies: route.replies };
-    this.answer(faultReply(error, asked, route.traffic));
   }
 
   private answer(reply: Reply): void {
