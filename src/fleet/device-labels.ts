@@ -71,7 +71,7 @@ export class DeviceLabels {
   private readonly writes: Batcher<CheckIn, StoredLabels | undefined>;
   private readonly notes: Batcher<LabelNote, boolean>;
   private readonly memory: StoredLabelMemory;
-  /** That of the engine, which is behind a proxy: asking it takes longer than the rest of a note. */
+  /** Whether the engine notes labels: asking it, behind its proxy, takes longer than the rest of a note. */
   private readonly keepsNotes: boolean;
   /** Change of labels up to which the memory has forgotten what changed. */
   private followed: LabelPosition | undefined;

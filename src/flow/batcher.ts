@@ -4,7 +4,7 @@
 
 import { Overloaded } from '../contract/unavailable.ts';
 
-/** Who waits for an answer: one of the two is called, once. Neither may throw. */
+/** Caller that waits for an answer: one of the two is called, once. Neither may throw. */
 export type Asker<Answer> = {
   answered(answer: Answer): void;
   failed(error: unknown): void;

@@ -61,12 +61,12 @@ export class Metrics {
     ['surface', 'method', 'route', 'status'],
   );
   /** Durations of requests that may wait, from their head to their reply. */
-  readonly requestSeconds = new DurationCounts(this.registry, {
-    name: 'sluice_request_duration_seconds',
-    help: 'Time from the head of a request to its reply; of checks, those that waited for a store',
-    label: 'surface',
-    bounds: REQUEST_SECONDS,
-  });
+  readonly requestSeconds = this.durations(
+    'sluice_request_duration_seconds',
+    'Time from the head of a request to its reply; of checks, those that waited for a store',
+    ['surface'],
+    REQUEST_SECONDS,
+  );
   readonly storeSeconds = this.histogram(
     'sluice_store_call_duration_seconds',
     'Time of calls to a store by operation, refused and failed ones included',
@@ -279,6 +279,16 @@ export class Metrics {
     buckets: number[],
   ): Histogram<Label> {
     return new Histogram({ name, help, labelNames, buckets, registers: [this.registry] });
+  }
+
+  /** Registers a histogram that every request may add to. */
+  private durations(
+    name: string,
+    help: string,
+    [label]: readonly [string],
+    bounds: readonly number[],
+  ): DurationCounts {
+    return new DurationCounts(this.registry, { name, help, label, bounds });
   }
 
   private routeCounts(name: string, help: string, labelNames: readonly string[]): RouteCounts {

@@ -94,6 +94,7 @@ describe('metrics', () => {
     const types: Readonly<Record<string, string>> = {
       gauges: 'gauge',
       histogram: 'histogram',
+      durations: 'histogram',
       routeCounts: 'counter',
       counts: 'counter',
       build: 'gauge',

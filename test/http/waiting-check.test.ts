@@ -1,4 +1,4 @@
-// Tests checks that wait for the engine: each goes on in the turn of the answer, and ends once, whatever fails.
+// Tests checks that wait for the engine: each goes on in the turn of the answer, and ends once.
 
 import { describe, expect, it } from 'vitest';
 import { fail } from '../../src/contract/failure.ts';

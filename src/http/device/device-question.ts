@@ -1,4 +1,4 @@
-// What a handler of checks is asked: how a request is read and its decision is written, and the request itself.
+// What a handler of checks is asked: how a request is read, how its decision is written, and the request.
 
 import type { FailureKind, Outcome } from '../../contract/failure.ts';
 import type { Candidate } from '../../domain/decision/catalog.ts';

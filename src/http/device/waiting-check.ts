@@ -1,6 +1,6 @@
-// A check that has to wait for an answer of the engine: whether the device limit admits it, or that its labels
-// are noted. Many checks wait for one answer, and each goes on in the turn of that answer, without promises:
-// the chain of those that a check would pass costs as much as the check itself.
+// A check that has to wait for an answer of the engine: whether the device limit admits it, or that its
+// labels are noted. Many checks wait for one answer, and each goes on in the turn of that answer, without
+// promises: the chain of those that a check would pass costs as much as the check itself.
 
 import { isFailure } from '../../contract/failure.ts';
 import type { Candidate } from '../../domain/decision/catalog.ts';
@@ -39,7 +39,7 @@ export class WaitingCheck<Item extends Candidate> implements Asker<boolean> {
   private readonly asked: WaitingQuestion<Item>;
   private readonly beganAt: number;
   private isGone = false;
-  /** Where the labels are noted that the engine was asked for. */
+  /** Channel for whose app the labels are noted. */
   private notedIn: CatalogSlot | undefined;
 
   constructor(route: WaitingRoute<Item>, request: DeviceRequest, asked: WaitingQuestion<Item>) {
