@@ -174,7 +174,9 @@ function parseContext(packed: unknown): CheckInContext | undefined {
 }
 
 function writeLabels(labels: ReadonlyMap<number, Labels>): string {
-  return JSON.stringify([...labels].flatMap(([row, each]) => [row, [...each]]));
+  const packed: unknown[] = [];
+  for (const [row, each] of labels) packed.push(row, [...each]);
+  return JSON.stringify(packed);
 }
 
 /** Reads labels by the index of their row. */
