@@ -15,7 +15,7 @@ const DECISION = { candidate: undefined };
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 /** A check that waits, its statuses, what it asked for, and who waits for the limit and for the note. */
-function begin(parts: object = {}, mustSettle = false) {
+function begin(parts: object = {}, mustSettle = false, response: object = {}) {
   const statuses: string[] = [];
   const called: string[] = [];
   const waiting: { settled?: Asker<number>; noted?: Asker<boolean> } = {};
@@ -53,6 +53,7 @@ function begin(parts: object = {}, mustSettle = false) {
     onAborted(listener: () => void) {
       leave = listener;
     },
+    ...response,
   };
   new WaitingCheck<never>(
     { question, check, gate, replies, traffic } as never,
@@ -155,6 +156,19 @@ describe('a check that waits', () => {
     const limited = begin({}, true);
     limited.waiting.settled?.failed(new Error('unforeseen'));
     expect(limited.statuses).toEqual(['500']);
+  });
+
+  it('ends once, also where its reply cannot be written', async () => {
+    const broken = {
+      cork() {
+        throw new Error('unforeseen');
+      },
+    };
+    const { statuses, waiting, inFlight } = begin({}, false, broken);
+    waiting.noted?.answered(true);
+    await nextTurn();
+    expect(statuses).toEqual([]);
+    expect(await inFlight()).toBe(false);
   });
 
   it('answers nobody once its client has left', async () => {

@@ -39,6 +39,7 @@ export class WaitingCheck<Item extends Candidate> implements Asker<boolean> {
   private readonly asked: WaitingQuestion<Item>;
   private readonly beganAt: number;
   private isGone = false;
+  private isOver = false;
   /** Channel for whose app the labels are noted. */
   private notedIn: CatalogSlot | undefined;
 
@@ -147,7 +148,10 @@ export class WaitingCheck<Item extends Candidate> implements Asker<boolean> {
   private answer(reply: Reply): void {
     const { res, isHead } = this.request;
     const { replies, traffic } = this.route;
+    // A reply that could not be written is followed by no other one: its beginning may have left.
+    if (this.isOver) return;
     sendable(reply);
+    this.isOver = true;
     replies.end(this.isGone ? undefined : reply.status, this.beganAt);
     if (this.isGone) return;
     res.cork(() => writeReply(res, reply, isHead, traffic.endsConnection()));
