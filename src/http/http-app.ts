@@ -44,6 +44,11 @@ export type HttpResponse = {
   getWriteOffset(): number;
   getRemoteAddressAsText(): ArrayBuffer | string;
   /**
+   * Returns the number of bytes of answers that the connection keeps because the client does not take them;
+   * absent where the server bounds them itself.
+   */
+  getBufferedAmount?(): number;
+  /**
    * True where the server itself bounds what a connection holds for a client that does not read, and reads no
    * request behind a response that closes its connection.
    */

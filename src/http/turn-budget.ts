@@ -1,24 +1,21 @@
 // Bounds on answers that their clients do not read. uWebSockets.js answers all requests that one read of a
-// connection brought, up to some thousands, before another connection has its turn, keeps what a client
-// does not take, without a bound, and does not tell that it keeps any. So answers are counted with their
-// sizes, and some are looked at: they are written so that a connection with unsent bytes is closed. Past a
-// number of looks in one turn of the event loop, answers that are looked at are written when the turn is
-// over; uWebSockets.js closes a connection on which another request arrives meanwhile. Clients and proxies
-// that wait for an answer before they ask again notice nothing of it.
+// connection brought, up to some thousands, before another connection has its turn, and keeps what a client
+// does not take, without a bound. So answers are counted with their sizes, and some are looked at: a
+// connection with unsent bytes is closed then. Past a number of looks in one turn of the event loop, answers
+// that are looked at are written when the turn is over; uWebSockets.js closes a connection on which another
+// request arrives meanwhile. Clients and proxies that wait for an answer before they ask again notice nothing
+// of it.
 
 /** More than the head of an answer to a device has. */
 const HEAD_BYTES = 512;
 /** Looks in one turn, after which answers wait: some hundreds of small answers, 5 to 10 ms. */
 const LOOKS_PER_TURN = 16;
-/** One in so many answers without a body that are looked at ends its connection. */
-const LOOKS_PER_END = 256;
 
 export class TurnBudget {
   private readonly random: () => number;
   private readonly afterTurn: (listener: () => void) => void;
   private left = 0;
   private looks = 0;
-  private bodilessLooks = 0;
 
   /** `afterTurn` calls a listener when the turn of the event loop is over. */
   constructor(
@@ -54,12 +51,6 @@ export class TurnBudget {
       });
     }
     return true;
-  }
-
-  /** Returns whether an answer without a body that is looked at ends its connection. */
-  endsConnection(): boolean {
-    this.bodilessLooks = (this.bodilessLooks + 1) % LOOKS_PER_END;
-    return this.bodilessLooks === 0;
   }
 }
 

@@ -1,7 +1,8 @@
 // HTTP server of uWebSockets.js: the only file that knows the package.
 
 import type * as UwsPackage from 'uWebSockets.js';
-import type { us_listen_socket } from 'uWebSockets.js';
+import type { HttpResponse, us_listen_socket } from 'uWebSockets.js';
+import { askForWebSocket } from './handshake.ts';
 import type { HttpApp, Listening, ListenOptions } from './http-app.ts';
 import { findPortFault } from './port-fault.ts';
 
@@ -19,6 +20,7 @@ export async function loadUws(): Promise<() => HttpApp> {
   // biome-ignore lint/style/noProcessEnv: uWebSockets.js takes its header limit from there only.
   process.env.UWS_HTTP_MAX_HEADERS_SIZE = HEADER_BYTES_MAX;
   const uws = await import('uWebSockets.js');
+  await lendBufferedAmount(uws);
   return () => openApp(uws);
 }
 
@@ -68,6 +70,42 @@ function listen(
         port: uws.us_socket_local_port(socket),
         stop: () => uws.us_listen_socket_close(socket),
       });
+    });
+  });
+}
+
+// Unsent bytes of a connection. The package tells them of WebSockets only, and of responses nothing that a
+// response without a body could ask: `tryEnd` and `write` add a length or an encoding, which 204 may not
+// have. Both kinds of object stand for one kind of socket, and the method reads nothing but that socket. So
+// responses get the method of WebSockets, of which this process opens one to itself, for a moment. That holds
+// for the one version of the package that `package.json` names; test/http/unread-answers.test.ts shows it.
+
+/** Gives all responses `getBufferedAmount`. Rejects when this process cannot connect to itself. */
+function lendBufferedAmount(uws: Package): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const app = uws.App();
+    let hangUp = (): void => undefined;
+    let responses: HttpResponse | undefined;
+    const end = (reason?: string): void => {
+      hangUp();
+      // Not within a callback of the application.
+      setImmediate(() => app.close());
+      if (reason === undefined) resolve();
+      else reject(new Error(`cannot connect to itself: ${reason}`));
+    };
+    app.ws('/*', {
+      upgrade: (res, req, context) => {
+        responses = Object.getPrototypeOf(res);
+        res.upgrade({}, req.getHeader('sec-websocket-key'), '', '', context);
+      },
+      open: (webSocket) => {
+        Object.assign(responses ?? {}, { getBufferedAmount: webSocket.getBufferedAmount });
+        end();
+      },
+    });
+    app.listen('127.0.0.1', 0, (listening) => {
+      if (!listening) return end('it cannot listen on 127.0.0.1');
+      hangUp = askForWebSocket(uws.us_socket_local_port(listening), end);
     });
   });
 }

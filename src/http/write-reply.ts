@@ -13,8 +13,6 @@ import { GATHERED_BYTES, TurnBudget } from './turn-budget.ts';
 
 const NO_HEADERS: NonNullable<Reply['headers']> = [];
 const LINE_BREAK = '\r\n';
-/** Time that a client has for closing its connection after a reply that ends it. */
-const CLOSE_MS = 1000;
 /** Budget of this process. */
 const budget = new TurnBudget();
 
@@ -68,7 +66,7 @@ function writeNextTurn(
   });
 }
 
-/** Writes a reply; one that is looked at, so that it ends a connection whose client does not read. */
+/** Writes a reply; one that is looked at closes its connection instead if the client does not read. */
 function write(
   res: HttpResponse,
   reply: Reply,
@@ -77,10 +75,11 @@ function write(
   isLookedAt: boolean,
 ): void {
   const { body = '' } = reply;
-  if (!hasBody) {
-    if (isLookedAt && !res.guardsConnection && budget.endsConnection())
-      writeLastWithoutBody(res, reply);
-    else writeWithoutBody(res, reply, endsConnection);
+  if (isLookedAt && res.getBufferedAmount !== undefined && res.getBufferedAmount() > 0) {
+    // Of answers to earlier requests: a client that waits for each before it asks again has read them.
+    res.close();
+  } else if (!hasBody) {
+    writeWithoutBody(res, reply, endsConnection);
   } else if (isLookedAt || body.length > LARGE_BODY_BYTES) {
     writeHead(res, reply, endsConnection);
     // After a last reply the client closes the connection, as the header tells it to.
@@ -122,21 +121,6 @@ function writeWithoutBody(res: HttpResponse, reply: Reply, endsConnection: boole
   if (endsConnection) res.writeHeader('Connection', 'close');
   writeLength(res, reply);
   res.endWithoutBody();
-}
-
-/**
- * Writes a reply that has no body as its connection's last. For uWebSockets.js the request stays
- * unanswered, so that it closes the connection when another request arrives; else the client does, as the
- * header tells it to, or time.
- */
-function writeLastWithoutBody(res: HttpResponse, reply: Reply): void {
-  const timer = setTimeout(() => res.close(), CLOSE_MS).unref();
-  res.onAborted(() => clearTimeout(timer));
-  writeHead(res, reply, true);
-  res.writeHeader('Date', new Date().toUTCString());
-  writeLength(res, reply);
-  // The second line break ends the head.
-  res.writeHeader('Connection', `close${LINE_BREAK}`);
 }
 
 /** 204 and 304 have no Content-Length (RFC 9110), a reply to HEAD has that of the GET. */

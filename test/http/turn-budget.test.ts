@@ -62,10 +62,4 @@ describe('the budget of a turn', () => {
     untilLook(0);
     expect(budget.isTurnUsedUp).toBe(false);
   });
-
-  it('one in 256 answers without a body that are looked at ends its connection', () => {
-    const { budget } = budgetOf();
-    const ends = Array.from({ length: 2560 }, () => budget.endsConnection());
-    expect(ends.filter((end) => end)).toHaveLength(10);
-  });
 });
