@@ -46,6 +46,8 @@ export class LoadRun {
   isStopped = false;
   sent = 0;
   responses = 0;
+  /** Connections that the server ended, told or not. */
+  ended = 0;
   busyMs = 0;
   lostMs = 0;
 
@@ -86,6 +88,8 @@ export class LoadConnection implements Listener {
   isUnanswered = false;
   private since = 0;
   private now = 0;
+  /** Whether it is this side that closes the connection, or it was never open. */
+  private isOwnEnd = true;
 
   constructor(run: LoadRun, place: Place, connect: (listener: Listener) => Dialled) {
     const { question, host, port, skip } = run.options;
@@ -107,6 +111,7 @@ export class LoadConnection implements Listener {
     const { socket, readyEvent } = this.dialled;
     return new Promise((resolve) => {
       socket.once(readyEvent, () => {
+        this.isOwnEnd = false;
         const { gapMs } = run.options;
         if (run.isPaced) run.ready.push(this);
         // Spread over the longest gap, as first requests of devices that came at different times.
@@ -121,6 +126,7 @@ export class LoadConnection implements Listener {
   }
 
   close(): void {
+    this.isOwnEnd = true;
     this.dialled?.socket.destroy();
   }
 
@@ -157,7 +163,9 @@ export class LoadConnection implements Listener {
   onTaken(): void {
     const { isStopped, options, isPaced, ready } = this.run;
     if (this.isUnanswered || isStopped) return;
-    if (this.dialled?.reader.closes || options.isOneRequest === true) this.close();
+    // The server has said that it ends the connection, or has done so already.
+    if (this.dialled?.reader.closes) this.dialled.socket.destroy();
+    else if (options.isOneRequest === true) this.close();
     else if (isPaced) ready.push(this);
     else if (options.gapMs !== undefined) this.sendWithin(...options.gapMs);
     else if (this.left > 0) this.sendAt(this.now);
@@ -176,6 +184,8 @@ export class LoadConnection implements Listener {
     const { run } = this;
     const { isOneRequest, gapMs } = run.options;
     if (run.isStopped) return;
+    if (!this.isOwnEnd) run.ended += 1;
+    this.isOwnEnd = true;
     const { isUnanswered } = this;
     this.isUnanswered = false;
     const isTold = this.dialled?.reader.closes === true && !isUnanswered;

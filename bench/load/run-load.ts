@@ -75,12 +75,14 @@ export async function runLoad(options: LoadOptions, onStart?: (run: LoadRun) => 
 }
 
 function resultOf(run: LoadRun, open: number, begin: CpuSample, end: CpuSample) {
-  const { responses, sent, errors, lostMs, busyMs } = run;
+  const { responses, sent, errors, ended, lostMs, busyMs } = run;
   const counted = [...run.statuses.entries()].filter(([, count]) => count > 0);
   return {
     /** Number of answers within the measured time, and of requests sent, those of the warm-up among them. */
     ...{ responses, sent, seconds: (end.at - begin.at) / 1000, cpu: { begin, end } },
     statuses: Object.fromEntries(counted) as Record<string, number>,
+    /** Connections that the server ended. */
+    ended,
     /** Connections at the end, and time for which the generator was kept from running, in the open loop. */
     ...{ errors, latency: [...run.latency.counts], open, lostMs },
     /** Part of the measured time in which a generator that never slept had something to do. */

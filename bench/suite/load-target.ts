@@ -90,8 +90,9 @@ function showProgress(run: LoadRun, seconds: number): NodeJS.Timeout {
   }, 1000);
 }
 
-function reportOf(rate: number, result: LoadResult): Report {
-  const { responses, statuses, errors } = result;
+/** Builds the report. A connection that was ended fails it: a client that waits for answers loses none. */
+export function reportOf(rate: number, result: LoadResult): Report {
+  const { responses, statuses, errors, ended } = result;
   const latency = new LatencyHistogram(result.latency);
   const us = (share: number) => Math.round(latency.percentileUs(share));
   const rps = Math.round(responses / result.seconds);
@@ -103,14 +104,18 @@ function reportOf(rate: number, result: LoadResult): Report {
     });
   return {
     tables: [
-      { rows: [{ 'wanted/s': rate, 'answered/s': rps, ...columns }] },
+      { rows: [{ 'wanted/s': rate, 'answered/s': rps, ...columns, ended }] },
       { title: 'answers by status', rows: counts(statuses) },
       { title: 'errors by kind', rows: counts(errors) },
     ],
     reading: [
       'Latencies are from when a request was due, so a stall counts for all it kept waiting.',
+      'ended: connections that the service, or what stands before it, ended in the run.',
     ],
-    json: { target: { rate, rps, ...percentiles, statuses, errors } },
-    failures: responses === 0 ? ['no answer'] : [],
+    json: { target: { rate, rps, ...percentiles, statuses, errors, ended } },
+    failures: [
+      ...(responses === 0 ? ['no answer'] : []),
+      ...(ended > 0 ? [`the service ended ${ended} connections`] : []),
+    ],
   };
 }

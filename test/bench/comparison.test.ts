@@ -54,7 +54,15 @@ async function alternated(wanted: number, retries: number, shapes: readonly (rea
     const latency = new LatencyHistogram();
     for (let index = 0; index < rps; index++) latency.record(1);
     return {
-      ...{ responses: rps, sent: rps, seconds: 1, statuses: { 200: rps }, errors: {}, lostMs: 0 },
+      ...{
+        responses: rps,
+        sent: rps,
+        seconds: 1,
+        statuses: { 200: rps },
+        errors: {},
+        ended: 0,
+        lostMs: 0,
+      },
       ...{ latency: [...latency.counts], open: 1, ...(busyMs === undefined ? {} : { busyMs }) },
       cpu: { begin: sample(0, 0, 0, 0), end: sample(1000, server * 1000, 500, foreign * 1000) },
     };

@@ -1,6 +1,6 @@
 // Tests the load generator: what it asks, how it reads answers, and that it counts what happened.
 
-import type { RequestListener } from 'node:http';
+import type { RequestListener, ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { differingShare, type FixedAnswer } from '../../bench/load/ask.ts';
 import { LatencyHistogram } from '../../bench/load/latency-histogram.ts';
@@ -12,6 +12,7 @@ import {
   ResponseShapes,
 } from '../../bench/load/response-reader.ts';
 import { runLoad } from '../../bench/load/run-load.ts';
+import { reportOf } from '../../bench/suite/load-target.ts';
 import { loopbackServer } from '../support/loopback-server.ts';
 
 describe('requests of the load generator', () => {
@@ -187,6 +188,41 @@ describe('a load run', () => {
     expect(devices.size).toBe(20);
     expect(responses).toBeGreaterThanOrEqual(20);
     expect(errors['connection closed']).toBeGreaterThan(0);
+  });
+
+  it.each([
+    ['that it is told of', (response: ServerResponse) => response.setHeader('Connection', 'close')],
+    [
+      'that it is not told of',
+      (response: ServerResponse) => {
+        const { socket } = response;
+        response.on('finish', () => socket?.end());
+      },
+    ],
+  ])('counts every end of a connection %s', async (_, end) => {
+    let asked = 0;
+    const options = await serve((_, response) => {
+      asked += 1;
+      if (asked % 20 === 0) end(response);
+      response.statusCode = 204;
+      response.end();
+    });
+    const result = await runLoad({ ...options, requestsMax: 100, seconds: 20 });
+    // The last one may come when the run is over.
+    expect(result.ended).toBeGreaterThanOrEqual(Math.max(1, Math.floor(asked / 20) - 1));
+    expect(result.ended).toBeLessThanOrEqual(Math.floor(asked / 20));
+    expect(reportOf(200, result).failures).toEqual([
+      `the service ended ${result.ended} connections`,
+    ]);
+  });
+
+  it('counts no end where none is, nor its own', async () => {
+    const options = await serve((_, response) => response.writeHead(204).end());
+    const result = await runLoad({ ...options, requestsMax: 100, seconds: 20 });
+    expect([result.ended, reportOf(200, result).failures]).toEqual([0, []]);
+    expect(
+      (await runLoad({ ...options, requestsMax: 20, seconds: 20, isOneRequest: true })).ended,
+    ).toBe(0);
   });
 });
 
