@@ -16,7 +16,8 @@ export function fillFromTemplate(directory: string, template = TEMPLATE): void {
   const draft = `${directory}.draft`;
   rmSync(draft, { recursive: true, force: true });
   try {
-    cpSync(template, draft, { recursive: true });
+    // With a filter Node copies file by file: without one, Node 22 calls a full disk an unknown fault (EIO).
+    cpSync(template, draft, { recursive: true, filter: () => true });
     chmodSync(draft, 0o700);
     renameSync(draft, directory);
   } catch (error) {
