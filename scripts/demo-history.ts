@@ -67,7 +67,9 @@ async function createApp(
   const channels = ['stable', 'beta'];
   const app = { organizationId, ref: APP, name: 'Acme Notes', channels };
   const created = demand(await ledger.createApp(app, ACTOR));
-  demand(await ledger.updateChannel(APP, 'stable', { minimumSupportedVersion: '2.1.0' }, ACTOR));
+  const change = { minimumSupportedVersion: '2.1.0' };
+  const input = { app: APP, channel: 'stable', change };
+  demand(await ledger.updateChannel({ input, actor: ACTOR }));
   return { organizationId, id: created.value.id };
 }
 
@@ -87,14 +89,13 @@ async function publishAll(
     // step now that its failures are on record.
     const rolloutPct = version === GOOD_VERSION ? 0 : rollouts.at(-1)?.rolloutPct;
     const published = demand(
-      await ledger.publishRelease(
-        organizationId,
-        {
+      await ledger.publishRelease({
+        ...{ scope: organizationId, actor: ACTOR },
+        input: {
           ...{ app: APP, channel, version, canonicalVersion: version, notes },
           ...{ status: 'published', rolloutPct, targets: null, artifacts: artifactsOf(version) },
         },
-        ACTOR,
-      ),
+      }),
     );
     ids.set(version, published.value.id);
     await database.query(
@@ -105,12 +106,10 @@ async function publishAll(
     if (end === undefined) continue;
     const name = { app: APP, channel, canonicalVersion: version };
     demand(
-      await ledger.controlServing(
-        organizationId,
-        name,
-        (serving) => ({ ...serving, status: end.status }),
-        ACTOR,
-      ),
+      await ledger.controlServing({
+        ...{ scope: organizationId, actor: ACTOR },
+        input: { ...name, transition: (serving) => ({ ...serving, status: end.status }) },
+      }),
     );
     await dateAudit(database, 'release.serve', version, end.daysAgo);
   }

@@ -109,15 +109,14 @@ async function makePlan(
   steps: readonly PlannedStep[],
   guards: PlanGuards,
 ): Promise<string> {
-  const made = await past.ledger.createPlan(
-    past.organizationId,
-    nameOf(past),
-    {
-      ...{ steps, startAtMs: undefined, guards, onTrip: 'pause', onBlind: undefined },
-      ...{ patienceMinutes: 1440, raiseBetween: null, preset: null },
-    },
-    ACTOR,
-  );
+  const definition = {
+    ...({ steps, startAtMs: undefined, guards, onTrip: 'pause', onBlind: undefined } as const),
+    ...{ patienceMinutes: 1440, raiseBetween: null, preset: null },
+  };
+  const made = await past.ledger.createPlan({
+    ...{ scope: past.organizationId, actor: ACTOR },
+    input: { ...nameOf(past), definition },
+  });
   if (isFailure(made)) throw new Error(made.message);
   return made.value.id;
 }

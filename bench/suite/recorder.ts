@@ -7,7 +7,7 @@ import type { devicePart } from '../../src/domain/decision/hashes.ts';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
 import type { RecordMemory } from '../../src/fleet/record-cache.ts';
 import type { openLedger } from '../../src/store/ledger/open-ledger.ts';
-import type { Ledger } from '../../src/store/ledger.ts';
+import type { Ledger, NewRelease } from '../../src/store/ledger.ts';
 import { freshDatabase } from '../../test/support/fresh-database.ts';
 import { ledgerOptions } from '../../test/support/ledger-options.ts';
 import { runOn } from '../../test/support/run-on.ts';
@@ -47,11 +47,13 @@ export async function openRecorder(folder: string, serverUrl: string) {
     record: besideEachOther(ledger, tree),
     /** Publishes a version as if at that time, in milliseconds since 1970; returns the id of its release. */
     async publish(version: string, at: number): Promise<string> {
-      const asked: Parameters<Ledger['publishRelease']>[1] = {
+      const asked: NewRelease = {
         ...{ app: 'bench', channel: 'stable', version, canonicalVersion: version, notes: '' },
         ...{ status: 'published', rolloutPct: undefined, targets: null, artifacts: [] },
       };
-      const { value: release } = made(await ledger.publishRelease(organization, asked, ADMIN));
+      const { value: release } = made(
+        await ledger.publishRelease({ scope: organization, input: asked, actor: ADMIN }),
+      );
       // Signals are counted from the time of publishing on.
       const time = new Date(at).toISOString();
       await runOn(url, `UPDATE releases SET published_at = '${time}' WHERE id = '${release.id}'`);

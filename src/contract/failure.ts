@@ -121,17 +121,6 @@ export type LostRight =
   | 'keyMayNot'
   | UnknownPlace;
 
-/**
- * Outcomes of a change that may wait for an approval: it is stored as a request, there are too many of them,
- * or it carries a request out that cannot be any more.
- */
-export type ApprovalObstacle =
-  | 'awaitsApproval'
-  | 'tooManyApprovals'
-  | 'unknownApproval'
-  | 'approvalDecided'
-  | 'approvalFailed';
-
 export type Failure<Kind extends FailureKind = FailureKind> = {
   readonly failure: Kind;
   readonly message: string;
@@ -146,7 +135,7 @@ export type Failure<Kind extends FailureKind = FailureKind> = {
 };
 
 /** Result of an operation: its value, or a refusal of one of these kinds. */
-export type Outcome<Value, Kind extends FailureKind> = Value | Failure<Kind>;
+export type Outcome<Value, Kind extends FailureKind = FailureKind> = Value | Failure<Kind>;
 
 /** Builds a refusal; `message` replaces the default message. */
 export function fail<Kind extends FailureKind>(failure: Kind, message?: string): Failure<Kind> {

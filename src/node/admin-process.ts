@@ -13,7 +13,6 @@ import { startServer } from '../http/server.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { RareLog } from '../observe/rare-log.ts';
-import { DryRun } from '../publishing/dry-run.ts';
 import {
   createPropagateChange,
   propagateInNode,
@@ -26,7 +25,7 @@ import { guardChanges } from '../serving/guard-changes.ts';
 import { ReadStandings } from '../serving/read-standings.ts';
 import { type Config, reachableHost } from '../settings/settings.ts';
 import { createMemoryEngine } from '../store/memory/memory-engine.ts';
-import { assembleConsole, assembleReference } from './console-side.ts';
+import { assembleChanges, assembleConsole, assembleReference } from './console-side.ts';
 import { assembleConnectionLimit, requestWatcher } from './observe-requests.ts';
 import { Secrets } from './secrets.ts';
 import { assembleAdmission, assembleCatalogs } from './shared-parts.ts';
@@ -117,7 +116,10 @@ function assembleAdmin(config: Config, log: Log, options: AdminOptions, stores: 
   const address = config.publicUrl ?? `http://${reachableHost(config.host)}:${servicePort}`;
   const notes = new NotesRenderer();
   const explainer = new ExplainDecision({ ledger, catalogs, labels, firstOffers: NO_OFFERS });
-  const effects = new MeasureEffect(ledger);
+  const propagate = propagateInNode(
+    createPropagateChange(catalogs, engine, metrics, rareLog, () => clock.now()),
+    tellNode,
+  );
   const traffic = new Traffic(log, metrics, requestWatcher(config, log));
   const routes = [
     ...healthRoutes(readiness),
@@ -126,15 +128,15 @@ function assembleAdmin(config: Config, log: Log, options: AdminOptions, stores: 
       ...{ config, secrets, ledger, labels, explainer, live, notes, readMetrics },
       standings: new ReadStandings(ledger, catalogs),
       copies: stores.copies,
-      dryRun: new DryRun({ ledger, catalogs, effects }),
       limits: { engine, alone: createMemoryEngine(), metrics },
       log: rareLog,
       address: () => address,
       webhooks: new Webhooks({ ledger, box: secrets.box, address: () => address, log: rareLog }),
-      propagate: propagateInNode(
-        createPropagateChange(catalogs, engine, metrics, rareLog, () => clock.now()),
-        tellNode,
-      ),
+      ...assembleChanges({
+        ...{ config, ledger, catalogs, propagate },
+        ...{ effects: new MeasureEffect(ledger), address: () => address },
+      }),
+      propagate,
     }),
   ];
   return { refresher, knownPoll, live, notes, traffic, router: createRouter(routes, traffic) };

@@ -33,8 +33,8 @@ import { PeopleMails } from '../notify/outgoing-mail.ts';
 import type { RareLog } from '../observe/rare-log.ts';
 import { Administer, ViewConsole } from '../publishing/administer.ts';
 import { Approvals } from '../publishing/approvals.ts';
+import { Changes, type ChangesDependencies } from '../publishing/changes.ts';
 import { Destinations } from '../publishing/destinations.ts';
-import type { DryRun } from '../publishing/dry-run.ts';
 import type { PropagateChange } from '../publishing/propagate-change.ts';
 import { Recipients } from '../publishing/recipients.ts';
 import { ResealSecrets, type Webhooks } from '../publishing/webhooks.ts';
@@ -65,13 +65,23 @@ type ConsoleOptions = {
   /** Returns the base URL of the service; called by requests only. */
   readonly address: () => string;
   readonly propagate: PropagateChange;
-  readonly dryRun: DryRun;
+  readonly changes: Changes;
+  readonly approvals: Approvals;
   readonly explainer: ExplainDecision;
   readonly standings: ReadStandings;
   readonly notes: NotesRenderer;
   /** Reads the text of `/metrics`. */
   readonly readMetrics: ReadMetrics;
 };
+
+type ChangesOptions = Omit<ChangesDependencies, 'approvals'> &
+  Pick<ConsoleOptions, 'config' | 'ledger' | 'address'>;
+
+/** Assembles the changes of what channels serve, and the approvals that some of them wait for. */
+export function assembleChanges({ config, ledger, address, ...others }: ChangesOptions) {
+  const approvals = new Approvals(ledger, () => consoleLinksOf(config, address()));
+  return { approvals, changes: new Changes({ ...others, approvals }) };
+}
 
 /** Assembles the routes for people, operators and monitoring. */
 export function assembleConsole({
@@ -86,7 +96,8 @@ export function assembleConsole({
   webhooks,
   address,
   propagate,
-  dryRun,
+  changes,
+  approvals,
   explainer,
   standings,
   notes,
@@ -113,9 +124,7 @@ export function assembleConsole({
       mails,
       resealing: new ResealSecrets({ ledger, box: secrets.box }),
       ledger,
-      propagate,
-      dryRun,
-      approvals: new Approvals(ledger, () => consoleLinksOf(config, address())),
+      ...{ changes, approvals },
       matching: new CountMatching(ledger),
       notes,
       freshnessSeconds: config.deviceFreshnessSeconds,

@@ -24,8 +24,6 @@ import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { RareLog } from '../observe/rare-log.ts';
 import type { Tracing } from '../observe/tracing.ts';
-import { Approvals } from '../publishing/approvals.ts';
-import { DryRun } from '../publishing/dry-run.ts';
 import {
   createPropagateChange,
   followChanges,
@@ -44,13 +42,13 @@ import { PlanWave } from '../serving/fleet-decisions.ts';
 import { guardChanges } from '../serving/guard-changes.ts';
 import { ReadStandings } from '../serving/read-standings.ts';
 import type { NodeState, WarmUp } from '../serving/readiness.ts';
-import { type Config, consoleLinksOf, reachableHost } from '../settings/settings.ts';
+import { type Config, reachableHost } from '../settings/settings.ts';
 import type { DiskSnapshots } from '../store/disk-snapshots.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { ChannelRevision } from '../store/ledger-terms.ts';
 import { createMemoryEngine } from '../store/memory/memory-engine.ts';
 import { assembleBackground } from './background-process.ts';
-import { assembleConsole, assembleReference } from './console-side.ts';
+import { assembleChanges, assembleConsole, assembleReference } from './console-side.ts';
 import { assembleDeviceSide, type DeviceSide } from './device-side.ts';
 import { assembleConnectionLimit, openTracing } from './observe-requests.ts';
 import { Secrets } from './secrets.ts';
@@ -175,7 +173,7 @@ function assembleHandlers(
     trustProxy: config.trustProxy,
   };
   const effects = new MeasureEffect(ledger);
-  const dryRun = new DryRun({ ledger, catalogs, effects });
+  const changing = assembleChanges({ config, ledger, catalogs, effects, propagate, address });
   const webhooks = new Webhooks({ ledger, box: secrets.box, address, log: rareLog });
   const failures = new FailureReports({ ledger, checkIns, clock, metrics });
   const freshnessSeconds = config.deviceFreshnessSeconds;
@@ -185,12 +183,10 @@ function assembleHandlers(
     failureRoute({ catalogs, gate, failures, trustProxy: config.trustProxy }),
     ...healthOfNode,
     ...keyRoutes(guards, {
-      approvals: new Approvals(ledger, () => consoleLinksOf(config, address())),
+      ...changing,
       ...{
         ledger,
         metrics,
-        propagate,
-        dryRun,
         freshnessSeconds,
         explainer,
         standings,
@@ -221,7 +217,7 @@ function assembleHandlers(
           webhooks,
           address,
           propagate,
-          dryRun,
+          ...changing,
           notes,
         },
         ...{ secrets, explainer, standings, readMetrics, log: rareLog },

@@ -6,7 +6,6 @@ import type { Attention } from '../contract/attention.ts';
 import type {
   AppOverview,
   AuditPage,
-  ChangedChannel,
   ChannelDetail,
   ChannelReleases,
   Found,
@@ -16,7 +15,6 @@ import type {
   RevokedKey,
 } from '../contract/console.ts';
 import {
-  type ApprovalObstacle,
   type FailureKind,
   fail,
   isFailure,
@@ -36,7 +34,7 @@ import type {
 import type { StopReach } from '../contract/stop.ts';
 import type { ReadStandings } from '../serving/read-standings.ts';
 import type { AuditFilter, OwnedApp, ReleaseFilter } from '../store/console-ledger.ts';
-import type { ChannelChange, KeyLimits, Ledger } from '../store/ledger.ts';
+import type { KeyLimits, Ledger } from '../store/ledger.ts';
 import type { Actor, AppChange, Changed } from '../store/ledger-terms.ts';
 import type { PropagateChange } from './propagate-change.ts';
 
@@ -126,19 +124,6 @@ async function propagated<Value, Kind extends FailureKind>(
   if (isFailure(outcome)) return outcome;
   await propagate(outcome.changed, requestId);
   return outcome.value;
-}
-
-/** Changes the settings of a channel of an app, given by ref or id. */
-export async function updateChannel(
-  ledger: Pick<Ledger, 'updateChannel'>,
-  propagate: PropagateChange,
-  actor: Actor,
-  { app, name }: { readonly app: string; readonly name: string },
-  change: ChannelChange,
-): Promise<
-  Outcome<ChangedChannel, 'unknownChannel' | 'followsInCircle' | ApprovalObstacle | LostRight>
-> {
-  return propagated(await ledger.updateChannel(app, name, change, actor), propagate, actor);
 }
 
 // Reads for the console except those of the fleet: keys, apps, channels, releases and labels.

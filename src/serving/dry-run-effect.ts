@@ -21,13 +21,13 @@ import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import { TimeSlice } from '../flow/time-slice.ts';
 import type { DeviceSample, SampledDevice, SampleScope } from '../store/fleet-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
-import type { DryRunPlace, DryRunResult } from '../store/ledger-terms.ts';
+import type { DryRunPlace, Seen } from '../store/ledger-terms.ts';
 import { installableBy } from '../updater/installable-by.ts';
 import { compileInSlices } from './cold-loads.ts';
 import { type RecordedQuestion, recordedQuestion } from './explain-decision.ts';
 
 /** Change of a channel and of those that follow it. */
-type MeasuredChange = Pick<DryRunResult<unknown>, 'places'> & {
+type MeasuredChange = Pick<Seen, 'places'> & {
   /** Returns a loaded catalog of a channel at any revision, whose unchanged parts are reused. */
   readonly held: (channel: string) => Catalog | undefined;
   /** Id of the changed release. */
@@ -35,7 +35,7 @@ type MeasuredChange = Pick<DryRunResult<unknown>, 'places'> & {
 };
 
 /** Effect of a change, and on the devices that run the changed release. */
-type MeasuredEffect = { readonly effect: Effect; readonly runners: readonly RunnerEffect[] };
+export type MeasuredEffect = { readonly effect: Effect; readonly runners: readonly RunnerEffect[] };
 
 /** Maximum number of waiting measurements. */
 const WAITING_MAX = 4;

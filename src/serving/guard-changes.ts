@@ -2,9 +2,9 @@
 // channel is recovered before it accepts a change of it. Otherwise other nodes would take the change's
 // revision for an old one, and a lost mark of an offered release would limit nothing.
 
-import { isFailure } from '../contract/failure.ts';
 import { Unavailable } from '../contract/unavailable.ts';
 import type { Ledger } from '../store/ledger.ts';
+import type { RunChange } from '../store/ledger-terms.ts';
 import { FollowersNotAsked, type KnownStates, LedgerBehind } from '../store/ledger-terms.ts';
 import type { Catalogs } from './catalogs.ts';
 
@@ -20,91 +20,60 @@ export function guardChanges(
   catalogs: Pick<Catalogs, 'knownState' | 'recover'>,
 ): Ledger {
   const guard = guardBy(catalogs);
+  const guarded = <Input extends object, Value>(
+    change: RunChange<Input, Value>,
+  ): RunChange<Input, Value> => {
+    return (call) => guard(placeIn(call.input), (known) => change({ ...call, known }));
+  };
   return {
     ...ledger,
-    publishRelease: (scope, release, actor, call) =>
-      guard(release.app, release.channel, (known) =>
-        ledger.publishRelease(scope, release, actor, call, known),
-      ),
-    promoteRelease: (scope, promotion, actor, call) =>
-      guard(promotion.app, promotion.to, (known) =>
-        ledger.promoteRelease(scope, promotion, actor, call, known),
-      ),
+    publishRelease: guarded(ledger.publishRelease),
+    promoteRelease: guarded(ledger.promoteRelease),
+    withdrawRelease: guarded(ledger.withdrawRelease),
+    controlServing: guarded(ledger.controlServing),
+    createPlan: guarded(ledger.createPlan),
+    stopReleases: guarded(ledger.stopReleases),
+    resumeStop: guarded(ledger.resumeStop),
+    updateChannel: guarded(ledger.updateChannel),
     announceRelease: (organizationId, announced, actor) =>
-      guard(announced.name.app, announced.name.channel, (known) =>
+      guard(announced.name, (known) =>
         ledger.announceRelease(organizationId, announced, actor, known),
       ),
     retractRelease: (organizationId, name, call, actor) =>
-      guard(name.app, name.channel, (known) =>
-        ledger.retractRelease(organizationId, name, call, actor, known),
-      ),
-    controlServing: (scope, name, transition, actor, reason) =>
-      guard(name.app, name.channel, (known) =>
-        ledger.controlServing(scope, name, transition, actor, reason, known),
-      ),
-    dryRunPublish: (scope, release, actor, held) =>
-      guard(release.app, release.channel, (known) =>
-        ledger.dryRunPublish(scope, release, actor, held, known),
-      ),
-    dryRunPromotion: (scope, promotion, actor, held) =>
-      guard(promotion.app, promotion.to, (known) =>
-        ledger.dryRunPromotion(scope, promotion, actor, held, known),
-      ),
-    dryRunServing: (scope, name, transition, actor, held) =>
-      guard(name.app, name.channel, (known) =>
-        ledger.dryRunServing(scope, name, transition, actor, held, known),
-      ),
-    withdrawRelease: (scope, name, actor, reason) =>
-      guard(name.app, name.channel, (known) =>
-        ledger.withdrawRelease(scope, name, actor, reason, known),
-      ),
-    stopReleases: (scope, stop, actor) =>
-      guard(stop.app, stop.channel, (known) => ledger.stopReleases(scope, stop, actor, known)),
-    async resumeStop(scope, stopId, actor) {
-      const stop = await ledger.findStop(scope, stopId);
-      if (isFailure(stop)) return ledger.resumeStop(scope, stopId, actor);
-      return guard(stop.app, stop.channel, (known) =>
-        ledger.resumeStop(scope, stopId, actor, known),
-      );
-    },
-    createPlan: (scope, name, definition, actor, reason) =>
-      guard(name.app, name.channel, (known) =>
-        ledger.createPlan(scope, name, definition, actor, reason, known),
-      ),
-    dryRunPlan: (scope, name, definition, actor, held) =>
-      guard(name.app, name.channel, (known) =>
-        ledger.dryRunPlan(scope, name, definition, actor, held, known),
-      ),
-    drivePlan: (plan, recorded) =>
-      guard(plan.app, plan.channel, (known) => ledger.drivePlan(plan, recorded, known)),
-    updateChannel: (app, name, change, actor) =>
-      guard(app, name, (known) => ledger.updateChannel(app, name, change, actor, known)),
+      guard(name, (known) => ledger.retractRelease(organizationId, name, call, actor, known)),
+    drivePlan: (plan, recorded) => guard(plan, (known) => ledger.drivePlan(plan, recorded, known)),
   };
 }
 
-/**
- * Runs a change with what is known of the channels that it moves, again where it needs to know more: of one
- * channel, or of all of an app's.
- */
+/** App and channel that a change names; the change itself finds all others that it moves. */
+type Place = { readonly app?: string; readonly channel?: string | undefined };
+
+function placeIn(input: Place & { readonly to?: string }): Place {
+  const { app, channel, to } = input;
+  return { ...(app !== undefined && { app }), channel: channel ?? to };
+}
+
+/** Runs a change with what is known of the channels that it moves, again where it needs to know more. */
 type Guard = <Value>(
-  app: string,
-  channel: string | undefined,
+  place: Place,
   change: (known: KnownStates) => Promise<Value>,
 ) => Promise<Value>;
 
 function guardBy(catalogs: Pick<Catalogs, 'knownState' | 'recover'>): Guard {
-  return async (app, channel, change) => {
-    // Without a channel, the change itself names all that it moves.
+  return async ({ app, channel }, change) => {
     const moved = new Set(channel === undefined ? [] : [channel]);
+    let named = app;
     for (let attempt = 1; ; attempt++) {
       try {
-        return await change(await knownStates(catalogs, app, [...moved]));
+        return await change(await knownStates(catalogs, named, [...moved]));
       } catch (error) {
         const isKnown = error instanceof LedgerBehind || error instanceof FollowersNotAsked;
         if (!isKnown) throw error;
         if (attempt === ATTEMPTS_MAX) throw new Unavailable('ledger', error);
-        if (error instanceof LedgerBehind) await catalogs.recover(app, error.channel);
-        else for (const each of error.channels) moved.add(each);
+        if (error instanceof FollowersNotAsked) {
+          named ??= error.app;
+          for (const each of error.channels) moved.add(each);
+        } else if (named !== undefined) await catalogs.recover(named, error.channel);
       }
     }
   };
@@ -112,9 +81,10 @@ function guardBy(catalogs: Pick<Catalogs, 'knownState' | 'recover'>): Guard {
 
 async function knownStates(
   catalogs: Pick<Catalogs, 'knownState'>,
-  app: string,
+  app: string | undefined,
   channels: readonly string[],
 ): Promise<KnownStates> {
+  if (app === undefined) return new Map();
   const states = await Promise.all(
     channels.map(async (channel) => [channel, await catalogs.knownState(app, channel)] as const),
   );

@@ -1,11 +1,10 @@
 // The part of the ledger with approvals. A change that widens exposure on a channel which asks for approvals
-// is stored as a request, and is refused with it (`awaitsApproval`). An actor that approves a request
-// (`AccountActor.approves`) makes its change and decides it in one transaction. The obligations of
-// `ledger.ts` hold here too.
+// is stored as a request, and is refused with it (`awaitsApproval`). One that approves a request is made in
+// one transaction with the decision. The obligations of `ledger.ts` hold here too.
 
 import type { ApprovalPage, ApprovalStatus, StoredApproval } from '../contract/approval.ts';
 import type { Effect } from '../contract/dry-run.ts';
-import type { ApprovalObstacle, Failure, LostRight, Outcome } from '../contract/failure.ts';
+import type { Failure, Outcome } from '../contract/failure.ts';
 import type { Actor, ApprovingCall, TenantScope } from './ledger-terms.ts';
 
 /** Approvals to list; undefined matches all. */
@@ -34,16 +33,10 @@ export interface ApprovalLedger {
   storeApprovalEffect(id: string, effect: Effect): Promise<void>;
 
   /** Declines a request, which only who could approve it may. */
-  declineApproval(
-    call: ApprovingCall,
-    actor: Actor,
-  ): Promise<Outcome<undefined, ApprovalObstacle | LostRight>>;
+  declineApproval(call: ApprovingCall, actor: Actor): Promise<Outcome<undefined>>;
 
-  /** Fails the request that the actor approves, whose call is refused before it reaches the ledger. */
-  failApproval(
-    actor: Actor,
-    refusal: Failure,
-  ): Promise<Outcome<never, ApprovalObstacle | LostRight>>;
+  /** Fails a request whose call is refused before it reaches the ledger; returns the refusal. */
+  failApproval(call: ApprovingCall, actor: Actor, refusal: Failure): Promise<Failure>;
 
   /**
    * Expires requests that are over and deletes old ones, at most `rowsMax` of each; returns the larger

@@ -10,22 +10,10 @@ import type {
   DeviceRelease,
   FleetCell,
 } from '../contract/console-fleet.ts';
-import type {
-  ApprovalObstacle,
-  Failure,
-  LostRight,
-  Outcome,
-  UnknownRelease,
-} from '../contract/failure.ts';
+import type { Failure, LostRight, Outcome, UnknownRelease } from '../contract/failure.ts';
 import type { FailureBreakdown, ReleaseAdoption } from '../contract/failure-breakdown.ts';
 import type { MistakenId } from '../contract/mistaken-id.ts';
-import type {
-  Health,
-  PlanAction,
-  RolloutPlan,
-  Signal,
-  UnstoredPlan,
-} from '../contract/rollout-plan.ts';
+import type { Health, PlanAction, RolloutPlan, Signal } from '../contract/rollout-plan.ts';
 import type { Labels } from '../domain/decision/targeting.ts';
 import type { CheckIn } from '../domain/fleet/check-in.ts';
 import type { RecordedUpTo } from '../domain/rollout/drive-plan.ts';
@@ -34,10 +22,9 @@ import type { DeviceName, LabelPosition, StoredLabels } from './label-store.ts';
 import type {
   Actor,
   Changed,
-  DryRunResult,
-  HeldSnapshot,
   KnownStates,
   ReleaseName,
+  RunChange,
   TenantScope,
 } from './ledger-terms.ts';
 
@@ -341,6 +328,12 @@ export type RegionMark = {
   readonly isSilent: boolean;
 };
 
+/** Plan to create for a release. */
+export type NewPlan = ReleaseName & { readonly definition: PlanDefinition };
+
+/** What to do with the newest plan of a release. */
+export type PlanSteering = ReleaseName & { readonly action: PlanAction };
+
 /** Open plan with a step or a check of its guards that is due. */
 export type PlanToDrive = ReleaseName & { readonly id: string };
 
@@ -352,16 +345,6 @@ export type DrivenRollout = Changed<RolloutPlan> & { readonly tripped: readonly 
  * `held`: by a person, a pause, or because its guards were blind for too long.
  */
 export type OpenPlanState = 'scheduled' | 'running' | 'waiting' | 'late' | 'held' | 'tripped';
-
-/** Result of a dry run of a plan. */
-export type DryRunDefinition = {
-  readonly version: string;
-  readonly plan: UnstoredPlan;
-  /** Estimated number of devices, on the channel and its followers, by which the guards could judge. */
-  readonly known: number;
-  /** Rollout at which the plan would begin. */
-  readonly rolloutPct: number;
-};
 
 /** Failed installation of a release on a device. */
 export type ReportedFailure = {
@@ -384,42 +367,12 @@ export type SignalDeviceFilter = Omit<DeviceFilter, 'channel'>;
 export interface PlanLedger {
   /**
    * Creates a plan for a release that has no open one. A release that was never published is set to 0 % in
-   * the same transaction.
+   * the same transaction. A dry run goes on to the first raise.
    */
-  createPlan(
-    scope: TenantScope,
-    name: ReleaseName,
-    definition: PlanDefinition,
-    actor: Actor,
-    reason?: string,
-    known?: KnownStates,
-  ): Promise<
-    Outcome<Changed<RolloutPlan>, UnknownRelease | 'planRefused' | ApprovalObstacle | LostRight>
-  >;
-
-  /** Does a dry run of `createPlan`, with its refusals; returns what the first raise would change. */
-  dryRunPlan(
-    scope: TenantScope,
-    name: ReleaseName,
-    definition: PlanDefinition,
-    actor: Actor,
-    held?: HeldSnapshot,
-    known?: KnownStates,
-  ): Promise<Outcome<DryRunResult<DryRunDefinition>, UnknownRelease | 'planRefused' | LostRight>>;
+  readonly createPlan: RunChange<NewPlan, RolloutPlan>;
 
   /** Applies an operator's action to the newest plan of a release. */
-  steerPlan(
-    scope: TenantScope,
-    name: ReleaseName,
-    action: PlanAction,
-    actor: Actor,
-    reason?: string,
-  ): Promise<
-    Outcome<
-      RolloutPlan,
-      UnknownRelease | 'unknownPlan' | 'planRefused' | ApprovalObstacle | LostRight
-    >
-  >;
+  readonly steerPlan: RunChange<PlanSteering, RolloutPlan>;
 
   /** Reads the newest plan of a release, with the release's health. */
   readPlan(
@@ -495,7 +448,7 @@ export interface PlanLedger {
     plan: PlanToDrive,
     recorded: RecordedUpTo | undefined,
     known?: KnownStates,
-  ): Promise<Outcome<DrivenRollout, UnknownRelease | 'unknownPlan'>>;
+  ): Promise<Outcome<DrivenRollout>>;
 
   /** Counts the open plans by state; a step or start that is due for `lateMs` and has not begun is late. */
   countPlans(lateMs: number): Promise<Readonly<Record<OpenPlanState, number>>>;

@@ -2,7 +2,7 @@
 // dry run.
 
 import type { AskedOperation } from '../contract/approval.ts';
-import type { UnknownPlace } from '../contract/failure.ts';
+import type { Failure, Outcome, UnknownPlace } from '../contract/failure.ts';
 import type { Artifact, KeyRight, Role } from '../contract/resource.ts';
 import type { WebhookProvider } from '../contract/webhook-provider.ts';
 import type { ServingOrder, ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
@@ -25,14 +25,38 @@ export type Actor = (
   ByRequest;
 
 /** Id of the HTTP request that makes a change; undefined where there is none. */
-type ByRequest = {
-  readonly requestId?: string | undefined;
-  /** Call that makes the change, which is stored if it has to wait for an approval. */
-  readonly asks?: AskedCall | undefined;
+type ByRequest = { readonly requestId?: string | undefined };
+
+/** Call of a change of what channels serve. */
+export type ChangeCall<Input> = {
+  /** Apps that the call may name; undefined for all apps, where its route has checked that. */
+  readonly scope?: TenantScope | undefined;
+  readonly input: Input;
+  /** Author of the change. */
+  readonly actor: Actor;
+  readonly reason?: string | undefined;
+  /** What is made of the change; `do` by default. */
+  readonly mode?: ChangeMode | undefined;
+  /** Idempotency key of the call. */
+  readonly repeat?: RepeatableCall | undefined;
+  readonly known?: KnownStates | undefined;
+  /** Whether to tell what channels serve before and after; a dry run does so anyway. */
+  readonly isSeen?: boolean | undefined;
+  readonly held?: HeldSnapshot | undefined;
 };
 
+/**
+ * `do` makes a change that never waits, `try` rolls it back; one that asks is stored as a request where it
+ * has to wait for an approval; one that approves carries a request out, or does nothing.
+ */
+type ChangeMode =
+  | 'do'
+  | 'try'
+  | { readonly asks: AskedCall }
+  | { readonly approves: ApprovingCall };
+
 /** Call of an operation that may have to wait for an approval. */
-type AskedCall = {
+export type AskedCall = {
   readonly operation: AskedOperation;
   /** Body of the call; the operation's shape reads it again when it is approved. */
   readonly body: object;
@@ -63,8 +87,6 @@ export type AccountActor = ByRequest & {
   readonly tokenHash: string;
   /** Role that the change needs; undefined for changes that every account may make. */
   readonly needs: NeededRole | undefined;
-  /** Request that the person approves: the change carries it out, or does nothing. */
-  readonly approves?: ApprovingCall | undefined;
 };
 
 /** Minimum role for a change, and its organization. */
@@ -181,11 +203,14 @@ export type KnownStates = ReadonlyMap<string, KnownState | undefined>;
  * these channels up as well and repeats the change.
  */
 export class FollowersNotAsked extends Error {
+  /** Ref of their app. */
+  readonly app: string;
   readonly channels: readonly string[];
 
-  constructor(channels: readonly string[]) {
+  constructor(app: string, channels: readonly string[]) {
     super(`nobody was asked about the followers ${channels.join(', ')}`);
     this.name = 'FollowersNotAsked';
+    this.app = app;
     this.channels = channels;
   }
 }
@@ -205,16 +230,44 @@ export class LedgerBehind extends Error {
   }
 }
 
-/** Answer of a change that was rolled back, and what it would have changed. */
-export type DryRunResult<Value> = {
-  readonly value: Value;
+/** A change that was made, or tried. */
+export type Ran<Value> = Changed<Value> & {
+  /** Whether an earlier call with the same idempotency key made it. */
+  readonly isRepeated: boolean;
+  /** What channels serve before and after, for a dry run and for a call that asks for it. */
+  readonly seen?: Seen;
+};
+
+/** Runs a change in the mode of its call. */
+export type RunChange<Input, Value> = (call: ChangeCall<Input>) => Promise<Outcome<Ran<Value>>>;
+
+/** Refusal of a change that waits for an approval, with what it would do; undefined for a repeated call. */
+export type Waiting = Failure & { readonly seen?: Seen };
+
+/** What a change does to its channels. */
+export type Seen = {
   /** The channel of the change and its followers. */
   readonly places: readonly [DryRunPlace, ...DryRunPlace[]];
+  /** Version of the release that the change is about. */
+  readonly version: string;
   /** Names of the app's other channels on which this version is published, sorted. */
   readonly alsoOn: readonly string[];
   /** Warnings about the release's health or the source of a promotion; mostly empty. */
-  readonly concerns: readonly { readonly path: string; readonly message: string }[];
+  readonly concerns: readonly Concern[];
+  /** What a plan begins with; undefined for what is no plan. */
+  readonly start?: PlanStart;
 };
+
+/** State that a plan begins with. */
+type PlanStart = {
+  /** Estimated number of devices, on the channel and its followers, by which the guards could judge. */
+  readonly known: number;
+  /** Rollout at which the plan begins. */
+  readonly rolloutPct: number;
+};
+
+/** Warning about a field of a call. */
+export type Concern = { readonly path: string; readonly message: string };
 
 /** State that a channel serves before a change, and after it. */
 export type DryRunPlace = { readonly before: ServingSnapshot; readonly after: ServingSnapshot };

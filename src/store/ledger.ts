@@ -8,14 +8,7 @@
 // (`LostRight`). Tenant checks are part of the queries: an app outside the caller's scope is an unknown app.
 
 import type { AuditPage, ChangedChannel, RevokedKey } from '../contract/console.ts';
-import type {
-  ApprovalObstacle,
-  Failure,
-  FailureKind,
-  LostRight,
-  Outcome,
-  UnknownRelease,
-} from '../contract/failure.ts';
+import type { Failure, LostRight, Outcome } from '../contract/failure.ts';
 import type {
   ApiKey,
   App,
@@ -36,7 +29,6 @@ import type { ResumedStop, Stop, StopReach } from '../contract/stop.ts';
 import type { ServingOrder, ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
 import type { ReleaseHold } from '../domain/release/announcement.ts';
 import type { Served, Serving } from '../domain/release/serving-change.ts';
-import type { WithdrawalObstacle } from '../domain/release/withdrawal.ts';
 import type { PlanDefinition } from '../domain/rollout/plan-state.ts';
 import type { AccountLedger } from './account-ledger.ts';
 import type { ApprovalLedger } from './approval-ledger.ts';
@@ -50,12 +42,9 @@ import type {
   Actor,
   AppChange,
   Changed,
-  DryRunResult,
-  HeldSnapshot,
-  KnownStates,
   NewArtifact,
   ReleaseName,
-  RepeatableCall,
+  RunChange,
   TenantScope,
 } from './ledger-terms.ts';
 
@@ -72,15 +61,6 @@ export type NewRelease = Omit<Release, 'id' | 'createdAt' | 'rolloutPct' | 'arti
   readonly hold?: ReleaseHold | undefined;
 };
 
-/** Refusals of a release by a channel that exists. */
-export type PublishObstacle =
-  | 'versionExists'
-  | 'versionWithdrawn'
-  | 'appArchived'
-  | 'channelFull'
-  | 'idempotencyKeyUsed'
-  | 'awaitsApproval';
-
 /** Release of one channel to publish on another, and how to serve it there. */
 export type NewPromotion = Pick<
   NewRelease,
@@ -88,21 +68,18 @@ export type NewPromotion = Pick<
 > & {
   readonly from: string;
   readonly to: string;
-  readonly reason: string | undefined;
 };
 
-/** Release as first published. `isRepeated`: an earlier call with the same idempotency key did that. */
-export type Published = Changed<Release> & { readonly isRepeated: boolean };
+/** How a release is to be served: what its present state becomes, or why it stays. */
+export type ServingCall = ReleaseName & {
+  readonly transition: (serving: Serving) => Outcome<Served>;
+};
 
 /** Stop of an app, or of one channel of it. */
-export type NewStop = {
-  readonly app: string;
-  readonly channel: string | undefined;
-  readonly reason: string | undefined;
-};
+export type NewStop = { readonly app: string; readonly channel: string | undefined };
 
-/** Place of a stop: the app's ref, and the channel's name where it is of one. */
-export type FoundStop = Pick<NewStop, 'app' | 'channel'>;
+/** Stop that ends. */
+export type EndedStop = { readonly stop: string };
 
 export type ReleaseFilter = {
   readonly app: string | undefined;
@@ -140,6 +117,13 @@ export type ChannelChange = {
   readonly follows?: string | null | undefined;
   readonly approvals?: ApprovalMode | undefined;
   readonly approvalDays?: number | undefined;
+};
+
+/** Change of the settings of a channel. */
+export type ChannelUpdate = {
+  readonly app: string;
+  readonly channel: string;
+  readonly change: ChannelChange;
 };
 
 /** API key for authentication. `secretHash` is the lower-case hex SHA-256 of the whole secret. */
@@ -222,18 +206,7 @@ export interface Ledger
    * Changes a channel's policy. A change without effect writes no audit entry and no revision. A followed
    * channel must belong to the same app and must not follow this one, directly or through others.
    */
-  updateChannel(
-    app: string,
-    name: string,
-    change: ChannelChange,
-    actor: Actor,
-    known?: KnownStates,
-  ): Promise<
-    Outcome<
-      Changed<ChangedChannel>,
-      'unknownChannel' | 'followsInCircle' | ApprovalObstacle | LostRight
-    >
-  >;
+  readonly updateChannel: RunChange<ChannelUpdate, ChangedChannel>;
 
   createKey(key: NewKey, actor: Actor): Promise<Outcome<ApiKey, 'invalid' | LostRight>>;
 
@@ -293,31 +266,14 @@ export interface Ledger
    * announcement of a withdrawn version. A repeated call (`RepeatableCall`) changes nothing and returns what
    * the first one published.
    */
-  publishRelease(
-    scope: TenantScope,
-    release: NewRelease,
-    actor: Actor,
-    call?: RepeatableCall,
-    known?: KnownStates,
-  ): Promise<Outcome<Published, 'unknownChannel' | PublishObstacle | ApprovalObstacle | LostRight>>;
+  readonly publishRelease: RunChange<NewRelease, Release>;
 
   /**
    * Publishes a release of one channel on another, with the same version, notes and artifacts. Refuses a
    * source that is rolled back or deprecated, a paused or unhealthy one unless the promotion says how to roll
    * it out, and whatever `publishRelease` refuses.
    */
-  promoteRelease(
-    scope: TenantScope,
-    promotion: NewPromotion,
-    actor: Actor,
-    call?: RepeatableCall,
-    known?: KnownStates,
-  ): Promise<
-    Outcome<
-      Published,
-      UnknownRelease | PublishObstacle | 'notPromotable' | ApprovalObstacle | LostRight
-    >
-  >;
+  readonly promoteRelease: RunChange<NewPromotion, Release>;
 
   /**
    * Deletes at most `rowsMax` entries of the audit from before a time (RFC 3339), the oldest first; returns
@@ -333,39 +289,19 @@ export interface Ledger
    * stores its result; the lock orders it against `recordFirstOffer`. If the transition refuses, nothing is
    * stored. A transition without effect writes no audit entry and no revision.
    */
-  controlServing<Kind extends FailureKind>(
-    scope: TenantScope,
-    name: ReleaseName,
-    transition: (serving: Serving) => Outcome<Served, Kind>,
-    actor: Actor,
-    reason?: string,
-    known?: KnownStates,
-  ): Promise<Outcome<Changed<ServingState>, UnknownRelease | Kind | ApprovalObstacle | LostRight>>;
+  readonly controlServing: RunChange<ServingCall, ServingState>;
 
   /**
    * Pauses all that is published on the channels, and holds the plans. Each release has its audit entry,
    * which names the stop. A release that is published later is no part of it.
    */
-  stopReleases(
-    scope: TenantScope,
-    stop: NewStop,
-    actor: Actor,
-    known?: KnownStates,
-  ): Promise<Outcome<Changed<Stop>, 'unknownApp' | 'unknownChannel' | LostRight>>;
+  readonly stopReleases: RunChange<NewStop, Stop>;
 
   /**
    * Publishes the releases of a stop whose status nobody has set since, and tells of the others why they are
    * left as they are. A second call publishes nothing.
    */
-  resumeStop(
-    scope: TenantScope,
-    stopId: string,
-    actor: Actor,
-    known?: KnownStates,
-  ): Promise<Outcome<Changed<ResumedStop>, 'unknownStop' | ApprovalObstacle | LostRight>>;
-
-  /** Finds what a stop is of. */
-  findStop(scope: TenantScope, stopId: string): Promise<Outcome<FoundStop, 'unknownStop'>>;
+  readonly resumeStop: RunChange<EndedStop, ResumedStop>;
 
   /** Counts what a stop of the app, or of one channel of it, would reach. */
   measureStop(
@@ -374,52 +310,11 @@ export interface Ledger
   ): Promise<Outcome<StopReach, 'unknownChannel'>>;
 
   /**
-   * Does what `publishRelease` does, with its refusals, and takes it back. `held` gives snapshots that the
-   * caller has.
-   */
-  dryRunPublish(
-    scope: TenantScope,
-    release: NewRelease,
-    actor: Actor,
-    held?: HeldSnapshot,
-    known?: KnownStates,
-  ): Promise<
-    Outcome<DryRunResult<Release>, 'unknownApp' | 'unknownChannel' | PublishObstacle | LostRight>
-  >;
-
-  /** Does a dry run of `promoteRelease`, with its refusals. */
-  dryRunPromotion(
-    scope: TenantScope,
-    promotion: NewPromotion,
-    actor: Actor,
-    held?: HeldSnapshot,
-    known?: KnownStates,
-  ): Promise<
-    Outcome<DryRunResult<Release>, UnknownRelease | PublishObstacle | 'notPromotable' | LostRight>
-  >;
-
-  /** Does a dry run of `controlServing`, with its refusals. */
-  dryRunServing<Kind extends FailureKind>(
-    scope: TenantScope,
-    name: ReleaseName,
-    transition: (serving: Serving) => Outcome<Served, Kind>,
-    actor: Actor,
-    held?: HeldSnapshot,
-    known?: KnownStates,
-  ): Promise<Outcome<DryRunResult<ServingState>, UnknownRelease | Kind | LostRight>>;
-
-  /**
    * Removes a release that was never offered, that no recorded device runs, and that is not rolled back; its
    * version is free again. Ordered against `recordFirstOffer` as `controlServing` is. A code host cannot
    * announce a version that it brought again until another actor has published it.
    */
-  withdrawRelease(
-    scope: TenantScope,
-    name: ReleaseName,
-    actor: Actor,
-    reason?: string,
-    known?: KnownStates,
-  ): Promise<Outcome<Changed<WithdrawnRelease>, UnknownRelease | WithdrawalObstacle | LostRight>>;
+  readonly withdrawRelease: RunChange<ReleaseName, WithdrawnRelease>;
 
   /**
    * Records durably that a release is about to be offered, if the channel is still in the state of the

@@ -70,11 +70,23 @@ describeOnRealStores('a plan of two regions', () => {
   async function newPlan() {
     const tenant = await createTenant(ledger);
     const release = newRelease(tenant, '1.0.0', { rolloutPct: 1 });
-    expectValue(await ledger.publishRelease(tenant.organizationId, release, PUBLISHER));
+    expectValue(
+      await ledger.publishRelease({
+        scope: tenant.organizationId,
+        input: release,
+        actor: PUBLISHER,
+      }),
+    );
     const name = { app: tenant.app, channel: 'stable', canonicalVersion: '1.0.0' };
     const guards = { ...USUAL_GUARDS, failedPercent: 1 };
     const made = definition('10:60 100:0', { guards, onBlind: 'advance' });
-    expectValue(await ledger.createPlan(tenant.organizationId, name, made, PUBLISHER));
+    expectValue(
+      await ledger.createPlan({
+        scope: tenant.organizationId,
+        input: { ...name, definition: made },
+        actor: PUBLISHER,
+      }),
+    );
     const read = async () => expectValue(await ledger.readPlan(tenant.organizationId, name)).plan;
     return { read };
   }

@@ -234,8 +234,7 @@ describe('a change', () => {
   function changing(node: ServingNode) {
     const known: (KnownState | undefined)[] = [];
     const ledger = {
-      async updateChannel(...args: Parameters<Ledger['updateChannel']>) {
-        const [, , , , states] = args;
+      async updateChannel({ known: states }: Parameters<Ledger['updateChannel']>[0]) {
         const state = states?.get('stable');
         known.push(state);
         const present = await node.ledger.readSnapshot('acme', 'stable');
@@ -249,7 +248,11 @@ describe('a change', () => {
       },
     } as unknown as Ledger;
     const guarded = guardChanges(ledger, node.catalogs);
-    const change = () => guarded.updateChannel('acme', 'stable', {}, { kind: 'admin-token' });
+    const change = () =>
+      guarded.updateChannel({
+        input: { app: 'acme', channel: 'stable', change: {} },
+        actor: { kind: 'admin-token' },
+      });
     return { known, change };
   }
 

@@ -43,6 +43,35 @@ export function applyServingChange(
   return change.status === undefined ? rolled : applyStatus(rolled, change.status);
 }
 
+/** State that the author of a change has seen. */
+type SeenServing = Pick<Serving, 'status' | 'rolloutPct'>;
+
+/**
+ * Returns what a call makes of the present state. Refuses a change whose author saw another state and meant
+ * that one; a change that stops the release is meant for every state.
+ */
+export function transitionBy(
+  change: ServingChange,
+  seen?: SeenServing,
+): (serving: Serving) => Outcome<Served, 'narrowing' | 'rolledBack' | 'changedMeanwhile'> {
+  const isStop = change.status !== undefined && change.status !== 'published';
+  return (serving) => {
+    const moved = seen && !isStop ? refuseMoved(serving, seen) : undefined;
+    if (moved !== undefined) return moved;
+    const served = applyServingChange(serving, change);
+    return isFailure(served) ? served : { ...served, isStatusSet: change.status !== undefined };
+  };
+}
+
+function refuseMoved(
+  { status, rolloutPct }: Serving,
+  seen: SeenServing,
+): Failure<'changedMeanwhile'> | undefined {
+  if (status === seen.status && rolloutPct === seen.rolloutPct) return undefined;
+  const now = `${status.replace('_', ' ')}, at ${rolloutPct} %`;
+  return fail('changedMeanwhile', `Somebody changed this release meanwhile: it is ${now}`);
+}
+
 /** Returns the part of this targeting that the release may no longer get; undefined if it may get all. */
 export function obstacleToTargets(
   serving: Serving,

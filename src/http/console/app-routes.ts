@@ -5,9 +5,9 @@ import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { isFreeRef, isRef } from '../../contract/ref.ts';
 import { APPROVAL_MODES, UPDATE_MODES } from '../../contract/resource.ts';
-import { type Administer, updateChannel, type ViewConsole } from '../../publishing/administer.ts';
+import type { Administer, ViewConsole } from '../../publishing/administer.ts';
 import type { CountMatching } from '../../serving/dry-run-effect.ts';
-import { type ChangeServices, waiting } from '../manage/key-operation.ts';
+import { type ChangeServices, making } from '../manage/key-operation.ts';
 import { SESSION_ROUTES } from '../manage/key-routes.ts';
 import type { NotesRenderer } from '../notes/notes-renderer.ts';
 import type { Route } from '../router.ts';
@@ -129,14 +129,13 @@ export function appRoutes(routes: ConsoleRoutes, dependencies: AppDependencies):
 }
 
 /** Change of a channel's settings, which an approval carries out as well. */
-export const UPDATE_CHANNEL = {
+export const UPDATE_CHANNEL = making({
   input: channelBody,
-  run: waiting(
-    'updateChannel',
-    ({ ledger, propagate }, { actor }, { app, name, ...change }: z.output<typeof channelBody>) =>
-      updateChannel(ledger, propagate, actor, { app, name }, change),
-  ),
-} as const;
+  by: ({ updateChannel }) => updateChannel,
+  prepare: ({ app, name, ...change }) => ({ app, channel: name, change }),
+  answer: (channel) => channel,
+  asks: 'updateChannel',
+});
 
 function channelRoutes(routes: ConsoleRoutes, dependencies: AppDependencies): readonly Route[] {
   const { administer, view } = dependencies;

@@ -3,26 +3,24 @@
 import { z } from 'zod';
 import type { AskedOperation } from '../../contract/approval.ts';
 import { isFailure } from '../../contract/failure.ts';
-import { approvalQuery, type CarriedOut, carryOut } from '../manage/approval-operations.ts';
-import type { ChangeServices } from '../manage/key-operation.ts';
+import { approvalQuery } from '../manage/approval-operations.ts';
+import type { AskedChange, ChangeServices } from '../manage/key-operation.ts';
 import { SESSION_ROUTES } from '../manage/key-routes.ts';
-import { RESUME_STOP } from '../manage/stop-operations.ts';
 import type { Route } from '../router.ts';
 import { nameField, reasonField } from '../shape/field.ts';
+import { parseShape } from '../shape/parse-shape.ts';
 import { UPDATE_CHANNEL } from './app-routes.ts';
 import type { ConsoleRoutes } from './console-route.ts';
 
 const listQuery = approvalQuery.extend({ org: nameField });
 const decisionBody = z.strictObject({ reason: reasonField.optional() });
 
-/** Operations that may wait, by their names. */
-const ASKED = new Map<AskedOperation, CarriedOut<ChangeServices>>([
-  ...SESSION_ROUTES.flatMap((route) =>
-    route.asks === undefined ? [] : [[route.asks, route] as const],
+/** Changes that may wait, by the names of their operations. */
+const ASKED = new Map<AskedOperation, AskedChange>(
+  [...SESSION_ROUTES, UPDATE_CHANNEL].flatMap(({ asks }) =>
+    asks === undefined ? [] : [[asks.operation, asks]],
   ),
-  ['resumeStop', RESUME_STOP] as const,
-  ['updateChannel', UPDATE_CHANNEL] as const,
-]);
+);
 
 export function approvalRoutes(routes: ConsoleRoutes, services: ChangeServices): readonly Route[] {
   const { approvals } = services;
@@ -40,10 +38,14 @@ export function approvalRoutes(routes: ConsoleRoutes, services: ChangeServices):
       async (context, id, { reason }) => {
         const found = await approvals.find(context, id);
         if (isFailure(found)) return found;
-        const { request } = found.approval;
-        return approvals.approve(context, { id, reason }, (approver) =>
-          carryOut(ASKED, services, approver, request),
-        );
+        const { operation, body } = found.approval.request;
+        const change = ASKED.get(operation);
+        if (change === undefined) throw new Error(`No operation ${operation} can be carried out`);
+        return approvals.approve(context, { id, reason }, async () => {
+          const read = parseShape(change.input, body);
+          if (isFailure(read)) return read;
+          return change.run(services, context, read as never, { id, reason });
+        });
       },
     ),
     routes.onApproval(

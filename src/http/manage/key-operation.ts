@@ -12,13 +12,12 @@ import { LIMIT } from '../../contract/limit.ts';
 import type { KeyRight, Release } from '../../contract/resource.ts';
 import type { ReportFleetDependencies } from '../../fleet/fleet-views.ts';
 import type { Approvals } from '../../publishing/approvals.ts';
-import type { DryRun } from '../../publishing/dry-run.ts';
-import type { PropagateChange } from '../../publishing/propagate-change.ts';
+import type { Calling, Changes, Made, Tried } from '../../publishing/changes.ts';
 import type { ExplainDecision } from '../../serving/explain-decision.ts';
 import type { PlanWave } from '../../serving/fleet-decisions.ts';
 import type { ReadStandings } from '../../serving/read-standings.ts';
 import type { Ledger } from '../../store/ledger.ts';
-import type { RepeatableCall } from '../../store/ledger-terms.ts';
+import type { ApprovingCall, RunChange } from '../../store/ledger-terms.ts';
 import type { Exchange } from '../exchange.ts';
 import { jsonReply, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';
@@ -31,8 +30,7 @@ import { readRepeatableCall } from './guard.ts';
 /** What releases are changed with, by a key or by a person. */
 export type ChangeServices = {
   readonly ledger: Ledger;
-  readonly propagate: PropagateChange;
-  readonly dryRun: DryRun;
+  readonly changes: Changes;
   readonly approvals: Approvals;
   /** Seconds after which a device that asks again is written down again. */
   readonly freshnessSeconds: number;
@@ -67,9 +65,17 @@ export type SessionRoute = {
   /** Shape of the body. */
   readonly input: z.ZodType<NamesApp>;
   readonly status: number;
-  readonly run: Work<never, object>;
-  /** Operation that an approval carries out by this route; undefined for what never waits. */
-  readonly asks?: AskedOperation;
+  readonly run: Work<never>;
+  /** Change that an approval carries out; undefined for what never waits. */
+  readonly asks?: AskedChange | undefined;
+};
+
+/** Change whose call may be stored, and is carried out when it is approved. */
+export type AskedChange = {
+  readonly operation: AskedOperation;
+  /** Shape that reads the stored body again. */
+  readonly input: z.ZodType<object>;
+  readonly run: Work<never>;
 };
 
 /** Endpoint of the console API: its method, and its path below `/console/api/`. */
@@ -77,13 +83,13 @@ export type Endpoint = keyof ConsoleAnswers & string;
 type DryRunEndpoint = Extract<Endpoint, `POST releases/rehearse${string}`>;
 type NamesApp = { readonly app: string };
 
-/** Work of a change, for a key or a person. */
-type Work<Body, Answer> = (
+/** Work of a call, for a key or a person. */
+type Work<Body, Answer = object> = (
   services: ChangeServices,
   who: Principal,
   body: Body,
-  repeatable?: RepeatableCall,
-) => Promise<Outcome<Answer, FailureKind>>;
+  approves?: ApprovingCall,
+) => Promise<Outcome<Answer>>;
 
 type Declared = Omit<Operation, 'tag' | 'isGuarded' | 'body'>;
 
@@ -165,130 +171,146 @@ const IDEMPOTENCY: Parameters = {
     .describe('A call that is repeated with the same key within 24 hours is answered as before.'),
 };
 
-type DeclaredChange<Body, Session extends Endpoint, Preview extends DryRunEndpoint> = Declared & {
-  readonly right: KeyRight;
+/** Answer of a dry run. */
+type Rehearsed = object & { readonly effect: Effect };
+
+/** What a change is, whoever calls it: the call of the ledger that makes it, and what it answers. */
+type DeclaredMaking<Body, Input, Value, Answer = object> = {
   /** Shape of the body. */
   readonly input: z.ZodType<Body>;
-  /** Endpoint for people, and the shape of its body where they may say more. */
-  readonly session: { readonly endpoint: Session; readonly input?: z.ZodType<Body> };
-  /** Status of the change; 200 by default. */
-  readonly status?: number;
-  /** Whether a call may carry an idempotency key. */
-  readonly isRepeatable?: true;
+  readonly by: (ledger: Ledger) => RunChange<Input, Value>;
+  /** Turns a body into what the ledger takes. */
+  readonly prepare: (body: Body, services: ChangeServices) => Outcome<Input>;
+  readonly answer: (value: Value) => Answer;
   /** Name by which the call is stored when it has to wait for an approval; undefined for what never waits. */
-  readonly asks?: AskedOperation;
-  readonly run: Work<Body, ConsoleAnswers[Session]>;
-  /** Finds what a dry run of it would find, for a call that publishes a release and asks for that. */
-  readonly finds?: Work<Body, readonly Finding[]>;
-  readonly dryRun?: {
-    /** Endpoint for people. */
-    readonly endpoint: Preview;
-    /** Answer to a key, in words. */
-    readonly tells: string;
-    readonly run: Work<Body, ConsoleAnswers[Preview]>;
-  };
+  readonly asks?: AskedOperation | undefined;
 };
 
+type DeclaredChange<Body, Input, Value, SessionBody> = Declared &
+  DeclaredMaking<Body, Input, Value> & {
+    readonly right: KeyRight;
+    /** Endpoint for people, and the shape of its body where they say more; `bodyOf` takes that off again. */
+    readonly session: {
+      readonly endpoint: Endpoint;
+      readonly input?: z.ZodType<SessionBody>;
+      readonly bodyOf?: (body: SessionBody) => Body;
+    };
+    /** Status of the change; 200 by default. */
+    readonly status?: number;
+    /** Whether a call may carry an idempotency key. */
+    readonly isRepeatable?: true;
+    /** Whether a call may ask for what speaks against the release. */
+    readonly hasFindings?: true;
+    readonly dryRun?: {
+      /** Endpoint for people. */
+      readonly endpoint: DryRunEndpoint;
+      /** Answer to a key, in words. */
+      readonly tells: string;
+      readonly answer: (tried: Tried<Value>) => Rehearsed;
+    };
+  };
+
+/** Makes a declared change: as a call, and as what an approval carries out. */
+export function making<Body extends object, Input extends object, Value, Answer extends object>({
+  input,
+  by,
+  prepare,
+  answer,
+  asks,
+}: DeclaredMaking<Body, Input, Value, Answer>) {
+  const make = async (
+    services: ChangeServices,
+    who: Principal,
+    body: Body,
+    calling: Calling,
+  ): Promise<Outcome<Made<Value>>> => {
+    const prepared = prepare(body, services);
+    if (isFailure(prepared)) return prepared;
+    const reason = 'reason' in body && typeof body.reason === 'string' ? body.reason : undefined;
+    const asked = asks && { operation: asks, body };
+    return services.changes.make(by(services.ledger), who, prepared, {
+      ...{ ...calling, reason, asks: asked },
+    });
+  };
+  const run: Work<Body, Answer> = async (services, who, body, approves) => {
+    const made = await make(services, who, body, { approves });
+    return isFailure(made) ? made : answer(made.value);
+  };
+  return { make, run, asks: asks && { operation: asks, input, run } };
+}
+
 /** Declares a change of a release, which programs make with a key, and people in the console. */
-export function change<
-  Body extends NamesApp,
-  Session extends Endpoint,
-  Preview extends DryRunEndpoint = never,
->(declared: DeclaredChange<Body, Session, Preview>): KeyOperation {
-  const {
-    input,
-    session,
-    status = 200,
-    isRepeatable,
-    asks,
-    finds,
-    dryRun,
-    ...described
-  } = declared;
-  const run = asks === undefined ? declared.run : waiting(asks, declared.run, dryRun?.run);
+export function change<Body extends object, Input extends object, Value, SessionBody extends Body>(
+  declared: DeclaredChange<Body, Input, Value, SessionBody>,
+): KeyOperation {
+  const { by, prepare, answer, asks, session, dryRun, ...operation } = declared;
+  const { input, status = 200, isRepeatable, hasFindings, ...described } = operation;
+  const { bodyOf } = session;
+  const stored = (bodyOf === undefined && session.input) || input;
+  const { make, run, asks: asked } = making({ input: stored, by, prepare, answer, asks });
+  const rehearse = async (services: ChangeServices, who: Principal, body: Body) => {
+    const prepared = prepare(body, services);
+    if (isFailure(prepared)) return prepared;
+    const tried = await services.changes.try(by(services.ledger), who, prepared);
+    if (isFailure(tried)) return tried;
+    if (dryRun === undefined) throw new Error('This change has no dry run');
+    return dryRun.answer(tried);
+  };
   return {
     ...{ tag: 'Releases', isGuarded: true, body: input },
     ...described,
     ...(asks && { answers: { ...described.answers, 202: WAITING } }),
-    ...(dryRun && { limits: { hasDryRun: true }, parameters: queryOf(dryRun.tells, finds) }),
+    ...(dryRun && { limits: { hasDryRun: true }, parameters: queryOf(dryRun.tells, hasFindings) }),
     ...(isRepeatable && { headers: IDEMPOTENCY }),
     async serve(services, caller, exchange) {
       const body = await parseBody(exchange, input);
       if (isFailure(body)) return body;
-      const wish = readWish(exchange.queryText, { dryRun, finds });
+      const wish = readWish(exchange.queryText, { dryRun, hasFindings });
       if (isFailure(wish)) return wish;
-      if (dryRun && wish.dryRun) {
-        return dryRunReply(caller, await dryRun.run(services, caller, body));
-      }
-      const repeatable = isRepeatable && (await readRepeatableCall(caller, exchange));
-      if (isFailure(repeatable)) return repeatable;
-      const found = finds && wish.findings ? await finds(services, caller, body) : undefined;
-      const changed = await run(services, caller, body, repeatable);
-      if (isFailure(changed)) {
-        const isFound = changed.approval !== undefined && found && !isFailure(found);
-        return isFound ? { ...changed, findings: found } : changed;
-      }
-      const { answer, headers } = withoutMark(changed);
-      const told = found && { findings: await toldFindings(services, found, answer) };
-      return { ...jsonReply(status, { ...answer, ...told }), headers };
+      if (wish.dryRun) return dryRunReply(caller, await rehearse(services, caller, body));
+      const repeat = isRepeatable && (await readRepeatableCall(caller, exchange));
+      if (isFailure(repeat)) return repeat;
+      const made = await make(services, caller, body, { repeat, isFinding: wish.findings });
+      if (isFailure(made)) return made;
+      const findings = wish.findings && { findings: await findingsIn(services, made) };
+      const headers = made.isRepeated ? REPLAYED : [];
+      return { ...jsonReply(status, { ...answer(made.value), ...findings }), headers };
     },
     sessionRoutes: [
       {
-        ...{ endpoint: session.endpoint, input: session.input ?? input, status },
-        ...(asks && { asks }),
-        run: async (services, who, body) => {
-          const changed = await run(services, who, body);
-          return isFailure(changed) ? changed : withoutMark(changed).answer;
+        ...{ endpoint: session.endpoint, input: namingApp(session.input ?? input), status },
+        ...{
+          run: (services, who, body: SessionBody) => run(services, who, bodyOf?.(body) ?? body),
         },
+        asks: asked,
       },
-      ...(dryRun ? [{ ...dryRun, input, status: 200 }] : []),
+      ...(dryRun
+        ? [{ endpoint: dryRun.endpoint, input: namingApp(input), status: 200, run: rehearse }]
+        : []),
     ],
   };
 }
 
+/** Returns the shape of a body of the console API: each of them names the app. */
+function namingApp(shape: z.ZodType): z.ZodType<NamesApp> {
+  return shape as z.ZodType<NamesApp>;
+}
+
+const REPLAYED = [['Idempotent-Replayed', 'true']] as const;
+
 /** Answer of a call that waits for an approval. */
-export const WAITING = jsonAnswer(
+const WAITING = jsonAnswer(
   'Nothing is done yet: the channel asks for approvals, and another member has to approve this.',
   ANSWER_SHAPES.ApprovalAnswer,
 );
-
-/**
- * Returns the work of a change that may have to wait: its call is stored with its body, and answered with the
- * effect that its dry run measures.
- */
-export function waiting<Body extends object, Answer>(
-  operation: AskedOperation,
-  run: Work<Body, Answer>,
-  dryRun?: Work<Body, { readonly effect: Effect }>,
-): Work<Body, Answer> {
-  return async (services, who, body, repeatable) => {
-    const reason = 'reason' in body && typeof body.reason === 'string' ? body.reason : undefined;
-    const asking = { ...who, actor: { ...who.actor, asks: { operation, body, reason } } };
-    const outcome = await run(services, asking, body, repeatable);
-    return services.approvals.complete(outcome, dryRun && (() => dryRun(services, who, body)));
-  };
-}
-
-/**
- * Splits what a change answers from the mark that an earlier call with the same idempotency key made it,
- * which a header tells.
- */
-function withoutMark({
-  isRepeated,
-  ...answer
-}: object & { readonly isRepeated?: boolean }): Required<Pick<Reply, 'headers'>> & {
-  readonly answer: object;
-} {
-  return { answer, headers: isRepeated ? [['Idempotent-Replayed', 'true']] : [] };
-}
 
 /**
  * Returns the reply of a dry run to a key: what the document names, with devices only where the key may read.
  */
 function dryRunReply(
   { may }: Caller,
-  outcome: Outcome<object & { readonly runners?: unknown; readonly effect: Effect }, FailureKind>,
-): Outcome<Reply, FailureKind> {
+  outcome: Outcome<Rehearsed & { readonly runners?: unknown }>,
+): Outcome<Reply> {
   if (isFailure(outcome)) return outcome;
   const { runners: _, effect, ...answer } = outcome;
   const examples = may.includes('read') ? effect.examples : { gain: [], lose: [] };
@@ -296,16 +318,14 @@ function dryRunReply(
 }
 
 /**
- * Returns what was found before a release was published. A repeated call finds nothing before, because the
- * release is there: then the one that stands is looked at.
+ * Returns what speaks against a release that was published; what speaks against it now, if an earlier call
+ * published it.
  */
-async function toldFindings(
-  { dryRun }: ChangeServices,
-  found: Outcome<readonly Finding[], FailureKind>,
-  answer: { readonly release?: Release },
+async function findingsIn(
+  { changes }: ChangeServices,
+  { value, findings }: Made<unknown>,
 ): Promise<readonly Finding[]> {
-  if (!isFailure(found)) return found;
-  return answer.release === undefined ? [] : dryRun.findStanding(answer.release);
+  return findings ?? changes.findStanding(value as Release);
 }
 
 const flagField = z.enum(['true', 'false']);
@@ -316,20 +336,20 @@ const wishShape = z.object({ dryRun: flag, findings: flag });
 /** Reads whether a call is to write nothing, and whether to tell findings, where it offers that. */
 function readWish(
   queryText: string,
-  { dryRun, finds }: { readonly dryRun?: unknown; readonly finds?: unknown },
-): Outcome<z.output<typeof wishShape>, 'invalid'> {
+  { dryRun, hasFindings }: { readonly dryRun?: unknown; readonly hasFindings?: unknown },
+): Outcome<z.output<typeof wishShape>> {
   const given = lastOfEach(queryText);
   return parseShape(wishShape, {
     ...(dryRun !== undefined && { dryRun: given.dryRun }),
-    ...(finds !== undefined && { findings: given.findings }),
+    ...(hasFindings !== undefined && { findings: given.findings }),
   });
 }
 
-function queryOf(tells: string, finds: unknown): Parameters {
+function queryOf(tells: string, hasFindings: true | undefined): Parameters {
   const dryRun = `With \`true\` nothing is written: the answer tells ${tells}.`;
   const findings = 'With `true` the answer has `findings`: what a dry run would find.';
   return {
     dryRun: flagField.optional().describe(dryRun),
-    ...(finds ? { findings: flagField.optional().describe(findings) } : {}),
+    ...(hasFindings ? { findings: flagField.optional().describe(findings) } : {}),
   };
 }

@@ -1,11 +1,17 @@
 // Operations on rollout plans, and the health of releases (docs/contract.md 27).
 
 import { z } from 'zod';
+import { reachedBy } from '../../contract/dry-run.ts';
 import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import { type NamedPreset, PLAN_PRESET_NAMES } from '../../contract/rollout-plan.ts';
+import {
+  type NamedPreset,
+  PLAN_PRESET_NAMES,
+  type RolloutPlan,
+} from '../../contract/rollout-plan.ts';
+import { planFindings } from '../../domain/rollout/plan-findings.ts';
 import { PLAN_PRESETS } from '../../domain/rollout/plan-presets.ts';
-import { createPlan } from '../../publishing/releases.ts';
+import type { Tried } from '../../publishing/changes.ts';
 import { ANSWER_SHAPES } from '../shape/answer-shape.ts';
 import { jsonAnswer } from '../shape/operation.ts';
 import {
@@ -47,22 +53,16 @@ export const PLAN_OPERATIONS: readonly KeyOperation[] = [
     refusals: [404, 409],
     asks: 'planRollout',
     session: { endpoint: 'POST releases/plan' },
-    async run({ ledger, propagate, freshnessSeconds }, who, body) {
+    by: ({ createPlan }) => createPlan,
+    prepare(body, { freshnessSeconds }) {
       const definition = definitionOf(body, freshnessSeconds, Date.now());
-      if (isFailure(definition)) return definition;
-      const name = releaseNameOf(body);
-      const plan = await createPlan(ledger, propagate, who, name, definition, body.reason);
-      return isFailure(plan) ? plan : { plan };
+      return isFailure(definition) ? definition : { ...releaseNameOf(body), definition };
     },
+    answer: (plan) => ({ plan }),
     dryRun: {
       endpoint: 'POST releases/rehearse-plan',
       tells: 'findings, and the effect of the first raise',
-      async run({ dryRun, freshnessSeconds }, who, body) {
-        const definition = definitionOf(body, freshnessSeconds, Date.now());
-        return isFailure(definition)
-          ? definition
-          : dryRun.plan(who, releaseNameOf(body), definition);
-      },
+      answer: rehearsedPlan,
     },
   }),
   change({
@@ -73,10 +73,9 @@ export const PLAN_OPERATIONS: readonly KeyOperation[] = [
     refusals: [404, 409],
     asks: 'steerPlan',
     session: { endpoint: 'PATCH releases/plan' },
-    async run({ ledger }, { scope, actor }, { action, reason, ...named }) {
-      const plan = await ledger.steerPlan(scope, releaseNameOf(named), action, actor, reason);
-      return isFailure(plan) ? plan : { plan };
-    },
+    by: ({ steerPlan }) => steerPlan,
+    prepare: ({ action, ...named }) => ({ ...releaseNameOf(named), action }),
+    answer: (plan) => ({ plan }),
   }),
   read({
     ...{ path: PATH, id: 'readPlan', tag: 'Releases' },
@@ -106,3 +105,11 @@ export const PLAN_OPERATIONS: readonly KeyOperation[] = [
     },
   }),
 ];
+
+/** Answers a dry run of a plan, with what its first raise would do. */
+function rehearsedPlan({ value, seen: { start }, findings, effect }: Tried<RolloutPlan>) {
+  if (start === undefined) throw new Error('A dry run of a plan tells what the plan begins with');
+  const { id: _, createdAt: __, createdBy: ___, ...plan } = value;
+  const gain = reachedBy({ release: plan, effect });
+  return { plan, findings: [...findings, ...planFindings(plan, { ...start, gain })], effect };
+}

@@ -2,16 +2,10 @@
 // to 4.4, 4.15).
 
 import { z } from 'zod';
-import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import { type KeyRight, RELEASE_STATUSES } from '../../contract/resource.ts';
-import {
-  controlServing,
-  listReleases,
-  promoteRelease,
-  publishRelease,
-  withdrawRelease,
-} from '../../publishing/releases.ts';
+import { type KeyRight, RELEASE_STATUSES, type Release } from '../../contract/resource.ts';
+import type { Tried } from '../../publishing/changes.ts';
+import { listReleases } from '../../publishing/release-list.ts';
 import type { Exchange } from '../exchange.ts';
 import { ANSWER_SHAPES } from '../shape/answer-shape.ts';
 import { jsonAnswer, type Parameters } from '../shape/operation.ts';
@@ -23,7 +17,6 @@ import {
   publishReleaseBody,
   readListQuery,
   releaseNameOf,
-  type SeenServing,
   seenServingBody,
   servingCallOf,
   servingControlBody,
@@ -63,22 +56,11 @@ export const RELEASE_OPERATIONS: readonly KeyOperation[] = [
     ...{ answers: PUBLISHED, status: 201, refusals: [404, 409], isRepeatable: true },
     asks: 'publishRelease',
     session: { endpoint: 'POST releases' },
-    async run({ ledger, propagate, freshnessSeconds }, who, body, repeatable) {
-      const release = newReleaseOf(body, freshnessSeconds);
-      if (isFailure(release)) return release;
-      return publishRelease(ledger, propagate, who, release, repeatable);
-    },
-    async finds({ dryRun, freshnessSeconds }, who, body) {
-      const release = newReleaseOf(body, freshnessSeconds);
-      return isFailure(release) ? release : dryRun.findPublishing(who, release);
-    },
-    dryRun: {
-      ...{ endpoint: 'POST releases/rehearse', tells: EFFECT },
-      async run({ dryRun, freshnessSeconds }, who, body) {
-        const release = newReleaseOf(body, freshnessSeconds);
-        return isFailure(release) ? release : dryRun.publish(who, release);
-      },
-    },
+    by: ({ publishRelease }) => publishRelease,
+    prepare: (body, { freshnessSeconds }) => newReleaseOf(body, freshnessSeconds),
+    answer: (release) => ({ release }),
+    hasFindings: true,
+    dryRun: { endpoint: 'POST releases/rehearse', tells: EFFECT, answer: unpublished },
   }),
   read({
     ...{ path: PATH, id: 'listReleases', tag: 'Releases', right: neededToList },
@@ -109,17 +91,14 @@ export const RELEASE_OPERATIONS: readonly KeyOperation[] = [
     refusals: [404, 409, 422],
     asks: 'controlServing',
     session: { endpoint: 'PATCH releases', input: seenServingBody },
-    async run({ ledger, propagate }, who, { seen, ...body }: SeenServing) {
-      const { name, change, reason } = servingCallOf(body);
-      const serving = await controlServing(ledger, propagate, who, name, change, reason, seen);
-      return isFailure(serving) ? serving : { release: serving };
-    },
+    by: ({ controlServing }) => controlServing,
+    prepare: servingCallOf,
+    answer: (release) => ({ release }),
     dryRun: {
       ...{ endpoint: 'POST releases/rehearse-serving', tells: EFFECT },
-      run({ dryRun }, who, body) {
-        const { name, change } = servingCallOf(body);
-        return dryRun.control(who, name, change);
-      },
+      answer: ({ value: release, findings, ...measured }) => ({
+        ...{ release, findings, effect: measured.effect, runners: measured.runners },
+      }),
     },
   }),
   change({
@@ -129,11 +108,9 @@ export const RELEASE_OPERATIONS: readonly KeyOperation[] = [
     answers: { 200: jsonAnswer('Its version is free again.', ANSWER_SHAPES.WithdrawnAnswer) },
     refusals: [404, 409],
     session: { endpoint: 'DELETE releases' },
-    async run({ ledger, propagate }, who, body) {
-      const name = releaseNameOf(body);
-      const release = await withdrawRelease(ledger, propagate, who, name, body.reason);
-      return isFailure(release) ? release : { release };
-    },
+    by: ({ withdrawRelease }) => withdrawRelease,
+    prepare: releaseNameOf,
+    answer: (release) => ({ release }),
   }),
   change({
     ...{ method: 'POST', path: `${PATH}/promote`, id: 'promoteRelease', right: 'publish' },
@@ -144,24 +121,19 @@ export const RELEASE_OPERATIONS: readonly KeyOperation[] = [
     ...{ answers: PUBLISHED, status: 201, refusals: [404, 409], isRepeatable: true },
     asks: 'promoteRelease',
     session: { endpoint: 'POST releases/promote' },
-    async run({ ledger, propagate, freshnessSeconds }, who, body, repeatable) {
-      const promotion = promotionOf(body, freshnessSeconds);
-      if (isFailure(promotion)) return promotion;
-      return promoteRelease(ledger, propagate, who, promotion, repeatable);
-    },
-    async finds({ dryRun, freshnessSeconds }, who, body) {
-      const promotion = promotionOf(body, freshnessSeconds);
-      return isFailure(promotion) ? promotion : dryRun.findPromoting(who, promotion);
-    },
-    dryRun: {
-      ...{ endpoint: 'POST releases/rehearse-promotion', tells: EFFECT },
-      async run({ dryRun, freshnessSeconds }, who, body) {
-        const promotion = promotionOf(body, freshnessSeconds);
-        return isFailure(promotion) ? promotion : dryRun.promote(who, promotion);
-      },
-    },
+    by: ({ promoteRelease }) => promoteRelease,
+    prepare: (body, { freshnessSeconds }) => promotionOf(body, freshnessSeconds),
+    answer: (release) => ({ release }),
+    hasFindings: true,
+    dryRun: { endpoint: 'POST releases/rehearse-promotion', tells: EFFECT, answer: unpublished },
   }),
 ];
+
+/** Answers a dry run of publishing: the release has no id and no time of creation yet. */
+function unpublished({ value, findings, effect, runners }: Tried<Release>) {
+  const { id: _, createdAt: __, ...release } = value;
+  return { release, findings, effect, runners };
+}
 
 /**
  * Rights that suffice: publishers may read one release by its name, to find out whether it is there already.

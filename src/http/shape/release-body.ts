@@ -15,12 +15,12 @@ import {
 } from '../../contract/rollout-plan.ts';
 import { isStorable } from '../../contract/text.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
-import type { ServingChange } from '../../domain/release/serving-change.ts';
+import { transitionBy } from '../../domain/release/serving-change.ts';
 import { USUAL_GUARDS } from '../../domain/rollout/judge-health.ts';
 import { isTimeZone } from '../../domain/rollout/next-opening.ts';
 import { PLAN_PRESETS } from '../../domain/rollout/plan-presets.ts';
 import type { PlanDefinition } from '../../domain/rollout/plan-state.ts';
-import type { NewPromotion, NewRelease, ReleaseFilter } from '../../store/ledger.ts';
+import type { NewPromotion, NewRelease, ReleaseFilter, ServingCall } from '../../store/ledger.ts';
 import type { ReleaseName } from '../../store/ledger-terms.ts';
 import {
   appQuery,
@@ -252,9 +252,6 @@ export const seenServingBody = servingControlBody.safeExtend({
   seen: z.strictObject({ status: statusField, rolloutPct: rolloutField }).optional(),
 });
 
-/** Body of serving control as a person may send it. */
-export type SeenServing = z.output<typeof seenServingBody>;
-
 export const promoteReleaseBody = z
   .strictObject({
     app: nameField,
@@ -295,13 +292,12 @@ export function promotionOf(
   body: z.output<typeof promoteReleaseBody>,
   freshnessSeconds: number,
 ): Outcome<NewPromotion, 'invalid'> {
-  const { rollout, version, reason, plan: given, ...promotion } = body;
+  const { rollout, version, reason: _, plan: given, ...promotion } = body;
   const plan = given && definitionOf(given, freshnessSeconds, Date.now(), 'plan.');
   if (isFailure(plan)) return plan;
   return {
     ...promotion,
     plan,
-    reason,
     rolloutPct: rollout,
     canonicalVersion: canonicalOf(version),
   };
@@ -317,22 +313,20 @@ export function releaseNameOf(body: {
   return { app, channel, canonicalVersion: canonicalOf(version) };
 }
 
-/** Converts a checked body to the name of the release, the change of its serving and the reason for it. */
-export function servingCallOf(body: z.output<typeof servingControlBody>): {
-  readonly name: ReleaseName;
-  readonly change: ServingChange;
-  readonly reason: string | undefined;
-} {
-  const { rollout, status, targets, reason } = body;
-  return {
-    name: releaseNameOf(body),
-    reason,
-    change: {
-      ...(targets === undefined ? {} : { targets }),
-      ...(rollout === undefined ? {} : { rollout }),
-      ...(status === undefined ? {} : { status }),
-    },
+/** Converts a checked body to the change of its release's serving. */
+export function servingCallOf({
+  rollout,
+  status,
+  targets,
+  seen,
+  ...named
+}: z.output<typeof seenServingBody>): ServingCall {
+  const change = {
+    ...(targets === undefined ? {} : { targets }),
+    ...(rollout === undefined ? {} : { rollout }),
+    ...(status === undefined ? {} : { status }),
   };
+  return { ...releaseNameOf(named), transition: transitionBy(change, seen) };
 }
 
 /** Returns the canonical form of a version that the shape has checked. */

@@ -1,7 +1,7 @@
 // SQL of releases that a code host announces, changes or retracts, and of events about releases that the
 // ledger does not have.
 
-import { isFailure, type LostRight, type Outcome } from '../../contract/failure.ts';
+import { type Failure, isFailure, type LostRight, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import {
   type ChangedRelease,
@@ -104,23 +104,9 @@ async function create(
   const hold = asksForApproval(channel) ? 'by-hand' : holdOf(artifacts);
   const status = hold === undefined ? 'published' : 'paused';
   const serving = { status, rolloutPct: undefined, targets: null, hold } as const;
-  const published = await publishOn<never>(
-    sql,
-    channel,
-    { ...name, version, notes, artifacts, ...serving },
-    { call: undefined, audit: { action: 'release.publish' } },
-  );
-  if (isFailure(published)) {
-    const { failure } = published;
-    if (
-      failure === 'versionExists' ||
-      failure === 'idempotencyKeyUsed' ||
-      failure === 'awaitsApproval'
-    ) {
-      throw new Error(`Under the lock of its channel, a new release cannot be refused: ${failure}`);
-    }
-    return { ...published, failure };
-  }
+  const content = { ...name, version, notes, artifacts, ...serving };
+  const published = await publishOn(sql, channel, content);
+  if (isFailure(published)) return published as Failure<AnnouncementObstacle>;
   const { value: release, changed } = published;
   await storeHost(sql, release.id, host);
   return { value: { outcome: 'created', release }, changed };

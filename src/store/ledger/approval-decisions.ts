@@ -1,17 +1,25 @@
 // Decisions about requests that wait for an approval: who may decide, what ends a request, and its audit.
 
 import type { StoredApproval } from '../../contract/approval.ts';
-import { type Failure, fail, type LostRight } from '../../contract/failure.ts';
+import {
+  type Failure,
+  type FailureKind,
+  fail,
+  isFailure,
+  type LostRight,
+  type Outcome,
+} from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import type { Role } from '../../contract/resource.ts';
 import { isStorable } from '../../contract/text.ts';
+import type { Actor, ApprovingCall } from '../ledger-terms.ts';
 import { actorText } from './actor-text.ts';
 import { APPROVAL_COLUMNS, IS_OVER, metOf, PLACE, type Settled, subjectOf } from './approvals.ts';
-import type { ActorSql, NotedExposure } from './atomically.ts';
+import { type ActorSql, atomically, type NotedExposure } from './atomically.ts';
 import { insertAudits } from './audit.ts';
 import type { AuditAction } from './audit-entry.ts';
 import { jsonOrNull } from './columns.ts';
-import type { Sql } from './database.ts';
+import type { Database, Sql } from './database.ts';
 
 /** Request under the lock of its row, with its author and what its change met. */
 export type LockedApproval = StoredApproval & {
@@ -63,7 +71,7 @@ type Approver = { readonly role: Role; readonly email: string; readonly isKnown:
  * transaction ends. Decides who is a publisher or an owner, joined a day ago or with the organization, and
  * has neither asked nor made the key that did.
  */
-export async function refuseApprover(
+async function refuseApprover(
   sql: ActorSql,
   { organizationId, keyId, accountId }: LockedApproval,
 ): Promise<Failure<LostRight> | undefined> {
@@ -102,7 +110,7 @@ async function hasMade(sql: Sql, { email }: Approver, keyId: string): Promise<bo
 }
 
 /** Returns whether a request's time is over, or its author has lost the right; holds that right otherwise. */
-export async function isAuthorGone(
+async function isAuthorGone(
   sql: Sql,
   { id, organizationId, keyId, accountId }: LockedApproval,
 ): Promise<boolean> {
@@ -207,7 +215,7 @@ export async function expireApprovals(
 }
 
 /** Deletes at most `rowsMax` requests that were decided long ago; returns how many. */
-export async function forgetApprovals(sql: Sql, rowsMax: number): Promise<number> {
+async function forgetApprovals(sql: Sql, rowsMax: number): Promise<number> {
   const rows = await sql.query(
     `DELETE FROM approvals WHERE id = ANY (ARRAY (
        SELECT id FROM approvals
@@ -217,4 +225,77 @@ export async function forgetApprovals(sql: Sql, rowsMax: number): Promise<number
     [rowsMax, LIMIT.approvalsKeptMs],
   );
   return rows.length;
+}
+
+/**
+ * Returns why the actor cannot decide about a locked request. One that is over expires, which is kept: what
+ * the transaction has changed is taken back first.
+ */
+export async function refuseDecision(
+  sql: ActorSql,
+  request: LockedApproval,
+): Promise<Failure | { readonly refusal: Failure } | undefined> {
+  const unfit = await refuseApprover(sql, request);
+  if (unfit !== undefined) return unfit;
+  if (request.status !== 'pending') return refuseDecided(request);
+  if (!(await isAuthorGone(sql, request))) return undefined;
+  if (sql.exposure.isWatched) await sql.takeBack();
+  await settleApproval(sql, request, { status: 'expired', result: null });
+  return { refusal: refuseDecided({ status: 'expired' }) };
+}
+
+/** Declines a request; only who could approve it may. */
+export function declineApproval(
+  database: Database,
+  call: ApprovingCall,
+  actor: Actor,
+): Promise<Outcome<undefined>> {
+  const result = call.reason === undefined ? null : { reason: call.reason };
+  return decide(database, actor, call, { status: 'declined', result });
+}
+
+/** Fails a request whose stored call is refused before its change begins; returns the refusal. */
+export async function failApproval(
+  database: Database,
+  call: ApprovingCall,
+  actor: Actor,
+  { message }: Failure,
+): Promise<Failure> {
+  const result = { error: message };
+  const refused = await decide(database, actor, call, { status: 'failed', result });
+  return refused ?? fail('approvalFailed', message);
+}
+
+async function decide(
+  database: Database,
+  actor: Actor,
+  { id, reason }: ApprovingCall,
+  settlement: Omit<Settlement, 'reason'>,
+): Promise<Failure | undefined> {
+  const kept = await atomically<{ readonly refusal: Failure | undefined }, FailureKind>(
+    database,
+    actor,
+    async (sql) => {
+      const request = await lockApproval(sql, id);
+      if (isFailure(request)) return request;
+      const refusal = await refuseDecision(sql, request);
+      if (refusal !== undefined) return refusal;
+      await settleApproval(sql, request, { ...settlement, reason });
+      return { refusal: undefined };
+    },
+  );
+  return isFailure(kept) ? kept : kept.refusal;
+}
+
+/**
+ * Expires requests that are over, and deletes old ones, at most `rowsMax` of each; returns the larger number.
+ */
+export async function sweepApprovals(database: Database, rowsMax: number): Promise<number> {
+  const expired = await atomically<number, never, { readonly kind: 'service' }>(
+    database,
+    { kind: 'service' },
+    (sql) => expireApprovals(sql, rowsMax),
+  );
+  if (isFailure(expired)) throw new Error(expired.message);
+  return Math.max(expired, await forgetApprovals(database, rowsMax));
 }

@@ -6,7 +6,7 @@ import { type Failure, fail, isFailure, type Outcome } from '../../contract/fail
 import { LIMIT } from '../../contract/limit.ts';
 import { isStorable } from '../../contract/text.ts';
 import type { ApprovalFilter, StoredPage } from '../approval-ledger.ts';
-import { type Actor, scopeValues, type TenantScope } from '../ledger-terms.ts';
+import { type Actor, type AskedCall, scopeValues, type TenantScope } from '../ledger-terms.ts';
 import { actorText } from './actor-text.ts';
 import type { ActorSql, NotedExposure } from './atomically.ts';
 import { insertAudit } from './audit.ts';
@@ -122,20 +122,18 @@ export async function storeApprovalEffect(sql: Sql, id: string, effect: Effect):
 }
 
 /**
- * Stores the actor's call as a request, with what it would have changed, and an audit entry. Call it under
+ * Stores a call of the actor as a request, with what it would have changed, and an audit entry. Call it under
  * the locks of the channels, which bound the number of requests.
  */
 export async function insertApproval(
   sql: ActorSql,
   locked: readonly LockedChannel[],
   noted: readonly NotedExposure[],
+  asks: AskedCall,
 ): Promise<Outcome<StoredApproval, 'tooManyApprovals'>> {
   const { actor } = sql;
-  const { asks } = actor;
   const [first] = locked;
-  if (asks === undefined || first === undefined) {
-    throw new Error(`A change by ${actor.kind} has to wait, and says nothing that could be stored`);
-  }
+  if (first === undefined) throw new Error('A change that has to wait has locked no channel');
   const wider = noted.filter(({ isWider }) => isWider);
   const { channel, version } = placeOf(locked, wider);
   const full = await refuseFull(sql, first.app.id, channel?.id ?? null);

@@ -2,87 +2,57 @@
 
 import type { ChangedChannel } from '../../contract/console.ts';
 import type { Finding } from '../../contract/dry-run.ts';
-import {
-  type ApprovalObstacle,
-  fail,
-  isFailure,
-  type LostRight,
-  type Outcome,
-} from '../../contract/failure.ts';
+import { fail, isFailure } from '../../contract/failure.ts';
 import type { ListedChannel } from '../../contract/resource.ts';
 import { minimumFindings, type ReachingRelease } from '../../domain/release/minimum-reach.ts';
 import { openDoors } from '../../domain/release/open-doors.ts';
-import type { ChannelChange } from '../ledger.ts';
-import type { Actor, Changed, KnownStates } from '../ledger-terms.ts';
-import { asking, type Begin } from './asking-calls.ts';
-import type { ActorSql } from './atomically.ts';
+import type { ChannelChange, ChannelUpdate } from '../ledger.ts';
+import type { Change, LockedOne } from './change.ts';
 import { type LockedChannel, lockChannel, recordChannelChange } from './channels.ts';
 import { type ChannelPolicy, POLICY_COLUMNS } from './columns.ts';
-import type { Database, Sql } from './database.ts';
+import type { Sql } from './database.ts';
 import { notingSettings } from './exposure.ts';
-import { findApp, findChannel } from './lookups.ts';
-
-type Refusal = 'unknownApp' | 'unknownChannel' | 'followsInCircle';
+import { type FoundChannel, findApp, findChannel } from './lookups.ts';
 
 /**
  * Stores the policy, the new revision and the audit entry in one transaction under the channel's lock; a
  * change without effect writes nothing. Locks a channel to be followed as well: a concurrent change of it has
  * either committed before, or finds the new follower.
  */
-export function updateChannel(
-  database: Database,
-  appName: string,
-  name: string,
-  change: ChannelChange,
-  actor: Actor,
-  known?: KnownStates,
-): Promise<Outcome<Changed<ChangedChannel>, Refusal | ApprovalObstacle | LostRight>> {
-  return asking<Changed<ChangedChannel>, Refusal>(database, actor, {
-    work: (sql, begin) => update(sql, begin, { appName, name, change, known }),
-    answer: ({ value }) => value,
-  });
-}
-
-type Update = {
-  readonly appName: string;
-  readonly name: string;
-  readonly change: ChannelChange;
-  readonly known: KnownStates | undefined;
+export const UPDATE_CHANNEL: Change<ChannelUpdate, ChangedChannel, SettingsPlace> = {
+  async lock(sql, { scope, input: { app, channel: name, change }, known }) {
+    const followed = await findFollowed(sql, app, change.follows);
+    if (isFailure(followed)) return followed;
+    const channel = await lockChannel(sql, scope, app, name, known, followed?.id);
+    return isFailure(channel) ? channel : { channel, channels: [channel], followed };
+  },
+  async work(sql, { channel, followed }, { input: { change } }) {
+    const before = policyOf(channel);
+    const after = applyChange(before, change);
+    const findings = [
+      ...(await findOpenDoors(sql, channel, after)),
+      ...(await findUnmetMinimum(sql, channel, after)),
+    ];
+    const value: ChangedChannel = {
+      ...{ app: channel.app.ref, name: channel.name, ...after },
+      ...(findings.length > 0 && { findings }),
+    };
+    if (isSame(before, after)) return { value, changed: [] };
+    if (followed !== undefined && (await leadsTo(sql, followed.id, channel.id))) {
+      return fail('followsInCircle');
+    }
+    const isNew = after.follows !== before.follows;
+    const settings = { before, after, followed: isNew ? followed : undefined };
+    const changed = await notingSettings(sql, channel, settings, async () => {
+      await storePolicy(sql, channel.id, after);
+      return recordChannelChange(sql, channel, { action: 'channel.update', before, after });
+    });
+    return { value, changed };
+  },
+  answer: (channel) => channel,
 };
 
-async function update(
-  sql: ActorSql,
-  begin: Begin,
-  { appName, name, change, known }: Update,
-): Promise<Outcome<Changed<ChangedChannel>, Refusal>> {
-  const followed = await findFollowed(sql, appName, change.follows);
-  if (isFailure(followed)) return followed;
-  const channel = await lockChannel(sql, undefined, appName, name, known, followed?.id);
-  if (isFailure(channel)) return channel;
-  const before = policyOf(channel);
-  const after = applyChange(before, change);
-  const findings = [
-    ...(await findOpenDoors(sql, channel, after)),
-    ...(await findUnmetMinimum(sql, channel, after)),
-  ];
-  const value: ChangedChannel = {
-    ...{ app: channel.app.ref, name: channel.name, ...after },
-    ...(findings.length > 0 && { findings }),
-  };
-  if (isSame(before, after)) return { value, changed: [] };
-  if (followed !== undefined && (await leadsTo(sql, followed.id, channel.id))) {
-    return fail('followsInCircle');
-  }
-  // The operator's settings do not wait, so that a service whose approvers are gone can be helped.
-  if (sql.actor.kind !== 'admin-token') await begin([channel]);
-  const isNew = after.follows !== before.follows;
-  const settings = { before, after, followed: isNew ? followed : undefined };
-  const changed = await notingSettings(sql, channel, settings, async () => {
-    await storePolicy(sql, channel.id, after);
-    return recordChannelChange(sql, channel, { action: 'channel.update', before, after });
-  });
-  return { value, changed };
-}
+type SettingsPlace = LockedOne & { readonly followed: FoundChannel | undefined };
 
 /**
  * Finds the channel to follow; undefined when there is none. Locks the app exclusively, so that no concurrent

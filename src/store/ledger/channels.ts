@@ -66,7 +66,7 @@ export async function lockChannel(
   );
   const channel = rows.find((row) => row.name === name);
   if (channel === undefined) return fail('unknownChannel');
-  if (known !== undefined) await refuseOlder(sql, rows, known);
+  if (known !== undefined) await refuseOlder(sql, app, rows, known);
   const followers = rows.filter((row) => row !== channel).map((row) => row.name);
   return { ...channel, app, followers };
 }
@@ -86,7 +86,7 @@ export async function lockAllChannels(
     `SELECT id, name, ${POLICY_COLUMNS} FROM channels WHERE id = ANY ($1::text[]) ORDER BY name`,
     [locked.map(({ id }) => id)],
   );
-  if (known !== undefined) await refuseOlder(sql, rows, known);
+  if (known !== undefined) await refuseOlder(sql, app, rows, known);
   return rows.map((row) => ({
     ...row,
     app,
@@ -96,11 +96,12 @@ export async function lockAllChannels(
 
 async function refuseOlder(
   sql: Sql,
+  { ref }: FoundApp,
   locked: readonly LockedRow[],
   known: KnownStates,
 ): Promise<void> {
   const missing = locked.map(({ name }) => name).filter((name) => !known.has(name));
-  if (missing.length > 0) throw new FollowersNotAsked(missing);
+  if (missing.length > 0) throw new FollowersNotAsked(ref, missing);
   for (const { id, name } of locked) {
     const state = known.get(name);
     if (state !== undefined && (await isBehind(sql, id, state))) throw new LedgerBehind(state);

@@ -1,5 +1,5 @@
 // What a transaction changes of the exposure of releases, noted where a channel asks for approvals, so that a
-// change which widens can be taken back and asked for (`asking-calls.ts`).
+// change which widens can be taken back and asked for (`change.ts`).
 
 import { LIMIT } from '../../contract/limit.ts';
 import type { PlanAction } from '../../contract/rollout-plan.ts';
@@ -30,21 +30,17 @@ export async function watchExposure(
   sql: ActorSql,
   channels: readonly AskingChannel[],
 ): Promise<void> {
-  if (!watchDryRun(sql, channels)) return;
+  if (sql.exposure.isWatched || !channels.some(asksForApproval) || isExempt(sql.actor)) return;
+  sql.exposure.isWatched = true;
   await sql.beginChange();
 }
 
-/** Begins to note what a dry run changes, like `watchExposure`; returns whether it has begun now. */
-export function watchDryRun(sql: ActorSql, channels: readonly AskingChannel[]): boolean {
-  const isAsked = channels.some(asksForApproval);
-  if (sql.exposure.isWatched || !isAsked || isExempt(sql.actor)) return false;
-  sql.exposure.isWatched = true;
-  return true;
-}
-
-/** Returns whether an actor never waits: a plan goes on, and what a code host announces lands paused. */
+/**
+ * Returns whether an actor never waits: a plan goes on, what a code host announces lands paused, and the
+ * operator can help a service whose approvers are gone.
+ */
 function isExempt({ kind }: Actor): boolean {
-  return kind === 'plan' || kind === 'integration';
+  return kind === 'plan' || kind === 'integration' || kind === 'admin-token';
 }
 
 export function asksForApproval({ approvals }: Pick<LockedChannel, 'approvals'>): boolean {

@@ -34,7 +34,7 @@ export async function findApp(
   return rows[0] ?? fail('unknownApp');
 }
 
-type FoundChannel = Omit<Channel, 'app'> & { readonly id: string };
+export type FoundChannel = Omit<Channel, 'app'> & { readonly id: string };
 
 /** Finds a channel of an app, without a lock. */
 export async function findChannel(

@@ -188,7 +188,7 @@ export function shownPlan(
 }
 
 /** Returns a plan that is not stored as the contract shows it. */
-export function plannedOf(
+function plannedOf(
   state: PlanState,
   { app, channel, version }: PlanPlace,
   time: PlanTime,
@@ -309,7 +309,7 @@ export async function findPlannedRelease(
 /** Reads a release by name within the caller's scope, with its app and its channel's name. */
 export async function findReleaseByName(
   sql: Sql,
-  scope: TenantScope,
+  scope: TenantScope | undefined,
   name: ReleaseName,
 ): Promise<
   | {

@@ -3,7 +3,6 @@
 import { createHash } from 'node:crypto';
 import { type Failure, fail, isFailure } from '../../contract/failure.ts';
 import type { Targeting } from '../../contract/resource.ts';
-import { type Health, SIGNALS } from '../../contract/rollout-plan.ts';
 import { isStorable } from '../../contract/text.ts';
 import { isOpen } from '../../domain/rollout/plan-state.ts';
 import type { NewPromotion } from '../ledger.ts';
@@ -11,9 +10,8 @@ import type { NewArtifact } from '../ledger-terms.ts';
 import { ALL_ARTIFACTS_JSON } from './columns.ts';
 import type { Sql } from './database.ts';
 import { findChannel } from './lookups.ts';
-import { findPlan, type PlanRow } from './plan-rows.ts';
-import { healthOf, type JudgedRelease } from './rollout-plans.ts';
-import { compileNothing } from './without-compiling.ts';
+import { findPlan } from './plan-rows.ts';
+import { exceededLimits, type JudgedRelease } from './release-health.ts';
 
 type Stored = JudgedRelease & {
   readonly version: string;
@@ -41,7 +39,7 @@ export type PromotionSource = {
 export async function readPromotionSource(
   sql: Sql,
   appId: string,
-  promotion: NewPromotion,
+  promotion: Omit<NewPromotion, 'app' | 'to'>,
 ): Promise<PromotionSource | Failure<'unknownChannel' | 'unknownRelease'>> {
   const { from, canonicalVersion } = promotion;
   const stored = await readStored(sql, appId, from, canonicalVersion);
@@ -79,34 +77,13 @@ const REFUSALS = {
   deprecated: 'A deprecated release cannot be promoted',
 } as const;
 
-/**
- * Names the signals of an unhealthy release that exceed the limits of its plan; undefined if it is not
- * unhealthy. Reads no signals without guards: only a limit can make a release unhealthy, and reading the
- * signals of a million devices takes long under a channel's lock.
- */
-export async function exceededLimits(
-  sql: Sql,
-  release: JudgedRelease,
-  row: PlanRow | undefined,
-): Promise<string | undefined> {
-  if (row === undefined || row.state.guards === null) return undefined;
-  await compileNothing(sql);
-  const health = await healthOf(sql, release, row);
-  return health.verdict === 'unhealthy' ? limitsText(health) : undefined;
-}
-
 /** Returns whether the promotion leaves the rollout to the target channel's default. */
-function isByDefault({ rolloutPct, plan, status }: NewPromotion): boolean {
+function isByDefault({
+  rolloutPct,
+  plan,
+  status,
+}: Pick<NewPromotion, 'rolloutPct' | 'plan' | 'status'>): boolean {
   return rolloutPct === undefined && plan === undefined && status !== 'paused';
-}
-
-/** Names each signal above its limit, with its numbers. */
-function limitsText({ rates }: Health): string {
-  return SIGNALS.flatMap((signal) => {
-    const { percent, low, limit, tripped } = rates[signal];
-    const isExceeded = limit !== null && (tripped || low > limit);
-    return isExceeded ? [`${signal} ${percent} % of devices, limit ${limit} %`] : [];
-  }).join(', ');
 }
 
 async function readStored(

@@ -1,15 +1,7 @@
 // SQL that publishes, promotes and withdraws releases, each in one transaction with its audit entry and its
 // idempotency key.
 
-import {
-  type ApprovalObstacle,
-  type Failure,
-  fail,
-  isFailure,
-  type LostRight,
-  type Outcome,
-  type UnknownRelease,
-} from '../../contract/failure.ts';
+import { type Failure, fail, isFailure, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import type {
   Release,
@@ -18,36 +10,29 @@ import type {
   WithdrawnRelease,
 } from '../../contract/resource.ts';
 import { isStorable } from '../../contract/text.ts';
-import { obstacleToWithdrawal, type WithdrawalObstacle } from '../../domain/release/withdrawal.ts';
-import type { NewPromotion, NewRelease, Published, PublishObstacle } from '../ledger.ts';
-import type {
-  Actor,
-  Changed,
-  ChannelRevision,
-  KnownStates,
-  NewArtifact,
-  ReleaseName,
-  RepeatableCall,
-  TenantScope,
-} from '../ledger-terms.ts';
-import { asking } from './asking-calls.ts';
-import { type ActorSql, atomically } from './atomically.ts';
-import { type LockedChannel, lockChannel, recordChannelChange } from './channels.ts';
+import { obstacleToWithdrawal } from '../../domain/release/withdrawal.ts';
+import { guardFindings } from '../../domain/rollout/plan-findings.ts';
+import type { NewPromotion, NewRelease } from '../ledger.ts';
+import type { Actor, Changed, Concern, NewArtifact, ReleaseName } from '../ledger-terms.ts';
+import type { ActorSql } from './atomically.ts';
+import { type Change, type LockedOne, lockOne } from './change.ts';
+import { type LockedChannel, recordChannelChange } from './channels.ts';
 import { ALL_ARTIFACTS_JSON, columns, isoText, jsonOrNull, newId } from './columns.ts';
-import type { Database, Sql } from './database.ts';
+import { countKnown } from './count-known.ts';
+import type { Sql } from './database.ts';
 import { defaultRolloutOf, noteRelease, noteSource } from './exposure.ts';
-import { findRepeated, nameReleaseOf, useIdempotencyKey } from './idempotency-keys.ts';
+import { REPEATS } from './idempotency-keys.ts';
 import { refuseArchived } from './lookups.ts';
-import { endPlan } from './plan-rows.ts';
+import { endPlan, findPlan } from './plan-rows.ts';
 import { type PromotionSource, readPromotionSource } from './promotion-source.ts';
 import { readRelease, runningDevices } from './release-reads.ts';
 import { plan } from './rollout-plans.ts';
+import { signalTaking } from './rollout-signals.ts';
 
 /** What a publishing transaction does besides publishing. */
-type Publishing<Refusal extends 'notPromotable'> = {
-  readonly call: RepeatableCall | undefined;
-  /** Refusal for a call that is not a repetition. */
-  readonly refusal?: Failure<Refusal> | undefined;
+type Publishing = {
+  /** Refusal by the source of a promotion. */
+  readonly refusal?: Failure | undefined;
   readonly audit: {
     readonly action: 'release.publish' | 'release.promote';
     /** Channel that the release was promoted from. */
@@ -60,54 +45,33 @@ type Publishing<Refusal extends 'notPromotable'> = {
  * Stores the release with its artifacts, the new revision and the audit entry in one transaction under the
  * channel's lock, which orders publishing: of several releases with one canonical version, one is stored.
  */
-export function publishRelease(
-  database: Database,
-  scope: TenantScope,
-  release: NewRelease,
-  actor: Actor,
-  call?: RepeatableCall,
-  known?: KnownStates,
-): Promise<
-  Outcome<
-    Published,
-    'unknownApp' | 'unknownChannel' | PublishObstacle | ApprovalObstacle | LostRight
-  >
-> {
-  return asking<Published, 'unknownApp' | 'unknownChannel' | PublishObstacle>(database, actor, {
-    ...publishing(call),
-    async work(sql, begin) {
-      const channel = await lockChannel(sql, scope, release.app, release.channel, known);
-      if (isFailure(channel)) return channel;
-      await begin([channel]);
-      return publishOn<never>(sql, channel, release, {
-        call,
-        audit: { action: 'release.publish' },
-      });
-    },
-  });
+export const PUBLISH: Change<NewRelease, Release, LockedOne> = {
+  lock: (sql, call) => lockOne(sql, call, call.input),
+  work: (sql, { channel }, { input }) => publishOn(sql, channel, input),
+  answer: (release) => ({ release }),
+  repeats: REPEATS,
+  preview: {
+    canonicalVersion: ({ canonicalVersion }) => canonicalVersion,
+    tell: async (sql, _, __, release) => ({ last: await guardConcerns(sql, release) }),
+  },
+};
+
+/** Returns what the guards of a new release's plan cannot do; nothing without guards. */
+async function guardConcerns(sql: Sql, { id }: Release): Promise<readonly Concern[]> {
+  const row = await findPlan(sql, id);
+  if (row === undefined || row.state.guards === null) return [];
+  const known = await countKnown(sql, id, signalTaking(row.state.guards));
+  const findings = guardFindings(row.state, { known });
+  return findings.map(({ path, message }) => ({ path: `plan.${path}`, message }));
 }
 
-/** What the answer of a publishing call is, and what belongs to its request. */
-function publishing(call: RepeatableCall | undefined) {
-  return {
-    answer: ({ value }: Published) => ({ release: value }),
-    asked: async (sql: ActorSql, approvalId: string) =>
-      call && useIdempotencyKey(sql, call, { approvalId }),
-  };
-}
-
-/** Publishes on a locked channel, or returns what an earlier call with the same idempotency key published. */
-export async function publishOn<Refusal extends 'notPromotable' = never>(
+/** Publishes a release on a locked channel. */
+export async function publishOn(
   sql: ActorSql,
   channel: LockedChannel,
   release: NewRelease,
-  { call, refusal, audit }: Publishing<Refusal>,
-): Promise<Outcome<Published, PublishObstacle | Refusal>> {
-  const repeated = call && (await findRepeated(sql, call));
-  if (isFailure(repeated)) return repeated;
-  if (repeated !== undefined) {
-    return { value: repeated, changed: await readPlaces(sql, channel), isRepeated: true };
-  }
+  { refusal, audit }: Publishing = { audit: { action: 'release.publish' } },
+): Promise<Outcome<Changed<Release>>> {
   const archived = await refuseArchived(sql, channel.app.id);
   if (archived !== undefined) return archived;
   const refused = refusal ?? (await settleWithdrawal(sql, channel.id, release.canonicalVersion));
@@ -145,26 +109,7 @@ export async function publishOn<Refusal extends 'notPromotable' = never>(
     const refused = await plan(sql, channel, { id, version }, planned, release.plan);
     if (isFailure(refused)) throw new Error(`A new release can have no plan: ${refused.message}`);
   }
-  const value = await readRelease(sql, id);
-  await namePublished(sql, value);
-  const used = call && (await useIdempotencyKey(sql, call, { release: value }));
-  return used ?? { value, changed, isRepeated: false };
-}
-
-/** Notes for the request that publishes a release which release it is. */
-async function namePublished(sql: ActorSql, release: Release): Promise<void> {
-  const { actor } = sql;
-  if (actor.kind !== 'account' || actor.approves === undefined) return;
-  await nameReleaseOf(sql, actor.approves.id, release);
-}
-
-/** Returns the present states of the channel and its followers, for a node that has not received them yet. */
-function readPlaces(sql: Sql, { id, app }: LockedChannel): Promise<readonly ChannelRevision[]> {
-  return sql.query<ChannelRevision>(
-    `SELECT $2::text AS "appRef", name AS channel, id AS "channelId", present_epoch() AS epoch, revision
-     FROM channels WHERE id = $1 OR follows = $1`,
-    [id, app.ref],
-  );
+  return { value: await readRelease(sql, id), changed };
 }
 
 /**
@@ -217,47 +162,34 @@ async function insertRelease(
   return rows[0]?.id;
 }
 
-/** Publishes under the lock of the target channel. */
-export function promoteRelease(
-  database: Database,
-  scope: TenantScope,
-  promotion: NewPromotion,
-  actor: Actor,
-  call?: RepeatableCall,
-  known?: KnownStates,
-): Promise<
-  Outcome<
-    Published,
-    UnknownRelease | PublishObstacle | 'notPromotable' | ApprovalObstacle | LostRight
-  >
-> {
-  return asking<Published, UnknownRelease | PublishObstacle | 'notPromotable'>(database, actor, {
-    ...publishing(call),
-    async work(sql, begin) {
-      const channel = await lockChannel(sql, scope, promotion.app, promotion.to, known);
-      if (isFailure(channel)) return channel;
-      const source = await readPromotionSource(sql, channel.app.id, promotion);
-      if (isFailure(source)) return source;
-      await begin([channel]);
-      noteSource(sql, promotion.from, source.content.version, source.state);
-      return promoteOn(sql, channel, promotion, source, call);
-    },
-  });
-}
+type PromotionPlace = LockedOne & { readonly source: PromotionSource };
 
-/** Publishes a source's content on a locked channel. */
-export function promoteOn(
-  sql: ActorSql,
-  channel: LockedChannel,
-  promotion: NewPromotion,
-  { content, refusal }: PromotionSource,
-  call?: RepeatableCall,
-): Promise<Outcome<Published, PublishObstacle | 'notPromotable'>> {
-  const { app, from, to, canonicalVersion, reason, ...serving } = promotion;
-  const release = { ...serving, ...content, app, channel: to, canonicalVersion };
-  const audit = { action: 'release.promote' as const, from, reason };
-  return publishOn(sql, channel, release, { call, refusal, audit });
-}
+/** Publishes a source's content under the lock of the target channel. */
+export const PROMOTE: Change<NewPromotion, Release, PromotionPlace> = {
+  async lock(sql, call) {
+    const { app, to, ...promotion } = call.input;
+    const place = await lockOne(sql, call, { app, channel: to });
+    if (isFailure(place)) return place;
+    const source = await readPromotionSource(sql, place.channel.app.id, promotion);
+    return isFailure(source) ? source : { ...place, source };
+  },
+  work(sql, { channel, source: { content, refusal, state } }, { input, reason }) {
+    const { app, from, to, canonicalVersion, ...serving } = input;
+    noteSource(sql, from, content.version, state);
+    const release = { ...serving, ...content, app, channel: to, canonicalVersion };
+    const audit = { action: 'release.promote', from, reason } as const;
+    return publishOn(sql, channel, release, { refusal, audit });
+  },
+  answer: (release) => ({ release }),
+  repeats: REPEATS,
+  preview: {
+    canonicalVersion: ({ canonicalVersion }) => canonicalVersion,
+    tell: async (sql, { source }, __, release) => ({
+      first: source.concerns.map((message) => ({ path: 'from', message })),
+      last: await guardConcerns(sql, release),
+    }),
+  },
+};
 
 /** Release as the audit stores it. */
 type FoundRelease = {
@@ -290,44 +222,25 @@ const RELEASE = `SELECT ${columns<FoundRelease>({
  * first: a first offer has either committed before and is seen here, or waits, finds the revision moved, and
  * is not made. Counts the devices that run the release when the lock is granted.
  */
-export function withdrawRelease(
-  database: Database,
-  scope: TenantScope,
-  name: ReleaseName,
-  actor: Actor,
-  reason?: string,
-  known?: KnownStates,
-): Promise<Outcome<Changed<WithdrawnRelease>, UnknownRelease | WithdrawalObstacle | LostRight>> {
-  return atomically<Changed<WithdrawnRelease>, UnknownRelease | WithdrawalObstacle>(
-    database,
-    actor,
-    async (sql) => {
-      const channel = await lockChannel(sql, scope, name.app, name.channel, known);
-      if (isFailure(channel)) return channel;
-      const found = await lockRelease(sql, channel.id, name.canonicalVersion);
-      if (isFailure(found)) return found;
-      const { offered, ...release } = found;
-      const devices = await countRunning(sql, channel.id, name.canonicalVersion);
-      const obstacle = obstacleToWithdrawal({ status: release.status, offered, devices });
-      if (obstacle !== undefined) return obstacle;
-      await endPlan(sql, channel, release);
-      await remove(sql, release.id);
-      if (release.source === 'webhook') await keepAway(sql, channel.id, name.canonicalVersion);
-      const changed = await recordChannelChange(sql, channel, {
-        action: 'release.withdraw',
-        version: release.version,
-        before: release,
-        after: null,
-        reason,
-      });
-      const { version } = release;
-      return {
-        value: { app: channel.app.ref, channel: channel.name, version },
-        changed,
-      };
-    },
-  );
-}
+export const WITHDRAW: Change<ReleaseName, WithdrawnRelease, LockedOne> = {
+  lock: (sql, call) => lockOne(sql, call, call.input),
+  async work(sql, { channel }, { input: { canonicalVersion }, reason }) {
+    const found = await lockRelease(sql, channel.id, canonicalVersion);
+    if (isFailure(found)) return found;
+    const { offered, ...release } = found;
+    const devices = await countRunning(sql, channel.id, canonicalVersion);
+    const obstacle = obstacleToWithdrawal({ status: release.status, offered, devices });
+    if (obstacle !== undefined) return obstacle;
+    await endPlan(sql, channel, release);
+    await remove(sql, release.id);
+    if (release.source === 'webhook') await keepAway(sql, channel.id, canonicalVersion);
+    const { version } = release;
+    const entry = { action: 'release.withdraw', before: release, after: null } as const;
+    const changed = await recordChannelChange(sql, channel, { ...entry, version, reason });
+    return { value: { app: channel.app.ref, channel: channel.name, version }, changed };
+  },
+  answer: (release) => ({ release }),
+};
 
 async function lockRelease(
   sql: Sql,

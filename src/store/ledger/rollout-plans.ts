@@ -2,15 +2,15 @@
 
 import type { ListedPlan } from '../../contract/console.ts';
 import {
-  type ApprovalObstacle,
+  type Failure,
+  type FailureKind,
   fail,
   isFailure,
-  type LostRight,
   type Outcome,
   type UnknownRelease,
 } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import type { Health, PlanAction, RolloutPlan } from '../../contract/rollout-plan.ts';
+import type { Health, RolloutPlan } from '../../contract/rollout-plan.ts';
 import type { Serving } from '../../domain/release/serving-change.ts';
 import {
   drivePlan as driven,
@@ -20,24 +20,28 @@ import {
 } from '../../domain/rollout/drive-plan.ts';
 import { judgeHealth } from '../../domain/rollout/judge-health.ts';
 import { isMoreUndecided, type TripFigures } from '../../domain/rollout/plan-events.ts';
-import {
-  isOpen,
-  type PlanDefinition,
-  type PlannedRelease,
-  type PlanState,
-} from '../../domain/rollout/plan-state.ts';
+import type { PlanDefinition, PlannedRelease, PlanState } from '../../domain/rollout/plan-state.ts';
 import type { SignalCounts } from '../../domain/rollout/signal-counts.ts';
 import { newPlan, steerPlan as steered } from '../../domain/rollout/steer-plan.ts';
 import type {
   DrivenRollout,
+  NewPlan,
   OpenPlanState,
+  PlanSteering,
   PlanToDrive,
   PlanTurn,
   RegionMark,
 } from '../fleet-ledger.ts';
-import type { Actor, Changed, KnownStates, ReleaseName, TenantScope } from '../ledger-terms.ts';
-import { asking } from './asking-calls.ts';
+import type {
+  ChangeCall,
+  Changed,
+  KnownStates,
+  Ran,
+  ReleaseName,
+  TenantScope,
+} from '../ledger-terms.ts';
 import { type ActorSql, atomically } from './atomically.ts';
+import { type Change, type LockedOne, lockOne, run } from './change.ts';
 import { type LockedChannel, lockChannel } from './channels.ts';
 import { isoText } from './columns.ts';
 import { countKnown } from './count-known.ts';
@@ -60,74 +64,77 @@ import {
   storePlan,
 } from './plan-rows.ts';
 import { readPlaces } from './release-failures.ts';
+import { healthOf, type JudgedRelease } from './release-health.ts';
 import { readSignals, signalTaking } from './rollout-signals.ts';
 import { controlOn } from './serving-control.ts';
 import { compileNothing, withoutCompiling } from './without-compiling.ts';
 
+/** A locked channel, and the release on it that gets a plan. */
+type PlanningPlace = LockedOne & { readonly release: FoundPlannedRelease };
+
 /**
  * Stores the plan with its audit entry under the channel's lock. First sets a release that was never
- * published to 0 %, where its plan begins.
+ * published to 0 %, where its plan begins. Refuses a release with an open plan.
  */
-export function createPlan(
-  database: Database,
-  scope: TenantScope,
-  name: ReleaseName,
-  definition: PlanDefinition,
-  actor: Actor,
-  reason?: string,
-  known?: KnownStates,
-): Promise<
-  Outcome<Changed<RolloutPlan>, UnknownRelease | 'planRefused' | ApprovalObstacle | LostRight>
-> {
-  return asking<Changed<RolloutPlan>, UnknownRelease | 'planRefused'>(database, actor, {
-    async work(sql, begin) {
-      const locked = await lockUnplanned(sql, scope, name, known);
-      if (isFailure(locked)) return locked;
-      const { channel, release } = locked;
-      await begin([channel]);
-      await noteRelease(sql, channel, release, {
-        before: release,
-        after: release,
-        isPlanned: true,
-      });
-      const lowered = release.wasPublished
-        ? { changed: [] }
-        : await controlOn<never>(
-            sql,
-            channel,
-            name.canonicalVersion,
-            (serving) => ({ ...serving, rolloutPct: 0 }),
-            undefined,
-          );
-      if (isFailure(lowered)) return lowered;
-      const row = await plan(sql, channel, release, release, definition, reason);
-      if (isFailure(row)) return row;
-      const time = await readPlanTime(sql);
-      const value = shownPlan(row, placeOf(channel, release.version), time);
-      return { value, changed: lowered.changed };
-    },
-    answer: ({ value }) => ({ plan: value }),
-  });
+export const CREATE_PLAN: Change<NewPlan, RolloutPlan, PlanningPlace> = {
+  async lock(sql, call) {
+    const place = await lockOne(sql, call, call.input);
+    if (isFailure(place)) return place;
+    const { canonicalVersion } = call.input;
+    const release = await findPlannedRelease(sql, place.channel.id, canonicalVersion, true);
+    if (isFailure(release)) return release;
+    const open = await lockOpenPlan(sql, release.id);
+    return open === undefined ? { ...place, release } : fail('planRefused', refuseSecond(open));
+  },
+  async work(sql, { channel, release }, { input: { canonicalVersion, definition }, reason }) {
+    const unchanged = { before: release, after: release };
+    await noteRelease(sql, channel, release, { ...unchanged, isPlanned: true });
+    const lowered = release.wasPublished
+      ? { changed: [] }
+      : await controlOn(sql, channel, canonicalVersion, toZero);
+    if (isFailure(lowered)) return lowered;
+    const row = await plan(sql, channel, release, release, definition, reason);
+    if (isFailure(row)) return row;
+    const value = shownPlan(row, placeOf(channel, release.version), await readPlanTime(sql));
+    return { value, changed: lowered.changed };
+  },
+  answer: (made) => ({ plan: made }),
+  preview: {
+    canonicalVersion: ({ canonicalVersion }) => canonicalVersion,
+    goOn: raiseFirst,
+    tell: async (sql, { release }, { input: { definition } }) => ({
+      start: {
+        known: await countKnown(sql, release.id, signalTaking(definition.guards)),
+        rolloutPct: startOf(release),
+      },
+    }),
+  },
+};
+
+/** Returns the rollout at which the plan of a release begins. */
+function startOf({ wasPublished, rolloutPct }: FoundPlannedRelease): number {
+  return wasPublished ? rolloutPct : 0;
 }
 
-/** Locks a channel and a release that gets a plan; refuses a release with an open plan. */
-export async function lockUnplanned(
-  sql: Sql,
-  scope: TenantScope,
-  name: ReleaseName,
-  known: KnownStates | undefined,
-): Promise<
-  Outcome<
-    { readonly channel: LockedChannel; readonly release: FoundPlannedRelease },
-    UnknownRelease | 'planRefused'
-  >
-> {
-  const channel = await lockChannel(sql, scope, name.app, name.channel, known);
-  if (isFailure(channel)) return channel;
-  const release = await findPlannedRelease(sql, channel.id, name.canonicalVersion, true);
-  if (isFailure(release)) return release;
-  const open = await lockOpenPlan(sql, release.id);
-  return open === undefined ? { channel, release } : fail('planRefused', refuseSecond(open));
+const toZero = (serving: Serving) => ({ ...serving, rolloutPct: 0 });
+
+/** Begins the first step above the present rollout, whenever the plan would begin it. */
+async function raiseFirst(
+  sql: ActorSql,
+  { channel, release }: PlanningPlace,
+  { input: { canonicalVersion, definition } }: ChangeCall<NewPlan>,
+): Promise<Failure | undefined> {
+  const present = startOf(release);
+  const first = definition.steps.find(({ rollout }) => rollout > present);
+  if (first === undefined) return undefined;
+  const raised = (serving: Serving) => ({
+    ...{ ...serving, status: 'published' as const, rolloutPct: first.rollout },
+    isStatusSet: true,
+  });
+  // As a plan's raise, which does not steer the plan.
+  const asPlan: ActorSql = { ...sql, actor: { kind: 'plan', id: 'rehearsed' } };
+  const begun = await controlOn(asPlan, channel, canonicalVersion, raised);
+  return isFailure(begun) ? begun : undefined;
 }
 
 /** Creates the plan of a release without an open one, in the actor's transaction. */
@@ -150,7 +157,7 @@ export async function plan(
 const JUDGED_DEVICES_MIN = 1000;
 
 /** Decides by the size of the fleet what a preset does when its guards cannot judge. */
-export async function decideOnBlind(
+async function decideOnBlind(
   sql: Sql,
   releaseId: string,
   definition: PlanDefinition,
@@ -175,13 +182,9 @@ export async function drivePlan(
   { id, ...name }: PlanToDrive,
   recorded: RecordedUpTo | undefined,
   known?: KnownStates,
-): Promise<Outcome<DrivenRollout, UnknownRelease | 'unknownPlan'>> {
+): Promise<Outcome<DrivenRollout>> {
   const evidence = await readEvidence(database, id, recorded);
-  return atomically<
-    DrivenRollout,
-    UnknownRelease | 'unknownPlan',
-    { readonly kind: 'plan'; readonly id: string }
-  >(database, { kind: 'plan', id }, async (sql) => {
+  return atomically<DrivenRollout, FailureKind>(database, { kind: 'plan', id }, async (sql) => {
     await compileNothing(sql);
     const channel = await lockChannel(sql, undefined, name.app, name.channel, known);
     if (isFailure(channel)) return channel;
@@ -247,13 +250,13 @@ async function perform(
   channel: LockedChannel,
   canonicalVersion: string,
   act: PlanAct | undefined,
-): Promise<Outcome<Changed<unknown>['changed'], 'unknownRelease'>> {
+): Promise<Outcome<Changed<unknown>['changed']>> {
   if (act === undefined) return [];
   const transition = (serving: Serving) =>
     act.kind === 'raise'
       ? { ...serving, rolloutPct: act.rollout }
       : { ...serving, status: 'paused' as const, isStatusSet: true };
-  const controlled = await controlOn<never>(sql, channel, canonicalVersion, transition, act.reason);
+  const controlled = await controlOn(sql, channel, canonicalVersion, transition, act.reason);
   return isFailure(controlled) ? controlled : controlled.changed;
 }
 
@@ -264,52 +267,43 @@ async function perform(
  */
 export async function steerPlan(
   database: Database,
-  scope: TenantScope,
-  name: ReleaseName,
-  action: PlanAction,
-  actor: Actor,
-  reason?: string,
-): Promise<
-  Outcome<
-    RolloutPlan,
-    UnknownRelease | 'unknownPlan' | 'planRefused' | ApprovalObstacle | LostRight
-  >
-> {
+  call: ChangeCall<PlanSteering>,
+): Promise<Outcome<Ran<RolloutPlan>>> {
   const counts =
-    action === 'advance'
-      ? await withoutCompiling(database, (sql) => readCounts(sql, scope, name))
+    call.input.action === 'advance'
+      ? await withoutCompiling(database, (sql) => readCounts(sql, call))
       : undefined;
-  return asking<RolloutPlan, UnknownRelease | 'unknownPlan' | 'planRefused'>(database, actor, {
-    async work(sql, begin) {
-      const channel = await lockChannel(sql, scope, name.app, name.channel);
-      if (isFailure(channel)) return channel;
-      const release = await findPlannedRelease(sql, channel.id, name.canonicalVersion, true);
+  return run(database, steering(counts), call);
+}
+
+function steering(counts: SignalCounts | undefined): Change<PlanSteering, RolloutPlan, LockedOne> {
+  return {
+    // It moves no revision, so nothing need be known of the channel.
+    lock: (sql, { scope, input }) => lockOne(sql, { scope }, input),
+    async work(sql, { channel }, { input: { canonicalVersion, action }, reason }) {
+      const release = await findPlannedRelease(sql, channel.id, canonicalVersion, true);
       if (isFailure(release)) return release;
       const row = await findPlan(sql, release.id);
       if (row === undefined) return fail('unknownPlan');
       const time = await readPlanTime(sql);
       const state = steered(row.state, action, release, time, judged(row, release, counts));
       if (isFailure(state)) return state;
-      await begin([channel]);
-      await noteRelease(sql, channel, release, {
-        before: release,
-        after: release,
-        steered: action,
-      });
+      const unchanged = { before: release, after: release };
+      await noteRelease(sql, channel, release, { ...unchanged, steered: action });
       const place = placeOf(channel, release.version);
       const asked = { action: `plan.${action}`, reason } as const;
-      return shownPlan(await storePlan(sql, row, place, state, { asked }), place, time);
+      const stored = await storePlan(sql, row, place, state, { asked });
+      return { value: shownPlan(stored, place, time), changed: [] };
     },
     answer: (plan) => ({ plan }),
-  });
+  };
 }
 
 async function readCounts(
   sql: Sql,
-  scope: TenantScope,
-  name: ReleaseName,
+  { scope, input }: ChangeCall<PlanSteering>,
 ): Promise<SignalCounts | undefined> {
-  const found = await findReleaseByName(sql, scope, name);
+  const found = await findReleaseByName(sql, scope, input);
   if (isFailure(found)) return undefined;
   const row = await findPlan(sql, found.release.id);
   const isGuarded = row !== undefined && row.state.guards !== null;
@@ -417,9 +411,6 @@ export async function listOpenPlans(
   return plans;
 }
 
-/** Fields of a release that its health depends on. */
-export type JudgedRelease = Pick<FoundPlannedRelease, 'id' | 'status' | 'rolloutPct'>;
-
 /** Reads the newest plan of a release, with the health by its guards. */
 export async function readPlan(
   sql: Sql,
@@ -435,36 +426,4 @@ export async function readPlan(
   if (row === undefined) return fail('unknownPlan');
   const plan = shownPlan(row, { ...place, version: release.version }, await readPlanTime(sql));
   return { plan, health: await healthOf(sql, release, row) };
-}
-
-/** Reads the health of a release, with or without a plan. */
-export async function readHealth(
-  sql: Sql,
-  scope: TenantScope,
-  name: ReleaseName,
-  knownForMinutes?: number,
-): Promise<Outcome<Health, UnknownRelease>> {
-  const found = await findReleaseByName(sql, scope, name);
-  if (isFailure(found)) return found;
-  const { release } = found;
-  return healthOf(sql, release, await findPlan(sql, release.id), knownForMinutes);
-}
-
-/**
- * Judges the health of a release, with or without a plan. The limits of a closed plan still count, but not
- * its tripped guards.
- */
-export async function healthOf(
-  sql: Sql,
-  { id, status, rolloutPct }: JudgedRelease,
-  row: PlanRow | undefined,
-  knownForMinutes?: number,
-): Promise<Health> {
-  const state = row?.state;
-  const guards = state?.guards ?? null;
-  const counts = await readSignals(sql, id, state, knownForMinutes);
-  const tripped = state !== undefined && isOpen(state) ? state.tripped : [];
-  const silentOthers = state?.silentOthers ?? null;
-  const isOffered = status === 'published' && rolloutPct > 0;
-  return judgeHealth(counts, { guards, tripped, silentOthers, isOffered }).health;
 }

@@ -1,29 +1,21 @@
 // SQL of serving control: changes how a release is served, records its first offer, and raises the epoch.
 
-import {
-  type ApprovalObstacle,
-  type Failure,
-  type FailureKind,
-  fail,
-  isFailure,
-  type LostRight,
-  type Outcome,
-  type UnknownRelease,
-} from '../../contract/failure.ts';
+import { type Failure, fail, isFailure, type Outcome } from '../../contract/failure.ts';
 import type { ReleaseStatus, ServingState } from '../../contract/resource.ts';
 import { isStorable } from '../../contract/text.ts';
 import type { ServingOrder } from '../../domain/decision/serving-snapshot.ts';
-import type { Served, Serving } from '../../domain/release/serving-change.ts';
-import type { RaisedEpoch } from '../ledger.ts';
-import type { Actor, Changed, KnownStates, ReleaseName, TenantScope } from '../ledger-terms.ts';
-import { asking } from './asking-calls.ts';
+import type { Serving } from '../../domain/release/serving-change.ts';
+import type { RaisedEpoch, ServingCall } from '../ledger.ts';
+import type { Changed, Concern } from '../ledger-terms.ts';
 import type { ActorSql } from './atomically.ts';
-import { type LockedChannel, lockChannel, recordChannelChange } from './channels.ts';
+import { type Change, type LockedOne, lockOne } from './change.ts';
+import { type LockedChannel, recordChannelChange } from './channels.ts';
 import { jsonOrNull } from './columns.ts';
 import type { Database, Sql } from './database.ts';
 import { readIdentity } from './database-identity.ts';
 import { noteRelease } from './exposure.ts';
-import { followPlan } from './plan-rows.ts';
+import { findPlan, findPlannedRelease, followPlan } from './plan-rows.ts';
+import { exceededLimits } from './release-health.ts';
 import { endStopOf } from './stops.ts';
 
 type LockedRelease = Serving & {
@@ -39,34 +31,40 @@ type ServedParts = Omit<Serving, 'offered'>;
  * revision moved. A transition without effect writes nothing. `offered` of the transition's result is
  * ignored.
  */
-export function controlServing<Kind extends FailureKind>(
-  database: Database,
-  scope: TenantScope,
-  name: ReleaseName,
-  transition: (serving: Serving) => Outcome<Served, Kind>,
-  actor: Actor,
-  reason?: string,
-  known?: KnownStates,
-): Promise<Outcome<Changed<ServingState>, UnknownRelease | Kind | ApprovalObstacle | LostRight>> {
-  return asking<Changed<ServingState>, UnknownRelease | Kind>(database, actor, {
-    async work(sql, begin) {
-      const channel = await lockChannel(sql, scope, name.app, name.channel, known);
-      if (isFailure(channel)) return channel;
-      await begin([channel]);
-      return controlOn(sql, channel, name.canonicalVersion, transition, reason);
+export const CONTROL: Change<ServingCall, ServingState, LockedOne> = {
+  lock: (sql, call) => lockOne(sql, call, call.input),
+  work: (sql, { channel }, { input: { canonicalVersion, transition }, reason }) =>
+    controlOn(sql, channel, canonicalVersion, transition, reason),
+  answer: (release) => ({ release }),
+  preview: {
+    canonicalVersion: ({ canonicalVersion }) => canonicalVersion,
+    async tell(sql, { channel }, { input }, { status }) {
+      if (status !== 'published') return {};
+      return { first: await healthConcerns(sql, channel.id, input.canonicalVersion) };
     },
-    answer: ({ value }) => ({ release: value }),
-  });
+  },
+};
+
+/** Returns the warning that a release is unhealthy, if it is. */
+async function healthConcerns(
+  sql: Sql,
+  channelId: string,
+  canonicalVersion: string,
+): Promise<readonly Concern[]> {
+  const release = await findPlannedRelease(sql, channelId, canonicalVersion, false);
+  if (isFailure(release)) return [];
+  const limits = await exceededLimits(sql, release, await findPlan(sql, release.id));
+  return limits === undefined ? [] : [{ path: 'status', message: `It is unhealthy: ${limits}` }];
 }
 
 /** Changes how a release of a locked channel is served. */
-export async function controlOn<Kind extends FailureKind>(
+export async function controlOn(
   sql: ActorSql,
   channel: LockedChannel,
   canonicalVersion: string,
-  transition: (serving: Serving) => Outcome<Served, Kind>,
-  reason: string | undefined,
-): Promise<Outcome<Changed<ServingState>, 'unknownRelease' | Kind>> {
+  transition: ServingCall['transition'],
+  reason?: string,
+): Promise<Outcome<Changed<ServingState>>> {
   const release = await lockRelease(sql, channel.id, canonicalVersion);
   if (isFailure(release)) return release;
   const { offered, ...before } = servingOf(release);

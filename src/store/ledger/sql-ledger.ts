@@ -3,6 +3,7 @@
 
 import { isFailure } from '../../contract/failure.ts';
 import type { Ledger } from '../ledger.ts';
+import type { RunChange } from '../ledger-terms.ts';
 import {
   changePassword,
   createPasswordReset,
@@ -15,6 +16,7 @@ import {
 } from './accounts.ts';
 import { announceRelease, retractRelease } from './announced-releases.ts';
 import { listAppOverviews } from './app-overviews.ts';
+import { declineApproval, failApproval, sweepApprovals } from './approval-decisions.ts';
 import { findApproval, listApprovals, storeApprovalEffect } from './approvals.ts';
 import {
   createApp,
@@ -24,12 +26,12 @@ import {
   searchOrganization,
   updateApp,
 } from './apps.ts';
-import { declineApproval, failApproval, sweepApprovals } from './asking-calls.ts';
 import { atomically } from './atomically.ts';
 import { readAttention } from './attention.ts';
 import { forgetAudit, listAudit } from './audit.ts';
+import { type Change, type Locked, run } from './change.ts';
 import { listChannelReleases } from './channel-releases.ts';
-import { updateChannel } from './channel-settings.ts';
+import { UPDATE_CHANNEL } from './channel-settings.ts';
 import {
   createChannel,
   listChannelNames,
@@ -80,8 +82,6 @@ import {
   purgeDevices,
   readDevice,
 } from './devices.ts';
-import { dryRunPlan } from './dry-run-plan.ts';
-import { dryRunPromotion, dryRunPublish, dryRunServing } from './dry-runs.ts';
 import { eraseDevice, forgetErasures } from './erased-devices.ts';
 import {
   countSeen,
@@ -138,28 +138,28 @@ import {
 import { findRecipientLink, isMemberEmail } from './recipient-links.ts';
 import { answerRecipientLink, renewRecipientLink } from './recipients.ts';
 import { readFailureBreakdown, recordFailures } from './release-failures.ts';
+import { readHealth } from './release-health.ts';
 import {
   listReleases,
   readOwnedRelease,
   readReleaseAdoption,
   readReleaseDetail,
 } from './release-reads.ts';
-import { promoteRelease, publishRelease, withdrawRelease } from './releases.ts';
+import { PROMOTE, PUBLISH, WITHDRAW } from './releases.ts';
 import { findAccessRight, findAppAccessRight, findLostRight } from './rights.ts';
 import {
   beginPlanTurn,
+  CREATE_PLAN,
   countPlans,
-  createPlan,
   drivePlan,
   listRegions,
   noteRegion,
   plansToDrive,
-  readHealth,
   readPlan,
   steerPlan,
 } from './rollout-plans.ts';
 import { listSignalDevices } from './rollout-signals.ts';
-import { controlServing, raiseEpoch, recordFirstOffer, restoreOffers } from './serving-control.ts';
+import { CONTROL, raiseEpoch, recordFirstOffer, restoreOffers } from './serving-control.ts';
 import {
   endOtherSessions,
   endSession,
@@ -171,7 +171,7 @@ import {
 } from './sessions.ts';
 import { readSnapshot } from './snapshots.ts';
 import { readStatusChanges } from './status-changes.ts';
-import { findStop, measureStop, resumeStop, stopReleases } from './stops.ts';
+import { measureStop, RESUME, STOP } from './stops.ts';
 import {
   bindRepository,
   disableWebhooks,
@@ -199,14 +199,12 @@ export function createSqlLedger(
     ...bind(database, CALLS),
     ...fleetCalls(database, keeping),
     ...planCalls(database),
-    ...dryRuns(database),
+    ...changes(database),
     readAttention: (organizationId) =>
       withoutCompiling(database, (sql) => readAttention(sql, organizationId)),
     search: (organizationId, text) => searchOrganization(database, organizationId, text),
     listChannelReleases: (app, channel, wanted) =>
       withoutCompiling(database, (sql) => listChannelReleases(sql, app, channel, wanted)),
-    controlServing: (organizationId, name, transition, actor, reason, known) =>
-      controlServing(database, organizationId, name, transition, actor, reason, known),
     findAnyApp: (app) => findApp(database, undefined, app),
     findLostRight: (actor) => findLostRight(database, actor, 'read'),
     confirm,
@@ -221,7 +219,6 @@ const CALLS = {
   createApp,
   updateApp,
   createChannel,
-  updateChannel,
   createKey,
   revokeKey,
   findKey,
@@ -233,13 +230,7 @@ const CALLS = {
   readOwnedRelease,
   readStatusChanges,
   listChannels,
-  publishRelease,
-  promoteRelease,
   forgetIdempotencyKeys,
-  withdrawRelease,
-  stopReleases,
-  resumeStop,
-  findStop,
   measureStop,
   listApprovals,
   findApproval,
@@ -327,7 +318,6 @@ const CALLS = {
   findEdgeToken,
   findReleaseApps,
   readChannelStates,
-  createPlan,
   steerPlan,
   readFailureBreakdown,
   readReleaseAdoption,
@@ -422,17 +412,22 @@ function planCalls(database: Database) {
   } satisfies Partial<Ledger>;
 }
 
-/** Dry runs; `held` and `known` come from the calling node. */
-function dryRuns(database: Database) {
+/** Changes of what channels serve, which all run in one order. */
+function changes(database: Database) {
+  const by = <Input, Value, Place extends Locked>(
+    change: Change<Input, Value, Place>,
+  ): RunChange<Input, Value> => {
+    return (call) => run(database, change, call);
+  };
   return {
-    dryRunPublish: (organizationId, release, actor, held, known) =>
-      dryRunPublish(database, organizationId, release, actor, { held, known }),
-    dryRunPromotion: (scope, promotion, actor, held, known) =>
-      dryRunPromotion(database, scope, promotion, actor, { held, known }),
-    dryRunServing: (organizationId, name, transition, actor, held, known) =>
-      dryRunServing(database, organizationId, name, transition, actor, { held, known }),
-    dryRunPlan: (scope, name, definition, actor, held, known) =>
-      dryRunPlan(database, scope, name, definition, actor, { held, known }),
+    publishRelease: by(PUBLISH),
+    promoteRelease: by(PROMOTE),
+    withdrawRelease: by(WITHDRAW),
+    controlServing: by(CONTROL),
+    createPlan: by(CREATE_PLAN),
+    stopReleases: by(STOP),
+    resumeStop: by(RESUME),
+    updateChannel: by(UPDATE_CHANNEL),
   } satisfies Partial<Ledger>;
 }
 

@@ -1,33 +1,24 @@
 // SQL of stops: pauses all that an app or a channel has published, and publishes again what a stop has paused
 // and nobody has decided about since.
 
-import {
-  type ApprovalObstacle,
-  type Failure,
-  fail,
-  isFailure,
-  type LostRight,
-  type Outcome,
-} from '../../contract/failure.ts';
+import { fail, isFailure, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import type { ReleaseStatus, ServingState, Targeting } from '../../contract/resource.ts';
 import type { ResumedStop, Stop, StoppedRelease, StopReach } from '../../contract/stop.ts';
 import { isStorable } from '../../contract/text.ts';
-import type { FoundStop, NewStop } from '../ledger.ts';
+import type { EndedStop, NewStop } from '../ledger.ts';
 import {
-  type Actor,
-  type Changed,
   type ChannelRevision,
   type KnownStates,
   scopeValues,
   type TenantScope,
 } from '../ledger-terms.ts';
-import { asking, type Begin } from './asking-calls.ts';
-import { type ActorSql, atomically } from './atomically.ts';
+import type { ActorSql } from './atomically.ts';
 import { insertAudits } from './audit.ts';
+import type { Change, Locked } from './change.ts';
 import { type LockedChannel, lockAllChannels, lockChannel, raiseRevisions } from './channels.ts';
 import { newId } from './columns.ts';
-import type { Database, Sql } from './database.ts';
+import type { Sql } from './database.ts';
 import { noteRelease } from './exposure.ts';
 import { findApp, findChannel } from './lookups.ts';
 import { findOpenPlans, followPlan } from './plan-rows.ts';
@@ -46,107 +37,70 @@ const SERVED = `id, channel_id AS "channelId", version, rollout_pct AS "rolloutP
  * of one of the releases either committed before, or finds the revision moved. What is published after the
  * locks is no part of it. It looks at no state that its author may have seen: it is meant for every state.
  */
-export function stopReleases(
-  database: Database,
-  scope: TenantScope,
-  { app: appName, channel: name, reason }: NewStop,
-  actor: Actor,
-  known?: KnownStates,
-): Promise<Outcome<Changed<Stop>, 'unknownApp' | 'unknownChannel' | LostRight>> {
-  return atomically<Changed<Stop>, 'unknownApp' | 'unknownChannel'>(
-    database,
-    actor,
-    async (sql) => {
-      const channels = await lockPlace(sql, scope, appName, name, known);
-      if (isFailure(channels)) return channels;
-      const { app } = channels;
-      const releases = await publishedOn(sql, channels.locked);
-      const id = newId('stp');
-      await insertStop(
-        sql,
-        id,
-        app.id,
-        name === undefined ? null : channels.locked[0]?.id,
-        releases,
-      );
-      const ids = releases.map((release) => release.id);
-      await sql.query(
-        `UPDATE releases SET status = 'paused', called_back = false WHERE id = ANY ($1::text[])`,
-        [ids],
-      );
-      await holdPlans(sql, channels.locked, releases);
-      const changed = await record(sql, channels.locked, releases, 'paused', id, reason);
-      return { value: { id, releases: namesOf(channels.locked, releases) }, changed };
-    },
-  );
-}
+export const STOP: Change<NewStop, Stop, LockedPlace> = {
+  lock: (sql, { scope, input, known }) => lockPlace(sql, scope, input, known),
+  async work(sql, { app, channels }, { input: { channel: name }, reason }) {
+    const releases = await publishedOn(sql, channels);
+    const id = newId('stp');
+    await insertStop(sql, id, app.id, name === undefined ? null : channels[0]?.id, releases);
+    const ids = releases.map((release) => release.id);
+    await sql.query(
+      `UPDATE releases SET status = 'paused', called_back = false WHERE id = ANY ($1::text[])`,
+      [ids],
+    );
+    await holdPlans(sql, channels, releases);
+    const changed = await record(sql, channels, releases, 'paused', id, reason);
+    return { value: { id, releases: namesOf(channels, releases) }, changed };
+  },
+  answer: (stop) => ({ stop }),
+};
 
 /**
  * Publishes the releases that wait for this stop, at their present rollout. Their plans stay held, as after
  * every publication of a paused release.
  */
-export function resumeStop(
-  database: Database,
-  scope: TenantScope,
-  stopId: string,
-  actor: Actor,
-  known?: KnownStates,
-): Promise<Outcome<Changed<ResumedStop>, 'unknownStop' | ApprovalObstacle | LostRight>> {
-  return asking<Changed<ResumedStop>, 'unknownStop'>(database, actor, {
-    work: (sql, begin) => resume(sql, begin, { scope, stopId, known }),
-    answer: ({ value }) => value,
-  });
-}
-
-type Resumption = {
-  readonly scope: TenantScope;
-  readonly stopId: string;
-  readonly known: KnownStates | undefined;
+export const RESUME: Change<EndedStop, ResumedStop, LockedPlace> = {
+  async lock(sql, { scope, input, known }) {
+    const stop = await findStop(sql, scope, input.stop);
+    if (isFailure(stop)) return stop;
+    const place = await lockPlace(sql, scope, stop, known);
+    // Neither apps nor channels are ever removed.
+    return isFailure(place) ? fail('unknownStop') : place;
+  },
+  async work(sql, { channels }, { input: { stop } }) {
+    const releases = await endWaiting(sql, stop);
+    for (const release of releases) {
+      const paused = { ...release, status: 'paused' } as const;
+      const published = { ...release, status: 'published' } as const;
+      const change = { before: paused, after: published };
+      await noteRelease(sql, channelOf(channels, release), release, change);
+    }
+    const ids = releases.map(({ id }) => id);
+    await sql.query(`UPDATE releases SET status = 'published' WHERE id = ANY ($1::text[])`, [ids]);
+    const changed = await record(sql, channels, releases, 'published', stop, undefined);
+    const left = (await listStopped(sql, stop)).filter(({ id }) => !ids.includes(id));
+    return {
+      value: {
+        released: namesOf(channels, releases),
+        changed: left.map(({ channel, version, ...since }) => ({
+          channel,
+          version,
+          reason: reasonOf(since),
+        })),
+      },
+      changed,
+    };
+  },
+  answer: (resumed) => resumed,
 };
 
-async function resume(
-  sql: ActorSql,
-  begin: Begin,
-  { scope, stopId, known }: Resumption,
-): Promise<Outcome<Changed<ResumedStop>, 'unknownStop'>> {
-  const stop = await findStop(sql, scope, stopId);
-  if (isFailure(stop)) return stop;
-  const channels = await lockPlace(sql, scope, stop.app, stop.channel, known);
-  // Neither apps nor channels are ever removed.
-  if (isFailure(channels)) return fail('unknownStop');
-  await begin(channels.locked);
-  const releases = await endWaiting(sql, stopId);
-  for (const release of releases) {
-    const paused = { ...release, status: 'paused' } as const;
-    const published = { ...release, status: 'published' } as const;
-    const change = { before: paused, after: published };
-    await noteRelease(sql, channelOf(channels.locked, release), release, change);
-  }
-  await sql.query(`UPDATE releases SET status = 'published' WHERE id = ANY ($1::text[])`, [
-    releases.map(({ id }) => id),
-  ]);
-  const changed = await record(sql, channels.locked, releases, 'published', stopId, undefined);
-  const resumed = new Set(releases.map(({ id }) => id));
-  const left = (await listStopped(sql, stopId)).filter(({ id }) => !resumed.has(id));
-  return {
-    value: {
-      released: namesOf(channels.locked, releases),
-      changed: left.map(({ channel, version, ...since }) => ({
-        channel,
-        version,
-        reason: reasonOf(since),
-      })),
-    },
-    changed,
-  };
-}
-
 /** Finds a stop within what the caller may reach. */
-export async function findStop(
+async function findStop(
   sql: Sql,
-  scope: TenantScope,
+  scope: TenantScope | undefined,
   stopId: string,
-): Promise<FoundStop | Failure<'unknownStop'>> {
+): Promise<Outcome<NewStop>> {
+  if (scope === undefined) return fail('unknownStop');
   const [organizationId, appIds] = scopeValues(scope);
   if (!isStorable(stopId)) return fail('unknownStop');
   const rows = await sql.query<{ readonly app: string; readonly channel: string | null }>(
@@ -162,24 +116,20 @@ export async function findStop(
   return { app: found.app, channel: found.channel ?? undefined };
 }
 
-type LockedPlace = {
-  readonly app: LockedChannel['app'];
-  readonly locked: readonly LockedChannel[];
-};
+type LockedPlace = Locked & { readonly app: LockedChannel['app'] };
 
 async function lockPlace(
   sql: Sql,
-  scope: TenantScope,
-  appName: string,
-  name: string | undefined,
+  scope: TenantScope | undefined,
+  { app: appName, channel: name }: NewStop,
   known: KnownStates | undefined,
-): Promise<LockedPlace | Failure<'unknownApp' | 'unknownChannel'>> {
+): Promise<Outcome<LockedPlace>> {
   if (name === undefined) {
     const app = await findApp(sql, scope, appName);
-    return isFailure(app) ? app : { app, locked: await lockAllChannels(sql, app, known) };
+    return isFailure(app) ? app : { app, channels: await lockAllChannels(sql, app, known) };
   }
   const channel = await lockChannel(sql, scope, appName, name, known);
-  return isFailure(channel) ? channel : { app: channel.app, locked: [channel] };
+  return isFailure(channel) ? channel : { app: channel.app, channels: [channel] };
 }
 
 /** Reads what is published on locked channels: by the channel's name, the oldest first. */

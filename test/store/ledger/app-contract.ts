@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { fail, isFailure } from '../../../src/contract/failure.ts';
+import type { ChannelChange } from '../../../src/store/ledger.ts';
 import {
   createTenant,
   expectValue,
@@ -99,8 +100,13 @@ export function describeApps({ ledger }: LedgerUnderTest): void {
     });
 
     test('an update changes what it names, bumps the revision and shows in the snapshot', async () => {
-      const update = async (app: string, change: Parameters<typeof ledger.updateChannel>[2]) =>
-        expectValue(await ledger.updateChannel(app, 'stable', change, OPERATOR));
+      const update = async (app: string, change: ChannelChange) =>
+        expectValue(
+          await ledger.updateChannel({
+            input: { app, channel: 'stable', change },
+            actor: OPERATOR,
+          }),
+        );
       const change = {
         ...({ minimumSupportedVersion: '1.2', updateMode: 'recommended' } as const),
         ...{ requireSignature: true, follows: null },
@@ -128,10 +134,18 @@ export function describeApps({ ledger }: LedgerUnderTest): void {
       for (const name of UNKNOWN_NAMES) {
         const unknownApp = fail('unknownApp');
         expect(await ledger.createChannel(name, 'x', OPERATOR)).toEqual(unknownApp);
-        expect(await ledger.updateChannel(name, 'stable', change, OPERATOR)).toEqual(unknownApp);
-        expect(await ledger.updateChannel(tenant.app, name, change, OPERATOR)).toEqual(
-          fail('unknownChannel'),
-        );
+        expect(
+          await ledger.updateChannel({
+            input: { app: name, channel: 'stable', change },
+            actor: OPERATOR,
+          }),
+        ).toEqual(unknownApp);
+        expect(
+          await ledger.updateChannel({
+            input: { app: tenant.app, channel: name, change },
+            actor: OPERATOR,
+          }),
+        ).toEqual(fail('unknownChannel'));
       }
     });
   });

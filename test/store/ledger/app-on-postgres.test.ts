@@ -21,9 +21,16 @@ describeOnPostgres('archived apps on PostgreSQL', ({ database, ledger }) => {
       const tenant = await createTenant(ledger, ['stable', 'beta']);
       const { organizationId, app } = tenant;
       const add = (version: string) =>
-        ledger.publishRelease(organizationId, newRelease(tenant, version), OPERATOR);
+        ledger.publishRelease({
+          scope: organizationId,
+          input: newRelease(tenant, version),
+          actor: OPERATOR,
+        });
       const [, ...outcomes] = await Promise.all([
-        ledger.updateChannel(app, 'beta', { follows: 'stable' }, OPERATOR),
+        ledger.updateChannel({
+          input: { app, channel: 'beta', change: { follows: 'stable' } },
+          actor: OPERATOR,
+        }),
         add('1.0.0'),
         ledger.createChannel(app, 'nightly', OPERATOR),
         ledger.updateApp(app, { archived: true }, OPERATOR),

@@ -9,7 +9,7 @@ import { LIMIT } from '../../../src/contract/limit.ts';
 import type { Role } from '../../../src/contract/resource.ts';
 import type { Serving } from '../../../src/domain/release/serving-change.ts';
 import type { ChannelChange, NewRelease } from '../../../src/store/ledger.ts';
-import type { Actor, NewArtifact } from '../../../src/store/ledger-terms.ts';
+import type { Actor, ApprovingCall, NewArtifact } from '../../../src/store/ledger-terms.ts';
 import {
   createTenant,
   expectValue,
@@ -33,7 +33,12 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
   beforeEach(async () => {
     tenant = await createTenant(ledger);
     const change = { approvals: 'one', approvalDays: 2 } as const;
-    expectValue(await ledger.updateChannel(tenant.app, 'stable', change, OPERATOR));
+    expectValue(
+      await ledger.updateChannel({
+        input: { app: tenant.app, channel: 'stable', change },
+        actor: OPERATOR,
+      }),
+    );
   });
 
   /** A member of the organization, with a session. */
@@ -58,10 +63,11 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
     return { kind: 'account', email, accountId, tokenHash, needs };
   }
 
-  function publish(actor: Actor, version: string) {
+  function publish(actor: Actor, version: string, approves?: ApprovingCall) {
     const asks = { operation: 'publishRelease', body: { version }, reason: undefined } as const;
-    const release = newRelease(tenant, version);
-    return ledger.publishRelease(tenant.organizationId, release, { ...actor, asks });
+    const input = newRelease(tenant, version);
+    const mode = approves ? { approves } : { asks };
+    return ledger.publishRelease({ scope: tenant.organizationId, input, actor, mode });
   }
 
   async function ask(actor: Actor, version: string): Promise<StoredApproval> {
@@ -71,7 +77,7 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
   }
 
   const approve = (actor: Person, { id }: StoredApproval, version: string) =>
-    publish({ ...actor, approves: { id, reason: undefined } } as Actor, version);
+    publish(actor, version, { id, reason: undefined });
   const present = async ({ id }: StoredApproval) =>
     expectValue(await ledger.findApproval(tenant.organizationId, id));
 
@@ -172,11 +178,13 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
   const SERVED = { operation: 'controlServing', body: {}, reason: undefined } as const;
 
   /** Sets 1.0.0 to published, which waits. */
-  function serve(actor: Actor) {
+  function serve(actor: Actor, approves?: ApprovingCall) {
     const name = { app: tenant.app, channel: 'stable', canonicalVersion: '1.0.0' };
     const transition = (serving: Serving) => ({ ...serving, status: 'published' as const });
-    const { organizationId } = tenant;
-    return ledger.controlServing(organizationId, name, transition, { ...actor, asks: SERVED });
+    return ledger.controlServing({
+      ...{ scope: tenant.organizationId, input: { ...name, transition }, actor },
+      mode: approves ? { approves } : { asks: SERVED },
+    });
   }
 
   const askToServe = async (actor: Actor): Promise<StoredApproval> => {
@@ -185,19 +193,25 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
     return asked.approval;
   };
   const approveServing = (actor: Person, { id }: StoredApproval) =>
-    serve({ ...actor, approves: { id, reason: undefined } });
+    serve(actor, { id, reason: undefined });
   const moved = fail('approvalFailed', 'stable 1.0.0 has changed since this was asked for');
 
   test('another release that got the version meanwhile is not what was asked for (§33.6)', async () => {
     const [author, approver] = [await person(), await person()];
     const paused = newRelease(tenant, '1.0.0', { status: 'paused' });
     const { organizationId } = tenant;
-    expectValue(await ledger.publishRelease(organizationId, paused, author));
+    expectValue(
+      await ledger.publishRelease({ scope: organizationId, input: paused, actor: author }),
+    );
     const request = await askToServe(author);
     const name = { app: tenant.app, channel: 'stable', canonicalVersion: '1.0.0' };
-    expectValue(await ledger.withdrawRelease(organizationId, name, author));
+    expectValue(
+      await ledger.withdrawRelease({ scope: organizationId, input: name, actor: author }),
+    );
     const swapped = { ...paused, artifacts: [FILE] };
-    expectValue(await ledger.publishRelease(organizationId, swapped, author));
+    expectValue(
+      await ledger.publishRelease({ scope: organizationId, input: swapped, actor: author }),
+    );
     expect(await approveServing(approver, request)).toEqual(moved);
     expect(await present(request)).toMatchObject({ status: 'failed' });
   });
@@ -246,7 +260,12 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
     const [author, approver] = [await person(), await person()];
     const request = await ask(author, '1.0.0');
     const off = { approvals: 'none' } as const;
-    expectValue(await ledger.updateChannel(tenant.app, 'stable', off, OPERATOR));
+    expectValue(
+      await ledger.updateChannel({
+        input: { app: tenant.app, channel: 'stable', change: off },
+        actor: OPERATOR,
+      }),
+    );
     expectValue(await publish(author, '1.0.0'));
     const failed = await approve(approver, request, '1.0.0');
     expect(failed).toMatchObject({ failure: 'approvalFailed' });
@@ -258,17 +277,26 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
     const { organizationId, app } = tenant;
     const put = async (channel: string, version: string, parts: Partial<NewRelease> = {}) =>
       expectValue(
-        await ledger.publishRelease(
-          organizationId,
-          { ...newRelease(tenant, version, parts), channel },
-          PUBLISHER,
-        ),
+        await ledger.publishRelease({
+          scope: organizationId,
+          input: { ...newRelease(tenant, version, parts), channel },
+          actor: PUBLISHER,
+        }),
       );
     const turn = async (channel: string, approvals: 'none' | 'one') =>
-      expectValue(await ledger.updateChannel(app, channel, { approvals }, OPERATOR));
+      expectValue(
+        await ledger.updateChannel({
+          input: { app, channel, change: { approvals } },
+          actor: OPERATOR,
+        }),
+      );
     const set = async (change: ChannelChange) => {
       const asks = { operation: 'updateChannel', body: change, reason: undefined } as const;
-      const outcome = await ledger.updateChannel(app, 'stable', change, { ...author, asks });
+      const outcome = await ledger.updateChannel({
+        input: { app, channel: 'stable', change },
+        actor: author,
+        mode: { asks },
+      });
       if (!isFailure(outcome)) return 'done';
       return outcome.approval === undefined ? outcome.failure : 'waits';
     };
@@ -291,7 +319,13 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
     expect(await set({ approvalDays: 3, updateMode: 'recommended' })).toBe('done');
     const name = { app, channel: 'stable', canonicalVersion: '2.0.0' };
     const paused = (serving: Serving) => ({ ...serving, status: 'paused' as const });
-    expectValue(await ledger.controlServing(organizationId, name, paused, author));
+    expectValue(
+      await ledger.controlServing({
+        scope: organizationId,
+        input: { ...name, transition: paused },
+        actor: author,
+      }),
+    );
     expect(await set({ requireSignature: true })).toBe('done');
     const many = LIMIT.comparedReleasesMax;
     await database.query(
@@ -309,18 +343,25 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
   test('a publish, a protection and a follow at once bring a follower nothing that one person published (§33.11)', async () => {
     const author = await person('owner');
     const { organizationId, app } = tenant;
-    const asking = (operation: 'updateChannel' | 'publishRelease'): Actor => ({
-      ...author,
-      asks: { operation, body: {}, reason: undefined },
+    const asking = (operation: 'updateChannel' | 'publishRelease') => ({
+      actor: author,
+      mode: { asks: { operation, body: {}, reason: undefined } },
     });
     const set = (name: string, change: ChannelChange) =>
-      ledger.updateChannel(app, name, change, asking('updateChannel'));
+      ledger.updateChannel({
+        input: { app, channel: name, change },
+        ...asking('updateChannel'),
+      });
     for (let round = 0; round < 8; round++) {
       const beta = `beta-${round}`;
       expectValue(await ledger.createChannel(app, beta, OPERATOR));
       const release = { ...newRelease(tenant, '66.0.0'), channel: beta };
       const publishing = () =>
-        ledger.publishRelease(organizationId, release, asking('publishRelease'));
+        ledger.publishRelease({
+          scope: organizationId,
+          input: release,
+          ...asking('publishRelease'),
+        });
       const calls = [
         publishing,
         () => set(beta, { approvals: 'one' }),
@@ -331,7 +372,12 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
       const refusals = outcomes.flatMap((outcome) => (isFailure(outcome) ? [outcome.failure] : []));
       expect(new Set([...refusals, 'awaitsApproval'])).toEqual(new Set(['awaitsApproval']));
       expect((await readStable(ledger, tenant)).releases).toEqual([]);
-      expectValue(await ledger.updateChannel(app, 'stable', { follows: null }, OPERATOR));
+      expectValue(
+        await ledger.updateChannel({
+          input: { app, channel: 'stable', change: { follows: null } },
+          actor: OPERATOR,
+        }),
+      );
     }
   });
 

@@ -21,7 +21,11 @@ export function describeChannelBound({ database, ledger }: LedgerUnderTest): voi
   /** Publishes without expecting anything of the outcome. */
   function attempt(tenant: TestTenant, version: string, notes = '') {
     const release = newRelease(tenant, version, { notes });
-    return ledger.publishRelease(tenant.organizationId, release, PUBLISHER);
+    return ledger.publishRelease({
+      scope: tenant.organizationId,
+      input: release,
+      actor: PUBLISHER,
+    });
   }
 
   /** Gives the tenant's stable channel as many releases, of any status. */
@@ -83,15 +87,19 @@ export function describeChannelBound({ database, ledger }: LedgerUnderTest): voi
     );
     const release = (version: string, bytes: number) =>
       newRelease(tenant, version, { notes: 'n'.repeat(bytes), artifacts: [] });
-    const over = await ledger.publishRelease(
-      tenant.organizationId,
-      release('1.1.0', left + 1),
-      PUBLISHER,
-    );
+    const over = await ledger.publishRelease({
+      scope: tenant.organizationId,
+      input: release('1.1.0', left + 1),
+      actor: PUBLISHER,
+    });
     const message = expect.stringContaining('64 MiB');
     expect(over).toMatchObject({ failure: 'channelFull', message });
     expect(
-      await ledger.publishRelease(tenant.organizationId, release('1.1.0', left), PUBLISHER),
+      await ledger.publishRelease({
+        scope: tenant.organizationId,
+        input: release('1.1.0', left),
+        actor: PUBLISHER,
+      }),
     ).toMatchObject({ value: { version: '1.1.0' } });
   });
 

@@ -37,7 +37,12 @@ export function describeChannelNames({ database, ledger }: LedgerUnderTest): voi
     const { tag } = await list();
     expect(await ledger.listChannelNames(tag, COUNT_MAX)).toBeUndefined();
     const change = { defaultRollout: 10 };
-    expectValue(await ledger.updateChannel(tenant.app, 'stable', change, OPERATOR));
+    expectValue(
+      await ledger.updateChannel({
+        input: { app: tenant.app, channel: 'stable', change },
+        actor: OPERATOR,
+      }),
+    );
     expect(await ledger.listChannelNames(tag, COUNT_MAX)).toBeUndefined();
     expectValue(await ledger.createChannel(tenant.app, 'nightly', OPERATOR));
     const later = await ledger.listChannelNames(tag, COUNT_MAX);

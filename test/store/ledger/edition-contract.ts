@@ -47,7 +47,10 @@ export function describeEditions({ database, ledger }: LedgerUnderTest): void {
     const { value, changed } = await publish(ledger, tenant, '1.0.0');
     const before = await editionsOf(tenant);
     await ledger.recordFirstOffer(changed[0]?.channelId ?? '', value.id, { epoch: 0, revision: 2 });
-    await ledger.updateChannel(tenant.app, 'stable', { updateMode: 'recommended' }, OPERATOR);
+    await ledger.updateChannel({
+      input: { app: tenant.app, channel: 'stable', change: { updateMode: 'recommended' } },
+      actor: OPERATOR,
+    });
     const snapshot = await readStable(ledger, tenant);
     expect(snapshot).toMatchObject({ updateMode: 'recommended', releases: [{ offered: true }] });
     expect(await editionsOf(tenant)).toEqual(before);

@@ -22,12 +22,16 @@ import type { LedgerUnderTest } from './test-database.ts';
 
 export function describeFollowing({ ledger }: LedgerUnderTest): void {
   function follow({ app }: TestTenant, channel: string, follows: string | null) {
-    return ledger.updateChannel(app, channel, { follows }, OPERATOR);
+    return ledger.updateChannel({ input: { app, channel, change: { follows } }, actor: OPERATOR });
   }
 
   function publishOn(tenant: TestTenant, channel: string, version: string) {
     const release = { ...newRelease(tenant, version), channel };
-    return ledger.publishRelease(tenant.organizationId, release, PUBLISHER);
+    return ledger.publishRelease({
+      scope: tenant.organizationId,
+      input: release,
+      actor: PUBLISHER,
+    });
   }
 
   async function snapshotOf({ app }: TestTenant, channel: string): Promise<ServingSnapshot> {
@@ -97,7 +101,12 @@ export function describeFollowing({ ledger }: LedgerUnderTest): void {
       revision: after.revision,
     });
     const policy = { defaultRollout: 5 };
-    const updated = expectValue(await ledger.updateChannel(tenant.app, 'stable', policy, OPERATOR));
+    const updated = expectValue(
+      await ledger.updateChannel({
+        input: { app: tenant.app, channel: 'stable', change: policy },
+        actor: OPERATOR,
+      }),
+    );
     expect(updated.changed.map(({ channel }) => channel)).toEqual(['stable']);
     const own = expectValue(await publishOn(tenant, 'beta', '2.1.0'));
     expect(own.changed.map(({ channel }) => channel)).toEqual(['beta']);
@@ -174,7 +183,11 @@ export function describeFollowing({ ledger }: LedgerUnderTest): void {
     const stable = await snapshotOf(tenant, 'stable');
     const known = new Map([['stable', knownOf(stable)]]);
     const change = () =>
-      ledger.updateChannel(tenant.app, 'stable', { defaultRollout: 7 }, OPERATOR, known);
+      ledger.updateChannel({
+        input: { app: tenant.app, channel: 'stable', change: { defaultRollout: 7 } },
+        actor: OPERATOR,
+        known,
+      });
     const refusal = await change().catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(FollowersNotAsked);
     expect(refusal).toMatchObject({ channels: ['beta'] });
@@ -195,13 +208,12 @@ export function describeFollowing({ ledger }: LedgerUnderTest): void {
         ['beta', state],
       ]);
       const release = newRelease(tenant, '5.0.0');
-      const call = ledger.publishRelease(
-        tenant.organizationId,
-        release,
-        PUBLISHER,
-        undefined,
+      const call = ledger.publishRelease({
+        scope: tenant.organizationId,
+        input: release,
+        actor: PUBLISHER,
         known,
-      );
+      });
       const refusal = await call.catch((error: unknown) => error);
       expect(refusal).toBeInstanceOf(LedgerBehind);
       expect(refusal).toMatchObject({ channel: 'beta' });

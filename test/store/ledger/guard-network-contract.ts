@@ -73,7 +73,13 @@ export function describeGuardNetworks({ database }: LedgerUnderTest): void {
       const guards = { ...USUAL_GUARDS, confirmMinutes: 0, ...limits };
       const plan = definition('100:60', { guards, ...parts });
       const scope = tenant.organizationId;
-      return expectValue(await ledger.createPlan(scope, nameOf(tenant), plan, PUBLISHER)).value;
+      return expectValue(
+        await ledger.createPlan({
+          scope,
+          input: { ...nameOf(tenant), definition: plan },
+          actor: PUBLISHER,
+        }),
+      ).value;
     }
 
     async function healthOf(tenant: TestTenant): Promise<Health> {

@@ -70,12 +70,11 @@ export function describeGuardTrips({ database }: LedgerUnderTest): void {
       const guards = { ...USUAL_GUARDS, minimumDevices: 30, confirmMinutes: 0, ...limits };
       const steps = [{ rollout: 100, holdMinutes: 60 }];
       const made = expectValue(
-        await ledger.createPlan(
-          tenant.organizationId,
-          release,
-          { ...definition('100:60', { guards }), steps },
-          PUBLISHER,
-        ),
+        await ledger.createPlan({
+          scope: tenant.organizationId,
+          input: { ...release, definition: { ...definition('100:60', { guards }), steps } },
+          actor: PUBLISHER,
+        }),
       );
       const check = async () => {
         const { countedMs } = await ledger.beginPlanTurn(undefined);

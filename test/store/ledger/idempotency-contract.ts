@@ -22,7 +22,12 @@ export function describeIdempotency({ database, ledger }: LedgerUnderTest): void
   function publish(tenant: TestTenant, keyId: string, version: string) {
     const call = { keyId, idempotencyKey: 'run-1', request: version };
     const release = newRelease(tenant, version);
-    return ledger.publishRelease(tenant.organizationId, release, PUBLISHER, call);
+    return ledger.publishRelease({
+      scope: tenant.organizationId,
+      input: release,
+      actor: PUBLISHER,
+      repeat: call,
+    });
   }
 
   /** Makes all keys older. */

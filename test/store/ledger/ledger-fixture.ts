@@ -83,7 +83,9 @@ export async function publish(
   parts: Partial<NewRelease> = {},
 ): Promise<Changed<Release>> {
   const release = newRelease(tenant, version, parts);
-  return expectValue(await ledger.publishRelease(tenant.organizationId, release, PUBLISHER));
+  return expectValue(
+    await ledger.publishRelease({ scope: tenant.organizationId, input: release, actor: PUBLISHER }),
+  );
 }
 
 /** Makes a serving-control call as the service makes it. */
@@ -92,13 +94,17 @@ export function serve(
   tenant: TestTenant,
   version: string,
   change: ServingChange | ((serving: Serving) => ReturnType<typeof applyServingChange>),
-): ReturnType<typeof ledger.controlServing<'narrowing' | 'rolledBack'>> {
+): ReturnType<typeof ledger.controlServing> {
   const name = { app: tenant.app, channel: 'stable', canonicalVersion: version };
   const transition =
     typeof change === 'function'
       ? change
       : (serving: Serving) => applyServingChange(serving, change);
-  return ledger.controlServing(tenant.organizationId, name, transition, PUBLISHER);
+  return ledger.controlServing({
+    scope: tenant.organizationId,
+    input: { ...name, transition },
+    actor: PUBLISHER,
+  });
 }
 
 /** Returns the entries of a tenant's audit, newest first. */

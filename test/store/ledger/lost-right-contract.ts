@@ -33,7 +33,11 @@ export function describeLostRights({ database, ledger }: LedgerUnderTest): void 
   const unique = (text: string): string => `${text}-${++count}-${process.pid}`;
 
   const publish = (actor: Actor, version: string) =>
-    ledger.publishRelease(tenant.organizationId, newRelease(tenant, version), actor);
+    ledger.publishRelease({
+      scope: tenant.organizationId,
+      input: newRelease(tenant, version),
+      actor,
+    });
 
   async function key(): Promise<Extract<Actor, { kind: 'key' }>> {
     const { organizationId } = tenant;
@@ -61,9 +65,9 @@ export function describeLostRights({ database, ledger }: LedgerUnderTest): void 
     const actor = { ...(await key()), lacks: 'publish' } as const;
     expect(await publish(actor, '1.0.0')).toMatchObject({ failure: 'keyMayNot' });
     const unknown = { ...newRelease(tenant, '1.0.0'), app: 'nobody' };
-    expect(await ledger.publishRelease(tenant.organizationId, unknown, actor)).toEqual(
-      fail('unknownApp'),
-    );
+    expect(
+      await ledger.publishRelease({ scope: tenant.organizationId, input: unknown, actor }),
+    ).toEqual(fail('unknownApp'));
     expectValue(await publish({ ...actor, lacks: undefined }, '1.0.0'));
     // Already there: a conflict is told only to whom might have published.
     expect(await publish(actor, '1.0.0')).toMatchObject({ failure: 'keyMayNot' });

@@ -26,7 +26,7 @@ import {
 import type { LedgerUnderTest } from './test-database.ts';
 
 const CAUGHT_UP = { seenUpToMs: Number.MAX_SAFE_INTEGER };
-const ALL = { channel: undefined, reason: undefined };
+const ALL = { channel: undefined };
 const SEAL = (id: string) => `sealed for ${id}`;
 
 type StoredEvent = { readonly id: string; readonly type: EventType; readonly data: Told['facts'] };
@@ -93,9 +93,17 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
        FROM channels, generate_series(0, $2::int) AS n WHERE app_id = $1 AND name = 'stable'`,
       [appId, LIMIT.stopEventsMax],
     );
-    const call = { app, channel: 'stable', reason: 'It burns' };
-    const stop = expectValue(await ledger.stopReleases(organizationId, call, PUBLISHER)).value;
-    expectValue(await ledger.resumeStop(organizationId, stop.id, PUBLISHER));
+    const burning = { input: { app, channel: 'stable' }, reason: 'It burns' };
+    const stop = expectValue(
+      await ledger.stopReleases({ scope: organizationId, actor: PUBLISHER, ...burning }),
+    ).value;
+    expectValue(
+      await ledger.resumeStop({
+        scope: organizationId,
+        input: { stop: stop.id },
+        actor: PUBLISHER,
+      }),
+    );
     const told = (await toldTo(destination)).map(({ type, data }) => ({ type, data }));
     const place = { app, channel: 'stable', version: null };
     const facts = { stop: stop.id, releases: LIMIT.stopEventsMax + 1 };
@@ -196,14 +204,27 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
       },
       {
         title: 'a withdrawal',
-        act: (tenant) => ledger.withdrawRelease(tenant.organizationId, nameOf(tenant), PUBLISHER),
+        act: (tenant) =>
+          ledger.withdrawRelease({
+            scope: tenant.organizationId,
+            input: nameOf(tenant),
+            actor: PUBLISHER,
+          }),
         told: ['release.published', 'release.withdrawn'],
       },
       {
         title: 'a stop, and its end',
         act: async ({ organizationId, app }) => {
-          const stop = await ledger.stopReleases(organizationId, { app, ...ALL }, PUBLISHER);
-          await ledger.resumeStop(organizationId, expectValue(stop).value.id, PUBLISHER);
+          const stop = await ledger.stopReleases({
+            scope: organizationId,
+            input: { app, ...ALL },
+            actor: PUBLISHER,
+          });
+          await ledger.resumeStop({
+            scope: organizationId,
+            input: { stop: expectValue(stop).value.id },
+            actor: PUBLISHER,
+          });
         },
         told: ['release.published', 'release.paused', 'release.resumed'],
       },
@@ -213,8 +234,12 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
           const { app, canonicalVersion } = nameOf(tenant);
           const place = { app, from: 'stable', to: 'beta', canonicalVersion };
           const serving = { status: 'published', rolloutPct: 10, targets: null } as const;
-          const promotion = { ...place, ...serving, reason: undefined };
-          return ledger.promoteRelease(tenant.organizationId, promotion, PUBLISHER);
+          const promotion = { ...place, ...serving };
+          return ledger.promoteRelease({
+            scope: tenant.organizationId,
+            input: promotion,
+            actor: PUBLISHER,
+          });
         },
         told: ['release.published', 'release.promoted'],
       },
@@ -232,9 +257,10 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
       await publish(ledger, tenant, '1.0.0', { rolloutPct: 10 });
       const transition = (serving: object) => ({ ...serving, rolloutPct: 20 }) as never;
       const { organizationId, app } = tenant;
-      await ledger.controlServing(
-        ...([organizationId, nameOf(tenant), transition, PUBLISHER, 'all is well'] as const),
-      );
+      await ledger.controlServing({
+        ...{ scope: organizationId, input: { ...nameOf(tenant), transition } },
+        ...{ actor: PUBLISHER, reason: 'all is well' },
+      });
       const [, raised] = await toldTo(destination);
       expect(raised).toEqual({
         id: expect.stringMatching(/^evt_/),
@@ -254,12 +280,21 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
       await publish(ledger, tenant, '1.0.0', { rolloutPct });
       const scope = tenant.organizationId;
       const steps = definition('10:60 100:0', parts);
-      const made = await ledger.createPlan(scope, nameOf(tenant), steps, PUBLISHER);
+      const made = await ledger.createPlan({
+        scope,
+        input: { ...nameOf(tenant), definition: steps },
+        actor: PUBLISHER,
+      });
       const { id } = expectValue(made).value;
       const drive = async () =>
         expectValue(await ledger.drivePlan({ id, ...nameOf(tenant) }, CAUGHT_UP)).value;
       const steer = (action: 'hold' | 'resume' | 'cancel') =>
-        ledger.steerPlan(scope, nameOf(tenant), action, PUBLISHER, 'because');
+        ledger.steerPlan({
+          scope,
+          input: { ...nameOf(tenant), action },
+          actor: PUBLISHER,
+          reason: 'because',
+        });
       return { tenant, destination, id, drive, steer };
     }
 
@@ -423,14 +458,25 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
       await publish(ledger, tenant, '1.0.0');
       const again = newRelease(tenant, '1.0.0');
       const next = newRelease(tenant, '2.0.0');
-      expect(await ledger.publishRelease(organizationId, again, PUBLISHER)).toMatchObject({
+      expect(
+        await ledger.publishRelease({ scope: organizationId, input: again, actor: PUBLISHER }),
+      ).toMatchObject({
         failure: 'versionExists',
       });
       const revoked = { kind: 'key', id: 'key_none', name: 'none', organizationId } as const;
-      expect(await ledger.publishRelease(organizationId, next, revoked)).toMatchObject({
+      expect(
+        await ledger.publishRelease({ scope: organizationId, input: next, actor: revoked }),
+      ).toMatchObject({
         failure: 'unauthorized',
       });
-      expectValue(await ledger.dryRunPublish(organizationId, next, PUBLISHER));
+      expectValue(
+        await ledger.publishRelease({
+          scope: organizationId,
+          input: next,
+          actor: PUBLISHER,
+          mode: 'try',
+        }),
+      );
       expect(await typesTo(destination)).toEqual(['release.published']);
       const kept = 'SELECT FROM notification_events WHERE organization_id = $1';
       expect(await database.query(kept, [organizationId])).toHaveLength(1);
@@ -654,7 +700,11 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
       const { id, name } = expectValue(await ledger.createKey(named, OPERATOR));
       const actor: Actor = { kind: 'key', id, name, organizationId };
       const [published, revoked] = await Promise.all([
-        ledger.publishRelease(organizationId, newRelease(tenant, `1.0.${round}`), actor),
+        ledger.publishRelease({
+          scope: organizationId,
+          input: newRelease(tenant, `1.0.${round}`),
+          actor,
+        }),
         ledger.revokeKey(id, OPERATOR),
       ]);
       expectValue(revoked);

@@ -156,9 +156,13 @@ export function describePasskeys({ ledger }: LedgerUnderTest): void {
       expectValue(await ledger.addPasskey(newPasskey(), challenge(), owner.actor));
       const needs: NeededRole = { organizationId, role: 'publisher', unknown: 'unknownApp' };
       const publish = (version: string) =>
-        ledger.publishRelease(organizationId, newRelease(tenant, version), {
-          ...weak.actor,
-          needs,
+        ledger.publishRelease({
+          scope: organizationId,
+          input: newRelease(tenant, version),
+          actor: {
+            ...weak.actor,
+            needs,
+          },
         });
       const demand = { requireSecondFactor: true };
       const [asked, written] = await Promise.all([

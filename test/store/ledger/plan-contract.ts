@@ -32,7 +32,11 @@ export function describePlans({ database, ledger }: LedgerUnderTest): void {
       const tenant = await createTenant(ledger);
       const release = newRelease(tenant, '1.0.0', { status, rolloutPct, plan });
       const { value } = expectValue(
-        await ledger.publishRelease(tenant.organizationId, release, PUBLISHER),
+        await ledger.publishRelease({
+          scope: tenant.organizationId,
+          input: release,
+          actor: PUBLISHER,
+        }),
       );
       return { tenant, id: value.id, name: nameOf(tenant), scope: tenant.organizationId };
     }
@@ -42,7 +46,11 @@ export function describePlans({ database, ledger }: LedgerUnderTest): void {
     async function planned(steps: string, given: Given = {}, parts: Partial<PlanDefinition> = {}) {
       const place = await published(given);
       const plan = definition(steps, parts);
-      const made = await ledger.createPlan(place.scope, place.name, plan, PUBLISHER);
+      const made = await ledger.createPlan({
+        scope: place.scope,
+        input: { ...place.name, definition: plan },
+        actor: PUBLISHER,
+      });
       return { ...place, plan: expectValue(made).value };
     }
 
@@ -97,9 +105,19 @@ export function describePlans({ database, ledger }: LedgerUnderTest): void {
     test('a release has one open plan, and another one after it (§27.1)', async () => {
       const place = await planned('10:60');
       const again = () =>
-        ledger.createPlan(place.scope, place.name, definition('20:60'), PUBLISHER);
+        ledger.createPlan({
+          scope: place.scope,
+          input: { ...place.name, definition: definition('20:60') },
+          actor: PUBLISHER,
+        });
       expect(await again()).toMatchObject({ failure: 'planRefused' });
-      expectValue(await ledger.steerPlan(place.scope, place.name, 'cancel', PUBLISHER));
+      expectValue(
+        await ledger.steerPlan({
+          scope: place.scope,
+          input: { ...place.name, action: 'cancel' },
+          actor: PUBLISHER,
+        }),
+      );
       const second = expectValue(await again()).value;
       expect((await read(place)).plan.id).toBe(second.id);
     });
@@ -109,7 +127,11 @@ export function describePlans({ database, ledger }: LedgerUnderTest): void {
       const other = await createTenant(ledger);
       const plan = definition('10:60');
       const create = (scope: string, parts: object) =>
-        ledger.createPlan(scope, { ...place.name, ...parts }, plan, PUBLISHER);
+        ledger.createPlan({
+          scope,
+          input: { ...place.name, ...parts, definition: plan },
+          actor: PUBLISHER,
+        });
       expect(await create(other.organizationId, {})).toMatchObject({ failure: 'unknownApp' });
       expect(await create(place.scope, { channel: 'x' })).toMatchObject({
         failure: 'unknownChannel',
@@ -120,7 +142,13 @@ export function describePlans({ database, ledger }: LedgerUnderTest): void {
       expect(await ledger.readPlan(place.scope, place.name)).toMatchObject({
         failure: 'unknownPlan',
       });
-      expect(await ledger.steerPlan(place.scope, place.name, 'hold', PUBLISHER)).toMatchObject({
+      expect(
+        await ledger.steerPlan({
+          scope: place.scope,
+          input: { ...place.name, action: 'hold' },
+          actor: PUBLISHER,
+        }),
+      ).toMatchObject({
         failure: 'unknownPlan',
       });
     });
@@ -192,11 +220,16 @@ export function describePlans({ database, ledger }: LedgerUnderTest): void {
       expect((await read(place)).plan).toMatchObject({
         ...{ status: 'held', reason: 'The release was paused', nextAt: null },
       });
-      const resume = () => ledger.steerPlan(place.scope, place.name, 'resume', PUBLISHER);
+      const resume = () =>
+        ledger.steerPlan({
+          scope: place.scope,
+          input: { ...place.name, action: 'resume' },
+          actor: PUBLISHER,
+        });
       expect(await resume()).toMatchObject({ failure: 'planRefused' });
       expectValue(await serve(ledger, place.tenant, '1.0.0', { status: 'published' }));
       expect((await read(place)).plan.status).toBe('held');
-      expect(expectValue(await resume()).status).toBe('running');
+      expect(expectValue(await resume()).value.status).toBe('running');
     });
 
     test.each(['rolled_back', 'deprecated'] as const)(
@@ -205,14 +238,22 @@ export function describePlans({ database, ledger }: LedgerUnderTest): void {
         const place = await planned('10:60 50:60');
         expectValue(await serve(ledger, place.tenant, '1.0.0', { status }));
         expect((await read(place)).plan.status).toBe('cancelled');
-        const again = ledger.createPlan(place.scope, place.name, definition('20:60'), PUBLISHER);
+        const again = ledger.createPlan({
+          scope: place.scope,
+          input: { ...place.name, definition: definition('20:60') },
+          actor: PUBLISHER,
+        });
         expect(await again).toMatchObject({ failure: 'planRefused' });
       },
     );
 
     test('withdrawing the release cancels its plan (§27.8)', async () => {
       const place = await planned('10:60', { status: 'paused' });
-      const withdrawn = await ledger.withdrawRelease(place.scope, place.name, PUBLISHER);
+      const withdrawn = await ledger.withdrawRelease({
+        scope: place.scope,
+        input: place.name,
+        actor: PUBLISHER,
+      });
       expectValue(withdrawn);
       const [row] = await database.query<{ status: string }>(
         'SELECT status FROM rollout_plans WHERE id = $1',
@@ -228,7 +269,14 @@ export function describePlans({ database, ledger }: LedgerUnderTest): void {
       const place = await planned('10:60 50:60');
       for (const action of ['hold', 'resume', 'advance', 'cancel'] as const) {
         const { scope, name: release } = place;
-        expectValue(await ledger.steerPlan(scope, release, action, OPERATOR, `why ${action}`));
+        expectValue(
+          await ledger.steerPlan({
+            scope,
+            input: { ...release, action },
+            actor: OPERATOR,
+            reason: `why ${action}`,
+          }),
+        );
       }
       const entries = (await auditOf(place)).slice(-4);
       expect(entries.map(({ action, actor, reason }) => [action, actor, reason])).toEqual([
@@ -290,7 +338,13 @@ export function describePlans({ database, ledger }: LedgerUnderTest): void {
         expect((await health(place, 0)).offered).toBe(7);
         const guards = { ...USUAL_GUARDS, knownForMinutes: 0, source: 'push' as const };
         const plan = definition('10:60', { guards });
-        expectValue(await ledger.createPlan(place.scope, place.name, plan, PUBLISHER));
+        expectValue(
+          await ledger.createPlan({
+            scope: place.scope,
+            input: { ...place.name, definition: plan },
+            actor: PUBLISHER,
+          }),
+        );
         expect((await health(place)).offered).toBe(4);
       });
 
@@ -330,7 +384,11 @@ export function describePlans({ database, ledger }: LedgerUnderTest): void {
         const unmeasured = await ledger.drivePlan({ id: place.plan.id, ...place.name }, undefined);
         expect(expectValue(unmeasured).value.step).toBeNull();
         expect((await drive(place, place.plan, { seenUpToMs: 0 })).step).toBe(0);
-        const pushed = await ledger.steerPlan(place.scope, place.name, 'advance', PUBLISHER);
+        const pushed = await ledger.steerPlan({
+          scope: place.scope,
+          input: { ...place.name, action: 'advance' },
+          actor: PUBLISHER,
+        });
         expectValue(pushed);
         expect((await drive(place, place.plan, { seenUpToMs: 0 })).step).toBe(0);
         expect((await drive(place, place.plan)).step).toBe(1);

@@ -35,10 +35,14 @@ export function describePlanWaits({ database }: LedgerUnderTest): void {
       const tenant = await createTenant(ledger);
       const scope = tenant.organizationId;
       const release = newRelease(tenant, '1.0.0', { rolloutPct });
-      const published = expectValue(await ledger.publishRelease(scope, release, PUBLISHER));
+      const published = expectValue(
+        await ledger.publishRelease({ scope, input: release, actor: PUBLISHER }),
+      );
       const place = nameOf(tenant);
       const plan = definition(steps, parts);
-      const made = expectValue(await ledger.createPlan(scope, place, plan, PUBLISHER)).value;
+      const made = expectValue(
+        await ledger.createPlan({ scope, input: { ...place, definition: plan }, actor: PUBLISHER }),
+      ).value;
       return { tenant, scope, name: place, id: published.value.id, plan: made };
     }
 
@@ -110,8 +114,12 @@ export function describePlanWaits({ database }: LedgerUnderTest): void {
       await pass(1);
       expect(await take(place)).toEqual([place.plan.id]);
       const { scope, name: release } = place;
-      const pushed = await ledger.steerPlan(scope, release, 'advance', PUBLISHER);
-      expect(expectValue(pushed).waitingFor).toBeNull();
+      const pushed = await ledger.steerPlan({
+        scope,
+        input: { ...release, action: 'advance' },
+        actor: PUBLISHER,
+      });
+      expect(expectValue(pushed).value.waitingFor).toBeNull();
       expect((await drive(place)).step).toBe(1);
     });
 
@@ -255,15 +263,23 @@ export function describePlanWaits({ database }: LedgerUnderTest): void {
       expect(place.plan).toMatchObject({ status: 'running', step: 0 });
       expect((await drive(place)).step).toBe(0);
       const tried = await planned('10:60', {}, 10);
-      expectValue(await ledger.steerPlan(tried.scope, tried.name, 'cancel', PUBLISHER));
-      const found = expectValue(
-        await ledger.dryRunPlan(
-          ...([tried.scope, tried.name, definition('10:60 50:60'), PUBLISHER] as const),
-        ),
+      expectValue(
+        await ledger.steerPlan({
+          scope: tried.scope,
+          input: { ...tried.name, action: 'cancel' },
+          actor: PUBLISHER,
+        }),
       );
-      expect(found.value).toMatchObject({ rolloutPct: 10, known: 0, plan: { step: 0 } });
-      const [{ after }] = found.places;
-      expect(after.releases.find(({ version }) => version === '1.0.0')?.rolloutPct).toBe(50);
+      const found = expectValue(
+        await ledger.createPlan({
+          ...{ scope: tried.scope, actor: PUBLISHER, mode: 'try' },
+          input: { ...tried.name, definition: definition('10:60 50:60') },
+        }),
+      );
+      expect(found.value.step).toBe(0);
+      expect(found.seen?.start).toEqual({ rolloutPct: 10, known: 0 });
+      const after = found.seen?.places[0].after;
+      expect(after?.releases.find(({ version }) => version === '1.0.0')?.rolloutPct).toBe(50);
       expect(await ledger.readPlan(tried.scope, tried.name)).toMatchObject({
         plan: { status: 'cancelled' },
       });

@@ -56,7 +56,10 @@ export function describePublishing({ ledger }: LedgerUnderTest): void {
   });
 
   test("the channel's default rollout counts unless the release names its own", async () => {
-    await ledger.updateChannel(tenant.app, 'stable', { defaultRollout: 5 }, OPERATOR);
+    await ledger.updateChannel({
+      input: { app: tenant.app, channel: 'stable', change: { defaultRollout: 5 } },
+      actor: OPERATOR,
+    });
     expect((await publish(ledger, tenant, '1.0.0')).value.rolloutPct).toBe(5);
     const own = await publish(ledger, tenant, '1.1.0', { rolloutPct: 0, status: 'paused' });
     expect(own.value).toMatchObject({ rolloutPct: 0, status: 'paused' });
@@ -77,7 +80,11 @@ export function describePublishing({ ledger }: LedgerUnderTest): void {
     await publish(ledger, both, '1.2.0');
     const audit = await readAudit(ledger, both);
     const again = newRelease(both, '1.2.0', { version: 'v1.2', artifacts: [{ platform: 'x' }] });
-    const outcome = await ledger.publishRelease(both.organizationId, again, PUBLISHER);
+    const outcome = await ledger.publishRelease({
+      scope: both.organizationId,
+      input: again,
+      actor: PUBLISHER,
+    });
     expect(outcome).toEqual(fail('versionExists'));
     expect((await readStable(ledger, both)).revision).toBe(2);
     expect(await readAudit(ledger, both)).toEqual(audit);
@@ -88,7 +95,7 @@ export function describePublishing({ ledger }: LedgerUnderTest): void {
     const release = newRelease(tenant, '3.0.0');
     const outcomes = await Promise.all(
       Array.from({ length: 12 }, () =>
-        ledger.publishRelease(tenant.organizationId, release, PUBLISHER),
+        ledger.publishRelease({ scope: tenant.organizationId, input: release, actor: PUBLISHER }),
       ),
     );
     expect(outcomes.filter(isFailure)).toEqual(Array(11).fill(fail('versionExists')));
@@ -109,7 +116,11 @@ export function describePublishing({ ledger }: LedgerUnderTest): void {
 
   test('an unknown app or channel is refused', async () => {
     const attempt = (parts: { app?: string; channel?: string }) =>
-      ledger.publishRelease(tenant.organizationId, newRelease(tenant, '1.0.0', parts), PUBLISHER);
+      ledger.publishRelease({
+        scope: tenant.organizationId,
+        input: newRelease(tenant, '1.0.0', parts),
+        actor: PUBLISHER,
+      });
     for (const name of UNKNOWN_NAMES) {
       expect(await attempt({ app: name })).toEqual(fail('unknownApp'));
       expect(await attempt({ channel: name })).toEqual(fail('unknownChannel'));

@@ -160,9 +160,17 @@ export function describeReleaseReads({ database, ledger }: LedgerUnderTest): voi
     const unknown = fail('unknownApp');
     for (const app of [theirs.app, theirs.appId]) {
       const release = newRelease({ ...tenant, app }, '2.0.0');
-      expect(await ledger.publishRelease(organizationId, release, PUBLISHER)).toEqual(unknown);
+      expect(
+        await ledger.publishRelease({ scope: organizationId, input: release, actor: PUBLISHER }),
+      ).toEqual(unknown);
       const name = { app, channel: 'stable', canonicalVersion: '1.0.0' };
-      expect(await ledger.controlServing(organizationId, name, never, PUBLISHER)).toEqual(unknown);
+      expect(
+        await ledger.controlServing({
+          scope: organizationId,
+          input: { ...name, transition: never },
+          actor: PUBLISHER,
+        }),
+      ).toEqual(unknown);
       const none = await ledger.listReleases(organizationId, { ...filter, app });
       expect(none).toEqual({ releases: [], total: 0 });
     }
@@ -178,7 +186,10 @@ export function describeReleaseReads({ database, ledger }: LedgerUnderTest): voi
     test('every change is told once, newest first, with who, what, before and after', async () => {
       const { organizationId, app } = tenant;
       await ledger.createChannel(app, 'beta', OPERATOR);
-      await ledger.updateChannel(app, 'beta', { defaultRollout: 10 }, OPERATOR);
+      await ledger.updateChannel({
+        input: { app, channel: 'beta', change: { defaultRollout: 10 } },
+        actor: OPERATOR,
+      });
       const key = { organizationId, name: 'ci', prefix: `audit-${app}`, secretHash: 'h' };
       const { id } = expectValue(await ledger.createKey(key, OPERATOR));
       await publish(ledger, tenant, '1.2.0', { artifacts: [{ platform: 'linux' }] });

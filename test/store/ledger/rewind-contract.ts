@@ -49,13 +49,23 @@ export function describeRewinds({ database, ledger }: LedgerUnderTest): void {
     return [
       () => {
         const release = newRelease(tenant, '2.0.0');
-        return ledger.publishRelease(organizationId, release, PUBLISHER, undefined, known);
+        return ledger.publishRelease({
+          scope: organizationId,
+          input: release,
+          actor: PUBLISHER,
+          known,
+        });
       },
       () => {
         const serving = { status: 'published', rolloutPct: undefined, targets: null } as const;
         const source = { app, canonicalVersion: '1.0.0', from: 'stable', to: 'stable' };
-        const promotion = { ...source, ...serving, reason: undefined };
-        return ledger.promoteRelease(organizationId, promotion, PUBLISHER, undefined, known);
+        const promotion = { ...source, ...serving };
+        return ledger.promoteRelease({
+          scope: organizationId,
+          input: promotion,
+          actor: PUBLISHER,
+          known,
+        });
       },
       () => {
         const files = { artifacts: [], isComplete: () => false, holdOf: () => undefined };
@@ -69,16 +79,20 @@ export function describeRewinds({ database, ledger }: LedgerUnderTest): void {
         return ledger.retractRelease(organizationId, named, call, PUBLISHER, known);
       },
       () =>
-        ledger.controlServing(
-          organizationId,
-          named,
-          (serving) => ({ ...serving, status: 'paused' }),
-          PUBLISHER,
-          undefined,
+        ledger.controlServing({
+          scope: organizationId,
+          input: { ...named, transition: (serving) => ({ ...serving, status: 'paused' }) },
+          actor: PUBLISHER,
           known,
-        ),
-      () => ledger.withdrawRelease(organizationId, named, PUBLISHER, undefined, known),
-      () => ledger.updateChannel(app, 'stable', { defaultRollout: 5 }, OPERATOR, known),
+        }),
+      () =>
+        ledger.withdrawRelease({ scope: organizationId, input: named, actor: PUBLISHER, known }),
+      () =>
+        ledger.updateChannel({
+          input: { app, channel: 'stable', change: { defaultRollout: 5 } },
+          actor: OPERATOR,
+          known,
+        }),
     ];
   }
 

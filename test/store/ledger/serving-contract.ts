@@ -79,7 +79,11 @@ export function describeServing({ database, ledger }: LedgerUnderTest): void {
       await publish(ledger, tenant, '1.0.0');
       const known = { app: tenant.app, channel: 'stable', canonicalVersion: '1.0.0' };
       const call = (part: object) =>
-        ledger.controlServing(tenant.organizationId, { ...known, ...part }, neverAsked, PUBLISHER);
+        ledger.controlServing({
+          scope: tenant.organizationId,
+          input: { ...known, ...part, transition: neverAsked },
+          actor: PUBLISHER,
+        });
       for (const name of UNKNOWN_NAMES) {
         expect(await call({ app: name })).toEqual(fail('unknownApp'));
         expect(await call({ channel: name })).toEqual(fail('unknownChannel'));

@@ -30,7 +30,7 @@ export async function publishAt(
 ): Promise<ModelRelease> {
   const release = { ...newRelease(tenant, text), channel };
   const { value } = expectValue(
-    await ledger.publishRelease(tenant.organizationId, release, PUBLISHER),
+    await ledger.publishRelease({ scope: tenant.organizationId, input: release, actor: PUBLISHER }),
   );
   await database.query('UPDATE releases SET published_at = $2::timestamptz WHERE id = $1', [
     value.id,
@@ -44,7 +44,12 @@ export async function furnish(store: Store) {
   const { ledger } = store;
   const tenant = await createTenant(ledger, ['stable', 'beta']);
   const release = await publishAt(store, tenant, 'stable', '1.0.0', BEGIN + DAY_MS);
-  expectValue(await ledger.updateChannel(tenant.app, 'beta', { follows: 'stable' }, OPERATOR));
+  expectValue(
+    await ledger.updateChannel({
+      input: { app: tenant.app, channel: 'beta', change: { follows: 'stable' } },
+      actor: OPERATOR,
+    }),
+  );
   const offer = { version: '0.9.0', offeredReleaseId: release.id };
   return { tenant, release, offer };
 }

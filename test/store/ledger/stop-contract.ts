@@ -29,17 +29,26 @@ export function describeStops({ ledger }: LedgerUnderTest): void {
     await publish(ledger, tenant, '2.0.0', { channel: 'beta' });
     await publish(ledger, tenant, '0.9.0', { status: 'paused' });
     const followed = { follows: 'stable' };
-    expectValue(await ledger.updateChannel(tenant.app, 'beta', followed, OPERATOR));
+    expectValue(
+      await ledger.updateChannel({
+        input: { app: tenant.app, channel: 'beta', change: followed },
+        actor: OPERATOR,
+      }),
+    );
     return tenant;
   }
 
   async function stop({ organizationId, app }: TestTenant, channel?: string, reason?: string) {
-    const call = { app, channel, reason };
-    return expectValue(await ledger.stopReleases(organizationId, call, PUBLISHER));
+    const input = { app, channel };
+    return expectValue(
+      await ledger.stopReleases({ scope: organizationId, input, actor: PUBLISHER, reason }),
+    );
   }
 
   async function resume({ organizationId }: TestTenant, id: string) {
-    return expectValue(await ledger.resumeStop(organizationId, id, PUBLISHER)).value;
+    return expectValue(
+      await ledger.resumeStop({ scope: organizationId, input: { stop: id }, actor: PUBLISHER }),
+    ).value;
   }
 
   async function statusesOf(tenant: TestTenant): Promise<Readonly<Record<string, ReleaseStatus>>> {
@@ -100,7 +109,9 @@ export function describeStops({ ledger }: LedgerUnderTest): void {
       ...{ patienceMinutes: 1440, raiseBetween: null, preset: null },
     };
     const { organizationId: scope } = tenant;
-    expectValue(await ledger.createPlan(scope, name, definition, PUBLISHER));
+    expectValue(
+      await ledger.createPlan({ scope, input: { ...name, definition }, actor: PUBLISHER }),
+    );
     const { value } = await stop(tenant);
     const status = async () => expectValue(await ledger.readPlan(scope, name)).plan.status;
     expect(await status()).toBe('held');
@@ -137,7 +148,9 @@ export function describeStops({ ledger }: LedgerUnderTest): void {
     const again = (serving: Serving) => ({ ...serving, isStatusSet: true });
     expectValue(await serve(ledger, tenant, '1.1.0', again));
     const name = { app: tenant.app, channel: 'beta', canonicalVersion: '2.0.0' };
-    expectValue(await ledger.withdrawRelease(tenant.organizationId, name, PUBLISHER));
+    expectValue(
+      await ledger.withdrawRelease({ scope: tenant.organizationId, input: name, actor: PUBLISHER }),
+    );
     const set = 'Its status was set since: it is';
     expect(await resume(tenant, value.id)).toEqual({
       released: [],
@@ -168,18 +181,26 @@ export function describeStops({ ledger }: LedgerUnderTest): void {
       { organizationId: tenant.organizationId, appIds: [stranger.appId] },
     ];
     for (const scope of scopes) {
-      expect(await ledger.resumeStop(scope, value.id, PUBLISHER)).toEqual(fail('unknownStop'));
-      const call = { app: tenant.app, channel: undefined, reason: undefined };
-      expect(await ledger.stopReleases(scope, call, PUBLISHER)).toEqual(fail('unknownApp'));
+      expect(
+        await ledger.resumeStop({ scope, input: { stop: value.id }, actor: PUBLISHER }),
+      ).toEqual(fail('unknownStop'));
+      const call = { app: tenant.app, channel: undefined };
+      expect(await ledger.stopReleases({ scope, input: call, actor: PUBLISHER })).toEqual(
+        fail('unknownApp'),
+      );
     }
-    const call = { app: tenant.app, channel: 'nightly', reason: undefined };
+    const call = { app: tenant.app, channel: 'nightly' };
     const { organizationId } = tenant;
-    expect(await ledger.stopReleases(organizationId, call, PUBLISHER)).toEqual(
-      fail('unknownChannel'),
-    );
-    expect(await ledger.resumeStop(organizationId, 'stp_0', PUBLISHER)).toEqual(
-      fail('unknownStop'),
-    );
+    expect(
+      await ledger.stopReleases({ scope: organizationId, input: call, actor: PUBLISHER }),
+    ).toEqual(fail('unknownChannel'));
+    expect(
+      await ledger.resumeStop({
+        scope: organizationId,
+        input: { stop: 'stp_0' },
+        actor: PUBLISHER,
+      }),
+    ).toEqual(fail('unknownStop'));
   });
 
   test('it counts what a stop would reach: published releases, and devices of their followers too', async () => {
@@ -192,9 +213,14 @@ export function describeStops({ ledger }: LedgerUnderTest): void {
 
   test('a stop of an app asks about all of its channels before it changes any', async () => {
     const tenant = await furnish();
-    const call = { app: tenant.app, channel: undefined, reason: undefined };
+    const call = { app: tenant.app, channel: undefined };
     const known = new Map([['stable', undefined]]);
-    const refusal = ledger.stopReleases(tenant.organizationId, call, PUBLISHER, known);
+    const refusal = ledger.stopReleases({
+      scope: tenant.organizationId,
+      input: call,
+      actor: PUBLISHER,
+      known,
+    });
     await expect(refusal).rejects.toMatchObject({ channels: ['beta'] });
     await expect(refusal).rejects.toBeInstanceOf(FollowersNotAsked);
     expect(await statusesOf(tenant)).toMatchObject({ '1.0.0': 'published' });
@@ -211,8 +237,8 @@ export function describeStops({ ledger }: LedgerUnderTest): void {
         stop(tenant, 'stable'),
         stop(tenant, 'beta'),
         serve(ledger, tenant, '1.1.0', { rollout: 60 }),
-        ledger.publishRelease(scope, newRelease(tenant, '4.0.0'), PUBLISHER),
-        ledger.resumeStop(scope, before.value.id, PUBLISHER),
+        ledger.publishRelease({ scope, input: newRelease(tenant, '4.0.0'), actor: PUBLISHER }),
+        ledger.resumeStop({ scope, input: { stop: before.value.id }, actor: PUBLISHER }),
       ]);
       const stops = outcomes.slice(0, 3) as Awaited<ReturnType<typeof stop>>[];
       const stopped = stops.flatMap(({ value }) => value.releases.map(({ version }) => version));

@@ -341,7 +341,13 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
         tenant = await createTenant(ledger);
         actor = await integration();
         const release = newRelease(tenant, '1.0.0');
-        expectValue(await ledger.publishRelease(tenant.organizationId, release, author));
+        expectValue(
+          await ledger.publishRelease({
+            scope: tenant.organizationId,
+            input: release,
+            actor: author,
+          }),
+        );
         const { value, changed } = expectValue(await announce([ARTIFACT]));
         expect([value, changed]).toMatchObject([{ outcome: 'left', left: 'api' }, []]);
         expect(expectValue(await retract({ id: 2 })).value).toBe('not-announced');
