@@ -206,6 +206,22 @@ serviceSuite('approvals', (node) => {
     expect(await releases(tenant)).toMatchObject([{ status: 'published' }]);
   });
 
+  it('a call of the operator waits like any other, and its dry run says so (§33.4, §33.9)', async () => {
+    const { tenant, approver } = await furnish();
+    const release = {
+      ...{ app: tenant.app, channel: 'stable', version: '2.0.0', artifacts: [] },
+    };
+    const tried = await admin(node, 'POST', 'releases/rehearse', release);
+    expect(tried.body?.findings).toContainEqual(
+      expect.objectContaining({ path: 'channel', severity: 'warning' }),
+    );
+    const asked = await admin(node, 'POST', 'releases', release);
+    const id = expectWaiting(asked, { requestedBy: 'admin-token' });
+    expect(await releases(tenant, '&version=2.0.0')).toEqual([]);
+    expectStatus(await decide(approver, id), 200);
+    expect(await releases(tenant, '&version=2.0.0')).toHaveLength(1);
+  });
+
   it('settings that widen wait for people, not for the operator (§33.4)', async () => {
     const { tenant, approver } = await furnish();
     const owner = await member(node, tenant.org, 'owner');

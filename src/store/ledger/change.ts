@@ -17,6 +17,7 @@ import {
 } from '../../contract/failure.ts';
 import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
 import type {
+  Actor,
   ApprovingCall,
   AskedCall,
   ChangeCall,
@@ -65,6 +66,8 @@ export type Change<Input, Value, Place extends Locked = Locked> = {
   readonly repeats?: Repeats<Value>;
   /** What can be told of it beforehand; undefined for a change without a dry run. */
   readonly preview?: Preview<Input, Value, Place>;
+  /** Kind of actor whose calls of this change never wait. */
+  readonly neverWaitsFor?: Actor['kind'];
 };
 
 /** What a dry run tells beside what channels serve. Its change is about one channel. */
@@ -129,7 +132,7 @@ async function make<Input, Value, Place extends Locked>(
     const changed = await readPlaces(sql, place.channels);
     return { ran: { value: repeated, changed, isRepeated: true } };
   }
-  await watchExposure(sql, place.channels);
+  if (call.actor.kind !== change.neverWaitsFor) await watchExposure(sql, place.channels);
   const isSeen = mode === 'try' || call.isSeen === true;
   const before = isSeen ? await readServed(sql, place, held) : undefined;
   const done = await change.work(sql, place, call);
@@ -191,7 +194,9 @@ async function look<Input, Value, Place extends Locked>(
   const after = await readServed(sql, place, held);
   const alsoOn = await listOthers(sql, place, preview.canonicalVersion(call.input));
   const wait = waitWarning(sql);
-  const told = (await preview.tell?.(sql, place, call, done.value)) ?? {};
+  // A request needs only its effect: what takes long to read must not keep it from being stored.
+  const isTold = call.mode === 'try' || call.isSeen === true;
+  const told = (isTold && (await preview.tell?.(sql, place, call, done.value))) || {};
   const { first = [], last = [], start } = told;
   const waits = wait === undefined ? [] : [{ path: 'channel', message: wait }];
   const { version } = done.value as { readonly version: string };
@@ -268,7 +273,6 @@ async function approve<Input, Value, Place extends Locked>(
     await settleApproval(sql, request, { status: 'failed', result, reason });
     return { refusal: fail('approvalFailed', words) };
   }
-  await change.repeats?.name(sql, id, done.value);
   const result = change.answer(done.value);
   await settleApproval(sql, request, { status: 'approved', result, reason });
   return { ran: { ...done, isRepeated: false } };
@@ -278,11 +282,14 @@ async function makeAgain<Input, Value, Place extends Locked>(
   sql: ActorSql,
   change: Change<Input, Value, Place>,
   call: ChangeCall<Input>,
-  { askedOn }: LockedApproval,
+  { id, askedOn }: LockedApproval,
 ): Promise<Outcome<Changed<Value>>> {
   await sql.beginChange();
   sql.exposure.isWatched = true;
   sql.exposure.askedOn = askedOn;
   const place = await change.lock(sql, call);
-  return isFailure(place) ? place : change.work(sql, place, call);
+  if (isFailure(place)) return place;
+  const done = await change.work(sql, place, call);
+  if (!isFailure(done)) await change.repeats?.name(sql, id, done.value);
+  return done;
 }

@@ -50,6 +50,8 @@ export const UPDATE_CHANNEL: Change<ChannelUpdate, ChangedChannel, SettingsPlace
     return { value, changed };
   },
   answer: (channel) => channel,
+  // The operator can help a service whose approvers are gone (docs/contract.md 33.4).
+  neverWaitsFor: 'admin-token',
 };
 
 type SettingsPlace = LockedOne & { readonly followed: FoundChannel | undefined };

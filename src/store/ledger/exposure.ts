@@ -35,12 +35,9 @@ export async function watchExposure(
   await sql.beginChange();
 }
 
-/**
- * Returns whether an actor never waits: a plan goes on, what a code host announces lands paused, and the
- * operator can help a service whose approvers are gone.
- */
+/** Returns whether an actor never waits: a plan goes on, and what a code host announces lands paused. */
 function isExempt({ kind }: Actor): boolean {
-  return kind === 'plan' || kind === 'integration' || kind === 'admin-token';
+  return kind === 'plan' || kind === 'integration';
 }
 
 export function asksForApproval({ approvals }: Pick<LockedChannel, 'approvals'>): boolean {
