@@ -15,13 +15,22 @@ type Package = typeof UwsPackage;
  */
 const HEADER_BYTES_MAX = '65536';
 
+/** Attempts of a process to connect to itself at its start, which a busy machine may be slow to let it. */
+const LENDING_ATTEMPTS_MAX = 3;
+
 /** Loads the package; resolves with what opens an application. Rejects when its binary does not load. */
 export async function loadUws(): Promise<() => HttpApp> {
   // biome-ignore lint/style/noProcessEnv: uWebSockets.js takes its header limit from there only.
   process.env.UWS_HTTP_MAX_HEADERS_SIZE = HEADER_BYTES_MAX;
   const uws = await import('uWebSockets.js');
-  await lendBufferedAmount(uws);
-  return () => openApp(uws);
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await lendBufferedAmount(uws);
+      return () => openApp(uws);
+    } catch (error) {
+      if (attempt === LENDING_ATTEMPTS_MAX) throw error;
+    }
+  }
 }
 
 function openApp(uws: Package): HttpApp {
@@ -86,7 +95,10 @@ function lendBufferedAmount(uws: Package): Promise<void> {
     const app = uws.App();
     let hangUp = (): void => undefined;
     let responses: HttpResponse | undefined;
+    let isOver = false;
     const end = (reason?: string): void => {
+      if (isOver) return;
+      isOver = true;
       hangUp();
       // Not within a callback of the application.
       setImmediate(() => app.close());
