@@ -111,6 +111,11 @@ export class StubResponse {
     return this;
   }
 
+  getBufferedAmount(): number {
+    tally.calls += 1;
+    return 0;
+  }
+
   getWriteOffset(): number {
     tally.calls += 1;
     return 0;

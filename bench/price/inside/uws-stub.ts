@@ -16,7 +16,22 @@ export const routes: StubRoute[] = [];
 const SOCKET = {};
 const PORT = 80;
 
+/** A response of its own kind: builds change what all of a kind have. */
+class UpgradedResponse {
+  upgrade(): void {
+    // The server calls `open` next.
+  }
+}
+
+/** WebSockets as a build registers them. */
+type StubBehaviour = {
+  upgrade(res: object, req: object, context: object): void;
+  open(webSocket: object): void;
+};
+
 class StubApp {
+  private behaviour: StubBehaviour | undefined;
+
   get(pattern: string, handler: StubHandler): this {
     return this.add('get', pattern, handler);
   }
@@ -33,9 +48,19 @@ class StubApp {
     return this;
   }
 
-  /** Calls back at once, as the package does; the callback is its last argument. */
+  ws(_pattern: string, behaviour: StubBehaviour): this {
+    this.behaviour = behaviour;
+    return this;
+  }
+
+  /**
+   * Calls back at once, as the package does; the callback is its last argument. A build that listens for
+   * WebSockets gets one: it opens one to itself at its start.
+   */
   listen(...args: readonly unknown[]): this {
     (args.at(-1) as (socket: object) => void)(SOCKET);
+    this.behaviour?.upgrade(new UpgradedResponse(), { getHeader: () => '' }, {});
+    this.behaviour?.open({ getBufferedAmount: () => 0 });
     return this;
   }
 
