@@ -20,12 +20,8 @@ import { demandWithin } from '../flow/within-time.ts';
 import type { ChannelName, ChannelNameList } from '../store/engine.ts';
 import type { LabelChanges, RecordedChecks, RecordedLabels } from '../store/fleet-ledger.ts';
 import type { DeviceName, StoredLabels } from '../store/label-store.ts';
-import type {
-  PresentRevisions,
-  RaisedEpoch,
-  ServingLedger,
-  SnapshotLookup,
-} from '../store/ledger.ts';
+import type { ServingLedger } from '../store/ledger.ts';
+import type { PresentRevisions, RaisedEpoch, SnapshotLookup } from '../store/ledger-terms.ts';
 import {
   assembleSnapshot,
   MalformedIndex,

@@ -33,8 +33,8 @@ import type {
 } from '../contract/resource.ts';
 import type { StopReach } from '../contract/stop.ts';
 import type { ReadStandings } from '../serving/read-standings.ts';
-import type { AuditFilter, OwnedApp, ReleaseFilter } from '../store/console-ledger.ts';
-import type { KeyLimits, Ledger } from '../store/ledger.ts';
+import type { AuditFilter, KeyLimits, OwnedApp, ReleaseFilter } from '../store/console-ledger.ts';
+import type { Ledger } from '../store/ledger.ts';
 import type { Actor, AppChange, Changed } from '../store/ledger-terms.ts';
 import type { PropagateChange } from './propagate-change.ts';
 

@@ -2,7 +2,8 @@
 
 import type { Caller } from '../access/api-keys.ts';
 import type { Release } from '../contract/resource.ts';
-import type { Ledger, ReleaseFilter } from '../store/ledger.ts';
+import type { Ledger } from '../store/ledger.ts';
+import type { ReleaseFilter } from '../store/ledger-terms.ts';
 
 type ReleaseList = {
   readonly releases: readonly Release[];

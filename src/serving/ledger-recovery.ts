@@ -20,14 +20,14 @@ import type { Metrics } from '../observe/metrics.ts';
 import type { RareLog } from '../observe/rare-log.ts';
 import type { DiskSnapshots } from '../store/disk-snapshots.ts';
 import type { ChannelNameList, ChannelNameStore, SnapshotHead } from '../store/engine.ts';
-import type { Ledger, SnapshotLookup } from '../store/ledger.ts';
+import type { Ledger } from '../store/ledger.ts';
 import type {
   LedgerMemory,
   LedgerReport,
   RememberedChannel,
   RememberedRecord,
 } from '../store/ledger-identity.ts';
-import type { KnownState } from '../store/ledger-terms.ts';
+import type { KnownState, SnapshotLookup } from '../store/ledger-terms.ts';
 import { ChannelDirectory } from './channel-directory.ts';
 import type { SharedSnapshots } from './cold-loads.ts';
 

@@ -19,6 +19,7 @@ import type { Failure, LostRight, Outcome } from '../contract/failure.ts';
 import type {
   AdoptionStep,
   Channel,
+  KeyRight,
   ListedKey,
   Release,
   ReleaseStatus,
@@ -31,6 +32,37 @@ import type { Announcement, LeftAlone, ReleaseHold } from '../domain/release/ann
 import type { Retraction, RetractionOutcome } from '../domain/release/retraction.ts';
 import type { ChannelName } from './engine.ts';
 import type { Actor, Changed, KnownStates, NewArtifact, ReleaseName } from './ledger-terms.ts';
+
+/** API key for authentication. `secretHash` is the lower-case hex SHA-256 of the whole secret. */
+export type StoredKey = {
+  readonly id: string;
+  readonly name: string;
+  readonly organizationId: string;
+  readonly secretHash: string;
+  readonly revokedAt: string | null;
+  /** Whether it has expired, by the ledger's clock. */
+  readonly isOver: boolean;
+  /** Ids of the apps that it may name; null for all apps of the organization. */
+  readonly appIds: readonly string[] | null;
+  /** Rights that it was created with; null for all. */
+  readonly may: readonly KeyRight[] | null;
+};
+
+export type NewKey = KeyLimits & {
+  readonly organizationId: string;
+  readonly name: string;
+  readonly prefix: string;
+  readonly secretHash: string;
+};
+
+/** Limits of a new key; undefined is no limit. */
+export type KeyLimits = {
+  /** Refs or ids of the only apps that it may name. */
+  readonly apps?: readonly string[] | undefined;
+  readonly may?: readonly KeyRight[] | undefined;
+  /** Expiry, RFC 3339. */
+  readonly expiresAt?: string | undefined;
+};
 
 /** Use of a key; `from` is the address of the client. */
 export type KeyUse = { readonly id: string; readonly at: string; readonly from: string };

@@ -1,11 +1,23 @@
 // Terms that all parts of the ledger share: the author of a change, what a change moved, and the result of a
-// dry run.
+// dry run; and those of releases and channels.
 
 import type { AskedOperation } from '../contract/approval.ts';
 import type { Failure, Outcome, UnknownPlace } from '../contract/failure.ts';
-import type { Artifact, KeyRight, Role } from '../contract/resource.ts';
+import type {
+  ApprovalMode,
+  Artifact,
+  ChannelUpdateMode,
+  KeyRight,
+  Release,
+  Role,
+  Targeting,
+} from '../contract/resource.ts';
+import type { StatusChange } from '../contract/standing.ts';
 import type { WebhookProvider } from '../contract/webhook-provider.ts';
 import type { ServingOrder, ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
+import type { ReleaseHold } from '../domain/release/announcement.ts';
+import type { Served, Serving } from '../domain/release/serving-change.ts';
+import type { PlanDefinition } from '../domain/rollout/plan-state.ts';
 
 /**
  * Author of a change, with the credential that admitted the call. A transaction that writes for an actor
@@ -274,3 +286,94 @@ export type DryRunPlace = { readonly before: ServingSnapshot; readonly after: Se
 
 /** Returns the caller's snapshot of a channel, which saves reading it. */
 export type HeldSnapshot = (channel: string) => ServingSnapshot | undefined;
+
+// Releases and channels.
+
+/** Release as it is published: what it is answered with, and what the ledger alone needs. */
+export type NewRelease = Omit<Release, 'id' | 'createdAt' | 'rolloutPct' | 'artifacts'> & {
+  readonly canonicalVersion: string;
+  /** Rollout in percent; undefined takes the channel's default. */
+  readonly rolloutPct: number | undefined;
+  readonly targets: Targeting | null;
+  readonly artifacts: readonly NewArtifact[];
+  /** Rollout plan to begin with, at 0 %; undefined for none. */
+  readonly plan?: PlanDefinition | undefined;
+  /** How a code host's release is held until it publishes itself; undefined for one that is not held. */
+  readonly hold?: ReleaseHold | undefined;
+};
+
+/** Release of one channel to publish on another, and how to serve it there. */
+export type NewPromotion = Pick<
+  NewRelease,
+  'app' | 'canonicalVersion' | 'status' | 'rolloutPct' | 'targets' | 'plan'
+> & {
+  readonly from: string;
+  readonly to: string;
+};
+
+/** How a release is to be served: what its present state becomes, or why it stays. */
+export type ServingCall = ReleaseName & {
+  readonly transition: (serving: Serving) => Outcome<Served>;
+};
+
+/** Stop of an app, or of one channel of it. */
+export type NewStop = { readonly app: string; readonly channel: string | undefined };
+
+/** Stop that ends. */
+export type EndedStop = { readonly stop: string };
+
+export type ReleaseFilter = {
+  readonly app: string | undefined;
+  readonly channel: string | undefined;
+  /** Canonical version. */
+  readonly version?: string | undefined;
+  readonly status?: string | undefined;
+  /** Page number, from 1. */
+  readonly page: number;
+  readonly perPage: number;
+};
+
+/** Release and its serving state, as its organization sees it. */
+export type OwnedRelease = {
+  readonly release: Release;
+  readonly targets: Targeting | null;
+  readonly offered: boolean;
+  /** Time of the first offer, RFC 3339; null before. */
+  readonly offeredAt: string | null;
+  /** Number of devices on record that run it on its channel. */
+  readonly devices: number;
+  /** Last change of its status; null if the audit log does not have it. */
+  readonly change: StatusChange | null;
+};
+
+export type ReleasePage = { readonly releases: readonly Release[]; readonly total: number };
+
+export type ChannelChange = {
+  /** Minimum supported version; null clears it, undefined leaves it as it is. */
+  readonly minimumSupportedVersion?: string | null | undefined;
+  readonly defaultRollout?: number | undefined;
+  readonly updateMode?: ChannelUpdateMode | undefined;
+  readonly requireSignature?: boolean | undefined;
+  /** Name of the channel to follow, of the same app; null stops following, undefined changes nothing. */
+  readonly follows?: string | null | undefined;
+  readonly approvals?: ApprovalMode | undefined;
+  readonly approvalDays?: number | undefined;
+};
+
+/** Change of the settings of a channel. */
+export type ChannelUpdate = {
+  readonly app: string;
+  readonly channel: string;
+  readonly change: ChannelChange;
+};
+
+/** Present epoch, and present revisions by channel id; unknown channels are left out. */
+export type PresentRevisions = {
+  readonly epoch: number;
+  readonly revisions: ReadonlyMap<string, number>;
+};
+
+/** Present epoch, and whether this call raised it. */
+export type RaisedEpoch = { readonly epoch: number; readonly isRaised: boolean };
+
+export type SnapshotLookup = ServingSnapshot | 'unknown-app' | 'unknown-channel';

@@ -12,27 +12,27 @@ import type { Failure, LostRight, Outcome } from '../contract/failure.ts';
 import type {
   ApiKey,
   App,
-  ApprovalMode,
   AppState,
   Channel,
-  ChannelUpdateMode,
-  KeyRight,
   ListedChannel,
   Organization,
   Release,
   ServingState,
-  Targeting,
   WithdrawnRelease,
 } from '../contract/resource.ts';
 import type { StatusChange } from '../contract/standing.ts';
 import type { ResumedStop, Stop, StopReach } from '../contract/stop.ts';
 import type { ServingOrder, ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
-import type { ReleaseHold } from '../domain/release/announcement.ts';
-import type { Served, Serving } from '../domain/release/serving-change.ts';
-import type { PlanDefinition } from '../domain/rollout/plan-state.ts';
 import type { AccountLedger } from './account-ledger.ts';
 import type { ApprovalLedger } from './approval-ledger.ts';
-import type { AuditFilter, ConsoleLedger, EdgeLedger, WebhookLedger } from './console-ledger.ts';
+import type {
+  AuditFilter,
+  ConsoleLedger,
+  EdgeLedger,
+  NewKey,
+  StoredKey,
+  WebhookLedger,
+} from './console-ledger.ts';
 import type { DeliveryLedger } from './delivery-ledger.ts';
 import type { DestinationLedger } from './destination-ledger.ts';
 import type { ChannelNameList } from './engine.ts';
@@ -42,131 +42,22 @@ import type {
   Actor,
   AppChange,
   Changed,
-  NewArtifact,
+  ChannelUpdate,
+  EndedStop,
+  NewPromotion,
+  NewRelease,
+  NewStop,
+  OwnedRelease,
+  PresentRevisions,
+  RaisedEpoch,
+  ReleaseFilter,
   ReleaseName,
+  ReleasePage,
   RunChange,
+  ServingCall,
+  SnapshotLookup,
   TenantScope,
 } from './ledger-terms.ts';
-
-/** Release as it is published: what it is answered with, and what the ledger alone needs. */
-export type NewRelease = Omit<Release, 'id' | 'createdAt' | 'rolloutPct' | 'artifacts'> & {
-  readonly canonicalVersion: string;
-  /** Rollout in percent; undefined takes the channel's default. */
-  readonly rolloutPct: number | undefined;
-  readonly targets: Targeting | null;
-  readonly artifacts: readonly NewArtifact[];
-  /** Rollout plan to begin with, at 0 %; undefined for none. */
-  readonly plan?: PlanDefinition | undefined;
-  /** How a code host's release is held until it publishes itself; undefined for one that is not held. */
-  readonly hold?: ReleaseHold | undefined;
-};
-
-/** Release of one channel to publish on another, and how to serve it there. */
-export type NewPromotion = Pick<
-  NewRelease,
-  'app' | 'canonicalVersion' | 'status' | 'rolloutPct' | 'targets' | 'plan'
-> & {
-  readonly from: string;
-  readonly to: string;
-};
-
-/** How a release is to be served: what its present state becomes, or why it stays. */
-export type ServingCall = ReleaseName & {
-  readonly transition: (serving: Serving) => Outcome<Served>;
-};
-
-/** Stop of an app, or of one channel of it. */
-export type NewStop = { readonly app: string; readonly channel: string | undefined };
-
-/** Stop that ends. */
-export type EndedStop = { readonly stop: string };
-
-export type ReleaseFilter = {
-  readonly app: string | undefined;
-  readonly channel: string | undefined;
-  /** Canonical version. */
-  readonly version?: string | undefined;
-  readonly status?: string | undefined;
-  /** Page number, from 1. */
-  readonly page: number;
-  readonly perPage: number;
-};
-
-/** Release and its serving state, as its organization sees it. */
-export type OwnedRelease = {
-  readonly release: Release;
-  readonly targets: Targeting | null;
-  readonly offered: boolean;
-  /** Time of the first offer, RFC 3339; null before. */
-  readonly offeredAt: string | null;
-  /** Number of devices on record that run it on its channel. */
-  readonly devices: number;
-  /** Last change of its status; null if the audit log does not have it. */
-  readonly change: StatusChange | null;
-};
-
-export type ReleasePage = { readonly releases: readonly Release[]; readonly total: number };
-
-export type ChannelChange = {
-  /** Minimum supported version; null clears it, undefined leaves it as it is. */
-  readonly minimumSupportedVersion?: string | null | undefined;
-  readonly defaultRollout?: number | undefined;
-  readonly updateMode?: ChannelUpdateMode | undefined;
-  readonly requireSignature?: boolean | undefined;
-  /** Name of the channel to follow, of the same app; null stops following, undefined changes nothing. */
-  readonly follows?: string | null | undefined;
-  readonly approvals?: ApprovalMode | undefined;
-  readonly approvalDays?: number | undefined;
-};
-
-/** Change of the settings of a channel. */
-export type ChannelUpdate = {
-  readonly app: string;
-  readonly channel: string;
-  readonly change: ChannelChange;
-};
-
-/** API key for authentication. `secretHash` is the lower-case hex SHA-256 of the whole secret. */
-export type StoredKey = {
-  readonly id: string;
-  readonly name: string;
-  readonly organizationId: string;
-  readonly secretHash: string;
-  readonly revokedAt: string | null;
-  /** Whether it has expired, by the ledger's clock. */
-  readonly isOver: boolean;
-  /** Ids of the apps that it may name; null for all apps of the organization. */
-  readonly appIds: readonly string[] | null;
-  /** Rights that it was created with; null for all. */
-  readonly may: readonly KeyRight[] | null;
-};
-
-export type NewKey = KeyLimits & {
-  readonly organizationId: string;
-  readonly name: string;
-  readonly prefix: string;
-  readonly secretHash: string;
-};
-
-/** Limits of a new key; undefined is no limit. */
-export type KeyLimits = {
-  /** Refs or ids of the only apps that it may name. */
-  readonly apps?: readonly string[] | undefined;
-  readonly may?: readonly KeyRight[] | undefined;
-  /** Expiry, RFC 3339. */
-  readonly expiresAt?: string | undefined;
-};
-
-/** Present epoch, and present revisions by channel id; unknown channels are left out. */
-export type PresentRevisions = {
-  readonly epoch: number;
-  readonly revisions: ReadonlyMap<string, number>;
-};
-
-/** Present epoch, and whether this call raised it. */
-export type RaisedEpoch = { readonly epoch: number; readonly isRaised: boolean };
-
-export type SnapshotLookup = ServingSnapshot | 'unknown-app' | 'unknown-channel';
 
 export interface Ledger
   extends FleetLedger,

@@ -9,13 +9,13 @@ import {
   type ServingSnapshot,
 } from '../../src/domain/decision/serving-snapshot.ts';
 import type { ChannelNameList } from '../../src/store/engine.ts';
+import type { Ledger } from '../../src/store/ledger.ts';
 import type {
-  Ledger,
+  ChannelRevision,
   PresentRevisions,
   RaisedEpoch,
   SnapshotLookup,
-} from '../../src/store/ledger.ts';
-import type { ChannelRevision } from '../../src/store/ledger-terms.ts';
+} from '../../src/store/ledger-terms.ts';
 
 type Served = Pick<
   Ledger,

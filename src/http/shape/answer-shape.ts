@@ -49,7 +49,7 @@ import {
 } from '../../contract/rollout-plan.ts';
 import { type ReleaseStanding, STANDING_STATES } from '../../contract/standing.ts';
 import type { ResumedStop, Stop } from '../../contract/stop.ts';
-import type { OwnedRelease } from '../../store/ledger.ts';
+import type { OwnedRelease } from '../../store/ledger-terms.ts';
 
 const time = z.iso.datetime();
 const count = z.int().min(0);

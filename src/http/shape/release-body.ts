@@ -20,8 +20,13 @@ import { USUAL_GUARDS } from '../../domain/rollout/judge-health.ts';
 import { isTimeZone } from '../../domain/rollout/next-opening.ts';
 import { PLAN_PRESETS } from '../../domain/rollout/plan-presets.ts';
 import type { PlanDefinition } from '../../domain/rollout/plan-state.ts';
-import type { NewPromotion, NewRelease, ReleaseFilter, ServingCall } from '../../store/ledger.ts';
-import type { ReleaseName } from '../../store/ledger-terms.ts';
+import type {
+  NewPromotion,
+  NewRelease,
+  ReleaseFilter,
+  ReleaseName,
+  ServingCall,
+} from '../../store/ledger-terms.ts';
 import {
   appQuery,
   formatField,

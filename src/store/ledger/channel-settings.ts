@@ -6,7 +6,7 @@ import { fail, isFailure } from '../../contract/failure.ts';
 import type { ListedChannel } from '../../contract/resource.ts';
 import { minimumFindings, type ReachingRelease } from '../../domain/release/minimum-reach.ts';
 import { openDoors } from '../../domain/release/open-doors.ts';
-import type { ChannelChange, ChannelUpdate } from '../ledger.ts';
+import type { ChannelChange, ChannelUpdate } from '../ledger-terms.ts';
 import type { Change, LockedOne } from './change.ts';
 import { type LockedChannel, lockChannel, recordChannelChange } from './channels.ts';
 import { type ChannelPolicy, POLICY_COLUMNS } from './columns.ts';

@@ -13,7 +13,7 @@ import { isStorable } from '../../contract/text.ts';
 import { compareServing, type ServingOrder } from '../../domain/decision/serving-snapshot.ts';
 import type { ChannelState, ChannelStates } from '../console-ledger.ts';
 import type { ChannelName, ChannelNameList } from '../engine.ts';
-import type { PresentRevisions } from '../ledger.ts';
+import type { PresentRevisions } from '../ledger-terms.ts';
 import {
   type Actor,
   type Changed,

@@ -13,8 +13,14 @@ import {
 import { LIMIT } from '../../contract/limit.ts';
 import { type ApiKey, KEY_RIGHTS, type ListedKey } from '../../contract/resource.ts';
 import { isStorable } from '../../contract/text.ts';
-import type { EdgeScope, KeyUse, NewEdgeToken, StoredEdgeToken } from '../console-ledger.ts';
-import type { NewKey, StoredKey } from '../ledger.ts';
+import type {
+  EdgeScope,
+  KeyUse,
+  NewEdgeToken,
+  NewKey,
+  StoredEdgeToken,
+  StoredKey,
+} from '../console-ledger.ts';
 import type { Actor } from '../ledger-terms.ts';
 import { actorText } from './actor-text.ts';
 import { expireApprovals } from './approval-decisions.ts';

@@ -9,7 +9,7 @@ import type { AuditEntry, Release } from '../../contract/resource.ts';
 import { isStorable } from '../../contract/text.ts';
 import { compareVersions, parseVersion, type Version } from '../../domain/decision/version.ts';
 import { adoptionAtAges, type SpreadInHour } from '../../domain/rollout/adoption-at-age.ts';
-import type { OwnedRelease, ReleaseFilter, ReleasePage } from '../ledger.ts';
+import type { OwnedRelease, ReleaseFilter, ReleasePage } from '../ledger-terms.ts';
 import { type ReleaseName, scopeValues, type TenantScope } from '../ledger-terms.ts';
 import {
   ARTIFACTS_JSON,

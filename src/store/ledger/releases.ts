@@ -12,8 +12,15 @@ import type {
 import { isStorable } from '../../contract/text.ts';
 import { obstacleToWithdrawal } from '../../domain/release/withdrawal.ts';
 import { guardFindings } from '../../domain/rollout/plan-findings.ts';
-import type { NewPromotion, NewRelease } from '../ledger.ts';
-import type { Actor, Changed, Concern, NewArtifact, ReleaseName } from '../ledger-terms.ts';
+import type {
+  Actor,
+  Changed,
+  Concern,
+  NewArtifact,
+  NewPromotion,
+  NewRelease,
+  ReleaseName,
+} from '../ledger-terms.ts';
 import type { ActorSql } from './atomically.ts';
 import { type Change, type LockedOne, lockOne } from './change.ts';
 import { type LockedChannel, recordChannelChange } from './channels.ts';

@@ -3,7 +3,7 @@
 import type { ChannelUpdateMode } from '../../contract/resource.ts';
 import { isStorable } from '../../contract/text.ts';
 import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
-import type { SnapshotLookup } from '../ledger.ts';
+import type { SnapshotLookup } from '../ledger-terms.ts';
 import { assembleSnapshot } from '../snapshot/assemble-snapshot.ts';
 import type { ReleaseEdition } from '../snapshot/snapshot-index.ts';
 import { isoText, jsonObject, SNAPSHOT_ARTIFACTS_JSON } from './columns.ts';

@@ -6,7 +6,7 @@ import { LIMIT } from '../../contract/limit.ts';
 import type { ReleaseStatus, ServingState, Targeting } from '../../contract/resource.ts';
 import type { ResumedStop, Stop, StoppedRelease, StopReach } from '../../contract/stop.ts';
 import { isStorable } from '../../contract/text.ts';
-import type { EndedStop, NewStop } from '../ledger.ts';
+import type { EndedStop, NewStop } from '../ledger-terms.ts';
 import {
   type ChannelRevision,
   type KnownStates,

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { fail, isFailure } from '../../../src/contract/failure.ts';
-import type { ChannelChange } from '../../../src/store/ledger.ts';
+import type { ChannelChange } from '../../../src/store/ledger-terms.ts';
 import {
   createTenant,
   expectValue,

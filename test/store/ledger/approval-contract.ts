@@ -8,8 +8,13 @@ import { fail, isFailure } from '../../../src/contract/failure.ts';
 import { LIMIT } from '../../../src/contract/limit.ts';
 import type { Role } from '../../../src/contract/resource.ts';
 import type { Serving } from '../../../src/domain/release/serving-change.ts';
-import type { ChannelChange, NewRelease } from '../../../src/store/ledger.ts';
-import type { Actor, ApprovingCall, NewArtifact } from '../../../src/store/ledger-terms.ts';
+import type {
+  Actor,
+  ApprovingCall,
+  ChannelChange,
+  NewArtifact,
+  NewRelease,
+} from '../../../src/store/ledger-terms.ts';
 import {
   createTenant,
   expectValue,
