@@ -34,8 +34,9 @@ export async function hasAccounts(sql: Sql): Promise<boolean> {
 }
 
 /**
- * Returns whether the service has an account and an organization, of which neither is ever removed. An
- * account alone is that of a person whom a provider let in, and who has no right.
+ * Returns whether the service has an account and an organization, of which neither is ever removed; until
+ * then the admin token sets up. An account alone is that of a person whom a provider let in, and who has no
+ * right.
  */
 export async function isSetUp(sql: Sql): Promise<boolean> {
   const rows = await sql.query(
@@ -57,8 +58,9 @@ export async function insertAccount(sql: Sql, account: NewAccount): Promise<Acco
 }
 
 /**
- * Stores the password hash `after` and ends the account's other sessions in one transaction; undefined when
- * the stored hash is not `before`. The lock on the account's row orders the change against `openSession`.
+ * Replaces the actor's password hash if it is still `before`, ends the account's other sessions and deletes
+ * its password reset link, in one transaction. Returns the new password's number; undefined when the hash has
+ * changed. The lock on the account's row orders the change against `openSession`.
  */
 export function changePassword(
   database: Database,
@@ -104,8 +106,8 @@ export async function storePassword(
 }
 
 /**
- * Stores a reset link and its audit entry in one transaction, in place of the account's earlier link. The
- * ledger stores only the token's hash; the audit gets neither.
+ * Stores a link with which an account can set a new password, and its audit entry, in one transaction, in
+ * place of the account's earlier link. The ledger stores only the token's hash; the audit gets neither.
  */
 export function createPasswordReset(
   database: Database,
@@ -157,9 +159,9 @@ export async function forgetMaker(sql: Sql, accountId: string): Promise<void> {
 }
 
 /**
- * Stores the password and ends every session of the account in one transaction. One without a membership may
- * have been made by somebody else, whom a provider believed the address: they lose it. Deletes the link
- * first, so that only one of several concurrent calls finds it.
+ * Uses up a link: stores the password and ends every session of the account in one transaction. An account
+ * without a membership may have been made by somebody else, whom a provider believed the address: they lose
+ * it. Deletes the link first, so that only one of several concurrent calls finds it.
  */
 export async function usePasswordReset(
   database: Database,

@@ -46,8 +46,10 @@ type Step = FirstStep<NewArtifact> | NextStep<NewArtifact>;
 type StepOf<Name extends Step['step']> = Extract<Step, { readonly step: Name }>;
 
 /**
- * Reads the present release and the remembered events, and stores the result, the new revision and the audit
- * entry in one transaction under the channel's lock, which first offers and other events wait for.
+ * Handles an announcement: creates the release, or completes one that was never offered (`takeFirst` and
+ * `takeNext`). Reads the present release and the remembered events, and stores the result, the new revision
+ * and the audit entry in one transaction under the channel's lock, which first offers and other events wait
+ * for. `changed` is empty when no channel serves a new state.
  */
 export function announceRelease(
   database: Database,
@@ -263,8 +265,10 @@ function timeOf(ms: number | null): string | null {
 type RetractReleaseAnswer = Changed<RetractionOutcome | undefined>;
 
 /**
- * Remembers the event, and stores the status, the new revision and the audit entry in one transaction under
- * the channel's lock. A held release can no longer publish itself, even if its status does not change.
+ * Pauses the release that its code host has retracted (`judgeRetraction`), and remembers the event, so that
+ * an announcement that arrives later has no effect. Stores the status, the new revision and the audit entry
+ * in one transaction under the channel's lock. A held release can no longer publish itself, even if its
+ * status does not change. The value is the outcome for the release; undefined when there is no release.
  */
 export function retractRelease(
   database: Database,

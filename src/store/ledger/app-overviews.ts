@@ -108,7 +108,10 @@ const CONTENTS = `
   ))::text AS contents
   FROM releases WHERE id = ANY ($1::text[])`;
 
-/** Returns apps by ref and channels by name. Sorts releases here, because SQL cannot compare versions. */
+/**
+ * Lists an organization's apps by ref, with channels by name and the devices seen since `seenSince`. Sorts
+ * releases here, because SQL cannot compare versions.
+ */
 export async function listAppOverviews(
   sql: Sql,
   organizationId: string,

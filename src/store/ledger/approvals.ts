@@ -113,7 +113,7 @@ export async function listApprovals(
   return { approvals, next };
 }
 
-/** Stores the effect that a request had when it was asked for. */
+/** Stores the effect that a request had when it was asked for, unless it has one. */
 export async function storeApprovalEffect(sql: Sql, id: string, effect: Effect): Promise<void> {
   await sql.query('UPDATE approvals SET effect = $2 WHERE id = $1 AND effect IS NULL', [
     id,

@@ -28,8 +28,9 @@ type NewApp = {
 };
 
 /**
- * Stores the app, its channels and the audit entry in one transaction. Of several concurrent callers with one
- * ref, exactly one gets it. Channels keep the given order; repeated names count once.
+ * Stores an app, its channels and the audit entry in one transaction. Refs are unique across organizations:
+ * of several concurrent callers with one ref, exactly one gets it. Channels keep the given order; repeated
+ * names count once.
  */
 export function createApp(
   database: Database,
@@ -89,8 +90,9 @@ const COLUMNS = columns<AppState>({
 });
 
 /**
- * Changes an app under an exclusive lock, which every transaction waits for that adds a release or a channel
- * to the app. A change without effect writes no audit entry.
+ * Renames an app, given by ref or id, archives it, or brings it back, under an exclusive lock, which every
+ * transaction waits for that adds a release or a channel to the app. A change without effect writes no audit
+ * entry.
  */
 export function updateApp(
   database: Database,
@@ -195,7 +197,10 @@ const DEVICES = `
 
 const HIGHEST = '\u{10ffff}';
 
-/** Returns at most `LIMIT.foundMax` of each kind. A version matches with and without a leading `v`. */
+/**
+ * Searches apps, releases and devices of an organization; returns at most `LIMIT.foundMax` of each kind. A
+ * version matches with and without a leading `v`.
+ */
 export async function searchOrganization(
   sql: Sql,
   organizationId: string,

@@ -117,7 +117,10 @@ const STATEMENT = `
   ORDER BY array_position($2::text[], kind), item.since DESC NULLS LAST, app, channel, id, name
   LIMIT ${LIMIT.attentionMax + 1}`;
 
-/** Reads what needs a person in an organization; archived apps need nobody. */
+/**
+ * Reads what needs a person in an organization, up to the number that the overview shows; archived apps need
+ * nobody.
+ */
 export async function readAttention(sql: Sql, organizationId: string): Promise<Attention> {
   if (!isStorable(organizationId)) return { items: [], isWhole: true };
   const kinds: readonly AttentionKind[] = ATTENTION_KINDS;

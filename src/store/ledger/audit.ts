@@ -66,8 +66,9 @@ const HAS_DONE = `CASE $10::text
   END`;
 
 /**
- * Returns the newest entries first; those of the same time in reverse order of insertion. Reads one entry
- * more than asked for, to detect a next page. With a malformed cursor the page begins at the newest entry.
+ * Reads a page of the organization's audit, newest first; entries of the same time come in reverse order of
+ * insertion. Reads one entry more than asked for, to detect a next page. With a malformed cursor the page
+ * begins at the newest entry.
  */
 export async function listAudit(
   sql: Sql,
@@ -117,8 +118,8 @@ export async function organizationExists(sql: Sql, id: string): Promise<boolean>
 // Statement that removes old entries.
 
 /**
- * Deletes entries from before a time, at most `rowsMax`: among the oldest so many by their ids, which are
- * given in the order of time but for calls at once. Returns how many it deleted.
+ * Deletes entries from before a time (RFC 3339), at most `rowsMax`: among the oldest so many by their ids,
+ * which are given in the order of time but for calls at once. Returns how many it deleted.
  */
 export async function forgetAudit(sql: Sql, before: string, rowsMax: number): Promise<number> {
   const rows = await sql.query(

@@ -23,9 +23,9 @@ const RELEASES = `
   FROM releases WHERE id = ANY ($2::text[])`;
 
 /**
- * Reads the versions of all releases and sorts them here, because SQL cannot compare versions; then reads the
- * page's releases. A release published between the two reads appears with the next request; a withdrawn one
- * is left out.
+ * Reads a page of the channel's releases, highest version first. Reads the versions of all releases and sorts
+ * them here, because SQL cannot compare versions; then reads the page's releases. A release published between
+ * the two reads appears with the next request; a withdrawn one is left out.
  */
 export async function listChannelReleases(
   sql: Sql,

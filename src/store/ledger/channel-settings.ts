@@ -15,9 +15,10 @@ import { notingSettings } from './exposure.ts';
 import { type FoundChannel, findApp, findChannel } from './lookups.ts';
 
 /**
- * Stores the policy, the new revision and the audit entry in one transaction under the channel's lock; a
- * change without effect writes nothing. Locks a channel to be followed as well: a concurrent change of it has
- * either committed before, or finds the new follower.
+ * Changes a channel's policy: stores it, the new revision and the audit entry in one transaction under the
+ * channel's lock; a change without effect writes nothing. A channel to be followed must belong to the same
+ * app and must not follow this one, directly or through others. It is locked as well: a concurrent change of
+ * it has either committed before, or finds the new follower.
  */
 export const UPDATE_CHANNEL: Change<ChannelUpdate, ChangedChannel, SettingsPlace> = {
   async lock(sql, { scope, input: { app, channel: name, change }, known }) {

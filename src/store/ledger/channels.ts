@@ -180,8 +180,8 @@ export async function raiseRevisions(
 }
 
 /**
- * Stores the channel and the audit entry in one transaction; of concurrent callers with one name, one
- * succeeds.
+ * Adds a channel to an app, given by ref or id. Stores the channel and the audit entry in one transaction; of
+ * concurrent callers with one name, one succeeds.
  */
 export function createChannel(
   database: Database,
@@ -274,8 +274,9 @@ const PAGE = `
   WHERE channels.id > $1 ORDER BY channels.id LIMIT $2`;
 
 /**
- * Lists at most `countMax` channels of all organizations; undefined when their tag is `heldTag`. Reads the
- * tag first: a channel created during the listing may be missing, and makes the next call list again.
+ * Lists at most `countMax` channels of all organizations; undefined when their tag is `heldTag`, which is
+ * cheap to check. Reads the tag first: a channel created during the listing may be missing, and makes the
+ * next call list again.
  */
 export async function listChannelNames(
   database: Database,
@@ -304,7 +305,10 @@ type Present = {
 };
 type Row = Present & (ChannelState | { readonly channelId: null });
 
-/** Reads the epoch and the states of channels at one moment. Without channels there is one empty row. */
+/**
+ * Reads the epoch and the states of at most `countMax` channels of all organizations at one moment. Without
+ * channels there is one empty row.
+ */
 export async function readChannelStates(sql: Sql, countMax: number): Promise<ChannelStates> {
   const rows = await sql.query<Row>(
     `SELECT ledger_epoch.epoch, ledger_epoch.record, ledger_epoch.line, found.* FROM ledger_epoch
@@ -343,7 +347,10 @@ type ReadRevisionsRow = {
   readonly revisions: Readonly<Record<string, number>>;
 };
 
-/** Returns the epoch and the revisions by channel id; unknown channels are left out. Nodes poll it. */
+/**
+ * Reads the epoch and the present revisions by channel id, in one consistent read; unknown channels are left
+ * out. Nodes poll it.
+ */
 export async function readRevisions(
   sql: Sql,
   channelIds: readonly string[],

@@ -19,10 +19,16 @@ import { labelsText, parseTimedLabels } from './labels.ts';
 type Row = { readonly place: number; readonly labels: string; readonly revision: number };
 
 /**
- * Records check-ins with one database function, which is one transaction: it stores devices, versions and
- * counts, or nothing. All writers of a device's part take the same lock before they read, so the counts match
- * the rows. Queued check-ins have their own times; recording one again changes nothing, even after newer
- * ones. Awaited check-ins count as newer than every row, at the database's present time.
+ * Records check-ins and updates the counts with one database function, which is one transaction: it stores
+ * devices, versions and counts, or nothing. Returns the merged labels of the devices whose check-in carried
+ * labels. Durable when it resolves. Check-ins of unknown apps are dropped. A check-in that only moves
+ * `lastSeen`, within the hour and by less than the freshness of devices, does not rewrite the row. All
+ * writers of a device's part take the same lock before they read, so the counts match the rows.
+ *
+ * Queued check-ins have their own times; a future one, in a check-in or in a row, counts as the ledger's
+ * present. The newest check-in of a device wins, so batches may be repeated and arrive in any order. Awaited
+ * check-ins count as newer than every row, at the ledger's present time; `at` only orders those of one
+ * device.
  */
 export async function recordCheckIns(
   sql: Sql,
@@ -122,7 +128,12 @@ type ChecksRule = {
   readonly writer: string | undefined;
 };
 
-/** Records checks like `recordCheckIns`; new devices are counted and recorded in the same transaction. */
+/**
+ * Records checks like `recordCheckIns`, but rejects new devices beyond `bounds` in their minute, which is
+ * that of the check-in's time, at most an hour ago. New devices are recorded and counted in one transaction,
+ * so repeated check-ins count once. Devices for which `isRecorded` is true are not looked up. A caller that
+ * caches what it recorded gives its name as `writer`.
+ */
 export async function recordChecks(
   sql: Sql,
   checkIns: readonly CheckIn[],
@@ -175,7 +186,11 @@ const WRITER_COLUMNS = columns<DeviceWriter>({
   awaited: 'awaited::float8',
 });
 
-/** Reads the last writer of each part, after waiting for the shared lock of each. */
+/**
+ * Reads the last writer of each of these parts, after waiting for the shared lock of each, and so for
+ * transactions that record them now: what is recorded for waiting callers after the answer has a later time
+ * than it.
+ */
 export async function readWriters(
   sql: Sql,
   parts: readonly number[],
@@ -192,8 +207,9 @@ const DEVICE_COLUMNS = columns<DeviceName>({
 });
 
 /**
- * Returns the devices after the given number in each part; undefined when there are more than `limit`.
- * Numbers are assigned under the lock of the part, so none appears below one that was read.
+ * Reads which devices of these parts were recorded for waiting callers, after the number in `since` of each
+ * part; undefined when there are more than `limit`. Goes back two hours. Numbers are assigned under the lock
+ * of the part, so none appears below one that was read.
  */
 export async function readAwaited(
   sql: Sql,
@@ -212,7 +228,10 @@ export async function readAwaited(
   return devices.length > limit ? undefined : devices;
 }
 
-/** Deletes up to `rowsMax` counts of minutes over an hour ago, which no check-in reads; returns how many. */
+/**
+ * Deletes at most `rowsMax` counts of new devices in minutes over an hour ago, which no check-in reads;
+ * returns how many.
+ */
 export async function forgetAdmissions(sql: Sql, rowsMax: number): Promise<number> {
   const rows = await sql.query(
     `DELETE FROM admissions WHERE ctid = ANY (ARRAY (
@@ -225,7 +244,7 @@ export async function forgetAdmissions(sql: Sql, rowsMax: number): Promise<numbe
   return rows.length;
 }
 
-/** Returns the database's present time in milliseconds since 1970. */
+/** Reads the ledger's clock, in milliseconds since 1970; all records are ordered by it. */
 export async function readTime(sql: Sql): Promise<number> {
   const [row] = await sql.query<{ ms: number }>(
     'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS ms',

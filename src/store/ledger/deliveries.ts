@@ -59,8 +59,13 @@ const IS_SLOW = `(failing_since IS NOT NULL OR pace_ms > ${SLOW_MS})`;
 const IS_FREE = '(leased_until IS NULL OR leased_until <= clock_timestamp())';
 
 /**
- * Leases destinations in one statement. What another node leases at the same moment is skipped; whether a
- * message is still due, `nextDelivery` finds under the lease.
+ * Leases destinations with a message that is due to `holder`, as far as its places go. An organization takes
+ * a place only while more of that kind are free than it holds: one that could fill all gets half of them, n
+ * such get one of n + 1 parts each, and the rest stays free for an organization that comes later. The
+ * organization with the fewest places comes first, then the one that was served least recently.
+ *
+ * One statement leases them. What another node leases at the same moment is skipped; whether a message is
+ * still due, `nextDelivery` finds under the lease.
  *
  * A destination's `place` counts the places of its organization, this one included, and its `turn` those that
  * are taken, this one included. The organization then holds `place - 1` while `free - turn + 1` are free, and
@@ -71,7 +76,7 @@ export function leaseDestinations(
   holder: string,
   { held, promptFree, slowFree }: Places,
   leaseMs: number,
-): Promise<LeasedDestination[]> {
+): Promise<readonly LeasedDestination[]> {
   return sql.query<LeasedDestination>(
     `WITH held AS (
        SELECT organization_id, is_slow, count(*) AS places
@@ -144,7 +149,12 @@ const DUE_COLUMNS = columns<DueRow>({
 });
 
 /**
- * Renews the lease and reads the next message in one statement. It fixes the event where it saw that it was
+ * Renews the lease of a destination and returns its next message that is due. Undefined without one, or when
+ * another node has the lease. Messages come in the order of their events; one that has failed for ten
+ * minutes, a test, and one that is sent again hold up no other.
+ *
+ * The first call for an event fixes what may change later: the organization's name, and `consoleUrl`, the
+ * caller's base URL of the console. One statement does it all. It fixes the event where it saw that it was
  * not: when another node has done so meanwhile, the update waits for it, and keeps what that node wrote.
  */
 export async function nextDelivery(
@@ -185,7 +195,9 @@ export async function nextDelivery(
   return { ...due, event: event as NotificationEvent };
 }
 
-/** Ends the lease now; the time says when the destination was last served. */
+/**
+ * Gives a leased destination back: the lease ends now; the time says when the destination was last served.
+ */
 export async function releaseDestination(sql: Sql, id: string, holder: string): Promise<void> {
   await sql.query(
     `UPDATE notification_destinations SET leased_until = clock_timestamp(), lease_holder = NULL
@@ -195,8 +207,8 @@ export async function releaseDestination(sql: Sql, id: string, holder: string): 
 }
 
 /**
- * Records a try in one statement, which locks the destination first, as changes of it do. What was dropped
- * meanwhile does not wait again.
+ * Records a try of a delivery, and whether its destination works, in one statement, which locks the
+ * destination first, as changes of it do. What was dropped meanwhile does not wait again.
  */
 export async function recordTry(
   sql: Sql,
@@ -240,7 +252,11 @@ function storable(tried: DeliveryTry): DeliveryTry {
   return { ...tried, error: tried.error === null ? null : storableText(tried.error) };
 }
 
-/** Deletes events with their deliveries, and mails, in one statement; others delete what it skips. */
+/**
+ * Deletes events that are too old to be told with their deliveries, the oldest first, and mails of no use, in
+ * one statement; others delete what it skips. Returns how many it deleted, and how many messages had not been
+ * delivered.
+ */
 export async function dropOldMessages(
   sql: Sql,
   countMax: number,
@@ -293,8 +309,15 @@ export async function insertMail(sql: ActorSql, mail: NewMail | undefined): Prom
   );
 }
 
-/** Leaves invitations for last: people wait for links to a new password, and need news of their account. */
-export function leaseMails(sql: Sql, countMax: number, leaseMs: number): Promise<DueMail[]> {
+/**
+ * Leases mails that are due, invitations last, else the oldest first: people wait for links to a new
+ * password, and need news of their account.
+ */
+export function leaseMails(
+  sql: Sql,
+  countMax: number,
+  leaseMs: number,
+): Promise<readonly DueMail[]> {
   return sql.query<DueMail>(
     `WITH due AS MATERIALIZED (
        SELECT id FROM outgoing_mails
@@ -308,6 +331,7 @@ export function leaseMails(sql: Sql, countMax: number, leaseMs: number): Promise
   );
 }
 
+/** Records a try of a mail: forgets one that was sent; the other is due again after `retryInMs`. */
 export async function recordMail(
   sql: Sql,
   id: string,

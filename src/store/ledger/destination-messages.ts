@@ -30,7 +30,10 @@ const DELIVERIES = `notification_deliveries AS delivery
 const IS_KEPT = `delivery.created_at
   > clock_timestamp() - make_interval(secs => ${LIMIT.deliveryKeptMs / 1000})`;
 
-/** Tells the event as the transaction's last statement; reads its delivery after the commit. */
+/**
+ * Sends the event `test` to one destination, whatever it asks for; returns the delivery. Tells the event as
+ * the transaction's last statement; reads its delivery after the commit.
+ */
 export async function testDestination(
   database: Database,
   id: string,
@@ -80,6 +83,7 @@ async function findEnabled(
 /** Cursor of a page: place of its last delivery. */
 const CURSOR = /^\d{1,18}$/;
 
+/** Lists what was sent in the last seven days, the newest first. A malformed cursor is the first page. */
 export async function listDeliveries(
   sql: Sql,
   id: string,
@@ -98,6 +102,7 @@ export async function listDeliveries(
   return { deliveries: page.map(({ seq: _, ...delivery }) => delivery), next };
 }
 
+/** Sends a message of the last seven days again, at once. */
 export function sendAgain(
   database: Database,
   id: string,

@@ -55,7 +55,11 @@ const COLUMNS = columns<Destination>({
 
 export type DestinationRefusal = 'unknownDestination' | LostRight;
 
-/** Stores the destination and its audit entry, which never has the secret, in one transaction. */
+/**
+ * Stores a destination and its audit entry, which never has the secret, in one transaction; calls `seal` for
+ * a webhook. Mail goes only to members, and to those who confirm its link, which it stores and mails. Refuses
+ * apps that the organization does not have.
+ */
 export function createDestination(
   database: Database,
   destination: NewDestination,
@@ -148,7 +152,11 @@ export function auditState({ name, kind, url, to, events, apps, enabled }: Desti
   return { name, kind, ...place, events, apps, enabled };
 }
 
-export function listDestinations(sql: Sql, organizationId: string): Promise<Destination[]> {
+/** Lists the organization's destinations, the oldest first. */
+export function listDestinations(
+  sql: Sql,
+  organizationId: string,
+): Promise<readonly Destination[]> {
   return sql.query<Destination>(
     `SELECT ${COLUMNS} FROM notification_destinations WHERE organization_id = $1
      ORDER BY id LIMIT ${LIMIT.destinationsMax}`,
@@ -188,7 +196,11 @@ export async function lockDestination(
   return rows[0] ?? fail('unknownDestination');
 }
 
-/** Stores the change, a new secret for a new address, and the audit entry in one transaction. */
+/**
+ * Changes a destination. A webhook with another address gets a new secret from `seal`. Turning it off or on
+ * drops what waits for it. Stores the change, the secret and the audit entry in one transaction; a change
+ * without effect writes nothing.
+ */
 export function updateDestination(
   database: Database,
   id: string,
@@ -278,6 +290,7 @@ export async function dropWaiting(sql: Sql, id: string): Promise<void> {
   );
 }
 
+/** Gives a webhook a new secret; the one before signs as well for a day. */
 export function rotateDestination(
   database: Database,
   id: string,
@@ -309,6 +322,7 @@ export function rotateDestination(
   );
 }
 
+/** Removes a destination and what became of its messages. */
 export function removeDestination(
   database: Database,
   id: string,
@@ -326,7 +340,10 @@ export function removeDestination(
   });
 }
 
-/** Turns off a destination for the service, and tells the organization's others. */
+/**
+ * Turns off a destination that does not work, and tells the organization's others why; what waits for it is
+ * dropped. Returns whether it was on.
+ */
 export async function disableDestination(
   database: Database,
   id: string,
@@ -364,7 +381,7 @@ export function listDestinationSecrets(
   sql: Sql,
   after: string | undefined,
   countMax: number,
-): Promise<DestinationSecrets[]> {
+): Promise<readonly DestinationSecrets[]> {
   return sql.query<DestinationSecrets>(
     `SELECT id, secret_sealed AS sealed,
        CASE WHEN former_secret_until > clock_timestamp() THEN former_secret_sealed END AS former
@@ -374,7 +391,10 @@ export function listDestinationSecrets(
   );
 }
 
-/** Replaces secrets that are still as they were read; locks the rows in the order of their ids. */
+/**
+ * Replaces secrets that are still as they were read; returns of how many destinations. Locks the rows in the
+ * order of their ids.
+ */
 export async function replaceDestinationSecrets(
   sql: Sql,
   changes: readonly ResealedDestination[],

@@ -41,6 +41,7 @@ const RELEASES = `
   ORDER BY greatest(reached.offered_at, reached.installed_at, reached.reverted_at, failure.at) DESC NULLS LAST
   LIMIT ${RELEASES_MAX}`;
 
+/** Reads what releases have done with a device: offers, installations and failures, newest first. */
 export async function listDeviceReleases(
   sql: Sql,
   appId: string,

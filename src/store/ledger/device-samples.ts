@@ -52,8 +52,10 @@ const RANGE = `
     AND hashtext(device_id) BETWEEN $3::integer AND $4::integer`;
 
 /**
- * Returns all recently seen devices of the channels, or the first ones in the random order, with an estimate
- * of their total. The same devices come first each time, so that results do not flicker.
+ * Samples the devices seen on these channels in the last 30 days: all of up to 20,000, else about 20,000 at
+ * random, each device as likely as any other, with an estimate of their total. The same devices come first
+ * each time, so that results do not flicker. Returns fewer if most devices of the channels were seen longer
+ * ago.
  */
 export async function sampleDevices(
   sql: Sql,

@@ -234,9 +234,9 @@ async function idRange(
 const HIGHEST = '\u{10ffff}';
 
 /**
- * Returns a page of devices by device id, beginning after the cursor. Reads one row more than asked for, to
- * detect a next page. With a filter that few devices match, a page may be short or empty and still have a
- * `next`.
+ * Reads a page of the app's devices by device id, beginning after the cursor. The app is given by ref or id.
+ * Reads one row more than asked for, to detect a next page. With a filter that few devices match, a page may
+ * be short or empty and still have a `next`.
  */
 export async function listDevices(
   sql: Sql,
@@ -260,8 +260,8 @@ export async function listDevices(
 }
 
 /**
- * Counts the devices that a filter matches: one by one in a small fleet, else in a sample. An id in a large
- * fleet is in no sample.
+ * Counts the devices that a filter matches, without its cursor: one by one in a small fleet, else in a
+ * sample. An id in a large fleet is in no sample.
  */
 export async function countDevices(
   sql: Sql,
@@ -311,7 +311,7 @@ const DEVICE = `
   WHERE devices.app_id = $1 AND devices.device_id = $2`;
 
 /**
- * Returns the device and its newest version changes in one consistent read. Leaves out changes beyond
+ * Reads a device with its version changes, newest first, in one consistent read. Leaves out changes beyond
  * `history`, which the sweep deletes later, and changes older than a gap that a shorter history left.
  */
 export async function readDevice(
@@ -347,8 +347,10 @@ type PurgedRow = { readonly purged: readonly string[]; readonly next: string | n
 const ROWS_MAX = 1000;
 
 /**
- * Deletes the purge's next devices and updates its audit entry in one transaction. Reads the actor's right
- * first, because the transaction holds the locks of the devices' parts from the deletion to the commit.
+ * Looks at the next 1,000 devices by id, and deletes those of the purge with their versions and their part in
+ * the counts. A purge has one audit entry, which holds the number deleted so far; the same transaction
+ * updates it. Reads the actor's right first, because the transaction holds the locks of the devices' parts
+ * from the deletion to the commit.
  */
 export function purgeDevices(
   database: Database,
@@ -365,7 +367,7 @@ export function purgeDevices(
   });
 }
 
-/** Counts the devices that the next call of a purge would delete. */
+/** Counts the devices that `purgeDevices` would delete in one call, and tells how far it looked. */
 export async function countPurgeable(
   sql: Sql,
   purge: DevicePurge,

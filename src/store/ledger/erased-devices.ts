@@ -12,8 +12,12 @@ import { findApp } from './lookups.ts';
 const KEY_BYTES = 32;
 
 /**
- * Erases the device in one transaction with its audit entry, which has the keyed hash of the id. The actor's
- * right is read first, because the lock of the device's part is held from the deletion to the commit.
+ * Erases a device: its row, labels, history, offers and failures. The counts of hours, days and months keep
+ * it, those of the present and the health of releases do not. Check-ins from a queue with a time up to
+ * `slackMs` from now on count as received before, and do not bring it back.
+ *
+ * One transaction has the erasure and its audit entry, which has the keyed hash of the id. The actor's right
+ * is read first, because the lock of the device's part is held from the deletion to the commit.
  */
 export function eraseDevice(
   database: Database,

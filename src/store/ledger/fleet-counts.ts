@@ -74,8 +74,9 @@ const REACH = `
   ) AS part`;
 
 /**
- * Returns the hours that begin at `since` or later, or the days or months from that of `since` on. If there
- * are too many hour cells, reads only hours at equal distances.
+ * Reads the adoption series of one channel or of all, oldest first: the hours that begin at `since` or later,
+ * or the days or months from that of `since` on. For a fleet with thousands of versions it has hours at equal
+ * distances, or only the newest days or months.
  */
 export async function readAdoptionSteps(
   sql: Sql,
@@ -132,7 +133,10 @@ const CELL_COLUMNS = columns<FleetCell>({
   devices: 'devices::integer',
 });
 
-/** Returns the present counts per channel, version and platform. An empty version is an unknown one. */
+/**
+ * Reads the present number of the app's devices per channel, version and platform. An empty version is an
+ * unknown one.
+ */
 export async function readFleet(
   sql: Sql,
   appName: string,
@@ -149,8 +153,9 @@ export async function readFleet(
 type Row = { readonly looked: number; readonly seen: readonly number[] };
 
 /**
- * Counts devices seen since each time: exactly in a small fleet, from a sample in a large one. `last_seen`
- * lags by up to the freshness of devices (`record_check_ins`).
+ * Counts the devices of an app, or of one of its channels, seen since each of these times (RFC 3339): exactly
+ * in a small fleet, from a sample in a large one. `last_seen` lags by up to the freshness of devices
+ * (`record_check_ins`).
  */
 export async function countSeen(
   sql: Sql,
@@ -252,7 +257,7 @@ const READ_ADOPTION_POINT_COLUMNS = columns<AdoptionPoint>({
   devices: 'devices::integer',
 });
 
-/** Returns the hourly counts from `since` on, oldest first. An empty version is an unknown one. */
+/** Reads the hourly series from `since` (RFC 3339) on, oldest first. An empty version is an unknown one. */
 export async function readAdoption(
   sql: Sql,
   appName: string,
@@ -269,9 +274,10 @@ export async function readAdoption(
 }
 
 /**
- * Deletes silent devices, with their versions and their part in the counts, and old hours, by one database
- * function, which is one transaction. In a large table each call searches a random part. A second function
- * deletes the signals of releases that are no longer watched.
+ * Deletes devices not seen since `devicesBefore`, with their versions and their part in the counts, and
+ * adoption hours before `hoursBefore` (RFC 3339), at most `rowsMax` of each; returns how many of each. One
+ * database function does this, which is one transaction. In a large table each call searches a random part. A
+ * second function deletes the signals of releases that are no longer watched.
  */
 export async function sweepFleet(
   sql: Sql,
@@ -289,7 +295,10 @@ export async function sweepFleet(
   return rows[0];
 }
 
-/** Reads the next version changes in turn and deletes at most `rowsMax` surplus ones; returns how many. */
+/**
+ * Deletes at most `rowsMax` version changes beyond the number that the ledger keeps per device, among ten
+ * times as many, beginning where the previous call ended. Returns how many it deleted.
+ */
 export async function trimHistories(sql: Sql, history: number, rowsMax: number): Promise<number> {
   const rows = await sql.query<{ trimmed: number }>(
     'SELECT trim_device_versions($1::integer, $2::integer) AS trimmed',

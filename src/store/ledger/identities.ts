@@ -23,7 +23,14 @@ const OWNERLESS = `${TAKEN}; the organization has no owner now`;
 /** Maximum number of arrivals that one call deletes, because they are over. */
 const FORGOTTEN_MAX = 100;
 
-/** See `IdentityLedger`. */
+/**
+ * Returns the account of a known identity, with the roles of its groups renewed; else of a new account, with
+ * those roles and, for a verified address, with what its open invitations at `now` give. A verified address
+ * takes over its account where that has neither a password, a passkey nor a membership. Returns
+ * `accountKnown` when the address is that of another account, `unknownAccount` when there is no address, or
+ * when it is not verified and neither a group nor an open invitation is there for it; and then stores
+ * nothing.
+ */
 export async function enterByIdentity(
   database: Database,
   arrival: Arrival,
@@ -316,7 +323,10 @@ async function acceptInvitations(sql: ActorSql, account: Account, now: string): 
   }
 }
 
-/** See `IdentityLedger`; deletes some arrivals that are over. */
+/**
+ * Stores an arrival that waits for the proof of the address's account; replaces an earlier one, and deletes
+ * some arrivals that are over.
+ */
 export async function storeArrival(
   sql: Sql,
   { issuer, subject, email, roles }: AddressedArrival,
@@ -338,7 +348,7 @@ export async function storeArrival(
   );
 }
 
-/** See `IdentityLedger`. */
+/** Returns the address of an arrival; undefined if it is unknown or expired at `now`. */
 export async function findArrival(
   sql: Sql,
   tokenHash: string,
@@ -354,8 +364,10 @@ export async function findArrival(
 type UsedArrival = Identity & { readonly email: string; readonly roles: readonly GroupRole[] };
 
 /**
- * See `IdentityLedger`. Deletes the arrival first, so that only one of several calls finds it. Comparing the
- * hash under the account's lock detects a change of the password since it was shown.
+ * Uses up an arrival: joins its identity to the account that was proved, and renews the roles of its groups.
+ * Refused as `identityTaken` if the account has another identity of the provider. Deletes the arrival first,
+ * so that only one of several calls finds it. Comparing the hash under the account's lock detects a change of
+ * the password since it was shown.
  */
 export function joinIdentity(
   database: Database,

@@ -30,9 +30,11 @@ type Used = {
 };
 
 /**
- * Uses an invitation under the organization's lock, which `createInvitation` takes first, too. The update
- * finds no row if another transaction has used or revoked the invitation. The caller has checked the password
- * of an existing account; comparing the hash detects a password change since then.
+ * Uses an invitation for the account of its email (see `Joining`), under the organization's lock, which
+ * `createInvitation` takes first, too. A member keeps the higher of both roles. The update finds no row if
+ * another transaction has used or revoked the invitation. The caller has checked the password of an existing
+ * account; comparing the hash detects a password change since then. Returns `unknownInvitation` in both
+ * cases.
  */
 export function acceptInvitation(
   database: Database,
@@ -107,8 +109,9 @@ async function lockAccount(sql: Sql, email: string): Promise<StoredAccount | und
 
 /**
  * Revokes the email's open invitation, if any, and stores the new one in one transaction under the
- * organization's lock, so that an email has at most one open invitation per organization. The ledger stores
- * only the token's hash; the audit gets neither.
+ * organization's lock, so that an email has at most one open invitation per organization. Refuses the email
+ * of a member, and an invitation when too many are open. The ledger stores only the token's hash; the audit
+ * gets neither.
  */
 export function createInvitation(
   database: Database,

@@ -90,7 +90,10 @@ async function isPast(sql: Sql, time: string | undefined): Promise<boolean> {
   return rows[0]?.isPast === true;
 }
 
-/** Reads the key from the database each time: once a revocation is acknowledged, every read shows it. */
+/**
+ * Finds the key with this public prefix, revoked or not. Reads it from the database each time: once a
+ * revocation is acknowledged, every read shows it.
+ */
 export async function findKey(sql: Sql, prefix: string): Promise<StoredKey | undefined> {
   if (!isStorable(prefix)) return undefined;
   const rows = await sql.query<StoredKey>(
@@ -166,7 +169,10 @@ export function revokeKey(
   });
 }
 
-/** Stores the token and its audit entries in one transaction. A duplicate prefix is an error. */
+/**
+ * Stores a new token in one transaction with its audit entry, which goes to its organization, or to every one
+ * if it is for all. A duplicate prefix is an error.
+ */
 export function createEdgeToken(
   database: Database,
   { organizationId, name, prefix, secretHash }: NewEdgeToken,
@@ -190,7 +196,10 @@ export function createEdgeToken(
   });
 }
 
-/** Reads the token from the database each time: once a revocation is acknowledged, every read shows it. */
+/**
+ * Finds the token with this public prefix, revoked or not. Reads it from the database each time: once a
+ * revocation is acknowledged, every read shows it.
+ */
 export async function findEdgeToken(
   sql: Sql,
   prefix: string,
@@ -233,7 +242,10 @@ async function insertEdgeTokenAudit(
   );
 }
 
-/** Lists tokens, revoked ones included, newest first, because ids sort by creation. */
+/**
+ * Lists the newest tokens, revoked ones included, up to the number that the console shows, because ids sort
+ * by creation.
+ */
 export function listEdgeTokens(sql: Sql): Promise<readonly ListedEdgeToken[]> {
   return sql.query<ListedEdgeToken>(
     `SELECT ${EDGE_TOKEN_COLUMNS} FROM edge_tokens ORDER BY id DESC LIMIT ${LIMIT.keysShownMax}`,

@@ -14,10 +14,12 @@ type Row = { readonly epoch: number; readonly newest: number; readonly changes: 
 type Change = [string, string, number, number, string];
 
 /**
- * Returns the changes after a position in one consistent read, up to the one after which none can come any
- * more: writers of several parts of the fleet commit side by side, in another order than that of the
- * positions. A device is there once, with its latest change; an index has only the devices whose labels
- * changed. Positions fit into a double for longer than any fleet can change.
+ * Reads at most `limit` label changes after a position of the present epoch, in one consistent read;
+ * undefined reads only the newest position. Once a reader has seen a position, no lower one appears: writers
+ * of several parts of the fleet commit side by side, in another order than that of the positions, so this
+ * reads up to the one after which none can come any more. A device is there once, with its latest change; an
+ * index has only the devices whose labels changed. Positions fit into a double for longer than any fleet can
+ * change.
  */
 export async function readLabelChanges(
   sql: Sql,

@@ -9,7 +9,10 @@ import type { Sql } from './database.ts';
 /** Condition for rows of `mistaken_ids` that are still told: of a kind that came lately. */
 export const IS_TOLD = `last_at > clock_timestamp() - interval '${LIMIT.mistakenIdToldMs} milliseconds'`;
 
-/** Adds to the counts, in one statement, in the same order on every node. */
+/**
+ * Adds to the counts of mistaken ids, in one statement, in the same order on every node. A count begins anew
+ * after a week in which it did not rise; counts of unknown apps are dropped.
+ */
 export async function recordMistakenIds(
   sql: Sql,
   counts: readonly MistakenIdCount[],

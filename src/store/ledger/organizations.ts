@@ -15,8 +15,10 @@ import type { Database, Sql } from './database.ts';
 import { isStrong } from './passkeys.ts';
 
 /**
- * Creates the account as owner of a new organization and of all existing ones, in one transaction. The caller
- * holds the admin token, which has every right.
+ * Creates an account as owner of a new organization with this name and of all existing ones, in one
+ * transaction. Of several concurrent calls of this and `createFirstOrganization` one succeeds; the others,
+ * and every later call, get `alreadySetUp`, and so does the address of an account. The caller holds the admin
+ * token, which has every right.
  */
 export function createFirstAccount(
   database: Database,
@@ -34,7 +36,10 @@ export function createFirstAccount(
   });
 }
 
-/** Creates the first organization, owned by the acting account. Its caller holds the admin token as well. */
+/**
+ * Creates the first organization, owned by the acting account, which a provider has let in. Its caller holds
+ * the admin token as well.
+ */
 export function createFirstOrganization(
   database: Database,
   name: string,
@@ -100,9 +105,10 @@ async function insertOrganization(sql: ActorSql, name: string): Promise<Organiza
 }
 
 /**
- * Changes an organization under its lock. What it has already is not audited. A demand for a second factor
- * is turned on under the lock on every membership, which writes of members hold until they commit
- * (`findLostRight`): later ones find the demand.
+ * Changes an organization under its lock; an undefined field stays as it is. What it has already is not
+ * audited. A person may only turn `requireSecondFactor` on in a session that fulfils it, so that the demand
+ * does not lock its author out. It is turned on under the lock on every membership, which writes of members
+ * hold until they commit (`findLostRight`): later ones find the demand.
  */
 export function updateOrganization(
   database: Database,
@@ -193,8 +199,8 @@ export async function lockOrganization(sql: Sql, id: string): Promise<Organizati
 
 /**
  * Changes a member's role under the organization's lock, so that two owners who demote each other do not both
- * succeed. An undefined role ends the membership. The member's present role changes nothing and is not
- * audited.
+ * succeed: the last owner must stay owner. An undefined role ends the membership. The member's present role
+ * changes nothing and is not audited.
  */
 export function changeMember(
   database: Database,

@@ -68,8 +68,9 @@ export async function findPasskey(
 }
 
 /**
- * Adds a passkey under the lock on the account's row, which orders it against other ones and against sessions
- * that a password opens.
+ * Adds a passkey to the actor's account, uses the challenge up, and notes at the actor's session that a
+ * second factor was shown. A session by password alone may only add the first one. The lock on the account's
+ * row orders it against other ones and against sessions that a password opens.
  */
 export function addPasskey(
   database: Database,
@@ -187,8 +188,10 @@ export function removePasskey(
 // Sessions that a passkey opens.
 
 /**
- * Opens a session for the right answer of a passkey, under the lock on the account's row. The row of the
- * passkey is read again there: it may have been removed, and its counter has risen on another node.
+ * Opens a session as `openSession` does, for the right answer of a passkey, and uses the challenge up, under
+ * the lock on the account's row. The row of the passkey is read again there: it may have been removed, and
+ * its counter has risen on another node. A counter that did not rise opens none, and is audited: there is a
+ * copy of the passkey.
  */
 export async function openSessionByPasskey(
   database: Database,
@@ -262,8 +265,8 @@ async function recordCloned(
 // Recovery: links that remove the passkeys of an account.
 
 /**
- * Stores a link and its audit entry in one transaction, in place of the account's earlier link. The ledger
- * stores only the token's hash; the audit gets neither.
+ * Stores a link that removes the passkeys of an account, and its audit entry, in one transaction, in place of
+ * the account's earlier link. The ledger stores only the token's hash; the audit gets neither.
  */
 export function createRecovery(
   database: Database,
@@ -315,7 +318,10 @@ export async function findRecovery(
   return rows[0];
 }
 
-/** Uses up a link under the lock on the account's row: only one of several concurrent calls finds it. */
+/**
+ * Uses up a link: removes the passkeys and ends all sessions, under the lock on the account's row. Only one
+ * of several concurrent calls finds the link.
+ */
 export function useRecovery(
   database: Database,
   account: { readonly id: string; readonly email: string },

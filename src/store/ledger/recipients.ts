@@ -22,7 +22,7 @@ import {
 } from './destinations.ts';
 import { IS_USABLE, storeLink } from './recipient-links.ts';
 
-/** Stores another link for the recipient of a destination, and mails it. */
+/** Stores another link for the recipient of a destination, and mails it; the one before ends. */
 export function renewRecipientLink(
   database: Database,
   id: string,

@@ -83,9 +83,9 @@ const REASONS = `
   GROUP BY reason ORDER BY count(*) DESC, max(newest.at) DESC LIMIT ${REASONS_MAX}`;
 
 /**
- * Reads the failure breakdown of a release over the devices that its health counts, or about 10,000 of them.
- * In such a sample, failures and reverted devices are those of the sample, although the health counts all of
- * them.
+ * Reads the failures of a release: its signals by platform and by previous version, and the reasons of failed
+ * installations, over the devices that its health counts, or about 10,000 of them. In such a sample, failures
+ * and reverted devices are those of the sample, although the health counts all of them.
  */
 export async function readFailureBreakdown(
   sql: Sql,
@@ -157,11 +157,11 @@ const RECORD = `
     WHERE excluded.is_offered AND NOT release_failures.is_offered`;
 
 /**
- * Records failures, once per device and release, of devices that were on record when the release was
- * published. The device's channel and the one that it follows may both have the version; then both releases
- * get a row, which counts only if that release was offered to the device. Call it in a transaction: under the
- * locks of the devices' parts, either this sees the first offer, or the recording of that offer sees the
- * failure.
+ * Records failed installations, once per device and release, of devices that were on record when the release
+ * was published. Skips versions that neither the channel nor the one it follows has; where both have the
+ * version, both releases get a row, which counts only if that release was offered to the device. Call it in a
+ * transaction: under the locks of the devices' parts, either this sees the first offer, or the recording of
+ * that offer sees the failure.
  */
 export async function recordFailures(
   sql: Sql,

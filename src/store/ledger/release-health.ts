@@ -18,7 +18,10 @@ import { compileNothing } from './without-compiling.ts';
 /** Fields of a release that its health depends on. */
 export type JudgedRelease = Pick<FoundPlannedRelease, 'id' | 'status' | 'rolloutPct'>;
 
-/** Reads the health of a release, with or without a plan. */
+/**
+ * Reads the health of a release by the guards of its newest plan, or the default guards. `knownForMinutes`
+ * replaces the minimum time for which devices must have been on record.
+ */
 export async function readHealth(
   sql: Sql,
   scope: TenantScope,

@@ -44,7 +44,10 @@ const RELEASE_COLUMNS = columns<ReleaseDetail['release']>({
   artifacts: ARTIFACTS_JSON,
 });
 
-/** Reads a release's page with several statements, each consistent by itself; no change depends on it. */
+/**
+ * Reads a release with its device counts and its history, with several statements, each consistent by itself;
+ * no change depends on it.
+ */
 export async function readReleaseDetail(
   sql: Sql,
   app: FoundApp,
@@ -167,7 +170,10 @@ const PAGE = `
       JOIN apps ON apps.id = channels.app_id
     ) AS releases`;
 
-/** Returns the page and the total in one consistent read, newest first by creation, then by id. */
+/**
+ * Reads a page of releases and their total in one consistent read, newest first by creation, then by id;
+ * empty for unknown names.
+ */
 export async function listReleases(
   sql: Sql,
   scope: TenantScope,

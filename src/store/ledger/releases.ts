@@ -49,8 +49,11 @@ type Publishing = {
 };
 
 /**
- * Stores the release with its artifacts, the new revision and the audit entry in one transaction under the
- * channel's lock, which orders publishing: of several releases with one canonical version, one is stored.
+ * Publishes a release: stores it with its artifacts, the new revision and the audit entry in one transaction
+ * under the channel's lock, which orders publishing: of several releases with one canonical version, one is
+ * stored. Refuses a version that the channel has, a full channel (§8), and a code host's announcement of a
+ * withdrawn version. A repeated call (`RepeatableCall`) changes nothing and returns what the first one
+ * published.
  */
 export const PUBLISH: Change<NewRelease, Release, LockedOne> = {
   lock: (sql, call) => lockOne(sql, call, call.input),
@@ -171,7 +174,11 @@ async function insertRelease(
 
 type PromotionPlace = LockedOne & { readonly source: PromotionSource };
 
-/** Publishes a source's content under the lock of the target channel. */
+/**
+ * Publishes a release of one channel on another, with the same version, notes and artifacts, under the lock
+ * of the target channel. Refuses a source that is rolled back or deprecated, a paused or unhealthy one unless
+ * the promotion says how to roll it out, and whatever `PUBLISH` refuses.
+ */
 export const PROMOTE: Change<NewPromotion, Release, PromotionPlace> = {
   async lock(sql, call) {
     const { app, to, ...promotion } = call.input;
@@ -225,6 +232,10 @@ const RELEASE = `SELECT ${columns<FoundRelease>({
   FROM releases WHERE channel_id = $1 AND canonical_version = $2 FOR UPDATE`;
 
 /**
+ * Removes a release that was never offered, that no recorded device runs, and that is not rolled back; its
+ * version is free again. A code host cannot announce a version that it brought again until another actor has
+ * published it.
+ *
  * Removes the release, raises the revision and writes the audit entry in one transaction. Locks the channel
  * first: a first offer has either committed before and is seen here, or waits, finds the revision moved, and
  * is not made. Counts the devices that run the release when the lock is granted.

@@ -156,7 +156,11 @@ function unlessDemanded<Right extends AccessRight>({
   return isDemanded ? fail('secondFactorNeeded') : right;
 }
 
-/** Reads the role from the database with every call. A target of another organization is unknown. */
+/**
+ * Reads the account's present role at the target, from the database with every call; undefined is the
+ * operator, who owns every organization. A target in an organization that the account does not belong to is
+ * unknown. `isStrong` says whether the session fulfils the demand for a second factor.
+ */
 export async function findAccessRight(
   sql: Sql,
   accountId: string | undefined,
@@ -174,7 +178,10 @@ export async function findAccessRight(
   return rows[0] === undefined ? fail(table.unknown) : unlessDemanded(rows[0]);
 }
 
-/** Finds the app by ref or id; a ref wins. An app of an organization without the account is unknown. */
+/**
+ * Reads the account's role at an app, given by ref or id, as `findAccessRight` does; a ref wins. An app of an
+ * organization without the account is unknown.
+ */
 export async function findAppAccessRight(
   sql: Sql,
   accountId: string | undefined,

@@ -73,8 +73,9 @@ import { compileNothing, withoutCompiling } from './without-compiling.ts';
 type PlanningPlace = LockedOne & { readonly release: FoundPlannedRelease };
 
 /**
- * Stores the plan with its audit entry under the channel's lock. First sets a release that was never
- * published to 0 %, where its plan begins. Refuses a release with an open plan.
+ * Creates a plan for a release that has no open one, with its audit entry, under the channel's lock. First
+ * sets a release that was never published to 0 %, where its plan begins. A dry run goes on to the first
+ * raise.
  */
 export const CREATE_PLAN: Change<NewPlan, RolloutPlan, PlanningPlace> = {
   async lock(sql, call) {
@@ -172,9 +173,10 @@ function refuseSecond({ state }: PlanRow): string {
 }
 
 /**
- * Drives a plan once. Reads the signals before it locks the channel, so that no first offer waits for them.
- * Under the lock it reads the plan again and decides by the ledger's time, so a step that another node has
- * begun is no longer due. Stores the plan together with the change of its release. Runs without JIT
+ * Drives a plan once and changes its release, in one transaction. Concurrent callers wait, and find it done.
+ * `recorded` says up to which plan time all check-ins are recorded; undefined if unknown. Reads the signals
+ * before it locks the channel, so that no first offer waits for them. Under the lock it reads the plan again
+ * and decides by the ledger's time, so a step that another node has begun is no longer due. Runs without JIT
  * (`withoutCompiling`).
  */
 export async function drivePlan(
@@ -261,9 +263,9 @@ async function perform(
 }
 
 /**
- * Stores the new state of a release's newest plan, and the audit entry. Locks the channel, as every change of
- * a plan does, which orders it against the plan's own steps. Reads the signals before the lock, so that no
- * first offer waits for them.
+ * Applies an operator's action to a release's newest plan: stores its new state, and the audit entry. Locks
+ * the channel, as every change of a plan does, which orders it against the plan's own steps. Reads the
+ * signals before the lock, so that no first offer waits for them.
  */
 export async function steerPlan(
   database: Database,
@@ -323,7 +325,11 @@ function judged(
 /** Counted milliseconds for which a plan is reserved for the node that took it, which may have died. */
 const TAKEN_FOR_MS = 3000;
 
-/** Returns plans with a due step, then those whose guards were not checked for longest. */
+/**
+ * Returns at most `countMax` plans to drive now: plans with a due step first, then plans whose guards were
+ * not checked for `checkMs`, longest first. Other callers get none of them for some seconds, unless they are
+ * driven before.
+ */
 export function plansToDrive(
   sql: Sql,
   checkMs: number,
@@ -336,7 +342,11 @@ export function plansToDrive(
   );
 }
 
-/** Advances the counted time, for all nodes; tells whether a region's mark is wanted. */
+/**
+ * Begins a node's turn of driving plans: advances the clock that counts their waits, for all nodes, and
+ * returns it, with whether the mark of `region` is wanted: the node's, undefined if not known or there is
+ * none.
+ */
 export async function beginPlanTurn(sql: Sql, region: string | undefined): Promise<PlanTurn> {
   const [time] = await sql.query<PlanTurn>(
     `SELECT now_ms::float8 AS "nowMs", counted_ms::float8 AS "countedMs", is_mark_wanted AS "isMarkWanted"
@@ -347,12 +357,15 @@ export async function beginPlanTurn(sql: Sql, region: string | undefined): Promi
   return time;
 }
 
-/** Notes the counted time up to which a region has recorded its check-ins. */
+/** Notes the counted time up to which a region has recorded all its check-ins. */
 export async function noteRegion(sql: Sql, region: string, recordedMs: number): Promise<void> {
   await sql.query('SELECT note_region_mark($1, $2::bigint)', [region, Math.floor(recordedMs)]);
 }
 
-/** Reads how far each region has recorded its check-ins, and since when those are silent that are. */
+/**
+ * Reads the marks of the regions of the last day, those that have recorded least first: how far each has
+ * recorded its check-ins, and since when those are silent that are.
+ */
 export function listRegions(sql: Sql): Promise<readonly RegionMark[]> {
   return sql.query<RegionMark>(
     `SELECT region, recorded_ms::float8 AS "recordedMs", ${isoText('noted_at')} AS "notedAt",
@@ -362,7 +375,10 @@ export function listRegions(sql: Sql): Promise<readonly RegionMark[]> {
   );
 }
 
-/** Counts the open plans by state. Reads the partial index of open plans, which are few. */
+/**
+ * Counts the open plans by state; a step or start that is due for `lateMs` and has not begun is late. Reads
+ * the partial index of open plans, which are few.
+ */
 export async function countPlans(
   sql: Sql,
   lateMs: number,

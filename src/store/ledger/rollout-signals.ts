@@ -158,9 +158,10 @@ const RANGES: Readonly<Record<Signal, string>> = {
 };
 
 /**
- * Returns the devices that show a signal of a release, among those that its health counts, on any channel.
- * They come in the order of a hash of their ids, range by range, until the page is full or 20,000 were read.
- * The health may count fewer failures of one client address than are listed.
+ * Reads a page of the devices that show a signal of a release, among those that its health counts, on any
+ * channel. They come in the order of a hash of their ids, range by range, until the page is full or 20,000
+ * were read: a page may have fewer devices than asked for, or none, and still a `next`. The health may count
+ * fewer failures of one client address than are listed.
  */
 export async function listSignalDevices(
   sql: Sql,

@@ -25,10 +25,11 @@ type LockedRelease = Serving & {
 type ServedParts = Omit<Serving, 'offered'>;
 
 /**
- * Stores the serving state, the new revision and the audit entry in one transaction. Locks the channel, then
- * the release: a first offer has either committed before, and `transition` sees it, or waits and finds the
- * revision moved. A transition without effect writes nothing. `offered` of the transition's result is
- * ignored.
+ * Changes how a release is served: passes the present state to `transition` (pure), and stores its result,
+ * the new revision and the audit entry in one transaction. Locks the channel, then the release: a first offer
+ * has either committed before, and `transition` sees it, or waits and finds the revision moved. If the
+ * transition refuses, nothing is stored; one without effect writes nothing. `offered` of the transition's
+ * result is ignored.
  */
 export const CONTROL: Change<ServingCall, ServingState, LockedOne> = {
   lock: (sql, call) => lockOne(sql, call, call.input),
@@ -150,9 +151,11 @@ async function storeServing(sql: Sql, id: string, after: ServedParts): Promise<v
 }
 
 /**
- * Returns true when the channel is at `order` and the release is published and durably marked as offered. One
- * database function does this in its own transaction (function/serving.sql), so that one round trip is enough
- * and a stalled node holds no lock.
+ * Records durably that a release is about to be offered, if it is published and the channel is still at
+ * `order`, the state of the decision. Returns false when it is not: the caller must decide again from a newer
+ * catalog. Idempotent; does not change the revision. Rejects with `LockedTooLong` when the channel stays
+ * locked for about a second. One database function does this in its own transaction (function/serving.sql),
+ * so that one round trip is enough and a stalled node holds no lock.
  */
 export async function recordFirstOffer(
   database: Database,
@@ -170,8 +173,8 @@ export async function recordFirstOffer(
 
 /**
  * Marks releases of the channel, or of the one that it follows, as offered, if the ledger has them without
- * the mark; returns how many it marked. Locks the channel first, as every change of what it serves does. Does
- * not change the revision, like any first offer.
+ * the mark, because it went back and lost it; returns how many it marked. Locks the channel first, as every
+ * change of what it serves does. Does not change the revision, like any first offer.
  */
 export async function restoreOffers(
   database: Database,

@@ -14,10 +14,15 @@ import type { Database, Sql } from './database.ts';
 import { insertMail } from './deliveries.ts';
 
 /**
- * Locks the account's row and compares the password hash, so that no session with the old password opens
- * after a password change; an opening without a password compares nothing. One by a provider asks under that
- * lock for the identity, which an invitation or a link to a new password may have taken. Returns the
- * password's number, or `wrongLogin`. A password opens no session of an account with passkeys.
+ * Opens a session if the account still has this password hash, and ends the account's oldest sessions beyond
+ * the limit. Writes an audit entry, with the failed sign-ins not yet in the audit. Returns the password's
+ * number, or `wrongLogin` when the hash has changed, or the account is no longer that of the identity by
+ * which a provider opens the session. A password alone opens no session of an account with passkeys:
+ * `secondFactorFirst`.
+ *
+ * Locks the account's row and compares the hash there, so that no session with the old password opens after a
+ * password change; an opening without a password compares nothing. One by a provider asks under that lock for
+ * the identity, which an invitation or a link to a new password may have taken.
  */
 export function openSession(
   database: Database,

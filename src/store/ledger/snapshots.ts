@@ -67,12 +67,16 @@ const RELEASES = `
   FROM releases WHERE edition = ANY ($1::text[])`;
 
 /**
+ * Reads the serving state of a channel at one revision. The app is given by ref or id, and may belong to any
+ * organization, because device requests name none. `known` is a snapshot that the caller has, usually of the
+ * same channel: its editions are not read again, and releases that did not change at all are the same objects
+ * in the result.
+ *
  * Reads the index in one statement, and so in one consistent state, then the releases that `known` lacks. An
  * edition never changes, so they are exactly those of the revision. If a release has got another edition
  * meanwhile, reads everything again in a transaction that sees no changes. Releases that are not published
  * have no notes, because no device is offered them; they keep their artifacts, except rolled-back ones,
- * because a device may ask for the file of the version that it runs. The app may belong to any organization,
- * because device requests name none.
+ * because a device may ask for the file of the version that it runs.
  */
 export async function readSnapshot(
   database: Database,

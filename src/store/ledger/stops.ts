@@ -33,9 +33,10 @@ type ServedRelease = Pick<ServingState, 'version' | 'rolloutPct'> & {
 const SERVED = `id, channel_id AS "channelId", version, rollout_pct AS "rolloutPct", targets`;
 
 /**
- * Pauses what is published on the channels, in one transaction under the locks of all of them: a first offer
- * of one of the releases either committed before, or finds the revision moved. What is published after the
- * locks is no part of it. It looks at no state that its author may have seen: it is meant for every state.
+ * Pauses all that is published on the channels, and holds the plans, in one transaction under the locks of
+ * all of them: a first offer of one of the releases either committed before, or finds the revision moved.
+ * Each release has its audit entry, which names the stop. What is published after the locks is no part of it.
+ * It looks at no state that its author may have seen: it is meant for every state.
  */
 export const STOP: Change<NewStop, Stop, LockedPlace> = {
   lock: (sql, { scope, input, known }) => lockPlace(sql, scope, input, known),
@@ -56,8 +57,9 @@ export const STOP: Change<NewStop, Stop, LockedPlace> = {
 };
 
 /**
- * Publishes the releases that wait for this stop, at their present rollout. Their plans stay held, as after
- * every publication of a paused release.
+ * Publishes the releases of a stop whose status nobody has set since, at their present rollout, and tells of
+ * the others why they are left as they are. Their plans stay held, as after every publication of a paused
+ * release. A second call publishes nothing.
  */
 export const RESUME: Change<EndedStop, ResumedStop, LockedPlace> = {
   async lock(sql, { scope, input, known }) {
@@ -305,7 +307,10 @@ export async function endStopOf(sql: Sql, releaseId: string): Promise<void> {
 
 // Statement that counts what a stop would reach.
 
-/** Counts what is published on the channels, and the devices on them and on those that follow them. */
+/**
+ * Counts what a stop of the app, or of one channel of it, would reach: what is published on the channels, and
+ * the devices on them and on those that follow them.
+ */
 export async function measureStop(
   sql: Sql,
   appId: string,

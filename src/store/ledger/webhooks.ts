@@ -39,8 +39,10 @@ const STORE = `
   RETURNING ${WEBHOOK_COLUMNS}`;
 
 /**
- * Stores the secret, the settings and an audit entry without the secret in one transaction. Deliveries of
- * this code host are verified with this secret only from then on.
+ * Enables the app's webhook of a code host with this secret; a webhook that is already enabled gets the new
+ * secret. Settings that are not given stay as they were when it was last enabled. Stores the secret, the
+ * settings and an audit entry without the secret in one transaction. Deliveries of this code host are
+ * verified with this secret only from then on.
  */
 export function enableWebhook(
   database: Database,
@@ -73,8 +75,8 @@ export function enableWebhook(
 }
 
 /**
- * Disables one webhook of an app, or all: deletes the secrets and writes an audit entry for each, in one
- * transaction. A disabled or missing webhook stays as it is. Returns all webhooks of the app.
+ * Disables the app's webhook of one code host, or of all: deletes the secrets and writes an audit entry for
+ * each, in one transaction. A disabled or missing webhook stays as it is. Returns all webhooks of the app.
  */
 export function disableWebhooks(
   database: Database,
@@ -113,7 +115,11 @@ const REPOSITORY = `CASE WHEN webhooks.repository IS NOT NULL THEN
 const IS_OWN = `(repository IS NULL OR repository_id = $4
   OR (repository_id IS NULL OR $4::bigint IS NULL) AND lower(repository) = lower($5))`;
 
-/** Binds in one statement, so that of two first deliveries one decides. */
+/**
+ * Gives a webhook the repository whose releases it takes, if it has none, and its new name if it was renamed.
+ * Another one is noted. Returns the repository that the webhook has then; null where it was disabled, or got
+ * another secret, since. Binds in one statement, so that of two first deliveries one decides.
+ */
 export async function bindRepository(
   sql: Sql,
   { appId, provider, enabledAt }: WebhookName & Pick<EnabledWebhook, 'enabledAt'>,
@@ -133,8 +139,8 @@ export async function bindRepository(
 }
 
 /**
- * Finds the webhook by the app's ref or id in any organization, because the sender of a delivery proves
- * itself by its signature. A ref wins over an id.
+ * Finds the enabled webhook by the app's ref or id in any organization, because the sender of a delivery
+ * proves itself by its signature. A ref wins over an id.
  */
 export async function findEnabledWebhook(
   sql: Sql,
@@ -211,7 +217,7 @@ type Read = {
   readonly deliveries: readonly WebhookDelivery[];
 };
 
-/** Returns an app's webhooks, and its last deliveries, newest first. */
+/** Reads an app's webhooks, enabled or not, and its last deliveries, newest first. */
 export async function readWebhooks(sql: Sql, appId: string): Promise<Read> {
   if (!isStorable(appId)) return { webhooks: [], deliveries: [] };
   const [read = { webhooks: [], deliveries: [] }] = await readWebhooksOf(sql, [appId]);
@@ -268,8 +274,9 @@ const DELIVERY_COLUMNS = columns<WebhookDelivery>({
 type Refusal = 'unknownApp' | 'unknownWebhook' | 'invalid';
 
 /**
- * Stores the settings and an audit entry in one transaction. `enabled_at` stays, so that pending deliveries
- * are still accepted; they follow the new settings. A change without effect writes nothing.
+ * Changes the settings of an enabled webhook, with an audit entry, in one transaction. Its secret and
+ * `enabled_at` stay, so that pending deliveries are still accepted; they follow the new settings. A change
+ * without effect writes nothing.
  */
 export function updateWebhook(
   database: Database,
@@ -346,7 +353,10 @@ const RECORD_DELIVERY_STORE = `
     ) FOR UPDATE SKIP LOCKED
   )`;
 
-/** Stores the delivery, with its texts cut to `TEXT_LENGTH_MAX`. */
+/**
+ * Records a delivery to the actor's app, with its texts cut to `TEXT_LENGTH_MAX`; deletes the app's oldest
+ * deliveries beyond the limit.
+ */
 export function recordDelivery(
   database: Database,
   delivery: NewDelivery,
@@ -377,10 +387,10 @@ function cutSentence(text: string | null): string | null {
 }
 
 /**
- * Replaces secrets that are still unchanged; a webhook that got another secret or was disabled keeps its
- * state. `enabled_at` does not change, because the secret is the same and pending deliveries belong to it. Of
- * two operators who reseal at once, the second replaces nothing. Locks rows in the order of their key, so
- * that the two cannot deadlock.
+ * Replaces secrets that are still unchanged; returns how many. A webhook that got another secret or was
+ * disabled keeps its state. `enabled_at` does not change, because the secret is the same and pending
+ * deliveries belong to it. Of two operators who reseal at once, the second replaces nothing. Locks rows in
+ * the order of their key, so that the two cannot deadlock.
  */
 export async function replaceSealedSecrets(
   sql: Sql,
@@ -407,12 +417,15 @@ export async function replaceSealedSecrets(
   return rows.length;
 }
 
-/** Reads the next sealed secrets, in the order of the primary key. */
+/**
+ * Lists the sealed secrets of enabled webhooks in the order of the primary key, app and code host, beginning
+ * after `after`.
+ */
 export function listSealedSecrets(
   sql: Sql,
   after: SecretPlace | undefined,
   countMax: number,
-): Promise<SealedSecret[]> {
+): Promise<readonly SealedSecret[]> {
   return sql.query<SealedSecret>(
     `SELECT app_id AS "appId", provider, sealed_secret AS "sealedSecret" FROM webhooks
      WHERE (app_id, provider) > ($1, $2) AND sealed_secret IS NOT NULL
