@@ -169,6 +169,11 @@ const refused: readonly (readonly [path: string, statement: string, complaint: s
     'plugin: This room may take only',
   ],
   ['src/http/*.ts', "import { x } from '../store/engine.ts';\nx();", 'plugin: This room may take'],
+  [
+    'src/store/ledger.ts',
+    "import { x } from './ledger/sql-ledger.ts';\nx();",
+    'plugin: This room may take only',
+  ],
   // The environment and the end of the process.
   ['src/http/*.ts', 'f(process.env.PORT);', 'noProcessEnv: '],
   ['src/http/*.ts', 'f(process?.env);', 'noProcessEnv: '],

@@ -6,7 +6,8 @@ import { type BackOff, backOffMs } from '../flow/back-off.ts';
 import { pause } from '../flow/pause.ts';
 import { demandWithin } from '../flow/within-time.ts';
 import type { CheckInJournal } from '../store/check-in-queue.ts';
-import type { PlanLedger, ReportedFailure } from '../store/fleet-ledger.ts';
+import type { ReportedFailure } from '../store/fleet-ledger.ts';
+import type { Ledger } from '../store/ledger.ts';
 import { RefusedByUpstream, type UpstreamClient } from './upstream-client.ts';
 
 /** Approximate bytes of one call: some 15,000 check-ins. Proxies accept up to 1 MiB by default. */
@@ -134,7 +135,7 @@ export function uploadCall(
  */
 export function journalFailures(
   journal: Pick<CheckInJournal, 'append'>,
-): Pick<PlanLedger, 'recordFailures'> {
+): Pick<Ledger, 'recordFailures'> {
   return {
     async recordFailures(failures: readonly ReportedFailure[]) {
       if ((await journal.append(Buffer.from(JSON.stringify(failures)))) === 'accepted') return;

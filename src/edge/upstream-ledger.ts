@@ -1,6 +1,6 @@
 // The ledger of an edge, which calls the upstream. Names and revisions come from the followed index, so only
-// snapshots, first offers and labels cost a call. `ServingLedger` states the obligations; here an unavailable
-// ledger is an unavailable upstream.
+// snapshots, first offers and labels cost a call. The functions in `store/ledger` state the obligations; here
+// an unavailable ledger is an unavailable upstream.
 
 import type {
   EdgeLabelChangesAnswer,

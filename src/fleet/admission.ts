@@ -11,14 +11,14 @@ import type { Log } from '../observe/log.ts';
 import type {
   AdmissionBounds,
   CheckKind,
-  FleetLedger,
   RecordedChecks,
   UnadmittedCheck,
 } from '../store/fleet-ledger.ts';
 import type { DeviceName } from '../store/label-store.ts';
+import type { Ledger } from '../store/ledger.ts';
 
 export type AdmissionDependencies = {
-  readonly ledger: Pick<FleetLedger, 'recordCheckIns' | 'recordAwaited' | 'recordChecks'>;
+  readonly ledger: Pick<Ledger, 'recordCheckIns' | 'recordAwaited' | 'recordChecks'>;
   /** Memory of the devices that this process has recorded; without one, the ledger looks for all. */
   readonly recorded?: RecordedDevices;
   readonly bounds: AdmissionBounds;

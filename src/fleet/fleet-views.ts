@@ -34,8 +34,6 @@ import type { Metrics } from '../observe/metrics.ts';
 import type {
   DeviceFilter,
   DevicePurge,
-  FleetLedger,
-  PlanLedger,
   PurgePlace,
   ReportedFailure,
   SignalDeviceFilter,
@@ -258,7 +256,7 @@ function describe(appId: string, device: ReportedDevice, at: number): CheckIn {
 // where the next one goes on.
 
 type PurgeDependencies = {
-  readonly ledger: Pick<FleetLedger, 'purgeDevices' | 'countPurgeable'>;
+  readonly ledger: Pick<Ledger, 'purgeDevices' | 'countPurgeable'>;
   readonly labels: Pick<DeviceLabels, 'forget'>;
   /** Clock in milliseconds that never goes back. */
   readonly now?: () => number;
@@ -340,7 +338,7 @@ type FailingDevice = Pick<CheckIn, 'platform' | 'arch'> & {
 };
 
 type FailureReportsDependencies = {
-  readonly ledger: Pick<PlanLedger, 'recordFailures'>;
+  readonly ledger: Pick<Ledger, 'recordFailures'>;
   readonly checkIns: Pick<CheckIns, 'add'>;
   readonly clock: Pick<LedgerClock, 'now'>;
   readonly metrics: Pick<Metrics, 'failures'>;

@@ -11,10 +11,10 @@ import { Unavailable } from '../contract/unavailable.ts';
 import { withinTime } from '../flow/within-time.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import type { FleetLedger } from '../store/fleet-ledger.ts';
+import type { Ledger } from '../store/ledger.ts';
 
 export class LedgerClock {
-  private readonly ledger: Pick<FleetLedger, 'readTime'>;
+  private readonly ledger: Pick<Ledger, 'readTime'>;
   private readonly wallClock: () => number;
   private readonly stopwatch: () => number;
   /** Time of the ledger, in milliseconds since 1970, at which the stopwatch showed 0. */
@@ -26,7 +26,7 @@ export class LedgerClock {
    * `stopwatch` returns milliseconds that never go back.
    */
   constructor(
-    ledger: Pick<FleetLedger, 'readTime'>,
+    ledger: Pick<Ledger, 'readTime'>,
     wallClock: () => number = () => Date.now(),
     stopwatch: () => number = () => steady.now(),
   ) {

@@ -6,12 +6,13 @@ import type { MistakenId } from '../contract/mistaken-id.ts';
 import { mistakenIdIn } from '../domain/fleet/mistaken-id.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { RareLog } from '../observe/rare-log.ts';
-import type { FleetLedger, MistakenIdCount } from '../store/fleet-ledger.ts';
+import type { MistakenIdCount } from '../store/fleet-ledger.ts';
+import type { Ledger } from '../store/ledger.ts';
 
 type MistakenIdsDependencies = {
   readonly metrics: Pick<Metrics, 'mistakenIds'>;
   /** Ledger of the counts; undefined on an edge, which has figures alone. */
-  readonly ledger: Pick<FleetLedger, 'recordMistakenIds'> | undefined;
+  readonly ledger: Pick<Ledger, 'recordMistakenIds'> | undefined;
   readonly log: Pick<RareLog, 'warnAbout'>;
 };
 

@@ -16,8 +16,9 @@ import { randomBytes } from 'node:crypto';
 import { storableText } from '../contract/text.ts';
 import { DEVICE_PARTS, devicePart, keyedHash } from '../domain/decision/hashes.ts';
 import { type CheckIn, deviceKey, mergeCheckIns } from '../domain/fleet/check-in.ts';
-import type { FleetLedger, RecordedChecks } from '../store/fleet-ledger.ts';
+import type { RecordedChecks } from '../store/fleet-ledger.ts';
 import type { DeviceName } from '../store/label-store.ts';
+import type { Ledger } from '../store/ledger.ts';
 
 /** Facts of a device as far as they are known; undefined where the record may have anything. */
 type Facts = Pick<
@@ -36,7 +37,7 @@ const CLOCK_SLACK_MS = 1000;
 export class RecordMemory {
   /** Name under which this process records. */
   readonly writer: string;
-  private readonly ledger: Pick<FleetLedger, 'readWriters' | 'readAwaited'>;
+  private readonly ledger: Pick<Ledger, 'readWriters' | 'readAwaited'>;
   private readonly freshnessMs: number;
   private readonly tables = Array.from({ length: DEVICE_PARTS }, () => new LastSeenTable());
   /** Turns of each part when it was confirmed last; undefined before. */
@@ -47,7 +48,7 @@ export class RecordMemory {
 
   constructor(
     writer: string,
-    ledger: Pick<FleetLedger, 'readWriters' | 'readAwaited'>,
+    ledger: Pick<Ledger, 'readWriters' | 'readAwaited'>,
     freshnessMs: number,
   ) {
     this.writer = writer;

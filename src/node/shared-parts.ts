@@ -18,9 +18,8 @@ import { SharedSnapshots } from '../serving/cold-loads.ts';
 import { LedgerRecovery } from '../serving/ledger-recovery.ts';
 import type { Config } from '../settings/settings.ts';
 import type { Engine } from '../store/engine.ts';
-import type { FleetLedger } from '../store/fleet-ledger.ts';
 import { DELETED_REVISION } from '../store/label-store.ts';
-import type { ServingLedger } from '../store/ledger.ts';
+import type { Ledger, ServingLedger } from '../store/ledger.ts';
 import type { ServingStores } from './stores.ts';
 
 export type Fleet = {
@@ -48,7 +47,7 @@ export function assembleFleet(
   { ledger, engine }: Pick<ServingStores, 'ledger' | 'engine'>,
   metrics: Metrics,
   log: Log,
-  counts?: Pick<FleetLedger, 'recordMistakenIds'>,
+  counts?: Pick<Ledger, 'recordMistakenIds'>,
 ): Fleet {
   const admission = assembleAdmission(config, ledger, log, rememberRecorded(engine));
   const live = new ActivityBroadcast(engine, metrics, log);

@@ -8,13 +8,8 @@ import { pause } from '../flow/pause.ts';
 import { withinTime } from '../flow/within-time.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import type {
-  DeliveryLedger,
-  DueDelivery,
-  DueMail,
-  LeasedDestination,
-} from '../store/delivery-ledger.ts';
-import type { DestinationLedger } from '../store/destination-ledger.ts';
+import type { DueDelivery, DueMail, LeasedDestination } from '../store/delivery-ledger.ts';
+import type { Ledger } from '../store/ledger.ts';
 import { afterTry, retryMs, type TryOutcome } from './delivery-state.ts';
 import { DIAL_MS_MAX } from './dialer.ts';
 import type { SendMessage } from './send-message.ts';
@@ -53,7 +48,18 @@ const HUNG: TryOutcome = {
 const OUTCOMES = ['delivered', 'failed', 'dropped'] as const;
 
 export type DeliveryDriverDependencies = {
-  readonly ledger: DeliveryLedger & Pick<DestinationLedger, 'disableDestination'>;
+  readonly ledger: Pick<
+    Ledger,
+    | 'leaseDestinations'
+    | 'nextDelivery'
+    | 'releaseDestination'
+    | 'recordTry'
+    | 'disableDestination'
+    | 'dropOldMessages'
+    | 'countWaitingMessages'
+    | 'leaseMails'
+    | 'recordMail'
+  >;
   readonly send: Pick<SendMessage, 'toDestination' | 'toPerson'>;
   /** Name of this process, which no other has. */
   readonly holder: string;

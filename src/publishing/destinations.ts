@@ -23,7 +23,6 @@ import { Unavailable } from '../contract/unavailable.ts';
 import { createWebhookSecret } from '../notify/webhook-signature.ts';
 import type {
   DestinationChange,
-  DestinationLedger,
   DestinationSecrets,
   NewDestination,
   RecipientLink,
@@ -281,7 +280,7 @@ export function destinationOwner(id: string): string {
 
 /** What sealing again needs of the ledger. */
 export type DestinationSecretsLedger = Pick<
-  DestinationLedger,
+  Ledger,
   'listDestinationSecrets' | 'replaceDestinationSecrets'
 >;
 

@@ -11,10 +11,10 @@ import type { CheckInQueue } from '../store/check-in-queue.ts';
 import type {
   DrivenRollout,
   OpenPlanState,
-  PlanLedger,
   PlanToDrive,
   RegionMark,
 } from '../store/fleet-ledger.ts';
+import type { Ledger } from '../store/ledger.ts';
 import type { PropagateChange } from './propagate-change.ts';
 
 /** Milliseconds between two turns, unless one turn cannot do everything. */
@@ -30,7 +30,7 @@ const BUFFERED_MS_MAX = 250;
 export type PlanDriverDependencies = {
   /** Ledger that is recovered before a change if it went back. */
   readonly ledger: Pick<
-    PlanLedger,
+    Ledger,
     'beginPlanTurn' | 'noteRegion' | 'listRegions' | 'listPlansToDrive' | 'drivePlan'
   >;
   readonly queue: Pick<CheckInQueue, 'ageOfCheckIns' | 'nameRegion'>;
@@ -199,7 +199,7 @@ const COUNT_INTERVAL_MS = 15_000;
 const LATE_MS = 120_000;
 
 export type PlanWatchDependencies = {
-  readonly ledger: Pick<PlanLedger, 'countPlans'>;
+  readonly ledger: Pick<Ledger, 'countPlans'>;
   readonly metrics: Pick<Metrics, 'plans' | 'faults'>;
   readonly log: Pick<Log, 'error'>;
 };

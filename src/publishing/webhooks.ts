@@ -21,7 +21,6 @@ import type {
   EnabledWebhook,
   SecretPlace,
   WebhookChange,
-  WebhookLedger,
   WebhookName,
 } from '../store/console-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
@@ -220,7 +219,7 @@ export function isSignedWith(secret: string, signed: Buffer, signature: Buffer):
 // changes nothing, and deliveries are verified meanwhile.
 
 type ResealDependencies = {
-  readonly ledger: Pick<WebhookLedger, 'listSealedSecrets' | 'replaceSealedSecrets'> &
+  readonly ledger: Pick<Ledger, 'listSealedSecrets' | 'replaceSealedSecrets'> &
     DestinationSecretsLedger;
   /** Undefined without SECRET_KEY. */
   readonly box: SecretBox | undefined;

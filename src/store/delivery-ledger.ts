@@ -1,8 +1,8 @@
-// The part of the ledger for sending what was told: which destinations are due, what came of each try, and
-// mails to people. A node leases a destination, sends its messages in order, and gives it back; the lease of
-// a node that dies ends by itself. The obligations of `ledger.ts` hold here too.
+// Terms of the ledger's calls for sending what was told: which destinations are due, what came of each try,
+// and mails to people. A node leases a destination, sends its messages in order, and gives it back; the lease
+// of a node that dies ends by itself.
 
-import type { DeliveryTry, DestinationKind, NotificationEvent } from '../contract/notification.ts';
+import type { DestinationKind, NotificationEvent } from '../contract/notification.ts';
 
 /** Destination that this node may send to. */
 export type LeasedDestination = {
@@ -74,51 +74,3 @@ export type WaitingMessages = {
   /** Milliseconds for which the oldest waits; 0 if none does. */
   readonly oldestMs: number;
 };
-
-export interface DeliveryLedger {
-  /**
-   * Leases destinations with a message that is due to `holder`, as far as its places go. An organization
-   * takes a place only while more of that kind are free than it holds: one that could fill all gets half of
-   * them, n such get one of n + 1 parts each, and the rest stays free for an organization that comes later.
-   * The organization with the fewest places comes first, then the one that was served least recently.
-   */
-  leaseDestinations(
-    holder: string,
-    places: Places,
-    leaseMs: number,
-  ): Promise<readonly LeasedDestination[]>;
-
-  /**
-   * Renews the lease of a destination and returns its next message that is due. Undefined without one, or
-   * when another node has the lease. Messages come in the order of their events; one that has failed for ten
-   * minutes, a test, and one that is sent again hold up no other. The first call for an event fixes what may
-   * change later: the organization's name, and `consoleUrl`, the caller's base URL of the console.
-   */
-  nextDelivery(
-    id: string,
-    holder: string,
-    terms: { readonly leaseMs: number; readonly consoleUrl: string },
-  ): Promise<DueDelivery | undefined>;
-
-  /** Gives a leased destination back. */
-  releaseDestination(id: string, holder: string): Promise<void>;
-
-  /** Records a try of a delivery, and whether its destination works. */
-  recordTry(delivery: DueDelivery, tried: DeliveryTry, next: TriedState): Promise<void>;
-
-  /**
-   * Deletes events that are too old to be told, the oldest first, and mails of no use. Returns how many it
-   * deleted, and how many messages had not been delivered.
-   */
-  dropOldMessages(
-    countMax: number,
-  ): Promise<{ readonly deleted: number; readonly dropped: number }>;
-
-  countWaitingMessages(): Promise<WaitingMessages>;
-
-  /** Leases mails that are due, invitations last, else the oldest first. */
-  leaseMails(countMax: number, leaseMs: number): Promise<readonly DueMail[]>;
-
-  /** Records a try of a mail: forgets one that was sent; the other is due again after `retryInMs`. */
-  recordMail(id: string, retryInMs: number | undefined): Promise<void>;
-}

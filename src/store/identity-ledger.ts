@@ -1,7 +1,6 @@
-// The part of the ledger with people whom an OpenID Connect provider knows, the accounts that they belong to,
-// and the roles that their groups give. The obligations of `ledger.ts` and `account-ledger.ts` hold here too.
+// Terms of the ledger's calls for people whom an OpenID Connect provider knows, the accounts that they belong
+// to, and the roles that their groups give.
 
-import type { LostRight, Outcome } from '../contract/failure.ts';
 import type { Role } from '../contract/resource.ts';
 import type { Identity, StoredAccount } from './account-ledger.ts';
 import type { Actor } from './ledger-terms.ts';
@@ -36,37 +35,3 @@ export type AccountProof = {
   readonly passwordHash: string | undefined;
   readonly actor: Extract<Actor, { kind: 'account' | 'token' }>;
 };
-
-export interface IdentityLedger {
-  /**
-   * Returns the account of a known identity, with the roles of its groups renewed; else of a new account,
-   * with those roles and, for a verified address, with what its open invitations at `now` give. A verified
-   * address takes over its account where that has neither a password, a passkey nor a membership. Returns
-   * `accountKnown` when the address is that of another account, `unknownAccount` when there is no address, or
-   * when it is not verified and neither a group nor an open invitation is there for it; and then stores
-   * nothing.
-   */
-  enterByIdentity(
-    arrival: Arrival,
-    now: string,
-  ): Promise<Outcome<Entered, 'accountKnown' | 'unknownAccount'>>;
-
-  /** Stores an arrival that waits for the proof of the address's account; replaces an earlier one. */
-  storeArrival(
-    arrival: Arrival & { readonly email: string },
-    waiting: { readonly tokenHash: string; readonly at: string; readonly expiresAt: string },
-  ): Promise<void>;
-
-  /** Returns the address of an arrival; undefined if it is unknown or expired at `now`. */
-  findArrival(tokenHash: string, now: string): Promise<{ readonly email: string } | undefined>;
-
-  /**
-   * Uses up an arrival: joins its identity to the account that was proved, and renews the roles of its
-   * groups. Refused as `identityTaken` if the account has another identity of the provider.
-   */
-  joinIdentity(
-    tokenHash: string,
-    proof: AccountProof,
-    now: string,
-  ): Promise<Outcome<Entered, 'unknownArrival' | 'identityTaken' | LostRight>>;
-}

@@ -5,7 +5,8 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { Unavailable } from '../../src/contract/unavailable.ts';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
 import { Admission, RecordedDevices } from '../../src/fleet/admission.ts';
-import type { AdmissionBounds, FleetLedger } from '../../src/store/fleet-ledger.ts';
+import type { AdmissionBounds } from '../../src/store/fleet-ledger.ts';
+import type { ServingLedger } from '../../src/store/ledger.ts';
 import { checkInOf } from '../store/engine/fleet-sample.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';
 
@@ -30,7 +31,7 @@ class Ledger {
     return [];
   }
 
-  recordChecks: FleetLedger['recordChecks'] = async (checkIns, kind, _bounds, isRecorded) => {
+  recordChecks: ServingLedger['recordChecks'] = async (checkIns, kind, _bounds, isRecorded) => {
     const unknown = checkIns.filter((each) => isRecorded?.(each) !== true);
     this.calls.push([kind, ...unknown.map(({ deviceId }) => deviceId)].join(' '));
     if (this.isAway) throw ledgerAway();

@@ -3,8 +3,9 @@
 import { describe, expect, it } from 'vitest';
 import { fail } from '../../src/contract/failure.ts';
 import { PurgeDevices } from '../../src/fleet/fleet-views.ts';
-import type { FleetLedger, PurgePlace } from '../../src/store/fleet-ledger.ts';
+import type { PurgePlace } from '../../src/store/fleet-ledger.ts';
 import type { DeviceName } from '../../src/store/label-store.ts';
+import type { Ledger } from '../../src/store/ledger.ts';
 import type { Actor } from '../../src/store/ledger-terms.ts';
 
 const OPERATOR: Actor = { kind: 'admin-token' };
@@ -27,7 +28,7 @@ function setUp() {
   const forgotten: string[] = [];
   const placeAfter = (after = '0') => (after === '4' ? undefined : String(Number(after) + 1));
   const found = (after = '0') => (after === '2' ? [] : [`${after}a`, `${after}b`]);
-  const ledger: Pick<FleetLedger, 'purgeDevices' | 'countPurgeable'> = {
+  const ledger: Pick<Ledger, 'purgeDevices' | 'countPurgeable'> = {
     async purgeDevices(_purge, { after, auditEntryId, devices }, actor) {
       now += PART_MS;
       parts.push(`${after} ${auditEntryId} ${devices}`);

@@ -14,7 +14,7 @@ import {
   joinEvents,
 } from '../../src/domain/release/host-release.ts';
 import { judgeRetraction, rememberRetraction } from '../../src/domain/release/retraction.ts';
-import type { Announced, WebhookLedger } from '../../src/store/console-ledger.ts';
+import type { Announced } from '../../src/store/console-ledger.ts';
 import type { Ledger } from '../../src/store/ledger.ts';
 import type { NewArtifact, ReleaseName } from '../../src/store/ledger-terms.ts';
 
@@ -48,7 +48,7 @@ export class HostLedger {
     return { announceRelease, retractRelease } as unknown as Ledger;
   }
 
-  private readonly announceRelease: WebhookLedger['announceRelease'] = async (_, announced) => {
+  private readonly announceRelease: Ledger['announceRelease'] = async (_, announced) => {
     const { name, host, holdOf } = announced;
     const { canonicalVersion: version } = name;
     const releases = this.channels.get(name.channel);
@@ -96,7 +96,7 @@ export class HostLedger {
     }
   };
 
-  private readonly retractRelease: WebhookLedger['retractRelease'] = async (_, name, call) => {
+  private readonly retractRelease: Ledger['retractRelease'] = async (_, name, call) => {
     const releases = this.channels.get(name.channel);
     if (releases === undefined) return fail('unknownChannel');
     const key = keyOf(name, call.host);

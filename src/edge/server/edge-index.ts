@@ -10,13 +10,9 @@ import { compareServing, type ServingOrder } from '../../domain/decision/serving
 import { SharedCall } from '../../flow/shared-call.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import type { RareLog } from '../../observe/rare-log.ts';
-import type {
-  ChannelState,
-  ChannelStates,
-  EdgeLedger,
-  EdgeScope,
-} from '../../store/console-ledger.ts';
+import type { ChannelState, ChannelStates, EdgeScope } from '../../store/console-ledger.ts';
 import type { Announcement, Engine } from '../../store/engine.ts';
+import type { Ledger } from '../../store/ledger.ts';
 
 /** Maximum number of channels in an index, about 100 bytes each. */
 const CHANNELS_MAX = 100_000;
@@ -32,7 +28,7 @@ const TAG_LENGTH = 22;
 const NOTHING_READ = { epoch: 0, record: null, line: null, isComplete: true };
 
 export type EdgeIndexDependencies = {
-  readonly ledger: Pick<EdgeLedger, 'readChannelStates'>;
+  readonly ledger: Pick<Ledger, 'readChannelStates'>;
   /** Returns the ledger's time in milliseconds since 1970. */
   readonly now: () => number;
   readonly metrics: Metrics;

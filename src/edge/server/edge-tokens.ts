@@ -17,10 +17,11 @@ import type {
 import { fail, isFailure, type LostRight, type Outcome } from '../../contract/failure.ts';
 import { Unavailable } from '../../contract/unavailable.ts';
 import { ConcurrencyLimit } from '../../flow/concurrency-limit.ts';
-import type { EdgeLedger, EdgeScope, StoredEdgeToken } from '../../store/console-ledger.ts';
+import type { EdgeScope, StoredEdgeToken } from '../../store/console-ledger.ts';
+import type { Ledger } from '../../store/ledger.ts';
 import type { Actor } from '../../store/ledger-terms.ts';
 
-type TokenLedger = Pick<EdgeLedger, 'createEdgeToken' | 'listEdgeTokens' | 'revokeEdgeToken'>;
+type TokenLedger = Pick<Ledger, 'createEdgeToken' | 'listEdgeTokens' | 'revokeEdgeToken'>;
 
 export class EdgeTokens {
   private readonly ledger: TokenLedger;
@@ -84,7 +85,7 @@ const LOOKUPS_RUNNING_MAX = 2;
 const LOOKUPS_WAITING_MAX = 1000;
 
 type Known = { readonly token: StoredEdgeToken; readonly readAt: number };
-type TokensOfEdges = Pick<EdgeLedger, 'findEdgeToken' | 'tellRefusedEdge'>;
+type TokensOfEdges = Pick<Ledger, 'findEdgeToken' | 'tellRefusedEdge'>;
 
 export class AuthenticateEdge {
   private readonly ledger: TokensOfEdges;

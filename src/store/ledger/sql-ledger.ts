@@ -2,8 +2,11 @@
 // first argument.
 
 import { isFailure } from '../../contract/failure.ts';
-import type { Ledger } from '../ledger.ts';
-import type { RunChange } from '../ledger-terms.ts';
+import type { CheckIn } from '../../domain/fleet/check-in.ts';
+import type { OwnedApp, ReleaseFilter } from '../console-ledger.ts';
+import type { AdmissionBounds, CheckKind, ReportedFailure } from '../fleet-ledger.ts';
+import type { DeviceName } from '../label-store.ts';
+import type { Actor, ReleaseName, RunChange, TenantScope } from '../ledger-terms.ts';
 import {
   changePassword,
   createPasswordReset,
@@ -49,7 +52,7 @@ import {
   recordChecks,
   USUAL_KEEPING,
 } from './check-ins.ts';
-import type { Database } from './database.ts';
+import type { Database, Sql } from './database.ts';
 import {
   countWaitingMessages,
   dropOldMessages,
@@ -188,27 +191,31 @@ import { withoutCompiling } from './without-compiling.ts';
 
 /**
  * Creates the ledger on a database, which must be migrated or reject calls until it is. `confirm` checks that
- * the database is the record; the default trusts it.
+ * the database is the record, for a caller whose channels it does not have: it rejects with `Unavailable`
+ * when the database has none of the channels that are remembered outside the ledger. The default trusts it.
  */
 export function createSqlLedger(
   database: Database,
   confirm: () => Promise<void> = async () => undefined,
   keeping: DeviceKeeping = USUAL_KEEPING,
-): Ledger {
+) {
   return {
-    ...bind(database, CALLS),
+    ...bind<Calls>(database, CALLS),
     ...fleetCalls(database, keeping),
     ...planCalls(database),
     ...changes(database),
-    readAttention: (organizationId) =>
+    readAttention: (organizationId: string) =>
       withoutCompiling(database, (sql) => readAttention(sql, organizationId)),
-    search: (organizationId, text) => searchOrganization(database, organizationId, text),
-    listChannelReleases: (app, channel, wanted) =>
+    search: (organizationId: string, text: string) =>
+      searchOrganization(database, organizationId, text),
+    listChannelReleases: (app: OwnedApp, channel: string, wanted: ReleaseFilter) =>
       withoutCompiling(database, (sql) => listChannelReleases(sql, app, channel, wanted)),
-    findAnyApp: (app) => findApp(database, undefined, app),
-    findLostRight: (actor) => findLostRight(database, actor, 'read'),
+    /** Finds the app with this ref or id, in any organization. */
+    findAnyApp: (app: string) => findApp(database, undefined, app),
+    findLostRight: (actor: Actor) => findLostRight(database, actor, 'read'),
     confirm,
     ...probe(database),
+    /** Waits for running statements, then closes all connections. Safe to call twice. */
     close: () => database.close(),
   };
 }
@@ -365,6 +372,11 @@ const CALLS = {
   recordMail,
 };
 
+/** The calls above. One that is bound to a scope always has one: only `findAnyApp` looks at all apps. */
+type Calls = Omit<typeof CALLS, 'findApp'> & {
+  findApp(sql: Sql, scope: TenantScope, app: string): ReturnType<typeof findApp>;
+};
+
 /** Functions without their first argument, the database. */
 type Bound<Queries> = {
   readonly [Name in keyof Queries]: Queries[Name] extends (
@@ -386,30 +398,43 @@ function bind<Queries extends Record<string, (database: Database, ...rest: never
 /** Calls that depend on how closely devices are kept. */
 function fleetCalls(database: Database, keeping: DeviceKeeping) {
   return {
-    recordCheckIns: (checkIns) => recordCheckIns(database, checkIns, 'queued', keeping),
-    recordAwaited: (checkIns) => recordCheckIns(database, checkIns, 'awaited', keeping),
-    recordReport: (checkIns, actor) =>
+    recordCheckIns: (checkIns: readonly CheckIn[]) =>
+      recordCheckIns(database, checkIns, 'queued', keeping),
+    recordAwaited: (checkIns: readonly CheckIn[]) =>
+      recordCheckIns(database, checkIns, 'awaited', keeping),
+    /** Records check-ins as `recordAwaited` does; an actor sent them on behalf of the devices. */
+    recordReport: (checkIns: readonly CheckIn[], actor: Actor) =>
       atomically(database, actor, (sql) => recordCheckIns(sql, checkIns, 'awaited', keeping)),
-    recordChecks: (checkIns, kind, bounds, isRecorded, writer) =>
-      recordChecks(database, checkIns, kind, { bounds, isRecorded, keeping, writer }),
-    readDevice: (app, deviceId) => readDevice(database, app, deviceId, keeping.history),
-    trimHistories: (rowsMax) => trimHistories(database, keeping.history, rowsMax),
-  } satisfies Partial<Ledger>;
+    recordChecks: (
+      checkIns: readonly CheckIn[],
+      kind: CheckKind,
+      bounds: AdmissionBounds,
+      isRecorded?: (device: DeviceName) => boolean,
+      writer?: string,
+    ) => recordChecks(database, checkIns, kind, { bounds, isRecorded, keeping, writer }),
+    readDevice: (app: string, deviceId: string) =>
+      readDevice(database, app, deviceId, keeping.history),
+    trimHistories: (rowsMax: number) => trimHistories(database, keeping.history, rowsMax),
+  };
 }
 
 /** Calls about plans with their own transaction or planner settings. */
 function planCalls(database: Database) {
   return {
-    readPlan: (scope, name) => withoutCompiling(database, (sql) => readPlan(sql, scope, name)),
-    readHealth: (scope, name, knownForMinutes) =>
+    readPlan: (scope: TenantScope, name: ReleaseName) =>
+      withoutCompiling(database, (sql) => readPlan(sql, scope, name)),
+    readHealth: (scope: TenantScope, name: ReleaseName, knownForMinutes?: number) =>
       withoutCompiling(database, (sql) => readHealth(sql, scope, name, knownForMinutes)),
-    listPlansToDrive: (checkMs, countMax) => plansToDrive(database, checkMs, countMax),
-    recordFailures: (failures) => database.transaction((sql) => recordFailures(sql, failures)),
-    async recordReportedFailures(failures, actor) {
+    listPlansToDrive: (checkMs: number, countMax: number) =>
+      plansToDrive(database, checkMs, countMax),
+    recordFailures: (failures: readonly ReportedFailure[]) =>
+      database.transaction((sql) => recordFailures(sql, failures)),
+    /** Records the failures of a report with an API key, if the actor may still report. */
+    async recordReportedFailures(failures: readonly ReportedFailure[], actor: Actor) {
       const recorded = await atomically(database, actor, (sql) => recordFailures(sql, failures));
       return isFailure(recorded) ? recorded : undefined;
     },
-  } satisfies Partial<Ledger>;
+  };
 }
 
 /** Changes of what channels serve, which all run in one order. */
@@ -428,7 +453,7 @@ function changes(database: Database) {
     stopReleases: by(STOP),
     resumeStop: by(RESUME),
     updateChannel: by(UPDATE_CHANNEL),
-  } satisfies Partial<Ledger>;
+  };
 }
 
 /**
@@ -443,6 +468,7 @@ const ROOM_TRIAL = 'SELECT count(*) FROM generate_series(1, 10000)';
 function probe(database: Database) {
   let failure: unknown;
   return {
+    /** Returns whether the database answers now, is migrated and is the record. Never rejects. */
     async isReachable() {
       try {
         await database.query('SELECT 1');
