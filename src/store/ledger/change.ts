@@ -26,6 +26,7 @@ import type {
   DryRunPlace,
   HeldSnapshot,
   Ran,
+  RepeatableCall,
   Seen,
   Waiting,
 } from '../ledger-terms.ts';
@@ -39,10 +40,9 @@ import {
 } from './approval-decisions.ts';
 import { insertApproval } from './approvals.ts';
 import { type ActorSql, atomically, dryRun } from './atomically.ts';
-import { type LockedChannel, lockChannel } from './channels.ts';
+import { type LockedChannel, lockChannel, readChanged } from './channels.ts';
 import type { Database, Sql } from './database.ts';
 import { waitWarning, watchExposure } from './exposure.ts';
-import { type Repeats, readPlaces } from './idempotency-keys.ts';
 import { readServedOn } from './snapshots.ts';
 
 /** Channels that a change has locked. */
@@ -50,6 +50,18 @@ export type Locked = { readonly channels: readonly LockedChannel[] };
 
 /** The one channel that a change has locked. */
 export type LockedOne = Locked & { readonly channel: LockedChannel };
+
+/** How a repeated call of a change is answered. */
+export type Repeats<Value> = {
+  /** Returns what the first call with the key made; undefined if there was none. */
+  find(sql: Sql, call: RepeatableCall): Promise<Outcome<Value | undefined>>;
+  /** Stores what the call has made. */
+  use(sql: Sql, call: RepeatableCall, value: Value): Promise<Failure | undefined>;
+  /** Stores the request that waits for an approval in place of what the call makes. */
+  wait(sql: Sql, call: RepeatableCall, approvalId: string): Promise<Failure | undefined>;
+  /** Stores what an approved request has made: when that is withdrawn, the key is free. */
+  name(sql: Sql, approvalId: string, value: Value): Promise<void>;
+};
 
 /** A change: `Place` is what it has locked and read before it writes. */
 export type Change<Input, Value, Place extends Locked = Locked> = {
@@ -129,7 +141,7 @@ async function make<Input, Value, Place extends Locked>(
   const repeated = repeat && (await change.repeats?.find(sql, repeat));
   if (isFailure(repeated)) return repeated;
   if (repeated !== undefined) {
-    const changed = await readPlaces(sql, place.channels);
+    const changed = await readChanged(sql, place.channels);
     return { ran: { value: repeated, changed, isRepeated: true } };
   }
   if (call.actor.kind !== change.neverWaitsFor) await watchExposure(sql, place.channels);

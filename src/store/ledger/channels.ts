@@ -13,7 +13,6 @@ import { isStorable } from '../../contract/text.ts';
 import { compareServing, type ServingOrder } from '../../domain/decision/serving-snapshot.ts';
 import type { ChannelState, ChannelStates } from '../console-ledger.ts';
 import type { ChannelName, ChannelNameList } from '../engine.ts';
-import type { PresentRevisions } from '../ledger-terms.ts';
 import {
   type Actor,
   type Changed,
@@ -22,6 +21,7 @@ import {
   type KnownState,
   type KnownStates,
   LedgerBehind,
+  type PresentRevisions,
   type TenantScope,
 } from '../ledger-terms.ts';
 import { type ActorSql, atomically } from './atomically.ts';
@@ -365,4 +365,19 @@ export async function readRevisions(
   const row = rows[0];
   if (row === undefined) throw new Error('The epoch of the ledger has no row');
   return { epoch: row.epoch, revisions: new Map(Object.entries(row.revisions)) };
+}
+
+/**
+ * Returns the present states of locked channels and of their followers, for a node that has not received what
+ * an earlier call has made.
+ */
+export function readChanged(
+  sql: Sql,
+  channels: readonly LockedChannel[],
+): Promise<readonly ChannelRevision[]> {
+  return sql.query<ChannelRevision>(
+    `SELECT $2::text AS "appRef", name AS channel, id AS "channelId", present_epoch() AS epoch, revision
+     FROM channels WHERE id = ANY ($1::text[]) OR follows = ANY ($1::text[])`,
+    [channels.map(({ id }) => id), channels[0]?.app.ref],
+  );
 }

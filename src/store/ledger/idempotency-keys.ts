@@ -1,25 +1,13 @@
 // SQL of idempotency keys: what a call with such a key has published, or asked for, is answered again.
 
-import { type Failure, fail, type Outcome } from '../../contract/failure.ts';
+import { type Failure, fail } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import type { Release, ReleaseStatus } from '../../contract/resource.ts';
-import type { ChannelRevision, RepeatableCall } from '../ledger-terms.ts';
+import type { RepeatableCall } from '../ledger-terms.ts';
 import { readApproval } from './approvals.ts';
-import type { LockedChannel } from './channels.ts';
+import type { Repeats } from './change.ts';
 import type { Sql } from './database.ts';
 import { readRelease } from './release-reads.ts';
-
-/** How a repeated call of a change is answered. */
-export type Repeats<Value> = {
-  /** Returns what the first call with the key made; undefined if there was none. */
-  find(sql: Sql, call: RepeatableCall): Promise<Outcome<Value | undefined>>;
-  /** Stores what the call has made. */
-  use(sql: Sql, call: RepeatableCall, value: Value): Promise<Failure | undefined>;
-  /** Stores the request that waits for an approval in place of what the call makes. */
-  wait(sql: Sql, call: RepeatableCall, approvalId: string): Promise<Failure | undefined>;
-  /** Stores what an approved request has made: when that is withdrawn, the key is free. */
-  name(sql: Sql, approvalId: string, value: Value): Promise<void>;
-};
 
 /** Repeated calls that publish a release. */
 export const REPEATS: Repeats<Release> = {
@@ -105,21 +93,6 @@ async function findRepeated(
   }
   const { releaseId, status, rolloutPct } = used;
   return { ...(await readRelease(sql, releaseId)), status, rolloutPct };
-}
-
-/**
- * Returns the present states of locked channels and of their followers, for a node that has not received what
- * an earlier call has made.
- */
-export function readPlaces(
-  sql: Sql,
-  channels: readonly LockedChannel[],
-): Promise<readonly ChannelRevision[]> {
-  return sql.query<ChannelRevision>(
-    `SELECT $2::text AS "appRef", name AS channel, id AS "channelId", present_epoch() AS epoch, revision
-     FROM channels WHERE id = ANY ($1::text[]) OR follows = ANY ($1::text[])`,
-    [channels.map(({ id }) => id), channels[0]?.app.ref],
-  );
 }
 
 /** Deletes at most `rowsMax` expired keys; returns how many. */
