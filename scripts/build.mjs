@@ -279,8 +279,8 @@ function modulesOf(draft) {
  * @param {string} draft
  */
 async function provideTemplate(draft) {
-  const previous = join(output, 'store', 'ledger', 'template');
-  const next = join(draft, 'store', 'ledger', 'template');
+  const previous = join(output, 'store', 'ledger', 'database', 'template');
+  const next = join(draft, 'store', 'ledger', 'database', 'template');
   const key = templateKey(draft);
   if (existsSync(previous) && readFileSync(`${previous}.key`, 'utf8') === key) {
     cpSync(previous, next, { recursive: true });
@@ -297,7 +297,7 @@ async function provideTemplate(draft) {
  */
 function templateKey(draft) {
   const pglite = join(root, 'node_modules', '@electric-sql', 'pglite', 'package.json');
-  const ledger = join(draft, 'store', 'ledger');
+  const ledger = join(draft, 'store', 'ledger', 'database');
   const scripts = ['schema', 'migration', 'function'].flatMap((folder) =>
     readdirSync(join(ledger, folder))
       .sort()
@@ -316,7 +316,8 @@ function templateKey(draft) {
  */
 async function makeTemplate(draft, template) {
   /** @param {string} name */
-  const load = (name) => import(pathToFileURL(join(draft, 'store', 'ledger', name)).href);
+  const load = (name) =>
+    import(pathToFileURL(join(draft, 'store', 'ledger', 'database', name)).href);
   const { openPgliteDatabase } = await load('pglite-database.js');
   const { migrate } = await load('migrate.js');
   const made = `${template}.draft`;

@@ -10,7 +10,7 @@ import type {
   RolloutPlan,
 } from '../src/contract/rollout-plan.ts';
 import { PLAN_PRESETS } from '../src/domain/rollout/plan-presets.ts';
-import type { Database } from '../src/store/ledger/database.ts';
+import type { Database } from '../src/store/ledger/database/database.ts';
 import type { Ledger } from '../src/store/ledger.ts';
 import type { DemoDevice } from './demo-devices.ts';
 import {

@@ -20,9 +20,9 @@ import { readUpstreamConfig, type UpstreamConfig } from '../settings/edge-settin
 import { type Config, ConfigError, readConfig, readNearSettings } from '../settings/settings.ts';
 import { DiskSnapshotFiles } from '../store/disk/disk-snapshot-files.ts';
 import type { Engine } from '../store/engine.ts';
-import { examineEmbedded, examinePostgres } from '../store/ledger/examine-ledger.ts';
-import type { SchemaChange } from '../store/ledger/migrate.ts';
-import { migrateLedger } from '../store/ledger/migrate-ledger.ts';
+import type { SchemaChange } from '../store/ledger/database/migrate.ts';
+import { examineEmbedded, examinePostgres } from '../store/ledger/upkeep/examine-ledger.ts';
+import { migrateLedger } from '../store/ledger/upkeep/migrate-ledger.ts';
 import type { LedgerMemory } from '../store/ledger-identity.ts';
 import { createMemoryEngine } from '../store/memory/memory-engine.ts';
 import { examineRedis } from '../store/redis/examine-redis.ts';

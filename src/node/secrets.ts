@@ -4,7 +4,7 @@ import { EdgeSigner } from '../edge/server/edge-tokens.ts';
 import { SecretBox } from '../publishing/secret-box.ts';
 import type { Config } from '../settings/settings.ts';
 import { readOrCreateToken, type TokenName } from '../settings/token-file.ts';
-import { hasMoveMark } from '../store/ledger/move-mark.ts';
+import { hasMoveMark } from '../store/ledger/database/move-mark.ts';
 import { directoryIn } from '../store/ledger/open-ledger.ts';
 
 export class Secrets {

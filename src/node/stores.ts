@@ -15,9 +15,9 @@ import { type Config, ConfigError } from '../settings/settings.ts';
 import { type DiskFault, DiskSnapshotFiles } from '../store/disk/disk-snapshot-files.ts';
 import type { DiskSnapshots } from '../store/disk-snapshots.ts';
 import type { Engine } from '../store/engine.ts';
-import { refuseBadAddress } from '../store/ledger/hosts-pool.ts';
+import { refuseBadAddress } from '../store/ledger/database/hosts-pool.ts';
+import { markCopied } from '../store/ledger/database/refuse-recreation.ts';
 import { type OpenLedger, openLedger } from '../store/ledger/open-ledger.ts';
-import { markCopied } from '../store/ledger/refuse-recreation.ts';
 import type { Ledger, ServingLedger } from '../store/ledger.ts';
 import type {
   ForeignFault,

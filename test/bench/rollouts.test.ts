@@ -68,7 +68,7 @@ class Ledger {
     if (hasFailed) this.failures.set(id, address);
   }
 
-  /** Adds up what src/store/ledger/rollout-signals.ts does; of so few devices all are looked at. */
+  /** Adds up what src/store/ledger/rollout/rollout-signals.ts does; of so few devices all are looked at. */
   countsAt(now: number): Omit<SignalCounts, 'networks'> {
     const sums = { offered: 0, installed: 0, reverted: 0 };
     for (const [key, devices] of Object.entries(this.model.cells())) {

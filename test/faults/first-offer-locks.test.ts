@@ -5,9 +5,9 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { isFailure } from '../../src/contract/failure.ts';
 import { LockedTooLong, Unavailable } from '../../src/contract/unavailable.ts';
 import { applyServingChange } from '../../src/domain/release/serving-change.ts';
-import type { Database, Sql } from '../../src/store/ledger/database.ts';
-import { migrate } from '../../src/store/ledger/migrate.ts';
-import { openPgDatabase } from '../../src/store/ledger/pg-database.ts';
+import type { Database, Sql } from '../../src/store/ledger/database/database.ts';
+import { migrate } from '../../src/store/ledger/database/migrate.ts';
+import { openPgDatabase } from '../../src/store/ledger/database/pg-database.ts';
 import { createSqlLedger } from '../../src/store/ledger/sql-ledger.ts';
 import type { Ledger } from '../../src/store/ledger.ts';
 import {

@@ -3,10 +3,10 @@
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
 import { Unavailable } from '../../src/contract/unavailable.ts';
-import type { Database } from '../../src/store/ledger/database.ts';
-import { BASELINE, migrate } from '../../src/store/ledger/migrate.ts';
+import type { Database } from '../../src/store/ledger/database/database.ts';
+import { BASELINE, migrate } from '../../src/store/ledger/database/migrate.ts';
+import { openPgDatabase } from '../../src/store/ledger/database/pg-database.ts';
 import { openLedger } from '../../src/store/ledger/open-ledger.ts';
-import { openPgDatabase } from '../../src/store/ledger/pg-database.ts';
 import type { Ledger } from '../../src/store/ledger.ts';
 import type { LedgerReport } from '../../src/store/ledger-identity.ts';
 import { createTenant, OPERATOR, publish } from '../store/ledger/ledger-fixture.ts';

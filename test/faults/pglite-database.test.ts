@@ -7,15 +7,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Unavailable } from '../../src/contract/unavailable.ts';
-import type { Database } from '../../src/store/ledger/database.ts';
+import type { Database } from '../../src/store/ledger/database/database.ts';
+import { openPgliteDatabase } from '../../src/store/ledger/database/pglite-database.ts';
 import { openLedger } from '../../src/store/ledger/open-ledger.ts';
-import { openPgliteDatabase } from '../../src/store/ledger/pglite-database.ts';
 import { createTenant, publish, readStable } from '../store/ledger/ledger-fixture.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 import { ledgerOptions } from '../support/ledger-options.ts';
 import { type ServerProcess, startProcess, waitUntilUp } from '../support/server-process.ts';
 
-const BUILT = new URL('../../dist/store/ledger/pglite-database.js', import.meta.url).href;
+const BUILT = new URL('../../dist/store/ledger/database/pglite-database.js', import.meta.url).href;
 /** Program that opens the directory, writes numbers one after the other and prints each acknowledged one. */
 const WRITER = `
   const { openPgliteDatabase } = await import(${JSON.stringify(BUILT)});

@@ -7,7 +7,7 @@ import { USUAL_GUARDS } from '../../src/domain/rollout/judge-health.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import { PlanDriver } from '../../src/publishing/plan-driver.ts';
 import type { Engine } from '../../src/store/engine.ts';
-import { openPgDatabase } from '../../src/store/ledger/pg-database.ts';
+import { openPgDatabase } from '../../src/store/ledger/database/pg-database.ts';
 import { createSqlLedger } from '../../src/store/ledger/sql-ledger.ts';
 import type { Ledger } from '../../src/store/ledger.ts';
 import { definition } from '../domain/rollout/plan-fixture.ts';

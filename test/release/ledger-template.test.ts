@@ -1,16 +1,16 @@
 // Tests that the template of the embedded ledger, which the build makes, has the schema that the migrations
 // build, and that a ledger made from it keeps what it is given. When it is used is tested in
-// test/store/ledger/fill-from-template.test.ts.
+// test/store/ledger/database/fill-from-template.test.ts.
 
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import { afterAll, expect, test } from 'vitest';
-import type { Database } from '../../src/store/ledger/database.ts';
-import { fillFromTemplate } from '../../src/store/ledger/fill-from-template.ts';
-import { migrate, readSchema } from '../../src/store/ledger/migrate.ts';
-import { openPgliteDatabase } from '../../src/store/ledger/pglite-database.ts';
+import type { Database } from '../../src/store/ledger/database/database.ts';
+import { fillFromTemplate } from '../../src/store/ledger/database/fill-from-template.ts';
+import { migrate, readSchema } from '../../src/store/ledger/database/migrate.ts';
+import { openPgliteDatabase } from '../../src/store/ledger/database/pglite-database.ts';
 
 /** Query of everything that a migration can make, each as one text. */
 const SCHEMA = `

@@ -7,7 +7,7 @@ import { Unavailable } from '../../src/contract/unavailable.ts';
 import { devicePart } from '../../src/domain/decision/hashes.ts';
 import { type CheckIn, coalesceCheckIns } from '../../src/domain/fleet/check-in.ts';
 import { RecordMemory } from '../../src/fleet/record-cache.ts';
-import { migrate } from '../../src/store/ledger/migrate.ts';
+import { migrate } from '../../src/store/ledger/database/migrate.ts';
 import { createSqlLedger } from '../../src/store/ledger/sql-ledger.ts';
 import type { Ledger } from '../../src/store/ledger.ts';
 import {

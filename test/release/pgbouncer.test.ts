@@ -4,8 +4,8 @@
 
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { Unavailable } from '../../src/contract/unavailable.ts';
+import { openPgDatabase } from '../../src/store/ledger/database/pg-database.ts';
 import { openLedger } from '../../src/store/ledger/open-ledger.ts';
-import { openPgDatabase } from '../../src/store/ledger/pg-database.ts';
 import type { Ledger } from '../../src/store/ledger.ts';
 import * as records from '../store/ledger/ledger-fixture.ts';
 import { eventually, sleep } from '../support/eventually.ts';

@@ -1,7 +1,7 @@
 // Creates migrated databases without content, as copies of one, because migrating takes longer than copying.
 
-import { migrate } from '../../src/store/ledger/migrate.ts';
-import { openPgDatabase } from '../../src/store/ledger/pg-database.ts';
+import { migrate } from '../../src/store/ledger/database/migrate.ts';
+import { openPgDatabase } from '../../src/store/ledger/database/pg-database.ts';
 import { createDatabase, type FreshDatabase, freshDatabase } from './fresh-database.ts';
 
 /** Template database on the run's PostgreSQL. It can be copied only while nothing is connected to it. */

@@ -1,6 +1,6 @@
 // Runs a statement that writes thousands of rows to prepare a test.
 
-import type { Database } from '../../src/store/ledger/database.ts';
+import type { Database } from '../../src/store/ledger/database/database.ts';
 
 const ANSWER_TIMEOUT_MS = 120_000;
 

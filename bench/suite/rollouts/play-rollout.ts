@@ -8,7 +8,10 @@ import { drivePlan } from '../../../src/domain/rollout/drive-plan.ts';
 import type { PlanDefinition, PlannedRelease } from '../../../src/domain/rollout/plan-state.ts';
 import type { SignalCounts } from '../../../src/domain/rollout/signal-counts.ts';
 import { newPlan } from '../../../src/domain/rollout/steer-plan.ts';
-import { OTHERS_LOOKED_AT, REACHED_LOOKED_AT } from '../../../src/store/ledger/rollout-signals.ts';
+import {
+  OTHERS_LOOKED_AT,
+  REACHED_LOOKED_AT,
+} from '../../../src/store/ledger/rollout/rollout-signals.ts';
 import { SignalCounter } from './signal-counter.ts';
 import { type FleetSettings, type SimulatedDevice, SimulatedFleet } from './simulated-fleet.ts';
 

@@ -3,13 +3,18 @@
 import { join } from 'node:path';
 import type { Ledger } from '../ledger.ts';
 import type { LedgerMemory, LedgerReport, RememberedChannel } from '../ledger-identity.ts';
-import type { DeviceKeeping } from './check-ins.ts';
-import type { Database } from './database.ts';
-import { isUnmoved, refuseMoved } from './move-mark.ts';
-import { type MovableDatabase, openPgDatabase, type PoolLoad } from './pg-database.ts';
-import { type EmbeddedDatabase, openPgliteDatabase } from './pglite-database.ts';
-import { countRemembered, type Greeter, migrateDatabase } from './record-database.ts';
-import { forgetCopied, isCopied, markUsed, refuseRecreation } from './refuse-recreation.ts';
+import type { Database } from './database/database.ts';
+import { isUnmoved, refuseMoved } from './database/move-mark.ts';
+import { type MovableDatabase, openPgDatabase, type PoolLoad } from './database/pg-database.ts';
+import { type EmbeddedDatabase, openPgliteDatabase } from './database/pglite-database.ts';
+import { countRemembered, type Greeter, migrateDatabase } from './database/record-database.ts';
+import {
+  forgetCopied,
+  isCopied,
+  markUsed,
+  refuseRecreation,
+} from './database/refuse-recreation.ts';
+import type { DeviceKeeping } from './fleet/check-ins.ts';
 import { createSqlLedger } from './sql-ledger.ts';
 
 export type LedgerOptions = {

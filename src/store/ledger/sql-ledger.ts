@@ -7,20 +7,7 @@ import type { OwnedApp, ReleaseFilter } from '../console-ledger.ts';
 import type { AdmissionBounds, CheckKind, ReportedFailure } from '../fleet-ledger.ts';
 import type { DeviceName } from '../label-store.ts';
 import type { Actor, ReleaseName, RunChange, TenantScope } from '../ledger-terms.ts';
-import {
-  changePassword,
-  createPasswordReset,
-  findAccount,
-  findPasswordReset,
-  isSetUp,
-  readSigningKey,
-  recordFailedSignIns,
-  usePasswordReset,
-} from './accounts.ts';
-import { announceRelease, retractRelease } from './announced-releases.ts';
-import { listAppOverviews } from './app-overviews.ts';
-import { declineApproval, failApproval, sweepApprovals } from './approval-decisions.ts';
-import { findApproval, listApprovals, storeApprovalEffect } from './approvals.ts';
+import { listAppOverviews } from './app/app-overviews.ts';
 import {
   createApp,
   findReleaseApps,
@@ -28,20 +15,26 @@ import {
   readChannel,
   searchOrganization,
   updateApp,
-} from './apps.ts';
-import { atomically } from './atomically.ts';
-import { readAttention } from './attention.ts';
-import { forgetAudit, listAudit } from './audit.ts';
-import { type Change, type Locked, run } from './change.ts';
-import { listChannelReleases } from './channel-releases.ts';
-import { UPDATE_CHANNEL } from './channel-settings.ts';
+} from './app/apps.ts';
+import { readAttention } from './app/attention.ts';
+import { UPDATE_CHANNEL } from './app/channel-settings.ts';
+import { declineApproval, failApproval, sweepApprovals } from './change/approval-decisions.ts';
+import { findApproval, listApprovals, storeApprovalEffect } from './change/approvals.ts';
+import { atomically } from './change/atomically.ts';
+import { forgetAudit, listAudit } from './change/audit.ts';
+import { type Change, type Locked, run } from './change/change.ts';
 import {
   createChannel,
   listChannelNames,
   listChannels,
   readChannelStates,
   readRevisions,
-} from './channels.ts';
+} from './change/channels.ts';
+import { findApp } from './change/lookups.ts';
+import { findAccessRight, findAppAccessRight, findLostRight } from './change/rights.ts';
+import { readSnapshot } from './change/snapshots.ts';
+import type { Database, Sql } from './database/database.ts';
+import { withoutCompiling } from './database/without-compiling.ts';
 import {
   type DeviceKeeping,
   forgetAdmissions,
@@ -51,8 +44,38 @@ import {
   recordCheckIns,
   recordChecks,
   USUAL_KEEPING,
-} from './check-ins.ts';
-import type { Database, Sql } from './database.ts';
+} from './fleet/check-ins.ts';
+import { listDeviceReleases } from './fleet/device-releases.ts';
+import { sampleDevices } from './fleet/device-samples.ts';
+import {
+  countDevices,
+  countLabels,
+  countPurgeable,
+  listDevices,
+  purgeDevices,
+  readDevice,
+} from './fleet/devices.ts';
+import { eraseDevice, forgetErasures } from './fleet/erased-devices.ts';
+import {
+  countSeen,
+  readAdoption,
+  readAdoptionSteps,
+  readFleet,
+  sweepFleet,
+  trimHistories,
+} from './fleet/fleet-counts.ts';
+import { readLabelChanges, readLabels } from './fleet/labels.ts';
+import { recordMistakenIds } from './fleet/mistaken-ids.ts';
+import {
+  changePassword,
+  createPasswordReset,
+  findAccount,
+  findPasswordReset,
+  isSetUp,
+  readSigningKey,
+  recordFailedSignIns,
+  usePasswordReset,
+} from './people/accounts.ts';
 import {
   countWaitingMessages,
   dropOldMessages,
@@ -62,8 +85,8 @@ import {
   recordMail,
   recordTry,
   releaseDestination,
-} from './deliveries.ts';
-import { listDeliveries, sendAgain, testDestination } from './destination-messages.ts';
+} from './people/deliveries.ts';
+import { listDeliveries, sendAgain, testDestination } from './people/destination-messages.ts';
 import {
   createDestination,
   disableDestination,
@@ -74,35 +97,15 @@ import {
   replaceDestinationSecrets,
   rotateDestination,
   updateDestination,
-} from './destinations.ts';
-import { listDeviceReleases } from './device-releases.ts';
-import { sampleDevices } from './device-samples.ts';
-import {
-  countDevices,
-  countLabels,
-  countPurgeable,
-  listDevices,
-  purgeDevices,
-  readDevice,
-} from './devices.ts';
-import { eraseDevice, forgetErasures } from './erased-devices.ts';
-import {
-  countSeen,
-  readAdoption,
-  readAdoptionSteps,
-  readFleet,
-  sweepFleet,
-  trimHistories,
-} from './fleet-counts.ts';
-import { forgetIdempotencyKeys } from './idempotency-keys.ts';
-import { enterByIdentity, findArrival, joinIdentity, storeArrival } from './identities.ts';
+} from './people/destinations.ts';
+import { enterByIdentity, findArrival, joinIdentity, storeArrival } from './people/identities.ts';
 import {
   acceptInvitation,
   createInvitation,
   findInvitation,
   listInvitations,
   revokeInvitation,
-} from './invitations.ts';
+} from './people/invitations.ts';
 import {
   createEdgeToken,
   createKey,
@@ -114,10 +117,7 @@ import {
   revokeEdgeToken,
   revokeKey,
   tellRefusedEdge,
-} from './keys.ts';
-import { readLabelChanges, readLabels } from './labels.ts';
-import { findApp } from './lookups.ts';
-import { recordMistakenIds } from './mistaken-ids.ts';
+} from './people/keys.ts';
 import {
   changeMember,
   createFirstAccount,
@@ -126,7 +126,7 @@ import {
   listMembers,
   listMemberships,
   updateOrganization,
-} from './organizations.ts';
+} from './people/organizations.ts';
 import {
   addPasskey,
   createRecovery,
@@ -137,32 +137,9 @@ import {
   removePasskey,
   renamePasskey,
   useRecovery,
-} from './passkeys.ts';
-import { findRecipientLink, isMemberEmail } from './recipient-links.ts';
-import { answerRecipientLink, renewRecipientLink } from './recipients.ts';
-import { readFailureBreakdown, recordFailures } from './release-failures.ts';
-import { readHealth } from './release-health.ts';
-import {
-  listReleases,
-  readOwnedRelease,
-  readReleaseAdoption,
-  readReleaseDetail,
-} from './release-reads.ts';
-import { PROMOTE, PUBLISH, WITHDRAW } from './releases.ts';
-import { findAccessRight, findAppAccessRight, findLostRight } from './rights.ts';
-import {
-  beginPlanTurn,
-  CREATE_PLAN,
-  countPlans,
-  drivePlan,
-  listRegions,
-  noteRegion,
-  plansToDrive,
-  readPlan,
-  steerPlan,
-} from './rollout-plans.ts';
-import { listSignalDevices } from './rollout-signals.ts';
-import { CONTROL, raiseEpoch, recordFirstOffer, restoreOffers } from './serving-control.ts';
+} from './people/passkeys.ts';
+import { findRecipientLink, isMemberEmail } from './people/recipient-links.ts';
+import { answerRecipientLink, renewRecipientLink } from './people/recipients.ts';
 import {
   endOtherSessions,
   endSession,
@@ -171,10 +148,18 @@ import {
   findSession,
   listSessions,
   openSession,
-} from './sessions.ts';
-import { readSnapshot } from './snapshots.ts';
-import { readStatusChanges } from './status-changes.ts';
-import { measureStop, RESUME, STOP } from './stops.ts';
+} from './people/sessions.ts';
+import { announceRelease, retractRelease } from './release/announced-releases.ts';
+import { listChannelReleases } from './release/channel-releases.ts';
+import { forgetIdempotencyKeys } from './release/idempotency-keys.ts';
+import {
+  listReleases,
+  readOwnedRelease,
+  readReleaseAdoption,
+  readReleaseDetail,
+} from './release/release-reads.ts';
+import { PROMOTE, PUBLISH, WITHDRAW } from './release/releases.ts';
+import { readStatusChanges } from './release/status-changes.ts';
 import {
   bindRepository,
   disableWebhooks,
@@ -186,8 +171,23 @@ import {
   recordDelivery,
   replaceSealedSecrets,
   updateWebhook,
-} from './webhooks.ts';
-import { withoutCompiling } from './without-compiling.ts';
+} from './release/webhooks.ts';
+import { readFailureBreakdown, recordFailures } from './rollout/release-failures.ts';
+import { readHealth } from './rollout/release-health.ts';
+import {
+  beginPlanTurn,
+  CREATE_PLAN,
+  countPlans,
+  drivePlan,
+  listRegions,
+  noteRegion,
+  plansToDrive,
+  readPlan,
+  steerPlan,
+} from './rollout/rollout-plans.ts';
+import { listSignalDevices } from './rollout/rollout-signals.ts';
+import { CONTROL, raiseEpoch, recordFirstOffer, restoreOffers } from './rollout/serving-control.ts';
+import { measureStop, RESUME, STOP } from './rollout/stops.ts';
 
 /**
  * Creates the ledger on a database, which must be migrated or reject calls until it is. `confirm` checks that

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { fail, isFailure } from '../../../src/contract/failure.ts';
-import { lockWebhooks } from '../../../src/store/ledger/webhooks.ts';
+import { lockWebhooks } from '../../../src/store/ledger/release/webhooks.ts';
 import { createTenant, expectValue, newRelease, OPERATOR, publish } from './ledger-fixture.ts';
 import { describeOnPostgres } from './test-database.ts';
 

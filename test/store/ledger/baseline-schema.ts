@@ -2,8 +2,8 @@
 // bring them up to date.
 
 import { readFile } from 'node:fs/promises';
-import type { Database } from '../../../src/store/ledger/database.ts';
-import { BASELINE, SCHEMA_FILES } from '../../../src/store/ledger/migrate.ts';
+import type { Database } from '../../../src/store/ledger/database/database.ts';
+import { BASELINE, SCHEMA_FILES } from '../../../src/store/ledger/database/migrate.ts';
 
 /** Functions that later migrations make anew with other arguments; what they did does not matter. */
 const FORMER_FUNCTIONS = `
@@ -26,7 +26,7 @@ const FORMER_FUNCTIONS = `
   ) LANGUAGE plpgsql VOLATILE AS $$ BEGIN RETURN; END $$`;
 
 /** Functions that the ledger needs to make apps. */
-const SERVING = new URL('../../../src/store/ledger/function/serving.sql', import.meta.url);
+const SERVING = new URL('../../../src/store/ledger/database/function/serving.sql', import.meta.url);
 
 /** Makes the schema of the baseline, in place of any other. */
 export async function applyBaseline(database: Database): Promise<void> {

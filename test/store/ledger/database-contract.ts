@@ -1,7 +1,7 @@
 // Rules that stand in the database itself, and rules of its driver: transactions, migrations and the end.
 
 import { describe, expect, test } from 'vitest';
-import { migrate } from '../../../src/store/ledger/migrate.ts';
+import { migrate } from '../../../src/store/ledger/database/migrate.ts';
 import { publish, readStable, tenantOfEach } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import type { VersionChange } from '../../../src/contract/console-fleet.ts';
 import { coalesceCheckIns } from '../../../src/domain/fleet/check-in.ts';
-import { USUAL_KEEPING } from '../../../src/store/ledger/check-ins.ts';
+import { USUAL_KEEPING } from '../../../src/store/ledger/fleet/check-ins.ts';
 import { createSqlLedger } from '../../../src/store/ledger/sql-ledger.ts';
 import type { Ledger } from '../../../src/store/ledger.ts';
 import { anyCheckIn } from './fleet-counts-contract.ts';

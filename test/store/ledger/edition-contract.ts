@@ -3,8 +3,8 @@
 
 import { expect, test } from 'vitest';
 import type { ServingSnapshot } from '../../../src/domain/decision/serving-snapshot.ts';
-import type { Database } from '../../../src/store/ledger/database.ts';
-import { readSnapshot } from '../../../src/store/ledger/snapshots.ts';
+import { readSnapshot } from '../../../src/store/ledger/change/snapshots.ts';
+import type { Database } from '../../../src/store/ledger/database/database.ts';
 import {
   createTenant,
   OPERATOR,

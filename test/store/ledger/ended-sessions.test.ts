@@ -4,7 +4,7 @@
 import { type AddressInfo, createServer } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import { Unavailable } from '../../../src/contract/unavailable.ts';
-import { openPgDatabase } from '../../../src/store/ledger/pg-database.ts';
+import { openPgDatabase } from '../../../src/store/ledger/database/pg-database.ts';
 
 const ends: (() => unknown)[] = [];
 afterEach(async () => {

@@ -4,7 +4,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Signal } from '../../../src/contract/rollout-plan.ts';
 import type { CheckIn } from '../../../src/domain/fleet/check-in.ts';
-import { USUAL_KEEPING } from '../../../src/store/ledger/check-ins.ts';
+import { USUAL_KEEPING } from '../../../src/store/ledger/fleet/check-ins.ts';
 import { createSqlLedger } from '../../../src/store/ledger/sql-ledger.ts';
 import { writeInBulk } from '../../support/write-in-bulk.ts';
 import { HOUR_MS, iso, MINUTE_MS } from './fleet-fixture.ts';

@@ -8,7 +8,7 @@ import type {
 import type { Labels } from '../../../src/domain/decision/targeting.ts';
 import type { CheckIn } from '../../../src/domain/fleet/check-in.ts';
 import type { AdmissionBounds } from '../../../src/store/fleet-ledger.ts';
-import type { Database } from '../../../src/store/ledger/database.ts';
+import type { Database } from '../../../src/store/ledger/database/database.ts';
 import type { Ledger } from '../../../src/store/ledger.ts';
 import { expectValue, type TestTenant } from './ledger-fixture.ts';
 

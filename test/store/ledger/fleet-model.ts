@@ -3,7 +3,7 @@
 import type { AdoptionPoint, AdoptionStepPoint } from '../../../src/contract/console-fleet.ts';
 import type { AdoptionStep } from '../../../src/contract/resource.ts';
 import type { CheckIn } from '../../../src/domain/fleet/check-in.ts';
-import { USUAL_KEEPING } from '../../../src/store/ledger/check-ins.ts';
+import { USUAL_KEEPING } from '../../../src/store/ledger/fleet/check-ins.ts';
 import { HOUR_MS, iso } from './fleet-fixture.ts';
 
 type Cell = Pick<CheckIn, 'channel' | 'platform'> & { readonly version: string };

@@ -6,8 +6,8 @@ import type { Health, PlanGuards, RolloutPlan } from '../../../src/contract/roll
 import type { CheckIn } from '../../../src/domain/fleet/check-in.ts';
 import { USUAL_GUARDS } from '../../../src/domain/rollout/judge-health.ts';
 import type { PlanDefinition } from '../../../src/domain/rollout/plan-state.ts';
-import { USUAL_KEEPING } from '../../../src/store/ledger/check-ins.ts';
-import { readSignals } from '../../../src/store/ledger/rollout-signals.ts';
+import { USUAL_KEEPING } from '../../../src/store/ledger/fleet/check-ins.ts';
+import { readSignals } from '../../../src/store/ledger/rollout/rollout-signals.ts';
 import { createSqlLedger } from '../../../src/store/ledger/sql-ledger.ts';
 import { definition } from '../../domain/rollout/plan-fixture.ts';
 import { HOUR_MS, MINUTE_MS } from './fleet-fixture.ts';

@@ -1,7 +1,7 @@
 // Tests new identifiers.
 
 import { expect, test } from 'vitest';
-import { newId } from '../../../src/store/ledger/columns.ts';
+import { newId } from '../../../src/store/ledger/database/columns.ts';
 
 test('an id is its prefix and 26 characters of lower-case Crockford base32', () => {
   for (let index = 0; index < 100; index++) {

@@ -7,7 +7,7 @@ import { LIMIT } from '../../../src/contract/limit.ts';
 import type { EventFilter, EventType, Told } from '../../../src/contract/notification.ts';
 import { USUAL_GUARDS } from '../../../src/domain/rollout/judge-health.ts';
 import type { NewDestination } from '../../../src/store/destination-ledger.ts';
-import { atomically } from '../../../src/store/ledger/atomically.ts';
+import { atomically } from '../../../src/store/ledger/change/atomically.ts';
 import type { Actor } from '../../../src/store/ledger-terms.ts';
 import { definition } from '../../domain/rollout/plan-fixture.ts';
 import { iso, START } from './fleet-fixture.ts';

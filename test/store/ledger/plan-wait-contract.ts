@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import type { RolloutPlan } from '../../../src/contract/rollout-plan.ts';
 import { USUAL_GUARDS } from '../../../src/domain/rollout/judge-health.ts';
 import type { PlanDefinition } from '../../../src/domain/rollout/plan-state.ts';
-import { USUAL_KEEPING } from '../../../src/store/ledger/check-ins.ts';
+import { USUAL_KEEPING } from '../../../src/store/ledger/fleet/check-ins.ts';
 import { createSqlLedger } from '../../../src/store/ledger/sql-ledger.ts';
 import { definition } from '../../domain/rollout/plan-fixture.ts';
 import { MINUTE_MS } from './fleet-fixture.ts';

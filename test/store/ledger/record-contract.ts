@@ -7,7 +7,7 @@ import {
   examineRecord,
   ForeignDatabase,
   knowsSome,
-} from '../../../src/store/ledger/record-database.ts';
+} from '../../../src/store/ledger/database/record-database.ts';
 import { KeptReport, TestMemory } from '../../support/ledger-options.ts';
 import { createTenant, readStable } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';

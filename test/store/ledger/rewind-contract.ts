@@ -3,7 +3,7 @@
 
 import { expect, test } from 'vitest';
 import type { HostRelease } from '../../../src/domain/release/host-release.ts';
-import { admitDatabase } from '../../../src/store/ledger/record-database.ts';
+import { admitDatabase } from '../../../src/store/ledger/database/record-database.ts';
 import {
   type KnownState,
   type KnownStates,

@@ -7,9 +7,9 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterEach, describe, expect, inject, test } from 'vitest';
-import type { Database } from '../../../src/store/ledger/database.ts';
-import { migrate, readSchema } from '../../../src/store/ledger/migrate.ts';
-import { openPgDatabase } from '../../../src/store/ledger/pg-database.ts';
+import type { Database } from '../../../src/store/ledger/database/database.ts';
+import { migrate, readSchema } from '../../../src/store/ledger/database/migrate.ts';
+import { openPgDatabase } from '../../../src/store/ledger/database/pg-database.ts';
 import { runPostgres } from '../../support/copied-database.ts';
 import { freshDatabase } from '../../support/fresh-database.ts';
 import { applyBaseline, recordMigration } from './baseline-schema.ts';
@@ -17,7 +17,7 @@ import { applyBaseline, recordMigration } from './baseline-schema.ts';
 /** Major version that wrote the dump: others write some statements in other words. */
 const DUMPED_BY = 15;
 const DUMP = 'schema.sql';
-const FUNCTIONS = new URL('../../../src/store/ledger/function/', import.meta.url);
+const FUNCTIONS = new URL('../../../src/store/ledger/database/function/', import.meta.url);
 /** State of a plan that says nothing of it. */
 const ASSUMED = {
   ...{ isReached: false, waitingFor: null, blindSinceMs: null, isPushed: false },

@@ -1,7 +1,7 @@
 // Helpers of the tests of signals: releases that were published in the past, and check-ins around them.
 
 import type { CheckIn } from '../../../src/domain/fleet/check-in.ts';
-import type { Database } from '../../../src/store/ledger/database.ts';
+import type { Database } from '../../../src/store/ledger/database/database.ts';
 import type { Ledger } from '../../../src/store/ledger.ts';
 import { checkIn as anyTimeCheckIn, HOUR_MS, iso } from './fleet-fixture.ts';
 import {

@@ -1,0 +1,60 @@
+// SQL of devices that are erased on request: see function/erasing.sql.
+
+import { randomBytes } from 'node:crypto';
+import { fail, isFailure, type LostRight, type Outcome } from '../../../contract/failure.ts';
+import { storableText } from '../../../contract/text.ts';
+import type { Actor, TenantScope } from '../../ledger-terms.ts';
+import { atomically } from '../change/atomically.ts';
+import { insertAudit } from '../change/audit.ts';
+import { findApp } from '../change/lookups.ts';
+import type { Database, Sql } from '../database/database.ts';
+
+const KEY_BYTES = 32;
+
+/**
+ * Erases a device: its row, labels, history, offers and failures. The counts of hours, days and months keep
+ * it, those of the present and the health of releases do not. Check-ins from a queue with a time up to
+ * `slackMs` from now on count as received before, and do not bring it back.
+ *
+ * One transaction has the erasure and its audit entry, which has the keyed hash of the id. The actor's right
+ * is read first, because the lock of the device's part is held from the deletion to the commit.
+ */
+export function eraseDevice(
+  database: Database,
+  scope: TenantScope,
+  appName: string,
+  deviceId: string,
+  slackMs: number,
+  actor: Actor,
+): Promise<Outcome<undefined, 'unknownApp' | 'unknownDevice' | LostRight>> {
+  return atomically<undefined, 'unknownApp' | 'unknownDevice'>(database, actor, async (sql) => {
+    const app = await findApp(sql, scope, appName);
+    if (isFailure(app)) return app;
+    await sql.confirmRight();
+    const [erased] = await sql.query<{ device: string | null }>(
+      `SELECT erase_device($1, $2, $3::integer * interval '1 millisecond', $4) AS device`,
+      [app.id, storableText(deviceId), slackMs, randomBytes(KEY_BYTES).toString('hex')],
+    );
+    const device = erased?.device ?? null;
+    if (device === null) return fail('unknownDevice');
+    await insertAudit(sql, {
+      organizationId: app.organizationId,
+      action: 'device.erase',
+      subject: app.ref,
+      before: { device },
+      after: null,
+    });
+    return undefined;
+  });
+}
+
+/** Forgets up to `rowsMax` erasures from before a time that no check-in is older than; returns how many. */
+export async function forgetErasures(sql: Sql, before: string, rowsMax: number): Promise<number> {
+  const rows = await sql.query(
+    `DELETE FROM erased_devices WHERE ctid = ANY (ARRAY (
+       SELECT ctid FROM erased_devices WHERE erased_at < $1 ORDER BY erased_at LIMIT $2
+     )) RETURNING 1 AS one`,
+    [before, rowsMax],
+  );
+  return rows.length;
+}

@@ -1,0 +1,241 @@
+// SQL of accounts: passwords, password resets, failed sign-ins, and the keys that nodes sign with.
+
+import { fail, type LostRight, type Outcome } from '../../../contract/failure.ts';
+import type { Account } from '../../../contract/resource.ts';
+import { isStorable } from '../../../contract/text.ts';
+import type {
+  FailedSignIn,
+  NewAccount,
+  NewPasswordReset,
+  StoredAccount,
+} from '../../account-ledger.ts';
+import type { Actor } from '../../ledger-terms.ts';
+import { atomically } from '../change/atomically.ts';
+import { insertAccountAudit } from '../change/audit.ts';
+import { ACCOUNT_COLUMNS, newId } from '../database/columns.ts';
+import type { Database, Sql } from '../database/database.ts';
+import { insertMail } from './deliveries.ts';
+import { deleteSessions, lockAccountRow } from './sessions.ts';
+
+/** Reads an account by its email in lower case. */
+export async function findAccount(sql: Sql, email: string): Promise<StoredAccount | undefined> {
+  if (!isStorable(email)) return undefined;
+  const rows = await sql.query<StoredAccount>(
+    `SELECT ${ACCOUNT_COLUMNS} FROM accounts WHERE email = $1`,
+    [email],
+  );
+  return rows[0];
+}
+
+/** Returns whether the service has an account. Accounts are never removed. */
+export async function hasAccounts(sql: Sql): Promise<boolean> {
+  const rows = await sql.query('SELECT FROM accounts LIMIT 1');
+  return rows.length > 0;
+}
+
+/**
+ * Returns whether the service has an account and an organization, of which neither is ever removed; until
+ * then the admin token sets up. An account alone is that of a person whom a provider let in, and who has no
+ * right.
+ */
+export async function isSetUp(sql: Sql): Promise<boolean> {
+  const rows = await sql.query(
+    'SELECT WHERE EXISTS (SELECT FROM accounts) AND EXISTS (SELECT FROM organizations)',
+  );
+  return rows.length > 0;
+}
+
+/** Returns the new account; undefined if the email has one. Waits for a transaction that inserts it too. */
+export async function insertAccount(sql: Sql, account: NewAccount): Promise<Account | undefined> {
+  const { email, name, passwordHash } = account;
+  const id = newId('acc');
+  const rows = await sql.query(
+    `INSERT INTO accounts (id, email, name, password_hash) VALUES ($1, $2, $3, $4)
+     ON CONFLICT (email) DO NOTHING RETURNING id`,
+    [id, email, name, passwordHash],
+  );
+  return rows.length === 0 ? undefined : { id, email, name };
+}
+
+/**
+ * Replaces the actor's password hash if it is still `before`, ends the account's other sessions and deletes
+ * its password reset link, in one transaction. Returns the new password's number; undefined when the hash has
+ * changed. The lock on the account's row orders the change against `openSession`.
+ */
+export function changePassword(
+  database: Database,
+  before: string,
+  after: string,
+  actor: Extract<Actor, { kind: 'account' }>,
+): Promise<Outcome<number | undefined, LostRight>> {
+  return atomically(database, actor, async (sql) => {
+    const { accountId, tokenHash, email } = actor;
+    const rows = await sql.query(
+      'SELECT FROM accounts WHERE id = $1 AND password_hash = $2 FOR NO KEY UPDATE',
+      [accountId, before],
+    );
+    if (rows.length === 0) return undefined;
+    const passwordNumber = await storePassword(sql, accountId, after, tokenHash);
+    await insertAccountAudit(sql, { id: accountId, email }, 'account.set-password', {
+      by: 'password',
+    });
+    return passwordNumber;
+  });
+}
+
+/**
+ * Stores the password hash under the next number, ends all sessions except the one with `keptTokenHash`, and
+ * deletes the account's reset link. Returns the password's number. Call it under the lock on the account's
+ * row.
+ */
+export async function storePassword(
+  sql: Sql,
+  accountId: string,
+  passwordHash: string,
+  keptTokenHash: string | undefined,
+): Promise<number> {
+  const [stored] = await sql.query<{ passwordNumber: number }>(
+    `UPDATE accounts SET password_hash = $2, password_number = password_number + 1 WHERE id = $1
+     RETURNING password_number AS "passwordNumber"`,
+    [accountId, passwordHash],
+  );
+  if (stored === undefined) throw new Error(`Locked account ${accountId} has no row`);
+  await deleteSessions(sql, accountId, keptTokenHash);
+  await sql.query('DELETE FROM password_resets WHERE account_id = $1', [accountId]);
+  return stored.passwordNumber;
+}
+
+/**
+ * Stores a link with which an account can set a new password, and its audit entry, in one transaction, in
+ * place of the account's earlier link. The ledger stores only the token's hash; the audit gets neither.
+ */
+export function createPasswordReset(
+  database: Database,
+  { email, tokenHash, at, expiresAt, mail }: NewPasswordReset,
+  actor: Actor,
+): Promise<Outcome<{ readonly email: string }, 'unknownAccount' | LostRight>> {
+  return atomically(database, actor, async (sql) => {
+    const account = await findAccount(sql, email);
+    if (account === undefined) return fail('unknownAccount');
+    await sql.query(
+      `INSERT INTO password_resets (account_id, token_hash, created_at, expires_at)
+       VALUES ($1, $2, $3::timestamptz, $4::timestamptz)
+       ON CONFLICT (account_id) DO UPDATE SET token_hash = excluded.token_hash,
+         created_at = excluded.created_at, expires_at = excluded.expires_at`,
+      [account.id, tokenHash, at, expiresAt],
+    );
+    await insertAccountAudit(sql, account, 'account.reset-password', { expiresAt });
+    await insertMail(sql, mail);
+    return { email: account.email };
+  });
+}
+
+/** Returns the email of a reset link's account; undefined if the link is unknown or expired at `now`. */
+export async function findPasswordReset(
+  sql: Sql,
+  tokenHash: string,
+  now: string,
+): Promise<{ readonly email: string } | undefined> {
+  const rows = await sql.query<{ email: string }>(
+    `SELECT accounts.email FROM password_resets JOIN accounts ON accounts.id = account_id
+     WHERE token_hash = $1 AND expires_at > $2::timestamptz`,
+    [tokenHash, now],
+  );
+  return rows[0];
+}
+
+/** Returns whether an account is a member of an organization. */
+export async function hasMembership(sql: Sql, accountId: string): Promise<boolean> {
+  const rows = await sql.query('SELECT FROM memberships WHERE account_id = $1 LIMIT 1', [
+    accountId,
+  ]);
+  return rows.length > 0;
+}
+
+/** Takes the passkeys and the identities of whoever made an account for an address that was not theirs. */
+export async function forgetMaker(sql: Sql, accountId: string): Promise<void> {
+  await sql.query('DELETE FROM oidc_identities WHERE account_id = $1', [accountId]);
+  await sql.query('DELETE FROM passkeys WHERE account_id = $1', [accountId]);
+}
+
+/**
+ * Uses up a link: stores the password and ends every session of the account in one transaction. An account
+ * without a membership may have been made by somebody else, whom a provider believed the address: they lose
+ * it. Deletes the link first, so that only one of several concurrent calls finds it.
+ */
+export async function usePasswordReset(
+  database: Database,
+  tokenHash: string,
+  passwordHash: string,
+  now: string,
+): Promise<Outcome<StoredAccount, 'unknownReset'>> {
+  const found = await findPasswordReset(database, tokenHash, now);
+  if (found === undefined) return fail('unknownReset');
+  return atomically(database, { kind: 'token', email: found.email }, async (sql) => {
+    const account = await findAccount(sql, found.email);
+    if (account === undefined) return fail('unknownReset');
+    await lockAccountRow(sql, account.id);
+    const used = await sql.query(
+      `DELETE FROM password_resets WHERE account_id = $1 AND token_hash = $2
+         AND expires_at > $3::timestamptz RETURNING account_id`,
+      [account.id, tokenHash, now],
+    );
+    if (used.length === 0) return fail('unknownReset');
+    if (!(await hasMembership(sql, account.id))) await forgetMaker(sql, account.id);
+    const passwordNumber = await storePassword(sql, account.id, passwordHash, undefined);
+    await insertAccountAudit(sql, account, 'account.set-password', { by: 'link' });
+    return { ...account, passwordHash, passwordNumber };
+  });
+}
+
+/** Failures since the last audit entry; null while the next entry is not due. */
+type Due = { readonly failures: number | null };
+
+/**
+ * Counts failed sign-ins of an account, and writes an audit entry at most once an hour, with the address of
+ * the last failure. The row's lock orders nodes, so that one of them writes the entry. The entry of the next
+ * sign-in has the failures that are left.
+ */
+export async function recordFailedSignIns(
+  database: Database,
+  { account, failures, address }: FailedSignIn,
+): Promise<void> {
+  await atomically(database, { kind: 'stranger' }, async (sql) => {
+    await sql.query(
+      `INSERT INTO failed_sign_ins (account_id, failures, told_at) VALUES ($1, 0, '-infinity')
+       ON CONFLICT (account_id) DO NOTHING`,
+      [account.id],
+    );
+    const [due] = await sql.query<Due>(
+      `UPDATE failed_sign_ins SET failures = failures + $2 WHERE account_id = $1
+       RETURNING CASE WHEN told_at <= clock_timestamp() - interval '1 hour' THEN failures::int END
+         AS failures`,
+      [account.id, failures],
+    );
+    if (due === undefined || due.failures === null) return undefined;
+    await sql.query(
+      'UPDATE failed_sign_ins SET failures = 0, told_at = clock_timestamp() WHERE account_id = $1',
+      [account.id],
+    );
+    await insertAccountAudit(sql, account, 'account.fail-sign-in', {
+      address,
+      failures: due.failures,
+    });
+    return undefined;
+  });
+}
+
+/** Returns the signing key of this name; stores `draft` if there is none. All nodes get the same one. */
+export async function readSigningKey(sql: Sql, name: string, draft: string): Promise<string> {
+  const read = () =>
+    sql.query<{ secret: string }>('SELECT secret FROM signing_keys WHERE name = $1', [name]);
+  const [known] = await read();
+  if (known !== undefined) return known.secret;
+  await sql.query(
+    'INSERT INTO signing_keys (name, secret) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING',
+    [name, draft],
+  );
+  const [stored] = await read();
+  if (stored === undefined) throw new Error(`Signing key ${name} was not stored`);
+  return stored.secret;
+}
