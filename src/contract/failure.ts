@@ -1,5 +1,5 @@
 // Every refusal of the service with its message. Operations return refusals as values; they throw only for
-// bugs and for unavailable stores. src/http/reply.ts has the HTTP status of each.
+// bugs and for unavailable stores. src/http/transport/reply.ts has the HTTP status of each.
 
 import type { StoredApproval } from './approval.ts';
 import type { Finding } from './dry-run.ts';

@@ -4,12 +4,12 @@
 import { DeviceLabels } from '../fleet/device-labels.ts';
 import { ClockWatch, LedgerClock } from '../fleet/ledger-clock.ts';
 import { ActivityBroadcast } from '../fleet/live-activity.ts';
-import type { HttpEngine } from '../http/engine.ts';
-import { healthRoutes, type ReadinessProbe, type ReadMetrics } from '../http/health-routes.ts';
+import { healthRoutes, type ReadinessProbe, type ReadMetrics } from '../http/api/health-routes.ts';
 import { NotesRenderer } from '../http/notes/notes-renderer.ts';
-import { Traffic } from '../http/request-observation.ts';
-import { createRouter } from '../http/router.ts';
-import { startServer } from '../http/server.ts';
+import type { HttpEngine } from '../http/transport/engine.ts';
+import { Traffic } from '../http/transport/request-observation.ts';
+import { createRouter } from '../http/transport/router.ts';
+import { startServer } from '../http/transport/server.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { RareLog } from '../observe/rare-log.ts';

@@ -13,8 +13,8 @@ import {
   releaseNotesRoutes,
 } from '../http/notes/feed-routes.ts';
 import { NotesRenderer } from '../http/notes/notes-renderer.ts';
-import { Traffic } from '../http/request-observation.ts';
-import type { Route } from '../http/router.ts';
+import { Traffic } from '../http/transport/request-observation.ts';
+import type { Route } from '../http/transport/router.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { RareLog } from '../observe/rare-log.ts';

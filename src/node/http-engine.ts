@@ -2,7 +2,7 @@
 // The processes that this one starts are told its name, so that all of a node serve with the same.
 
 import { type Check, faulty, sound } from '../contract/diagnosis.ts';
-import { type HttpEngine, loadEngine } from '../http/engine.ts';
+import { type HttpEngine, loadEngine } from '../http/transport/engine.ts';
 import type { Log } from '../observe/log.ts';
 import { type Config, ConfigError } from '../settings/settings.ts';
 

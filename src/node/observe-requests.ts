@@ -6,8 +6,8 @@ import {
   RequestTracing,
   type RequestWatcher,
   watchTogether,
-} from '../http/request-observation.ts';
-import { ConnectionLimit } from '../http/server.ts';
+} from '../http/transport/request-observation.ts';
+import { ConnectionLimit } from '../http/transport/server.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { RareLog } from '../observe/rare-log.ts';

@@ -5,7 +5,7 @@
 //   the same, and WORKERS above 1:              a supervisor, WORKERS serving processes, a background process
 //   the same, and ADMIN_LISTEN:                 also a supervisor, and an admin process
 
-import type { HttpEngine } from '../http/engine.ts';
+import type { HttpEngine } from '../http/transport/engine.ts';
 import type { Log } from '../observe/log.ts';
 import { Metrics } from '../observe/metrics.ts';
 import {

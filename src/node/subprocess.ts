@@ -3,7 +3,7 @@
 // the background work. ENGINE is the HTTP engine that the parent has chosen. Do not start it by hand.
 
 import { constants, setPriority } from 'node:os';
-import type { EngineName } from '../http/engine.ts';
+import type { EngineName } from '../http/transport/engine.ts';
 import { exitOnBug } from '../observe/exit-on-bug.ts';
 import { createLog, type Log } from '../observe/log.ts';
 import { Metrics } from '../observe/metrics.ts';
@@ -62,7 +62,7 @@ async function startWorker(
   log: Log,
   worker: { number: number; port: number },
 ): Promise<Running> {
-  const { loadEngine } = await import('../http/engine.ts');
+  const { loadEngine } = await import('../http/transport/engine.ts');
   const { composeService } = await import('./serving-process.ts');
   return composeService(config, log, {
     engine: await loadEngine(engine),
@@ -79,7 +79,7 @@ async function startAdmin(
   log: Log,
   ports: { port: number; servicePort: number },
 ): Promise<Running> {
-  const { loadEngine } = await import('../http/engine.ts');
+  const { loadEngine } = await import('../http/transport/engine.ts');
   const { composeAdmin } = await import('./admin-process.ts');
   return composeAdmin(config, log, {
     engine: await loadEngine(engine),

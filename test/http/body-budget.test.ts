@@ -1,7 +1,7 @@
 // Tests the budget of request bodies: large ones leave room for small ones, and what was held is given back.
 
 import { expect, it } from 'vitest';
-import { BodyBudget } from '../../src/http/exchange.ts';
+import { BodyBudget } from '../../src/http/transport/exchange.ts';
 
 const MIB = 1024 * 1024;
 

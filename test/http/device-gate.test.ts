@@ -5,7 +5,7 @@ import { hashText } from '../../src/domain/decision/cohort.ts';
 import { readNetwork } from '../../src/domain/fleet/network-words.ts';
 import { LimitDevices } from '../../src/fleet/device-limit.ts';
 import { DeviceGate } from '../../src/http/device/device-gate.ts';
-import type { HttpRequest, HttpResponse } from '../../src/http/http-app.ts';
+import type { HttpRequest, HttpResponse } from '../../src/http/transport/http-app.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import { createMemoryEngine } from '../../src/store/memory/memory-engine.ts';
 

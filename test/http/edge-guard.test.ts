@@ -3,8 +3,8 @@
 
 import { afterEach, expect, it, vi } from 'vitest';
 import { fail } from '../../src/contract/failure.ts';
-import { createEdgeGuard } from '../../src/http/edge/edge-routes.ts';
-import type { Exchange } from '../../src/http/exchange.ts';
+import { createEdgeGuard } from '../../src/http/api/edge-routes.ts';
+import type { Exchange } from '../../src/http/transport/exchange.ts';
 
 const EDGE = { tokenId: 'edt_1', scope: null };
 const TIME = { kind: 'time', at: 1 } as const;

@@ -3,14 +3,14 @@
 
 import { Server as NetServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { HttpEngine } from '../../src/http/engine.ts';
-import type { HttpResponse } from '../../src/http/http-app.ts';
-import { openNodeApp } from '../../src/http/node-app.ts';
-import { type HeaderPair, jsonReply } from '../../src/http/reply.ts';
-import { Traffic } from '../../src/http/request-observation.ts';
-import { createRouter, type Route } from '../../src/http/router.ts';
-import { ConnectionLimit, type Server, startServer } from '../../src/http/server.ts';
-import { writeReply } from '../../src/http/write-reply.ts';
+import type { HttpEngine } from '../../src/http/transport/engine.ts';
+import type { HttpResponse } from '../../src/http/transport/http-app.ts';
+import { openNodeApp } from '../../src/http/transport/node-app.ts';
+import { type HeaderPair, jsonReply } from '../../src/http/transport/reply.ts';
+import { Traffic } from '../../src/http/transport/request-observation.ts';
+import { createRouter, type Route } from '../../src/http/transport/router.ts';
+import { ConnectionLimit, type Server, startServer } from '../../src/http/transport/server.ts';
+import { writeReply } from '../../src/http/transport/write-reply.ts';
 import { LabelledCount } from '../../src/observe/labelled-count.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';

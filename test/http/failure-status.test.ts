@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest';
 import { FAILURES, type FailureKind } from '../../src/contract/failure.ts';
-import { FAILURE_STATUS } from '../../src/http/reply.ts';
+import { FAILURE_STATUS } from '../../src/http/transport/reply.ts';
 import { rowsOf } from '../support/rows-of.ts';
 
 const KINDS = Object.keys(FAILURES) as readonly FailureKind[];

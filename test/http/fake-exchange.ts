@@ -1,6 +1,6 @@
 // Requests and responses of uWebSockets.js for tests that need no server.
 
-import type { HttpRequest, HttpResponse } from '../../src/http/http-app.ts';
+import type { HttpRequest, HttpResponse } from '../../src/http/transport/http-app.ts';
 
 /** A GET of this path, without a query and headers. */
 export function requestOf(path: string): HttpRequest {

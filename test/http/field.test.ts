@@ -3,8 +3,8 @@
 
 import { expect, it } from 'vitest';
 import { isFailure } from '../../src/contract/failure.ts';
-import { labelsField, newEmailField, titleField } from '../../src/http/shape/field.ts';
-import { parseShape } from '../../src/http/shape/parse-shape.ts';
+import { labelsField, newEmailField, titleField } from '../../src/http/endpoint/field.ts';
+import { parseShape } from '../../src/http/endpoint/parse-shape.ts';
 
 const TURNING = [0x061c, 0x200e, 0x200f, ...range(0x202a, 0x202e), ...range(0x2066, 0x2069)];
 

@@ -2,7 +2,7 @@
 // what no name can be finds nothing (docs/contract.md 12).
 
 import { describe, expect, it } from 'vitest';
-import { readListQuery } from '../../src/http/shape/release-body.ts';
+import { readListQuery } from '../../src/http/endpoint/release-body.ts';
 
 const NOBODY = '\ufffd';
 

@@ -4,7 +4,7 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, it } from 'vitest';
-import { keyRoutes } from '../../src/http/manage/key-routes.ts';
+import { keyRoutes } from '../../src/http/api/key-routes.ts';
 import { openapiDocument } from '../../src/http/reference/openapi-document.ts';
 import { checkAnswer, type HeldAnswer } from '../support/answer-check.ts';
 

@@ -4,9 +4,9 @@
 import { expect, it } from 'vitest';
 import { isFailure } from '../../src/contract/failure.ts';
 import { readRequestQuery } from '../../src/http/device/request-query.ts';
-import { explainInput, explainQuery } from '../../src/http/shape/fleet-body.ts';
-import { parseShape } from '../../src/http/shape/parse-shape.ts';
-import { readListQuery, releaseQuery } from '../../src/http/shape/release-body.ts';
+import { explainInput, explainQuery } from '../../src/http/endpoint/fleet-body.ts';
+import { parseShape } from '../../src/http/endpoint/parse-shape.ts';
+import { readListQuery, releaseQuery } from '../../src/http/endpoint/release-body.ts';
 
 const KNOWN = { parameters: ['localVersion', 'id'] };
 /** Spellings of `1.0.0+4` in a query: as it is, and encoded. */

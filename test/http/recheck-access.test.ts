@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { operatorBy } from '../../src/access/access.ts';
 import type { LiveEndReason } from '../../src/contract/console-fleet.ts';
-import { RecheckAccess, watchOf } from '../../src/http/console/recheck-access.ts';
+import { RecheckAccess, watchOf } from '../../src/http/endpoint/recheck-access.ts';
 import type { AppAccessRight } from '../../src/store/account-ledger.ts';
 
 type Reason = LiveEndReason;

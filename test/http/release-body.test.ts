@@ -4,13 +4,13 @@
 
 import { describe, expect, it } from 'vitest';
 import { isFailure } from '../../src/contract/failure.ts';
-import { parseShape } from '../../src/http/shape/parse-shape.ts';
+import { parseShape } from '../../src/http/endpoint/parse-shape.ts';
 import {
   promoteReleaseBody,
   publishReleaseBody,
   servingControlBody,
   withdrawReleaseBody,
-} from '../../src/http/shape/release-body.ts';
+} from '../../src/http/endpoint/release-body.ts';
 import { ARTIFACT } from '../support/tenant.ts';
 
 type Json = Record<string, unknown>;

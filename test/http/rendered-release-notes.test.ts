@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { Release } from '../../src/contract/resource.ts';
 import type { FeedHead, FeedName } from '../../src/http/notes/feed-formats.ts';
 import { RenderedReleaseNotes } from '../../src/http/notes/feed-routes.ts';
-import { tagBody } from '../../src/http/reply.ts';
+import { tagBody } from '../../src/http/transport/reply.ts';
 import { release, snapshot } from '../domain/sample.ts';
 
 const RELEASES = [release('1.0.0'), release('1.1.0')];

@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import { fail } from '../../src/contract/failure.ts';
 import { sliceRoute } from '../../src/http/device/slice-route.ts';
-import { Traffic } from '../../src/http/request-observation.ts';
+import { Traffic } from '../../src/http/transport/request-observation.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import { requestOf, responseOf } from './fake-exchange.ts';

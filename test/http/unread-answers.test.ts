@@ -3,10 +3,10 @@
 import { connect, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { RequestHandler } from '../../src/http/http-app.ts';
-import { type Reply, replyHead } from '../../src/http/reply.ts';
-import { type Server, startServer } from '../../src/http/server.ts';
-import { writeReply } from '../../src/http/write-reply.ts';
+import type { RequestHandler } from '../../src/http/transport/http-app.ts';
+import { type Reply, replyHead } from '../../src/http/transport/reply.ts';
+import { type Server, startServer } from '../../src/http/transport/server.ts';
+import { writeReply } from '../../src/http/transport/write-reply.ts';
 import { eventually } from '../support/eventually.ts';
 import { httpEngines } from '../support/http-engines.ts';
 

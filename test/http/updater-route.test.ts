@@ -5,7 +5,7 @@ import { fail } from '../../src/contract/failure.ts';
 import { type Candidate, candidatesBy } from '../../src/domain/decision/catalog.ts';
 import type { Plan } from '../../src/domain/decision/plan.ts';
 import { replyOf } from '../../src/http/device/updater-route.ts';
-import type { Reply } from '../../src/http/reply.ts';
+import type { Reply } from '../../src/http/transport/reply.ts';
 import { AppCounts } from '../../src/observe/app-counts.ts';
 import { CHECK_REASONS } from '../../src/observe/label-values.ts';
 import { CatalogSlot, checkQuery, checkScope, PlanBudget } from '../../src/serving/catalog-slot.ts';

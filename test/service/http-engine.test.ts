@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { loadEngine } from '../../src/http/engine.ts';
+import { loadEngine } from '../../src/http/transport/engine.ts';
 import { ADMIN_APART, adminAddress, logLines } from '../support/admin-address.ts';
 import { eventually } from '../support/eventually.ts';
 import { MAIN, type NodeSettings, type ServingNode, startNode } from '../support/node.ts';

@@ -1,6 +1,6 @@
 // HTTP engines that load on this machine: both on a Node for which uWebSockets.js has a binary.
 
-import { type EngineName, type HttpEngine, loadEngine } from '../../src/http/engine.ts';
+import { type EngineName, type HttpEngine, loadEngine } from '../../src/http/transport/engine.ts';
 
 const ALL: readonly EngineName[] = ['uws', 'node'];
 

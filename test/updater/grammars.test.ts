@@ -13,6 +13,8 @@ import type { Candidate } from '../../src/domain/decision/catalog.ts';
 import { planUpdate } from '../../src/domain/decision/plan.ts';
 import type { SnapshotRelease } from '../../src/domain/decision/serving-snapshot.ts';
 import { findingsOf } from '../../src/domain/release/findings.ts';
+import { parseShape } from '../../src/http/endpoint/parse-shape.ts';
+import { publishReleaseBody } from '../../src/http/endpoint/release-body.ts';
 import {
   JSON_RELEASE_NOTES,
   RSS_RELEASE_NOTES,
@@ -20,8 +22,6 @@ import {
   writeAppcast,
 } from '../../src/http/notes/feed-formats.ts';
 import { notesHtml } from '../../src/http/notes/notes-html.ts';
-import { parseShape } from '../../src/http/shape/parse-shape.ts';
-import { publishReleaseBody } from '../../src/http/shape/release-body.ts';
 import { ELECTRON } from '../../src/updater/electron.ts';
 import { MANIFEST } from '../../src/updater/manifest.ts';
 import { type Appcast, sparkle } from '../../src/updater/sparkle.ts';

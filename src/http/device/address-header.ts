@@ -1,6 +1,6 @@
 // Header that leads to a file of a publisher.
 
-import type { HeaderPair } from '../reply.ts';
+import type { HeaderPair } from '../transport/reply.ts';
 
 const OTHER_THAN_VISIBLE_ASCII = /[^\x21-\x7e]/gu;
 

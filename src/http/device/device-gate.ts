@@ -18,9 +18,9 @@ import {
 import { ADMITTED } from '../../domain/fleet/sliding-window-limiter.ts';
 import type { LimitDevices } from '../../fleet/device-limit.ts';
 import type { Asker } from '../../flow/batcher.ts';
-import { clientAddress } from '../client-address.ts';
-import { addressText, type Exchange, remoteAddressOf } from '../exchange.ts';
-import type { HttpRequest, HttpResponse } from '../http-app.ts';
+import { clientAddress } from '../transport/client-address.ts';
+import { addressText, type Exchange, remoteAddressOf } from '../transport/exchange.ts';
+import type { HttpRequest, HttpResponse } from '../transport/http-app.ts';
 import { readRequestQuery } from './request-query.ts';
 
 /** Seed of the hashes of addresses, which keeps an address apart from a device whose id is the same text. */

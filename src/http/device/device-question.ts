@@ -4,8 +4,8 @@ import type { FailureKind, Outcome } from '../../contract/failure.ts';
 import type { Candidate } from '../../domain/decision/catalog.ts';
 import type { CheckQuery, PlanDecision } from '../../serving/catalog-slot.ts';
 import type { AskingClient } from '../../updater/updater.ts';
-import type { HttpResponse } from '../http-app.ts';
-import type { Reply } from '../reply.ts';
+import type { HttpResponse } from '../transport/http-app.ts';
+import type { Reply } from '../transport/reply.ts';
 
 /**
  * Question that clients ask at an updater's addresses: how to read it and the device, and how to answer it.

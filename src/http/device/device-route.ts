@@ -15,11 +15,16 @@ import { refusalOf } from '../../fleet/device-limit.ts';
 import type { CheckQuery, PlanDecision } from '../../serving/catalog-slot.ts';
 import type { CheckDevice, CheckUpdate } from '../../serving/check-update.ts';
 import type { AskingClient } from '../../updater/updater.ts';
-import { type AnsweredRequest, answerLater, faultReply, remoteAddressOf } from '../exchange.ts';
-import type { HttpRequest, HttpResponse, RequestHandler } from '../http-app.ts';
-import type { Reply } from '../reply.ts';
-import type { Observation, RouteTraffic, Traffic } from '../request-observation.ts';
-import { writeReply } from '../write-reply.ts';
+import {
+  type AnsweredRequest,
+  answerLater,
+  faultReply,
+  remoteAddressOf,
+} from '../transport/exchange.ts';
+import type { HttpRequest, HttpResponse, RequestHandler } from '../transport/http-app.ts';
+import type { Reply } from '../transport/reply.ts';
+import type { Observation, RouteTraffic, Traffic } from '../transport/request-observation.ts';
+import { writeReply } from '../transport/write-reply.ts';
 import { type DeviceGate, readDeviceText } from './device-gate.ts';
 import type { DeviceQuestion, DeviceRequest } from './device-question.ts';
 import { GenerationalCache } from './generational-cache.ts';

@@ -5,7 +5,7 @@ import type { Failure } from '../../contract/failure.ts';
 import { platformName } from '../../contract/platform-name.ts';
 import type { Download } from '../../domain/decision/download.ts';
 import { escapeHtml } from '../notes/escape-html.ts';
-import { failureReply, type HeaderPair, type Reply } from '../reply.ts';
+import { failureReply, type HeaderPair, type Reply } from '../transport/reply.ts';
 
 const TYPE = 'text/html; charset=utf-8';
 const GUARDS: readonly HeaderPair[] = [

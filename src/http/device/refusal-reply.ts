@@ -1,7 +1,7 @@
 // Replies of refusals to devices, which no cache may keep.
 
 import { FAILURES, type Failure, type FailureKind } from '../../contract/failure.ts';
-import { failureReply, NO_STORE, type Reply, replyHead } from '../reply.ts';
+import { failureReply, NO_STORE, type Reply, replyHead } from '../transport/reply.ts';
 
 /**
  * Cached replies of refusals without details, at most one per failure kind. They save writing one for every

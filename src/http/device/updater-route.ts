@@ -13,7 +13,7 @@ import {
   type PlanDecision,
 } from '../../serving/catalog-slot.ts';
 import type { AskingClient, Updater, UpdaterFailureKind } from '../../updater/updater.ts';
-import type { RequestHandler } from '../http-app.ts';
+import type { RequestHandler } from '../transport/http-app.ts';
 import {
   conditionalReply,
   failureReply,
@@ -23,8 +23,8 @@ import {
   replyHead,
   type TaggedBody,
   tagBody,
-} from '../reply.ts';
-import { decodeSegment, type Route } from '../router.ts';
+} from '../transport/reply.ts';
+import { decodeSegment, type Route } from '../transport/router.ts';
 import type { DeviceQuestion } from './device-question.ts';
 import { DeviceRoute, type DeviceRouteDependencies } from './device-route.ts';
 import { GenerationalCache } from './generational-cache.ts';

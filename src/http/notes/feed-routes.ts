@@ -11,9 +11,9 @@ import { withinTime } from '../../flow/within-time.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import type { Appcast, AppcastDocuments } from '../../updater/sparkle.ts';
 import { type ChannelHandlerDependencies, channelHandler } from '../device/download-routes.ts';
-import type { Handler } from '../exchange.ts';
-import { conditionalReply, type Reply, type TaggedBody } from '../reply.ts';
-import type { Route } from '../router.ts';
+import type { Handler } from '../transport/exchange.ts';
+import { conditionalReply, type Reply, type TaggedBody } from '../transport/reply.ts';
+import type { Route } from '../transport/router.ts';
 import { type FeedHead, type FeedName, releaseNotesOf, writeAppcast } from './feed-formats.ts';
 import type { NotesRenderer } from './notes-renderer.ts';
 

@@ -3,7 +3,7 @@
 
 import type { Release } from '../../contract/resource.ts';
 import type { Appcast } from '../../updater/sparkle.ts';
-import { type TaggedBody, tagBody } from '../reply.ts';
+import { type TaggedBody, tagBody } from '../transport/reply.ts';
 import {
   type FeedHead,
   type FeedName,

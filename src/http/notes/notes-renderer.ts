@@ -10,7 +10,7 @@ import type { Release } from '../../contract/resource.ts';
 import { Overloaded } from '../../contract/unavailable.ts';
 import { ConcurrencyLimit } from '../../flow/concurrency-limit.ts';
 import type { Appcast } from '../../updater/sparkle.ts';
-import type { TaggedBody } from '../reply.ts';
+import type { TaggedBody } from '../transport/reply.ts';
 import type { FeedHead, FeedName } from './feed-formats.ts';
 import type {
   AppcastJob,

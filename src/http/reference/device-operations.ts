@@ -4,9 +4,9 @@
 import { z } from 'zod';
 import { LIMIT } from '../../contract/limit.ts';
 import { SLICES } from '../../domain/decision/cohort.ts';
-import { ANSWER_SHAPES } from '../shape/answer-shape.ts';
-import { failureBody } from '../shape/fleet-body.ts';
-import { type Answer, jsonAnswer, type Operation, type Parameters } from '../shape/operation.ts';
+import { ANSWER_SHAPES } from '../endpoint/answer-shape.ts';
+import { failureBody } from '../endpoint/fleet-body.ts';
+import { type Answer, jsonAnswer, type Operation, type Parameters } from '../endpoint/operation.ts';
 
 const text = z.string();
 const slice = z.int().min(0);

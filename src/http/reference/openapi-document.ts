@@ -2,18 +2,18 @@
 // requests. Rules of the format: https://spec.openapis.org/oas/v3.1.1.html.
 
 import { z } from 'zod';
-import { KEY_OPERATIONS } from '../manage/key-routes.ts';
-import { conditionalReply, type TaggedBody, tagBody } from '../reply.ts';
-import type { Route } from '../router.ts';
-import { ANSWER_SHAPES } from '../shape/answer-shape.ts';
+import { KEY_OPERATIONS } from '../api/key-routes.ts';
+import { ANSWER_SHAPES } from '../endpoint/answer-shape.ts';
 import {
   type Answer,
   BODY_SHAPES,
   jsonAnswer,
   type Operation,
   type Parameters,
-} from '../shape/operation.ts';
-import { staticSite } from '../static-site.ts';
+} from '../endpoint/operation.ts';
+import { conditionalReply, type TaggedBody, tagBody } from '../transport/reply.ts';
+import type { Route } from '../transport/router.ts';
+import { staticSite } from '../transport/static-site.ts';
 import { DEVICE_OPERATIONS } from './device-operations.ts';
 
 type Json = Readonly<Record<string, unknown>>;

@@ -6,8 +6,8 @@ import { fail, isFailure, type Outcome } from '../../contract/failure.ts';
 import { storableText } from '../../contract/text.ts';
 import type { ReleaseEvent } from '../../publishing/receive-release.ts';
 import type { HostRepository } from '../../store/console-ledger.ts';
-import { textField, timeField, urlField } from '../shape/field.ts';
-import { parseShape, readJson } from '../shape/parse-shape.ts';
+import { textField, timeField, urlField } from '../endpoint/field.ts';
+import { parseShape, readJson } from '../endpoint/parse-shape.ts';
 import { formField } from './form-field.ts';
 
 const FORM_TYPE = /^\s*application\/x-www-form-urlencoded\s*(?:;|$)/i;

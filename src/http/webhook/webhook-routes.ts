@@ -34,9 +34,9 @@ import {
   type Webhooks,
 } from '../../publishing/webhooks.ts';
 import type { NewDelivery } from '../../store/console-ledger.ts';
-import type { BodyFailureKind, Exchange } from '../exchange.ts';
-import { failureReply, jsonReply, type Reply } from '../reply.ts';
-import type { Route } from '../router.ts';
+import type { BodyFailureKind, Exchange } from '../transport/exchange.ts';
+import { failureReply, jsonReply, type Reply } from '../transport/reply.ts';
+import type { Route } from '../transport/router.ts';
 import { readPayload, readReleaseEvent, readRepository } from './read-release-event.ts';
 
 export type WebhookDependencies = ReceiveDependencies & {

@@ -10,7 +10,7 @@ import {
   writeIpv4,
   writeNetwork,
 } from '../../../src/domain/fleet/network-words.ts';
-import { clientAddress } from '../../../src/http/client-address.ts';
+import { clientAddress } from '../../../src/http/transport/client-address.ts';
 import { rowsOf } from '../../support/rows-of.ts';
 
 function roundTrip(text: string): string | undefined {

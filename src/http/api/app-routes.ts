@@ -1,0 +1,235 @@
+// Routes of the console API for apps, channels, releases and rollout plans.
+
+import { z } from 'zod';
+import { isFailure } from '../../contract/failure.ts';
+import { LIMIT } from '../../contract/limit.ts';
+import { isFreeRef, isRef } from '../../contract/ref.ts';
+import { APPROVAL_MODES, UPDATE_MODES } from '../../contract/resource.ts';
+import type { Administer, ViewConsole } from '../../publishing/administer.ts';
+import type { CountMatching } from '../../serving/dry-run-effect.ts';
+import type { ConsoleRoutes } from '../endpoint/console-route.ts';
+import {
+  appQuery,
+  nameField,
+  rolloutField,
+  statusField,
+  targetingField,
+  textField,
+  titleField,
+  versionField,
+  wholeField,
+  withPlus,
+} from '../endpoint/field.ts';
+import { type ChangeServices, making } from '../endpoint/key-operation.ts';
+import { canonicalOf, releaseNameOf, releaseQuery } from '../endpoint/release-body.ts';
+import type { NotesRenderer } from '../notes/notes-renderer.ts';
+import type { Route } from '../transport/router.ts';
+import { SESSION_ROUTES } from './key-routes.ts';
+
+const REF_REASON = `Must be 1 to ${LIMIT.refLengthMax} letters, digits, dots, dashes or underscores`;
+const DEFAULT_CHANNELS = ['stable', 'beta'];
+/** Maximum page number. Pages beyond it are always empty. */
+const PAGE_MAX = 1_000_000;
+
+const channelNameField = z.string().refine(isRef, REF_REASON);
+
+const orgQuery = z.object({ org: nameField });
+const appBody = z.strictObject({
+  org: nameField,
+  ref: z.string().refine(isFreeRef, REF_REASON),
+  name: titleField,
+  channels: z
+    .array(channelNameField)
+    .min(1)
+    .max(LIMIT.channelsPerCreateMax)
+    .refine((names) => new Set(names).size === names.length, 'Must not repeat a channel')
+    .default(DEFAULT_CHANNELS),
+});
+const appChangeBody = z
+  .strictObject({
+    app: nameField,
+    name: titleField.optional(),
+    archived: z.boolean('Must be true or false').optional(),
+  })
+  .refine(
+    ({ name, archived }) => name !== undefined || archived !== undefined,
+    'One of name or archived is required',
+  );
+const CHANNEL_SETTINGS = [
+  ...['minimumSupportedVersion', 'defaultRollout', 'updateMode', 'requireSignature', 'follows'],
+  ...['approvals', 'approvalDays'],
+];
+const newChannelBody = z.strictObject({ app: nameField, name: channelNameField });
+const channelBody = z
+  .strictObject({
+    app: nameField,
+    name: nameField,
+    minimumSupportedVersion: versionField.nullable().optional(),
+    defaultRollout: rolloutField.optional(),
+    updateMode: z.enum(UPDATE_MODES).optional(),
+    requireSignature: z.boolean().optional(),
+    follows: nameField.nullable().optional(),
+    approvals: z.enum(APPROVAL_MODES).optional(),
+    approvalDays: z.int().min(1).max(LIMIT.approvalDaysMax).optional(),
+  })
+  .refine(
+    (body) => Object.values(body).filter((value) => value !== undefined).length > 2,
+    `One of ${CHANNEL_SETTINGS.join(', ')} is required`,
+  );
+const channelQuery = appQuery.extend({ channel: nameField });
+const releasesQuery = channelQuery.extend({
+  page: wholeField(1, PAGE_MAX, 1),
+  perPage: wholeField(1, LIMIT.perPageMax, LIMIT.perPageDefault),
+  version: textField(LIMIT.versionLengthMax).overwrite(withPlus).optional(),
+  status: statusField.optional(),
+});
+const stopQuery = appQuery.extend({ channel: nameField.optional() });
+const matchingBody = z.strictObject({
+  app: nameField,
+  channel: nameField,
+  targets: targetingField.nullable().default(null),
+});
+
+export type AppDependencies = ChangeServices & {
+  readonly administer: Administer;
+  readonly view: ViewConsole;
+  readonly matching: CountMatching;
+  readonly notes: Pick<NotesRenderer, 'html'>;
+};
+
+/** Builds the routes for apps, their channels and their releases. */
+export function appRoutes(routes: ConsoleRoutes, dependencies: AppDependencies): readonly Route[] {
+  const { administer, view } = dependencies;
+  return [
+    routes.onOrganization(
+      { endpoint: 'GET apps', role: 'viewer', shape: orgQuery },
+      async ({ organizationId }) => ({ apps: await view.listApps(organizationId, Date.now()) }),
+    ),
+    routes.onOrganization(
+      { endpoint: 'POST apps', role: 'owner', shape: appBody, status: 201 },
+      ({ organizationId, actor }, { org: _, ...app }) =>
+        administer.createApp({ ...app, organizationId }, actor),
+    ),
+    routes.onApp(
+      { endpoint: 'PATCH apps', role: 'owner', shape: appChangeBody },
+      ({ app, actor }, { app: _, ...change }) => administer.updateApp(app.id, change, actor),
+    ),
+    routes.onApp(
+      { endpoint: 'GET stop', role: 'viewer', shape: stopQuery },
+      ({ app }, { channel }) => view.measureStop(app.id, channel),
+    ),
+    routes.onApp({ endpoint: 'GET labels', role: 'viewer', shape: appQuery }, ({ app }) =>
+      view.countLabels(app),
+    ),
+    ...channelRoutes(routes, dependencies),
+    ...releaseRoutes(routes, dependencies),
+    ...changeRoutes(routes, dependencies),
+    ...healthRoutes(routes, dependencies),
+  ];
+}
+
+/** Change of a channel's settings, which an approval carries out as well. */
+export const UPDATE_CHANNEL = making({
+  input: channelBody,
+  by: ({ updateChannel }) => updateChannel,
+  prepare: ({ app, name, ...change }) => ({ app, channel: name, change }),
+  answer: (channel) => channel,
+  asks: 'updateChannel',
+});
+
+function channelRoutes(routes: ConsoleRoutes, dependencies: AppDependencies): readonly Route[] {
+  const { administer, view } = dependencies;
+  return [
+    routes.onApp(
+      { endpoint: 'GET channels', role: 'viewer', shape: appQuery },
+      ({ app, organizationId }) => view.listChannels(organizationId, app),
+    ),
+    routes.onApp(
+      { endpoint: 'POST channels', role: 'owner', shape: newChannelBody, status: 201 },
+      ({ app, actor }, { name }) => administer.createChannel(app.id, name, actor),
+    ),
+    routes.onApp(
+      { endpoint: 'PATCH channels', role: 'owner', shape: channelBody },
+      ({ app, ...who }, body) => UPDATE_CHANNEL.run(dependencies, who, { ...body, app: app.id }),
+    ),
+    routes.onApp(
+      { endpoint: 'GET channel', role: 'viewer', shape: channelQuery },
+      ({ app, organizationId }, { channel }) =>
+        view.readChannel({ ...app, organizationId }, channel, Date.now()),
+    ),
+  ];
+}
+
+function releaseRoutes(routes: ConsoleRoutes, { view, notes }: AppDependencies): readonly Route[] {
+  return [
+    routes.onApp(
+      { endpoint: 'GET releases', role: 'viewer', shape: releasesQuery },
+      ({ app, organizationId }, { app: _, channel, ...wanted }) =>
+        view.listReleases({ ...app, organizationId }, channel, wanted),
+    ),
+    routes.onApp(
+      { endpoint: 'GET release', role: 'viewer', shape: releaseQuery },
+      async ({ app, organizationId }, { channel, version }) => {
+        const owned = { ...app, organizationId };
+        const found = await view.readRelease(owned, channel, canonicalOf(version));
+        if (isFailure(found)) return found;
+        const notesHtml = belowPage(await notes.html(found.release.notes));
+        return { ...found, release: { ...found.release, notesHtml } };
+      },
+    ),
+  ];
+}
+
+/** Builds the routes that change releases and their plans, and that say beforehand what a change would do. */
+function changeRoutes(routes: ConsoleRoutes, dependencies: AppDependencies): readonly Route[] {
+  const { ledger, matching } = dependencies;
+  return [
+    ...SESSION_ROUTES.map((each) => routes.onChange(each, dependencies)),
+    routes.onApp(
+      { endpoint: 'POST releases/matching', role: 'publisher', shape: matchingBody },
+      async ({ app }, { channel, targets }) => {
+        const found = await ledger.readChannel(app, channel);
+        return isFailure(found) ? found : matching.count(app.id, channel, targets);
+      },
+    ),
+  ];
+}
+
+/** Builds the routes that say how a release and its plan fare (docs/contract.md 27). */
+function healthRoutes(routes: ConsoleRoutes, { ledger }: AppDependencies): readonly Route[] {
+  return [
+    routes.onApp(
+      { endpoint: 'GET releases/plan', role: 'viewer', shape: releaseQuery },
+      async ({ scope }, query) => {
+        const name = releaseNameOf(query);
+        const found = await ledger.readPlan(scope, name);
+        // The page shows the health of every release, of one without a plan as well.
+        if (!isFailure(found) || found.failure !== 'unknownPlan') return found;
+        const health = await ledger.readHealth(scope, name);
+        return isFailure(health) ? health : { plan: null, health };
+      },
+    ),
+    routes.onApp(
+      { endpoint: 'GET releases/trouble', role: 'viewer', shape: releaseQuery },
+      ({ scope }, query) => ledger.readFailureBreakdown(scope, releaseNameOf(query)),
+    ),
+    routes.onApp(
+      { endpoint: 'GET releases/adoption', role: 'viewer', shape: releaseQuery },
+      async ({ scope }, query) => {
+        const adoption = await ledger.readReleaseAdoption(scope, releaseNameOf(query));
+        return isFailure(adoption) ? adoption : { adoption };
+      },
+    ),
+  ];
+}
+
+/**
+ * Lowers the headings of rendered notes by two levels, because the page has headings of its own above them.
+ * What is text is escaped, so that every `<h1` is a heading.
+ */
+function belowPage(html: string): string {
+  return html.replace(
+    /<(\/?)h([1-6])\b/g,
+    (_, end: string, level: string) => `<${end}h${Math.min(Number(level) + 2, 6)}`,
+  );
+}

@@ -1,0 +1,56 @@
+// Routes of the console API for approvals: what waits, and the decisions of people (docs/contract.md 33).
+
+import { z } from 'zod';
+import type { AskedOperation } from '../../contract/approval.ts';
+import { isFailure } from '../../contract/failure.ts';
+import type { ConsoleRoutes } from '../endpoint/console-route.ts';
+import { nameField, reasonField } from '../endpoint/field.ts';
+import type { AskedChange, ChangeServices } from '../endpoint/key-operation.ts';
+import { parseShape } from '../endpoint/parse-shape.ts';
+import type { Route } from '../transport/router.ts';
+import { UPDATE_CHANNEL } from './app-routes.ts';
+import { approvalQuery } from './approval-operations.ts';
+import { SESSION_ROUTES } from './key-routes.ts';
+
+const listQuery = approvalQuery.extend({ org: nameField });
+const decisionBody = z.strictObject({ reason: reasonField.optional() });
+
+/** Changes that may wait, by the names of their operations. */
+const ASKED = new Map<AskedOperation, AskedChange>(
+  [...SESSION_ROUTES, UPDATE_CHANNEL].flatMap(({ asks }) =>
+    asks === undefined ? [] : [[asks.operation, asks]],
+  ),
+);
+
+export function approvalRoutes(routes: ConsoleRoutes, services: ChangeServices): readonly Route[] {
+  const { approvals } = services;
+  return [
+    routes.onOrganization(
+      { endpoint: 'GET approvals', role: 'viewer', shape: listQuery },
+      (context, { org: _, ...filter }) => approvals.list(context, filter),
+    ),
+    routes.onApproval(
+      { endpoint: 'GET approvals/:id', role: 'viewer', shape: z.object({}) },
+      (context, id) => approvals.find(context, id),
+    ),
+    routes.onApproval(
+      { endpoint: 'POST approvals/:id/approve', role: 'publisher', shape: decisionBody },
+      async (context, id, { reason }) => {
+        const found = await approvals.find(context, id);
+        if (isFailure(found)) return found;
+        const { operation, body } = found.approval.request;
+        const change = ASKED.get(operation);
+        if (change === undefined) throw new Error(`No operation ${operation} can be carried out`);
+        return approvals.approve(context, { id, reason }, async () => {
+          const read = parseShape(change.input, body);
+          if (isFailure(read)) return read;
+          return change.run(services, context, read as never, { id, reason });
+        });
+      },
+    ),
+    routes.onApproval(
+      { endpoint: 'POST approvals/:id/decline', role: 'publisher', shape: decisionBody },
+      (context, id, { reason }) => approvals.decline(context, { id, reason }),
+    ),
+  ];
+}

@@ -1,0 +1,158 @@
+// Routes of the console API for destinations of notifications, which are the owners' alone.
+
+import { z } from 'zod';
+import { fail, isFailure } from '../../contract/failure.ts';
+import { LIMIT } from '../../contract/limit.ts';
+import { DESTINATION_KINDS, EVENT_FILTERS } from '../../contract/notification.ts';
+import type { PeopleMails } from '../../notify/outgoing-mail.ts';
+import type { Destinations, MailLink } from '../../publishing/destinations.ts';
+import type { Recipients } from '../../publishing/recipients.ts';
+import { type ConsoleRoutes, requestOrigin, routeOf, unstored } from '../endpoint/console-route.ts';
+import {
+  emailField,
+  nameField,
+  textField,
+  titleField,
+  urlField,
+  wholeField,
+} from '../endpoint/field.ts';
+import { parseBody, parseQuery } from '../endpoint/parse-shape.ts';
+import type { Exchange } from '../transport/exchange.ts';
+import { failureReply, jsonReply } from '../transport/reply.ts';
+import type { Route } from '../transport/router.ts';
+import { addressIn, isForeign } from './session-routes.ts';
+
+const BODY_BYTES_MAX = 16 * 1024;
+
+const eventsField = z.array(z.enum(EVENT_FILTERS)).min(1).max(EVENT_FILTERS.length).nullish();
+const appsField = z.array(nameField).min(1).max(LIMIT.destinationAppsMax).nullish();
+
+const orgQuery = z.object({ org: nameField });
+const newBody = z.strictObject({
+  /** Or in the query. */
+  org: nameField.optional(),
+  kind: z.enum(DESTINATION_KINDS),
+  name: titleField,
+  url: urlField.optional(),
+  to: emailField.optional(),
+  events: eventsField,
+  apps: appsField,
+  enabled: z.boolean().default(true),
+});
+const changeBody = z.strictObject({
+  name: titleField.optional(),
+  url: urlField.optional(),
+  to: emailField.optional(),
+  events: eventsField,
+  apps: appsField,
+  enabled: z.boolean().optional(),
+});
+const pageQuery = z.object({
+  before: textField(1024, 0).optional(),
+  limit: wholeField(1, LIMIT.deliveriesShownMax, 50),
+});
+
+const tokenQuery = z.object({ token: textField(LIMIT.nameLengthMax) });
+const answerBody = z.strictObject({
+  ...tokenQuery.shape,
+  /** Whether the mails are wanted. */
+  wanted: z.boolean(),
+});
+
+export type DestinationDependencies = {
+  readonly destinations: Destinations;
+  readonly recipients: Recipients;
+  readonly mails: PeopleMails;
+  readonly consoleUrl: string | undefined;
+  readonly trustProxy: number;
+};
+
+/** Builds the routes below `/console/api/destinations`, and those of the links to recipients. */
+export function destinationRoutes(
+  routes: ConsoleRoutes,
+  dependencies: DestinationDependencies,
+): readonly Route[] {
+  const { destinations, mails, consoleUrl } = dependencies;
+  const mailLink =
+    (exchange: Exchange): MailLink =>
+    (to) =>
+    (token, expiresAt) => {
+      const base = consoleUrl ?? requestOrigin(exchange);
+      return mails.confirmation(to, `${base}/console/confirmation/${token}`, expiresAt);
+    };
+  return [
+    ...confirmationRoutes(dependencies),
+    routes.onOrganization(
+      { endpoint: 'GET destinations', role: 'owner', shape: orgQuery },
+      ({ organizationId }) => destinations.list(organizationId),
+    ),
+    routes.onOrganization(
+      { endpoint: 'POST destinations', role: 'owner', shape: newBody, status: 201 },
+      ({ organizationId, actor }, { org: _, events = null, apps = null, ...asked }, exchange) =>
+        destinations.add(organizationId, { ...asked, events, apps }, actor, mailLink(exchange)),
+    ),
+    routes.onDestination({ endpoint: 'GET destinations/:id' }, (_context, id) =>
+      destinations.show(id),
+    ),
+    routes.onDestination(
+      { endpoint: 'PATCH destinations/:id', shape: changeBody },
+      (context, id, change, exchange) =>
+        destinations.update(id, change, context, mailLink(exchange)),
+    ),
+    routes.onDestination(
+      { endpoint: 'POST destinations/:id/link' },
+      (context, id, _input, exchange) => destinations.sendLink(id, context, mailLink(exchange)),
+    ),
+    routes.onDestination({ endpoint: 'DELETE destinations/:id' }, ({ actor }, id) =>
+      destinations.remove(id, actor),
+    ),
+    routes.onDestination({ endpoint: 'POST destinations/:id/test', status: 202 }, ({ actor }, id) =>
+      destinations.test(id, actor),
+    ),
+    routes.onDestination({ endpoint: 'POST destinations/:id/rotate' }, ({ actor }, id) =>
+      destinations.rotate(id, actor),
+    ),
+    routes.onDestination(
+      { endpoint: 'GET destinations/:id/deliveries', shape: pageQuery },
+      (_context, id, { before, limit }) => destinations.deliveries(id, before, limit),
+    ),
+    routes.onDestination(
+      { endpoint: 'POST destinations/:id/deliveries/:delivery/send-again', status: 202 },
+      ({ actor }, id, _input, { params }) =>
+        destinations.sendAgain(id, params.get('delivery') ?? '', actor),
+    ),
+  ];
+}
+
+/**
+ * Builds the routes of the page that a link opens: to read what it offers, which changes nothing, and to
+ * confirm or to stop, which takes a button.
+ */
+function confirmationRoutes({
+  recipients,
+  consoleUrl,
+  trustProxy,
+}: DestinationDependencies): readonly Route[] {
+  return [
+    routeOf('GET confirmation', async (exchange) => {
+      const query = parseQuery(exchange, tokenQuery);
+      const found = isFailure(query)
+        ? query
+        : await recipients.read(query.token, addressIn(exchange, trustProxy));
+      return unstored(isFailure(found) ? failureReply(found) : jsonReply(200, found));
+    }),
+    {
+      bodyBytesMax: BODY_BYTES_MAX,
+      ...routeOf('POST confirmation', async (exchange) => {
+        if (isForeign(exchange, consoleUrl)) {
+          return unstored(failureReply(fail('originNotAllowed')));
+        }
+        const body = await parseBody(exchange, answerBody);
+        const answered = isFailure(body)
+          ? body
+          : await recipients.answer(body.token, body.wanted, addressIn(exchange, trustProxy));
+        return unstored(isFailure(answered) ? failureReply(answered) : jsonReply(200, answered));
+      }),
+    },
+  ];
+}

@@ -1,0 +1,173 @@
+// Routes of the console API for the fleet: the list of devices, one device, the fleet at present, adoption
+// over time, a device's decision explained, and live activity.
+
+import { z } from 'zod';
+import type { Access } from '../../access/access.ts';
+import type { Accounts } from '../../access/accounts.ts';
+import type { LiveEndReason } from '../../contract/console-fleet.ts';
+import { isFailure } from '../../contract/failure.ts';
+import { LIMIT } from '../../contract/limit.ts';
+import { ADOPTION_STEPS } from '../../contract/resource.ts';
+import { SIGNALS } from '../../contract/rollout-plan.ts';
+import { foldPlatform } from '../../domain/decision/artifact.ts';
+import { parseVersion } from '../../domain/decision/version.ts';
+import type { PurgeDevices, ViewFleet } from '../../fleet/fleet-views.ts';
+import type { ExplainDecision } from '../../serving/explain-decision.ts';
+import type { ConsoleRoutes } from '../endpoint/console-route.ts';
+import {
+  appQuery,
+  nameField,
+  recordedIdField,
+  textField,
+  timeField,
+  versionParameter,
+  withPlus,
+} from '../endpoint/field.ts';
+import { explainQuery } from '../endpoint/fleet-body.ts';
+import { type RecheckAccess, watchOf } from '../endpoint/recheck-access.ts';
+import { releaseNameOf } from '../endpoint/release-body.ts';
+import type { Route } from '../transport/router.ts';
+
+const filterField = textField(LIMIT.labelValueLengthMax, 0).optional();
+const versionFilter = textField(LIMIT.labelValueLengthMax, 0).overwrite(withPlus).optional();
+
+const filterFields = {
+  app: nameField,
+  // Version and platform are searched for in the form in which they are recorded: `v1` as 1.0.0, `macOS` as
+  // darwin.
+  version: versionFilter.transform((text) => text && (parseVersion(text)?.canonical ?? text)),
+  below: versionFilter.refine(
+    (text) => !text || parseVersion(text) !== undefined,
+    'Must be a version',
+  ),
+  channel: filterField,
+  platform: filterField.transform((text) => text && foldPlatform(text)),
+  label: z
+    .string()
+    .regex(/^[^=]+=/, 'Must be key=value')
+    .transform((text) => {
+      const at = text.indexOf('=');
+      return { key: text.slice(0, at), value: text.slice(at + 1) };
+    })
+    .optional(),
+  seenSince: timeField.optional(),
+  // Release that was offered to it last, and whether it runs that version now.
+  offered: versionFilter.transform((text) => text && (parseVersion(text)?.canonical ?? text)),
+  moved: z.enum(['yes', 'no']).optional(),
+  id: filterField,
+  after: filterField,
+  limit: z.coerce.number().int().min(1).max(LIMIT.devicePageMax).default(LIMIT.devicePageDefault),
+};
+/** With a signal, `channel` and `release` name its release, and `after` is a place of that list. */
+const devicesQuery = z
+  .object({
+    ...filterFields,
+    signal: z.enum(SIGNALS).optional(),
+    release: versionParameter.optional(),
+  })
+  .superRefine(({ signal, channel = '', release, after = '' }, context) => {
+    if (signal === undefined) return;
+    const need = (path: string, message: string) =>
+      context.addIssue({ code: 'custom', path: [path], message });
+    if (channel === '') need('channel', 'Required with signal');
+    if (release === undefined) need('release', 'Required with signal');
+    if (after !== '' && !/^-?\d{1,10}:/.test(after)) need('after', 'Must be next of a page');
+  });
+const purgeBody = z.object({
+  app: nameField,
+  firstSeenAfter: timeField,
+  version: filterField.transform((text) => text && (parseVersion(text)?.canonical ?? text)),
+  dryRun: z.boolean('Must be true or false').default(false),
+  after: filterField,
+});
+const deviceQuery = appQuery.extend({ deviceId: recordedIdField });
+const fleetQuery = appQuery.extend({ channel: nameField.optional() });
+const decisionQuery = deviceQuery.extend({ channel: nameField.optional() });
+const decisionsBody = z.strictObject({
+  app: nameField,
+  deviceIds: z.array(recordedIdField).min(1).max(LIMIT.decisionsAtOnceMax),
+});
+const adoptionQuery = z.object({
+  app: nameField,
+  since: timeField.optional(),
+  step: z.enum(ADOPTION_STEPS).optional(),
+  channel: nameField.optional(),
+});
+
+export type FleetConsoleDependencies = {
+  readonly fleet: ViewFleet;
+  readonly purge: PurgeDevices;
+  readonly explainer: ExplainDecision;
+  readonly access: Access;
+  readonly accounts: Accounts;
+  readonly recheck: RecheckAccess<LiveEndReason>;
+};
+
+/** Builds the routes for the fleet below `/console/api`. */
+export function fleetConsoleRoutes(
+  routes: ConsoleRoutes,
+  { fleet, purge, explainer, access, accounts, recheck }: FleetConsoleDependencies,
+): readonly Route[] {
+  return [
+    routes.onApp(
+      { endpoint: 'GET devices', role: 'viewer', shape: devicesQuery },
+      ({ app, scope }, { app: ref, signal, release, ...filter }) => {
+        if (signal === undefined || release === undefined) return fleet.listDevices(app.id, filter);
+        const { channel = '', ...others } = filter;
+        const name = releaseNameOf({ app: ref, channel, version: release });
+        return fleet.listSignalDevices(scope, name, signal, others);
+      },
+    ),
+    routes.onApp(
+      { endpoint: 'GET devices/count', role: 'viewer', shape: z.object(filterFields) },
+      ({ app }, { app: _, ...filter }) => fleet.countDevices(app.id, filter),
+    ),
+    routes.onApp(
+      { endpoint: 'POST decisions', role: 'viewer', shape: decisionsBody },
+      ({ app }, { deviceIds }) => explainer.explainAll(app, deviceIds),
+    ),
+    routes.onApp(
+      { endpoint: 'POST devices/purge', role: 'owner', shape: purgeBody },
+      ({ app, organizationId, actor }, { firstSeenAfter, version, dryRun: isDryRun, after }) =>
+        purge.purge(
+          {
+            purge: { app: { ...app, organizationId }, firstSeenAfter, version },
+            ...{ after, isDryRun },
+          },
+          actor,
+        ),
+    ),
+    routes.onApp(
+      { endpoint: 'GET device', role: 'viewer', shape: deviceQuery },
+      ({ app }, { deviceId }) => fleet.readDevice(app.id, deviceId),
+    ),
+    routes.onApp(
+      { endpoint: 'GET fleet', role: 'viewer', shape: fleetQuery },
+      ({ app }, { channel }) => fleet.readFleet(app.id, channel, Date.now()),
+    ),
+    routes.onApp(
+      { endpoint: 'GET adoption', role: 'viewer', shape: adoptionQuery },
+      ({ app }, { since, step, channel }) =>
+        step === undefined
+          ? fleet.readAdoption(app.id, since, Date.now())
+          : fleet.readAdoptionSteps(app.id, { since, step, channel }, Date.now()),
+    ),
+    routes.onApp(
+      { endpoint: 'GET decision', role: 'viewer', shape: decisionQuery },
+      ({ app }, { deviceId, channel }) => explainer.explain(app, deviceId, channel),
+    ),
+    routes.onApp(
+      { endpoint: 'GET decision/told', role: 'viewer', shape: explainQuery.omit({ l: true }) },
+      ({ app }, { app: _, ...told }) => explainer.explainTold(app, { ...told, labels: new Map() }),
+    ),
+    routes.onAppEvents(
+      { path: 'live', role: 'viewer', shape: appQuery },
+      async ({ app, organizationId, visitor }) => {
+        const { session } = visitor;
+        const source = fleet.watch(app.id, { accountId: session?.account.id, organizationId });
+        if (isFailure(source)) return source;
+        return recheck.watching(source, watchOf(visitor, app.id, { accounts, access }));
+      },
+    ),
+  ];
+}

@@ -1,0 +1,76 @@
+// Routes of the console API that only the admin token may use: links for lost passwords and passkeys, tokens
+// of edges, copies of the embedded ledger, and the key of sealed secrets.
+
+import { z } from 'zod';
+import type { PasskeyRecoveries } from '../../access/passkey-recoveries.ts';
+import type { PasswordResets } from '../../access/password-resets.ts';
+import { isFailure } from '../../contract/failure.ts';
+import type { EdgeTokens } from '../../edge/server/edge-tokens.ts';
+import type { PeopleMails } from '../../notify/outgoing-mail.ts';
+import type { ResealSecrets } from '../../publishing/webhooks.ts';
+import type { LedgerCopies } from '../../store/ledger-identity.ts';
+import { type ConsoleRoutes, requestOrigin } from '../endpoint/console-route.ts';
+import { emailField, nameField, titleField } from '../endpoint/field.ts';
+import type { Route } from '../transport/router.ts';
+import { recoveryLink } from './organization-routes.ts';
+
+const resetBody = z.strictObject({ email: emailField });
+const noQuery = z.object({});
+const newTokenBody = z.strictObject({ name: titleField, org: nameField.nullable() });
+const tokenBody = z.strictObject({ id: nameField });
+const backupBody = z.strictObject({});
+const resealBody = z.strictObject({ after: nameField.optional() });
+
+export type OperatorDependencies = {
+  readonly resets: PasswordResets;
+  readonly recoveries: PasskeyRecoveries;
+  readonly edgeTokens: EdgeTokens;
+  readonly copies: LedgerCopies;
+  readonly resealing: ResealSecrets;
+  readonly mails: PeopleMails;
+  /** Base URL of the console; undefined when no setting names one. */
+  readonly consoleUrl: string | undefined;
+};
+
+/** Builds the routes of the operator. */
+export function operatorRoutes(
+  routes: ConsoleRoutes,
+  { resets, recoveries, edgeTokens, copies, resealing, mails, consoleUrl }: OperatorDependencies,
+): readonly Route[] {
+  return [
+    routes.onOperator(
+      { endpoint: 'POST accounts/reset-password', shape: resetBody, status: 201 },
+      async ({ email }, actor, exchange) => {
+        const base = consoleUrl ?? requestOrigin(exchange);
+        const urlOf = (token: string) => `${base}/console/password-reset/${token}`;
+        const created = await resets.create(email, actor, (token, expiresAt) =>
+          mails.passwordReset(email, urlOf(token), expiresAt),
+        );
+        if (isFailure(created)) return created;
+        const { token, expiresAt } = created;
+        return { url: urlOf(token), expiresAt };
+      },
+    ),
+    routes.onOperator(
+      { endpoint: 'POST accounts/recover', shape: resetBody, status: 201 },
+      async ({ email }, actor, exchange) => {
+        const created = await recoveries.create({ email }, actor);
+        return isFailure(created) ? created : recoveryLink(consoleUrl, exchange, created);
+      },
+    ),
+    routes.onOperator({ endpoint: 'GET edge-tokens', shape: noQuery }, async () => ({
+      edgeTokens: await edgeTokens.list(),
+    })),
+    routes.onOperator(
+      { endpoint: 'POST edge-tokens', shape: newTokenBody, status: 201 },
+      ({ name, org }, actor) => edgeTokens.create(name, org, actor),
+    ),
+    routes.onOperator({ endpoint: 'POST edge-tokens/revoke', shape: tokenBody }, ({ id }, actor) =>
+      edgeTokens.revoke(id, actor),
+    ),
+    routes.onOperator({ endpoint: 'POST backup', shape: backupBody }, () => copies.make()),
+    routes.onOperator({ endpoint: 'POST secrets/reseal', shape: resealBody }, ({ after }) =>
+      resealing.reseal(after),
+    ),
+  ];
+}

@@ -1,0 +1,257 @@
+// Routes of the console API for organizations: members, invitations, keys, webhooks, and the audit.
+
+import { z } from 'zod';
+import { actorOf } from '../../access/access.ts';
+import type { Members } from '../../access/members.ts';
+import type { PasskeyRecoveries } from '../../access/passkey-recoveries.ts';
+import { AUDIT_DEEDS } from '../../contract/audit-deed.ts';
+import type { IssuedReset } from '../../contract/console.ts';
+import { isFailure } from '../../contract/failure.ts';
+import { LIMIT } from '../../contract/limit.ts';
+import { KEY_RIGHTS, ROLES } from '../../contract/resource.ts';
+import { WEBHOOK_PROVIDERS } from '../../contract/webhook-provider.ts';
+import type { PeopleMails } from '../../notify/outgoing-mail.ts';
+import type { Administer, ViewConsole } from '../../publishing/administer.ts';
+import { isTarget } from '../../publishing/receive-release.ts';
+import type { Webhooks } from '../../publishing/webhooks.ts';
+import { type ConsoleRoutes, requestOrigin } from '../endpoint/console-route.ts';
+import {
+  appQuery,
+  nameField,
+  newEmailField,
+  textField,
+  timeField,
+  titleField,
+  wholeField,
+} from '../endpoint/field.ts';
+import type { Exchange } from '../transport/exchange.ts';
+import type { Route } from '../transport/router.ts';
+
+const roleField = z.enum(ROLES);
+const filterField = textField(1024, 0)
+  .optional()
+  .transform((text) => text || undefined);
+
+const orgQuery = z.object({ org: nameField });
+const newOrganizationBody = z.strictObject({ name: titleField });
+const organizationBody = z
+  .strictObject({
+    org: nameField,
+    name: titleField.optional(),
+    requireSecondFactor: z.boolean().optional(),
+  })
+  .refine(({ name, requireSecondFactor }) => (name ?? requireSecondFactor) !== undefined, {
+    path: ['name'],
+    message: 'Required',
+  });
+const memberBody = z.strictObject({ org: nameField, account: nameField, role: roleField });
+const namedMemberBody = z.strictObject({ org: nameField, account: nameField });
+const invitationBody = z.strictObject({ org: nameField, email: newEmailField, role: roleField });
+const keyBody = z.strictObject({
+  org: nameField,
+  name: titleField,
+  apps: z.array(nameField).min(1).max(LIMIT.keyAppsMax).optional(),
+  may: z.array(z.enum(KEY_RIGHTS)).min(1).max(KEY_RIGHTS.length).optional(),
+  expiresAt: timeField.optional(),
+});
+/** `next` of a page before. */
+const cursorField = filterField.refine(
+  (text) => text === undefined || /^\d{1,16}-\d{1,18}$/.test(text),
+  'Must be next of a page',
+);
+const auditQuery = z.object({
+  org: nameField,
+  actor: filterField,
+  action: filterField,
+  subject: filterField,
+  did: z.enum(AUDIT_DEEDS).optional(),
+  since: timeField.optional(),
+  until: timeField.optional(),
+  before: cursorField,
+  limit: wholeField(1, LIMIT.auditEntriesMax, LIMIT.auditEntriesDefault),
+});
+
+const searchQuery = z.object({ org: nameField, text: textField(LIMIT.searchLengthMax) });
+
+export type OrganizationDependencies = {
+  readonly administer: Administer;
+  readonly members: Members;
+  readonly recoveries: PasskeyRecoveries;
+  readonly view: ViewConsole;
+  readonly mails: PeopleMails;
+  /** Base URL of the console; undefined when no setting names one. */
+  readonly consoleUrl: string | undefined;
+};
+
+/** Builds the routes for organizations and what belongs to them, except apps. */
+export function organizationRoutes(
+  routes: ConsoleRoutes,
+  dependencies: OrganizationDependencies,
+): readonly Route[] {
+  const { administer, members, view } = dependencies;
+  return [
+    routes.onVisitor(
+      { endpoint: 'POST organizations', shape: newOrganizationBody, status: 201 },
+      (visitor, { name }) => administer.createOrganization(name, actorOf(visitor, undefined)),
+    ),
+    routes.onOrganization(
+      { endpoint: 'PATCH organizations', role: 'owner', shape: organizationBody },
+      async ({ organizationId, actor }, { name, requireSecondFactor }) => {
+        const change = { name, requireSecondFactor };
+        const changed = await members.update(organizationId, change, actor);
+        if (isFailure(changed) || requireSecondFactor === undefined) return changed;
+        return { ...changed, requireSecondFactor };
+      },
+    ),
+    routes.onOrganization(
+      { endpoint: 'GET attention', role: 'viewer', shape: orgQuery },
+      ({ organizationId }) => view.readAttention(organizationId),
+    ),
+    routes.onOrganization(
+      { endpoint: 'GET search', role: 'viewer', shape: searchQuery },
+      ({ organizationId }, { text }) => view.search(organizationId, text),
+    ),
+    ...memberRoutes(routes, dependencies),
+    ...keyRoutes(routes, dependencies),
+  ];
+}
+
+function memberRoutes(
+  routes: ConsoleRoutes,
+  { members, recoveries, mails, consoleUrl }: OrganizationDependencies,
+): readonly Route[] {
+  return [
+    routes.onOrganization(
+      { endpoint: 'GET members', role: 'viewer', shape: orgQuery },
+      ({ organizationId }) => members.list(organizationId),
+    ),
+    routes.onOrganization(
+      { endpoint: 'PATCH members', role: 'owner', shape: memberBody },
+      ({ organizationId, actor }, { account, role }) =>
+        members.change(organizationId, account, role, actor),
+    ),
+    routes.onOrganization(
+      { endpoint: 'DELETE members', role: 'owner', shape: namedMemberBody },
+      ({ organizationId, actor }, { account }) =>
+        members.change(organizationId, account, undefined, actor),
+    ),
+    routes.onOrganization(
+      { endpoint: 'POST members/recover', role: 'owner', shape: namedMemberBody, status: 201 },
+      async ({ organizationId, actor }, { account: accountId }, exchange) => {
+        const created = await recoveries.create({ organizationId, accountId }, actor);
+        return isFailure(created) ? created : recoveryLink(consoleUrl, exchange, created);
+      },
+    ),
+    routes.onOrganization(
+      {
+        endpoint: 'POST invitations',
+        role: 'owner',
+        shape: invitationBody,
+        status: 201,
+      },
+      async ({ organizationId, actor }, { email, role }, exchange) => {
+        const urlOf = (token: string) => invitationUrl(consoleUrl, exchange, token);
+        const invited = await members.invite(organizationId, email, role, actor, (token, until) =>
+          mails.invitation(email, urlOf(token), until),
+        );
+        if (isFailure(invited)) return invited;
+        const { id, token, expiresAt } = invited;
+        return { id, url: urlOf(token), expiresAt };
+      },
+    ),
+    routes.onKeyOrInvitation(
+      'invitation',
+      'POST invitations/:id/revoke',
+      'owner',
+      ({ actor }, id) => members.revoke(id, actor),
+    ),
+  ];
+}
+
+function keyRoutes(
+  routes: ConsoleRoutes,
+  { administer, view }: OrganizationDependencies,
+): readonly Route[] {
+  return [
+    routes.onOrganization(
+      { endpoint: 'GET keys', role: 'viewer', shape: orgQuery },
+      async ({ organizationId }) => ({ keys: await view.listKeys(organizationId) }),
+    ),
+    routes.onOrganization(
+      { endpoint: 'POST keys', role: 'owner', shape: keyBody, status: 201 },
+      ({ organizationId, actor }, { org: _, name, ...limits }) =>
+        administer.createKey(organizationId, name, limits, actor),
+    ),
+    routes.onKeyOrInvitation('key', 'POST keys/:id/revoke', 'owner', ({ actor }, id) =>
+      administer.revokeKey(id, actor),
+    ),
+    routes.onOrganization(
+      { endpoint: 'GET audit', role: 'viewer', shape: auditQuery },
+      ({ organizationId }, { org: _, ...filter }) => view.listAudit(organizationId, filter),
+    ),
+  ];
+}
+
+/** Returns a recovery link as it is shown, this once. */
+export function recoveryLink(
+  consoleUrl: string | undefined,
+  exchange: Exchange,
+  { token, expiresAt }: { readonly token: string; readonly expiresAt: string },
+): IssuedReset {
+  const base = consoleUrl ?? requestOrigin(exchange);
+  return { url: `${base}/console/recovery/${token}`, expiresAt };
+}
+
+function invitationUrl(consoleUrl: string | undefined, exchange: Exchange, token: string): string {
+  return `${consoleUrl ?? requestOrigin(exchange)}/console/invitation/${token}`;
+}
+
+// Routes of the console API for release webhooks: enabling, changing, disabling, and their state with recent
+// deliveries.
+
+const targetField = textField(2 * LIMIT.artifactNameLengthMax).refine(
+  isTarget,
+  'Must be a platform, or a platform and an arch as in darwin/aarch64',
+);
+
+const settingsShape = z.strictObject({
+  app: nameField,
+  provider: z.enum(WEBHOOK_PROVIDERS),
+  /** An empty prefix is none, as null is. */
+  tagPrefix: textField(LIMIT.tagPrefixLengthMax, 0)
+    .nullish()
+    .transform((text) => (text === '' ? null : text)),
+  hold: z.boolean().optional(),
+  expect: z.array(targetField).min(1).max(LIMIT.webhookTargetsMax).nullish(),
+});
+const disableBody = z.strictObject({
+  app: nameField,
+  provider: z.enum(WEBHOOK_PROVIDERS).optional(),
+});
+
+/** Builds the routes for webhooks below `/console/api`. */
+export function webhookConsoleRoutes(routes: ConsoleRoutes, webhooks: Webhooks): readonly Route[] {
+  return [
+    routes.onApp(
+      { endpoint: 'POST webhooks', role: 'owner', shape: settingsShape, status: 201 },
+      ({ app, actor }, { provider, tagPrefix, hold, expect }) =>
+        webhooks.enable(app.id, provider, { tagPrefix, hold, expect }, actor),
+    ),
+    routes.onApp(
+      { endpoint: 'PATCH webhooks', role: 'owner', shape: settingsShape },
+      ({ app, actor }, { provider, tagPrefix, hold, expect }) =>
+        webhooks.update(app.id, provider, { tagPrefix, hold, expect }, actor),
+    ),
+    routes.onApp(
+      { endpoint: 'POST webhooks/disable', role: 'owner', shape: disableBody },
+      ({ app, actor }, { provider }) => webhooks.disable(app.id, provider, actor),
+    ),
+    routes.onOrganization(
+      { endpoint: 'GET webhooks/enabled', role: 'viewer', shape: orgQuery },
+      ({ organizationId }) => webhooks.showEnabled(organizationId),
+    ),
+    routes.onApp({ endpoint: 'GET webhooks', role: 'viewer', shape: appQuery }, ({ app }) =>
+      webhooks.show(app.id),
+    ),
+  ];
+}

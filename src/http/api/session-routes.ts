@@ -1,0 +1,369 @@
+// Routes of the console API for accounts and sessions: the first account, signing in and out, with a password
+// or a passkey, changing and resetting the password, accepting an invitation.
+
+import { z } from 'zod';
+import type { Accounts, AwaitsPasskey, Session, SignedIn } from '../../access/accounts.ts';
+import type { Members } from '../../access/members.ts';
+import type { PasskeyRecoveries } from '../../access/passkey-recoveries.ts';
+import type { PasskeyQuestion, Passkeys } from '../../access/passkeys.ts';
+import type { PasswordResets } from '../../access/password-resets.ts';
+import type { Client } from '../../access/sign-in-limits.ts';
+import type {
+  NoContent,
+  OpenInvitation,
+  OpenReset,
+  PasskeyOptions,
+  SessionState,
+} from '../../contract/console.ts';
+import { type FailureKind, fail, isFailure, type Outcome } from '../../contract/failure.ts';
+import { LIMIT } from '../../contract/limit.ts';
+import type { SignInWays } from '../../contract/oidc.ts';
+import {
+  type Authorize,
+  browserCookie,
+  challengeCookie,
+  isOwnOrigin,
+  routeOf,
+  sessionCookie,
+  setBrowserCookie,
+  setChallengeCookie,
+  setSessionCookie,
+  unstored,
+} from '../endpoint/console-route.ts';
+import {
+  emailField,
+  newEmailField,
+  newPasswordField,
+  textField,
+  titleField,
+} from '../endpoint/field.ts';
+import { parseBody, parseQuery } from '../endpoint/parse-shape.ts';
+import { shownPasskeyField } from '../endpoint/passkey-body.ts';
+import { clientAddress } from '../transport/client-address.ts';
+import type { Exchange, Handler } from '../transport/exchange.ts';
+import { failureReply, type HeaderPair, jsonReply, type Reply } from '../transport/reply.ts';
+import type { Route } from '../transport/router.ts';
+
+export type SessionDependencies = {
+  readonly accounts: Accounts;
+  readonly members: Members;
+  readonly resets: PasswordResets;
+  readonly passkeys: Passkeys;
+  readonly recoveries: PasskeyRecoveries;
+  readonly admit: Authorize;
+  /** Base URL of the console; undefined when no setting names one. */
+  readonly consoleUrl: string | undefined;
+  readonly trustProxy: number;
+  /** Whether every account may create organizations. */
+  readonly areOrganizationsOpen: boolean;
+  /** How people sign in; undefined for passwords alone. */
+  readonly ways: SignInWays | undefined;
+};
+
+const BODY_BYTES_MAX = 16 * 1024;
+
+const secretField = textField(LIMIT.nameLengthMax);
+const presentPasswordField = textField(LIMIT.passwordLengthMax);
+
+const setUpBody = z.strictObject({
+  token: textField(1024),
+  email: newEmailField,
+  name: titleField,
+  password: newPasswordField,
+  organization: titleField,
+});
+const organizationBody = z.strictObject({ token: textField(1024), organization: titleField });
+const signInBody = z.strictObject({ email: emailField, password: presentPasswordField });
+const passwordBody = z.strictObject({ current: presentPasswordField, next: newPasswordField });
+const tokenQuery = z.object({ token: secretField });
+const invitationBody = z.strictObject({
+  token: secretField,
+  name: titleField,
+  password: newPasswordField,
+});
+const recoveryBody = z.strictObject({ token: secretField, password: presentPasswordField });
+const passkeyBody = z.strictObject({ credential: shownPasskeyField });
+const noBody = z.strictObject({});
+const acceptBody = z.strictObject({ token: secretField });
+const resetBody = z.strictObject({ token: secretField, password: newPasswordField });
+
+/** Builds the routes for accounts and sessions. */
+export function sessionRoutes(dependencies: SessionDependencies): readonly Route[] {
+  const { accounts, members, resets, passkeys, recoveries, trustProxy } = dependencies;
+  const open = createOpen(dependencies);
+  const addressOf = (exchange: Exchange) => addressIn(exchange, trustProxy);
+  const clientOf = (exchange: Exchange) => clientIn(exchange, trustProxy);
+  return [
+    routeOf('GET session', readSession(dependencies)),
+    open('setup', 201, setUpBody, (body, exchange) => accounts.setUp(body, clientOf(exchange))),
+    open('session', 200, signInBody, (body, exchange) =>
+      accounts.signIn(body, clientOf(exchange), sessionCookie(exchange)),
+    ),
+    open('invitation', 201, invitationBody, (body, exchange) =>
+      members.accept(body, clientOf(exchange)),
+    ),
+    open('password-reset', 200, resetBody, (body, exchange) =>
+      resets.use(body, clientOf(exchange)),
+    ),
+    askForPasskey(dependencies),
+    open('session/passkey', 200, passkeyBody, ({ credential }, exchange) =>
+      passkeys.signIn(
+        credential,
+        challengeCookie(exchange),
+        clientOf(exchange),
+        sessionCookie(exchange),
+      ),
+    ),
+    open('recovery', 200, recoveryBody, (body, exchange) =>
+      recoveries.use(body, clientOf(exchange)),
+    ),
+    readToken('recovery', async (token, exchange): Promise<Outcome<OpenReset, FailureKind>> => {
+      const found = await recoveries.read(token, addressOf(exchange));
+      return isFailure(found) ? found : { email: found.email };
+    }),
+    readToken(
+      'invitation',
+      async (token, exchange): Promise<Outcome<OpenInvitation, FailureKind>> => {
+        const found = await members.readInvitation(token, addressOf(exchange));
+        if (isFailure(found)) return found;
+        const { organization, role, email } = found;
+        return { organization, role, email };
+      },
+    ),
+    readToken(
+      'password-reset',
+      async (token, exchange): Promise<Outcome<OpenReset, FailureKind>> => {
+        const found = await resets.read(token, addressOf(exchange));
+        return isFailure(found) ? found : { email: found.email };
+      },
+    ),
+    setUpOrganization(dependencies),
+    acceptInvitation(dependencies),
+    ...endRoutes(dependencies),
+    changePassword(dependencies),
+  ];
+}
+
+/** Builds a GET route that tells the holder of a token that works once what it is for. */
+function readToken<Answer>(
+  path: string,
+  read: (token: string, exchange: Exchange) => Promise<Outcome<Answer, FailureKind>>,
+): Route {
+  return routeOf(`GET ${path}`, async (exchange) => {
+    const query = parseQuery(exchange, tokenQuery);
+    const found = isFailure(query) ? query : await read(query.token, exchange);
+    return unstored(isFailure(found) ? failureReply(found) : jsonReply(200, found));
+  });
+}
+
+/** Builds the route by which the account of a session makes the first organization, with the admin token. */
+function setUpOrganization({ accounts, admit, trustProxy }: SessionDependencies): Route {
+  const handler = admit(
+    async (exchange, { session }) => {
+      if (session === undefined) return fail('signedOut');
+      const body = await parseBody(exchange, organizationBody);
+      if (isFailure(body)) return body;
+      return accounts.setUpAs(session, body, clientIn(exchange, trustProxy));
+    },
+    (organization) => unstored(jsonReply(201, organization)),
+  );
+  return { ...routeOf('POST setup/organization', handler), bodyBytesMax: BODY_BYTES_MAX };
+}
+
+/** Builds the route by which the account of a session accepts an invitation. */
+function acceptInvitation({ members, admit, trustProxy }: SessionDependencies): Route {
+  const handler = admit(async (exchange, { session }) => {
+    if (session === undefined) return fail('signedOut');
+    const body = await parseBody(exchange, acceptBody);
+    if (isFailure(body)) return body;
+    return members.acceptAs(session, body.token, addressIn(exchange, trustProxy));
+  });
+  return { ...routeOf('POST invitation/accept', handler), bodyBytesMax: BODY_BYTES_MAX };
+}
+
+/** Builds the route that changes a person's password. The browser gets another cookie to be known by. */
+function changePassword({ accounts, admit, consoleUrl }: SessionDependencies): Route {
+  const handler = admit(
+    async (exchange, { session }) => {
+      if (session === undefined) return fail('signedOut');
+      const body = await parseBody(exchange, passwordBody);
+      if (isFailure(body)) return body;
+      return accounts.changePassword(session, body.current, body.next);
+    },
+    ({ browser }) =>
+      withHeaders(unstored(jsonReply(200, {})), [setBrowserCookie(browser, consoleUrl)]),
+  );
+  return { ...routeOf('POST password', handler), bodyBytesMax: BODY_BYTES_MAX };
+}
+
+function endRoutes(dependencies: SessionDependencies): readonly Route[] {
+  const { accounts, consoleUrl } = dependencies;
+  const end =
+    (handler: Handler): Handler =>
+    async (exchange) => {
+      const reply = await handler(exchange);
+      const cookie = setSessionCookie(undefined, consoleUrl);
+      return reply.status === 200 ? withHeaders(reply, [cookie]) : reply;
+    };
+  const ending = (work: (session: Session) => Promise<void>) => end(ofSession(dependencies, work));
+  return [
+    routeOf(
+      'DELETE session',
+      ending((session) => accounts.signOut(session)),
+    ),
+    routeOf(
+      'DELETE sessions',
+      ending((session) => accounts.signOutEverywhere(session)),
+    ),
+  ];
+}
+
+/** Builds a handler for people with a session, which the admin token is not. Answers `{}`. */
+function ofSession(
+  { admit }: SessionDependencies,
+  work: (session: Session) => Promise<void>,
+): Handler {
+  return admit(async (_, { session }): Promise<Outcome<NoContent, FailureKind>> => {
+    if (session === undefined) return fail('signedOut');
+    await work(session);
+    return {};
+  });
+}
+
+/**
+ * Returns a function that builds POST routes for clients without a session, which begin one. A request of a
+ * browser must come from a page of this service, because another site must not sign people in to an account
+ * that they did not choose. Clients that are no browsers send neither `Origin` nor cookie.
+ */
+function createOpen(dependencies: SessionDependencies) {
+  const { consoleUrl } = dependencies;
+  return <Shape extends z.ZodType>(
+    path: string,
+    status: number,
+    shape: Shape,
+    work: (
+      body: z.output<Shape>,
+      exchange: Exchange,
+    ) => Promise<Outcome<SignedIn | AwaitsPasskey, FailureKind>>,
+  ): Route => ({
+    bodyBytesMax: BODY_BYTES_MAX,
+    ...routeOf(`POST ${path}`, async (exchange): Promise<Reply> => {
+      if (isForeign(exchange, consoleUrl)) {
+        return unstored(failureReply(fail('originNotAllowed')));
+      }
+      const body = await parseBody(exchange, shape);
+      const signedIn = isFailure(body) ? body : await work(body, exchange);
+      if (isFailure(signedIn)) return unstored(failureReply(signedIn));
+      if ('awaits' in signedIn) return askSecond(dependencies, signedIn);
+      const reply = unstored(jsonReply(status, await describeSession(dependencies, signedIn)));
+      return withHeaders(reply, sessionCookies(signedIn, consoleUrl));
+    }),
+  });
+}
+
+/** Returns whether a request is of a browser, and of no page of this service. */
+export function isForeign(exchange: Exchange, consoleUrl: string | undefined): boolean {
+  const isBrowser =
+    exchange.headers.has('origin') ||
+    sessionCookie(exchange) !== undefined ||
+    challengeCookie(exchange) !== undefined;
+  return isBrowser && !isOwnOrigin(exchange, consoleUrl);
+}
+
+/** Builds the route that asks the browser for a passkey, to sign in with it alone. */
+function askForPasskey({ passkeys, consoleUrl }: SessionDependencies): Route {
+  return routeOf('POST session/passkey/options', async (exchange) => {
+    if (isForeign(exchange, consoleUrl)) {
+      return unstored(failureReply(fail('originNotAllowed')));
+    }
+    const body = await parseBody(exchange, noBody);
+    const question = isFailure(body) ? body : await passkeys.askAlone();
+    if (isFailure(question)) return unstored(failureReply(question));
+    return questionReply(question, { options: question.options }, consoleUrl);
+  });
+}
+
+/** Asks for the passkey that must follow a right password. */
+async function askSecond(
+  { passkeys, consoleUrl }: SessionDependencies,
+  signedIn: AwaitsPasskey,
+): Promise<Reply> {
+  const question = await passkeys.askSecond(signedIn);
+  if (isFailure(question)) return unstored(failureReply(question));
+  const answer: SessionState = { state: 'secondFactor', options: question.options };
+  return questionReply(question, answer, consoleUrl);
+}
+
+/** Returns the reply with a question to an authenticator, and the cookie that belongs to it. */
+export function questionReply(
+  { cookie }: PasskeyQuestion,
+  answer: SessionState | { readonly options: PasskeyOptions },
+  consoleUrl: string | undefined,
+): Reply {
+  const reply = unstored(jsonReply(200, answer));
+  return withHeaders(reply, [setChallengeCookie(cookie, consoleUrl)]);
+}
+
+/** Returns the headers that give a browser its new session, and by which it is known. */
+export function sessionCookies(
+  { token, browser }: SignedIn,
+  consoleUrl: string | undefined,
+): readonly HeaderPair[] {
+  return [setSessionCookie(token, consoleUrl), setBrowserCookie(browser, consoleUrl)];
+}
+
+/**
+ * Builds the handler that tells a page at its start who is signed in. Without a valid session it answers 200
+ * with the state; only a wrong admin token is a 401. The admin token has all organizations, and no account.
+ */
+function readSession(dependencies: SessionDependencies): Handler {
+  const { accounts, admit, ways } = dependencies;
+  const signIn = ways === undefined ? {} : { signIn: ways };
+  const known = admit(async (_, { session }) => describeSession(dependencies, session));
+  return async (exchange) => {
+    const reply = await known(exchange);
+    if (reply.status !== 401 || exchange.headers.has('authorization')) return reply;
+    const state = (await accounts.awaitSetUp()) ? 'setup' : 'signedOut';
+    const answer: SessionState = { state, ...signIn };
+    return unstored(jsonReply(200, answer));
+  };
+}
+
+async function describeSession(
+  { accounts, areOrganizationsOpen, ways }: SessionDependencies,
+  session: Pick<Session, 'account' | 'isStrong' | 'hasPassword'> | undefined,
+): Promise<SessionState> {
+  const found = await accounts.listMemberships(session?.account.id);
+  const isWeak = session !== undefined && !session.isStrong;
+  const memberships = found.map((each) =>
+    isWeak && each.organization.requireSecondFactor
+      ? { ...each, needsSecondFactor: true as const }
+      : each,
+  );
+  const rights = areOrganizationsOpen ? { mayCreateOrganizations: true as const } : {};
+  const signIn = ways === undefined ? {} : { signIn: ways };
+  const lacks = session?.hasPassword === false ? { hasPassword: false as const } : {};
+  const account = session?.account;
+  const isNobody = account !== undefined && memberships.length === 0;
+  const awaits = isNobody && (await accounts.awaitSetUp()) ? { awaitsSetUp: true as const } : {};
+  return { state: 'signedIn', account, memberships, ...rights, ...signIn, ...lacks, ...awaits };
+}
+
+/** Returns the reply with more headers. */
+export function withHeaders(reply: Reply, headers: readonly HeaderPair[]): Reply {
+  return { ...reply, headers: [...(reply.headers ?? []), ...headers] };
+}
+
+/** Returns the address of a request's client. */
+export function addressIn({ remoteAddress, headers }: Exchange, trustProxy: number): string {
+  return clientAddress(remoteAddress, headers.get('x-forwarded-for') ?? '', trustProxy);
+}
+
+/** Returns the client that a request comes from. */
+export function clientIn(exchange: Exchange, trustProxy: number): Client {
+  return {
+    address: addressIn(exchange, trustProxy),
+    browser: browserCookie(exchange),
+    agent: exchange.headers.get('user-agent'),
+  };
+}

@@ -1,0 +1,355 @@
+// Declarations of the management API's operations. From one declaration come the route, the check of what is
+// sent, the description in the OpenAPI document and, for what people may do as well, the routes of the
+// console API.
+
+import { z } from 'zod';
+import type { Caller, Principal } from '../../access/api-keys.ts';
+import type { AskedOperation } from '../../contract/approval.ts';
+import type { ConsoleAnswers } from '../../contract/console.ts';
+import type { Effect, Finding } from '../../contract/dry-run.ts';
+import { type FailureKind, isFailure, type Outcome } from '../../contract/failure.ts';
+import { LIMIT } from '../../contract/limit.ts';
+import type { KeyRight, Release } from '../../contract/resource.ts';
+import type { ReportFleetDependencies } from '../../fleet/fleet-views.ts';
+import type { Approvals } from '../../publishing/approvals.ts';
+import type { Calling, Changes, Made, Tried } from '../../publishing/changes.ts';
+import type { ExplainDecision } from '../../serving/explain-decision.ts';
+import type { PlanWave } from '../../serving/fleet-decisions.ts';
+import type { ReadStandings } from '../../serving/read-standings.ts';
+import type { Ledger } from '../../store/ledger.ts';
+import type { ApprovingCall, RunChange } from '../../store/ledger-terms.ts';
+import type { Exchange } from '../transport/exchange.ts';
+import { jsonReply, type Reply } from '../transport/reply.ts';
+import type { Route } from '../transport/router.ts';
+import { ANSWER_SHAPES } from './answer-shape.ts';
+import { textField } from './field.ts';
+import { readRepeatableCall } from './guard.ts';
+import { jsonAnswer, type Operation, type Parameters } from './operation.ts';
+import { noteApp, parseBody, parseShape } from './parse-shape.ts';
+
+/** What releases are changed with, by a key or by a person. */
+export type ChangeServices = {
+  readonly ledger: Ledger;
+  readonly changes: Changes;
+  readonly approvals: Approvals;
+  /** Seconds after which a device that asks again is written down again. */
+  readonly freshnessSeconds: number;
+};
+
+/** What the operations of the management API work with. */
+export type Services = ChangeServices &
+  ReportFleetDependencies & {
+    readonly planWave: PlanWave;
+    readonly explainer: ExplainDecision;
+    readonly standings: ReadStandings;
+  };
+
+/** Operation for callers with a key. */
+export type KeyOperation = Operation & {
+  /** Right that the key needs, or any of those that the function returns. */
+  readonly right: KeyRight | ((exchange: Exchange) => readonly KeyRight[]);
+  /** Limits of the body, and whether there is a dry run. */
+  readonly limits?: Pick<Route, 'bodyBytesMax' | 'bodyMsMax' | 'hasDryRun'> | undefined;
+  readonly serve: (
+    services: Services,
+    caller: Caller,
+    exchange: Exchange,
+  ) => Promise<Outcome<Reply, FailureKind>>;
+  /** Routes of the console API by which people do the same. */
+  readonly sessionRoutes?: readonly SessionRoute[];
+};
+
+/** Route of the console API for a change of a release, or for a dry run of it. */
+export type SessionRoute = {
+  readonly endpoint: Endpoint;
+  /** Shape of the body. */
+  readonly input: z.ZodType<NamesApp>;
+  readonly status: number;
+  readonly run: Work<never>;
+  /** Change that an approval carries out; undefined for what never waits. */
+  readonly asks?: AskedChange | undefined;
+};
+
+/** Change whose call may be stored, and is carried out when it is approved. */
+export type AskedChange = {
+  readonly operation: AskedOperation;
+  /** Shape that reads the stored body again. */
+  readonly input: z.ZodType<object>;
+  readonly run: Work<never>;
+};
+
+/** Endpoint of the console API: its method, and its path below `/console/api/`. */
+export type Endpoint = keyof ConsoleAnswers & string;
+type DryRunEndpoint = Extract<Endpoint, `POST releases/rehearse${string}`>;
+type NamesApp = { readonly app: string };
+
+/** Work of a call, for a key or a person. */
+type Work<Body, Answer = object> = (
+  services: ChangeServices,
+  who: Principal,
+  body: Body,
+  approves?: ApprovingCall,
+) => Promise<Outcome<Answer>>;
+
+type Declared = Omit<Operation, 'tag' | 'isGuarded' | 'body'>;
+
+/** Value as it is answered: nobody changes it. */
+type Answered<Value> = unknown extends Value
+  ? Value
+  : { readonly [Key in keyof Value]: Answered<Value[Key]> };
+
+/** Declares an operation that reads. */
+export function read<Shape extends z.ZodObject, Answer extends z.ZodType<object>>(
+  declared: Omit<Declared, 'method' | 'answers'> & {
+    /** Answer in words, and its shape. */
+    readonly answer: readonly [description: string, shape: Answer];
+    readonly tag?: Operation['tag'];
+    /** Right that the key needs; `read` by default. */
+    readonly right?: KeyOperation['right'];
+    /** Shape of the parameters in the path and the query. */
+    readonly input: Shape;
+    /** Returns the parameters of a query; by default the last one of each name. */
+    readonly gather?: (queryText: string) => Readonly<Record<string, unknown>>;
+    readonly run: (
+      services: Services,
+      caller: Caller,
+      input: z.output<Shape>,
+      exchange: Exchange,
+    ) => Promise<Outcome<Answered<z.output<Answer>>, FailureKind>>;
+  },
+): KeyOperation {
+  const { answer: told, input, gather = lastOfEach, run, ...described } = declared;
+  return {
+    ...{ method: 'GET', tag: 'Reading', right: 'read', isGuarded: true, parameters: input.shape },
+    answers: { 200: jsonAnswer(...told) },
+    ...described,
+    async serve(services, caller, exchange) {
+      const given = gather(exchange.queryText);
+      noteApp(exchange, given);
+      const parsed = parseShape(input, { ...given, ...Object.fromEntries(exchange.params) });
+      if (isFailure(parsed)) return parsed;
+      const answer = await run(services, caller, parsed, exchange);
+      return isFailure(answer) ? answer : jsonReply(200, answer);
+    },
+  };
+}
+
+/** Returns the parameters of a query by their names: the last one of each. */
+export function lastOfEach(queryText: string): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(new URLSearchParams(queryText));
+}
+
+/** Declares an operation with a body that programs call, and people do not. */
+export function call<Body>(
+  declared: Declared & {
+    readonly tag: Operation['tag'];
+    readonly right: KeyRight;
+    readonly limits?: KeyOperation['limits'];
+    /** Shape of the body. */
+    readonly input: z.ZodType<Body>;
+    readonly run: (
+      services: Services,
+      caller: Caller,
+      body: Body,
+    ) => Promise<Outcome<Reply, FailureKind>>;
+  },
+): KeyOperation {
+  const { input, run, ...described } = declared;
+  return {
+    ...{ isGuarded: true, body: input },
+    ...described,
+    async serve(services, caller, exchange) {
+      const body = await parseBody(exchange, input);
+      return isFailure(body) ? body : run(services, caller, body);
+    },
+  };
+}
+
+const IDEMPOTENCY: Parameters = {
+  'Idempotency-Key': textField(LIMIT.idempotencyKeyLengthMax)
+    .optional()
+    .describe('A call that is repeated with the same key within 24 hours is answered as before.'),
+};
+
+/** Answer of a dry run. */
+type Rehearsed = object & { readonly effect: Effect };
+
+/** What a change is, whoever calls it: the call of the ledger that makes it, and what it answers. */
+type DeclaredMaking<Body, Input, Value, Answer = object> = {
+  /** Shape of the body. */
+  readonly input: z.ZodType<Body>;
+  readonly by: (ledger: Ledger) => RunChange<Input, Value>;
+  /** Turns a body into what the ledger takes. */
+  readonly prepare: (body: Body, services: ChangeServices) => Outcome<Input>;
+  readonly answer: (value: Value) => Answer;
+  /** Name by which the call is stored when it has to wait for an approval; undefined for what never waits. */
+  readonly asks?: AskedOperation | undefined;
+};
+
+type DeclaredChange<Body, Input, Value, SessionBody> = Declared &
+  DeclaredMaking<Body, Input, Value> & {
+    readonly right: KeyRight;
+    /** Endpoint for people, and the shape of its body where they say more; `bodyOf` takes that off again. */
+    readonly session: {
+      readonly endpoint: Endpoint;
+      readonly input?: z.ZodType<SessionBody>;
+      readonly bodyOf?: (body: SessionBody) => Body;
+    };
+    /** Status of the change; 200 by default. */
+    readonly status?: number;
+    /** Whether a call may carry an idempotency key. */
+    readonly isRepeatable?: true;
+    /** Whether a call may ask for what speaks against the release. */
+    readonly hasFindings?: true;
+    readonly dryRun?: {
+      /** Endpoint for people. */
+      readonly endpoint: DryRunEndpoint;
+      /** Answer to a key, in words. */
+      readonly tells: string;
+      readonly answer: (tried: Tried<Value>) => Rehearsed;
+    };
+  };
+
+/** Makes a declared change: as a call, and as what an approval carries out. */
+export function making<Body extends object, Input extends object, Value, Answer extends object>({
+  input,
+  by,
+  prepare,
+  answer,
+  asks,
+}: DeclaredMaking<Body, Input, Value, Answer>) {
+  const make = async (
+    services: ChangeServices,
+    who: Principal,
+    body: Body,
+    calling: Calling,
+  ): Promise<Outcome<Made<Value>>> => {
+    const prepared = prepare(body, services);
+    if (isFailure(prepared)) return prepared;
+    const reason = 'reason' in body && typeof body.reason === 'string' ? body.reason : undefined;
+    const asked = asks && { operation: asks, body };
+    return services.changes.make(by(services.ledger), who, prepared, {
+      ...{ ...calling, reason, asks: asked },
+    });
+  };
+  const run: Work<Body, Answer> = async (services, who, body, approves) => {
+    const made = await make(services, who, body, { approves });
+    return isFailure(made) ? made : answer(made.value);
+  };
+  return { make, run, asks: asks && { operation: asks, input, run } };
+}
+
+/** Declares a change of a release, which programs make with a key, and people in the console. */
+export function change<Body extends object, Input extends object, Value, SessionBody extends Body>(
+  declared: DeclaredChange<Body, Input, Value, SessionBody>,
+): KeyOperation {
+  const { by, prepare, answer, asks, session, dryRun, ...operation } = declared;
+  const { input, status = 200, isRepeatable, hasFindings, ...described } = operation;
+  const { bodyOf } = session;
+  const stored = (bodyOf === undefined && session.input) || input;
+  const { make, run, asks: asked } = making({ input: stored, by, prepare, answer, asks });
+  const rehearse = async (services: ChangeServices, who: Principal, body: Body) => {
+    const prepared = prepare(body, services);
+    if (isFailure(prepared)) return prepared;
+    const tried = await services.changes.try(by(services.ledger), who, prepared);
+    if (isFailure(tried)) return tried;
+    if (dryRun === undefined) throw new Error('This change has no dry run');
+    return dryRun.answer(tried);
+  };
+  return {
+    ...{ tag: 'Releases', isGuarded: true, body: input },
+    ...described,
+    ...(asks && { answers: { ...described.answers, 202: WAITING } }),
+    ...(dryRun && { limits: { hasDryRun: true }, parameters: queryOf(dryRun.tells, hasFindings) }),
+    ...(isRepeatable && { headers: IDEMPOTENCY }),
+    async serve(services, caller, exchange) {
+      const body = await parseBody(exchange, input);
+      if (isFailure(body)) return body;
+      const wish = readWish(exchange.queryText, { dryRun, hasFindings });
+      if (isFailure(wish)) return wish;
+      if (wish.dryRun) return dryRunReply(caller, await rehearse(services, caller, body));
+      const repeat = isRepeatable && (await readRepeatableCall(caller, exchange));
+      if (isFailure(repeat)) return repeat;
+      const made = await make(services, caller, body, { repeat, isFinding: wish.findings });
+      if (isFailure(made)) return made;
+      const findings = wish.findings && { findings: await findingsIn(services, made) };
+      const headers = made.isRepeated ? REPLAYED : [];
+      return { ...jsonReply(status, { ...answer(made.value), ...findings }), headers };
+    },
+    sessionRoutes: [
+      {
+        ...{ endpoint: session.endpoint, input: namingApp(session.input ?? input), status },
+        ...{
+          run: (services, who, body: SessionBody) => run(services, who, bodyOf?.(body) ?? body),
+        },
+        asks: asked,
+      },
+      ...(dryRun
+        ? [{ endpoint: dryRun.endpoint, input: namingApp(input), status: 200, run: rehearse }]
+        : []),
+    ],
+  };
+}
+
+/** Returns the shape of a body of the console API: each of them names the app. */
+function namingApp(shape: z.ZodType): z.ZodType<NamesApp> {
+  return shape as z.ZodType<NamesApp>;
+}
+
+const REPLAYED = [['Idempotent-Replayed', 'true']] as const;
+
+/** Answer of a call that waits for an approval. */
+const WAITING = jsonAnswer(
+  'Nothing is done yet: the channel asks for approvals, and another member has to approve this.',
+  ANSWER_SHAPES.ApprovalAnswer,
+);
+
+/**
+ * Returns the reply of a dry run to a key: what the document names, with devices only where the key may read.
+ */
+function dryRunReply(
+  { may }: Caller,
+  outcome: Outcome<Rehearsed & { readonly runners?: unknown }>,
+): Outcome<Reply> {
+  if (isFailure(outcome)) return outcome;
+  const { runners: _, effect, ...answer } = outcome;
+  const examples = may.includes('read') ? effect.examples : { gain: [], lose: [] };
+  return jsonReply(200, { ...answer, effect: { ...effect, examples } });
+}
+
+/**
+ * Returns what speaks against a release that was published; what speaks against it now, if an earlier call
+ * published it.
+ */
+async function findingsIn(
+  { changes }: ChangeServices,
+  { value, findings }: Made<unknown>,
+): Promise<readonly Finding[]> {
+  return findings ?? changes.findStanding(value as Release);
+}
+
+const flagField = z.enum(['true', 'false']);
+const flag = flagField.default('false').transform((text) => text === 'true');
+
+const wishShape = z.object({ dryRun: flag, findings: flag });
+
+/** Reads whether a call is to write nothing, and whether to tell findings, where it offers that. */
+function readWish(
+  queryText: string,
+  { dryRun, hasFindings }: { readonly dryRun?: unknown; readonly hasFindings?: unknown },
+): Outcome<z.output<typeof wishShape>> {
+  const given = lastOfEach(queryText);
+  return parseShape(wishShape, {
+    ...(dryRun !== undefined && { dryRun: given.dryRun }),
+    ...(hasFindings !== undefined && { findings: given.findings }),
+  });
+}
+
+function queryOf(tells: string, hasFindings: true | undefined): Parameters {
+  const dryRun = `With \`true\` nothing is written: the answer tells ${tells}.`;
+  const findings = 'With `true` the answer has `findings`: what a dry run would find.';
+  return {
+    dryRun: flagField.optional().describe(dryRun),
+    ...(hasFindings ? { findings: flagField.optional().describe(findings) } : {}),
+  };
+}

@@ -1,0 +1,313 @@
+// Requests and replies of all handlers that may wait. The request is read completely before the handler
+// returns, because uWebSockets.js invalidates it then; the reply is written once, corked, if the client is
+// still connected.
+
+import {
+  type Failure,
+  fail,
+  failUntil,
+  invalidField,
+  type Outcome,
+} from '../../contract/failure.ts';
+import { LIMIT } from '../../contract/limit.ts';
+import { Unavailable } from '../../contract/unavailable.ts';
+import { writeEventStream } from './event-stream.ts';
+import type { HttpRequest, HttpResponse } from './http-app.ts';
+import { isBodyAmbiguous } from './is-body-ambiguous.ts';
+import { FAILURE_STATUS, failureReply, type Reply, sendable } from './reply.ts';
+import {
+  RequestNotes,
+  type RequestWatch,
+  type RouteTraffic,
+  type Traffic,
+} from './request-observation.ts';
+import { writeReply, writeReplyAndClose } from './write-reply.ts';
+
+export type Exchange = {
+  /** Method in upper case. */
+  readonly method: string;
+  /** Path as sent, still percent-encoded, without the query. */
+  readonly path: string;
+  /**
+   * Query as sent, without `?`. Handlers that need it parse it, because parsing a long one takes
+   * milliseconds.
+   */
+  readonly queryText: string;
+  /** Headers by lower-case name; values of a repeated header are joined by commas (RFC 9110, section 5.3). */
+  readonly headers: ReadonlyMap<string, string>;
+  /** Address of the socket's peer as text: a proxy's where there is one. */
+  readonly remoteAddress: string;
+  /** Decoded `:name` segments of the route. */
+  readonly params: ReadonlyMap<string, string>;
+  /** Body of the request, or the refusal of it; an empty body for methods without one. */
+  readonly body: Promise<Outcome<Buffer, BodyFailureKind>>;
+  readonly notes: RequestNotes;
+};
+
+export type Handler = (exchange: Exchange) => Reply | Promise<Reply>;
+
+const BODY_METHODS = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
+const NO_BODY = Promise.resolve(Buffer.alloc(0));
+const RETRY_MS = 1000;
+/** Status after which the connection ends, because the client may never finish what it sends. */
+const TOO_SLOW = FAILURE_STATUS.bodyTooSlow;
+
+/** Reads the request, runs the handler and writes its reply; an exception becomes a 5xx. */
+export function runExchange(
+  res: HttpResponse,
+  req: HttpRequest,
+  route: {
+    readonly params: ReadonlyMap<string, string>;
+    readonly handler: Handler;
+    readonly body: BodyLimit;
+    readonly replies: RouteTraffic;
+  },
+  traffic: Traffic,
+): void {
+  const method = req.getMethod().toUpperCase();
+  const path = req.getUrl();
+  const queryText = req.getQuery() ?? '';
+  const headers = readHeaders(req);
+  const remoteAddress = remoteAddressOf(res);
+  const header = (name: string) => headers.get(name) ?? '';
+  const { notes, watch } = route.replies.observe(
+    { method, path, remoteAddress, header },
+    route.params.get('app') ?? route.params.get('appRef'),
+  );
+  if (isBodyAmbiguous(headers)) {
+    const reply = notes.addTo(failureReply(invalidField('body', 'Its end is ambiguous')));
+    route.replies.count(reply.status);
+    watch?.end(reply.status);
+    return writeReplyAndClose(res, reply);
+  }
+  answerLater(res, { method, path, replies: route.replies, notes, watch }, traffic, (onOver) => {
+    const declaredBytes = Number(headers.get('content-length'));
+    const body = BODY_METHODS.has(method)
+      ? receiveBody(res, route.body, declaredBytes, onOver)
+      : NO_BODY;
+    const { params, handler } = route;
+    return handler({ method, path, queryText, headers, remoteAddress, params, body, notes });
+  });
+}
+
+/** Request whose answer is waited for. */
+export type AnsweredRequest = {
+  readonly method: string;
+  readonly path: string;
+  readonly replies: RouteTraffic;
+  /** Notes of the request; without them, it gets an id only when it fails. */
+  readonly notes?: RequestNotes;
+  /** Watch of the request, where requests to its route are watched. */
+  readonly watch?: RequestWatch | undefined;
+};
+
+/**
+ * Answers with the reply of `work`, which begins at once. Must be called before the handler returns. `work`
+ * may set a listener that is called when the request is over: the client has left, or the reply is there.
+ */
+export function answerLater(
+  res: HttpResponse,
+  request: AnsweredRequest,
+  traffic: Traffic,
+  work: (onOver: (listener: () => void) => void) => Reply | Promise<Reply>,
+): void {
+  let isGone = false;
+  let over: (() => void) | undefined;
+  res.onAborted(() => {
+    isGone = true;
+    over?.();
+  });
+  const attempt = async (): Promise<Reply> => {
+    try {
+      const reply = await work((listener) => {
+        over = listener;
+      });
+      return sendable(request.notes?.addTo(reply) ?? reply);
+    } catch (error) {
+      return faultReply(error, request, traffic);
+    }
+  };
+  const beganAt = request.replies.begin();
+  const { watch } = request;
+  const answering = watch === undefined ? attempt() : watch.run(attempt);
+  void answering.then((reply) => {
+    // Some replies do not wait for the body (401, 429). What is held of the body is released now, because
+    // uWebSockets.js reports nothing more about a request that was answered.
+    over?.();
+    request.replies.end(isGone ? undefined : reply.status, beganAt, watch);
+    if (isGone) return;
+    res.cork(() => {
+      const isHead = request.method === 'HEAD';
+      if (reply.events !== undefined && !isHead)
+        over = writeEventStream(res, reply.events, reply.headers);
+      else {
+        const isLast = traffic.endsConnection() || reply.status === TOO_SLOW;
+        writeReply(res, reply, isHead, isLast);
+      }
+    });
+  });
+}
+
+/**
+ * Returns the 5xx for an exception: 503 for an unavailable store, 500 for a bug, both with an id in the log.
+ * Whoever has an account or a key is told which store it is and why.
+ */
+export function faultReply(
+  error: unknown,
+  { method, path, replies, notes = new RequestNotes() }: AnsweredRequest,
+  traffic: Traffic,
+): Reply {
+  const { requestId } = notes;
+  notes.tellId();
+  const { isForOperators } = replies;
+  const details = { requestId, method, path: path.slice(0, 200) };
+  if (!(error instanceof Unavailable)) {
+    traffic.log.error({ err: error, ...details }, 'request failed');
+    return notes.addTo(failureReply(fail('internal')));
+  }
+  const { store, message: reason, detail } = error;
+  traffic.rareLog.warnAbout(
+    `${store} ${reason}`,
+    { store, reason, detail, ...details },
+    'store unavailable',
+  );
+  const told = failUntil('unavailable', RETRY_MS);
+  // Publishers and operators can do something about it; devices come back.
+  const message = isForOperators ? `${told.message}: ${reason}` : told.message;
+  const reply = failureReply({ ...told, message });
+  return notes.addTo(reply);
+}
+
+function readHeaders(req: HttpRequest): Map<string, string> {
+  const headers = new Map<string, string>();
+  req.forEach((name, value) => {
+    const known = headers.get(name);
+    headers.set(name, known === undefined ? value : `${known}, ${value}`);
+  });
+  return headers;
+}
+
+/** Returns the address of the socket's peer as text. */
+export function remoteAddressOf(res: HttpResponse): string {
+  return addressText(res.getRemoteAddressAsText());
+}
+
+/** Returns an address as text, as an HTTP server gives it. */
+export function addressText(text: ReturnType<HttpResponse['getRemoteAddressAsText']>): string {
+  return typeof text === 'string' ? text : Buffer.from(text).toString('latin1');
+}
+
+// Collection of request bodies within bounds: each body has a limit and a deadline, and all bodies together
+// have a budget.
+
+const HELD_RETRY_MS = 1000;
+
+/** Kinds of refusal of a body: it is too large or too slow, or all bodies together are too large. */
+export type BodyFailureKind = 'bodyTooLarge' | 'bodyTooSlow' | 'unavailable';
+
+export type BodyLimit = {
+  readonly bytesMax: number;
+  /** Time for the whole body, from the head on, however steadily it arrives. */
+  readonly msMax: number;
+  readonly budget: keyof typeof BODY_BUDGETS;
+};
+
+/**
+ * Collects a body within its limit; must be called before the handler returns. Resolves with 413 when the
+ * body is larger, at once when its `declaredBytes` (Content-Length, NaN without one) say so; with 408 when it
+ * is not complete in time; with 503 when all bodies of its budget together are too large; with an empty body
+ * when the request is over before the body is complete.
+ *
+ * A refusal does not wait for the rest of the body, which uWebSockets.js reads and discards once the request
+ * is answered. Closing the connection of a client that still writes would reset it, often before the client
+ * has read the refusal.
+ */
+function receiveBody(
+  res: HttpResponse,
+  { bytesMax, msMax, budget: budgetName }: BodyLimit,
+  declaredBytes: number,
+  onOver: (listener: () => void) => void,
+): Promise<Outcome<Buffer, BodyFailureKind>> {
+  const budget = BODY_BUDGETS[budgetName];
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let received = 0;
+    let held = 0;
+    let refusal: Failure<BodyFailureKind> | undefined;
+    const finish = (outcome: Outcome<Buffer, BodyFailureKind>): void => {
+      clearTimeout(deadline);
+      budget.release(held);
+      held = 0;
+      chunks.length = 0;
+      resolve(outcome);
+    };
+    const refuse = (failure: Failure<BodyFailureKind>): void => {
+      refusal = failure;
+      finish(failure);
+    };
+    const deadline = setTimeout(() => refuse(fail('bodyTooSlow')), msMax);
+    onOver(() => finish(Buffer.alloc(0)));
+    if (declaredBytes > bytesMax) refuse(fail('bodyTooLarge'));
+    res.onData((chunk, isLast) => {
+      if (refusal !== undefined) return;
+      received += chunk.byteLength;
+      if (received > bytesMax) {
+        refuse(fail('bodyTooLarge'));
+      } else if (!budget.hold(received, chunk.byteLength)) {
+        refuse(failUntil('unavailable', HELD_RETRY_MS));
+      } else {
+        held += chunk.byteLength;
+        // The memory of a chunk is valid during this call only.
+        chunks.push(Buffer.copyBytesFrom(new Uint8Array(chunk)));
+        if (isLast) finish(Buffer.concat(chunks));
+      }
+    });
+  });
+}
+
+// Budget of memory for request bodies that have not arrived whole. A body arrives before its sender is
+// known, so whoever can reach the service can make it hold some. Senders that may be strangers to the end
+// (webhooks: a delivery is verified over its whole body) have a budget of their own.
+
+/** Maximum number of bytes that bodies of calls with a credential in their head hold together. */
+const CREDENTIALED_BYTES_MAX = 256 * 1024 * 1024;
+/** Maximum number of bytes that bodies hold together whose sender is known at their end only. */
+const UNVERIFIED_BYTES_MAX = 128 * 1024 * 1024;
+
+export class BodyBudget {
+  private readonly bytesMax: number;
+  private held = 0;
+
+  constructor(bytesMax: number) {
+    this.bytesMax = bytesMax;
+  }
+
+  /**
+   * Takes `chunkBytes` for a body that has `bodyBytes` with them; false when they would exceed the budget.
+   * Bodies above `LIMIT.bodyBytesMax` have half of it, so that their senders leave room for all others.
+   */
+  hold(bodyBytes: number, chunkBytes: number): boolean {
+    const bytesMax = bodyBytes > LIMIT.bodyBytesMax ? this.bytesMax / 2 : this.bytesMax;
+    if (this.held + chunkBytes > bytesMax) return false;
+    this.held += chunkBytes;
+    return true;
+  }
+
+  /** Gives back what was taken. */
+  release(bytes: number): void {
+    this.held -= bytes;
+  }
+}
+
+/** Budgets of this process; a route names one of them. */
+const BODY_BUDGETS = {
+  credentialed: new BodyBudget(CREDENTIALED_BYTES_MAX),
+  unverified: new BodyBudget(UNVERIFIED_BYTES_MAX),
+} as const;
+
+// Reading of the `Authorization: Bearer` header (RFC 6750; the scheme's case does not matter).
+
+/** Returns the token; undefined when the header is absent or has another scheme. */
+export function bearerToken(exchange: Pick<Exchange, 'headers'>): string | undefined {
+  return /^bearer +(\S+) *$/i.exec(exchange.headers.get('authorization') ?? '')?.[1];
+}

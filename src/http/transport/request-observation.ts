@@ -1,0 +1,333 @@
+// Observation of requests: the number in flight, so that a stop can wait for them; per route the replies
+// by status and their duration; the access log; and spans.
+
+import { randomUUID } from 'node:crypto';
+import type { DurationCount } from '../../observe/duration-counts.ts';
+import type { Log } from '../../observe/log.ts';
+import type { Metrics } from '../../observe/metrics.ts';
+import { RareLog } from '../../observe/rare-log.ts';
+import type { RouteCount, RouteLabels, Surface } from '../../observe/route-counts.ts';
+import type { Tracing } from '../../observe/tracing.ts';
+import { clientAddress } from './client-address.ts';
+import type { HeaderPair, Reply } from './reply.ts';
+
+/**
+ * Surfaces whose answers all carry the id of the request: those of callers who may want to know later what
+ * became of a call.
+ */
+const IDENTIFIED: ReadonlySet<Surface> = new Set(['management', 'webhook', 'console']);
+/** Status under which requests are counted whose client left before the reply. */
+const CLIENT_GONE = 499;
+const LOOK_INTERVAL_MS = 20;
+/**
+ * Time without a reply after which a stop takes the connections as ended: busy clients, told that a reply is
+ * their connection's last, have sent no other request on it for this long.
+ */
+const QUIET_MS = 250;
+
+export class Traffic {
+  readonly log: Log;
+  /** Log of outages of a store, which would otherwise write a line for every request. */
+  readonly rareLog: RareLog;
+  private readonly metrics: Pick<Metrics, 'requests' | 'requestSeconds'>;
+  private readonly watcher: RequestWatcher | undefined;
+  private inFlight = 0;
+  private isDraining = false;
+  private lastAnswerAt = 0;
+
+  /** `watcher` is told of the requests to the routes that it watches. */
+  constructor(
+    log: Log,
+    metrics: Pick<Metrics, 'requests' | 'requestSeconds'>,
+    watcher?: RequestWatcher,
+  ) {
+    this.log = log;
+    this.watcher = watcher;
+    this.rareLog = new RareLog(log);
+    this.metrics = metrics;
+  }
+
+  /** Returns the traffic of a route. */
+  on(labels: RouteLabels): RouteTraffic {
+    const { requests, requestSeconds } = this.metrics;
+    const durations = requestSeconds.of(labels.surface);
+    const tellsIds = IDENTIFIED.has(labels.surface);
+    const { watcher } = this;
+    const watch = watcher?.watches(labels.surface)
+      ? (asked: AskedRequest) => watcher.begin({ ...asked, labels })
+      : undefined;
+    return new RouteTraffic(this, requests.of(labels), { durations, tellsIds, watch });
+  }
+
+  /** Notes that the number of requests in flight has changed. */
+  move(by: 1 | -1): void {
+    this.inFlight += by;
+  }
+
+  /**
+   * Ends each connection with its next reply from now on: a client that keeps its connection busy always has
+   * a request under way, which closing the connection at any other moment would lose.
+   */
+  endConnections(): void {
+    this.isDraining = true;
+  }
+
+  /** Returns whether the reply that is about to be written is its connection's last. */
+  endsConnection(): boolean {
+    if (!this.isDraining) return false;
+    this.lastAnswerAt = performance.now();
+    return true;
+  }
+
+  /**
+   * Ends each connection with its next reply. Resolves when nothing is in flight and no last reply was
+   * written for `QUIET_MS`, or after `waitMsMax`; with true when nothing is in flight.
+   */
+  async drain(waitMsMax: number): Promise<boolean> {
+    this.endConnections();
+    this.lastAnswerAt = performance.now();
+    const deadline = performance.now() + waitMsMax;
+    const isBusy = () => this.inFlight > 0 || performance.now() - this.lastAnswerAt < QUIET_MS;
+    while (isBusy() && performance.now() < deadline) {
+      await new Promise((resolve) => setTimeout(resolve, LOOK_INTERVAL_MS));
+    }
+    return this.inFlight === 0;
+  }
+}
+
+/** Request to a route that is known. */
+type AskedRequest = Omit<WatchedRequest, 'labels'>;
+
+type RouteOptions = {
+  /** Durations of requests to its surface. */
+  readonly durations: DurationCount;
+  /** Whether every answer carries the id of its request. */
+  readonly tellsIds: boolean;
+  /** Begins to watch a request; undefined where requests are not watched. */
+  readonly watch: ((asked: AskedRequest) => RequestWatch) | undefined;
+};
+
+/** Observation of a request: what is noted of it, and its watch where requests to its route are watched. */
+export type Observation = {
+  readonly notes: RequestNotes;
+  readonly watch: RequestWatch | undefined;
+};
+
+/** Requests to one route. */
+export class RouteTraffic {
+  /** Whether requests are watched: else what is observed of them serves their answers only. */
+  readonly isWatched: boolean;
+  /** Whether its callers have an account, a key or a webhook's secret. */
+  readonly isForOperators: boolean;
+  private readonly traffic: Traffic;
+  private readonly replies: RouteCount;
+  private readonly options: RouteOptions;
+
+  constructor(traffic: Traffic, replies: RouteCount, options: RouteOptions) {
+    this.traffic = traffic;
+    this.replies = replies;
+    this.options = options;
+    this.isWatched = options.watch !== undefined;
+    this.isForOperators = options.tellsIds;
+  }
+
+  /** Begins to observe a request; `app` is the ref or id in its address. */
+  observe(asked: Omit<AskedRequest, 'notes'>, app: string | undefined): Observation {
+    const { tellsIds, watch } = this.options;
+    const notes = new RequestNotes(asked.header('x-request-id'));
+    if (tellsIds) notes.tellId();
+    notes.app = app;
+    return { notes, watch: watch?.({ ...asked, notes }) };
+  }
+
+  /** Notes that a request has begun that is not answered at once. Returns what `end` must get. */
+  begin(): number {
+    this.traffic.move(1);
+    return performance.now();
+  }
+
+  /** Notes that a request is over which began at `beganAt`; undefined when the client had left. */
+  end(status: number | undefined, beganAt: number, watch?: RequestWatch): void {
+    this.traffic.move(-1);
+    this.count(status ?? CLIENT_GONE);
+    this.options.durations.observe((performance.now() - beganAt) / 1000);
+    watch?.end(status ?? CLIENT_GONE);
+  }
+
+  /** Counts a request that was answered at once. */
+  count(status: number): void {
+    this.replies.add(status);
+  }
+}
+
+// Access log: a line for each request, on every surface, when its answer is written.
+
+/** Maximum length of a path in a line or a span; paths may have 64 KiB. */
+const PATH_LENGTH_MAX = 500;
+
+export class AccessLog implements RequestWatcher {
+  private readonly log: Pick<Log, 'info'>;
+  private readonly trustedProxies: number;
+
+  /** `trustedProxies` is the number of proxies whose entries in `X-Forwarded-For` are believed. */
+  constructor(log: Pick<Log, 'info'>, trustedProxies: number) {
+    this.log = log;
+    this.trustedProxies = trustedProxies;
+  }
+
+  watches(): boolean {
+    return true;
+  }
+
+  begin({ labels, method, path, remoteAddress, header, notes }: WatchedRequest): RequestWatch {
+    const beganAt = performance.now();
+    const forwarded = this.trustedProxies === 0 ? '' : header('x-forwarded-for');
+    const client = clientAddress(remoteAddress, forwarded, this.trustedProxies);
+    return {
+      run: (work) => work(),
+      end: (status) => {
+        const line = {
+          method,
+          route: labels.route,
+          path: path.slice(0, PATH_LENGTH_MAX),
+          status,
+          ms: Math.round((performance.now() - beganAt) * 1000) / 1000,
+          client,
+          requestId: notes.requestId,
+          app: notes.app,
+        };
+        this.log.info(line, 'request');
+      },
+    };
+  }
+}
+
+// What is learned of a request while it is answered, beside its answer: its id, its app, and headers that its
+// answer gets whatever it will be.
+
+/** Ids that callers may give: no other text is taken into the log. */
+const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
+
+export class RequestNotes {
+  /** Ref or id of the app that the request names, once that is known. */
+  app: string | undefined;
+  /**
+   * Id of the request in the log and the audit: the caller's, when it has the form of one, else a made one.
+   */
+  readonly requestId: string;
+  private readonly headers: HeaderPair[] = [];
+  private isIdTold = false;
+
+  /** `givenId` is the caller's header `X-Request-Id`, if there is one. */
+  constructor(givenId?: string) {
+    this.requestId = givenId !== undefined && REQUEST_ID.test(givenId) ? givenId : randomUUID();
+  }
+
+  /** Adds headers to the answer, whether the request will succeed, be refused or fail. */
+  add(...headers: readonly HeaderPair[]): void {
+    this.headers.push(...headers);
+  }
+
+  /** Has the answer carry the id. */
+  tellId(): void {
+    if (this.isIdTold) return;
+    this.isIdTold = true;
+    this.add(['X-Request-Id', this.requestId]);
+  }
+
+  /** Returns the reply with the headers that were added. */
+  addTo(reply: Reply): Reply {
+    if (this.headers.length === 0) return reply;
+    return { ...reply, headers: [...(reply.headers ?? []), ...this.headers] };
+  }
+}
+
+// Traces of the requests that change something: calls of the management API, and deliveries to the webhook.
+
+const TRACED: ReadonlySet<Surface> = new Set(['management', 'webhook']);
+/** Status from which a request has failed by the service's own fault. */
+const FAULT = 500;
+
+export class RequestTracing implements RequestWatcher {
+  private readonly tracing: Tracing;
+
+  constructor(tracing: Tracing) {
+    this.tracing = tracing;
+  }
+
+  watches(surface: Surface): boolean {
+    return TRACED.has(surface);
+  }
+
+  begin({ labels, method, path, header, notes }: WatchedRequest): RequestWatch {
+    const span = this.tracing.begin({
+      name: `${method} ${labels.route}`,
+      kind: 'server',
+      attributes: {
+        'http.request.method': method,
+        'http.route': labels.route,
+        'url.path': path.slice(0, PATH_LENGTH_MAX),
+        'sluice.request_id': notes.requestId,
+      },
+      header,
+    });
+    return {
+      run: (work) => span.run(work),
+      end(status) {
+        const answered = status === CLIENT_GONE ? undefined : status;
+        const attributes = { 'http.response.status_code': answered, 'sluice.app': notes.app };
+        span.end(attributes, status >= FAULT ? String(status) : undefined);
+      },
+    };
+  }
+}
+
+// Watching of requests, for the access log and for traces: what a watcher sees of a request, and what it is
+// told of its end. Which routes are watched is chosen when they are built, so that those that are not cost
+// nothing.
+
+/** A request that is being watched. */
+export type RequestWatch = {
+  /** Runs what answers the request, when that may wait. */
+  run<Value>(work: () => Promise<Value>): Promise<Value>;
+  /** Takes note of the end, with the status of the answer, or 499 when the client had left. */
+  end(status: number): void;
+};
+
+export type RequestWatcher = {
+  /** Whether requests of a surface are watched. */
+  watches(surface: Surface): boolean;
+  /** Takes note of a request that begins. */
+  begin(request: WatchedRequest): RequestWatch;
+};
+
+/** Request as its watchers see it. */
+type WatchedRequest = {
+  readonly labels: RouteLabels;
+  readonly method: string;
+  /** Path as sent, without the query, which may have secrets and personal data. */
+  readonly path: string;
+  readonly remoteAddress: string;
+  /** Returns a header by its lower-case name; '' when the request has none. */
+  readonly header: (name: string) => string;
+  readonly notes: RequestNotes;
+};
+
+/** Returns one watcher for several; undefined for none. */
+export function watchTogether(watchers: readonly RequestWatcher[]): RequestWatcher | undefined {
+  if (watchers.length === 0) return undefined;
+  return {
+    watches: (surface) => watchers.some((each) => each.watches(surface)),
+    begin(request) {
+      const { surface } = request.labels;
+      const watching = watchers.filter((each) => each.watches(surface));
+      const begun = watching.map((each) => each.begin(request));
+      return {
+        run: (work) => begun.reduce((inner, watch) => () => watch.run(inner), work)(),
+        end(status) {
+          for (const watch of begun) watch.end(status);
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,172 @@
+// Router of all requests but those of updaters: finds the handler of a request among the declared routes, and
+// answers 404 and 405 for paths and methods that have none.
+
+import { fail, invalidField } from '../../contract/failure.ts';
+import { LIMIT } from '../../contract/limit.ts';
+import type { Surface } from '../../observe/route-counts.ts';
+import { type BodyLimit, type Handler, runExchange } from './exchange.ts';
+import type { HttpRequest, HttpResponse } from './http-app.ts';
+import { failureReply } from './reply.ts';
+import type { RouteTraffic, Traffic } from './request-observation.ts';
+
+export type Route = {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';
+  /**
+   * Path pattern. Segments that begin with `:` are parameters: `/console/api/keys/:id/revoke`. A last segment
+   * `*` fits every path below it for which there is no more specific route; of several such patterns the
+   * longest counts.
+   */
+  readonly path: string;
+  readonly handler: Handler;
+  /** Whether a write knows `?dryRun=true`; one that does not refuses it: no call writes by mistake. */
+  readonly hasDryRun?: true;
+  /** Maximum size of a body; `LIMIT.bodyBytesMax` by default. */
+  readonly bodyBytesMax?: number;
+  /** Time for a whole body; `LIMIT.bodyMsMax` by default. */
+  readonly bodyMsMax?: number;
+  /** Budget of memory for bodies on their way; the one of calls with a credential by default. */
+  readonly bodyBudget?: BodyLimit['budget'];
+};
+
+const TAIL = '*';
+
+/** Surfaces by the first segment of a path. */
+const SURFACES: Readonly<Record<string, Surface>> = {
+  u: 'device',
+  c: 'device',
+  e: 'device',
+  squirrel: 'device',
+  velopack: 'device',
+  sparkle: 'device',
+  download: 'device',
+  feed: 'feed',
+  api: 'management',
+  wh: 'webhook',
+  edge: 'edge',
+  console: 'console',
+  healthz: 'health',
+  readyz: 'health',
+  metrics: 'health',
+};
+
+type CompiledRoute = Route & {
+  readonly segments: readonly string[];
+  readonly replies: RouteTraffic;
+  /** Requests to the path with a method that it does not have. */
+  readonly refused: RouteTraffic;
+};
+type Match = Omit<Route, 'method' | 'path'> & {
+  readonly params: Map<string, string>;
+  readonly replies: RouteTraffic;
+};
+
+/** Builds the function that serves every request of these routes. GET routes also answer HEAD. */
+export function createRouter(
+  routes: readonly Route[],
+  traffic: Traffic,
+): (res: HttpResponse, req: HttpRequest) => void {
+  const compiled = routes.map((route) => compile(route, traffic));
+  const unmatched = traffic.on({ surface: 'other', method: 'any', route: 'none' });
+  return (res, req) => {
+    const { params, handler, replies, ...limits } = match(compiled, unmatched, {
+      ...{ method: req.getMethod().toUpperCase(), path: req.getUrl() },
+      isDryRun: (req.getQuery('dryRun') ?? 'false') !== 'false',
+    });
+    const body: BodyLimit = {
+      bytesMax: limits.bodyBytesMax ?? LIMIT.bodyBytesMax,
+      msMax: limits.bodyMsMax ?? LIMIT.bodyMsMax,
+      budget: limits.bodyBudget ?? 'credentialed',
+    };
+    runExchange(res, req, { params, handler, body, replies }, traffic);
+  };
+}
+
+function compile(route: Route, traffic: Traffic): CompiledRoute {
+  const segments = route.path.split('/');
+  const labels = { surface: SURFACES[segments[1] ?? ''] ?? 'other', route: route.path };
+  return {
+    ...route,
+    segments,
+    replies: traffic.on({ ...labels, method: route.method }),
+    refused: traffic.on({ ...labels, method: 'any' }),
+  };
+}
+
+type Requested = { readonly method: string; readonly path: string; readonly isDryRun: boolean };
+
+function match(
+  routes: readonly CompiledRoute[],
+  unmatched: RouteTraffic,
+  { method, path, isDryRun }: Requested,
+): Match {
+  const segments = path.split('/');
+  const onPath = mostSpecific(routes.filter((route) => fits(route.segments, segments)));
+  const [first] = onPath;
+  if (first === undefined) return answering(unmatched, () => failureReply(fail('notFound')));
+  const wanted = method === 'HEAD' ? 'GET' : method;
+  const route = onPath.find((candidate) => candidate.method === wanted);
+  if (route === undefined) return answering(first.refused, () => methodNotAllowed(onPath));
+  const params = readParams(route.segments, segments);
+  if (params === undefined) {
+    return answering(route.replies, () =>
+      failureReply(invalidField('path', 'Malformed percent-encoding')),
+    );
+  }
+  if (isDryRun && wanted !== 'GET' && route.hasDryRun === undefined) {
+    return answering(route.replies, () => failureReply(invalidField('dryRun', 'Has no dry run')));
+  }
+  return { ...route, params };
+}
+
+function answering(replies: RouteTraffic, handler: Handler): Match {
+  return { params: new Map(), handler, replies };
+}
+
+function methodNotAllowed(routes: readonly CompiledRoute[]) {
+  const methods = routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+  return {
+    ...failureReply(fail('methodNotAllowed')),
+    headers: [['Allow', methods.join(', ')]] as const,
+  };
+}
+
+function fits(pattern: readonly string[], segments: readonly string[]): boolean {
+  const hasTail = pattern.at(-1) === TAIL;
+  if (hasTail ? segments.length < pattern.length : segments.length !== pattern.length) return false;
+  return pattern.every((part, index) => {
+    if (part === TAIL) return true;
+    return part.startsWith(':') ? segments[index] !== '' : part === segments[index];
+  });
+}
+
+/** Returns the most specific of the routes that fit a path; they differ in their methods only. */
+function mostSpecific(routes: readonly CompiledRoute[]): readonly CompiledRoute[] {
+  const reach = ({ segments }: CompiledRoute) =>
+    segments.at(-1) === TAIL ? segments.length : Number.POSITIVE_INFINITY;
+  const furthest = Math.max(...routes.map(reach));
+  return routes.filter((route) => reach(route) === furthest);
+}
+
+function readParams(
+  pattern: readonly string[],
+  segments: readonly string[],
+): Map<string, string> | undefined {
+  const params = new Map<string, string>();
+  for (const [index, part] of pattern.entries()) {
+    if (!part.startsWith(':')) continue;
+    const value = decodeSegment(segments[index] ?? '');
+    if (value === undefined) return undefined;
+    params.set(part.slice(1), value);
+  }
+  return params;
+}
+
+/** Decodes the percent-encoding of a path segment (a `+` stays a `+`); undefined when it is malformed. */
+export function decodeSegment(segment: string): string | undefined {
+  if (!segment.includes('%')) return segment;
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return undefined;
+  }
+}

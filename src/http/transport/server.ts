@@ -1,0 +1,97 @@
+// Listening socket of the service: requests of updaters go to handlers of their own, all others to the
+// router.
+
+import type { LabelledCount } from '../../observe/labelled-count.ts';
+import type { RareLog } from '../../observe/rare-log.ts';
+import type { HttpEngine } from './engine.ts';
+import type { HttpApp, HttpResponse, ListenOptions, RequestHandler } from './http-app.ts';
+
+export type ServerOptions = ListenOptions & {
+  readonly engine: HttpEngine;
+  /** Bound on the open connections; undefined for none. */
+  readonly connectionLimit?: ConnectionLimit;
+  /** Handlers that serve GET and HEAD below a first path segment, such as `/u`, without the router. */
+  readonly direct: Readonly<Record<string, { get: RequestHandler; head: RequestHandler }>>;
+  /** Serves all other requests. */
+  readonly router: RequestHandler;
+};
+
+export type Server = {
+  /** Port that the server listens on, also when it was asked for port 0. */
+  readonly port: number;
+  /** Stops accepting connections; open connections stay. */
+  stopAccepting(): void;
+  /** Closes every connection. */
+  close(): void;
+};
+
+/** Starts listening; rejects when the address is in use or cannot be used. */
+export async function startServer(options: ServerOptions): Promise<Server> {
+  const app = options.engine.openApp();
+  options.connectionLimit?.applyTo(app);
+  for (const [prefix, { get, head }] of Object.entries(options.direct)) {
+    app.get(`${prefix}/*`, get);
+    app.head(`${prefix}/*`, head);
+  }
+  app.any('/*', options.router);
+  const listening = await app.listen(options);
+  let isAccepting = true;
+  return {
+    port: listening.port,
+    stopAccepting() {
+      if (isAccepting) listening.stop();
+      isAccepting = false;
+    },
+    close() {
+      isAccepting = false;
+      app.close();
+    },
+  };
+}
+
+// Bound on the connections that clients have open. Without one they could use up the file descriptors of the
+// process, and the stores could not be reached again once their connections broke.
+
+type ConnectionLimitDependencies = {
+  /** Maximum number of open connections; undefined for no bound. */
+  readonly connectionsMax: number | undefined;
+  readonly connections: LabelledCount<'accepted' | 'refused'>;
+  readonly log: RareLog;
+};
+
+/** Count of the connections that clients have open, and the bound on it. */
+export class ConnectionLimit {
+  private readonly dependencies: ConnectionLimitDependencies;
+  private count = 0;
+
+  constructor(dependencies: ConnectionLimitDependencies) {
+    this.dependencies = dependencies;
+  }
+
+  /** Number of open connections. */
+  get open(): number {
+    return this.count;
+  }
+
+  /**
+   * Closes each connection of the app that would exceed the bound, before anything is read from it, and logs
+   * those that the system does not let it have.
+   */
+  applyTo(app: Pick<HttpApp, 'filter' | 'onAcceptFault'>): void {
+    const { connectionsMax = Number.POSITIVE_INFINITY, connections, log } = this.dependencies;
+    // Called with 1 for a connection that opens and with -1 for one that closes, refused ones included.
+    const note = (connection: Pick<HttpResponse, 'close'>, change: number): void => {
+      this.count += change;
+      if (change < 0) return;
+      if (this.count <= connectionsMax) {
+        connections.add('accepted');
+        return;
+      }
+      connections.add('refused');
+      log.warn({ open: connectionsMax }, 'connection refused');
+      connection.close();
+    };
+    app.filter(note);
+    app.onAcceptFault(({ message }) => log.warn({ reason: message }, 'connection not accepted'));
+  }
+}
