@@ -2,13 +2,13 @@
 
 import { LocationProvider, Route, Router, useLocation } from 'preact-iso';
 import { readSegment } from '../contract/path-segment.ts';
+import { Announcer } from './form/announcer.tsx';
 import { consolePath } from './format/console-path.ts';
-import { AppIndex, AppPlace } from './page/app-place.tsx';
-import { AppsPage } from './page/apps-page.tsx';
-import { NewcomerPage } from './page/newcomer-page.tsx';
-import { NotFoundPage, Redirect } from './page/not-found-page.tsx';
-import { Shell } from './page/shell.tsx';
-import { Announcer } from './part/announcer.tsx';
+import { AppIndex, AppPlace } from './home/app-place.tsx';
+import { AppsPage } from './home/apps-page.tsx';
+import { NewcomerPage } from './home/newcomer-page.tsx';
+import { NotFoundPage, Redirect } from './home/not-found-page.tsx';
+import { Shell } from './home/shell.tsx';
 import { lazyPage } from './part/lazy.tsx';
 import { ThemeContext, useThemeState } from './part/theme.tsx';
 import { JoinPage } from './session/provider-sign-in.tsx';
@@ -16,29 +16,31 @@ import { SessionGate } from './session/session-gate.tsx';
 import { useSession } from './session/use-session.ts';
 
 const ApprovalPage = lazyPage(() =>
-  import('./page/approvals-page.tsx').then((page) => page.ApprovalPage),
+  import('./home/approvals-page.tsx').then((page) => page.ApprovalPage),
 );
 const ApprovalsPage = lazyPage(() =>
-  import('./page/approvals-page.tsx').then((page) => page.ApprovalsPage),
+  import('./home/approvals-page.tsx').then((page) => page.ApprovalsPage),
 );
-const AuditPage = lazyPage(() => import('./page/audit-page.tsx').then((page) => page.AuditPage));
+const AuditPage = lazyPage(() => import('./home/audit-page.tsx').then((page) => page.AuditPage));
 const ChannelPage = lazyPage(() =>
-  import('./page/channel-page.tsx').then((page) => page.ChannelPage),
+  import('./release/channel-page.tsx').then((page) => page.ChannelPage),
 );
-const DevicePage = lazyPage(() => import('./page/device-page.tsx').then((page) => page.DevicePage));
-const FleetPage = lazyPage(() => import('./page/fleet-page.tsx').then((page) => page.FleetPage));
+const DevicePage = lazyPage(() =>
+  import('./fleet/device-page.tsx').then((page) => page.DevicePage),
+);
+const FleetPage = lazyPage(() => import('./fleet/fleet-page.tsx').then((page) => page.FleetPage));
 const ReleasePage = lazyPage(() =>
-  import('./page/release-page.tsx').then((page) => page.ReleasePage),
+  import('./release/release-page.tsx').then((page) => page.ReleasePage),
 );
 const SecondFactorPage = lazyPage(() =>
-  import('./page/second-factor-page.tsx').then((page) => page.SecondFactorPage),
+  import('./settings/second-factor-page.tsx').then((page) => page.SecondFactorPage),
 );
 const SettingsPage = lazyPage(() =>
-  import('./page/settings-page.tsx').then((page) => page.SettingsPage),
+  import('./settings/settings-page.tsx').then((page) => page.SettingsPage),
 );
-const HelpPage = lazyPage(() => import('./page/help-page.tsx').then((page) => page.HelpPage));
+const HelpPage = lazyPage(() => import('./home/help-page.tsx').then((page) => page.HelpPage));
 const DevicesPage = lazyPage(() =>
-  import('./page/devices-page.tsx').then((page) => page.DevicesPage),
+  import('./fleet/devices-page.tsx').then((page) => page.DevicesPage),
 );
 
 /** Pages that a one-time link opens, with or without a session. */

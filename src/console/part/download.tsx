@@ -2,9 +2,9 @@
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { Notice } from '../form/notice.tsx';
 import { numberText } from '../format/figure-text.ts';
 import { useAction } from '../hook/use-action.ts';
-import { Notice } from './notice.tsx';
 
 /** Maximum number of rows per file. */
 const ROWS_MAX = 10_000;

@@ -2,7 +2,7 @@
 
 import { type ComponentType, h } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { Notice, Skeleton } from './notice.tsx';
+import { Notice, Skeleton } from '../form/notice.tsx';
 
 /** Returns a component that loads its code when it is first shown, with a skeleton until then. */
 export function lazyPage<Props extends object>(

@@ -1,11 +1,11 @@
 // Review of a release before it is published or promoted: where it begins, its findings and its effect.
 
 import type { DryRunAnswer, UnpublishedRelease } from '../../contract/dry-run.ts';
+import { Notice } from '../form/notice.tsx';
+import type { PaceDraft } from '../form/pace.tsx';
 import { percentText } from '../format/figure-text.ts';
 import type { Asked } from '../hook/use-action.ts';
 import { DryRunView } from './dry-run.tsx';
-import { Notice } from './notice.tsx';
-import type { PaceDraft } from './pace.tsx';
 
 /** Review of a release on its channel; without a dry run it says why there is none. */
 export function ReleaseReview(props: {

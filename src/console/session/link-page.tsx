@@ -7,12 +7,12 @@ import type { OpenInvitation } from '../../contract/console.ts';
 import type { OfferedMail } from '../../contract/notification.ts';
 import { type ApiError, call } from '../api/call.ts';
 import { completeSignIn } from '../api/passkey.ts';
+import { Field } from '../form/field.tsx';
+import { Form } from '../form/form.tsx';
+import { Notice } from '../form/notice.tsx';
 import { consolePath, queryText } from '../format/console-path.ts';
 import { useLoad } from '../hook/use-load.ts';
-import { Field } from '../part/field.tsx';
-import { Form } from '../part/form.tsx';
 import { Name } from '../part/name.tsx';
-import { Notice } from '../part/notice.tsx';
 import { ProviderButton } from './provider-sign-in.tsx';
 import { PASSWORD_HINT, SignedOutLayout } from './signed-out-layout.tsx';
 

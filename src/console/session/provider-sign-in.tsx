@@ -4,12 +4,12 @@
 import { useState } from 'preact/hooks';
 import type { OidcRefusal, SignInWays } from '../../contract/oidc.ts';
 import { call } from '../api/call.ts';
+import { Field } from '../form/field.tsx';
+import { Form } from '../form/form.tsx';
+import { Notice } from '../form/notice.tsx';
 import { consolePath, MOUNT } from '../format/console-path.ts';
 import { useAction } from '../hook/use-action.ts';
 import { useLoad } from '../hook/use-load.ts';
-import { Field } from '../part/field.tsx';
-import { Form } from '../part/form.tsx';
-import { Notice } from '../part/notice.tsx';
 import { SignedOutLayout } from './signed-out-layout.tsx';
 
 /** Button that leads to the provider, and from there to the path `to` of the console. */

@@ -6,10 +6,10 @@ import { useLocation } from 'preact-iso';
 import type { SessionState } from '../../contract/console.ts';
 import type { SignInWays } from '../../contract/oidc.ts';
 import { ApiError, call } from '../api/call.ts';
+import { Field } from '../form/field.tsx';
+import { Form } from '../form/form.tsx';
+import { Notice } from '../form/notice.tsx';
 import { consolePath } from '../format/console-path.ts';
-import { Field } from '../part/field.tsx';
-import { Form } from '../part/form.tsx';
-import { Notice } from '../part/notice.tsx';
 import { ProviderButton, refusalText } from './provider-sign-in.tsx';
 import { PASSWORD_HINT, SignedOutLayout } from './signed-out-layout.tsx';
 

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { LIMIT } from '../../contract/limit.ts';
-import { Notice } from '../part/notice.tsx';
+import { Notice } from '../form/notice.tsx';
 import { Logo, useTitle } from '../part/page-head.tsx';
 
 /** Layout with a heading, a sentence and a form. */

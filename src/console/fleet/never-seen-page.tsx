@@ -1,0 +1,104 @@
+// Page of a device id that is not on record: what a described device would get.
+
+import { useState } from 'preact/hooks';
+import type { AppOverview } from '../../contract/console.ts';
+import type { Explanation } from '../../contract/explanation.ts';
+import { Choice, Field } from '../form/field.tsx';
+import { Form } from '../form/form.tsx';
+import { LoadedView } from '../form/notice.tsx';
+import { consolePath, queryText } from '../format/console-path.ts';
+import { toldText, verdictText } from '../format/decision-text.ts';
+import { channelNames } from '../format/serving.ts';
+import { useLoad } from '../hook/use-load.ts';
+import { Badge } from '../part/badge.tsx';
+import { Card } from '../part/card.tsx';
+import { Name } from '../part/name.tsx';
+import { PageHead } from '../part/page-head.tsx';
+
+type Told = Readonly<Record<'channel' | 'platform' | 'arch' | 'version', string>>;
+
+/** Page with a form for the device, and the decision for it. Records nothing. */
+export function NeverSeenPage({ app, deviceId }: { app: AppOverview; deviceId: string }) {
+  const [first] = channelNames(app);
+  const [told, setTold] = useState<Told>({
+    channel: first ?? '',
+    ...{ platform: 'darwin', arch: 'aarch64', version: '' },
+  });
+  const [asked, setAsked] = useState<Told>();
+  const set = (name: keyof Told) => (value: string) => {
+    setTold({ ...told, [name]: value });
+    // The answer is to another question.
+    setAsked(undefined);
+  };
+  return (
+    <>
+      <PageHead
+        title={<Name text={deviceId} isCode />}
+        lead={<a href={consolePath.devices(app.ref)}>← Devices of {app.name}</a>}
+      />
+      <Card title="Never seen">
+        <p>
+          No device with this id is on record: it never asked {app.name} for an update, was not seen
+          for so long that it was forgotten, or its id is another one. What would it get if it
+          asked?
+        </p>
+        <Form label="A device like this" send="Show" onSend={async () => setAsked(told)}>
+          <div class="columns">
+            <Choice
+              label="Channel"
+              value={told.channel}
+              options={app.channels.map(({ name }) => ({ value: name, label: name }))}
+              onChoose={set('channel')}
+            />
+            <Field label="Platform" value={told.platform} onInput={set('platform')} isRequired />
+            <Field label="Architecture" value={told.arch} onInput={set('arch')} />
+            <Field label="Version" value={told.version} onInput={set('version')} isCode />
+          </div>
+        </Form>
+        {asked !== undefined && (
+          <WouldGet key={JSON.stringify(asked)} app={app.ref} deviceId={deviceId} told={asked} />
+        )}
+      </Card>
+    </>
+  );
+}
+
+function WouldGet(props: { app: string; deviceId: string; told: Told }) {
+  const { app, deviceId, told } = props;
+  const decision = useLoad(`decision/told${queryText({ app, deviceId, ...told })}`);
+  return (
+    <LoadedView of={decision}>
+      {(found) => (
+        <div class="would-get" role="status">
+          <p class="decision-offer">{found.decision.update?.version ?? 'Nothing'}</p>
+          <p>{toldText(found.decision)}</p>
+          <Candidates app={app} candidates={found.candidates} />
+        </div>
+      )}
+    </LoadedView>
+  );
+}
+
+function Candidates({ app, candidates }: Pick<Explanation, 'candidates'> & { app: string }) {
+  if (candidates.length === 0) return null;
+  return (
+    <ol class="candidates" aria-label="Releases considered, newest first">
+      {candidates.map((candidate) => (
+        <li
+          key={`${candidate.channel}@${candidate.version}`}
+          class={candidate.verdict === 'offered' ? 'chosen' : ''}
+        >
+          <a
+            class="code strong"
+            href={consolePath.release(app, candidate.channel, candidate.version)}
+          >
+            {candidate.version}
+          </a>
+          <Badge tone={candidate.verdict === 'offered' ? 'good' : 'quiet'}>
+            {verdictText(candidate)}
+          </Badge>
+        </li>
+      ))}
+    </ol>
+  );
+}

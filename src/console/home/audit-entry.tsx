@@ -1,0 +1,93 @@
+// One audit entry: its sentence, actor and time, and the values that the sentence leaves out.
+
+import type { AuditEntry } from '../../contract/resource.ts';
+import { auditDifference, type Difference, fieldText } from '../format/audit-log.ts';
+import { auditLink, auditSentence, auditSubject, isAboutActor } from '../format/audit-sentence.ts';
+import { Actor, Name } from '../part/name.tsx';
+import { Time } from '../part/time.tsx';
+
+/** Audit entry as a sentence: actor, deed, subject. `hasSubject` is false on the page of the subject. */
+export function AuditEntryView(props: { entry: AuditEntry; hasSubject?: boolean }) {
+  const { entry } = props;
+  const hasSubject = (props.hasSubject ?? true) && !isAboutActor(entry);
+  const { text, around, why, isWhole } = auditSentence(entry);
+  const [head, tail] = hasSubject ? around : [text, ''];
+  const reason = entry.reason ?? why;
+  const differences = isWhole ? [] : auditDifference(entry.before, entry.after);
+  // New or removed objects have nothing to compare: their values fit in one line.
+  const isBrief = !differences.some(
+    ({ before, after }) => before !== undefined && after !== undefined,
+  );
+  return (
+    <li class="audit-entry">
+      <div class="audit-head">
+        <p>
+          <strong>
+            <Actor text={entry.actor} isFirst />
+          </strong>{' '}
+          <span class="audit-action" title={entry.action}>
+            {`${head.charAt(0).toLowerCase()}${head.slice(1)}`}
+            {hasSubject && <Subject entry={entry} />}
+            {tail}
+          </span>
+        </p>
+        <span
+          class="audit-at"
+          title={entry.requestId === null ? undefined : `Request ${entry.requestId}`}
+        >
+          <Time at={entry.at} isZoned />
+        </span>
+      </div>
+      {reason !== null && <Reason text={reason} />}
+      {differences.length > 0 && (
+        <dl class={isBrief ? 'differences brief' : 'differences'}>
+          {differences.map((difference) => (
+            <DifferenceRow key={difference.path} difference={difference} />
+          ))}
+        </dl>
+      )}
+    </li>
+  );
+}
+
+function Subject({ entry }: { entry: AuditEntry }) {
+  const link = auditLink(entry);
+  const name = (
+    <span title={entry.subject}>
+      <Name text={auditSubject(entry)} isCode />
+    </span>
+  );
+  return link === undefined ? name : <a href={link}>{name}</a>;
+}
+
+/** Maximum length of a reason that is shown as a whole; of a longer one the reader opens the rest. */
+const REASON_LENGTH_MAX = 140;
+
+function Reason({ text }: { text: string }) {
+  if (text.length <= REASON_LENGTH_MAX) {
+    return (
+      <p class="audit-reason" dir="auto">
+        {text}
+      </p>
+    );
+  }
+  return (
+    <details class="audit-reason">
+      <summary dir="auto">{text.slice(0, REASON_LENGTH_MAX)}…</summary>
+      <p dir="auto">{text}</p>
+    </details>
+  );
+}
+
+function DifferenceRow({ difference: { path, before, after } }: { difference: Difference }) {
+  return (
+    <div>
+      <dt dir="auto">{fieldText(path)}</dt>
+      <dd>
+        {before !== undefined && <del dir="auto">{before}</del>}
+        {before !== undefined && after !== undefined && <span aria-hidden="true">→</span>}
+        {after !== undefined && <ins dir="auto">{after}</ins>}
+      </dd>
+    </div>
+  );
+}

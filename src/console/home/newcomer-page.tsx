@@ -1,0 +1,75 @@
+// Page for an account without an organization: whom to ask, or a form that makes one.
+
+import { useState } from 'preact/hooks';
+import { call } from '../api/call.ts';
+import { Field } from '../form/field.tsx';
+import { Form } from '../form/form.tsx';
+import { Card } from '../part/card.tsx';
+import { PageHead, useTitle } from '../part/page-head.tsx';
+import { OrganizationField, TokenField } from '../session/set-up-page.tsx';
+import { useSession } from '../session/use-session.ts';
+
+const ASK = 'Ask an owner for an invitation, or the operator of this service.';
+
+/** Page in place of every other one, as long as the account is in no organization. */
+export function NewcomerPage() {
+  useTitle('Welcome');
+  const { mayCreateOrganizations, awaitsSetUp, signIn } = useSession();
+  if (mayCreateOrganizations) return <NewOrganization />;
+  if (awaitsSetUp) return <FirstOrganization />;
+  const name = signIn?.oidc.name;
+  const groups = `The operator can also give a role to a group of yours at ${name}: sign in again then.`;
+  return (
+    <PageHead
+      title="You are in no organization"
+      lead={name === undefined ? ASK : `${ASK} ${groups}`}
+    />
+  );
+}
+
+function NewOrganization() {
+  const { refresh } = useSession();
+  const [name, setName] = useState('');
+  const create = async () => {
+    await call('POST', 'organizations', { name });
+    await refresh();
+  };
+  return (
+    <>
+      <PageHead
+        title="You are in no organization yet"
+        lead="Make one for your apps, or ask for an invitation to an existing one."
+      />
+      <Card title="New organization">
+        <Form send="Create organization" onSend={create}>
+          <Field name="name" label="Name" value={name} onInput={setName} isRequired isFocused />
+        </Form>
+      </Card>
+    </>
+  );
+}
+
+/** Form on a service that is not set up: the admin token makes the account an owner. */
+function FirstOrganization() {
+  const { refresh } = useSession();
+  const [token, setToken] = useState('');
+  const [organization, setOrganization] = useState('');
+  const create = async () => {
+    await call('POST', 'setup/organization', { token: token.trim(), organization });
+    await refresh();
+  };
+  return (
+    <>
+      <PageHead
+        title="No organization is here yet"
+        lead="With the admin token you make the first one, and own it. Without the token, ask the operator."
+      />
+      <Card title="Set up Sluice">
+        <Form send="Create organization" onSend={create}>
+          <TokenField value={token} onInput={setToken} />
+          <OrganizationField value={organization} onInput={setOrganization} />
+        </Form>
+      </Card>
+    </>
+  );
+}

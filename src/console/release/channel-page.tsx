@@ -1,0 +1,396 @@
+// Page of a channel: its releases by version with their rollout, first steps while the app has no devices,
+// and the dialog for the channel's policy.
+
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
+import type { AppOverview, ChannelDetail } from '../../contract/console.ts';
+import { LIMIT } from '../../contract/limit.ts';
+import type { ChannelUpdateMode } from '../../contract/resource.ts';
+import { compareVersions, parseVersion } from '../../domain/decision/version.ts';
+import { call } from '../api/call.ts';
+import { CopyButton } from '../form/copy-button.tsx';
+import { Dialog } from '../form/dialog.tsx';
+import { Choice, Field } from '../form/field.tsx';
+import { Form } from '../form/form.tsx';
+import { LoadedView, Skeleton } from '../form/notice.tsx';
+import { consolePath, queryText } from '../format/console-path.ts';
+import { countText, numberText, percentText } from '../format/figure-text.ts';
+import { servingText } from '../format/serving.ts';
+import { useLoad } from '../hook/use-load.ts';
+import { Card } from '../part/card.tsx';
+import { Name } from '../part/name.tsx';
+import { PageHead, useTitle } from '../part/page-head.tsx';
+import { AsOf } from '../part/time.tsx';
+import { OpenDoors } from '../rollout/open-doors.tsx';
+import { useMay, useOrganization } from '../session/use-session.ts';
+import { PublishDialog } from './publish-dialog.tsx';
+import { isFiltered, ReleaseList } from './release-list.tsx';
+
+const REFRESH_MS = 4000;
+
+/** Page of a channel; the page of the list is a query parameter. */
+export function ChannelPage({ app, channel }: { app: AppOverview; channel: string }) {
+  useTitle(channel, app.name);
+  const { query } = useLocation();
+  const [open, setOpen] = useState<'publish' | 'settings'>();
+  const mayPublish = useMay('publisher') && app.archivedAt === null;
+  const maySet = useMay('owner');
+  const place = { app: app.ref, channel };
+  const wanted = { version: query.version, status: query.status };
+  const details = useLoad(`channel${queryText(place)}`, REFRESH_MS);
+  const releases = useLoad(
+    `releases${queryText({ ...place, ...wanted, page: query.page, perPage: 25 })}`,
+    REFRESH_MS,
+  );
+  const reload = () => Promise.all([details.reload(), releases.reload()]);
+  // Together, because each button pushes the others aside.
+  const isListed = !details.isComing && !releases.isComing;
+  const publish = mayPublish ? (
+    <button type="button" class="button primary" onClick={() => setOpen('publish')}>
+      Publish release
+    </button>
+  ) : undefined;
+  return (
+    <>
+      <PageHead
+        title={channel}
+        lead={details.data === undefined ? '\u00a0' : <ChannelLead details={details.data} />}
+        actions={
+          <>
+            {isListed && details.data !== undefined && maySet && (
+              <button type="button" class="button plain" onClick={() => setOpen('settings')}>
+                Channel settings
+              </button>
+            )}
+            {/* An empty list shows the button in its middle instead. */}
+            {isListed &&
+              releases.data !== undefined &&
+              (releases.data.total > 0 || isFiltered(query)) &&
+              publish}
+          </>
+        }
+      />
+      {details.data !== undefined && (
+        <OpenDoors app={app.ref} channel={channel} change={settingsOf(details.data)} />
+      )}
+      {details.data !== undefined && (
+        <p class="download-link">
+          <span class="muted">For people:</span> <code>{details.data.downloadUrl}</code>
+          <CopyButton text={details.data.downloadUrl} what="download link" />
+        </p>
+      )}
+      {details.data !== undefined && (
+        <FirstSteps
+          app={app}
+          channel={channel}
+          base={details.data.downloadUrl.replace(/\/download\/.*$/, '')}
+        />
+      )}
+      {details.isComing && <Skeleton />}
+      <LoadedView of={releases}>
+        {(page) => (
+          <ReleaseList
+            {...{ app, channel, page, query, publish }}
+            follows={details.data?.follows ?? null}
+          />
+        )}
+      </LoadedView>
+      <AsOf of={releases} />
+      {open === 'publish' && (
+        <PublishDialog
+          app={app}
+          channel={channel}
+          defaultRollout={details.data?.defaultRollout ?? 100}
+          onClose={() => setOpen(undefined)}
+        />
+      )}
+      {open === 'settings' && details.data !== undefined && (
+        <ChannelDialog
+          details={details.data}
+          others={app.channels.map(({ name }) => name).filter((name) => name !== channel)}
+          onClose={() => setOpen(undefined)}
+          onSaved={reload}
+        />
+      )}
+    </>
+  );
+}
+
+/** Returns the settings that the page has read last: newer than the list of all channels. */
+function settingsOf({ approvals, follows }: ChannelDetail) {
+  return { approvals, follows };
+}
+
+function ChannelLead({ details }: { details: ChannelDetail }) {
+  const {
+    devices,
+    devicesDay,
+    minimumSupportedVersion,
+    defaultRollout,
+    updateMode,
+    requireSignature,
+    follows,
+    standing,
+  } = details;
+  const serving = servingText(standing, details.name);
+  return (
+    <>
+      {serving === undefined ? (
+        'No release at 100\u00a0%'
+      ) : (
+        <>
+          Serving <span class="code">{serving}</span>
+        </>
+      )}{' '}
+      · {countText(devices, 'device')}, {countText(devicesDay, 'seen', 'seen')} in the last day ·
+      new releases start at {percentText(defaultRollout)} · updates are {updateMode}
+      {minimumSupportedVersion !== null && (
+        <>
+          {' '}
+          and required below <span class="code">{minimumSupportedVersion}</span>
+        </>
+      )}
+      {requireSignature && ' · signed artifacts only'}
+      {follows !== null && (
+        <>
+          {' '}
+          · follows <Name text={follows} />: its devices are offered the releases of both
+        </>
+      )}
+    </>
+  );
+}
+
+const STEPS_REFRESH_MS = 5000;
+
+/** Checklist for an app without devices; nothing for others and archived ones. `base`: the service's URL. */
+function FirstSteps(props: { app: AppOverview; channel: string; base: string }) {
+  const { app, channel, base } = props;
+  const { id: org } = useOrganization();
+  const isNew = app.devices === 0 && app.archivedAt === null;
+  const keys = useLoad(isNew ? `keys${queryText({ org })}` : null, STEPS_REFRESH_MS);
+  if (!isNew) return null;
+  const isPublished = app.channels.some(({ releases }) => releases > 0);
+  const hasKey = keys.data?.keys.some(({ revokedAt }) => revokedAt === null) ?? false;
+  const address = `${base}/u/${encodeURIComponent(app.ref)}/${encodeURIComponent(channel)}`;
+  const line = `curl -i -H 'X-Service-Device: my-first-device' ${address}/darwin/aarch64/0.0.1`;
+  return (
+    <Card title="First steps">
+      <ol class="steps-list">
+        <Step isDone>Create the app {app.name}.</Step>
+        <Step isDone={isPublished}>Publish a release, here or from your build.</Step>
+        <Step isDone={hasKey}>
+          <a class="link" href={consolePath.settings('keys')}>
+            Create a key
+          </a>{' '}
+          for your build, so that it can publish by itself.
+        </Step>
+        <Step isDone={false}>
+          Let a device ask: <code>{line}</code> <CopyButton text={line} what="command" />
+        </Step>
+      </ol>
+    </Card>
+  );
+}
+
+function Step({ isDone, children }: { isDone: boolean; children: ComponentChildren }) {
+  return (
+    <li class={isDone ? 'done' : ''}>
+      <span aria-hidden="true">{isDone ? '✓' : '○'}</span>
+      <span>
+        <span class="unseen">{isDone ? 'Done: ' : 'To do: '}</span>
+        {children}
+      </span>
+    </li>
+  );
+}
+
+const MODES = [
+  { value: 'optional', label: 'Optional' },
+  { value: 'recommended', label: 'Recommended' },
+] as const;
+
+const SIGNATURES = [
+  { value: 'optional', label: 'Optional' },
+  { value: 'required', label: 'Required' },
+] as const;
+
+const APPROVALS = [
+  { value: 'none', label: 'Not asked for' },
+  { value: 'one', label: 'One other member' },
+] as const;
+
+/** Option for no channel; no channel has an empty name. */
+const NOBODY = '';
+
+/** Dialog for the policy; sends only changed fields, because another person may have changed others. */
+function ChannelDialog(props: {
+  details: ChannelDetail;
+  /** Names of the app's other channels. */
+  others: readonly string[];
+  onClose: () => void;
+  onSaved: () => Promise<unknown>;
+}) {
+  const { details, others, onClose, onSaved } = props;
+  const [minimum, setMinimum] = useState(details.minimumSupportedVersion ?? '');
+  const [rollout, setRollout] = useState(String(details.defaultRollout));
+  const [mode, setMode] = useState<ChannelUpdateMode>(details.updateMode);
+  const [isSignedOnly, setSignedOnly] = useState(details.requireSignature);
+  const [follows, setFollows] = useState(details.follows);
+  const [asked, setAsked] = useState<AskedApprovals>(details);
+  const minimumSupportedVersion = minimum.trim() === '' ? null : minimum.trim();
+  const change = {
+    ...(minimumSupportedVersion === details.minimumSupportedVersion
+      ? {}
+      : { minimumSupportedVersion }),
+    ...(Number(rollout) === details.defaultRollout ? {} : { defaultRollout: Number(rollout) }),
+    ...(mode === details.updateMode ? {} : { updateMode: mode }),
+    ...(isSignedOnly === details.requireSignature ? {} : { requireSignature: isSignedOnly }),
+    ...(follows === details.follows ? {} : { follows }),
+    ...(asked.approvals === details.approvals ? {} : { approvals: asked.approvals }),
+    ...(asked.approvalDays === details.approvalDays ? {} : { approvalDays: asked.approvalDays }),
+  };
+  const save = async () => {
+    await call('PATCH', 'channels', { app: details.app, name: details.name, ...change });
+    await onSaved();
+    onClose();
+  };
+  return (
+    <Dialog title={`Settings of ${details.name}`} onClose={onClose}>
+      <Form
+        send="Save"
+        onSend={save}
+        onCancel={onClose}
+        obstacle={Object.keys(change).length === 0 ? 'Nothing was changed' : undefined}
+      >
+        <MinimumField details={details} value={minimum} onInput={setMinimum} />
+        <Field
+          name="defaultRollout"
+          label="Default rollout (%)"
+          type="number"
+          min={0}
+          max={100}
+          value={rollout}
+          onInput={setRollout}
+          hint="The share of the fleet that a new release begins with, unless the publisher says otherwise."
+          isRequired
+        />
+        <Choice
+          label="Update mode"
+          value={mode}
+          options={MODES}
+          onChoose={setMode}
+          hint="What apps are told about an update that is not required."
+        />
+        <Choice
+          label="Signatures"
+          value={isSignedOnly ? 'required' : 'optional'}
+          options={SIGNATURES}
+          onChoose={(choice) => setSignedOnly(choice === 'required')}
+          hint="Whether an artifact may be unsigned. Tauri apps never get one that is."
+        />
+        <Choice
+          label="Follows"
+          value={follows ?? NOBODY}
+          options={[
+            { value: NOBODY, label: 'No other channel' },
+            ...others.map((name) => ({ value: name, label: name })),
+          ]}
+          onChoose={(choice) => setFollows(choice === NOBODY ? null : choice)}
+          hint="Its devices also get the releases of the channel it follows: the highest version of both."
+        />
+        <ApprovalFields value={asked} onChange={setAsked} />
+        <OpenDoors
+          app={details.app}
+          channel={details.name}
+          change={{ approvals: asked.approvals, follows }}
+        />
+      </Form>
+    </Dialog>
+  );
+}
+
+type AskedApprovals = Pick<ChannelDetail, 'approvals' | 'approvalDays'>;
+
+function ApprovalFields(props: {
+  value: AskedApprovals;
+  onChange: (value: AskedApprovals) => void;
+}) {
+  const { value, onChange } = props;
+  const { approvals, approvalDays } = value;
+  return (
+    <>
+      <Choice
+        label="Approvals"
+        value={approvals}
+        options={APPROVALS}
+        onChoose={(choice) => onChange({ approvalDays, approvals: choice })}
+        hint="Whether what offers a release to more devices waits for a second publisher or owner."
+      />
+      {approvals === 'one' && (
+        <Field
+          name="approvalDays"
+          label="Days until a request expires"
+          type="number"
+          min={1}
+          max={LIMIT.approvalDaysMax}
+          value={approvalDays === 0 ? '' : String(approvalDays)}
+          onInput={(days) => onChange({ approvals, approvalDays: Number(days) })}
+          isRequired
+        />
+      )}
+    </>
+  );
+}
+
+/** Field for the version, with the number of devices whose update would be required. */
+function MinimumField(props: {
+  details: Pick<ChannelDetail, 'app' | 'name' | 'minimumSupportedVersion'>;
+  value: string;
+  onInput: (value: string) => void;
+}) {
+  const { details, value, onInput } = props;
+  const minimum = value.trim();
+  return (
+    <>
+      <Field
+        name="minimumSupportedVersion"
+        label="Minimum supported version"
+        value={value}
+        onInput={onInput}
+        placeholder="none"
+        hint="The next update that a device below it is offered is required. Empty for none."
+        isFocused
+        isCode
+      />
+      {minimum !== '' && minimum !== details.minimumSupportedVersion && (
+        <MinimumEffect app={details.app} channel={details.name} minimum={minimum} />
+      )}
+    </>
+  );
+}
+
+function MinimumEffect(props: { app: string; channel: string; minimum: string }) {
+  const { app, channel, minimum } = props;
+  const fleet = useLoad(`fleet${queryText({ app, channel })}`);
+  const limit = parseVersion(minimum);
+  if (fleet.data === undefined || limit === undefined) return null;
+  const isBelow = (text: string) => {
+    const version = parseVersion(text);
+    return version !== undefined && compareVersions(version, limit) < 0;
+  };
+  const { cells } = fleet.data;
+  const count = (kept: typeof cells) => kept.reduce((sum, { devices }) => sum + devices, 0);
+  const below = count(cells.filter(({ version }) => isBelow(version)));
+  return (
+    <p role="status">
+      Of {countText(count(cells), 'device')} on record for the channel,{' '}
+      <strong>
+        {numberText(below)} {below === 1 ? 'runs' : 'run'} a version below {limit.canonical}
+      </strong>
+      : the next update that one of them is offered is required. Those that are offered none are
+      told nothing.
+    </p>
+  );
+}

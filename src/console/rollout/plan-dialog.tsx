@@ -1,0 +1,94 @@
+// Dialog that makes a rollout plan for a release.
+
+import { useState } from 'preact/hooks';
+import type { PlanDryRunAnswer } from '../../contract/dry-run.ts';
+import type { TripEffect } from '../../contract/rollout-plan.ts';
+import { call, type ReleaseName } from '../api/call.ts';
+import { Dialog } from '../form/dialog.tsx';
+import { Choice, Field, ReasonField } from '../form/field.tsx';
+import { Form } from '../form/form.tsx';
+import { Notice } from '../form/notice.tsx';
+import { PlanEditor } from '../form/plan-editor.tsx';
+import { planBody, presetDraft, stepsObstacle } from '../format/plan-draft.ts';
+import { useAsked } from '../hook/use-action.ts';
+import { DryRunView, useConfirmedReach } from '../part/dry-run.tsx';
+
+const TRIPS = [
+  { value: 'pause', label: 'Pause it and hold the plan' },
+  { value: 'hold', label: 'Only hold the plan' },
+] as const;
+
+const SOURCES = [
+  { value: 'all', label: 'All known a day before it' },
+  { value: 'push', label: 'Only those reported by key' },
+] as const;
+
+/**
+ * Dialog for a new plan: its steps and limits, and three more choices. It shows the immediate effect, and
+ * which steps no guard can judge. `onDone` loads the plan.
+ */
+export function PlanDialog(props: {
+  name: ReleaseName;
+  onDone: () => Promise<void>;
+  onClose: () => void;
+}) {
+  const { name, onDone, onClose } = props;
+  const [draft, setDraft] = useState(() => presetDraft('normal'));
+  const [start, setStart] = useState('');
+  const [onTrip, setOnTrip] = useState<TripEffect>('pause');
+  const [source, setSource] = useState<'all' | 'push'>('all');
+  const [reason, setReason] = useState('');
+  const definition = {
+    ...{ ...name, onTrip },
+    ...planBody(draft, source),
+    ...(start === '' ? {} : { startAt: new Date(start).toISOString() }),
+  };
+  const open = stepsObstacle(draft);
+  const text = open === undefined ? JSON.stringify(definition) : undefined;
+  const { said, ...asked } = useAsked(text, askDryRun);
+  const first = said && { ...said, release: name };
+  const reach = useConfirmedReach({ ...asked, said: first });
+  const plan = async () => {
+    await call('POST', 'releases/plan', { ...definition, reason });
+    await onDone();
+    onClose();
+  };
+  return (
+    <Dialog title={`Plan the rollout of ${name.version}`} onClose={onClose}>
+      <Form
+        send="Start plan"
+        onSend={plan}
+        onCancel={onClose}
+        obstacle={open ?? reach.obstacle}
+        isDeliberate
+      >
+        <PlanEditor draft={draft} onChange={setDraft} />
+        {open !== undefined && <p class="bad-text">{open}</p>}
+        <Field
+          name="startAt"
+          label="Begins"
+          type="datetime-local"
+          value={start}
+          onInput={setStart}
+          hint="At once when left empty."
+        />
+        <Choice
+          label="When a signal is above its limit"
+          value={onTrip}
+          options={TRIPS}
+          onChoose={setOnTrip}
+          hint="Only a paused release is no longer offered."
+        />
+        <Choice label="Devices that count" value={source} options={SOURCES} onChoose={setSource} />
+        {asked.error !== undefined && <Notice tone="bad">{asked.error}</Notice>}
+        {first !== undefined && <DryRunView dryRun={first} />}
+        {reach.question}
+        <ReasonField value={reason} onInput={setReason} />
+      </Form>
+    </Dialog>
+  );
+}
+
+function askDryRun(definition: object): Promise<PlanDryRunAnswer> {
+  return call('POST', 'releases/rehearse-plan', definition);
+}

@@ -1,0 +1,300 @@
+// Settings of the account, which apply in every organization: its password, passkeys and sessions.
+
+import { useState } from 'preact/hooks';
+import type { ListedSession, Passkey } from '../../contract/resource.ts';
+import { call } from '../api/call.ts';
+import { addPasskey, KNOWS_PASSKEYS } from '../api/passkey.ts';
+import { ConfirmDialog, Dialog } from '../form/dialog.tsx';
+import { Field } from '../form/field.tsx';
+import { Form } from '../form/form.tsx';
+import { LoadedView, Notice } from '../form/notice.tsx';
+import { useAction } from '../hook/use-action.ts';
+import { forgetLoaded, useLoad } from '../hook/use-load.ts';
+import { Badge } from '../part/badge.tsx';
+import { Card, Empty } from '../part/card.tsx';
+import { type Column, DataTable } from '../part/data-table.tsx';
+import { Name } from '../part/name.tsx';
+import { Time } from '../part/time.tsx';
+import { PASSWORD_HINT } from '../session/signed-out-layout.tsx';
+import { useSession } from '../session/use-session.ts';
+
+/** Section for the account. */
+export function AccountSettings() {
+  const { account, signIn, hasPassword } = useSession();
+  return (
+    <>
+      {hasPassword && signIn?.password !== false ? (
+        <PasswordCard email={account.email} />
+      ) : (
+        <Card title="Sign-in">
+          <p>
+            You sign in as {account.email} with {signIn?.oidc.name}, without a password.
+          </p>
+        </Card>
+      )}
+      <PasskeysCard />
+      <SessionsCard />
+    </>
+  );
+}
+
+function PasswordCard({ email }: { email: string }) {
+  const [current, setCurrent] = useState('');
+  const [next, setNext] = useState('');
+  const [isChanged, setChanged] = useState(false);
+  const change = async () => {
+    setChanged(false);
+    await call('POST', 'password', { current, next });
+    setCurrent('');
+    setNext('');
+    setChanged(true);
+  };
+  return (
+    <Card title="Password">
+      <p class="hint">Signed in as {email}. Your other sessions end when it changes.</p>
+      <Form send="Change password" onSend={change}>
+        <Field
+          name="current"
+          label="Current password"
+          type="password"
+          complete="current-password"
+          value={current}
+          onInput={setCurrent}
+          isRequired
+        />
+        <Field
+          name="next"
+          label="New password"
+          type="password"
+          complete="new-password"
+          value={next}
+          onInput={setNext}
+          hint={PASSWORD_HINT}
+          isRequired
+        />
+        {isChanged && <Notice tone="good">Your password was changed.</Notice>}
+      </Form>
+    </Card>
+  );
+}
+
+type Chosen = { readonly for: 'name' | 'remove'; readonly passkey: Passkey };
+
+/** Passkeys of the account. */
+export function PasskeysCard() {
+  const { refresh } = useSession();
+  const loaded = useLoad('account/passkeys');
+  const [isAdding, setAdding] = useState(false);
+  const [chosen, setChosen] = useState<Chosen>();
+  const renew = async () => {
+    await loaded.reload();
+    // The session may have rights now that it had not.
+    await refresh();
+  };
+  const mayAdd = KNOWS_PASSKEYS && loaded.data?.unavailable === undefined;
+  const add = mayAdd ? (
+    <button type="button" class="button primary small" onClick={() => setAdding(true)}>
+      Add a passkey
+    </button>
+  ) : undefined;
+  const close = () => setChosen(undefined);
+  return (
+    <>
+      <Card title="Passkeys" aside={add} isFlush={(loaded.data?.passkeys.length ?? 0) > 0}>
+        <LoadedView of={loaded}>
+          {({ passkeys, unavailable }) => (
+            <>
+              {unavailable !== undefined && <Notice tone="quiet">{unavailable}.</Notice>}
+              {passkeys.length === 0 ? (
+                <Empty title="No passkeys yet">
+                  <p class="hint">
+                    Your device or a security key proves that it is you. From then on your password
+                    alone no longer signs you in.
+                  </p>
+                </Empty>
+              ) : (
+                <DataTable
+                  caption="Passkeys"
+                  columns={passkeyColumns(setChosen)}
+                  rows={passkeys}
+                  keyOf={({ id }) => id}
+                />
+              )}
+            </>
+          )}
+        </LoadedView>
+      </Card>
+      {isAdding && <AddDialog onAdded={renew} onClose={() => setAdding(false)} />}
+      {chosen?.for === 'name' && (
+        <RenameDialog passkey={chosen.passkey} onRenamed={loaded.reload} onClose={close} />
+      )}
+      {chosen?.for === 'remove' && (
+        <RemoveDialog passkey={chosen.passkey} onRemoved={renew} onClose={close} />
+      )}
+    </>
+  );
+}
+
+function passkeyColumns(choose: (chosen: Chosen) => void): readonly Column<Passkey>[] {
+  const button = (verb: string, passkey: Passkey, what: Chosen['for']) => (
+    <button type="button" class="button plain small" onClick={() => choose({ for: what, passkey })}>
+      {verb}
+      <span class="unseen"> {passkey.name}</span>
+    </button>
+  );
+  return [
+    { label: 'Name', render: ({ name }) => <Name text={name} /> },
+    { label: 'Added', isNamed: true, render: ({ createdAt }) => <Time at={createdAt} /> },
+    {
+      label: 'Last used',
+      isNamed: true,
+      render: ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : <Time at={lastUsedAt} />),
+    },
+    { label: 'Rename', isAction: true, render: (each) => button('Rename', each, 'name') },
+    { label: 'Remove', isAction: true, render: (each) => button('Remove', each, 'remove') },
+  ];
+}
+
+function AddDialog(props: { onAdded: () => Promise<void>; onClose: () => void }) {
+  const { onAdded, onClose } = props;
+  const [name, setName] = useState('');
+  const add = async () => {
+    await addPasskey(name);
+    onClose();
+    await onAdded();
+  };
+  return (
+    <Dialog title="Add a passkey" onClose={onClose}>
+      <Form send="Continue" onSend={add} onCancel={onClose}>
+        <Field
+          name="name"
+          label="Name"
+          value={name}
+          onInput={setName}
+          hint="What you will know it by, such as the device that has it. Your browser asks next."
+          isRequired
+          isFocused
+        />
+      </Form>
+    </Dialog>
+  );
+}
+
+type PasskeyDialogProps = { readonly passkey: Passkey; readonly onClose: () => void };
+
+function RenameDialog(props: PasskeyDialogProps & { onRenamed: () => Promise<void> }) {
+  const { passkey, onRenamed, onClose } = props;
+  const [name, setName] = useState(passkey.name);
+  const rename = async () => {
+    await call('PATCH', `account/passkeys/${passkey.id}`, { name });
+    onClose();
+    await onRenamed();
+  };
+  return (
+    <Dialog title="Rename passkey" onClose={onClose}>
+      <Form send="Rename" onSend={rename} onCancel={onClose}>
+        <Field name="name" label="Name" value={name} onInput={setName} isRequired isFocused />
+      </Form>
+    </Dialog>
+  );
+}
+
+function RemoveDialog(props: PasskeyDialogProps & { onRemoved: () => Promise<void> }) {
+  const { passkey, onRemoved, onClose } = props;
+  const remove = async () => {
+    await call('DELETE', `account/passkeys/${passkey.id}`);
+    await onRemoved();
+  };
+  return (
+    <ConfirmDialog
+      title="Remove passkey"
+      verb="Remove passkey"
+      onConfirm={remove}
+      onClose={onClose}
+    >
+      <p>
+        <strong>
+          <Name text={passkey.name} />
+        </strong>{' '}
+        signs nobody in any more. Your other sessions end.
+      </p>
+    </ConfirmDialog>
+  );
+}
+
+/** Open sessions of the account. */
+export function SessionsCard() {
+  const { refresh } = useSession();
+  const action = useAction();
+  const loaded = useLoad('account/sessions');
+  const end = ({ id, current }: ListedSession) =>
+    void action.run(async () => {
+      await call('DELETE', `account/sessions/${id}`);
+      if (current) forgetLoaded();
+      await (current ? refresh() : loaded.reload());
+    });
+  const endOthers = () =>
+    void action.run(async () => {
+      await call('DELETE', 'account/sessions');
+      await loaded.reload();
+    });
+  const others =
+    (loaded.data?.sessions.length ?? 0) > 1 ? (
+      <button type="button" class="button plain small" disabled={action.isBusy} onClick={endOthers}>
+        End all others
+      </button>
+    ) : undefined;
+  return (
+    <Card title="Sessions" aside={others} isFlush={loaded.data !== undefined}>
+      {action.error !== undefined && <Notice tone="bad">{action.error}</Notice>}
+      <LoadedView of={loaded}>
+        {({ sessions }) => (
+          <DataTable
+            caption="Sessions"
+            columns={sessionColumns(end)}
+            rows={sessions}
+            keyOf={({ id }) => id}
+          />
+        )}
+      </LoadedView>
+    </Card>
+  );
+}
+
+const OPENED_BY: Readonly<Record<ListedSession['openedBy'], string>> = {
+  password: 'Password',
+  oidc: 'Single sign-on',
+  passkey: 'Passkey',
+};
+
+function sessionColumns(onEnd: (session: ListedSession) => void): readonly Column<ListedSession>[] {
+  return [
+    {
+      label: 'Browser',
+      render: ({ browser, current }) => (
+        <>
+          <Name text={browser ?? 'Unknown browser'} />{' '}
+          {current && <Badge tone="good">This one</Badge>}
+        </>
+      ),
+    },
+    { label: 'Address', render: ({ address }) => <Name text={address ?? 'unknown'} isCode /> },
+    {
+      label: 'Opened by',
+      render: ({ openedBy, secondFactor }) =>
+        openedBy === 'password' && secondFactor ? 'Password and passkey' : OPENED_BY[openedBy],
+    },
+    { label: 'Opened', isNamed: true, render: ({ createdAt }) => <Time at={createdAt} /> },
+    { label: 'Last used', isNamed: true, render: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
+    {
+      label: 'End',
+      isAction: true,
+      render: (session) => (
+        <button type="button" class="button plain small" onClick={() => onEnd(session)}>
+          {session.current ? 'Sign out' : 'End'}
+          <span class="unseen"> {session.browser ?? 'Unknown browser'}</span>
+        </button>
+      ),
+    },
+  ];
+}

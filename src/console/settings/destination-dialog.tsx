@@ -1,0 +1,166 @@
+// Dialog that adds or changes a destination of notifications.
+
+import { useState } from 'preact/hooks';
+import {
+  DESTINATION_KINDS,
+  type Destination,
+  EVENT_FILTERS,
+  type IssuedDestination,
+} from '../../contract/notification.ts';
+import { call } from '../api/call.ts';
+import { ChipsInput } from '../form/chips-input.tsx';
+import { Dialog, SecretDialog } from '../form/dialog.tsx';
+import { Choice, Field } from '../form/field.tsx';
+import { Form } from '../form/form.tsx';
+import { queryText } from '../format/console-path.ts';
+import {
+  type DestinationDraft,
+  destinationBody,
+  destinationDraft,
+  destinationObstacle,
+  KIND_NAMES,
+} from '../format/destination.ts';
+import { useLoad } from '../hook/use-load.ts';
+import { useOrganization } from '../session/use-session.ts';
+
+/** Dialog for a new destination, or for a change of `of`; shows the secret of a webhook that got one. */
+export function DestinationDialog(props: {
+  of?: Destination;
+  onSaved: () => Promise<void>;
+  onClose: () => void;
+}) {
+  const { of, onSaved, onClose } = props;
+  const { id: org } = useOrganization();
+  const [draft, setDraft] = useState(() => destinationDraft(of));
+  const [issued, setIssued] = useState<IssuedDestination>();
+  const body = destinationBody(draft, of);
+  const save = async () => {
+    const saved =
+      of === undefined
+        ? await call('POST', 'destinations', { org, ...body })
+        : await call('PATCH', `destinations/${of.id}`, body);
+    await onSaved();
+    if (saved.secret === undefined) onClose();
+    else setIssued(saved);
+  };
+  if (issued?.secret !== undefined) {
+    return <DestinationSecret name={issued.name} secret={issued.secret} onClose={onClose} />;
+  }
+  const isUnchanged = Object.keys(body).length === 0;
+  return (
+    <Dialog title={of === undefined ? 'Add a destination' : `Change ${of.name}`} onClose={onClose}>
+      <Form
+        send={of === undefined ? 'Add destination' : 'Save'}
+        onSend={save}
+        onCancel={onClose}
+        obstacle={isUnchanged ? 'Nothing was changed' : destinationObstacle(draft)}
+      >
+        <DestinationFields draft={draft} isNew={of === undefined} onChange={setDraft} />
+      </Form>
+    </Dialog>
+  );
+}
+
+/** Dialog with the new secret of a webhook. */
+export function DestinationSecret(props: { name: string; secret: string; onClose: () => void }) {
+  const { name, secret, onClose } = props;
+  return (
+    <SecretDialog
+      title={`Secret of ${name}`}
+      label="Secret"
+      text={secret}
+      what="secret"
+      onClose={onClose}
+    >
+      The receiver checks the signatures of messages with it. It is shown this once.
+    </SecretDialog>
+  );
+}
+
+function DestinationFields(props: {
+  draft: DestinationDraft;
+  isNew: boolean;
+  onChange: (draft: DestinationDraft) => void;
+}) {
+  const { draft, isNew, onChange } = props;
+  const { id: org } = useOrganization();
+  const apps = useLoad(`apps${queryText({ org })}`);
+  const set = (part: Partial<DestinationDraft>) => onChange({ ...draft, ...part });
+  return (
+    <>
+      {isNew && (
+        <Choice
+          label="Kind"
+          value={draft.kind}
+          options={DESTINATION_KINDS.map((value) => ({ value, label: KIND_NAMES[value] }))}
+          onChoose={(kind) => set({ kind })}
+          hint="Slack is also what Mattermost and Discord take."
+        />
+      )}
+      <Field
+        name="name"
+        label="Name"
+        value={draft.name}
+        onInput={(name) => set({ name })}
+        isRequired
+        isFocused
+      />
+      <AddressField draft={draft} onInput={(address) => set({ address })} isNew={isNew} />
+      <fieldset class="wide">
+        <legend>Only these events</legend>
+        <ChipsInput
+          label="Add an event"
+          values={draft.events}
+          options={EVENT_FILTERS}
+          placeholder={draft.events.length === 0 ? 'all' : undefined}
+          onChange={(events) => set({ events })}
+        />
+        <p class="hint">Such as plan.tripped, or release.* for all that happens to releases.</p>
+      </fieldset>
+      <fieldset class="wide">
+        <legend>Only these apps</legend>
+        <ChipsInput
+          label="Add an app"
+          values={draft.apps}
+          options={(apps.data?.apps ?? []).map(({ ref }) => ref)}
+          placeholder={draft.apps.length === 0 ? 'all' : undefined}
+          onChange={(refs) => set({ apps: refs })}
+        />
+      </fieldset>
+    </>
+  );
+}
+
+function AddressField(props: {
+  draft: DestinationDraft;
+  isNew: boolean;
+  onInput: (address: string) => void;
+}) {
+  const { draft, isNew, onInput } = props;
+  const { kind, address } = draft;
+  if (kind === 'mail') {
+    return (
+      <Field
+        name="to"
+        label="Recipient"
+        type="email"
+        value={address}
+        onInput={onInput}
+        hint="The address of a member. It gets nothing once it is not."
+        isRequired
+      />
+    );
+  }
+  return (
+    <Field
+      name="url"
+      label="Address"
+      value={address}
+      onInput={onInput}
+      placeholder="https://"
+      hint={!isNew && kind === 'webhook' ? 'Another address gets another secret.' : undefined}
+      isRequired
+      isCode
+    />
+  );
+}

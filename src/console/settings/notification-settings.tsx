@@ -1,0 +1,307 @@
+// Destinations of notifications: what each is told, whether it works, the messages to it, and the owners'
+// actions.
+
+import { useState } from 'preact/hooks';
+import type { Destination, NotificationDelivery } from '../../contract/notification.ts';
+import { call } from '../api/call.ts';
+import { ConfirmDialog } from '../form/dialog.tsx';
+import { LoadedView, Notice } from '../form/notice.tsx';
+import { consolePath, queryText } from '../format/console-path.ts';
+import { destinationText, KIND_NAMES, recipientText, tryText } from '../format/destination.ts';
+import { numberText } from '../format/figure-text.ts';
+import { useAction } from '../hook/use-action.ts';
+import { useLoad } from '../hook/use-load.ts';
+import { Badge, type Tone } from '../part/badge.tsx';
+import { Card, Empty } from '../part/card.tsx';
+import { type Column, DataTable } from '../part/data-table.tsx';
+import { Name } from '../part/name.tsx';
+import { None } from '../part/none.tsx';
+import { Time, useNow } from '../part/time.tsx';
+import { useMay, useOrganization } from '../session/use-session.ts';
+import { DestinationDialog, DestinationSecret } from './destination-dialog.tsx';
+
+const REFRESH_MS = 10_000;
+/** A test is delivered within a second or two. */
+const DELIVERIES_MS = 3000;
+
+/** Section with a card per destination; only for owners, because addresses are often secrets. */
+export function NotificationSettings() {
+  if (useMay('owner')) return <Destinations />;
+  return <Empty title="Owners choose who is told what happens here." />;
+}
+
+function Destinations() {
+  const { id: org } = useOrganization();
+  const loaded = useLoad(`destinations${queryText({ org })}`, REFRESH_MS);
+  const [isAdding, setAdding] = useState(false);
+  return (
+    <>
+      <p>
+        <button type="button" class="button primary" onClick={() => setAdding(true)}>
+          Add a destination…
+        </button>
+      </p>
+      {isAdding && <DestinationDialog onSaved={loaded.reload} onClose={() => setAdding(false)} />}
+      <LoadedView of={loaded}>
+        {({ destinations }) =>
+          destinations.length === 0 ? (
+            <Empty title="Nobody is told what happens here">
+              <p class="hint">
+                A webhook, Slack or a mail tells of releases, plans, keys and members.
+              </p>
+            </Empty>
+          ) : (
+            destinations.map((each) => (
+              <DestinationCard key={each.id} destination={each} onChanged={loaded.reload} />
+            ))
+          )
+        }
+      </LoadedView>
+    </>
+  );
+}
+
+type Question = 'change' | 'secret' | 'off' | 'remove';
+
+function DestinationCard(props: { destination: Destination; onChanged: () => Promise<void> }) {
+  const { destination, onChanged } = props;
+  const { id, kind, name, url, to, enabled } = destination;
+  const [asking, setAsking] = useState<Question>();
+  const [secret, setSecret] = useState<string>();
+  const [isListed, setListed] = useState(false);
+  const action = useAction();
+  const test = () =>
+    void action.run(async () => {
+      await call('POST', `destinations/${id}/test`);
+      setListed(true);
+    });
+  const asksRecipient = recipientText(destination) !== undefined;
+  const sendLink = () =>
+    void action.run(async () => {
+      await call('POST', `destinations/${id}/link`);
+      await onChanged();
+    });
+  const turnOn = () =>
+    void action.run(async () => {
+      await call('PATCH', `destinations/${id}`, { enabled: true });
+      await onChanged();
+    });
+  const button = (label: string, onClick: () => void) => (
+    <button type="button" class="button plain small" disabled={action.isBusy} onClick={onClick}>
+      {label}
+      <span class="unseen"> {name}</span>
+    </button>
+  );
+  return (
+    <Card title={name} aside={<StateBadge destination={destination} />} isFlush>
+      <div class="stack padded">
+        <p>
+          {KIND_NAMES[kind]} <span class="code address">{url ?? to}</span>{' '}
+          <span class="muted">
+            since <Time at={destination.createdAt} />
+          </span>
+        </p>
+        <p class="hint">{destinationText(destination)}</p>
+        <Trouble destination={destination} />
+        <div class="form-actions">
+          {enabled && button('Send a test', test)}
+          {asksRecipient && button('Send the link again', sendLink)}
+          {button('Change…', () => setAsking('change'))}
+          {kind === 'webhook' && button('New secret…', () => setAsking('secret'))}
+          {enabled ? button('Turn off…', () => setAsking('off')) : button('Turn on', turnOn)}
+          {button('Remove…', () => setAsking('remove'))}
+        </div>
+        {action.error !== undefined && <Notice tone="bad">{action.error}</Notice>}
+        <details
+          open={isListed}
+          onToggle={(event) => setListed(event.currentTarget.open)}
+          aria-label={`Messages to ${name}`}
+        >
+          <summary>Messages of the last 7 days</summary>
+          {isListed && <Deliveries destination={destination} />}
+        </details>
+      </div>
+      {asking !== undefined && (
+        <Answer
+          {...props}
+          question={asking}
+          onSecret={setSecret}
+          onClose={() => setAsking(undefined)}
+        />
+      )}
+      {secret !== undefined && (
+        <DestinationSecret name={name} secret={secret} onClose={() => setSecret(undefined)} />
+      )}
+    </Card>
+  );
+}
+
+function StateBadge({ destination }: { destination: Destination }) {
+  const { enabled, failingSince } = destination;
+  if (!enabled) return <Badge tone="bad">Off</Badge>;
+  if (recipientText(destination) !== undefined) return <Badge tone="warn">Not confirmed</Badge>;
+  return failingSince === null ? <Badge tone="good">On</Badge> : <Badge tone="warn">Failing</Badge>;
+}
+
+/** Says why nothing is sent, or since when nothing arrives. */
+function Trouble({ destination }: { destination: Destination }) {
+  const { id, enabled, disabledWhy, failingSince } = destination;
+  const unreached = recipientText(destination);
+  if (enabled && failingSince === null && unreached === undefined) return null;
+  return (
+    <p class="bad-text">
+      {unreached !== undefined && `${unreached} `}
+      {!enabled && (disabledWhy === null ? 'A person turned it off. ' : `Off: ${disabledWhy}. `)}
+      {failingSince !== null && (
+        <>
+          Every try fails since <Time at={failingSince} />.{' '}
+        </>
+      )}
+      {!enabled && (
+        <a class="link" href={`${consolePath.audit}${queryText({ subject: id })}`}>
+          Its history
+        </a>
+      )}
+    </p>
+  );
+}
+
+function Answer(props: {
+  destination: Destination;
+  question: Question;
+  onChanged: () => Promise<void>;
+  onSecret: (secret: string) => void;
+  onClose: () => void;
+}) {
+  const { destination, question, onChanged, onSecret, onClose } = props;
+  const { id, name } = destination;
+  const confirm = (title: string, verb: string, text: string, send: () => Promise<unknown>) => (
+    <ConfirmDialog
+      title={title}
+      verb={verb}
+      onConfirm={async () => {
+        await send();
+        await onChanged();
+      }}
+      onClose={onClose}
+    >
+      <p>{text}</p>
+    </ConfirmDialog>
+  );
+  switch (question) {
+    case 'change':
+      return <DestinationDialog of={destination} onSaved={onChanged} onClose={onClose} />;
+    case 'secret':
+      return confirm(
+        `New secret for ${name}`,
+        'Make new secret',
+        'Messages are signed with the present secret as well for another day.',
+        async () => onSecret((await call('POST', `destinations/${id}/rotate`)).secret),
+      );
+    case 'off':
+      return confirm(
+        `Turn off ${name}`,
+        'Turn off',
+        'What waits for it is dropped, and what happens while it is off is not sent later.',
+        () => call('PATCH', `destinations/${id}`, { enabled: false }),
+      );
+    case 'remove':
+      return confirm(
+        `Remove ${name}`,
+        'Remove destination',
+        'It is told nothing more, and the list of its messages is gone.',
+        () => call('DELETE', `destinations/${id}`),
+      );
+  }
+}
+
+/** Messages to a destination, newest first, a page at a time. */
+function Deliveries({ destination: { id, enabled } }: { destination: Destination }) {
+  const [before, setBefore] = useState<string>();
+  const loaded = useLoad(`destinations/${id}/deliveries${queryText({ before })}`, DELIVERIES_MS);
+  const action = useAction();
+  const sendAgain = (delivery: NotificationDelivery) =>
+    void action.run(async () => {
+      await call('POST', `destinations/${id}/deliveries/${delivery.id}/send-again`);
+      await loaded.reload();
+    });
+  return (
+    <LoadedView of={loaded}>
+      {({ deliveries, next }) => (
+        <>
+          {action.error !== undefined && <Notice tone="bad">{action.error}</Notice>}
+          {deliveries.length === 0 ? (
+            <p class="hint">It was told nothing yet.</p>
+          ) : (
+            <DataTable
+              caption="Messages, newest first"
+              columns={[...COLUMNS, ...(enabled ? [againColumn(sendAgain)] : [])]}
+              rows={deliveries}
+              keyOf={(delivery) => delivery.id}
+            />
+          )}
+          <div class="form-actions">
+            {before !== undefined && (
+              <button type="button" class="link" onClick={() => setBefore(undefined)}>
+                ← Newest
+              </button>
+            )}
+            {next !== null && (
+              <button type="button" class="link" onClick={() => setBefore(next)}>
+                Older →
+              </button>
+            )}
+          </div>
+        </>
+      )}
+    </LoadedView>
+  );
+}
+
+const STATE_TONES: Readonly<Record<NotificationDelivery['state'], Tone>> = {
+  waiting: 'live',
+  delivered: 'good',
+  failed: 'bad',
+  dropped: 'quiet',
+};
+
+const COLUMNS: readonly Column<NotificationDelivery>[] = [
+  { label: 'Event', render: ({ type }) => <span class="code whole">{type}</span> },
+  {
+    label: 'State',
+    render: ({ state }) => <Badge tone={STATE_TONES[state]}>{state}</Badge>,
+  },
+  { label: 'Last try', isNamed: true, render: ({ tries }) => <Time at={tries.at(-1)?.at} /> },
+  { label: 'Answer', render: (delivery) => <Name text={tryText(delivery)} /> },
+  {
+    label: 'Took',
+    isNumber: true,
+    render: ({ tries }) => {
+      const last = tries.at(-1);
+      return last === undefined ? <None /> : `${numberText(last.ms)} ms`;
+    },
+  },
+  { label: 'Next try', isNamed: true, render: ({ nextAt }) => <NextTry at={nextAt} /> },
+];
+
+const MINUTE_MS = 60_000;
+
+function NextTry({ at }: { at: string | null }) {
+  const now = useNow();
+  if (at === null || Date.parse(at) > now + MINUTE_MS) return <Time at={at} />;
+  return <>within a minute</>;
+}
+
+function againColumn(
+  onSend: (delivery: NotificationDelivery) => void,
+): Column<NotificationDelivery> {
+  return {
+    label: 'Again',
+    isAction: true,
+    render: (delivery) => (
+      <button type="button" class="button plain small" onClick={() => onSend(delivery)}>
+        Send again<span class="unseen"> {delivery.type}</span>
+      </button>
+    ),
+  };
+}
