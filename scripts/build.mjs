@@ -27,7 +27,7 @@ const source = join(root, 'src');
 const output = join(root, 'dist');
 const stamp = join(output, '.built');
 /** Programs that load hundreds of modules: each is bundled. */
-const PROGRAMS = ['main', 'node/subprocess', 'cli/sluice', 'http/notes/notes-thread'];
+const PROGRAMS = ['main', 'node/processes/subprocess', 'cli/sluice', 'http/notes/notes-thread'];
 /**
  * Packages that are not bundled: they have native code, files or optional packages of their own, or few
  * processes load them.

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ProgressLine } from '../src/cli/progress-line.ts';
-import { claimPort } from '../src/node/node-calls.ts';
+import { claimPort } from '../src/node/processes/node-calls.ts';
 import { ConfigError, readConfig } from '../src/settings/settings.ts';
 import { runDemoFleet } from './demo-fleet.ts';
 import { writeDemoHistory } from './demo-history.ts';

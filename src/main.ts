@@ -34,6 +34,6 @@ if (options.version) {
 } else if (options.help) process.stdout.write(USAGE);
 else {
   requireNode();
-  const { serve } = await import('./node/serve.ts');
+  const { serve } = await import('./node/processes/serve.ts');
   await serve();
 }

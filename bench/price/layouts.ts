@@ -19,6 +19,13 @@ export type Layout = {
 const LAYOUTS: readonly Layout[] = [
   {
     ledger: 'dist/store/ledger/open-ledger.js',
+    start: 'dist/node/processes/start-service.js',
+    settings: 'dist/settings/settings.js',
+    log: 'dist/observe/log.js',
+  },
+  // Version 0.3.0 and before.
+  {
+    ledger: 'dist/store/ledger/open-ledger.js',
     start: 'dist/node/start-service.js',
     settings: 'dist/settings/settings.js',
     log: 'dist/observe/log.js',

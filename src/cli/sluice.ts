@@ -11,29 +11,29 @@ import { addLocalCommands, type LocalCommands } from './local-commands.ts';
 const LOCAL: LocalCommands = {
   async diagnose(upstream) {
     // biome-ignore lint/style/noRestrictedImports: this command reaches the stores as the service does.
-    const { diagnose } = await import('../node/doctor.ts');
+    const { diagnose } = await import('../node/machine/doctor.ts');
     return diagnose(upstream);
   },
   async edge(upstream) {
     requireNode();
     // biome-ignore lint/style/noRestrictedImports: this command is the edge itself.
-    const { runEdge } = await import('../node/run-until-signal.ts');
+    const { runEdge } = await import('../node/processes/run-until-signal.ts');
     await runEdge(upstream);
   },
   async migrate() {
     // biome-ignore lint/style/noRestrictedImports: this command does a part of the start.
-    const { migrateSchema } = await import('../node/doctor.ts');
+    const { migrateSchema } = await import('../node/machine/doctor.ts');
     return migrateSchema(readConfig());
   },
   async move(to, isDryRun) {
     // biome-ignore lint/style/noRestrictedImports: this command reaches the stores as the service does.
-    const { moveRecord } = await import('../node/move.ts');
+    const { moveRecord } = await import('../node/machine/move.ts');
     const config = readMoveConfig(to);
     return config && moveRecord(config, isDryRun);
   },
   async undoMove(to, isForced) {
     // biome-ignore lint/style/noRestrictedImports: this command reaches the stores as the service does.
-    const { undoMovedRecord } = await import('../node/move.ts');
+    const { undoMovedRecord } = await import('../node/machine/move.ts');
     const config = readMoveConfig(to);
     return config && undoMovedRecord(config, isForced);
   },
@@ -48,7 +48,7 @@ export function sluice(args: readonly string[]): Promise<number> {
       .action(async () => {
         requireNode();
         // biome-ignore lint/style/noRestrictedImports: this command is the service itself.
-        const { serve } = await import('../node/serve.ts');
+        const { serve } = await import('../node/processes/serve.ts');
         await serve();
       });
     addLocalCommands(program, LOCAL);

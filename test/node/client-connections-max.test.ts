@@ -1,7 +1,7 @@
 // Tests how many connections clients may have open, from what Linux says about the limits of a process.
 
 import { expect, it } from 'vitest';
-import { clientConnectionsMax } from '../../src/node/observe-requests.ts';
+import { clientConnectionsMax } from '../../src/node/assemble/observe-requests.ts';
 
 function limits(soft: string, hard = '1048576'): string {
   return [

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { fail } from '../../src/contract/failure.ts';
-import { EmbeddedCopies } from '../../src/node/stores.ts';
+import { EmbeddedCopies } from '../../src/node/assemble/stores.ts';
 
 let dataDir = '';
 beforeEach(() => {

@@ -1,7 +1,7 @@
 // Tests what `sluice doctor` says about settings that a start accepts and nobody should run.
 
 import { describe, expect, it } from 'vitest';
-import { examineSettings } from '../../src/node/doctor.ts';
+import { examineSettings } from '../../src/node/machine/doctor.ts';
 import { readConfig } from '../../src/settings/settings.ts';
 
 const STRONG = 'f3b1c09a7d5e2846f3b1c09a7d5e2846';

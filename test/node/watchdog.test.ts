@@ -2,7 +2,7 @@
 // test says so.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { WATCHDOG_LIMITS, Watchdog } from '../../src/node/supervised-process.ts';
+import { WATCHDOG_LIMITS, Watchdog } from '../../src/node/processes/supervised-process.ts';
 
 /** Process under watch, whose answers the test gives. */
 class FakeProcess {

@@ -1,7 +1,7 @@
 // Report of a played fleet: how the run went, what a check cost, what fleets of other sizes need, in
 // proportion to checks or to devices, which a run of one size cannot prove, and what ends first.
 
-import { DRAINS } from '../../../src/node/background-process.ts';
+import { DRAINS } from '../../../src/node/processes/background-process.ts';
 import { LatencyHistogram } from '../../load/latency-histogram.ts';
 import { failuresOf, percentileColumns, type Report, type Row } from '../../report.ts';
 import { type FleetRun, type FleetStep, FRESHNESS_SECONDS, freshnessAt } from './measure-fleet.ts';

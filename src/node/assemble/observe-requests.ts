@@ -6,13 +6,13 @@ import {
   RequestTracing,
   type RequestWatcher,
   watchTogether,
-} from '../http/transport/request-observation.ts';
-import { ConnectionLimit } from '../http/transport/server.ts';
-import type { Log } from '../observe/log.ts';
-import type { Metrics } from '../observe/metrics.ts';
-import { RareLog } from '../observe/rare-log.ts';
-import type { Tracing } from '../observe/tracing.ts';
-import type { Config } from '../settings/settings.ts';
+} from '../../http/transport/request-observation.ts';
+import { ConnectionLimit } from '../../http/transport/server.ts';
+import type { Log } from '../../observe/log.ts';
+import type { Metrics } from '../../observe/metrics.ts';
+import { RareLog } from '../../observe/rare-log.ts';
+import type { Tracing } from '../../observe/tracing.ts';
+import type { Config } from '../../settings/settings.ts';
 
 /**
  * File descriptors reserved for everything else: 10 PostgreSQL connections, some 20 to Redis, snapshot files,
@@ -61,7 +61,7 @@ export async function openTracing(
   worker: number | undefined,
 ): Promise<Tracing | undefined> {
   if (tracing === undefined) return undefined;
-  const { startOtelTracing } = await import('../observe/otel-tracing.ts');
+  const { startOtelTracing } = await import('../../observe/otel-tracing.ts');
   const process = worker === undefined ? 'main' : `worker-${worker}`;
   const resource = { 'sluice.process': process };
   return startOtelTracing({ ...tracing, resource, log: new RareLog(log) });

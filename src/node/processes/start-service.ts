@@ -5,16 +5,18 @@
 //   the same, and WORKERS above 1:              a supervisor, WORKERS serving processes, a background process
 //   the same, and ADMIN_LISTEN:                 also a supervisor, and an admin process
 
-import type { HttpEngine } from '../http/transport/engine.ts';
-import type { Log } from '../observe/log.ts';
-import { Metrics } from '../observe/metrics.ts';
+import type { HttpEngine } from '../../http/transport/engine.ts';
+import type { Log } from '../../observe/log.ts';
+import { Metrics } from '../../observe/metrics.ts';
 import {
   type Config,
   ConfigError,
   type ListenAddress,
   reachableHost,
-} from '../settings/settings.ts';
-import { chooseHttpEngine, tellHttpEngine } from './http-engine.ts';
+} from '../../settings/settings.ts';
+import { chooseHttpEngine, tellHttpEngine } from '../assemble/http-engine.ts';
+import { refuseBadAddresses } from '../assemble/stores.ts';
+import { build } from '../version.ts';
 import {
   claimPort,
   NodeCalls,
@@ -23,9 +25,7 @@ import {
   startBackgroundProcess,
 } from './node-calls.ts';
 import { composeService } from './serving-process.ts';
-import { refuseBadAddresses } from './stores.ts';
 import { SupervisedProcess, Watchdog } from './supervised-process.ts';
-import { build } from './version.ts';
 
 export type RunningService = {
   /** HTTP engine of all processes. */

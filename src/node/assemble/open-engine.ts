@@ -1,13 +1,13 @@
 // Opens the configured engine: Redis, or hot state in the process.
 
-import type { Log } from '../observe/log.ts';
-import type { Metrics } from '../observe/metrics.ts';
-import { RareLog } from '../observe/rare-log.ts';
-import { tellFault } from '../observe/store-health.ts';
-import type { Config } from '../settings/settings.ts';
-import type { Engine } from '../store/engine.ts';
-import { createMemoryEngine } from '../store/memory/memory-engine.ts';
-import { createRedisEngine, type RedisEngine } from '../store/redis/redis-engine.ts';
+import type { Log } from '../../observe/log.ts';
+import type { Metrics } from '../../observe/metrics.ts';
+import { RareLog } from '../../observe/rare-log.ts';
+import { tellFault } from '../../observe/store-health.ts';
+import type { Config } from '../../settings/settings.ts';
+import type { Engine } from '../../store/engine.ts';
+import { createMemoryEngine } from '../../store/memory/memory-engine.ts';
+import { createRedisEngine, type RedisEngine } from '../../store/redis/redis-engine.ts';
 
 /** What an operator can do about a Redis of another record. */
 const FOREIGN_REMEDY =

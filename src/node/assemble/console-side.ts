@@ -2,55 +2,55 @@
 // address ADMIN_LISTEN.
 
 import { fileURLToPath } from 'node:url';
-import { Accounts } from '../access/accounts.ts';
-import { Challenges } from '../access/challenges.ts';
-import { Members } from '../access/members.ts';
-import { OidcProvider } from '../access/oidc-provider.ts';
-import { OidcSignIn } from '../access/oidc-sign-in.ts';
-import { PasskeyRecoveries } from '../access/passkey-recoveries.ts';
-import { Passkeys } from '../access/passkeys.ts';
-import { PasswordResets } from '../access/password-resets.ts';
-import { argon2Hasher, Passwords } from '../access/passwords.ts';
+import { Accounts } from '../../access/accounts.ts';
+import { Challenges } from '../../access/challenges.ts';
+import { Members } from '../../access/members.ts';
+import { OidcProvider } from '../../access/oidc-provider.ts';
+import { OidcSignIn } from '../../access/oidc-sign-in.ts';
+import { PasskeyRecoveries } from '../../access/passkey-recoveries.ts';
+import { Passkeys } from '../../access/passkeys.ts';
+import { PasswordResets } from '../../access/password-resets.ts';
+import { argon2Hasher, Passwords } from '../../access/passwords.ts';
 import {
   FailedSignIns,
   KnownBrowsers,
   LoginThrottle,
   SignInGate,
   type ThrottleDependencies,
-} from '../access/sign-in-limits.ts';
-import { SigningKey } from '../access/signing-key.ts';
-import { EdgeTokens } from '../edge/server/edge-tokens.ts';
-import type { DeviceLabels } from '../fleet/device-labels.ts';
-import { PurgeDevices, ViewFleet } from '../fleet/fleet-views.ts';
-import type { ActivityBroadcast } from '../fleet/live-activity.ts';
-import { consoleFiles, consoleRoutes } from '../http/api/console-routes.ts';
-import { metricsRoutes, type ReadMetrics, rootRoute } from '../http/api/health-routes.ts';
-import type { NotesRenderer } from '../http/notes/notes-renderer.ts';
-import { referenceRoutes } from '../http/reference/openapi-document.ts';
-import type { Route } from '../http/transport/router.ts';
-import { AddressJudge, ownAddresses } from '../notify/address-judgement.ts';
-import { PeopleMails } from '../notify/outgoing-mail.ts';
-import type { RareLog } from '../observe/rare-log.ts';
-import { Administer, ViewConsole } from '../publishing/administer.ts';
-import { Approvals } from '../publishing/approvals.ts';
-import { Changes, type ChangesDependencies } from '../publishing/changes.ts';
-import { Destinations } from '../publishing/destinations.ts';
-import type { PropagateChange } from '../publishing/propagate-change.ts';
-import { Recipients } from '../publishing/recipients.ts';
-import { ResealSecrets, type Webhooks } from '../publishing/webhooks.ts';
-import { CountMatching } from '../serving/dry-run-effect.ts';
-import type { ExplainDecision } from '../serving/explain-decision.ts';
-import type { ReadStandings } from '../serving/read-standings.ts';
-import { type Config, consoleLinksOf, consoleUrlOf } from '../settings/settings.ts';
-import type { Ledger } from '../store/ledger.ts';
-import type { LedgerCopies } from '../store/ledger-identity.ts';
+} from '../../access/sign-in-limits.ts';
+import { SigningKey } from '../../access/signing-key.ts';
+import { EdgeTokens } from '../../edge/server/edge-tokens.ts';
+import type { DeviceLabels } from '../../fleet/device-labels.ts';
+import { PurgeDevices, ViewFleet } from '../../fleet/fleet-views.ts';
+import type { ActivityBroadcast } from '../../fleet/live-activity.ts';
+import { consoleFiles, consoleRoutes } from '../../http/api/console-routes.ts';
+import { metricsRoutes, type ReadMetrics, rootRoute } from '../../http/api/health-routes.ts';
+import type { NotesRenderer } from '../../http/notes/notes-renderer.ts';
+import { referenceRoutes } from '../../http/reference/openapi-document.ts';
+import type { Route } from '../../http/transport/router.ts';
+import { AddressJudge, ownAddresses } from '../../notify/address-judgement.ts';
+import { PeopleMails } from '../../notify/outgoing-mail.ts';
+import type { RareLog } from '../../observe/rare-log.ts';
+import { Administer, ViewConsole } from '../../publishing/administer.ts';
+import { Approvals } from '../../publishing/approvals.ts';
+import { Changes, type ChangesDependencies } from '../../publishing/changes.ts';
+import { Destinations } from '../../publishing/destinations.ts';
+import type { PropagateChange } from '../../publishing/propagate-change.ts';
+import { Recipients } from '../../publishing/recipients.ts';
+import { ResealSecrets, type Webhooks } from '../../publishing/webhooks.ts';
+import { CountMatching } from '../../serving/dry-run-effect.ts';
+import type { ExplainDecision } from '../../serving/explain-decision.ts';
+import type { ReadStandings } from '../../serving/read-standings.ts';
+import { type Config, consoleLinksOf, consoleUrlOf } from '../../settings/settings.ts';
+import type { Ledger } from '../../store/ledger.ts';
+import type { LedgerCopies } from '../../store/ledger-identity.ts';
+import { version } from '../version.ts';
 import type { Secrets } from './secrets.ts';
-import { version } from './version.ts';
 
 /** Folder with the built console. */
-const CONSOLE_FOLDER = fileURLToPath(new URL('../console', import.meta.url));
+const CONSOLE_FOLDER = fileURLToPath(new URL('../../console', import.meta.url));
 /** Folder with the built page of the API's reference, to which the console has a link. */
-const REFERENCE_FOLDER = fileURLToPath(new URL('../reference', import.meta.url));
+const REFERENCE_FOLDER = fileURLToPath(new URL('../../reference', import.meta.url));
 
 type ConsoleOptions = {
   readonly config: Config;

@@ -1,10 +1,14 @@
 // Tests the choice of the HTTP engine: what is refused, and what is said of the one that serves.
 
 import { describe, expect, it } from 'vitest';
-import type { EngineChoice, HttpEngine } from '../../src/http/transport/engine.ts';
-import { chooseHttpEngine, examineHttpEngine, tellHttpEngine } from '../../src/node/http-engine.ts';
-import type { Log } from '../../src/observe/log.ts';
-import { ConfigError } from '../../src/settings/settings.ts';
+import type { EngineChoice, HttpEngine } from '../../../src/http/transport/engine.ts';
+import {
+  chooseHttpEngine,
+  examineHttpEngine,
+  tellHttpEngine,
+} from '../../../src/node/assemble/http-engine.ts';
+import type { Log } from '../../../src/observe/log.ts';
+import { ConfigError } from '../../../src/settings/settings.ts';
 
 const MISSING = 'uWebSockets.js has no binary for Node 24.22.3 (ABI 137) on linux x64';
 

@@ -1,25 +1,25 @@
 // Parts that several kinds of processes share: labels, check-ins on their way to the engine, live activity,
 // catalogs, and the admission of new devices.
 
-import { Admission, RecordedDevices } from '../fleet/admission.ts';
-import { CheckIns } from '../fleet/check-in-buffer.ts';
-import { DeviceLabels } from '../fleet/device-labels.ts';
-import { LabelRefresher } from '../fleet/label-feed.ts';
-import { LedgerClock } from '../fleet/ledger-clock.ts';
-import { ActivityBroadcast } from '../fleet/live-activity.ts';
-import { MistakenIds } from '../fleet/mistaken-ids.ts';
-import type { Log } from '../observe/log.ts';
-import type { Metrics } from '../observe/metrics.ts';
-import { RareLog } from '../observe/rare-log.ts';
-import { CatalogRefresher } from '../serving/catalog-refresher.ts';
-import { Catalogs } from '../serving/catalogs.ts';
-import { ChannelDirectory, ChannelDirectoryPoll } from '../serving/channel-directory.ts';
-import { SharedSnapshots } from '../serving/cold-loads.ts';
-import { LedgerRecovery } from '../serving/ledger-recovery.ts';
-import type { Config } from '../settings/settings.ts';
-import type { Engine } from '../store/engine.ts';
-import { DELETED_REVISION } from '../store/label-store.ts';
-import type { Ledger, ServingLedger } from '../store/ledger.ts';
+import { Admission, RecordedDevices } from '../../fleet/admission.ts';
+import { CheckIns } from '../../fleet/check-in-buffer.ts';
+import { DeviceLabels } from '../../fleet/device-labels.ts';
+import { LabelRefresher } from '../../fleet/label-feed.ts';
+import { LedgerClock } from '../../fleet/ledger-clock.ts';
+import { ActivityBroadcast } from '../../fleet/live-activity.ts';
+import { MistakenIds } from '../../fleet/mistaken-ids.ts';
+import type { Log } from '../../observe/log.ts';
+import type { Metrics } from '../../observe/metrics.ts';
+import { RareLog } from '../../observe/rare-log.ts';
+import { CatalogRefresher } from '../../serving/catalog-refresher.ts';
+import { Catalogs } from '../../serving/catalogs.ts';
+import { ChannelDirectory, ChannelDirectoryPoll } from '../../serving/channel-directory.ts';
+import { SharedSnapshots } from '../../serving/cold-loads.ts';
+import { LedgerRecovery } from '../../serving/ledger-recovery.ts';
+import type { Config } from '../../settings/settings.ts';
+import type { Engine } from '../../store/engine.ts';
+import { DELETED_REVISION } from '../../store/label-store.ts';
+import type { Ledger, ServingLedger } from '../../store/ledger.ts';
 import type { ServingStores } from './stores.ts';
 
 export type Fleet = {

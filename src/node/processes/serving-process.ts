@@ -1,66 +1,66 @@
 // The serving process: assembles everything that answers requests, from the routes down to the operations.
 
-import { AuthenticateKey, KeyUses } from '../access/api-keys.ts';
-import { EdgeAhead } from '../edge/server/edge-ahead.ts';
-import { EdgeDevices } from '../edge/server/edge-devices.ts';
-import { EdgeIndex } from '../edge/server/edge-index.ts';
-import { EdgeSnapshots } from '../edge/server/edge-snapshots.ts';
-import { AuthenticateEdge } from '../edge/server/edge-tokens.ts';
-import { FailureReports } from '../fleet/fleet-views.ts';
-import { ClockWatch } from '../fleet/ledger-clock.ts';
-import { edgeRoutes } from '../http/api/edge-routes.ts';
-import { healthRoutes, type ReadMetrics, rootRoute } from '../http/api/health-routes.ts';
-import { keyRoutes } from '../http/api/key-routes.ts';
-import { failureRoute } from '../http/device/download-routes.ts';
-import { directHandlers } from '../http/device/updater-route.ts';
-import type { NotesRenderer } from '../http/notes/notes-renderer.ts';
-import type { HttpEngine } from '../http/transport/engine.ts';
-import type { RequestHandler } from '../http/transport/http-app.ts';
-import type { Traffic } from '../http/transport/request-observation.ts';
-import { createRouter, type Route } from '../http/transport/router.ts';
-import { type Server, type ServerOptions, startServer } from '../http/transport/server.ts';
-import { webhookRoutes } from '../http/webhook/webhook-routes.ts';
-import type { Log } from '../observe/log.ts';
-import type { Metrics } from '../observe/metrics.ts';
-import { RareLog } from '../observe/rare-log.ts';
-import type { Tracing } from '../observe/tracing.ts';
+import { AuthenticateKey, KeyUses } from '../../access/api-keys.ts';
+import { EdgeAhead } from '../../edge/server/edge-ahead.ts';
+import { EdgeDevices } from '../../edge/server/edge-devices.ts';
+import { EdgeIndex } from '../../edge/server/edge-index.ts';
+import { EdgeSnapshots } from '../../edge/server/edge-snapshots.ts';
+import { AuthenticateEdge } from '../../edge/server/edge-tokens.ts';
+import { FailureReports } from '../../fleet/fleet-views.ts';
+import { ClockWatch } from '../../fleet/ledger-clock.ts';
+import { edgeRoutes } from '../../http/api/edge-routes.ts';
+import { healthRoutes, type ReadMetrics, rootRoute } from '../../http/api/health-routes.ts';
+import { keyRoutes } from '../../http/api/key-routes.ts';
+import { failureRoute } from '../../http/device/download-routes.ts';
+import { directHandlers } from '../../http/device/updater-route.ts';
+import type { NotesRenderer } from '../../http/notes/notes-renderer.ts';
+import type { HttpEngine } from '../../http/transport/engine.ts';
+import type { RequestHandler } from '../../http/transport/http-app.ts';
+import type { Traffic } from '../../http/transport/request-observation.ts';
+import { createRouter, type Route } from '../../http/transport/router.ts';
+import { type Server, type ServerOptions, startServer } from '../../http/transport/server.ts';
+import { webhookRoutes } from '../../http/webhook/webhook-routes.ts';
+import type { Log } from '../../observe/log.ts';
+import type { Metrics } from '../../observe/metrics.ts';
+import { RareLog } from '../../observe/rare-log.ts';
+import type { Tracing } from '../../observe/tracing.ts';
 import {
   createPropagateChange,
   followChanges,
   type PropagateChange,
   propagateInNode,
   type TellNode,
-} from '../publishing/propagate-change.ts';
-import { Webhooks } from '../publishing/webhooks.ts';
-import type { CatalogRefresher } from '../serving/catalog-refresher.ts';
-import type { Catalogs } from '../serving/catalogs.ts';
-import type { ChannelDirectoryPoll } from '../serving/channel-directory.ts';
-import { MeasureEffect } from '../serving/dry-run-effect.ts';
-import { ExplainDecision } from '../serving/explain-decision.ts';
-import type { FirstOffers } from '../serving/first-offers.ts';
-import { PlanWave } from '../serving/fleet-decisions.ts';
-import { guardChanges } from '../serving/guard-changes.ts';
-import { ReadStandings } from '../serving/read-standings.ts';
-import type { NodeState, WarmUp } from '../serving/readiness.ts';
-import { type Config, reachableHost } from '../settings/settings.ts';
-import type { DiskSnapshots } from '../store/disk-snapshots.ts';
-import type { Ledger } from '../store/ledger.ts';
-import type { ChannelRevision } from '../store/ledger-terms.ts';
-import { createMemoryEngine } from '../store/memory/memory-engine.ts';
-import { assembleBackground } from './background-process.ts';
-import { assembleChanges, assembleConsole, assembleReference } from './console-side.ts';
-import { assembleDeviceSide, type DeviceSide } from './device-side.ts';
-import { assembleConnectionLimit, openTracing } from './observe-requests.ts';
-import { Secrets } from './secrets.ts';
+} from '../../publishing/propagate-change.ts';
+import { Webhooks } from '../../publishing/webhooks.ts';
+import type { CatalogRefresher } from '../../serving/catalog-refresher.ts';
+import type { Catalogs } from '../../serving/catalogs.ts';
+import type { ChannelDirectoryPoll } from '../../serving/channel-directory.ts';
+import { MeasureEffect } from '../../serving/dry-run-effect.ts';
+import { ExplainDecision } from '../../serving/explain-decision.ts';
+import type { FirstOffers } from '../../serving/first-offers.ts';
+import { PlanWave } from '../../serving/fleet-decisions.ts';
+import { guardChanges } from '../../serving/guard-changes.ts';
+import { ReadStandings } from '../../serving/read-standings.ts';
+import type { NodeState, WarmUp } from '../../serving/readiness.ts';
+import { type Config, reachableHost } from '../../settings/settings.ts';
+import type { DiskSnapshots } from '../../store/disk-snapshots.ts';
+import type { Ledger } from '../../store/ledger.ts';
+import type { ChannelRevision } from '../../store/ledger-terms.ts';
+import { createMemoryEngine } from '../../store/memory/memory-engine.ts';
+import { assembleChanges, assembleConsole, assembleReference } from '../assemble/console-side.ts';
+import { assembleDeviceSide, type DeviceSide } from '../assemble/device-side.ts';
+import { assembleConnectionLimit, openTracing } from '../assemble/observe-requests.ts';
+import { Secrets } from '../assemble/secrets.ts';
 import {
   assembleAdmission,
   assembleFleet,
   type Fleet,
   IN_FLIGHT_WAIT_MS_MAX,
   rememberRecorded,
-} from './shared-parts.ts';
-import { fromSetting, reloadable, type Stores } from './stores.ts';
-import { type WatchedStores, watchStores } from './watch-stores.ts';
+} from '../assemble/shared-parts.ts';
+import { fromSetting, reloadable, type Stores } from '../assemble/stores.ts';
+import { type WatchedStores, watchStores } from '../assemble/watch-stores.ts';
+import { assembleBackground } from './background-process.ts';
 
 type Serving = {
   /** Handlers of the service's port. */

@@ -3,16 +3,16 @@
 // the background work. ENGINE is the HTTP engine that the parent has chosen. Do not start it by hand.
 
 import { constants, setPriority } from 'node:os';
-import type { EngineName } from '../http/transport/engine.ts';
-import { exitOnBug } from '../observe/exit-on-bug.ts';
-import { createLog, type Log } from '../observe/log.ts';
-import { Metrics } from '../observe/metrics.ts';
-import { ParentLink } from '../process/child-process.ts';
-import { type Config, type FileValues, readConfig } from '../settings/settings.ts';
+import type { EngineName } from '../../http/transport/engine.ts';
+import { exitOnBug } from '../../observe/exit-on-bug.ts';
+import { createLog, type Log } from '../../observe/log.ts';
+import { Metrics } from '../../observe/metrics.ts';
+import { ParentLink } from '../../process/child-process.ts';
+import { type Config, type FileValues, readConfig } from '../../settings/settings.ts';
+import { build } from '../version.ts';
 import { NodeLink } from './node-calls.ts';
 import type { Service } from './serving-process.ts';
 import type { CallsToProcess, CallsToSupervisor } from './supervised-process.ts';
-import { build } from './version.ts';
 
 type Running = Pick<Service, 'stop' | 'reload'> &
   Partial<Pick<Service, 'drain' | 'close' | 'state' | 'follow'>>;
@@ -62,7 +62,7 @@ async function startWorker(
   log: Log,
   worker: { number: number; port: number },
 ): Promise<Running> {
-  const { loadEngine } = await import('../http/transport/engine.ts');
+  const { loadEngine } = await import('../../http/transport/engine.ts');
   const { composeService } = await import('./serving-process.ts');
   return composeService(config, log, {
     engine: await loadEngine(engine),
@@ -79,7 +79,7 @@ async function startAdmin(
   log: Log,
   ports: { port: number; servicePort: number },
 ): Promise<Running> {
-  const { loadEngine } = await import('../http/transport/engine.ts');
+  const { loadEngine } = await import('../../http/transport/engine.ts');
   const { composeAdmin } = await import('./admin-process.ts');
   return composeAdmin(config, log, {
     engine: await loadEngine(engine),

@@ -2,30 +2,30 @@
 
 import { copyFileSync, existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type Failure, fail } from '../contract/failure.ts';
-import { Unavailable } from '../contract/unavailable.ts';
-import type { Log } from '../observe/log.ts';
-import type { Metrics } from '../observe/metrics.ts';
-import { RareLog } from '../observe/rare-log.ts';
-import { tellFault } from '../observe/store-health.ts';
-import type { Tracing } from '../observe/tracing.ts';
-import { RememberedChannels } from '../serving/ledger-recovery.ts';
-import type { RefusalOf } from '../serving/readiness.ts';
-import { type Config, ConfigError } from '../settings/settings.ts';
-import { type DiskFault, DiskSnapshotFiles } from '../store/disk/disk-snapshot-files.ts';
-import type { DiskSnapshots } from '../store/disk-snapshots.ts';
-import type { Engine } from '../store/engine.ts';
-import { refuseBadAddress } from '../store/ledger/database/hosts-pool.ts';
-import { markCopied } from '../store/ledger/database/refuse-recreation.ts';
-import { type OpenLedger, openLedger } from '../store/ledger/open-ledger.ts';
-import type { Ledger, ServingLedger } from '../store/ledger.ts';
+import { type Failure, fail } from '../../contract/failure.ts';
+import { Unavailable } from '../../contract/unavailable.ts';
+import type { Log } from '../../observe/log.ts';
+import type { Metrics } from '../../observe/metrics.ts';
+import { RareLog } from '../../observe/rare-log.ts';
+import { tellFault } from '../../observe/store-health.ts';
+import type { Tracing } from '../../observe/tracing.ts';
+import { RememberedChannels } from '../../serving/ledger-recovery.ts';
+import type { RefusalOf } from '../../serving/readiness.ts';
+import { type Config, ConfigError } from '../../settings/settings.ts';
+import { type DiskFault, DiskSnapshotFiles } from '../../store/disk/disk-snapshot-files.ts';
+import type { DiskSnapshots } from '../../store/disk-snapshots.ts';
+import type { Engine } from '../../store/engine.ts';
+import { refuseBadAddress } from '../../store/ledger/database/hosts-pool.ts';
+import { markCopied } from '../../store/ledger/database/refuse-recreation.ts';
+import { type OpenLedger, openLedger } from '../../store/ledger/open-ledger.ts';
+import type { Ledger, ServingLedger } from '../../store/ledger.ts';
 import type {
   ForeignFault,
   LedgerCopies,
   LedgerReport,
   RememberedChannel,
-} from '../store/ledger-identity.ts';
-import { parseTarget } from '../store/redis/target.ts';
+} from '../../store/ledger-identity.ts';
+import { parseTarget } from '../../store/redis/target.ts';
 import { keepOwnerOnly, makeDataDirectory, readDiskSpace } from './data-directory.ts';
 import { openEngine } from './open-engine.ts';
 

@@ -2,67 +2,72 @@
 // devices with the same parts as every node.
 
 import { join } from 'node:path';
-import { Unavailable } from '../contract/unavailable.ts';
-import { joinBatches, packCheckInPayload } from '../domain/fleet/check-in-payload.ts';
+import { Unavailable } from '../../contract/unavailable.ts';
+import { joinBatches, packCheckInPayload } from '../../domain/fleet/check-in-payload.ts';
 import {
   FollowedFile,
   FollowedState,
   type IndexRefusal,
   ProvenDiskSnapshots,
-} from '../edge/followed-state.ts';
-import { Follower } from '../edge/follower.ts';
-import { CheckInJournalFiles } from '../edge/journal-files.ts';
+} from '../../edge/followed-state.ts';
+import { Follower } from '../../edge/follower.ts';
+import { CheckInJournalFiles } from '../../edge/journal-files.ts';
 import {
   JournalSender,
   joinFailures,
   journalFailures,
   RecordedMark,
   uploadCall,
-} from '../edge/journal-sender.ts';
+} from '../../edge/journal-sender.ts';
 import {
   describeFailure,
   isTokenRefused,
   readCredential,
   UpstreamClient,
-} from '../edge/upstream-client.ts';
-import { UpstreamLedger } from '../edge/upstream-ledger.ts';
-import { FailureReports } from '../fleet/fleet-views.ts';
-import { LabelFeed, LabelRefresher } from '../fleet/label-feed.ts';
-import { ClockWatch } from '../fleet/ledger-clock.ts';
-import { withinTime } from '../flow/within-time.ts';
-import { healthRoutes, metricsRoutes } from '../http/api/health-routes.ts';
-import { failureRoute } from '../http/device/download-routes.ts';
-import { directHandlers } from '../http/device/updater-route.ts';
-import type { HttpEngine } from '../http/transport/engine.ts';
-import { createRouter, type Route } from '../http/transport/router.ts';
-import { type Server, startServer } from '../http/transport/server.ts';
-import type { Log } from '../observe/log.ts';
-import { Metrics } from '../observe/metrics.ts';
-import { RareLog } from '../observe/rare-log.ts';
-import type { StoreHealth } from '../observe/store-health.ts';
-import type { Tracing } from '../observe/tracing.ts';
-import { type DirectoryLock, lockDirectory } from '../process/directory-lock.ts';
-import { RememberedChannels } from '../serving/ledger-recovery.ts';
-import type { EdgeConfig } from '../settings/edge-settings.ts';
-import { type Config, ConfigError, reachableHost } from '../settings/settings.ts';
-import type { CheckInJournal } from '../store/check-in-queue.ts';
-import { type DiskFault, DiskSnapshotFiles } from '../store/disk/disk-snapshot-files.ts';
-import type { Engine } from '../store/engine.ts';
-import { createMemoryEngine } from '../store/memory/memory-engine.ts';
-import { makeDataDirectory } from './data-directory.ts';
-import { assembleDeviceSide, type DeviceSide } from './device-side.ts';
-import { chooseHttpEngine, tellHttpEngine } from './http-engine.ts';
-import { assembleConnectionLimit, openTracing } from './observe-requests.ts';
-import { assembleFleet, type Fleet, IN_FLIGHT_WAIT_MS_MAX, watchQueue } from './shared-parts.ts';
+} from '../../edge/upstream-client.ts';
+import { UpstreamLedger } from '../../edge/upstream-ledger.ts';
+import { FailureReports } from '../../fleet/fleet-views.ts';
+import { LabelFeed, LabelRefresher } from '../../fleet/label-feed.ts';
+import { ClockWatch } from '../../fleet/ledger-clock.ts';
+import { withinTime } from '../../flow/within-time.ts';
+import { healthRoutes, metricsRoutes } from '../../http/api/health-routes.ts';
+import { failureRoute } from '../../http/device/download-routes.ts';
+import { directHandlers } from '../../http/device/updater-route.ts';
+import type { HttpEngine } from '../../http/transport/engine.ts';
+import { createRouter, type Route } from '../../http/transport/router.ts';
+import { type Server, startServer } from '../../http/transport/server.ts';
+import type { Log } from '../../observe/log.ts';
+import { Metrics } from '../../observe/metrics.ts';
+import { RareLog } from '../../observe/rare-log.ts';
+import type { StoreHealth } from '../../observe/store-health.ts';
+import type { Tracing } from '../../observe/tracing.ts';
+import { type DirectoryLock, lockDirectory } from '../../process/directory-lock.ts';
+import { RememberedChannels } from '../../serving/ledger-recovery.ts';
+import type { EdgeConfig } from '../../settings/edge-settings.ts';
+import { type Config, ConfigError, reachableHost } from '../../settings/settings.ts';
+import type { CheckInJournal } from '../../store/check-in-queue.ts';
+import { type DiskFault, DiskSnapshotFiles } from '../../store/disk/disk-snapshot-files.ts';
+import type { Engine } from '../../store/engine.ts';
+import { createMemoryEngine } from '../../store/memory/memory-engine.ts';
+import { makeDataDirectory } from '../assemble/data-directory.ts';
+import { assembleDeviceSide, type DeviceSide } from '../assemble/device-side.ts';
+import { chooseHttpEngine, tellHttpEngine } from '../assemble/http-engine.ts';
+import { assembleConnectionLimit, openTracing } from '../assemble/observe-requests.ts';
+import {
+  assembleFleet,
+  type Fleet,
+  IN_FLIGHT_WAIT_MS_MAX,
+  watchQueue,
+} from '../assemble/shared-parts.ts';
 import {
   fromSetting,
   LoggedLedgerReport,
   type ServingStores,
   tellDiskFaults,
   watchDisk,
-} from './stores.ts';
-import { build } from './version.ts';
-import { watchStore } from './watch-stores.ts';
+} from '../assemble/stores.ts';
+import { watchStore } from '../assemble/watch-stores.ts';
+import { build } from '../version.ts';
 
 type Edge = {
   /** Base URL of the edge, for the log and for feeds. */

@@ -1,9 +1,9 @@
 // The command `sluice move`: brings the record of a stopped embedded service to PostgreSQL, and back.
 
-import type { MoveConfig } from '../settings/move-settings.ts';
-import { ConfigError } from '../settings/settings.ts';
-import { refuseBadAddress } from '../store/ledger/database/hosts-pool.ts';
-import { type Moved, moveLedger, undoMove } from '../store/ledger/upkeep/move-ledger.ts';
+import type { MoveConfig } from '../../settings/move-settings.ts';
+import { ConfigError } from '../../settings/settings.ts';
+import { refuseBadAddress } from '../../store/ledger/database/hosts-pool.ts';
+import { type Moved, moveLedger, undoMove } from '../../store/ledger/upkeep/move-ledger.ts';
 
 /** Moves the record, or only tries to. Rejects with a `ConfigError` of one line. */
 export async function moveRecord(

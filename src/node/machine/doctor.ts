@@ -3,36 +3,36 @@
 
 import { accessSync, constants, readdirSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import { OidcProvider } from '../access/oidc-provider.ts';
-import { RefusedAnswer } from '../access/refused-answer.ts';
-import { type Check, type Diagnosis, faulty, sound } from '../contract/diagnosis.ts';
-import { parseUrl } from '../contract/parse-url.ts';
+import { OidcProvider } from '../../access/oidc-provider.ts';
+import { RefusedAnswer } from '../../access/refused-answer.ts';
+import { type Check, type Diagnosis, faulty, sound } from '../../contract/diagnosis.ts';
+import { parseUrl } from '../../contract/parse-url.ts';
 import {
   describeFailure,
   readCredential,
   UpstreamClient,
   type UpstreamRefusal,
-} from '../edge/upstream-client.ts';
-import { examineMailServer } from '../notify/mailer.ts';
-import { RememberedChannels } from '../serving/ledger-recovery.ts';
-import { isLoopback } from '../settings/address.ts';
-import { readUpstreamConfig, type UpstreamConfig } from '../settings/edge-settings.ts';
-import { type Config, ConfigError, readConfig, readNearSettings } from '../settings/settings.ts';
-import { DiskSnapshotFiles } from '../store/disk/disk-snapshot-files.ts';
-import type { Engine } from '../store/engine.ts';
-import type { SchemaChange } from '../store/ledger/database/migrate.ts';
-import { examineEmbedded, examinePostgres } from '../store/ledger/upkeep/examine-ledger.ts';
-import { migrateLedger } from '../store/ledger/upkeep/migrate-ledger.ts';
-import type { LedgerMemory } from '../store/ledger-identity.ts';
-import { createMemoryEngine } from '../store/memory/memory-engine.ts';
-import { examineRedis } from '../store/redis/examine-redis.ts';
-import { createRedisEngine } from '../store/redis/redis-engine.ts';
-import { makeDataDirectory, OTHERS } from './data-directory.ts';
+} from '../../edge/upstream-client.ts';
+import { examineMailServer } from '../../notify/mailer.ts';
+import { RememberedChannels } from '../../serving/ledger-recovery.ts';
+import { isLoopback } from '../../settings/address.ts';
+import { readUpstreamConfig, type UpstreamConfig } from '../../settings/edge-settings.ts';
+import { type Config, ConfigError, readConfig, readNearSettings } from '../../settings/settings.ts';
+import { DiskSnapshotFiles } from '../../store/disk/disk-snapshot-files.ts';
+import type { Engine } from '../../store/engine.ts';
+import type { SchemaChange } from '../../store/ledger/database/migrate.ts';
+import { examineEmbedded, examinePostgres } from '../../store/ledger/upkeep/examine-ledger.ts';
+import { migrateLedger } from '../../store/ledger/upkeep/migrate-ledger.ts';
+import type { LedgerMemory } from '../../store/ledger-identity.ts';
+import { createMemoryEngine } from '../../store/memory/memory-engine.ts';
+import { examineRedis } from '../../store/redis/examine-redis.ts';
+import { createRedisEngine } from '../../store/redis/redis-engine.ts';
+import { makeDataDirectory, OTHERS } from '../assemble/data-directory.ts';
+import { examineHttpEngine } from '../assemble/http-engine.ts';
+import { hasOwnSecrets } from '../assemble/secrets.ts';
+import { fromSetting } from '../assemble/stores.ts';
+import { examineNode } from '../required-node.ts';
 import { examineDisk, examinePort } from './examine-machine.ts';
-import { examineHttpEngine } from './http-engine.ts';
-import { examineNode } from './required-node.ts';
-import { hasOwnSecrets } from './secrets.ts';
-import { fromSetting } from './stores.ts';
 
 const NAME = 'data-dir';
 /** Maximum number of files and folders to look at, which takes some seconds. */

@@ -2,13 +2,13 @@
 // it when it hangs.
 
 import { fileURLToPath } from 'node:url';
-import { SoleCall } from '../flow/sole-call.ts';
-import { withinTime } from '../flow/within-time.ts';
-import type { ProcessMetrics } from '../observe/join-metrics.ts';
-import type { Log } from '../observe/log.ts';
-import type { Metrics } from '../observe/metrics.ts';
-import type { StoreName } from '../observe/store-health.ts';
-import { ChildService, type ForkedChild } from '../process/child-process.ts';
+import { SoleCall } from '../../flow/sole-call.ts';
+import { withinTime } from '../../flow/within-time.ts';
+import type { ProcessMetrics } from '../../observe/join-metrics.ts';
+import type { Log } from '../../observe/log.ts';
+import type { Metrics } from '../../observe/metrics.ts';
+import type { StoreName } from '../../observe/store-health.ts';
+import { ChildService, type ForkedChild } from '../../process/child-process.ts';
 
 /** Maximum number of unanswered notifications to a process. */
 const UNANSWERED_MAX = 100;

@@ -1,10 +1,10 @@
 // Runs a serving process until a signal stops it: log, settings, start, reload and stop.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { exitOnBug } from '../observe/exit-on-bug.ts';
-import { createLog, type Log } from '../observe/log.ts';
-import { readEdgeConfig } from '../settings/edge-settings.ts';
-import { type Config, ConfigError, readConfig, readNearSettings } from '../settings/settings.ts';
+import { exitOnBug } from '../../observe/exit-on-bug.ts';
+import { createLog, type Log } from '../../observe/log.ts';
+import { readEdgeConfig } from '../../settings/edge-settings.ts';
+import { type Config, ConfigError, readConfig, readNearSettings } from '../../settings/settings.ts';
 import { composeEdge } from './edge-process.ts';
 import type { RunningService } from './start-service.ts';
 

@@ -5,8 +5,8 @@ import { chownSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { makeDataDirectory } from '../../src/node/data-directory.ts';
-import { examineDataDirectory } from '../../src/node/doctor.ts';
+import { makeDataDirectory } from '../../../src/node/assemble/data-directory.ts';
+import { examineDataDirectory } from '../../../src/node/machine/doctor.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-directory-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,16 +1,16 @@
 // Assembles what sends notifications, for the process that does the background work.
 
 import { randomBytes } from 'node:crypto';
-import { AddressJudge, ownAddresses } from '../notify/address-judgement.ts';
-import { DeliveryDriver } from '../notify/delivery-driver.ts';
-import { createResolver, Dialer } from '../notify/dialer.ts';
-import { Mailer } from '../notify/mailer.ts';
-import { SendMessage } from '../notify/send-message.ts';
-import type { Log } from '../observe/log.ts';
-import type { Metrics } from '../observe/metrics.ts';
-import { destinationOwner } from '../publishing/destinations.ts';
-import { type Config, consoleLinksOf } from '../settings/settings.ts';
-import type { Ledger } from '../store/ledger.ts';
+import { AddressJudge, ownAddresses } from '../../notify/address-judgement.ts';
+import { DeliveryDriver } from '../../notify/delivery-driver.ts';
+import { createResolver, Dialer } from '../../notify/dialer.ts';
+import { Mailer } from '../../notify/mailer.ts';
+import { SendMessage } from '../../notify/send-message.ts';
+import type { Log } from '../../observe/log.ts';
+import type { Metrics } from '../../observe/metrics.ts';
+import { destinationOwner } from '../../publishing/destinations.ts';
+import { type Config, consoleLinksOf } from '../../settings/settings.ts';
+import type { Ledger } from '../../store/ledger.ts';
 import type { Secrets } from './secrets.ts';
 
 type Deliveries = {

@@ -2,21 +2,21 @@
 
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SessionState } from '../contract/console.ts';
-import type { HttpEngine } from '../http/transport/engine.ts';
-import type { Log } from '../observe/log.ts';
-import { callOut } from '../outgoing/outgoing-call.ts';
+import type { SessionState } from '../../contract/console.ts';
+import type { HttpEngine } from '../../http/transport/engine.ts';
+import type { Log } from '../../observe/log.ts';
+import { callOut } from '../../outgoing/outgoing-call.ts';
 import {
   type Config,
   ConfigError,
   consoleUrlOf,
   reachableHost,
   readConfig,
-} from '../settings/settings.ts';
-import { readToken, tokenFilePath } from '../settings/token-file.ts';
-import { costOf } from './http-engine.ts';
+} from '../../settings/settings.ts';
+import { readToken, tokenFilePath } from '../../settings/token-file.ts';
+import { costOf } from '../assemble/http-engine.ts';
+import { hasOwnSecrets } from '../assemble/secrets.ts';
 import { runUntilSignal } from './run-until-signal.ts';
-import { hasOwnSecrets } from './secrets.ts';
 import { type RunningService, startService } from './start-service.ts';
 
 /** Maximum number of questions whether the service is set up; the ledger may not be reachable yet. */

@@ -3,11 +3,11 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { resolve } from 'node:path';
-import { type Check, faulty, sound } from '../contract/diagnosis.ts';
-import { portFault } from '../http/transport/port-fault.ts';
-import { callOut } from '../outgoing/outgoing-call.ts';
-import { type ListenAddress, reachableHost } from '../settings/settings.ts';
-import { readDiskSpace } from './data-directory.ts';
+import { type Check, faulty, sound } from '../../contract/diagnosis.ts';
+import { portFault } from '../../http/transport/port-fault.ts';
+import { callOut } from '../../outgoing/outgoing-call.ts';
+import { type ListenAddress, reachableHost } from '../../settings/settings.ts';
+import { readDiskSpace } from '../assemble/data-directory.ts';
 
 const MEBIBYTE = 1024 * 1024;
 /** Free space that an embedded database, snapshots and journals need for their next hours. */

@@ -1,39 +1,39 @@
 // Assembles the part that answers devices: catalogs, decisions, limits, and the routes of updaters, downloads
 // and feeds. It needs only the serving part of a ledger.
 
-import { LimitDevices } from '../fleet/device-limit.ts';
-import { DeviceGate } from '../http/device/device-gate.ts';
-import type { DeviceRouteDependencies } from '../http/device/device-route.ts';
-import { downloadRoutes, packageRoute } from '../http/device/download-routes.ts';
-import { sliceRoute } from '../http/device/slice-route.ts';
-import { type UpdaterRoute, updaterRoute } from '../http/device/updater-route.ts';
+import { LimitDevices } from '../../fleet/device-limit.ts';
+import { DeviceGate } from '../../http/device/device-gate.ts';
+import type { DeviceRouteDependencies } from '../../http/device/device-route.ts';
+import { downloadRoutes, packageRoute } from '../../http/device/download-routes.ts';
+import { sliceRoute } from '../../http/device/slice-route.ts';
+import { type UpdaterRoute, updaterRoute } from '../../http/device/updater-route.ts';
 import {
   RenderedAppcasts,
   RenderedReleaseNotes,
   releaseNotesRoutes,
-} from '../http/notes/feed-routes.ts';
-import { NotesRenderer } from '../http/notes/notes-renderer.ts';
-import { Traffic } from '../http/transport/request-observation.ts';
-import type { Route } from '../http/transport/router.ts';
-import type { Log } from '../observe/log.ts';
-import type { Metrics } from '../observe/metrics.ts';
-import type { RareLog } from '../observe/rare-log.ts';
-import type { StoreHealth } from '../observe/store-health.ts';
-import type { Tracing } from '../observe/tracing.ts';
-import type { CatalogRefresher } from '../serving/catalog-refresher.ts';
-import type { Catalogs } from '../serving/catalogs.ts';
-import type { ChannelDirectoryPoll } from '../serving/channel-directory.ts';
-import { CheckUpdate } from '../serving/check-update.ts';
-import { FirstOffers, SharedOffers } from '../serving/first-offers.ts';
-import { NodeHealth, Readiness, WarmUp } from '../serving/readiness.ts';
-import type { Config } from '../settings/settings.ts';
-import type { Engine } from '../store/engine.ts';
-import { ELECTRON, ELECTRON_FOR_ARCH } from '../updater/electron.ts';
-import { MANIFEST } from '../updater/manifest.ts';
-import { sparkle } from '../updater/sparkle.ts';
-import { SQUIRREL_MAC, SQUIRREL_MSIX } from '../updater/squirrel-mac.ts';
-import { SQUIRREL_WINDOWS } from '../updater/squirrel-windows.ts';
-import { VELOPACK } from '../updater/velopack.ts';
+} from '../../http/notes/feed-routes.ts';
+import { NotesRenderer } from '../../http/notes/notes-renderer.ts';
+import { Traffic } from '../../http/transport/request-observation.ts';
+import type { Route } from '../../http/transport/router.ts';
+import type { Log } from '../../observe/log.ts';
+import type { Metrics } from '../../observe/metrics.ts';
+import type { RareLog } from '../../observe/rare-log.ts';
+import type { StoreHealth } from '../../observe/store-health.ts';
+import type { Tracing } from '../../observe/tracing.ts';
+import type { CatalogRefresher } from '../../serving/catalog-refresher.ts';
+import type { Catalogs } from '../../serving/catalogs.ts';
+import type { ChannelDirectoryPoll } from '../../serving/channel-directory.ts';
+import { CheckUpdate } from '../../serving/check-update.ts';
+import { FirstOffers, SharedOffers } from '../../serving/first-offers.ts';
+import { NodeHealth, Readiness, WarmUp } from '../../serving/readiness.ts';
+import type { Config } from '../../settings/settings.ts';
+import type { Engine } from '../../store/engine.ts';
+import { ELECTRON, ELECTRON_FOR_ARCH } from '../../updater/electron.ts';
+import { MANIFEST } from '../../updater/manifest.ts';
+import { sparkle } from '../../updater/sparkle.ts';
+import { SQUIRREL_MAC, SQUIRREL_MSIX } from '../../updater/squirrel-mac.ts';
+import { SQUIRREL_WINDOWS } from '../../updater/squirrel-windows.ts';
+import { VELOPACK } from '../../updater/velopack.ts';
 import { requestWatcher } from './observe-requests.ts';
 import { assembleCatalogs, type Fleet } from './shared-parts.ts';
 import type { ServingStores } from './stores.ts';

@@ -1,7 +1,7 @@
 // Tests when `sluice doctor` calls a disk nearly full, as the alert SluiceDiskFilling does.
 
 import { expect, it } from 'vitest';
-import { isTight } from '../../src/node/examine-machine.ts';
+import { isTight } from '../../../src/node/machine/examine-machine.ts';
 
 const GIB = 1024 ** 3;
 

@@ -1,36 +1,40 @@
 // The admin process: serves the console, its API, metrics and health on a separate address, so that they
 // answer while a serving process hangs.
 
-import { DeviceLabels } from '../fleet/device-labels.ts';
-import { ClockWatch, LedgerClock } from '../fleet/ledger-clock.ts';
-import { ActivityBroadcast } from '../fleet/live-activity.ts';
-import { healthRoutes, type ReadinessProbe, type ReadMetrics } from '../http/api/health-routes.ts';
-import { NotesRenderer } from '../http/notes/notes-renderer.ts';
-import type { HttpEngine } from '../http/transport/engine.ts';
-import { Traffic } from '../http/transport/request-observation.ts';
-import { createRouter } from '../http/transport/router.ts';
-import { startServer } from '../http/transport/server.ts';
-import type { Log } from '../observe/log.ts';
-import type { Metrics } from '../observe/metrics.ts';
-import { RareLog } from '../observe/rare-log.ts';
+import { DeviceLabels } from '../../fleet/device-labels.ts';
+import { ClockWatch, LedgerClock } from '../../fleet/ledger-clock.ts';
+import { ActivityBroadcast } from '../../fleet/live-activity.ts';
+import {
+  healthRoutes,
+  type ReadinessProbe,
+  type ReadMetrics,
+} from '../../http/api/health-routes.ts';
+import { NotesRenderer } from '../../http/notes/notes-renderer.ts';
+import type { HttpEngine } from '../../http/transport/engine.ts';
+import { Traffic } from '../../http/transport/request-observation.ts';
+import { createRouter } from '../../http/transport/router.ts';
+import { startServer } from '../../http/transport/server.ts';
+import type { Log } from '../../observe/log.ts';
+import type { Metrics } from '../../observe/metrics.ts';
+import { RareLog } from '../../observe/rare-log.ts';
 import {
   createPropagateChange,
   propagateInNode,
   type TellNode,
-} from '../publishing/propagate-change.ts';
-import { Webhooks } from '../publishing/webhooks.ts';
-import { MeasureEffect } from '../serving/dry-run-effect.ts';
-import { ExplainDecision } from '../serving/explain-decision.ts';
-import { guardChanges } from '../serving/guard-changes.ts';
-import { ReadStandings } from '../serving/read-standings.ts';
-import { type Config, reachableHost } from '../settings/settings.ts';
-import { createMemoryEngine } from '../store/memory/memory-engine.ts';
-import { assembleChanges, assembleConsole, assembleReference } from './console-side.ts';
-import { assembleConnectionLimit, requestWatcher } from './observe-requests.ts';
-import { Secrets } from './secrets.ts';
-import { assembleAdmission, assembleCatalogs } from './shared-parts.ts';
-import { fromSetting, reloadable, type Stores } from './stores.ts';
-import { watchStores } from './watch-stores.ts';
+} from '../../publishing/propagate-change.ts';
+import { Webhooks } from '../../publishing/webhooks.ts';
+import { MeasureEffect } from '../../serving/dry-run-effect.ts';
+import { ExplainDecision } from '../../serving/explain-decision.ts';
+import { guardChanges } from '../../serving/guard-changes.ts';
+import { ReadStandings } from '../../serving/read-standings.ts';
+import { type Config, reachableHost } from '../../settings/settings.ts';
+import { createMemoryEngine } from '../../store/memory/memory-engine.ts';
+import { assembleChanges, assembleConsole, assembleReference } from '../assemble/console-side.ts';
+import { assembleConnectionLimit, requestWatcher } from '../assemble/observe-requests.ts';
+import { Secrets } from '../assemble/secrets.ts';
+import { assembleAdmission, assembleCatalogs } from '../assemble/shared-parts.ts';
+import { fromSetting, reloadable, type Stores } from '../assemble/stores.ts';
+import { watchStores } from '../assemble/watch-stores.ts';
 
 export type AdminOptions = {
   /** HTTP engine that the node has chosen. */

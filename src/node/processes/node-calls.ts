@@ -3,15 +3,15 @@
 
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { SharedCall } from '../flow/shared-call.ts';
-import { SoleCall } from '../flow/sole-call.ts';
-import { withinTime } from '../flow/within-time.ts';
-import type { EngineName } from '../http/transport/engine.ts';
-import { portFault } from '../http/transport/port-fault.ts';
-import { joinMetrics } from '../observe/join-metrics.ts';
-import type { Log } from '../observe/log.ts';
-import type { Metrics } from '../observe/metrics.ts';
-import type { ParentLink } from '../process/child-process.ts';
+import { SharedCall } from '../../flow/shared-call.ts';
+import { SoleCall } from '../../flow/sole-call.ts';
+import { withinTime } from '../../flow/within-time.ts';
+import type { EngineName } from '../../http/transport/engine.ts';
+import { portFault } from '../../http/transport/port-fault.ts';
+import { joinMetrics } from '../../observe/join-metrics.ts';
+import type { Log } from '../../observe/log.ts';
+import type { Metrics } from '../../observe/metrics.ts';
+import type { ParentLink } from '../../process/child-process.ts';
 import {
   type CallsToProcess,
   type CallsToSupervisor,

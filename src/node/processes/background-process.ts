@@ -1,31 +1,31 @@
 // The background work, which no request waits for: it records check-ins in the ledger and sweeps old rows. It
 // runs in the serving process, or in its own process, where it does not slow serving.
 
-import { CheckInDrain, QueueLength, StreamShare } from '../fleet/check-in-drain.ts';
-import { DeviceLabels } from '../fleet/device-labels.ts';
-import { FleetSweeper } from '../fleet/fleet-sweeper.ts';
-import { LabelFeed, LabelRefresher } from '../fleet/label-feed.ts';
-import { ClockWatch, LedgerClock } from '../fleet/ledger-clock.ts';
-import { RecordMemory } from '../fleet/record-cache.ts';
-import type { Log } from '../observe/log.ts';
-import type { Metrics } from '../observe/metrics.ts';
-import { RareLog } from '../observe/rare-log.ts';
-import { PlanDriver, PlanWatch } from '../publishing/plan-driver.ts';
-import { createPropagateChange, type PropagateChange } from '../publishing/propagate-change.ts';
-import { guardChanges } from '../serving/guard-changes.ts';
-import type { Config } from '../settings/settings.ts';
-import type { Ledger } from '../store/ledger.ts';
-import { assembleDeliveries } from './deliveries.ts';
-import { Secrets } from './secrets.ts';
+import { CheckInDrain, QueueLength, StreamShare } from '../../fleet/check-in-drain.ts';
+import { DeviceLabels } from '../../fleet/device-labels.ts';
+import { FleetSweeper } from '../../fleet/fleet-sweeper.ts';
+import { LabelFeed, LabelRefresher } from '../../fleet/label-feed.ts';
+import { ClockWatch, LedgerClock } from '../../fleet/ledger-clock.ts';
+import { RecordMemory } from '../../fleet/record-cache.ts';
+import type { Log } from '../../observe/log.ts';
+import type { Metrics } from '../../observe/metrics.ts';
+import { RareLog } from '../../observe/rare-log.ts';
+import { PlanDriver, PlanWatch } from '../../publishing/plan-driver.ts';
+import { createPropagateChange, type PropagateChange } from '../../publishing/propagate-change.ts';
+import { guardChanges } from '../../serving/guard-changes.ts';
+import type { Config } from '../../settings/settings.ts';
+import type { Ledger } from '../../store/ledger.ts';
+import { assembleDeliveries } from '../assemble/deliveries.ts';
+import { Secrets } from '../assemble/secrets.ts';
 import {
   assembleAdmission,
   assembleCatalogs,
   type Fleet,
   rememberRecorded,
   watchQueue,
-} from './shared-parts.ts';
-import { reloadable, type Stores } from './stores.ts';
-import { watchStores } from './watch-stores.ts';
+} from '../assemble/shared-parts.ts';
+import { reloadable, type Stores } from '../assemble/stores.ts';
+import { watchStores } from '../assemble/watch-stores.ts';
 
 export type Background = {
   start(): void;
