@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ProgressLine } from '../src/cli/progress-line.ts';
+import { ProgressLine } from '../src/cli/print/progress-line.ts';
 import { claimPort } from '../src/node/processes/node-calls.ts';
 import { ConfigError, readConfig } from '../src/settings/settings.ts';
 import { runDemoFleet } from './demo-fleet.ts';

@@ -4,8 +4,8 @@
 import { requireNode } from '../node/required-node.ts';
 import { readMoveConfig } from '../settings/move-settings.ts';
 import { readConfig } from '../settings/settings.ts';
-import { outliveReader, runCommandLine } from './command-line.ts';
-import { addLocalCommands, type LocalCommands } from './local-commands.ts';
+import { outliveReader, runCommandLine } from './command/command-line.ts';
+import { addLocalCommands, type LocalCommands } from './command/local-commands.ts';
 
 /** Loaded by their commands only, because the others need no drivers. */
 const LOCAL: LocalCommands = {

@@ -6,9 +6,9 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { differenceOf } from '../../src/cli/difference.ts';
-import { FileContents } from '../../src/cli/file-contents.ts';
-import { readBuild, readReleaseFiles } from '../../src/cli/release-files.ts';
+import { FileContents } from '../../src/cli/build/file-contents.ts';
+import { readBuild, readReleaseFiles } from '../../src/cli/build/release-files.ts';
+import { differenceOf } from '../../src/cli/print/difference.ts';
 
 let folder: string;
 beforeEach(() => {

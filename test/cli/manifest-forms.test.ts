@@ -6,9 +6,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { FileContents } from '../../src/cli/file-contents.ts';
-import { readBuild, readReleaseFiles } from '../../src/cli/release-files.ts';
-import { readNotes } from '../../src/cli/text-file.ts';
+import { FileContents } from '../../src/cli/build/file-contents.ts';
+import { readBuild, readReleaseFiles } from '../../src/cli/build/release-files.ts';
+import { readNotes } from '../../src/cli/call/text-file.ts';
 
 let folder: string;
 beforeEach(() => {

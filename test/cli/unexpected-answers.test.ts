@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { EXAMPLES } from '../../src/cli/command-help.ts';
+import { EXAMPLES } from '../../src/cli/command/command-help.ts';
 import { loopbackServer } from '../support/loopback-server.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
 import { runSluiceHere } from '../support/sluice-command.ts';

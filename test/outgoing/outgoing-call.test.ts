@@ -10,7 +10,7 @@ import {
 } from '@opentelemetry/sdk-trace-base';
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import { OidcProvider } from '../../src/access/oidc-provider.ts';
-import { ServiceClient, ServiceError } from '../../src/cli/service-client.ts';
+import { ServiceClient, ServiceError } from '../../src/cli/call/service-client.ts';
 import { Unavailable } from '../../src/contract/unavailable.ts';
 import { readCredential, UpstreamClient } from '../../src/edge/upstream-client.ts';
 import { diagnose } from '../../src/node/machine/doctor.ts';

@@ -4,7 +4,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { addLocalCommands, type LocalCommands } from '../../src/cli/local-commands.ts';
+import { addLocalCommands, type LocalCommands } from '../../src/cli/command/local-commands.ts';
 import { commandTree, runnableCommands } from '../support/command-tree.ts';
 import { ADMIN_TOKEN, type ServingNode, startNode } from '../support/node.ts';
 import { member } from '../support/person.ts';

@@ -1,9 +1,9 @@
 // The commands that `sluice` declares, for tests that must know every one of them.
 
 import { Command } from 'commander';
-import { addCommands } from '../../src/cli/commands.ts';
-import { addLocalCommands } from '../../src/cli/local-commands.ts';
-import { addReleaseCommands } from '../../src/cli/release-commands.ts';
+import { addCommands } from '../../src/cli/command/commands.ts';
+import { addLocalCommands } from '../../src/cli/command/local-commands.ts';
+import { addReleaseCommands } from '../../src/cli/command/release-commands.ts';
 
 const nothing = (): never => {
   throw new Error('nothing is asked here');

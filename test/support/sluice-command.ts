@@ -5,7 +5,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { vi } from 'vitest';
-import { runCommandLine } from '../../src/cli/command-line.ts';
+import { runCommandLine } from '../../src/cli/command/command-line.ts';
 import { baseEnvironment } from './base-environment.ts';
 
 export const SLUICE_COMMAND = fileURLToPath(new URL('../../dist/cli/sluice.js', import.meta.url));

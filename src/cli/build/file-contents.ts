@@ -1,0 +1,55 @@
+// Contents of a build's files: each file is read once, for its size and its checksums.
+
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import type { Artifact } from '../../contract/resource.ts';
+import { ServiceError } from '../call/service-client.ts';
+import type { BuildFile } from './build-files.ts';
+
+export type Content = Pick<Artifact, 'size' | 'sha512' | 'sha256' | 'sha1'>;
+
+/** Hears of each file's progress: bytes that were read, of so many. */
+type Progress = (name: string, read: number, size: number) => void;
+
+export class FileContents {
+  private readonly read = new Map<BuildFile, Promise<Content>>();
+  private readonly onProgress: Progress;
+
+  constructor(onProgress: Progress) {
+    this.onProgress = onProgress;
+  }
+
+  /** Reads a file, unless it was read; rejects with `ServiceError` when it cannot be. */
+  of(file: BuildFile): Promise<Content> {
+    const content = this.read.get(file) ?? readContent(file, this.onProgress);
+    this.read.set(file, content);
+    return content;
+  }
+}
+
+async function readContent(
+  { path, name, size: expected }: BuildFile,
+  onProgress: Progress,
+): Promise<Content> {
+  const sha512 = createHash('sha512');
+  const sha256 = createHash('sha256');
+  // Squirrel and Velopack ask for the SHA-1 of their packages.
+  const sha1 = name.toLowerCase().endsWith('.nupkg') ? createHash('sha1') : undefined;
+  let size = 0;
+  try {
+    for await (const part of createReadStream(path)) {
+      const bytes = part as Buffer;
+      for (const hash of [sha512, sha256, sha1]) hash?.update(bytes);
+      size += bytes.length;
+      onProgress(name, size, expected);
+    }
+  } catch (error) {
+    throw new ServiceError(`cannot read ${path}: ${(error as Error).message}`);
+  }
+  return {
+    size,
+    sha512: sha512.digest('base64'),
+    sha256: sha256.digest('hex'),
+    ...(sha1 === undefined ? {} : { sha1: sha1.digest('hex') }),
+  };
+}

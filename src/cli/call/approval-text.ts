@@ -1,0 +1,60 @@
+// Text of approvals for the terminal.
+
+import { type Approval, type ApprovalPage, ASKED_DEEDS } from '../../contract/approval.ts';
+import { effectText } from '../print/findings-text.ts';
+import { type Column, printTable, takesColours } from '../print/print-table.ts';
+import { printableText } from '../print/printable-text.ts';
+import { withNextPage } from './next-page.ts';
+import type { Options } from './options.ts';
+
+/** Says that a call waits, and for whom. */
+export function waitingText(approval: Approval): string {
+  const { id, status, expiresAt, url } = approval;
+  if (status !== 'pending') return `${deedOf(approval)}: ${status} (${id})`;
+  return [
+    `Waits for an approval: ${deedOf(approval)}. Nothing is done yet.`,
+    `Another publisher or owner has to approve it until ${expiresAt}:`,
+    `  ${printableText(url)}`,
+    `To see what became of it: sluice approval show ${id}`,
+  ].join('\n');
+}
+
+/** Returns what a call would do, with the name of what it is about. */
+function deedOf({ request }: Approval): string {
+  const { operation, app, channel, version } = request;
+  const place = [app, channel, version].filter((part) => part !== null).join(' ');
+  return `${ASKED_DEEDS[operation]} ${printableText(place)}`;
+}
+
+const COLUMNS: readonly Column<Approval>[] = [
+  { label: 'id', value: ({ id }) => id },
+  { label: 'status', value: ({ status }) => status },
+  { label: 'what', value: deedOf },
+  { label: 'asked by', value: ({ requestedBy }) => requestedBy },
+  { label: 'until', value: ({ status, expiresAt }) => (status === 'pending' ? expiresAt : null) },
+  { label: 'decided by', value: ({ decidedBy }) => decidedBy },
+];
+
+/** Returns a page of approvals as a table, and the command for the next page. */
+export function approvalsText({ approvals, next }: ApprovalPage, options: Options): string {
+  const table = printTable(COLUMNS, approvals, 'no approvals', takesColours(process.stdout));
+  return withNextPage(table, 'approval list', options, next === null ? {} : { before: next });
+}
+
+/** Tells one approval whole, but for the body of its call. */
+export function approvalText(approval: Approval): string {
+  const { id, status, request, requestedBy, reason, effect, expiresAt, decidedBy, result, url } =
+    approval;
+  const error = result?.error ?? result?.reason;
+  return [
+    `${deedOf(approval)}: ${status}`,
+    `id: ${id}`,
+    `asked by: ${printableText(requestedBy)}`,
+    ...(reason === null ? [] : [`reason: ${printableText(reason)}`]),
+    ...(effect === null || request.version === null ? [] : [effectText(request.version, effect)]),
+    ...(status === 'pending' ? [`until: ${expiresAt}`] : []),
+    ...(decidedBy === null ? [] : [`decided by: ${printableText(decidedBy)}`]),
+    ...(error === undefined ? [] : [`why: ${printableText(error)}`]),
+    `page: ${printableText(url)}`,
+  ].join('\n');
+}

@@ -1,0 +1,94 @@
+// What a command does: asks the service, and prints the answer.
+
+import type { Command } from 'commander';
+import { printAnswer } from '../print/print-answer.ts';
+import { printableText } from '../print/printable-text.ts';
+import { waitingText } from './approval-text.ts';
+import { withKnownNames } from './known-names.ts';
+import { NotWell } from './not-well.ts';
+import type { Options } from './options.ts';
+import { type ServiceClient, ServiceError, Waits } from './service-client.ts';
+
+/** Connects with the credential of the commands; called only when a command runs. */
+export type Connect = () => ServiceClient;
+
+type Request = { readonly method: string; readonly path: string; readonly body?: unknown };
+
+/** How a command shows its answer. */
+export type Showing<Answer> = {
+  /** Returns what `--json` prints; by default the answer itself. */
+  readonly document?: (answer: Answer) => unknown;
+  /** Returns the text for people; by default a line for each field of the document. */
+  readonly text?: (answer: Answer, options: Options) => string;
+  /** Whether the command ends with code 0; by default it does. */
+  readonly isWell?: (answer: Answer) => boolean;
+};
+
+/** Makes a command send one request and show its answer, and adds the option `--json`. */
+export function asking<Answer = unknown>(
+  command: Command,
+  connect: Connect,
+  request: (options: Options, args: readonly string[]) => Request,
+  showing: Showing<Answer> = {},
+): void {
+  answering(
+    command,
+    connect,
+    async (client, options, args) => {
+      const { method, path, body } = request(options, args);
+      return (await client.call(method, path, body)) as Answer;
+    },
+    showing,
+  );
+}
+
+/** Prints lines for people before the command has its answer; with `--json` it prints nothing. */
+export type Say = (text: string) => void;
+
+/** Makes a command show an answer of the service, and adds the option `--json`. */
+export function answering<Answer>(
+  command: Command,
+  connect: Connect,
+  ask: (
+    client: ServiceClient,
+    options: Options,
+    args: readonly string[],
+    say: Say,
+  ) => Promise<Answer>,
+  { document = (answer) => answer, text, isWell = () => true }: Showing<Answer> = {},
+): void {
+  command.option('--json', 'print one JSON document and nothing else');
+  command.action(async () => {
+    const { json, ...options } = command.opts<Options>();
+    const say: Say = (line) => {
+      if (!json) process.stdout.write(`${line}\n`);
+    };
+    const textOf = (answer: Answer) =>
+      json
+        ? printableText(JSON.stringify(document(answer)))
+        : (text?.(answer, options) ?? printAnswer(document(answer)));
+    const client = connect();
+    try {
+      const answer = await ask(client, options, command.args, say);
+      process.stdout.write(`${textOf(answer)}\n`);
+      if (!isWell(answer)) throw new NotWell();
+    } catch (error) {
+      if (!(error instanceof Waits)) throw await toldError(client, error, options);
+      const { answer } = error;
+      const waiting = json ? printableText(JSON.stringify(answer)) : waitingText(answer.approval);
+      process.stdout.write(`${waiting}\n`);
+    }
+  });
+}
+
+/** Returns the error that is told for another one. */
+async function toldError(
+  client: ServiceClient,
+  error: unknown,
+  options: Options,
+): Promise<unknown> {
+  if (error instanceof ServiceError) return await withKnownNames(client, error, options);
+  // A field is missing that every answer of this version has.
+  if (error instanceof TypeError && client.hasAnswered) return client.unexpected(error);
+  return error;
+}

@@ -1,0 +1,336 @@
+// Commands of the operator: they set up organizations, apps, channels, keys and webhooks, and look after the
+// service.
+
+import { type Command, Option } from 'commander';
+import type { ChangedChannel, ConsoleAnswers, ResealedSecrets } from '../../contract/console.ts';
+import { isReachableAddress } from '../../contract/reachable-address.ts';
+import { APPROVAL_MODES, KEY_RIGHTS, UPDATE_MODES } from '../../contract/resource.ts';
+import { WEBHOOK_PROVIDERS } from '../../contract/webhook-provider.ts';
+import { answering, asking, type Connect } from '../call/asking.ts';
+import { backupFile } from '../call/backup-file.ts';
+import { callInParts } from '../call/call-in-parts.ts';
+import { names, type Options, query, wholeNumber } from '../call/options.ts';
+import type { ServiceClient } from '../call/service-client.ts';
+import { findingsText } from '../print/findings-text.ts';
+import { printAnswer } from '../print/print-answer.ts';
+import { printTable, takesColours } from '../print/print-table.ts';
+import { addAuditCommand } from './audit-command.ts';
+import { addDeviceRecordCommands } from './device-record-commands.ts';
+import { addEdgeCommands } from './edge-commands.ts';
+import { addListCommands } from './list-commands.ts';
+import { addNotifyCommands } from './notify-commands.ts';
+
+const PROVIDERS = `code host (${WEBHOOK_PROVIDERS.join(', ')})`;
+
+/** Adds all commands that call the service. `connect` is called only when a command runs. */
+export function addCommands(program: Command, connect: Connect): void {
+  const org = program.command('org').description('organizations');
+  const app = program.command('app').description('apps');
+  const channel = program.command('channel').description('channels of an app');
+  const key = program.command('key').description('API keys of an organization');
+  addOrganizationCommands(org, connect);
+  addAppCommands(app, connect);
+  addChannelCommands(channel, connect);
+  addKeyCommands(key, connect);
+  addListCommands({ org, app, channel, key }, connect);
+  addWebhookCommands(program, connect);
+  addNotifyCommands(program, connect);
+  addSecretCommands(program, connect);
+  addBackupCommand(program, connect);
+  addAccountCommands(program, connect);
+  addDeviceRecordCommands(program, connect);
+  addEdgeCommands(program, connect);
+  addAuditCommand(program, connect);
+}
+
+function addOrganizationCommands(org: Command, connect: Connect): void {
+  asking(
+    org
+      .command('create')
+      .description('create an organization')
+      .requiredOption('--name <name>', 'what people call it'),
+    connect,
+    ({ name }) => ({ method: 'POST', path: 'organizations', body: { name } }),
+  );
+}
+
+function addAppCommands(app: Command, connect: Connect): void {
+  asking(
+    app
+      .command('create')
+      .description('create an app')
+      .requiredOption('--org <id>', 'organization it belongs to')
+      .requiredOption('--ref <ref>', 'name in addresses, unique')
+      .requiredOption('--name <name>', 'what people call it')
+      .option('--channels <names>', 'comma-separated (default: stable,beta)', names),
+    connect,
+    ({ org: organization, ref, name, channels }) => ({
+      method: 'POST',
+      path: 'apps',
+      body: { org: organization, ref, name, channels },
+    }),
+  );
+  addAppChange(app, connect, ['rename', 'change what people call an app'], ({ name }) => ({
+    name,
+  })).requiredOption('--name <name>', 'what people call it');
+  const archived = 'let an app take no more releases; its devices are answered as before';
+  addAppChange(app, connect, ['archive', archived], () => ({ archived: true }));
+  addAppChange(app, connect, ['restore', 'bring an archived app back'], () => ({
+    archived: false,
+  }));
+}
+
+/** Adds a command that changes an app in one way. */
+function addAppChange(
+  app: Command,
+  connect: Connect,
+  [name, description]: readonly [string, string],
+  change: (options: Options) => object,
+): Command {
+  const command = app.command(name).description(description).requiredOption('--app <ref>', 'app');
+  asking(command, connect, (options) => ({
+    method: 'PATCH',
+    path: 'apps',
+    body: { app: options.app, ...change(options) },
+  }));
+  return command;
+}
+
+function addChannelCommands(channel: Command, connect: Connect): void {
+  asking(
+    channel
+      .command('create')
+      .description('add a channel to an app')
+      .requiredOption('--app <ref>', 'app')
+      .requiredOption('--name <name>', 'channel'),
+    connect,
+    ({ app, name }) => ({ method: 'POST', path: 'channels', body: { app, name } }),
+  );
+  asking(
+    channel
+      .command('update')
+      .description('change what a channel asks of its devices')
+      .requiredOption('--app <ref>', 'app')
+      .requiredOption('--name <name>', 'channel')
+      .option('--minimum-supported-version <version>', 'devices below must update ("" clears it)')
+      .option('--default-rollout <percent>', 'rollout of new releases', wholeNumber)
+      .addOption(
+        new Option('--update-mode <mode>', 'how updates are announced').choices(UPDATE_MODES),
+      )
+      .addOption(
+        new Option('--require-signature <whether>', 'offer signed artifacts only').choices([
+          'true',
+          'false',
+        ]),
+      )
+      .option('--follows <channel>', 'channel whose releases its devices get too, or none')
+      .addOption(
+        new Option('--approvals <who>', 'who approves what widens exposure').choices(
+          APPROVAL_MODES,
+        ),
+      )
+      .option('--approval-days <n>', 'days after which a request expires', wholeNumber),
+    connect,
+    ({ minimumSupportedVersion, requireSignature, follows, ...options }) => ({
+      method: 'PATCH',
+      path: 'channels',
+      body: {
+        ...options,
+        ...(requireSignature === undefined
+          ? {}
+          : { requireSignature: requireSignature === 'true' }),
+        minimumSupportedVersion: minimumSupportedVersion === '' ? null : minimumSupportedVersion,
+        follows: follows === 'none' ? null : follows,
+      },
+    }),
+    { text: channelText },
+  );
+}
+
+/** Returns the settings of a channel, and what they leave open. */
+function channelText({ findings, ...channel }: ChangedChannel): string {
+  const lines = findings === undefined ? [] : [findingsText(findings)];
+  return [printAnswer(channel), ...lines].join('\n');
+}
+
+function addKeyCommands(key: Command, connect: Connect): void {
+  asking(
+    key
+      .command('create')
+      .description('mint a key; its secret is shown this once')
+      .requiredOption('--org <id>', 'organization')
+      .requiredOption('--name <name>', 'what it is for')
+      .option('--apps <refs>', 'comma-separated: the only apps that it may name', names)
+      .option(
+        '--may <rights>',
+        `comma-separated, of ${KEY_RIGHTS.join(', ')} (default: all)`,
+        names,
+      )
+      .option('--expires-at <time>', 'end of its validity, e.g. 2027-01-31T00:00:00Z'),
+    connect,
+    (options) => ({ method: 'POST', path: 'keys', body: options }),
+  );
+  asking(
+    key.command('revoke <key-id>').description('revoke a key, at once'),
+    connect,
+    (_options, [id = '']) => ({ method: 'POST', path: `keys/${encodeURIComponent(id)}/revoke` }),
+  );
+}
+
+function addWebhookCommands(program: Command, connect: Connect): void {
+  const webhook = program.command('webhook').description("releases from an app's code host");
+  asking(
+    withSettings(
+      webhook
+        .command('enable')
+        .description('let a code host announce releases; the secret is shown this once'),
+    ),
+    connect,
+    (options) => ({ method: 'POST', path: 'webhooks', body: webhookSettings(options) }),
+    { text: enabledText },
+  );
+  asking(
+    withSettings(
+      webhook.command('update').description('change how releases come; the secret stays'),
+    ).option('--no-hold', 'let releases land published'),
+    connect,
+    (options) => ({ method: 'PATCH', path: 'webhooks', body: webhookSettings(options) }),
+  );
+  asking(
+    webhook
+      .command('disable')
+      .description('refuse what the code host sends, and forget the secret')
+      .requiredOption('--app <ref>', 'app')
+      .option('--provider <name>', `${PROVIDERS}; all unless given`),
+    connect,
+    ({ app, provider }) => ({ method: 'POST', path: 'webhooks/disable', body: { app, provider } }),
+  );
+  asking(
+    webhook
+      .command('show')
+      .description('show whether it is on, and its last deliveries')
+      .requiredOption('--app <ref>', 'app'),
+    connect,
+    ({ app }) => ({ method: 'GET', path: `webhooks?${query({ app })}` }),
+    { text: webhooksText },
+  );
+}
+
+/** Returns the webhooks of an app and their last deliveries, as tables. */
+function webhooksText({ webhooks, deliveries }: ConsoleAnswers['GET webhooks']): string {
+  const isColoured = takesColours(process.stdout);
+  const hooks = printTable(
+    [
+      { label: 'provider', value: ({ provider }) => provider },
+      { label: 'state', value: ({ enabled }) => (enabled ? 'on' : 'off') },
+      { label: 'tag prefix', value: ({ tagPrefix }) => tagPrefix },
+      { label: 'hold', value: ({ hold }) => (hold ? 'yes' : 'no') },
+      { label: 'expect', value: ({ expect }) => expect?.join(', ') },
+      { label: 'repository', value: ({ repository }) => repository },
+      { label: 'address', value: ({ url }) => url },
+    ],
+    webhooks,
+    'no webhooks',
+    isColoured,
+  );
+  const table = printTable(
+    [
+      { label: 'at', value: ({ at }) => at },
+      { label: 'provider', value: ({ provider }) => provider },
+      { label: 'event', value: ({ event, action }) => [event, action].filter(Boolean).join(' ') },
+      { label: 'outcome', value: ({ outcome }) => outcome },
+      { label: 'version', value: ({ version }) => version },
+      { label: 'reason', value: ({ reason }) => reason },
+    ],
+    deliveries,
+    'no deliveries',
+    isColoured,
+  );
+  return [hooks, '', table].join('\n');
+}
+
+/** Returns address and secret, and says so where no code host on the internet can reach the address. */
+function enabledText(answer: ConsoleAnswers['POST webhooks']): string {
+  if (isReachableAddress(answer.url)) return printAnswer(answer);
+  const warning =
+    'A code host on the internet cannot reach this address: PUBLIC_URL must be what the service is ' +
+    'called from outside.';
+  return `${printAnswer(answer)}\n\n${warning}`;
+}
+
+function addSecretCommands(program: Command, connect: Connect): void {
+  const secrets = program.command('secrets').description('secrets at rest');
+  answering(
+    secrets
+      .command('reseal')
+      .description('encrypt webhook secrets under the first of several SECRET_KEYs'),
+    connect,
+    reseal,
+  );
+}
+
+/** Adds the options that name a webhook and its settings. */
+function withSettings(command: Command): Command {
+  return command
+    .requiredOption('--app <ref>', 'app')
+    .requiredOption('--provider <name>', PROVIDERS)
+    .option('--tag-prefix <text>', 'what the tags of the app begin with ("" for none)')
+    .option('--hold', 'let releases land paused, until somebody publishes them')
+    .option(
+      '--expect <targets>',
+      'publish a held release once it has these, e.g. linux,darwin/aarch64 ("" for never)',
+      names,
+    );
+}
+
+/** Returns the settings of a webhook as the service takes them; no targets are null. */
+function webhookSettings({ expect, ...options }: Options): Record<string, unknown> {
+  const isNone = Array.isArray(expect) && expect.join('') === '';
+  return { ...options, expect: isNone ? null : expect };
+}
+
+/** Seals all webhook secrets again, which the service does in parts; returns how many there were. */
+async function reseal(client: ServiceClient): Promise<Omit<ResealedSecrets, 'next'>> {
+  let [resealed, unreadable] = [0, 0];
+  await callInParts(client, 'secrets/reseal', {}, (part: ResealedSecrets) => {
+    resealed += part.resealed;
+    unreadable += part.unreadable;
+  });
+  return { resealed, unreadable };
+}
+
+function addBackupCommand(program: Command, connect: Connect): void {
+  answering(
+    program
+      .command('backup <file>')
+      .description('pack the embedded ledger into a new file, while the service runs'),
+    connect,
+    (client, _options, [file = '']) =>
+      backupFile(file, async () => {
+        const answer = await client.call('POST', 'backup', {});
+        return answer as ConsoleAnswers['POST backup'];
+      }),
+  );
+}
+
+function addAccountCommands(program: Command, connect: Connect): void {
+  const account = program.command('account').description('accounts of people');
+  asking(
+    account
+      .command('reset-password <email>')
+      .description('make a link that sets a new password; it works once, for an hour'),
+    connect,
+    (_options, [email = '']) => ({
+      method: 'POST',
+      path: 'accounts/reset-password',
+      body: { email },
+    }),
+  );
+  asking(
+    account
+      .command('recover <email>')
+      .description('make a link that removes lost passkeys; it works once, for a day'),
+    connect,
+    (_options, [email = '']) => ({ method: 'POST', path: 'accounts/recover', body: { email } }),
+  );
+}

@@ -1,0 +1,49 @@
+// Commands that give edges their tokens.
+
+import type { Command } from 'commander';
+import type { ConsoleAnswers } from '../../contract/console.ts';
+import type { ListedEdgeToken } from '../../contract/edge-token.ts';
+import { asking, type Connect } from '../call/asking.ts';
+import type { Column } from '../print/print-table.ts';
+import { listing } from './list-commands.ts';
+
+const COLUMNS: readonly Column<ListedEdgeToken>[] = [
+  { label: 'id', value: ({ id }) => id },
+  { label: 'name', value: ({ name }) => name },
+  { label: 'organization', value: ({ org }) => org ?? 'all' },
+  { label: 'begins with', value: ({ prefix }) => prefix },
+  {
+    label: 'state',
+    value: ({ revokedAt }) => (revokedAt === null ? 'active' : 'revoked'),
+    paint: ({ revokedAt }) => (revokedAt === null ? 'green' : 'red'),
+  },
+  { label: 'created', value: ({ createdAt }) => createdAt },
+];
+
+/** Adds `edge-token` with its subcommands. */
+export function addEdgeCommands(program: Command, connect: Connect): void {
+  const group = program.command('edge-token').description('tokens by which edges follow');
+  const create = group
+    .command('create')
+    .description('make a token for edges; it is shown this once')
+    .requiredOption('--name <name>', 'what it is for')
+    .option('--org <id>', 'only organization whose apps its edges serve')
+    .option('--all', 'let its edges serve the apps of all organizations');
+  asking(create, connect, ({ name, org, all }) => {
+    if ((org === undefined) === (all === undefined)) {
+      create.error("error: either option '--org <id>' or option '--all' is needed");
+    }
+    return { method: 'POST', path: 'edge-tokens', body: { name, org: org ?? null } };
+  });
+  listing(group.command('list').description('list the tokens of edges'), connect, {
+    path: () => 'edge-tokens',
+    rows: ({ edgeTokens }: ConsoleAnswers['GET edge-tokens']) => edgeTokens,
+    as: 'tokens',
+    columns: COLUMNS,
+  });
+  asking(
+    group.command('revoke <token-id>').description('revoke a token, within five seconds'),
+    connect,
+    (_options, [id = '']) => ({ method: 'POST', path: 'edge-tokens/revoke', body: { id } }),
+  );
+}

@@ -1,0 +1,239 @@
+// Commands that publishers and their pipelines call with an API key: releases, and why a device gets what it
+// gets.
+
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { DryRunAnswer } from '../../contract/dry-run.ts';
+import type { Explanation } from '../../contract/explanation.ts';
+import {
+  RELEASE_STATUSES,
+  type Release,
+  type ReleaseStatus,
+  type Targeting,
+} from '../../contract/resource.ts';
+import type { Health } from '../../contract/rollout-plan.ts';
+import type { ReleaseStanding, StandingState } from '../../contract/standing.ts';
+import { answering, asking, type Connect } from '../call/asking.ts';
+import { withNextPage } from '../call/next-page.ts';
+import { type Options, query, wholeNumber } from '../call/options.ts';
+import { type ServiceClient, ServiceError } from '../call/service-client.ts';
+import { effectText, findingsText } from '../print/findings-text.ts';
+import { printAnswer } from '../print/print-answer.ts';
+import { type Colour, printTable, takesColours } from '../print/print-table.ts';
+import { releaseText, type ShownRelease, stateText, targetsText } from '../print/release-text.ts';
+import { addApprovalCommands } from './approval-commands.ts';
+import { addDeviceCommand } from './device-commands.ts';
+import { addImportCommand } from './import-command.ts';
+import { addPlanCommands } from './plan-commands.ts';
+import { addPromoteCommand } from './promote-command.ts';
+import { addPublishCommand } from './publish-command.ts';
+import { addStopCommands } from './stop-commands.ts';
+
+const NOT_FOUND = 404;
+/** Releases that a page has unless another number is asked for. */
+const PER_PAGE = 20;
+
+/** Adds all commands that call the management API. `connect` is called only when a command runs. */
+export function addReleaseCommands(program: Command, connect: Connect): void {
+  const release = program.command('release').description('releases of an app, with SLUICE_KEY');
+  addPublishCommand(release, connect);
+  addReadingCommands(release, connect);
+  addServingCommands(release, connect);
+  addMovingCommands(release, connect);
+  addPlanCommands(program, connect);
+  addStopCommands(program, connect);
+  addApprovalCommands(program, connect);
+  addDeviceCommand(program, connect);
+  addExplainCommand(program, connect);
+  addImportCommand(program, connect);
+}
+
+function addReadingCommands(release: Command, connect: Connect): void {
+  asking(
+    release
+      .command('list')
+      .description('list releases with their state, newest first')
+      .option('--app <ref>', 'only of this app')
+      .option('--channel <name>', 'only of this channel')
+      .option('--version <version>', 'only this version')
+      .addOption(new Option('--status <status>', 'only of this status').choices(RELEASE_STATUSES))
+      .option('--page <n>', 'which page', wholeNumber)
+      .option('--per-page <n>', 'how many releases (default: 20, at most 100)', wholeNumber),
+    connect,
+    (options) => ({ method: 'GET', path: `releases?${query({ ...options, standing: true })}` }),
+    { text: listText },
+  );
+  answering(
+    named(release.command('show').description('show a release, how it is served, and who runs it')),
+    connect,
+    show,
+    { text: releaseText },
+  );
+}
+
+async function show(client: ServiceClient, options: Options): Promise<ShownRelease> {
+  const answer = await client.call('GET', `releases?${query(options)}`);
+  const [found] = (answer as { releases: readonly Release[] }).releases;
+  if (found === undefined) throw new ServiceError('Unknown release', NOT_FOUND);
+  const owned = await client.call('GET', `releases/${encodeURIComponent(found.id)}`);
+  const health = await client.call('GET', `releases/health?${query(options)}`);
+  return { ...(owned as Omit<ShownRelease, 'health'>), ...(health as { health: Health }) };
+}
+
+/** Commands that change how a release is served, and the status that each sets. */
+const STATUS_COMMANDS: readonly (readonly [string, string, ReleaseStatus])[] = [
+  ['pause', 'offer a release to nobody for now', 'paused'],
+  ['resume', 'offer a paused or deprecated release again', 'published'],
+  ['rollback', 'pull a release for good: its devices go back to the one before', 'rolled_back'],
+  ['deprecate', 'offer a release to nobody new', 'deprecated'],
+];
+
+function addServingCommands(release: Command, connect: Connect): void {
+  controlling(
+    release
+      .command('rollout')
+      .description('offer a release to so many percent of the devices')
+      .argument('<percent>', 'percentage, 0 to 100', percentage),
+    connect,
+    ([percent = '']) => ({ rollout: Number(percent) }),
+  );
+  for (const [name, description, status] of STATUS_COMMANDS) {
+    controlling(release.command(name).description(description), connect, () => ({ status }));
+  }
+}
+
+function controlling(
+  command: Command,
+  connect: Connect,
+  change: (args: readonly string[]) => Readonly<Record<string, unknown>>,
+): void {
+  named(command)
+    .option('--reason <text>', 'why, for the audit')
+    .option('--dry-run', 'say what it would do, and change nothing');
+  asking(
+    command,
+    connect,
+    ({ dryRun, ...options }, args) => ({
+      method: 'PATCH',
+      path: dryRun === true ? 'releases?dryRun=true' : 'releases',
+      body: { ...options, ...change(args) },
+    }),
+    { text: changedText },
+  );
+}
+
+function addMovingCommands(release: Command, connect: Connect): void {
+  addPromoteCommand(release, connect);
+  asking(
+    named(release.command('withdraw'))
+      .description('remove a release that nobody was offered: its version is free again')
+      .option('--reason <text>', 'why, for the audit'),
+    connect,
+    (body) => ({ method: 'DELETE', path: 'releases', body }),
+    { text: changedText },
+  );
+}
+
+function addExplainCommand(program: Command, connect: Connect): void {
+  asking(
+    program
+      .command('explain')
+      .description('say why a device gets what it gets, with SLUICE_KEY')
+      .requiredOption('--app <ref>', 'app')
+      .option('--channel <name>', 'channel (default: the one that the device asked last)')
+      .requiredOption('--device <id>', 'device'),
+    connect,
+    ({ device: deviceId, ...options }) => ({
+      method: 'GET',
+      path: `explain?${query({ ...options, deviceId })}`,
+    }),
+    { text: explanationText },
+  );
+}
+
+/** Adds the options that name a release. */
+function named(command: Command): Command {
+  return command
+    .requiredOption('--app <ref>', 'app')
+    .requiredOption('--channel <name>', 'channel')
+    .requiredOption('--version <version>', 'version');
+}
+
+const COLOURS: Readonly<Partial<Record<StandingState, Colour>>> = {
+  serving: 'green',
+  'rolling out': 'green',
+  paused: 'yellow',
+  'stopped by its guard': 'yellow',
+  'rolled back': 'red',
+};
+
+/** Page of releases; a key that may not read gets no standings. */
+type ListedReleases = {
+  readonly releases: readonly (Release & { readonly standing?: ReleaseStanding })[];
+  readonly total: number;
+};
+
+function listText({ releases, total }: ListedReleases, options: Options): string {
+  const table = printTable(
+    [
+      { label: 'version', value: ({ version }) => version },
+      { label: 'app', value: ({ app }) => app },
+      { label: 'channel', value: ({ channel }) => channel },
+      {
+        label: 'state',
+        value: ({ status, standing }) => (standing === undefined ? status : stateText(standing)),
+        paint: ({ standing }) => standing && COLOURS[standing.state],
+      },
+      { label: 'rollout', value: ({ rolloutPct }) => `${rolloutPct} %` },
+      { label: 'files', value: ({ artifacts }) => artifacts.length },
+      { label: 'published', value: ({ createdAt }) => createdAt },
+    ],
+    releases,
+    'no releases',
+    takesColours(process.stdout),
+  );
+  if (releases.length >= total) return table;
+  const [page, perPage] = [Number(options.page ?? 1), Number(options.perPage ?? PER_PAGE)];
+  const next = page * perPage < total ? { page: page + 1 } : {};
+  const counted = `${table}\n${releases.length} of ${total}`;
+  return withNextPage(counted, 'release list', options, next);
+}
+
+type Changed = Pick<DryRunAnswer<Release & { readonly targets?: Targeting | null }>, 'release'> &
+  Partial<DryRunAnswer<unknown>>;
+
+function changedText({ release, findings, effect }: Changed): string {
+  const { targets, ...fields } = release;
+  const changed = printAnswer(
+    targets === undefined ? fields : { ...fields, targets: targetsText(targets) },
+  );
+  if (findings === undefined || effect === undefined) return changed;
+  const said = findingsText(findings, release.artifacts);
+  return [changed, said, effectText(release.version, effect)].join('\n');
+}
+
+function explanationText({ decision, device, candidates }: Explanation): string {
+  const table = printTable(
+    [
+      { label: 'version', value: ({ version }) => version },
+      { label: 'channel', value: ({ channel }) => channel },
+      { label: 'verdict', value: ({ verdict }) => verdict },
+      { label: 'bucket', value: ({ bucket }) => bucket },
+      { label: 'below', value: ({ threshold }) => threshold },
+      {
+        label: 'unmet',
+        value: ({ unmet }) =>
+          unmet.map(({ key, operator, values }) => `${key} ${operator} ${values}`).join('; '),
+      },
+    ],
+    candidates,
+    'no candidates',
+    takesColours(process.stdout),
+  );
+  const offer = `${decision.reason}: ${decision.update?.version ?? 'nothing'}`;
+  return [offer, printAnswer(device), '', table].join('\n');
+}
+
+function percentage(text: string): string {
+  if (!/^(?:\d{1,2}|100)$/.test(text)) throw new InvalidArgumentError('Not 0 to 100.');
+  return text;
+}

@@ -1,0 +1,73 @@
+// A release with how it is served, for people.
+
+import type { Release, Targeting } from '../../contract/resource.ts';
+import type { Health } from '../../contract/rollout-plan.ts';
+import type { ReleaseStanding } from '../../contract/standing.ts';
+import { publishedFilesText } from './files-table.ts';
+import { healthText } from './plan-text.ts';
+import { printAnswer } from './print-answer.ts';
+import { printableText } from './printable-text.ts';
+
+/** Maximum number of lines of the notes that are shown; `--json` has all. */
+const NOTES_LINES_MAX = 20;
+
+/** A release, whom it is offered to and how many devices run it. */
+export type ShownRelease = {
+  readonly release: Release;
+  readonly targets: Targeting | null;
+  readonly offered: boolean;
+  readonly offeredAt: string | null;
+  readonly devices: number;
+  readonly standing: ReleaseStanding;
+  readonly health: Health;
+};
+
+/** Returns the text of a release: what it is, its files, its notes and its health. */
+export function releaseText(shown: ShownRelease): string {
+  const { release, targets, offered, offeredAt, devices, standing, health } = shown;
+  const { id, app, channel, version, status, rolloutPct, createdAt, artifacts, notes } = release;
+  const head = printAnswer({
+    release: `${app} ${version} on ${channel}`,
+    ...{ id, status, state: `${stateText(standing)}${sinceText(standing)}` },
+    ...{ rollout: `${rolloutPct} %`, targets: targetsText(targets) },
+    ...{ published: createdAt, offered: offered ? `since ${offeredAt}` : 'to no device' },
+    'runs on': devices === 1 ? '1 device' : `${devices} devices`,
+  });
+  const parts = [head, publishedFilesText(artifacts), notesText(notes), healthText(health)];
+  return parts.join('\n\n');
+}
+
+/** Says what devices are offered of a release: `serving on linux; others are offered 3.1.0`. */
+export function stateText({ state, on, supersededBy, wayDownFor }: ReleaseStanding): string {
+  const where = on.length === 0 ? '' : ` on ${on.join(', ')}; others are offered ${supersededBy}`;
+  const by = state === 'superseded' ? ` by ${supersededBy}` : '';
+  const down = wayDownFor.length === 0 ? '' : `; the way down from ${wayDownFor.join(', ')}`;
+  return `${state}${where}${by}${down}`;
+}
+
+function sinceText({ change }: ReleaseStanding): string {
+  return change === null ? '' : ` since ${change.at} by ${change.by}`;
+}
+
+/** Says which devices a release is for. */
+export function targetsText(targets: Targeting | null): string {
+  if (targets === null) return 'every device';
+  const { matchLabels, matchExpressions } = targets;
+  const conditions = [
+    ...Object.entries(matchLabels).map(([key, values]) => `${key} In ${values.join(', ')}`),
+    ...matchExpressions.map(({ key, operator, values }) =>
+      `${key} ${operator} ${values.join(', ')}`.trim(),
+    ),
+  ];
+  return conditions.join('; ') || 'every device';
+}
+
+function notesText(notes: string): string {
+  const lines = notes.trimEnd().split(/\r?\n/);
+  if (lines.join('') === '') return 'notes: none';
+  const shown = lines.slice(0, NOTES_LINES_MAX).map((line) => `  ${printableText(line)}`.trimEnd());
+  const left = lines.length - shown.length;
+  return ['notes:', ...shown, ...(left > 0 ? [`  (${left} more lines: --json has all)`] : [])].join(
+    '\n',
+  );
+}
