@@ -22,8 +22,8 @@ import {
 import { isoTime } from '../contract/iso-time.ts';
 import type { AdoptionStep } from '../contract/resource.ts';
 import type { Signal } from '../contract/rollout-plan.ts';
-import { foldPlatform } from '../domain/decision/artifact.ts';
-import { foldArch } from '../domain/decision/fold-arch.ts';
+import { foldPlatform } from '../domain/decision/artifact/artifact.ts';
+import { foldArch } from '../domain/decision/artifact/fold-arch.ts';
 import type { Labels } from '../domain/decision/targeting.ts';
 import { type CheckIn, coalesceCheckIns } from '../domain/fleet/check-in.ts';
 import { internContext, internVersion } from '../domain/fleet/check-in-pack.ts';

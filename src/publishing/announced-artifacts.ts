@@ -3,7 +3,7 @@
 
 import { LIMIT } from '../contract/limit.ts';
 import { storableText } from '../contract/text.ts';
-import { classifyAssets } from '../domain/release/classify-assets.ts';
+import { classifyAssets } from '../domain/release/asset/classify-assets.ts';
 import type { NewArtifact } from '../store/ledger-terms.ts';
 
 /** File of a release, as its code host announces it. */

@@ -9,7 +9,7 @@ import { type Failure, isFailure, type Outcome } from '../contract/failure.ts';
 import type { Release } from '../contract/resource.ts';
 import type { Catalog } from '../domain/decision/catalog.ts';
 import type { SnapshotRelease } from '../domain/decision/serving-snapshot.ts';
-import { servedFindings } from '../domain/release/findings.ts';
+import { servedFindings } from '../domain/release/finding/findings.ts';
 import type { Catalogs } from '../serving/catalogs.ts';
 import type { MeasuredEffect, MeasureEffect } from '../serving/dry-run-effect.ts';
 import type {

@@ -5,18 +5,18 @@ import { isFailure, type LostRight, type Outcome } from '../contract/failure.ts'
 import { LIMIT } from '../contract/limit.ts';
 import type { Artifact, Release } from '../contract/resource.ts';
 import { storableText } from '../contract/text.ts';
-import { foldPlatform } from '../domain/decision/artifact.ts';
-import { foldArch } from '../domain/decision/fold-arch.ts';
-import type { LeftAlone, ReleaseHold } from '../domain/release/announcement.ts';
-import { findingText } from '../domain/release/finding-text.ts';
-import type { HostRelease } from '../domain/release/host-release.ts';
+import { foldPlatform } from '../domain/decision/artifact/artifact.ts';
+import { foldArch } from '../domain/decision/artifact/fold-arch.ts';
+import { runsOnEveryArch } from '../domain/release/asset/runs-on-every-arch.ts';
+import { findingText } from '../domain/release/finding/finding-text.ts';
+import type { LeftAlone, ReleaseHold } from '../domain/release/host/announcement.ts';
+import type { HostRelease } from '../domain/release/host/host-release.ts';
 import {
   isWithdrawal,
   type Retraction,
   type RetractionOutcome,
-} from '../domain/release/retraction.ts';
-import { runsOnEveryArch } from '../domain/release/runs-on-every-arch.ts';
-import { tagVersion } from '../domain/release/tag-version.ts';
+} from '../domain/release/host/retraction.ts';
+import { tagVersion } from '../domain/release/host/tag-version.ts';
 import type { Announced, HostRepository, NewAnnouncement } from '../store/console-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { NewArtifact } from '../store/ledger-terms.ts';

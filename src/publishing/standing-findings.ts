@@ -3,7 +3,7 @@
 import type { Finding } from '../contract/dry-run.ts';
 import { type FailureKind, isFailure, type Outcome } from '../contract/failure.ts';
 import type { Release } from '../contract/resource.ts';
-import { servedFindings } from '../domain/release/findings.ts';
+import { servedFindings } from '../domain/release/finding/findings.ts';
 import type { CatalogSlot } from '../serving/catalog-slot.ts';
 
 /** Finds the channel of an app, and loads it where this node does not serve it yet. */

@@ -12,12 +12,12 @@ import type { ExplainedReason, Explanation, ListedCandidate } from '../contract/
 import { fail, invalidField, isFailure, type Outcome } from '../contract/failure.ts';
 import { LIMIT } from '../contract/limit.ts';
 import type { UpdateManifest } from '../contract/resource.ts';
-import { foldPlatform } from '../domain/decision/artifact.ts';
+import { foldPlatform } from '../domain/decision/artifact/artifact.ts';
+import { foldArch } from '../domain/decision/artifact/fold-arch.ts';
 import type { Catalog } from '../domain/decision/catalog.ts';
 import { hashText } from '../domain/decision/cohort.ts';
 import { decide, NOTHING_EXCLUDED } from '../domain/decision/decide.ts';
 import { explain, type JudgedCandidate } from '../domain/decision/explain.ts';
-import { foldArch } from '../domain/decision/fold-arch.ts';
 import { planUpdate } from '../domain/decision/plan.ts';
 import type { Labels, RequestFields } from '../domain/decision/targeting.ts';
 import { unmetExpressions } from '../domain/decision/unmet-conditions.ts';

@@ -12,8 +12,8 @@ import type {
   WebhookSettings,
 } from '../contract/resource.ts';
 import type { WebhookProvider } from '../contract/webhook-provider.ts';
-import type { Announcement, LeftAlone, ReleaseHold } from '../domain/release/announcement.ts';
-import type { Retraction } from '../domain/release/retraction.ts';
+import type { Announcement, LeftAlone, ReleaseHold } from '../domain/release/host/announcement.ts';
+import type { Retraction } from '../domain/release/host/retraction.ts';
 import type { ChannelName } from './engine.ts';
 import type { NewArtifact, ReleaseName } from './ledger-terms.ts';
 

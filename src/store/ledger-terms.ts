@@ -15,7 +15,7 @@ import type {
 import type { StatusChange } from '../contract/standing.ts';
 import type { WebhookProvider } from '../contract/webhook-provider.ts';
 import type { ServingOrder, ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
-import type { ReleaseHold } from '../domain/release/announcement.ts';
+import type { ReleaseHold } from '../domain/release/host/announcement.ts';
 import type { Served, Serving } from '../domain/release/serving-change.ts';
 import type { PlanDefinition } from '../domain/rollout/plan-state.ts';
 

@@ -14,15 +14,15 @@ import {
   foldPlatform,
   refuseArtifactName,
   withWireAddress,
-} from '../domain/decision/artifact.ts';
-import { fileNameOf, isDelta } from '../domain/decision/artifact-format.ts';
+} from '../domain/decision/artifact/artifact.ts';
+import { fileNameOf, isDelta } from '../domain/decision/artifact/artifact-format.ts';
+import { foldArch, NO_ARCH, UNIVERSAL } from '../domain/decision/artifact/fold-arch.ts';
 import {
   type ArtifactCandidate,
   type Candidate,
   type Catalog,
   candidatesBy,
 } from '../domain/decision/catalog.ts';
-import { foldArch, NO_ARCH, UNIVERSAL } from '../domain/decision/fold-arch.ts';
 import { isSemVer } from '../domain/decision/version.ts';
 import type { Machine } from './machine.ts';
 import { kernelVersion } from './system-version.ts';

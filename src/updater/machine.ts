@@ -6,14 +6,14 @@ import {
   type IndexedArtifact,
   refuseArtifactName,
   selectArtifact,
-} from '../domain/decision/artifact.ts';
+} from '../domain/decision/artifact/artifact.ts';
+import { foldArch, NO_ARCH, UNIVERSAL } from '../domain/decision/artifact/fold-arch.ts';
 import {
   type ArtifactCandidate,
   type Catalog,
   candidatesBy,
   candidatesWhere,
 } from '../domain/decision/catalog.ts';
-import { foldArch, NO_ARCH, UNIVERSAL } from '../domain/decision/fold-arch.ts';
 import type { Question } from './updater.ts';
 
 /** Both folded. */

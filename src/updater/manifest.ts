@@ -10,14 +10,14 @@ import {
   foldPlatform,
   type Installable,
   refuseArtifactName,
-} from '../domain/decision/artifact.ts';
-import { ANY_KIND, readKind } from '../domain/decision/artifact-format.ts';
+} from '../domain/decision/artifact/artifact.ts';
+import { ANY_KIND, readKind } from '../domain/decision/artifact/artifact-format.ts';
+import { foldArch } from '../domain/decision/artifact/fold-arch.ts';
 import {
   type ArtifactCandidate,
   type CandidateForm,
   candidatesFor,
 } from '../domain/decision/catalog.ts';
-import { foldArch } from '../domain/decision/fold-arch.ts';
 import type { Plan } from '../domain/decision/plan.ts';
 import type { SnapshotRelease } from '../domain/decision/serving-snapshot.ts';
 import { isSemVer } from '../domain/decision/version.ts';

@@ -11,11 +11,11 @@ import {
   foldPlatform,
   type IndexedArtifact,
   refuseArtifactName,
-} from '../domain/decision/artifact.ts';
+} from '../domain/decision/artifact/artifact.ts';
+import { foldArch, NO_ARCH } from '../domain/decision/artifact/fold-arch.ts';
 import type { ArtifactCandidate, Catalog } from '../domain/decision/catalog.ts';
-import { foldArch, NO_ARCH } from '../domain/decision/fold-arch.ts';
 import type { SnapshotRelease } from '../domain/decision/serving-snapshot.ts';
-import { isSparkleFormat } from '../domain/release/sparkle-format.ts';
+import { isSparkleFormat } from '../domain/release/finding/sparkle-format.ts';
 import { candidatesOfMachine, type Machine } from './machine.ts';
 import type { Question, Updater } from './updater.ts';
 

@@ -4,7 +4,7 @@
 // without an offer gets the line of its own version, if the channel has it.
 
 import type { Artifact } from '../contract/resource.ts';
-import { type IndexedArtifact, selectArtifact } from '../domain/decision/artifact.ts';
+import { type IndexedArtifact, selectArtifact } from '../domain/decision/artifact/artifact.ts';
 import {
   type ArtifactCandidate,
   type Catalog,

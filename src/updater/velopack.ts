@@ -10,10 +10,10 @@ import {
   foldPlatform,
   type IndexedArtifact,
   refuseArtifactName,
-} from '../domain/decision/artifact.ts';
-import { decodedFileName } from '../domain/decision/artifact-format.ts';
+} from '../domain/decision/artifact/artifact.ts';
+import { decodedFileName } from '../domain/decision/artifact/artifact-format.ts';
+import { foldArch, NO_ARCH } from '../domain/decision/artifact/fold-arch.ts';
 import type { ArtifactCandidate, Catalog } from '../domain/decision/catalog.ts';
-import { foldArch, NO_ARCH } from '../domain/decision/fold-arch.ts';
 import { isSemVer, parseVersion, type Version } from '../domain/decision/version.ts';
 import { candidatesOfMachine, type Machine } from './machine.ts';
 import type { AskingClient, Question, Updater } from './updater.ts';

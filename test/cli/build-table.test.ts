@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Artifact } from '../../src/contract/resource.ts';
-import { findingsOf } from '../../src/domain/release/findings.ts';
+import { findingsOf } from '../../src/domain/release/finding/findings.ts';
 import { snapshot, version } from '../domain/sample.ts';
 import {
   BUILT,

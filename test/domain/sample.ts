@@ -4,7 +4,8 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import type { Artifact, Targeting } from '../../src/contract/resource.ts';
-import { foldPlatform } from '../../src/domain/decision/artifact.ts';
+import { foldPlatform } from '../../src/domain/decision/artifact/artifact.ts';
+import { foldArch } from '../../src/domain/decision/artifact/fold-arch.ts';
 import {
   type ArtifactCandidate,
   type Catalog,
@@ -12,7 +13,6 @@ import {
   compileCatalog,
 } from '../../src/domain/decision/catalog.ts';
 import { hashText } from '../../src/domain/decision/cohort.ts';
-import { foldArch } from '../../src/domain/decision/fold-arch.ts';
 import { type Plan, planUpdate } from '../../src/domain/decision/plan.ts';
 import type { Device } from '../../src/domain/decision/rule/decision-rule.ts';
 import type {

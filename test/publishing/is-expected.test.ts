@@ -2,7 +2,7 @@
 // itself for a file of which nobody knows what it is for.
 
 import { describe, expect, it } from 'vitest';
-import { classifyAssets } from '../../src/domain/release/classify-assets.ts';
+import { classifyAssets } from '../../src/domain/release/asset/classify-assets.ts';
 import { isExpected } from '../../src/publishing/receive-release.ts';
 
 function isSatisfied(targets: readonly string[], names: readonly string[]): boolean {

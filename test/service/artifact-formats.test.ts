@@ -1,6 +1,6 @@
 // Tests which file a client can install (docs/contract.md 20) over HTTP: the fields of artifacts, `bundle`,
 // required signatures, and `device` in the query. Which artifact is chosen, in any order of publishing, is
-// tested in test/domain/decision/artifact-format.test.ts, what Tauri's client takes in test/updater.
+// tested in test/domain/decision/artifact/artifact-format.test.ts, what Tauri's client takes in test/updater.
 
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';

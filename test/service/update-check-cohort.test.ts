@@ -11,11 +11,11 @@ import {
   type Release,
   type Targeting,
 } from '../../src/contract/resource.ts';
-import { foldPlatform } from '../../src/domain/decision/artifact.ts';
+import { foldPlatform } from '../../src/domain/decision/artifact/artifact.ts';
+import { foldArch } from '../../src/domain/decision/artifact/fold-arch.ts';
 import { type Catalog, compileCatalog } from '../../src/domain/decision/catalog.ts';
 import { cohortBucket, cohortThreshold, hashText } from '../../src/domain/decision/cohort.ts';
 import { decide } from '../../src/domain/decision/decide.ts';
-import { foldArch } from '../../src/domain/decision/fold-arch.ts';
 import { manifestOf } from '../../src/updater/manifest.ts';
 import { anyLabels, anyTargeting, device, planOf, snapshot, version } from '../domain/sample.ts';
 import { IS_WHOLE_MATRIX } from '../support/matrix.ts';

@@ -7,13 +7,13 @@ import {
   type StandingRelease,
   takeFirst,
   takeNext,
-} from '../../src/domain/release/announcement.ts';
+} from '../../src/domain/release/host/announcement.ts';
 import {
   type HostMemory,
   type HostRelease,
   joinEvents,
-} from '../../src/domain/release/host-release.ts';
-import { judgeRetraction, rememberRetraction } from '../../src/domain/release/retraction.ts';
+} from '../../src/domain/release/host/host-release.ts';
+import { judgeRetraction, rememberRetraction } from '../../src/domain/release/host/retraction.ts';
 import type { Announced } from '../../src/store/console-ledger.ts';
 import type { Ledger } from '../../src/store/ledger.ts';
 import type { NewArtifact, ReleaseName } from '../../src/store/ledger-terms.ts';

@@ -12,7 +12,7 @@ import type { Artifact } from '../../src/contract/resource.ts';
 import type { Candidate } from '../../src/domain/decision/catalog.ts';
 import { planUpdate } from '../../src/domain/decision/plan.ts';
 import type { SnapshotRelease } from '../../src/domain/decision/serving-snapshot.ts';
-import { findingsOf } from '../../src/domain/release/findings.ts';
+import { findingsOf } from '../../src/domain/release/finding/findings.ts';
 import { parseShape } from '../../src/http/endpoint/parse-shape.ts';
 import { publishReleaseBody } from '../../src/http/endpoint/release-body.ts';
 import {

@@ -4,7 +4,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Artifact } from '../../src/contract/resource.ts';
-import { ANYTHING } from '../../src/domain/decision/artifact.ts';
+import { ANYTHING } from '../../src/domain/decision/artifact/artifact.ts';
 import { candidatesFor } from '../../src/domain/decision/catalog.ts';
 import {
   type ManifestTerms,

@@ -4,7 +4,11 @@
 import type { Finding } from '../../contract/dry-run.ts';
 import type { Artifact } from '../../contract/resource.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
-import { areNumbersOf, numbersInName, plainVersion } from '../../domain/release/name-version.ts';
+import {
+  areNumbersOf,
+  numbersInName,
+  plainVersion,
+} from '../../domain/release/asset/name-version.ts';
 import type { BuildFile } from './build-files.ts';
 import type { ManifestEntry } from './build-manifest.ts';
 

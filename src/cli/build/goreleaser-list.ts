@@ -4,9 +4,9 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
-import { foldPlatform } from '../../domain/decision/artifact.ts';
-import { knownArch } from '../../domain/decision/fold-arch.ts';
-import type { AssetTarget } from '../../domain/release/classify-assets.ts';
+import { foldPlatform } from '../../domain/decision/artifact/artifact.ts';
+import { knownArch } from '../../domain/decision/artifact/fold-arch.ts';
+import type { AssetTarget } from '../../domain/release/asset/classify-assets.ts';
 import { readJson } from '../call/text-file.ts';
 
 /** Name of the list, which stands at the root of goreleaser's folder. */

@@ -2,7 +2,7 @@
 // electron-builder lists `My App Setup 1.4.0.exe` as `My-App-Setup-1.4.0.exe`, under which it uploads it.
 
 import type { Finding } from '../../contract/dry-run.ts';
-import { readAsset } from '../../domain/release/read-asset.ts';
+import { readAsset } from '../../domain/release/asset/read-asset.ts';
 import { ServiceError } from '../call/service-client.ts';
 import type { BuildFile } from './build-files.ts';
 import type { ManifestEntry } from './build-manifest.ts';

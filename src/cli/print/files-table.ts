@@ -2,7 +2,7 @@
 
 import { basename } from 'node:path';
 import type { Artifact } from '../../contract/resource.ts';
-import { artifactFormat, decodedFileName } from '../../domain/decision/artifact-format.ts';
+import { artifactFormat, decodedFileName } from '../../domain/decision/artifact/artifact-format.ts';
 import { type Column, printTable, takesColours } from './print-table.ts';
 
 /** Row of the table: the fields of an artifact that people look at. */

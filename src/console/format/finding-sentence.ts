@@ -5,7 +5,7 @@ import type { Effect, Finding } from '../../contract/dry-run.ts';
 import { platformName } from '../../contract/platform-name.ts';
 import type { Artifact } from '../../contract/resource.ts';
 import { wordFor } from '../../contract/word-for.ts';
-import { decodedFileName } from '../../domain/decision/artifact-format.ts';
+import { decodedFileName } from '../../domain/decision/artifact/artifact-format.ts';
 import { countText, minutesText, momentText } from './figure-text.ts';
 
 export type FindingSentence = { readonly severity: Finding['severity']; readonly text: string };

@@ -2,7 +2,7 @@
 // takes them, or the addresses of its files, one per line.
 
 import type { Targeting } from '../../contract/resource.ts';
-import { classifyAssets } from '../../domain/release/classify-assets.ts';
+import { classifyAssets } from '../../domain/release/asset/classify-assets.ts';
 import { type ArtifactDraft, NEW_ARTIFACT } from './artifact-draft.ts';
 
 export type PastedRelease = {

@@ -2,7 +2,10 @@
 
 import { useState } from 'preact/hooks';
 import type { Artifact } from '../../contract/resource.ts';
-import { ARTIFACT_FORMATS, decodedFileName } from '../../domain/decision/artifact-format.ts';
+import {
+  ARTIFACT_FORMATS,
+  decodedFileName,
+} from '../../domain/decision/artifact/artifact-format.ts';
 import { Field, type FieldError, TextArea } from '../form/field.tsx';
 import {
   type ArtifactDraft,

@@ -2,7 +2,7 @@
 
 import type { AppOverview, PlanAndHealth, RenderedReleaseDetail } from '../../contract/console.ts';
 import type { Artifact } from '../../contract/resource.ts';
-import { artifactFormat } from '../../domain/decision/artifact-format.ts';
+import { artifactFormat } from '../../domain/decision/artifact/artifact-format.ts';
 import type { ReleaseName } from '../api/call.ts';
 import { AgeCard } from '../fleet/adoption-card.tsx';
 import { CopyButton } from '../form/copy-button.tsx';

@@ -12,10 +12,10 @@ import {
   type Installable,
   indexArtifacts,
   selectArtifact,
-} from './artifact.ts';
-import { ANY_KIND } from './artifact-format.ts';
-import { EditionFinder } from './edition-finder.ts';
-import { NO_ARCH } from './fold-arch.ts';
+} from './artifact/artifact.ts';
+import { ANY_KIND } from './artifact/artifact-format.ts';
+import { EditionFinder } from './artifact/edition-finder.ts';
+import { NO_ARCH } from './artifact/fold-arch.ts';
 import type { DecisionRule } from './rule/decision-rule.ts';
 import { DECISION_RULES } from './rule/decision-rules.ts';
 import { compileRequirements, type Requirement, withLabelKeys } from './rule/requirement.ts';

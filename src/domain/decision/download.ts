@@ -2,10 +2,10 @@
 // people install by hand. A download is not an offer and is not recorded.
 
 import type { Artifact } from '../../contract/resource.ts';
-import { foldPlatform } from './artifact.ts';
-import { artifactFormat, isDelta } from './artifact-format.ts';
+import { foldPlatform } from './artifact/artifact.ts';
+import { artifactFormat, isDelta } from './artifact/artifact-format.ts';
+import { foldArch, NO_ARCH, UNIVERSAL } from './artifact/fold-arch.ts';
 import type { Catalog, CompiledRelease } from './catalog.ts';
-import { foldArch, NO_ARCH, UNIVERSAL } from './fold-arch.ts';
 import { isTargeted } from './is-targeted.ts';
 
 export type DownloadQuery = {

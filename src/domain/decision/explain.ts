@@ -5,11 +5,11 @@
 import type { ExplainedCandidate } from '../../contract/console-fleet.ts';
 import type { Reason } from '../../contract/reason.ts';
 import type { ReleaseStatus } from '../../contract/resource.ts';
-import { selectArtifact } from './artifact.ts';
+import { selectArtifact } from './artifact/artifact.ts';
+import { NO_ARCH } from './artifact/fold-arch.ts';
 import type { CompiledRelease } from './catalog.ts';
 import { cohortBucket, cohortThreshold, hashText } from './cohort.ts';
 import { decide, NOTHING_EXCLUDED, obstacleTo } from './decide.ts';
-import { NO_ARCH } from './fold-arch.ts';
 import type { Plan } from './plan.ts';
 import type { Device } from './rule/decision-rule.ts';
 import type { SnapshotRelease } from './serving-snapshot.ts';

@@ -8,9 +8,9 @@
 // the releases; a partition of all devices by platform, version and labels would also rule out some changes
 // that this cannot, and takes a plan for each part.
 
-import { ANY_KIND } from './artifact-format.ts';
+import { ANY_KIND } from './artifact/artifact-format.ts';
+import { NO_ARCH, UNIVERSAL } from './artifact/fold-arch.ts';
 import { type Catalog, type CompiledRelease, candidatesFor } from './catalog.ts';
-import { NO_ARCH, UNIVERSAL } from './fold-arch.ts';
 import { planUpdate } from './plan.ts';
 import { compareVersions, type Version } from './version.ts';
 

@@ -9,10 +9,10 @@ import type {
   StandingState,
   StatusChange,
 } from '../../contract/standing.ts';
-import { ANY_KIND } from './artifact-format.ts';
+import { ANY_KIND } from './artifact/artifact-format.ts';
+import { foldArch, NO_ARCH, UNIVERSAL } from './artifact/fold-arch.ts';
 import { type Catalog, type CompiledRelease, candidatesFor } from './catalog.ts';
 import { reachedBy } from './decide.ts';
-import { foldArch, NO_ARCH, UNIVERSAL } from './fold-arch.ts';
 import { isTargeted } from './is-targeted.ts';
 import { planUpdate } from './plan.ts';
 import { audienceOf } from './rule/requirement.ts';

@@ -3,8 +3,8 @@
 // the other tests the labels of a device.
 
 import type { TargetExpression, Targeting } from '../../contract/resource.ts';
-import { foldPlatform } from './artifact.ts';
-import { foldArch, NO_ARCH } from './fold-arch.ts';
+import { foldPlatform } from './artifact/artifact.ts';
+import { foldArch, NO_ARCH } from './artifact/fold-arch.ts';
 import { compareVersions, parseVersion, type Version } from './version.ts';
 
 /** Reserved fields of a request; platform and arch are folded. */

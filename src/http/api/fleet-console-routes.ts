@@ -9,7 +9,7 @@ import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { ADOPTION_STEPS } from '../../contract/resource.ts';
 import { SIGNALS } from '../../contract/rollout-plan.ts';
-import { foldPlatform } from '../../domain/decision/artifact.ts';
+import { foldPlatform } from '../../domain/decision/artifact/artifact.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
 import type { PurgeDevices, ViewFleet } from '../../fleet/fleet-views.ts';
 import type { ExplainDecision } from '../../serving/explain-decision.ts';

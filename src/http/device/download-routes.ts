@@ -4,10 +4,10 @@
 import { type Failure, fail, failUntil, invalidField, isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { isLongerThan } from '../../contract/text.ts';
-import { foldPlatform, refuseArtifactName } from '../../domain/decision/artifact.ts';
+import { foldPlatform, refuseArtifactName } from '../../domain/decision/artifact/artifact.ts';
+import { foldArch, knownArch } from '../../domain/decision/artifact/fold-arch.ts';
 import type { Catalog } from '../../domain/decision/catalog.ts';
 import { type DownloadQuery, downloadFor, downloadsIn } from '../../domain/decision/download.ts';
-import { foldArch, knownArch } from '../../domain/decision/fold-arch.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
 import { NETWORK_WORDS, writeNetwork } from '../../domain/fleet/network-words.ts';
 import type { FailureReports } from '../../fleet/fleet-views.ts';

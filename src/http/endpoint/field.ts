@@ -20,7 +20,7 @@ import {
   turnsText,
   withoutLineBreak,
 } from '../../contract/text.ts';
-import { readKind } from '../../domain/decision/artifact-format.ts';
+import { readKind } from '../../domain/decision/artifact/artifact-format.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
 import { refuseLabel } from '../../domain/fleet/labels.ts';
 

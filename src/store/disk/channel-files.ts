@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { EditionFinder } from '../../domain/decision/edition-finder.ts';
+import { EditionFinder } from '../../domain/decision/artifact/edition-finder.ts';
 import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
 import { TimeSlice } from '../../flow/time-slice.ts';
 import {

@@ -3,7 +3,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Unavailable } from '../../contract/unavailable.ts';
-import { EditionFinder } from '../../domain/decision/edition-finder.ts';
+import { EditionFinder } from '../../domain/decision/artifact/edition-finder.ts';
 import type { ServingSnapshot, SnapshotRelease } from '../../domain/decision/serving-snapshot.ts';
 import { parseJson } from '../../domain/fleet/check-in-payload.ts';
 import { TimeSlice } from '../../flow/time-slice.ts';

@@ -1,7 +1,7 @@
 // Assembles a snapshot from its index: reuses the releases at hand and reads the others in batches. Pauses
 // regularly, so that a large channel does not block the process.
 
-import { EditionFinder } from '../../domain/decision/edition-finder.ts';
+import { EditionFinder } from '../../domain/decision/artifact/edition-finder.ts';
 import type { ServingSnapshot, SnapshotRelease } from '../../domain/decision/serving-snapshot.ts';
 import { TimeSlice } from '../../flow/time-slice.ts';
 import {

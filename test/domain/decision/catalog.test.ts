@@ -3,7 +3,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Artifact } from '../../../src/contract/resource.ts';
-import { foldPlatform, selectArtifact } from '../../../src/domain/decision/artifact.ts';
+import { foldPlatform, selectArtifact } from '../../../src/domain/decision/artifact/artifact.ts';
+import { foldArch } from '../../../src/domain/decision/artifact/fold-arch.ts';
 import {
   candidatesBy,
   candidatesFor,
@@ -11,7 +12,6 @@ import {
   countAbove,
   countAtOrAbove,
 } from '../../../src/domain/decision/catalog.ts';
-import { foldArch } from '../../../src/domain/decision/fold-arch.ts';
 import { compareVersions } from '../../../src/domain/decision/version.ts';
 import { catalog, release, snapshot, version } from '../sample.ts';
 

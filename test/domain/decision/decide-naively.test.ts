@@ -8,10 +8,10 @@ import {
   RELEASE_STATUSES,
   type TargetExpression,
 } from '../../../src/contract/resource.ts';
-import { foldPlatform } from '../../../src/domain/decision/artifact.ts';
+import { foldPlatform } from '../../../src/domain/decision/artifact/artifact.ts';
+import { foldArch } from '../../../src/domain/decision/artifact/fold-arch.ts';
 import { cohortBucket, hashText } from '../../../src/domain/decision/cohort.ts';
 import { choose, commonChoice } from '../../../src/domain/decision/decide.ts';
-import { foldArch } from '../../../src/domain/decision/fold-arch.ts';
 import type {
   ServingSnapshot,
   SnapshotRelease,

@@ -2,10 +2,10 @@
 // reason where nothing is offered, and what a plan needs (docs/contract.md 13.1 to 13.5).
 
 import { describe, expect, it } from 'vitest';
+import { foldArch } from '../../../src/domain/decision/artifact/fold-arch.ts';
 import type { Catalog } from '../../../src/domain/decision/catalog.ts';
 import { cohortBucket, hashText } from '../../../src/domain/decision/cohort.ts';
 import { decide } from '../../../src/domain/decision/decide.ts';
-import { foldArch } from '../../../src/domain/decision/fold-arch.ts';
 import type { SnapshotRelease } from '../../../src/domain/decision/serving-snapshot.ts';
 import { manifestOf } from '../../../src/updater/manifest.ts';
 import { catalog, device, fields, planOf, release, targeting } from '../sample.ts';

@@ -4,10 +4,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { RELEASE_STATUSES } from '../../../src/contract/resource.ts';
+import { foldArch } from '../../../src/domain/decision/artifact/fold-arch.ts';
 import { cohortBucket, cohortThreshold, hashText } from '../../../src/domain/decision/cohort.ts';
 import { decide } from '../../../src/domain/decision/decide.ts';
 import { explain } from '../../../src/domain/decision/explain.ts';
-import { foldArch } from '../../../src/domain/decision/fold-arch.ts';
 import type { SnapshotRelease } from '../../../src/domain/decision/serving-snapshot.ts';
 import { compareVersions } from '../../../src/domain/decision/version.ts';
 import { PROPERTY_RUNS } from '../../support/property-runs.ts';

@@ -3,7 +3,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { classifyAssets } from '../../../src/domain/release/classify-assets.ts';
+import { classifyAssets } from '../../../src/domain/release/asset/classify-assets.ts';
 
 /** Releases as build tools name them, with what each file is for. */
 const RELEASES: Readonly<Record<string, string>> = {

@@ -5,8 +5,8 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { artifactFormat } from '../../../src/domain/decision/artifact-format.ts';
-import { classifyAsset } from '../../../src/domain/release/classify-assets.ts';
+import { artifactFormat } from '../../../src/domain/decision/artifact/artifact-format.ts';
+import { classifyAsset } from '../../../src/domain/release/asset/classify-assets.ts';
 import { rowsOf } from '../../support/rows-of.ts';
 
 /** Names, what is read from them, and whether they leave no doubt. */

@@ -2,7 +2,7 @@
 // channel that is known to be newer elsewhere is not accepted.
 
 import { expect, test } from 'vitest';
-import type { HostRelease } from '../../../src/domain/release/host-release.ts';
+import type { HostRelease } from '../../../src/domain/release/host/host-release.ts';
 import { admitDatabase } from '../../../src/store/ledger/database/record-database.ts';
 import {
   type KnownState,

@@ -3,7 +3,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { fail } from '../../../src/contract/failure.ts';
 import { LIMIT } from '../../../src/contract/limit.ts';
-import type { HostRelease } from '../../../src/domain/release/host-release.ts';
+import type { HostRelease } from '../../../src/domain/release/host/host-release.ts';
 import type { Serving } from '../../../src/domain/release/serving-change.ts';
 import type {
   NewAnnouncement,

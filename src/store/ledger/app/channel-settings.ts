@@ -4,7 +4,10 @@ import type { ChangedChannel } from '../../../contract/console.ts';
 import type { Finding } from '../../../contract/dry-run.ts';
 import { fail, isFailure } from '../../../contract/failure.ts';
 import type { ListedChannel } from '../../../contract/resource.ts';
-import { minimumFindings, type ReachingRelease } from '../../../domain/release/minimum-reach.ts';
+import {
+  minimumFindings,
+  type ReachingRelease,
+} from '../../../domain/release/finding/minimum-reach.ts';
 import { openDoors } from '../../../domain/release/open-doors.ts';
 import type { ChannelChange, ChannelUpdate } from '../../ledger-terms.ts';
 import type { Change, LockedOne } from '../change/change.ts';

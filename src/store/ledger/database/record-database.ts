@@ -4,8 +4,8 @@
 
 import type { ToldFault } from '../../../contract/store-fault.ts';
 import { Unavailable, Unexamined } from '../../../contract/unavailable.ts';
-import { judgeDatabase } from '../../../domain/decision/judge-database.ts';
-import { type Holding, recordKinship } from '../../../domain/decision/record-kinship.ts';
+import { judgeDatabase } from '../../../domain/record/judge-database.ts';
+import { type Holding, recordKinship } from '../../../domain/record/record-kinship.ts';
 import { type BackOff, backOffMs } from '../../../flow/back-off.ts';
 import { pause } from '../../../flow/pause.ts';
 import { withinTime } from '../../../flow/within-time.ts';

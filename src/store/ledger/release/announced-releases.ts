@@ -15,18 +15,18 @@ import {
   type StandingRelease,
   takeFirst,
   takeNext,
-} from '../../../domain/release/announcement.ts';
+} from '../../../domain/release/host/announcement.ts';
 import {
   type HostMemory,
   type HostRelease,
   joinEvents,
   type KnownHostRelease,
-} from '../../../domain/release/host-release.ts';
+} from '../../../domain/release/host/host-release.ts';
 import {
   judgeRetraction,
   type RetractionOutcome,
   rememberRetraction,
-} from '../../../domain/release/retraction.ts';
+} from '../../../domain/release/host/retraction.ts';
 import type {
   Announced,
   AnnouncementObstacle,

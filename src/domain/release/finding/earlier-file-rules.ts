@@ -1,0 +1,124 @@
+// Findings in files of another version that are published under a new one. A device that installs such a
+// file runs the other version afterwards, and is offered the new one at every check, for ever.
+
+import type { Finding } from '../../../contract/dry-run.ts';
+import { parseUrl } from '../../../contract/parse-url.ts';
+import type { Artifact } from '../../../contract/resource.ts';
+import { decodedFileName } from '../../decision/artifact/artifact-format.ts';
+import type { Version } from '../../decision/version.ts';
+import {
+  areNumbersOf,
+  isNameOfVersion,
+  numbersInName,
+  versionInPackageName,
+} from '../asset/name-version.ts';
+import type { ExaminedArtifact, ExaminedRelease, FindingRule } from './examined-release.ts';
+
+export const EARLIER_FILE_RULES: readonly FindingRule[] = [hasEarlierFile, namesOtherVersion];
+
+const INSTALLED_FOR_EVER =
+  'devices install that version again at every check, and never get this one';
+
+function hasEarlierFile({ artifacts, earlier }: ExaminedRelease): readonly Finding[] {
+  // One pass over the artifacts of a channel, of which there may be hundreds of thousands.
+  const own = new Map<string, Place[]>();
+  for (const [index, { artifact }] of artifacts.entries()) {
+    for (const [field, text] of marksOf(artifact)) {
+      own.set(text, [...(own.get(text) ?? []), { index, field }]);
+    }
+  }
+  const findings = new Map<number, Finding>();
+  for (const { release } of earlier) {
+    for (const other of release.artifacts) {
+      for (const field of FIELDS) {
+        const places = own.get(plainMark(field, other[field])) ?? [];
+        for (const { index } of places) {
+          if (findings.has(index)) continue;
+          findings.set(index, fileOf(release.version, index, field));
+        }
+      }
+    }
+  }
+  return [...findings.values()];
+}
+
+type Place = { readonly index: number; readonly field: Field };
+type Field = (typeof FIELDS)[number];
+
+/** Fields that tell which file an artifact is, in the order in which they are told. */
+const FIELDS = ['url', 'sha512', 'sha256', 'sha1'] as const;
+const HEX_SHA512_LENGTH = 128;
+
+function fileOf(version: string, index: number, field: Field): Finding {
+  const what =
+    field === 'url' ? `Is a file of ${version}, by its address` : `Is that of a file of ${version}`;
+  const message = `${what}: ${INSTALLED_FOR_EVER}`;
+  return { path: `artifacts.${index}.${field}`, severity: 'error', message };
+}
+
+/** Returns what tells the file of an artifact, in each spelling that another artifact may have. */
+function marksOf(artifact: Artifact): readonly (readonly [Field, string])[] {
+  const { url, sha512 } = artifact;
+  const plain = FIELDS.map((field): [Field, string] => [field, plainMark(field, artifact[field])]);
+  const address = url === undefined ? undefined : parseUrl(url)?.href;
+  const spelt: [Field, string][] = [
+    ...(address === undefined ? [] : [['url', address] satisfies [Field, string]]),
+    ...(sha512 === undefined ? [] : [['sha512', otherSpelling(sha512)] satisfies [Field, string]]),
+  ];
+  return [...plain, ...spelt].filter(([, text]) => text !== '');
+}
+
+/** Returns the text of a field without capitals that do not count; '' where there is none. */
+function plainMark(field: Field, text: string | undefined): string {
+  if (text === undefined) return '';
+  const isHex = field !== 'url' && (field !== 'sha512' || text.length === HEX_SHA512_LENGTH);
+  return isHex ? text.toLowerCase() : text;
+}
+
+/** Returns a SHA-512 in base64 that is given in hexadecimal digits, and the other way round. */
+function otherSpelling(sha512: string): string {
+  return sha512.length === HEX_SHA512_LENGTH
+    ? Buffer.from(sha512, 'hex').toString('base64')
+    : Buffer.from(sha512, 'base64').toString('hex');
+}
+
+/**
+ * Tells each file whose name has another version. Where other files of the release name its version, numbers
+ * are only taken for a version that the channel has, or in the name of a package, whose version has a place.
+ */
+function namesOtherVersion(release: ExaminedRelease): readonly Finding[] {
+  const { version, artifacts, earlier } = release;
+  const names = artifacts.map((artifact) => versionsIn(artifact, version));
+  const isTold = names.some(({ isOwn }) => isOwn);
+  return names.flatMap(({ told, isOwn, isPackage }, index): Finding[] => {
+    const isKnown = told.some((text) => earlier.some((other) => areNumbersOf(text, other.version)));
+    if (isOwn || told.length === 0 || (isTold && !isPackage && !isKnown)) return [];
+    const message = `Names another version: ${told.join(', ')}`;
+    return [{ path: `artifacts.${index}.url`, severity: 'warning', message }];
+  });
+}
+
+type Named = {
+  readonly told: readonly string[];
+  /** Whether one of them is the version that is published. */
+  readonly isOwn: boolean;
+  readonly isPackage: boolean;
+};
+
+function versionsIn({ artifact: { url }, format }: ExaminedArtifact, version: Version): Named {
+  if (url === undefined) return { told: [], isOwn: false, isPackage: false };
+  const name = decodedFileName(url);
+  if (format === 'nupkg') {
+    const told = versionInPackageName(name);
+    const isOwn = told !== undefined && isNameOfVersion(told, version);
+    return { told: told === undefined ? [] : [told], isOwn, isPackage: true };
+  }
+  const inName = numbersInName(name, version);
+  const told = inName.length > 0 ? inName : numbersInName(tagIn(url), version);
+  return { told, isOwn: told.some((text) => areNumbersOf(text, version)), isPackage: false };
+}
+
+/** Returns the tag in the address of a file on a code host, which may be all that tells the version. */
+function tagIn(url: string): string {
+  return /\/releases\/download\/([^/]+)\//.exec(url)?.[1] ?? '';
+}

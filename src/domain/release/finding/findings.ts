@@ -1,0 +1,53 @@
+// Findings in a release before it is published. An error means that devices which are offered it would fail,
+// a warning that it may not be what the publisher meant. Findings never refuse a release.
+
+import type { Finding } from '../../../contract/dry-run.ts';
+import type { Artifact } from '../../../contract/resource.ts';
+import type { SnapshotRelease } from '../../decision/serving-snapshot.ts';
+import { parseVersion, type Version } from '../../decision/version.ts';
+import { ARTIFACT_RULES } from './artifact-rules.ts';
+import { BUILD_NUMBER_RULES } from './build-number-rules.ts';
+import { COVERAGE_RULES } from './coverage-rules.ts';
+import { EARLIER_FILE_RULES } from './earlier-file-rules.ts';
+import { examineRelease, type FindingPlace, type FindingRule } from './examined-release.ts';
+import { fileNameFindings } from './file-name-findings.ts';
+import { minimumFindings } from './minimum-reach.ts';
+import { VERSION_RULES } from './version-rules.ts';
+
+const RULES: readonly FindingRule[] = [
+  ...VERSION_RULES,
+  ...ARTIFACT_RULES,
+  ...EARLIER_FILE_RULES,
+  ({ artifacts }) => fileNameFindings(artifacts.map(({ artifact }) => artifact)),
+  ...BUILD_NUMBER_RULES,
+  ...COVERAGE_RULES,
+];
+
+/** Returns the findings for this version and these artifacts on a channel: errors first. */
+export function findingsOf(
+  version: Version,
+  artifacts: readonly Artifact[],
+  place: FindingPlace,
+): readonly Finding[] {
+  const examined = examineRelease(version, artifacts, place);
+  const findings = RULES.flatMap((rule) => rule(examined));
+  return [
+    ...findings.filter(({ severity }) => severity === 'error'),
+    ...findings.filter(({ severity }) => severity === 'warning'),
+  ];
+}
+
+/**
+ * Returns what speaks against a release of a channel. Of the files of one that is out of service nothing is
+ * said: what devices are not offered cannot make them fail.
+ */
+export function servedFindings(
+  { version: text, status, artifacts }: Pick<SnapshotRelease, 'version' | 'status' | 'artifacts'>,
+  place: FindingPlace,
+): readonly Finding[] {
+  const version = parseVersion(text);
+  if (version === undefined) return [];
+  const isServed = status === 'published' || status === 'paused';
+  const own = isServed ? findingsOf(version, artifacts, place) : [];
+  return [...own, ...minimumFindings(place, version)];
+}
