@@ -15,6 +15,8 @@ import { isRef } from '../contract/ref.ts';
 import type { Webhook } from '../contract/resource.ts';
 import { WEBHOOK_PROVIDERS, type WebhookProvider } from '../contract/webhook-provider.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
+import { type DestinationSecretsLedger, resealDestinations } from '../notify/destinations.ts';
+import type { SecretBox } from '../notify/secret-box.ts';
 import type { RareLog } from '../observe/rare-log.ts';
 import type {
   AppWebhooks,
@@ -25,8 +27,6 @@ import type {
 } from '../store/console-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { Actor } from '../store/ledger-terms.ts';
-import { type DestinationSecretsLedger, resealDestinations } from './destinations.ts';
-import type { SecretBox } from './secret-box.ts';
 
 type WebhooksDependencies = {
   readonly ledger: Ledger;

@@ -4,7 +4,7 @@ import { createPublicKey, verify } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { PUBLIC_KEY_LENGTH, signedHead } from '../../src/contract/edge-signature.ts';
 import { EdgeSigner } from '../../src/edge/server/edge-tokens.ts';
-import { SecretBox } from '../../src/publishing/secret-box.ts';
+import { SecretBox } from '../../src/notify/secret-box.ts';
 
 const SPKI_HEAD = Buffer.from('302a300506032b6570032100', 'hex');
 const BODY = Buffer.from('{"kind":"index"}');

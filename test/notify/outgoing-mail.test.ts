@@ -4,8 +4,8 @@ import { expect, it } from 'vitest';
 import type { TryOutcome } from '../../src/notify/delivery-state.ts';
 import type { Mail } from '../../src/notify/mailer.ts';
 import { PeopleMails } from '../../src/notify/outgoing-mail.ts';
+import { SecretBox } from '../../src/notify/secret-box.ts';
 import { SendMessage } from '../../src/notify/send-message.ts';
-import { SecretBox } from '../../src/publishing/secret-box.ts';
 import type { DueMail, NewMail } from '../../src/store/delivery-ledger.ts';
 
 const URL = 'https://updates.example.com/console/invitation/t0ken';

@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { fail } from '../../src/contract/failure.ts';
-import { SecretBox } from '../../src/publishing/secret-box.ts';
+import { SecretBox } from '../../src/notify/secret-box.ts';
 import { ResealSecrets } from '../../src/publishing/webhooks.ts';
 import type { ResealedSecret, SecretPlace } from '../../src/store/console-ledger.ts';
 import type {

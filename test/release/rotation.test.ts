@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SecretBox } from '../../src/publishing/secret-box.ts';
+import { SecretBox } from '../../src/notify/secret-box.ts';
 import { ADMIN_APART, adminAddress, logLines } from '../support/admin-address.ts';
 import { eventually } from '../support/eventually.ts';
 import { asset, deliver, enableWebhook, type Hook, releaseEvent } from '../support/github.ts';

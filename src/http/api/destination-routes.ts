@@ -4,9 +4,9 @@ import { z } from 'zod';
 import { fail, isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { DESTINATION_KINDS, EVENT_FILTERS } from '../../contract/notification.ts';
+import type { Destinations, MailLink } from '../../notify/destinations.ts';
 import type { PeopleMails } from '../../notify/outgoing-mail.ts';
-import type { Destinations, MailLink } from '../../publishing/destinations.ts';
-import type { Recipients } from '../../publishing/recipients.ts';
+import type { Recipients } from '../../notify/recipients.ts';
 import { type ConsoleRoutes, requestOrigin, routeOf, unstored } from '../endpoint/console-route.ts';
 import {
   emailField,

@@ -3,12 +3,12 @@
 import { randomBytes } from 'node:crypto';
 import { AddressJudge, ownAddresses } from '../../notify/address-judgement.ts';
 import { DeliveryDriver } from '../../notify/delivery-driver.ts';
+import { destinationOwner } from '../../notify/destinations.ts';
 import { createResolver, Dialer } from '../../notify/dialer.ts';
 import { Mailer } from '../../notify/mailer.ts';
 import { SendMessage } from '../../notify/send-message.ts';
 import type { Log } from '../../observe/log.ts';
 import type { Metrics } from '../../observe/metrics.ts';
-import { destinationOwner } from '../../publishing/destinations.ts';
 import { type Config, consoleLinksOf } from '../../settings/settings.ts';
 import type { Ledger } from '../../store/ledger.ts';
 import type { Secrets } from './secrets.ts';

@@ -1,7 +1,7 @@
 // Present secrets of the service: from the settings, which an operator may change at run time, or generated.
 
 import { EdgeSigner } from '../../edge/server/edge-tokens.ts';
-import { SecretBox } from '../../publishing/secret-box.ts';
+import { SecretBox } from '../../notify/secret-box.ts';
 import type { Config } from '../../settings/settings.ts';
 import { readOrCreateToken, type TokenName } from '../../settings/token-file.ts';
 import { hasMoveMark } from '../../store/ledger/database/move-mark.ts';

@@ -2,7 +2,7 @@
 // all.
 
 import { describe, expect, it } from 'vitest';
-import { SecretBox } from '../../src/publishing/secret-box.ts';
+import { SecretBox } from '../../src/notify/secret-box.ts';
 
 const box = new SecretBox(['a key']);
 const SECRET = 'It’s a secret';

@@ -20,7 +20,6 @@ import type {
   NotificationDelivery,
 } from '../contract/notification.ts';
 import { Unavailable } from '../contract/unavailable.ts';
-import { createWebhookSecret } from '../notify/webhook-signature.ts';
 import type {
   DestinationChange,
   DestinationSecrets,
@@ -32,6 +31,7 @@ import type { Ledger } from '../store/ledger.ts';
 import type { Actor } from '../store/ledger-terms.ts';
 import type { Recipients } from './recipients.ts';
 import type { SecretBox } from './secret-box.ts';
+import { createWebhookSecret } from './webhook-signature.ts';
 
 type Counter = Pick<Engine, 'countRequest'>;
 
