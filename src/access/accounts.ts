@@ -10,7 +10,6 @@ import {
   type LostRight,
   type Outcome,
 } from '../contract/failure.ts';
-import { isoTime } from '../contract/iso-time.ts';
 import { LIMIT } from '../contract/limit.ts';
 import type {
   Account,
@@ -19,6 +18,7 @@ import type {
   Organization,
   SessionOpener,
 } from '../contract/resource.ts';
+import { isoTime } from '../contract/text.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import type { ShownPasskey, StoredAccount, StoredSession } from '../store/account-ledger.ts';
 import type { NewMail } from '../store/delivery-ledger.ts';

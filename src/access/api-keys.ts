@@ -4,10 +4,10 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { fail, type Outcome } from '../contract/failure.ts';
-import { isoTime } from '../contract/iso-time.ts';
 import { LIMIT } from '../contract/limit.ts';
 import { KEY_RIGHTS, type KeyRight } from '../contract/resource.ts';
-import { Unavailable } from '../contract/unavailable.ts';
+import { Unavailable } from '../contract/store-fault.ts';
+import { isoTime } from '../contract/text.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { RareLog } from '../observe/rare-log.ts';

@@ -3,8 +3,8 @@
 // to one browser. What was answered is stored until it expires, so that it is not answered twice.
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { isoTime } from '../contract/iso-time.ts';
 import { LIMIT } from '../contract/limit.ts';
+import { isoTime } from '../contract/text.ts';
 import type { Ledger } from '../store/ledger.ts';
 
 /** What the answer to a challenge is for. */

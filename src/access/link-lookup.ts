@@ -2,7 +2,7 @@
 // passkeys, a sign-in that is still to be proved.
 
 import { type FailureKind, fail, type Outcome } from '../contract/failure.ts';
-import { isoTime } from '../contract/iso-time.ts';
+import { isoTime } from '../contract/text.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import { tokenHash } from './accounts.ts';
 import type { LoginThrottle } from './sign-in-limits.ts';

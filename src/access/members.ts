@@ -13,9 +13,9 @@ import {
   type LostRight,
   type Outcome,
 } from '../contract/failure.ts';
-import { isoTime } from '../contract/iso-time.ts';
 import { LIMIT } from '../contract/limit.ts';
 import type { Invitation, Member, Organization, Role } from '../contract/resource.ts';
+import { isoTime } from '../contract/text.ts';
 import type { Joining, OrganizationChange } from '../store/account-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { Actor } from '../store/ledger-terms.ts';

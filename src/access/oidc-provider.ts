@@ -3,7 +3,7 @@
 // before, so that one that is away keeps no node from starting.
 
 import * as openid from 'openid-client';
-import { Unavailable } from '../contract/unavailable.ts';
+import { Unavailable } from '../contract/store-fault.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import { demandWithin } from '../flow/within-time.ts';
 import { callOut } from '../outgoing/outgoing-call.ts';

@@ -10,10 +10,9 @@ import {
   type LostRight,
   type Outcome,
 } from '../contract/failure.ts';
-import { isoTime } from '../contract/iso-time.ts';
 import { LIMIT } from '../contract/limit.ts';
 import { type OidcRefusal, readConsolePath } from '../contract/oidc.ts';
-import { hasControls, isLongerThan, isStorable, turnsText } from '../contract/text.ts';
+import { hasControls, isLongerThan, isoTime, isStorable, turnsText } from '../contract/text.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { RareLog } from '../observe/rare-log.ts';
 import type { AccountProof, Arrival, Entered, GroupRole } from '../store/identity-ledger.ts';

@@ -9,8 +9,8 @@ import {
   type LostRight,
   type Outcome,
 } from '../contract/failure.ts';
-import { isoTime } from '../contract/iso-time.ts';
 import { LIMIT } from '../contract/limit.ts';
+import { isoTime } from '../contract/text.ts';
 import type { RecoveredAccount } from '../store/account-ledger.ts';
 import type { NewMail } from '../store/delivery-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';

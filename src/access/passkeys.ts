@@ -10,9 +10,9 @@ import {
   type LostRight,
   type Outcome,
 } from '../contract/failure.ts';
-import { isoTime } from '../contract/iso-time.ts';
 import { LIMIT } from '../contract/limit.ts';
 import type { Passkey } from '../contract/resource.ts';
+import { isoTime } from '../contract/text.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import type { KnownPasskey, NewPasskey } from '../store/account-ledger.ts';
 import type { NewMail } from '../store/delivery-ledger.ts';

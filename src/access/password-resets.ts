@@ -2,8 +2,8 @@
 // valid once and for an hour.
 
 import { fail, isFailure, type LostRight, type Outcome } from '../contract/failure.ts';
-import { isoTime } from '../contract/iso-time.ts';
 import { LIMIT } from '../contract/limit.ts';
+import { isoTime } from '../contract/text.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { Actor } from '../store/ledger-terms.ts';
 import {

@@ -1,7 +1,7 @@
 // Root of the console: theme, session, routes and their pages.
 
 import { LocationProvider, Route, Router, useLocation } from 'preact-iso';
-import { readSegment } from '../contract/path-segment.ts';
+import { readSegment } from '../contract/text.ts';
 import { Announcer } from './form/announcer.tsx';
 import { consolePath } from './format/console-path.ts';
 import { AppIndex, AppPlace } from './home/app-place.tsx';

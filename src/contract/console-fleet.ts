@@ -1,8 +1,7 @@
 // Answers of the console API about the devices of an app: single devices and counts.
 
-import type { DeviceClient } from './device-client.ts';
-import type { Reason, Verdict } from './reason.ts';
-import type { ReleaseStatus, UpdateManifest } from './resource.ts';
+import type { Reason, Verdict } from './explanation.ts';
+import type { DeviceClient, ReleaseStatus, UpdateManifest } from './resource.ts';
 
 /** A device as recorded. Times are RFC 3339 UTC with milliseconds. */
 export type DeviceRecord = {

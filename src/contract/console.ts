@@ -21,9 +21,8 @@ import type {
   ServingDryRunAnswer,
   UnpublishedRelease,
 } from './dry-run.ts';
-import type { IssuedEdgeToken, ListedEdgeToken, RevokedEdgeToken } from './edge-token.ts';
+import type { IssuedEdgeToken, ListedEdgeToken, RevokedEdgeToken } from './edge.ts';
 import type { Explanation } from './explanation.ts';
-import type { FailureBreakdown, ReleaseAdoption } from './failure-breakdown.ts';
 import type {
   Destination,
   IssuedDestination,
@@ -49,16 +48,25 @@ import type {
   Passkey,
   Release,
   ReleaseStatus,
+  ResumedStop,
   Role,
   ServingState,
+  Stop,
+  StopReach,
   Targeting,
   Webhook,
   WebhookDelivery,
   WithdrawnRelease,
 } from './resource.ts';
-import type { Health, PlanStatus, RolloutPlan, Signal } from './rollout-plan.ts';
+import type {
+  FailureBreakdown,
+  Health,
+  PlanStatus,
+  ReleaseAdoption,
+  RolloutPlan,
+  Signal,
+} from './rollout-plan.ts';
 import type { ChannelStanding, ReleaseStanding, StatusChange } from './standing.ts';
-import type { ResumedStop, Stop, StopReach } from './stop.ts';
 
 /** Answer of each endpoint below `/console/api/`, by its method and path. */
 export type ConsoleAnswers = {

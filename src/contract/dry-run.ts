@@ -1,7 +1,7 @@
 // Answer of a dry run of a change: the change's own answer, findings and the effect on the fleet
 // (docs/contract.md 23 and 24).
 
-import type { Reason } from './reason.ts';
+import type { Reason } from './explanation.ts';
 import type { Release, ServingState } from './resource.ts';
 import type { UnstoredPlan } from './rollout-plan.ts';
 

@@ -1,8 +1,35 @@
-// Explanation of a decision for programs (docs/contract.md 4.20). The console has its own, in sentences.
+// Why a device is offered a release or not: the reasons, and the explanation of a decision for programs
+// (docs/contract.md 4.20). The console has its own, in sentences.
 
-import type { DeviceClient } from './device-client.ts';
-import type { NoOfferReason } from './reason.ts';
-import type { ReleaseStatus, TargetExpression, UpdateManifest } from './resource.ts';
+import type { DeviceClient, ReleaseStatus, TargetExpression, UpdateManifest } from './resource.ts';
+
+// Reasons why a device is offered a release or not, for whole decisions and single releases. Decisions,
+// metrics and the console share them, so that each covers all reasons.
+
+/** Reason of a decision rule: why a device is not offered one release. */
+export type RuleReason = 'not-targeted' | 'outside-cohort';
+
+/** Why a device is not offered a release that has an artifact for it. */
+export type ReleaseObstacle = RuleReason | 'first-offer-unavailable';
+
+/** Why a device is offered nothing at all. */
+export type NoOfferReason =
+  | 'up-to-date'
+  | 'no-artifact'
+  | 'rolled-back-without-fallback'
+  | ReleaseObstacle;
+
+/** Reason of the answer to an update check. */
+export type Reason = 'offered' | NoOfferReason;
+
+/** Verdict on one release in an explanation. */
+export type Verdict =
+  | 'offered'
+  | 'no-artifact'
+  | ReleaseObstacle
+  | 'paused'
+  | 'deprecated'
+  | 'rolled-back';
 
 /** Decision for a device's recorded question, or for the caller's description. */
 export type Explanation = {

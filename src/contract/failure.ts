@@ -3,6 +3,8 @@
 
 import type { StoredApproval } from './approval.ts';
 import type { Finding } from './dry-run.ts';
+import type { KeyRight } from './resource.ts';
+import { SIGNATURE_HEADERS, type WebhookProvider } from './webhook-provider.ts';
 
 export const FAILURES = {
   invalid: 'Invalid request',
@@ -158,4 +160,21 @@ export function failUntil<Kind extends 'rateLimited' | 'tooManyFeeds' | 'unavail
 /** Returns whether an outcome is a refusal. */
 export function isFailure(outcome: unknown): outcome is Failure {
   return typeof outcome === 'object' && outcome !== null && 'failure' in outcome;
+}
+
+const PHRASES: Readonly<Record<KeyRight, string>> = {
+  read: 'read',
+  publish: 'publish',
+  control: 'change how releases are served',
+  fleet: 'report or plan for devices',
+};
+
+/** Returns the refusal of a key without the needed right; undefined if it has the right. */
+export function refuseRight(lacking: KeyRight | undefined): Failure<'keyMayNot'> | undefined {
+  return lacking && fail('keyMayNot', `This key may not ${PHRASES[lacking]}`);
+}
+
+/** Builds the refusal, which names this code host's signature header. */
+export function refuseSignature(provider: WebhookProvider): Failure<'badSignature'> {
+  return fail('badSignature', `Missing or wrong ${SIGNATURE_HEADERS[provider]}`);
 }

@@ -2,9 +2,9 @@
 // (docs/contract.md 30).
 
 import type { Approval, ApprovalRequest } from './approval.ts';
-import { pathSegment } from './path-segment.ts';
 import type { Organization, ReleaseStatus, Role, Targeting } from './resource.ts';
 import type { PlanStatus, PlanWait, Signal, SignalRate } from './rollout-plan.ts';
+import { pathSegment } from './text.ts';
 
 /** Everything that is told. A new event is one line here, and one in `EventFacts` for what it says. */
 export const EVENT_TYPES = [

@@ -1,7 +1,9 @@
-// Grammar of app refs and channel names. A name is one path segment of a device URL and never needs escaping.
-// A text that does not match cannot exist, so no store is asked for it.
+// Refs and names, and the texts that many devices send by mistake as their id.
 
 import { LIMIT } from './limit.ts';
+
+// Grammar of app refs and channel names. A name is one path segment of a device URL and never needs escaping.
+// A text that does not match cannot exist, so no store is asked for it.
 
 const REF_GRAMMAR = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
@@ -17,3 +19,26 @@ export function isRef(text: string): boolean {
 export function isFreeRef(text: string): boolean {
   return isRef(text) && !APP_ID.test(text);
 }
+
+// Kinds of texts that many devices send by mistake as their id, as they are counted and told.
+
+/** Kinds of mistaken ids, each with what clients send. */
+export const MISTAKEN_ID_WORDS = {
+  undefined: '"undefined"',
+  null: '"null"',
+  nil: '"nil"',
+  none: '"none"',
+  nan: '"NaN"',
+  true: '"true"',
+  false: '"false"',
+  unknown: '"unknown"',
+  object: 'an object as text, such as "[object Object]"',
+  template: 'a template that was not filled in, such as "{{device}}"',
+  zeros: 'an id of zeros, such as the zero UUID',
+  ones: 'the UUID of nothing but f',
+  factory: 'an id that a maker gives to all machines',
+} as const;
+
+export type MistakenId = keyof typeof MISTAKEN_ID_WORDS;
+
+export const MISTAKEN_IDS = Object.keys(MISTAKEN_ID_WORDS) as readonly MistakenId[];

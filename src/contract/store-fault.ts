@@ -1,3 +1,5 @@
+// Faults of stores: the error of a store that is away, its words, and the checks of `sluice doctor`.
+
 // Words for the faults of stores: which store, why, and what to do. `/readyz`, the log, the doctor and the
 // 503 of publishers say them alike. They name no address and no account, because anybody may read `/readyz`.
 
@@ -146,4 +148,98 @@ function wordsOf(error: unknown): FaultWords | undefined {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   const known = BY_CODE[code] ?? BY_CODE[code.slice(0, 2)];
   return known ?? BY_TEXT.find(([text]) => text.test(error.message))?.[1];
+}
+
+// The error of every store that cannot be reached or does not answer in time. It says nothing about the data:
+// the caller may try again after `Retry-After`.
+
+export class Unavailable extends Error {
+  readonly store: UnavailableStore;
+
+  /**
+   * The message is what anybody may read (`store-fault.ts`). `cause` is the driver's error, for the log, or a
+   * sentence; that of another `Unavailable` is taken over, so that nothing is said twice. `name` replaces the
+   * name of the store.
+   */
+  constructor(store: UnavailableStore, cause: unknown, name?: string) {
+    const root = cause instanceof Unavailable ? cause.cause : describable(cause);
+    const told =
+      cause instanceof Unavailable ? cause.message : describeStoreFault(store, root, name);
+    super(told, { cause: root });
+    this.name = 'Unavailable';
+    this.store = store;
+  }
+
+  /** What the driver said, for operators; undefined if that is the message. */
+  get detail(): string | undefined {
+    return this.cause instanceof Error ? this.cause.message.replace(/\s+/g, ' ') : undefined;
+  }
+}
+
+/** The error of a store that answers, but belongs to another record than this node. */
+export class OfAnotherRecord extends Unavailable {}
+
+/** The error of a call to another database than before: whether it is the record is just being examined. */
+export class Unexamined extends Unavailable {
+  constructor() {
+    super('ledger', 'the address leads to another database, which is being examined');
+  }
+}
+
+/**
+ * The error of a call that gave up waiting for a lock of another call. The store is available, and calls that
+ * need other locks may succeed.
+ */
+export class LockedTooLong extends Unavailable {}
+
+/** The error of a call that waited, or would have waited, too long in this process: no store was asked. */
+export class Overloaded extends Unavailable {
+  constructor(why: string) {
+    super('process', why);
+  }
+}
+
+/**
+ * Returns an error with a message. A host with several IP addresses fails with an AggregateError, which has a
+ * code but no message; its first error has one.
+ */
+function describable(error: unknown): unknown {
+  if (error instanceof AggregateError && error.message === '') return error.errors[0] ?? error;
+  return error;
+}
+
+// Output of `sluice doctor`: one line per check.
+
+export type Diagnosis = { readonly checks: readonly Check[] };
+
+export type Check = {
+  /** Subject in kebab-case, such as `redis-memory`. */
+  readonly name: string;
+  /** False if the operator has to fix something. */
+  readonly ok: boolean;
+  /** What was found, and what to do about it; never a secret. */
+  readonly message: string;
+};
+
+/** Returns a check without a problem. */
+export function sound(name: string, message: string): Check {
+  return { name, ok: true, message };
+}
+
+/** Returns a check with a problem that must be fixed. */
+export function faulty(name: string, message: string): Check {
+  return { name, ok: false, message };
+}
+
+/** Returns a check of a store that cannot be used: the words that all use, what it said, and what to do. */
+export function unusable(
+  name: string,
+  { store, place }: { readonly store: UnavailableStore; readonly place: string },
+  error: unknown,
+): Check {
+  const { message, detail, cause } =
+    error instanceof Unavailable ? error : new Unavailable(store, error);
+  const remedy = remedyOf(cause);
+  const said = detail === undefined ? '' : ` (${detail})`;
+  return faulty(name, `${message}, at ${place}${said}${remedy === undefined ? '' : `: ${remedy}`}`);
 }

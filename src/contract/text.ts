@@ -1,3 +1,5 @@
+// Texts that the service can store, and times, words and names as they are written.
+
 // Texts that the service can store: PostgreSQL stores no NUL, and an unpaired surrogate has no UTF-8 form. A
 // name that cannot be stored does not exist, which is an answer and no fault of the database.
 
@@ -58,4 +60,49 @@ export function isLongerThan(text: string, max: number): boolean {
   if (text.length <= max) return false;
   if (text.length > max * 2) return true;
   return [...text].length > max;
+}
+
+/** Formats a time in milliseconds since 1970 as the contract does: ISO 8601 in UTC with milliseconds. */
+export function isoTime(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+/** Returns the word for a key, or the key itself where there is none. */
+export function wordFor(words: Readonly<Record<string, string>>, key: string): string {
+  return Object.hasOwn(words, key) ? (words[key] ?? key) : key;
+}
+
+// Names as segments of the console's paths, in its pages and in the links of messages. A name that would have
+// another meaning there gets a leading `~`, which no channel name has.
+
+/** Segments below an app that are pages. */
+const RESERVED: ReadonlySet<string> = new Set(['fleet', 'devices']);
+
+/** Returns whether clients that follow the URL standard fold a segment away, percent-encoded or not. */
+export function isFoldedAway(segment: string): boolean {
+  return segment === '.' || segment === '..';
+}
+
+/** Encodes a text as one path segment; `readSegment` decodes it. */
+export function pathSegment(text: string): string {
+  const isTaken = RESERVED.has(text) || isFoldedAway(text) || text.startsWith('~');
+  return encodeURIComponent(isTaken ? `~${text}` : text);
+}
+
+/** Returns the text of a segment that the router has percent-decoded. */
+export function readSegment(segment: string): string {
+  return segment.startsWith('~') ? segment.slice(1) : segment;
+}
+
+const NAMES: ReadonlyMap<string, string> = new Map([
+  ['darwin', 'macOS'],
+  ['windows', 'Windows'],
+  ['linux', 'Linux'],
+  ['android', 'Android'],
+  ['ios', 'iOS'],
+]);
+
+/** Returns the name of a folded platform, such as `macOS` for `darwin`; an unknown one is its own name. */
+export function platformName(platform: string): string {
+  return NAMES.get(platform) ?? platform;
 }

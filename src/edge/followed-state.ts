@@ -4,7 +4,7 @@
 
 import { mkdir, open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { EdgeIndexAnswer, EdgeIndexEntry } from '../contract/edge-answer.ts';
+import type { EdgeIndexAnswer, EdgeIndexEntry } from '../contract/edge.ts';
 import {
   compareServing,
   orderOf,

@@ -1,8 +1,8 @@
 // Follows the index of the upstream: a request waits there for the next change, for at most 2 seconds, so
 // that a silently cut connection is noticed soon. Changes are announced like those of other nodes.
 
-import type { EdgeIndexAnswer } from '../contract/edge-answer.ts';
-import { Unavailable } from '../contract/unavailable.ts';
+import type { EdgeIndexAnswer } from '../contract/edge.ts';
+import { Unavailable } from '../contract/store-fault.ts';
 import { type BackOff, backOffMs } from '../flow/back-off.ts';
 import { pause } from '../flow/pause.ts';
 import { demandWithin } from '../flow/within-time.ts';

@@ -9,7 +9,7 @@
 import { type FileHandle, mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { Unavailable } from '../contract/unavailable.ts';
+import { Unavailable } from '../contract/store-fault.ts';
 import { pause } from '../flow/pause.ts';
 import type { CheckInJournal } from '../store/check-in-queue.ts';
 import { FILE_MODE, FOLDER_MODE, replaceFile } from '../store/disk/channel-files.ts';

@@ -1,7 +1,7 @@
 // Uploads the journal of an edge to its upstream, in order. Unconfirmed batches are uploaded again, which
 // does no harm.
 
-import { Unavailable } from '../contract/unavailable.ts';
+import { Unavailable } from '../contract/store-fault.ts';
 import { type BackOff, backOffMs } from '../flow/back-off.ts';
 import { pause } from '../flow/pause.ts';
 import { demandWithin } from '../flow/within-time.ts';

@@ -5,16 +5,16 @@ import { createPublicKey, type KeyObject, randomBytes, verify } from 'node:crypt
 import { setMaxListeners } from 'node:events';
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import type { EdgeAnswer } from '../contract/edge-answer.ts';
 import {
   EDGE_NONCE_HEADER,
   EDGE_RECORD_HEADER,
   EDGE_SIGNATURE_HEADER,
+  type EdgeAnswer,
   PUBLIC_KEY_LENGTH,
   SIGNATURES_MAX,
   signedHead,
-} from '../contract/edge-signature.ts';
-import { Unavailable } from '../contract/unavailable.ts';
+} from '../contract/edge.ts';
+import { Unavailable } from '../contract/store-fault.ts';
 import { callOut } from '../outgoing/outgoing-call.ts';
 
 /**

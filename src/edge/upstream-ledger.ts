@@ -2,12 +2,8 @@
 // snapshots, first offers and labels cost a call. The functions in `store/ledger` state the obligations; here
 // an unavailable ledger is an unavailable upstream.
 
-import type {
-  EdgeLabelChangesAnswer,
-  EdgeLabels,
-  EdgeSnapshotAnswer,
-} from '../contract/edge-answer.ts';
-import { Unavailable } from '../contract/unavailable.ts';
+import type { EdgeLabelChangesAnswer, EdgeLabels, EdgeSnapshotAnswer } from '../contract/edge.ts';
+import { Unavailable } from '../contract/store-fault.ts';
 import {
   compareServing,
   type ServingOrder,

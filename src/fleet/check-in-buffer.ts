@@ -6,7 +6,7 @@
 // are not merged here: a device asks too rarely to occur twice in one batch, and the drain merges the
 // check-ins anyway.
 
-import { Unavailable } from '../contract/unavailable.ts';
+import { Unavailable } from '../contract/store-fault.ts';
 import { devicePart } from '../domain/decision/hashes.ts';
 import type { Labels } from '../domain/decision/targeting.ts';
 import {

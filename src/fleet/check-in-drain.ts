@@ -13,7 +13,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { LIMIT } from '../contract/limit.ts';
-import { Unavailable } from '../contract/unavailable.ts';
+import { Unavailable } from '../contract/store-fault.ts';
 import { type CheckIn, coalesceCheckIns, deviceKey } from '../domain/fleet/check-in.ts';
 import { type BackOff, backOffMs } from '../flow/back-off.ts';
 import { pause } from '../flow/pause.ts';

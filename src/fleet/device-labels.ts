@@ -8,7 +8,7 @@
 // answer, the engine's labels are the best that is known, and are used. What the engine could not be told is
 // brought to it by the feed (label-feed.ts).
 
-import { Unavailable } from '../contract/unavailable.ts';
+import { Unavailable } from '../contract/store-fault.ts';
 import type { Labels } from '../domain/decision/targeting.ts';
 import { type CheckIn, deviceKey } from '../domain/fleet/check-in.ts';
 import {

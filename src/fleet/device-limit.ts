@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 // Imported, because the global `performance` is a getter that every access would call.
 import { performance } from 'node:perf_hooks';
 import { type Failure, failUntil } from '../contract/failure.ts';
-import { Unavailable } from '../contract/unavailable.ts';
+import { Unavailable } from '../contract/store-fault.ts';
 import type { Claim } from '../domain/fleet/busy-device-rings.ts';
 import type { DeviceDebt } from '../domain/fleet/shared-window.ts';
 import {

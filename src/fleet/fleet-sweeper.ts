@@ -2,8 +2,8 @@
 // counts, idempotency keys that are over, old entries of the audit, and erasures that no check-in can be
 // older than, and expires requests for approvals: a few rows at a time, so that no other statement waits.
 
-import { isoTime } from '../contract/iso-time.ts';
 import { LIMIT } from '../contract/limit.ts';
+import { isoTime } from '../contract/text.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Ledger } from '../store/ledger.ts';

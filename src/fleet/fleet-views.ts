@@ -19,9 +19,9 @@ import {
   type Outcome,
   type UnknownRelease,
 } from '../contract/failure.ts';
-import { isoTime } from '../contract/iso-time.ts';
 import type { AdoptionStep } from '../contract/resource.ts';
 import type { Signal } from '../contract/rollout-plan.ts';
+import { isoTime } from '../contract/text.ts';
 import { foldPlatform } from '../domain/decision/artifact/artifact.ts';
 import { foldArch } from '../domain/decision/artifact/fold-arch.ts';
 import type { Labels } from '../domain/decision/targeting.ts';

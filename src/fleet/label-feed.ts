@@ -5,7 +5,7 @@
 // where the one before ended. When the changes after that position are too many, or cannot be known, no
 // cached labels are believed any more until the ledger has confirmed them.
 
-import { Unavailable } from '../contract/unavailable.ts';
+import { Unavailable } from '../contract/store-fault.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Engine } from '../store/engine.ts';

@@ -7,7 +7,7 @@
 
 // Imported, because the global `performance` is a getter that every access would call.
 import { performance as steady } from 'node:perf_hooks';
-import { Unavailable } from '../contract/unavailable.ts';
+import { Unavailable } from '../contract/store-fault.ts';
 import { withinTime } from '../flow/within-time.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';

@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache';
 import type { ActivitySample, LiveActivity } from '../contract/console-fleet.ts';
 import { type Failure, failUntil } from '../contract/failure.ts';
 import { LIMIT } from '../contract/limit.ts';
-import { Unavailable } from '../contract/unavailable.ts';
+import { Unavailable } from '../contract/store-fault.ts';
 import type { CheckIn } from '../domain/fleet/check-in.ts';
 import {
   type CheckInContext,

@@ -2,7 +2,7 @@
 // into the figures, and once a minute into the ledger, where the doctor and the console read them.
 
 import { LIMIT } from '../contract/limit.ts';
-import type { MistakenId } from '../contract/mistaken-id.ts';
+import type { MistakenId } from '../contract/ref.ts';
 import { mistakenIdIn } from '../domain/fleet/mistaken-id.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { RareLog } from '../observe/rare-log.ts';

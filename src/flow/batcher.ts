@@ -2,7 +2,7 @@
 // While the maximum number of batches is in flight, further requests wait for the next one, so slow answers
 // cause larger batches, and a busy store gets fewer requests instead of more.
 
-import { Overloaded } from '../contract/unavailable.ts';
+import { Overloaded } from '../contract/store-fault.ts';
 
 /** Caller that waits for an answer: one of the two is called, once. Neither may throw. */
 export type Asker<Answer> = {

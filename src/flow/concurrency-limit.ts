@@ -2,7 +2,7 @@
 // too many wait or if they wait too long. A limit of 1 is a queue for a resource that serves one task at a
 // time; a higher limit keeps requests of clients from using up a whole store.
 
-import { Overloaded, type Unavailable } from '../contract/unavailable.ts';
+import { Overloaded, type Unavailable } from '../contract/store-fault.ts';
 
 type Waiter = {
   readonly since: number;

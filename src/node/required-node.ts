@@ -1,7 +1,7 @@
 // Oldest Node that runs the service: packages ask for it. Plain enough for any Node to load, because it tells
 // the older ones.
 
-import { type Check, faulty, sound } from '../contract/diagnosis.ts';
+import { type Check, faulty, sound } from '../contract/store-fault.ts';
 
 /** Oldest version, as `engines` of package.json has it. */
 const [LINE, OLDEST] = [20, 19];

@@ -4,7 +4,7 @@
 
 import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
-import { parseUrl } from '../contract/parse-url.ts';
+import { parseUrl } from '../contract/address.ts';
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Network = readonly [Address, number];

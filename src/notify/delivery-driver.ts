@@ -3,7 +3,7 @@
 // its messages waiting, and another one sends them again when the lease has ended: with the same ids.
 
 import type { DeliveryTry } from '../contract/notification.ts';
-import { Unavailable } from '../contract/unavailable.ts';
+import { Unavailable } from '../contract/store-fault.ts';
 import { pause } from '../flow/pause.ts';
 import { withinTime } from '../flow/within-time.ts';
 import type { Log } from '../observe/log.ts';

@@ -19,7 +19,7 @@ import type {
   IssuedDestination,
   NotificationDelivery,
 } from '../contract/notification.ts';
-import { Unavailable } from '../contract/unavailable.ts';
+import { Unavailable } from '../contract/store-fault.ts';
 import type {
   DestinationChange,
   DestinationSecrets,

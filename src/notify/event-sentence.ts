@@ -1,10 +1,10 @@
 // One sentence for each event, in plain words: where, what happened, by whom and why. Slack messages and the
 // subjects of mails are made of it.
 
-import { actorWords } from '../contract/actor-words.ts';
 import type { AskedOperation } from '../contract/approval.ts';
+import { actorWords } from '../contract/audit-words.ts';
 import type { EventType, NotificationEvent } from '../contract/notification.ts';
-import { platformName } from '../contract/platform-name.ts';
+import { platformName } from '../contract/text.ts';
 
 type EventOf<Type extends EventType> = Extract<NotificationEvent, { readonly type: Type }>;
 type DataOf<Type extends EventType> = EventOf<Type>['data'];

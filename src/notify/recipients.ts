@@ -6,9 +6,9 @@ import { LinkLookup } from '../access/link-lookup.ts';
 import type { LoginThrottle } from '../access/sign-in-limits.ts';
 import type { NoContent } from '../contract/console.ts';
 import { type Failure, isFailure, type Outcome } from '../contract/failure.ts';
-import { isoTime } from '../contract/iso-time.ts';
 import { LIMIT } from '../contract/limit.ts';
 import type { OfferedMail } from '../contract/notification.ts';
+import { isoTime } from '../contract/text.ts';
 import type { RecipientLink } from '../store/destination-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
 

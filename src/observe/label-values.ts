@@ -1,7 +1,7 @@
 // Values of the labels of counters. Each has a series from the start, so that Prometheus sees the first event
 // as an increase. docs/operating/metrics.md says what each value means.
 
-import type { Reason } from '../contract/reason.ts';
+import type { Reason } from '../contract/explanation.ts';
 
 export const CHECK_REASONS = [
   'offered',

@@ -2,7 +2,7 @@
 // URLs; the redaction below is only a second line of defence.
 
 import { type Logger, pino } from 'pino';
-import { Unavailable } from '../contract/unavailable.ts';
+import { Unavailable } from '../contract/store-fault.ts';
 import type { LogLevel } from '../settings/settings.ts';
 
 export type Log = Pick<Logger, 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal'>;

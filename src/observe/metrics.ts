@@ -2,8 +2,8 @@
 // numbers, which are read at scrape time.
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import { MISTAKEN_IDS, type MistakenId } from '../contract/mistaken-id.ts';
-import type { Reason } from '../contract/reason.ts';
+import type { Reason } from '../contract/explanation.ts';
+import { MISTAKEN_IDS, type MistakenId } from '../contract/ref.ts';
 import { AppCounts } from './app-counts.ts';
 import { DurationCounts } from './duration-counts.ts';
 import {

@@ -3,8 +3,7 @@
 // right, or because it is read-only, until a trial write succeeds: such a store still answers reads. The log
 // has one line for each, so that an operator sees when an outage began and ended, and how many calls it cost.
 
-import { isFull, refusesWrites } from '../contract/store-fault.ts';
-import { Unavailable, Unexamined } from '../contract/unavailable.ts';
+import { isFull, refusesWrites, Unavailable, Unexamined } from '../contract/store-fault.ts';
 import type { Log } from './log.ts';
 
 /** Milliseconds without a success after which a failed call means that the store is lost. */

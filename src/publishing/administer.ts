@@ -22,7 +22,6 @@ import {
   type Outcome,
   type UnknownRelease,
 } from '../contract/failure.ts';
-import { isoTime } from '../contract/iso-time.ts';
 import type {
   App,
   AppState,
@@ -30,8 +29,9 @@ import type {
   ListedChannel,
   ListedKey,
   Organization,
+  StopReach,
 } from '../contract/resource.ts';
-import type { StopReach } from '../contract/stop.ts';
+import { isoTime } from '../contract/text.ts';
 import type { ReadStandings } from '../serving/read-standings.ts';
 import type { AuditFilter, KeyLimits, OwnedApp, ReleaseFilter } from '../store/console-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';

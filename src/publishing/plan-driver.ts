@@ -2,7 +2,7 @@
 // channel, so that a second node finds nothing to do. A node that dies midway leaves the plan unchanged.
 
 import { isFailure } from '../contract/failure.ts';
-import { Unavailable } from '../contract/unavailable.ts';
+import { Unavailable } from '../contract/store-fault.ts';
 import type { RecordedUpTo } from '../domain/rollout/drive-plan.ts';
 import { pause } from '../flow/pause.ts';
 import type { Log } from '../observe/log.ts';

@@ -3,7 +3,7 @@
 // state. A failure does not undo the commit; the poll of every node finds missed changes.
 
 import { LRUCache } from 'lru-cache';
-import { Unavailable } from '../contract/unavailable.ts';
+import { Unavailable } from '../contract/store-fault.ts';
 import { orderOf, type ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { RareLog } from '../observe/rare-log.ts';

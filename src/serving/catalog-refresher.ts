@@ -2,7 +2,7 @@
 // catches changes whose announcement was lost: a dropped message, an engine that restarted empty, a publisher
 // that died between commit and announcement. A poll is one small indexed query.
 
-import { Unavailable } from '../contract/unavailable.ts';
+import { Unavailable } from '../contract/store-fault.ts';
 import { compareServing, type ServingOrder } from '../domain/decision/serving-snapshot.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import type { Log } from '../observe/log.ts';

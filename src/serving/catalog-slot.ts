@@ -2,7 +2,7 @@
 // position of a version among the catalog's landmarks. Plans are dropped with their catalog, because a query
 // that never comes again must not keep an old catalog in memory.
 
-import type { Reason } from '../contract/reason.ts';
+import type { Reason } from '../contract/explanation.ts';
 import type { Candidate, Catalog } from '../domain/decision/catalog.ts';
 import {
   type Choice,

@@ -8,7 +8,7 @@
 
 import { fail, failUntil, isFailure, type Outcome } from '../contract/failure.ts';
 import { isRef } from '../contract/ref.ts';
-import { Unavailable } from '../contract/unavailable.ts';
+import { Unavailable } from '../contract/store-fault.ts';
 import { pause } from '../flow/pause.ts';
 import { SharedCall } from '../flow/shared-call.ts';
 import { withinTime } from '../flow/within-time.ts';

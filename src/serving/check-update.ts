@@ -3,8 +3,8 @@
 // that the request does not have.
 
 import { type Failure, failUntil, isFailure, type Outcome } from '../contract/failure.ts';
-import type { MistakenId } from '../contract/mistaken-id.ts';
-import { Unavailable } from '../contract/unavailable.ts';
+import type { MistakenId } from '../contract/ref.ts';
+import { Unavailable } from '../contract/store-fault.ts';
 import type { Candidate, Catalog } from '../domain/decision/catalog.ts';
 import type { Device } from '../domain/decision/rule/decision-rule.ts';
 import type { Labels } from '../domain/decision/targeting.ts';

@@ -5,7 +5,7 @@
 // Only names of existing channels get here, so clients cannot fill the queue with invented ones.
 
 import { type Failure, failUntil, type Outcome } from '../contract/failure.ts';
-import { Unavailable } from '../contract/unavailable.ts';
+import { Unavailable } from '../contract/store-fault.ts';
 import { type Catalog, compileSteps } from '../domain/decision/catalog.ts';
 import type { ServingOrder, ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';

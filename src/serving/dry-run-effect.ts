@@ -3,9 +3,9 @@
 
 import type { MatchingDevices } from '../contract/console.ts';
 import type { Effect, RunnerEffect } from '../contract/dry-run.ts';
+import type { Reason } from '../contract/explanation.ts';
 import { failUntil, type Outcome } from '../contract/failure.ts';
 import { LIMIT } from '../contract/limit.ts';
-import type { Reason } from '../contract/reason.ts';
 import type { Targeting } from '../contract/resource.ts';
 import { NO_ARCH } from '../domain/decision/artifact/fold-arch.ts';
 import { type Catalog, compileCatalog } from '../domain/decision/catalog.ts';

@@ -7,11 +7,10 @@ import type {
   ExplainedCandidate,
   ExplainedDecision,
 } from '../contract/console-fleet.ts';
-import type { DeviceClient } from '../contract/device-client.ts';
 import type { ExplainedReason, Explanation, ListedCandidate } from '../contract/explanation.ts';
 import { fail, invalidField, isFailure, type Outcome } from '../contract/failure.ts';
 import { LIMIT } from '../contract/limit.ts';
-import type { UpdateManifest } from '../contract/resource.ts';
+import type { DeviceClient, UpdateManifest } from '../contract/resource.ts';
 import { foldPlatform } from '../domain/decision/artifact/artifact.ts';
 import { foldArch } from '../domain/decision/artifact/fold-arch.ts';
 import type { Catalog } from '../domain/decision/catalog.ts';

@@ -6,7 +6,7 @@
 // for a second. A later answer still counts, so that a distant ledger is asked only once.
 
 import { LRUCache } from 'lru-cache';
-import { LockedTooLong, Unavailable } from '../contract/unavailable.ts';
+import { LockedTooLong, Unavailable } from '../contract/store-fault.ts';
 import type { Catalog, CompiledRelease } from '../domain/decision/catalog.ts';
 import type { ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';

@@ -1,9 +1,14 @@
 // Plans an update wave: one decision per device, with the code and the barrier of the update check.
 
 import type { Caller } from '../access/api-keys.ts';
-import { type Failure, isFailure, type LostRight, type Outcome } from '../contract/failure.ts';
-import { refuseRight } from '../contract/refuse-right.ts';
-import { Unavailable } from '../contract/unavailable.ts';
+import {
+  type Failure,
+  isFailure,
+  type LostRight,
+  type Outcome,
+  refuseRight,
+} from '../contract/failure.ts';
+import { Unavailable } from '../contract/store-fault.ts';
 import { foldPlatform } from '../domain/decision/artifact/artifact.ts';
 import { ANY_KIND } from '../domain/decision/artifact/artifact-format.ts';
 import { foldArch } from '../domain/decision/artifact/fold-arch.ts';

@@ -2,10 +2,14 @@
 // channel is recovered before it accepts a change of it. Otherwise other nodes would take the change's
 // revision for an old one, and a lost mark of an offered release would limit nothing.
 
-import { Unavailable } from '../contract/unavailable.ts';
+import { Unavailable } from '../contract/store-fault.ts';
 import type { Ledger } from '../store/ledger.ts';
-import type { RunChange } from '../store/ledger-terms.ts';
-import { FollowersNotAsked, type KnownStates, LedgerBehind } from '../store/ledger-terms.ts';
+import {
+  FollowersNotAsked,
+  type KnownStates,
+  LedgerBehind,
+  type RunChange,
+} from '../store/ledger-terms.ts';
 import type { Catalogs } from './catalogs.ts';
 
 /**

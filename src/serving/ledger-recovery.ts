@@ -6,7 +6,7 @@
 // the ledger went back. Then the marks are written back, because they limit the next changes, and the epoch
 // is raised, so that for every node the ledger is newer than all copies.
 
-import { Unavailable } from '../contract/unavailable.ts';
+import { Unavailable } from '../contract/store-fault.ts';
 import {
   compareServing,
   countOffered,

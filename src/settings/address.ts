@@ -1,7 +1,6 @@
 // Forms of addresses in settings: of the service itself, of its stores, and of others over HTTP.
 
-import { parseUrl } from '../contract/parse-url.ts';
-import { splitHosts } from '../contract/split-hosts.ts';
+import { parseUrl, splitHosts } from '../contract/address.ts';
 
 export const HTTP_SCHEMES = ['http:', 'https:'];
 export const PORT_MAX = 65_535;

@@ -2,7 +2,7 @@
 
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { parseUrl } from '../contract/parse-url.ts';
+import { parseUrl } from '../contract/address.ts';
 
 export type NotifySettings = Readonly<{
   /** Networks that webhooks may reach beside public addresses, also by http; as CIDRs. */

@@ -1,7 +1,7 @@
 // Settings of the sign-in with an OpenID Connect provider, and of the one with passwords.
 
 import { z } from 'zod';
-import { parseUrl } from '../contract/parse-url.ts';
+import { parseUrl } from '../contract/address.ts';
 import { ROLES, type Role } from '../contract/resource.ts';
 import { HTTP_SCHEMES, isLoopback, isUrl } from './address.ts';
 

@@ -4,7 +4,7 @@
 
 import { readFileSync, statSync } from 'node:fs';
 import { z } from 'zod';
-import { parseUrl } from '../contract/parse-url.ts';
+import { parseUrl } from '../contract/address.ts';
 import {
   HTTP_SCHEMES,
   isDatabaseAddress,

@@ -2,7 +2,7 @@
 // and counts, and plans with their signals.
 
 import type { DeviceRecord } from '../contract/console-fleet.ts';
-import type { MistakenId } from '../contract/mistaken-id.ts';
+import type { MistakenId } from '../contract/ref.ts';
 import type { PlanAction, RolloutPlan, Signal } from '../contract/rollout-plan.ts';
 import type { Labels } from '../domain/decision/targeting.ts';
 import type { PlanDefinition, PlanTime } from '../domain/rollout/plan-state.ts';

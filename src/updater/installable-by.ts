@@ -1,6 +1,6 @@
 // Candidates that a recorded device can install, by the protocol of its last check.
 
-import type { DeviceClient } from '../contract/device-client.ts';
+import type { DeviceClient } from '../contract/resource.ts';
 import { ANY_KIND } from '../domain/decision/artifact/artifact-format.ts';
 import type { ArtifactCandidate, Catalog } from '../domain/decision/catalog.ts';
 import { electronCandidates } from './electron.ts';

@@ -1,8 +1,8 @@
 // Description of an updater's protocol: the URLs that its clients request, the question of a URL, and the
 // form of the answer. One route serves every updater by its description (http/device/updater-route.ts).
 
-import type { DeviceClient } from '../contract/device-client.ts';
 import type { Failure, Outcome } from '../contract/failure.ts';
+import type { DeviceClient } from '../contract/resource.ts';
 import type { Candidate, Catalog } from '../domain/decision/catalog.ts';
 import type { Plan } from '../domain/decision/plan.ts';
 import type { Version } from '../domain/decision/version.ts';

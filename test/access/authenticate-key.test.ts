@@ -4,7 +4,7 @@
 import { expect, it } from 'vitest';
 import { AuthenticateKey, createBearerSecret, hashSecret } from '../../src/access/api-keys.ts';
 import { KEY_RIGHTS } from '../../src/contract/resource.ts';
-import { Unavailable } from '../../src/contract/unavailable.ts';
+import { Unavailable } from '../../src/contract/store-fault.ts';
 import type { StoredKey } from '../../src/store/console-ledger.ts';
 import { settle } from '../serving/serving-node.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';

@@ -3,7 +3,7 @@
 
 import { expect, it } from 'vitest';
 import { argon2Hasher, Passwords } from '../../src/access/passwords.ts';
-import { Unavailable } from '../../src/contract/unavailable.ts';
+import { Unavailable } from '../../src/contract/store-fault.ts';
 
 /** A hasher that hashes nothing, and counts its concurrent calls. */
 function watchedHasher() {

@@ -8,7 +8,7 @@ import {
   ageText,
   stackedRows,
 } from '../../src/console/format/adoption-series.ts';
-import type { AdoptionCurve } from '../../src/contract/failure-breakdown.ts';
+import type { AdoptionCurve } from '../../src/contract/rollout-plan.ts';
 
 const T1 = '2026-01-01T00:00:00.000Z';
 const T2 = '2026-01-01T01:00:00.000Z';

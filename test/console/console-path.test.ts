@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { exec } from 'preact-iso/router';
 import { expect, it } from 'vitest';
 import { consolePath, isReadablePath, mountOf } from '../../src/console/format/console-path.ts';
-import { pathSegment, readSegment } from '../../src/contract/path-segment.ts';
+import { pathSegment, readSegment } from '../../src/contract/text.ts';
 
 /** Returns an address as a browser normalises it. */
 function browsed(path: string): string {

@@ -1,7 +1,7 @@
 // Addresses are read alike, however often one has been read before.
 
 import { expect, it } from 'vitest';
-import { parseUrl } from '../../src/contract/parse-url.ts';
+import { parseUrl } from '../../src/contract/address.ts';
 
 /** V8 optimizes a function after some thousand calls. */
 const CALLS = 50_000;

@@ -1,7 +1,7 @@
 // Tests which addresses a code host may reach.
 
 import { expect, it } from 'vitest';
-import { isReachableAddress } from '../../src/contract/reachable-address.ts';
+import { isReachableAddress } from '../../src/contract/address.ts';
 
 it.each([
   ['https://updates.example.com/wh/github/app_1', true],

@@ -1,7 +1,7 @@
 // Tests the reader of addresses that name several hosts.
 
 import { expect, test } from 'vitest';
-import { splitHosts } from '../../src/contract/split-hosts.ts';
+import { splitHosts } from '../../src/contract/address.ts';
 
 test.each([
   ['postgres://h1:1,h2:2/db', ['postgres://h1:1/db', 'postgres://h2:2/db']],

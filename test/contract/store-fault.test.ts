@@ -1,8 +1,7 @@
 // Tests the words for faults of stores: which store, why, and no address or account.
 
 import { describe, expect, it } from 'vitest';
-import { isFull, refusesWrites } from '../../src/contract/store-fault.ts';
-import { Overloaded, Unavailable } from '../../src/contract/unavailable.ts';
+import { isFull, Overloaded, refusesWrites, Unavailable } from '../../src/contract/store-fault.ts';
 
 function fault(message: string, code?: string): Error {
   return Object.assign(new Error(message), code === undefined ? {} : { code });

@@ -1,7 +1,7 @@
 // Tests how addresses are written for clients.
 
 import { expect, it } from 'vitest';
-import { wireAddress } from '../../src/contract/wire-address.ts';
+import { wireAddress } from '../../src/contract/address.ts';
 
 it.each([
   ['https://dl.example.com/a?x=1&y=%20#z', 'https://dl.example.com/a?x=1&y=%20#z'],

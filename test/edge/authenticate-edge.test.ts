@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import { createBearerSecret } from '../../src/access/api-keys.ts';
 import { fail } from '../../src/contract/failure.ts';
-import { Unavailable } from '../../src/contract/unavailable.ts';
+import { Unavailable } from '../../src/contract/store-fault.ts';
 import { AuthenticateEdge } from '../../src/edge/server/edge-tokens.ts';
 import type { StoredEdgeToken } from '../../src/store/console-ledger.ts';
 

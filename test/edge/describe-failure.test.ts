@@ -1,7 +1,7 @@
 // Tests what anybody may read of an upstream that does not answer: why, and no address.
 
 import { expect, it } from 'vitest';
-import { Unavailable } from '../../src/contract/unavailable.ts';
+import { Unavailable } from '../../src/contract/store-fault.ts';
 import { describeFailure, RefusedByUpstream } from '../../src/edge/upstream-client.ts';
 
 function withCode(code: string, message: string): Error {

@@ -1,7 +1,7 @@
 // Tests what a service makes of an index that an edge shows it because it seems to be behind (§29.10).
 
 import { expect, it } from 'vitest';
-import type { EdgeIndexAnswer, EdgeIndexEntry } from '../../src/contract/edge-answer.ts';
+import type { EdgeIndexAnswer, EdgeIndexEntry } from '../../src/contract/edge.ts';
 import { EdgeAhead } from '../../src/edge/server/edge-ahead.ts';
 import { EdgeSigner } from '../../src/edge/server/edge-tokens.ts';
 import { KeptReport } from '../support/ledger-options.ts';

@@ -2,7 +2,7 @@
 // what it holds counts only once it is recorded.
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { Unavailable } from '../../src/contract/unavailable.ts';
+import { Unavailable } from '../../src/contract/store-fault.ts';
 import { EdgeDevices } from '../../src/edge/server/edge-devices.ts';
 import { checkInOf } from '../store/engine/fleet-sample.ts';
 

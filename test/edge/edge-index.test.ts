@@ -2,7 +2,7 @@
 // other first offers (§29.3).
 
 import { afterEach, expect, it } from 'vitest';
-import type { EdgeIndexAnswer } from '../../src/contract/edge-answer.ts';
+import type { EdgeIndexAnswer } from '../../src/contract/edge.ts';
 import { FollowedState } from '../../src/edge/followed-state.ts';
 import { Follower } from '../../src/edge/follower.ts';
 import { EdgeIndex } from '../../src/edge/server/edge-index.ts';

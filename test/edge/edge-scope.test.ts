@@ -1,7 +1,7 @@
 // Tests whose apps an edge may know of, as far as the ledger tells.
 
 import { afterEach, expect, it, vi } from 'vitest';
-import { Unavailable } from '../../src/contract/unavailable.ts';
+import { Unavailable } from '../../src/contract/store-fault.ts';
 import { EdgeIndex } from '../../src/edge/server/edge-index.ts';
 import type { ChannelState, ChannelStates } from '../../src/store/console-ledger.ts';
 

@@ -2,7 +2,7 @@
 
 import { createPublicKey, verify } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { PUBLIC_KEY_LENGTH, signedHead } from '../../src/contract/edge-signature.ts';
+import { PUBLIC_KEY_LENGTH, signedHead } from '../../src/contract/edge.ts';
 import { EdgeSigner } from '../../src/edge/server/edge-tokens.ts';
 import { SecretBox } from '../../src/notify/secret-box.ts';
 

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { EdgeIndexAnswer, EdgeIndexEntry } from '../../src/contract/edge-answer.ts';
+import type { EdgeIndexAnswer, EdgeIndexEntry } from '../../src/contract/edge.ts';
 import { FollowedState, type IndexRefusal, isIndex } from '../../src/edge/followed-state.ts';
 
 function entry(channel: string, revision: number, ...offered: string[]): EdgeIndexEntry {

@@ -1,8 +1,8 @@
 // Tests how an edge follows a service that is behind it, or is of another record (§29.10).
 
 import { afterEach, expect, it, vi } from 'vitest';
-import type { EdgeIndexAnswer } from '../../src/contract/edge-answer.ts';
-import { Unavailable } from '../../src/contract/unavailable.ts';
+import type { EdgeIndexAnswer } from '../../src/contract/edge.ts';
+import { Unavailable } from '../../src/contract/store-fault.ts';
 import { FollowedState } from '../../src/edge/followed-state.ts';
 import { Follower } from '../../src/edge/follower.ts';
 import { RefusedAnswer, type UpstreamCall } from '../../src/edge/upstream-client.ts';

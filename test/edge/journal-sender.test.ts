@@ -1,8 +1,8 @@
 // Tests of handing check-ins over: in order, again after a failure, and past what can never be taken.
 
 import { afterEach, expect, it, vi } from 'vitest';
-import type { EdgeAnswer } from '../../src/contract/edge-answer.ts';
-import { Unavailable } from '../../src/contract/unavailable.ts';
+import type { EdgeAnswer } from '../../src/contract/edge.ts';
+import { Unavailable } from '../../src/contract/store-fault.ts';
 import { joinBatches } from '../../src/domain/fleet/check-in-payload.ts';
 import { JournalSender, uploadCall } from '../../src/edge/journal-sender.ts';
 import {

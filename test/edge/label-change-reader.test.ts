@@ -1,7 +1,7 @@
 // Tests of reading the changes of labels from an upstream that leaves other organizations out.
 
 import { expect, it } from 'vitest';
-import type { EdgeLabelChangesAnswer } from '../../src/contract/edge-answer.ts';
+import type { EdgeLabelChangesAnswer } from '../../src/contract/edge.ts';
 import { LabelChangeReader } from '../../src/edge/upstream-ledger.ts';
 
 const PAGE_SIZE = 3;

@@ -10,8 +10,8 @@ import {
   EDGE_SIGNATURE_HEADER,
   NONCE,
   signedHead,
-} from '../../src/contract/edge-signature.ts';
-import { Unavailable } from '../../src/contract/unavailable.ts';
+} from '../../src/contract/edge.ts';
+import { Unavailable } from '../../src/contract/store-fault.ts';
 import {
   describeFailure,
   isTokenRefused,

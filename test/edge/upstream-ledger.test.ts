@@ -1,8 +1,8 @@
 // Tests of the ledger of an edge: what it believes of snapshots and offers, and what it tells without a call.
 
 import { afterEach, expect, it, vi } from 'vitest';
-import type { EdgeAnswer } from '../../src/contract/edge-answer.ts';
-import { Unavailable } from '../../src/contract/unavailable.ts';
+import type { EdgeAnswer } from '../../src/contract/edge.ts';
+import { Unavailable } from '../../src/contract/store-fault.ts';
 import type { ServingSnapshot } from '../../src/domain/decision/serving-snapshot.ts';
 import { FollowedState } from '../../src/edge/followed-state.ts';
 import {

@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { isFailure } from '../../src/contract/failure.ts';
-import { LockedTooLong, Unavailable } from '../../src/contract/unavailable.ts';
+import { LockedTooLong, Unavailable } from '../../src/contract/store-fault.ts';
 import { applyServingChange } from '../../src/domain/release/serving-change.ts';
 import type { Database, Sql } from '../../src/store/ledger/database/database.ts';
 import { migrate } from '../../src/store/ledger/database/migrate.ts';

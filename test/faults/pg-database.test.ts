@@ -2,7 +2,7 @@
 
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
-import { Unavailable } from '../../src/contract/unavailable.ts';
+import { Unavailable } from '../../src/contract/store-fault.ts';
 import type { Database } from '../../src/store/ledger/database/database.ts';
 import { BASELINE, migrate } from '../../src/store/ledger/database/migrate.ts';
 import { openPgDatabase } from '../../src/store/ledger/database/pg-database.ts';

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, inject, test } from 'vitest';
-import { Unavailable } from '../../src/contract/unavailable.ts';
+import { Unavailable } from '../../src/contract/store-fault.ts';
 import { openLedger } from '../../src/store/ledger/open-ledger.ts';
 import type { Ledger } from '../../src/store/ledger.ts';
 import {

@@ -3,7 +3,7 @@
 
 import type { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
-import { Unavailable } from '../../src/contract/unavailable.ts';
+import { Unavailable } from '../../src/contract/store-fault.ts';
 import { packCheckInPayload } from '../../src/domain/fleet/check-in-payload.ts';
 import { batchOf, checkInOf, devicesIn, idsOf } from '../store/engine/fleet-sample.ts';
 import {

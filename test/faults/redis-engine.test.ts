@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { inspect } from 'node:util';
 import { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
-import { Unavailable } from '../../src/contract/unavailable.ts';
+import { Unavailable } from '../../src/contract/store-fault.ts';
 import type { Engine } from '../../src/store/engine.ts';
 import { createRedisEngine } from '../../src/store/redis/redis-engine.ts';
 import { announcementOf, listenTo, snapshotOf } from '../store/engine/engine-contract.ts';

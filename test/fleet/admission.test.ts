@@ -2,7 +2,7 @@
 // warnings.
 
 import { beforeEach, describe, expect, it } from 'vitest';
-import { Unavailable } from '../../src/contract/unavailable.ts';
+import { Unavailable } from '../../src/contract/store-fault.ts';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
 import { Admission, RecordedDevices } from '../../src/fleet/admission.ts';
 import type { AdmissionBounds } from '../../src/store/fleet-ledger.ts';

@@ -2,7 +2,7 @@
 // drop is counted, and with retries as long as the engine refuses them.
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { Unavailable } from '../../src/contract/unavailable.ts';
+import { Unavailable } from '../../src/contract/store-fault.ts';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
 import {
   type CheckInPack,

@@ -4,7 +4,7 @@
 
 import { afterEach, describe, expect, it } from 'vitest';
 import { LIMIT } from '../../src/contract/limit.ts';
-import { Unavailable } from '../../src/contract/unavailable.ts';
+import { Unavailable } from '../../src/contract/store-fault.ts';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
 import { internContext, internVersion } from '../../src/domain/fleet/check-in-pack.ts';
 import type { Admission } from '../../src/fleet/admission.ts';

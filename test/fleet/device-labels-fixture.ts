@@ -1,6 +1,6 @@
 // What tests of device labels share: a label cache and a ledger that can be away or wait.
 
-import { Unavailable } from '../../src/contract/unavailable.ts';
+import { Unavailable } from '../../src/contract/store-fault.ts';
 import type { Labels } from '../../src/domain/decision/targeting.ts';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
 import { mergeLabels, tagLabels } from '../../src/domain/fleet/labels.ts';

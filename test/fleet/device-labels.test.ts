@@ -2,7 +2,7 @@
 // ledger, and never a label that is known to have changed.
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { Unavailable } from '../../src/contract/unavailable.ts';
+import { Unavailable } from '../../src/contract/store-fault.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';
 import { gate } from '../support/gate.ts';
 import {

@@ -1,7 +1,7 @@
 // The labels part of a ledger, by the rule of `merge_label_write` in src/store/ledger/database/function/labels.sql.
 
 import { LIMIT } from '../../src/contract/limit.ts';
-import { Unavailable } from '../../src/contract/unavailable.ts';
+import { Unavailable } from '../../src/contract/store-fault.ts';
 import { type CheckIn, coalesceCheckIns } from '../../src/domain/fleet/check-in.ts';
 import type { CheckKind, LabelChanges, RecordedLabels } from '../../src/store/fleet-ledger.ts';
 import type { DeviceName, StoredLabels } from '../../src/store/label-store.ts';

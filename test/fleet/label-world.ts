@@ -1,7 +1,7 @@
 // Several nodes that share a label cache and a ledger, for the model test of device labels. Time stands still
 // unless a test moves it; stores go away, lose what they hold, or are cut off from one node.
 
-import { Unavailable } from '../../src/contract/unavailable.ts';
+import { Unavailable } from '../../src/contract/store-fault.ts';
 import type { Labels } from '../../src/domain/decision/targeting.ts';
 import { type CheckIn, coalesceCheckIns } from '../../src/domain/fleet/check-in.ts';
 import { tagLabels } from '../../src/domain/fleet/labels.ts';

@@ -1,7 +1,7 @@
 // Tests how processes share the streams of check-ins: evenly, each stream with one of them at a time.
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { Unavailable } from '../../src/contract/unavailable.ts';
+import { Unavailable } from '../../src/contract/store-fault.ts';
 import { StreamShare } from '../../src/fleet/check-in-drain.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';

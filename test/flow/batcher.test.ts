@@ -2,7 +2,7 @@
 // had to wait.
 
 import { describe, expect, it } from 'vitest';
-import { Unavailable } from '../../src/contract/unavailable.ts';
+import { Unavailable } from '../../src/contract/store-fault.ts';
 import { Batcher } from '../../src/flow/batcher.ts';
 
 /** A batcher on a store that answers each batch when the test tells it to. */

@@ -2,7 +2,7 @@
 // place is ever lost.
 
 import { expect, it, vi } from 'vitest';
-import { Unavailable } from '../../src/contract/unavailable.ts';
+import { Unavailable } from '../../src/contract/store-fault.ts';
 import { ConcurrencyLimit } from '../../src/flow/concurrency-limit.ts';
 import { settle } from '../serving/serving-node.ts';
 

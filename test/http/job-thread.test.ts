@@ -3,7 +3,7 @@
 
 import { setFlagsFromString } from 'node:v8';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Unavailable } from '../../src/contract/unavailable.ts';
+import { Unavailable } from '../../src/contract/store-fault.ts';
 import { GIVEN_UP, JobThread } from '../../src/http/notes/notes-renderer.ts';
 
 const PROGRAM = new URL('./job-program.mjs', import.meta.url);

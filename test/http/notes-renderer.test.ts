@@ -2,7 +2,7 @@
 // their time once.
 
 import { describe, expect, it } from 'vitest';
-import { Unavailable } from '../../src/contract/unavailable.ts';
+import { Unavailable } from '../../src/contract/store-fault.ts';
 import { answerNotesJob, type NotesAnswer, type NotesJob } from '../../src/http/notes/notes-job.ts';
 import { GIVEN_UP, NotesRenderer } from '../../src/http/notes/notes-renderer.ts';
 

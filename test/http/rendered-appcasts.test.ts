@@ -1,7 +1,7 @@
 // Tests that an appcast never depends on the rendering of its notes: not on its time, and not on its success.
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { Unavailable } from '../../src/contract/unavailable.ts';
+import { Unavailable } from '../../src/contract/store-fault.ts';
 import { RenderedAppcasts } from '../../src/http/notes/feed-routes.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import type { Appcast } from '../../src/updater/sparkle.ts';

@@ -2,7 +2,7 @@
 // bounded, and what follows from each try. What SQL adds is tested in test/store/ledger.
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { Unavailable } from '../../src/contract/unavailable.ts';
+import { Unavailable } from '../../src/contract/store-fault.ts';
 import { DeliveryDriver } from '../../src/notify/delivery-driver.ts';
 import type { TryOutcome } from '../../src/notify/delivery-state.ts';
 import { createLog } from '../../src/observe/log.ts';

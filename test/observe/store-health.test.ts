@@ -2,7 +2,7 @@
 // fails while others succeed.
 
 import { expect, it, vi } from 'vitest';
-import { Unavailable, Unexamined } from '../../src/contract/unavailable.ts';
+import { Unavailable, Unexamined } from '../../src/contract/store-fault.ts';
 import { StoreHealth } from '../../src/observe/store-health.ts';
 
 function setUp() {

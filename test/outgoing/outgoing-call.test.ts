@@ -11,7 +11,7 @@ import {
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import { OidcProvider } from '../../src/access/oidc-provider.ts';
 import { ServiceClient, ServiceError } from '../../src/cli/call/service-client.ts';
-import { Unavailable } from '../../src/contract/unavailable.ts';
+import { Unavailable } from '../../src/contract/store-fault.ts';
 import { readCredential, UpstreamClient } from '../../src/edge/upstream-client.ts';
 import { diagnose } from '../../src/node/machine/doctor.ts';
 import { examinePort } from '../../src/node/machine/examine-machine.ts';

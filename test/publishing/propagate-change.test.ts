@@ -2,7 +2,7 @@
 // fault of a store makes it look as if nothing was committed, or as if it was served when it is not.
 
 import { afterEach, expect, it, vi } from 'vitest';
-import { Unavailable } from '../../src/contract/unavailable.ts';
+import { Unavailable } from '../../src/contract/store-fault.ts';
 import { createPropagateChange, RETELL_MS } from '../../src/publishing/propagate-change.ts';
 import {
   channelAt,

@@ -8,7 +8,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { Check, Diagnosis } from '../../src/contract/diagnosis.ts';
+import type { Check, Diagnosis } from '../../src/contract/store-fault.ts';
 import type { Database } from '../../src/store/ledger/database/database.ts';
 import { openPgDatabase } from '../../src/store/ledger/database/pg-database.ts';
 import { applyBaseline, recordMigration } from '../store/ledger/baseline-schema.ts';

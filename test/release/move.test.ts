@@ -5,7 +5,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, inject, it } from 'vitest';
-import type { Diagnosis } from '../../src/contract/diagnosis.ts';
+import type { Diagnosis } from '../../src/contract/store-fault.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { freshDatabase } from '../support/fresh-database.ts';

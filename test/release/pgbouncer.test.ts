@@ -3,7 +3,7 @@
 // have to keep is lost. The limits that protect the database must hold all the same.
 
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
-import { Unavailable } from '../../src/contract/unavailable.ts';
+import { Unavailable } from '../../src/contract/store-fault.ts';
 import { openPgDatabase } from '../../src/store/ledger/database/pg-database.ts';
 import { openLedger } from '../../src/store/ledger/open-ledger.ts';
 import type { Ledger } from '../../src/store/ledger.ts';

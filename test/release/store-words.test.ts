@@ -6,7 +6,7 @@ import { chmodSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import type { Diagnosis } from '../../src/contract/diagnosis.ts';
+import type { Diagnosis } from '../../src/contract/store-fault.ts';
 import { describeOnRealStores } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { ADMIN_TOKEN } from '../support/node.ts';

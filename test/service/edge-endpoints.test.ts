@@ -7,7 +7,7 @@ import {
   EDGE_NONCE_HEADER,
   EDGE_RECORD_HEADER,
   EDGE_SIGNATURE_HEADER,
-} from '../../src/contract/edge-signature.ts';
+} from '../../src/contract/edge.ts';
 import { writeCheckIns } from '../../src/domain/fleet/check-in-payload.ts';
 import { makeEdgeToken } from '../support/edge-node.ts';
 import { eventually } from '../support/eventually.ts';

@@ -13,7 +13,7 @@
 
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Diagnosis } from '../../src/contract/diagnosis.ts';
+import type { Diagnosis } from '../../src/contract/store-fault.ts';
 import { describeOnBackends } from '../support/backend.ts';
 import { asks, expectLabels, label, OLD, withTargeted } from '../support/device-labels.ts';
 import { makeEdgeToken, startEdge } from '../support/edge-node.ts';

@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { type FailureKind, isFailure } from '../../src/contract/failure.ts';
-import { Unavailable } from '../../src/contract/unavailable.ts';
+import { Unavailable } from '../../src/contract/store-fault.ts';
 import type { ServingSnapshot } from '../../src/domain/decision/serving-snapshot.ts';
 import type { CatalogSlot } from '../../src/serving/catalog-slot.ts';
 import type { Catalogs } from '../../src/serving/catalogs.ts';

@@ -2,7 +2,7 @@
 // when the channel moved or the ledger is away, and that it costs nothing afterwards.
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { LockedTooLong } from '../../src/contract/unavailable.ts';
+import { LockedTooLong } from '../../src/contract/store-fault.ts';
 import type { CompiledRelease } from '../../src/domain/decision/catalog.ts';
 import type {
   ServingSnapshot,

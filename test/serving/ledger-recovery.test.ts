@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { isFailure } from '../../src/contract/failure.ts';
-import { Unavailable } from '../../src/contract/unavailable.ts';
+import { Unavailable } from '../../src/contract/store-fault.ts';
 import type { ServingSnapshot } from '../../src/domain/decision/serving-snapshot.ts';
 import { guardChanges } from '../../src/serving/guard-changes.ts';
 import type { Ledger } from '../../src/store/ledger.ts';

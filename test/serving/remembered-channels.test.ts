@@ -1,7 +1,7 @@
 // Tests what a process remembers of the record, by itself and by its engine.
 
 import { expect, it } from 'vitest';
-import { Unavailable } from '../../src/contract/unavailable.ts';
+import { Unavailable } from '../../src/contract/store-fault.ts';
 import { RememberedChannels } from '../../src/serving/ledger-recovery.ts';
 import type { ChannelNameList, SharedRecord } from '../../src/store/engine.ts';
 

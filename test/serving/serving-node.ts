@@ -2,7 +2,7 @@
 // the operations share. A test sets faults on these parts.
 
 import { isFailure } from '../../src/contract/failure.ts';
-import { Unavailable } from '../../src/contract/unavailable.ts';
+import { Unavailable } from '../../src/contract/store-fault.ts';
 import type { ArtifactCandidate } from '../../src/domain/decision/catalog.ts';
 import type { ServingSnapshot } from '../../src/domain/decision/serving-snapshot.ts';
 import { CheckIns } from '../../src/fleet/check-in-buffer.ts';

@@ -4,11 +4,7 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import {
-  EDGE_NONCE_HEADER,
-  EDGE_SIGNATURE_HEADER,
-  signedHead,
-} from '../../src/contract/edge-signature.ts';
+import { EDGE_NONCE_HEADER, EDGE_SIGNATURE_HEADER, signedHead } from '../../src/contract/edge.ts';
 
 /** Answer of the upstream on its way. */
 export type WayAnswer = {

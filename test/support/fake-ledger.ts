@@ -2,7 +2,7 @@
 // or fails as a test says. Only the calls that serving needs exist; any other call is a TypeError, which
 // fails the test.
 
-import { Unavailable } from '../../src/contract/unavailable.ts';
+import { Unavailable } from '../../src/contract/store-fault.ts';
 import {
   compareServing,
   type ServingOrder,

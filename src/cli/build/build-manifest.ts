@@ -6,7 +6,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
-import { parseUrl } from '../../contract/parse-url.ts';
+import { parseUrl } from '../../contract/address.ts';
 import type { Artifact } from '../../contract/resource.ts';
 import { decodedFileName } from '../../domain/decision/artifact/artifact-format.ts';
 import { parseVersion } from '../../domain/decision/version.ts';

@@ -2,7 +2,7 @@
 // them, from which stock electron-updater reads what there is.
 
 import { FAILSAFE_SCHEMA, load } from 'js-yaml';
-import { parseUrl } from '../../contract/parse-url.ts';
+import { parseUrl } from '../../contract/address.ts';
 import { ServiceError } from './service-client.ts';
 import { readText } from './text-file.ts';
 import { UsageError } from './usage-error.ts';

@@ -2,8 +2,8 @@
 // service.
 
 import { type Command, Option } from 'commander';
+import { isReachableAddress } from '../../contract/address.ts';
 import type { ChangedChannel, ConsoleAnswers, ResealedSecrets } from '../../contract/console.ts';
-import { isReachableAddress } from '../../contract/reachable-address.ts';
 import { APPROVAL_MODES, KEY_RIGHTS, UPDATE_MODES } from '../../contract/resource.ts';
 import { WEBHOOK_PROVIDERS } from '../../contract/webhook-provider.ts';
 import { answering, asking, type Connect } from '../call/asking.ts';

@@ -1,7 +1,7 @@
 // Command that erases a device.
 
 import type { Command } from 'commander';
-import { isFoldedAway } from '../../contract/path-segment.ts';
+import { isFoldedAway } from '../../contract/text.ts';
 import { answering, type Connect } from '../call/asking.ts';
 import { query } from '../call/options.ts';
 

@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import type { ConsoleAnswers } from '../../contract/console.ts';
-import type { ListedEdgeToken } from '../../contract/edge-token.ts';
+import type { ListedEdgeToken } from '../../contract/edge.ts';
 import { asking, type Connect } from '../call/asking.ts';
 import type { Column } from '../print/print-table.ts';
 import { listing } from './list-commands.ts';

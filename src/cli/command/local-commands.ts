@@ -2,7 +2,7 @@
 // the settings name, or run an edge.
 
 import type { Command } from 'commander';
-import type { Diagnosis } from '../../contract/diagnosis.ts';
+import type { Diagnosis } from '../../contract/store-fault.ts';
 import { NotWell } from '../call/not-well.ts';
 import { printAnswer } from '../print/print-answer.ts';
 import { printableText } from '../print/printable-text.ts';

@@ -1,7 +1,7 @@
 // Commands that stop all that is published, and let it go on.
 
 import type { Command } from 'commander';
-import type { ResumedStop, Stop } from '../../contract/stop.ts';
+import type { ResumedStop, Stop } from '../../contract/resource.ts';
 import { asking, type Connect } from '../call/asking.ts';
 
 /** Adds the commands, which call the management API. */

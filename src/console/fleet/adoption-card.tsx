@@ -4,8 +4,8 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { Adoption } from '../../contract/console-fleet.ts';
-import type { ReleaseAdoption } from '../../contract/failure-breakdown.ts';
 import type { AdoptionStep } from '../../contract/resource.ts';
+import type { ReleaseAdoption } from '../../contract/rollout-plan.ts';
 import { LoadedView } from '../form/notice.tsx';
 import {
   type AdoptionSeries,

@@ -8,8 +8,8 @@ import type {
   ExplainedDecision,
   ShownDevice,
 } from '../../contract/console-fleet.ts';
-import type { DeviceClient } from '../../contract/device-client.ts';
-import type { Verdict } from '../../contract/reason.ts';
+import type { Verdict } from '../../contract/explanation.ts';
+import type { DeviceClient } from '../../contract/resource.ts';
 import { CopyButton } from '../form/copy-button.tsx';
 import { LoadedView, Notice } from '../form/notice.tsx';
 import { consolePath, queryText } from '../format/console-path.ts';

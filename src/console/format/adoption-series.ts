@@ -2,12 +2,8 @@
 // releases at the same ages.
 
 import type { Adoption, AdoptionStepPoint } from '../../contract/console-fleet.ts';
-import type {
-  AdoptionAtAge,
-  AdoptionCurve,
-  ReleaseAdoption,
-} from '../../contract/failure-breakdown.ts';
 import type { AdoptionStep } from '../../contract/resource.ts';
+import type { AdoptionAtAge, AdoptionCurve, ReleaseAdoption } from '../../contract/rollout-plan.ts';
 import { byVersion } from '../../domain/decision/by-version.ts';
 
 export type AdoptionSeries = {

@@ -1,15 +1,14 @@
 // The audit as a log: its filters and their query, the differences of a change with words for the fields, and
 // the CSV table.
 
-import { actorWords } from '../../contract/actor-words.ts';
 import { ASKED_DEEDS } from '../../contract/approval.ts';
-import type { AuditDeed } from '../../contract/audit-deed.ts';
+import { type AuditDeed, actorWords } from '../../contract/audit-words.ts';
 import {
   type AuditEntry,
   TARGET_OPERATORS,
   type TargetExpression,
 } from '../../contract/resource.ts';
-import { wordFor } from '../../contract/word-for.ts';
+import { wordFor } from '../../contract/text.ts';
 import { auditSentence } from './audit-sentence.ts';
 import { csvText } from './csv.ts';
 import { momentText } from './figure-text.ts';

@@ -1,6 +1,6 @@
 // URL paths and query strings of the console.
 
-import { pathSegment } from '../../contract/path-segment.ts';
+import { pathSegment } from '../../contract/text.ts';
 
 /**
  * Path of the service's address, which the proxy takes off; '' for an address without one. Every path of the

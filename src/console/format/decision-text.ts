@@ -6,8 +6,7 @@ import type {
   DeviceRelease,
   ExplainedDecision,
 } from '../../contract/console-fleet.ts';
-import type { Explanation, ListedCandidate } from '../../contract/explanation.ts';
-import type { Reason } from '../../contract/reason.ts';
+import type { Explanation, ListedCandidate, Reason } from '../../contract/explanation.ts';
 import { compareVersions, parseVersion } from '../../domain/decision/version.ts';
 
 const SENTENCES: Readonly<Record<Exclude<Reason, 'offered'>, string>> = {

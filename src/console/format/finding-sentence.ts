@@ -2,9 +2,8 @@
 // no file for.
 
 import type { Effect, Finding } from '../../contract/dry-run.ts';
-import { platformName } from '../../contract/platform-name.ts';
 import type { Artifact } from '../../contract/resource.ts';
-import { wordFor } from '../../contract/word-for.ts';
+import { platformName, wordFor } from '../../contract/text.ts';
 import { decodedFileName } from '../../domain/decision/artifact/artifact-format.ts';
 import { countText, minutesText, momentText } from './figure-text.ts';
 

@@ -1,8 +1,7 @@
 // Words for rollout plans: their state, their next step, and their signals.
 
-import { actorWords } from '../../contract/actor-words.ts';
+import { actorWords } from '../../contract/audit-words.ts';
 import type { PlanAndHealth } from '../../contract/console.ts';
-import type { SignalPlaces } from '../../contract/failure-breakdown.ts';
 import type { AuditEntry } from '../../contract/resource.ts';
 import {
   BARE_REASON,
@@ -14,6 +13,7 @@ import {
   type RolloutPlan,
   SIGNALS,
   type Signal,
+  type SignalPlaces,
   type SignalRate,
 } from '../../contract/rollout-plan.ts';
 import { compareVersions, parseVersion } from '../../domain/decision/version.ts';

@@ -1,6 +1,6 @@
 // The verdict on a release: its state in one sentence, the cause, since when, and what comes next by itself.
 
-import { actorWords } from '../../contract/actor-words.ts';
+import { actorWords } from '../../contract/audit-words.ts';
 import type { PlanAndHealth, ReleaseDetail } from '../../contract/console.ts';
 import {
   type Health,

@@ -7,7 +7,7 @@ import {
   type Targeting,
   type TargetOperator,
 } from '../../contract/resource.ts';
-import { wordFor } from '../../contract/word-for.ts';
+import { wordFor } from '../../contract/text.ts';
 
 export type LabelRow = { readonly key: string; readonly values: readonly string[] };
 export type TargetingDraft = {

@@ -1,7 +1,7 @@
 // Strip on top of the overview: what needs a person, each with since when, why, and one button.
 
 import type { AttentionItem, AttentionKind } from '../../contract/attention.ts';
-import { MISTAKEN_ID_WORDS, type MistakenId } from '../../contract/mistaken-id.ts';
+import { MISTAKEN_ID_WORDS, type MistakenId } from '../../contract/ref.ts';
 import { BARE_REASON } from '../../contract/rollout-plan.ts';
 import { LoadedView } from '../form/notice.tsx';
 import { consolePath, queryText } from '../format/console-path.ts';

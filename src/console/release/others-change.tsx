@@ -1,7 +1,7 @@
 // Says what somebody else has changed while the page was open: who did what, and when.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { actorWords } from '../../contract/actor-words.ts';
+import { actorWords } from '../../contract/audit-words.ts';
 import type { AuditEntry } from '../../contract/resource.ts';
 import { announce } from '../form/announcer.tsx';
 import { Notice } from '../form/notice.tsx';

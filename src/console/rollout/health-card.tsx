@@ -2,14 +2,16 @@
 // breakdown by platform and by previous version, with the reasons that devices sent.
 
 import type { PlanAndHealth } from '../../contract/console.ts';
-import type {
-  FailureBreakdown,
-  FailureReason,
-  SignalBreakdown,
-  SignalPlaces,
-  SignalShare,
-} from '../../contract/failure-breakdown.ts';
-import { SIGNALS, type Signal, type SignalRate } from '../../contract/rollout-plan.ts';
+import {
+  type FailureBreakdown,
+  type FailureReason,
+  SIGNALS,
+  type Signal,
+  type SignalBreakdown,
+  type SignalPlaces,
+  type SignalRate,
+  type SignalShare,
+} from '../../contract/rollout-plan.ts';
 import type { ReleaseName } from '../api/call.ts';
 import { consolePath, queryText } from '../format/console-path.ts';
 import { countText, numberText, percentText, shareText } from '../format/figure-text.ts';

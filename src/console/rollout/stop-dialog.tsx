@@ -3,7 +3,7 @@
 
 import { useState } from 'preact/hooks';
 import type { AppOverview } from '../../contract/console.ts';
-import type { ResumedStop, Stop, StopReach } from '../../contract/stop.ts';
+import type { ResumedStop, Stop, StopReach } from '../../contract/resource.ts';
 import { call } from '../api/call.ts';
 import { ConfirmDialog, Dialog } from '../form/dialog.tsx';
 import { Choice, ReasonField } from '../form/field.tsx';

@@ -1,8 +1,8 @@
 // Dialog that enables a webhook and shows its address and secret once, and the fields of its settings.
 
 import { useState } from 'preact/hooks';
+import { isReachableAddress } from '../../contract/address.ts';
 import type { IssuedWebhookSecret } from '../../contract/console.ts';
-import { isReachableAddress } from '../../contract/reachable-address.ts';
 import { PROVIDER_NAMES, type WebhookProvider } from '../../contract/webhook-provider.ts';
 import { call } from '../api/call.ts';
 import { ChipsInput } from '../form/chips-input.tsx';

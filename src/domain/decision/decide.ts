@@ -1,6 +1,6 @@
 // The decision: which release of a plan a device is offered, or the reason why none is. Pure and synchronous.
 
-import type { NoOfferReason, ReleaseObstacle } from '../../contract/reason.ts';
+import type { NoOfferReason, ReleaseObstacle } from '../../contract/explanation.ts';
 import type { Candidate, CompiledRelease } from './catalog.ts';
 import type { Plan } from './plan.ts';
 import type { Device, Obstacle } from './rule/decision-rule.ts';

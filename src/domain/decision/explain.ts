@@ -3,7 +3,7 @@
 // was rolled back. Pure, like the decision.
 
 import type { ExplainedCandidate } from '../../contract/console-fleet.ts';
-import type { Reason } from '../../contract/reason.ts';
+import type { Reason } from '../../contract/explanation.ts';
 import type { ReleaseStatus } from '../../contract/resource.ts';
 import { selectArtifact } from './artifact/artifact.ts';
 import { NO_ARCH } from './artifact/fold-arch.ts';

@@ -2,7 +2,7 @@
 // candidate releases, their order and the terms of the offer. A device is offered the first candidate that
 // fits, usually the very first.
 
-import type { NoOfferReason } from '../../contract/reason.ts';
+import type { NoOfferReason } from '../../contract/explanation.ts';
 import {
   type Candidate,
   type Catalog,

@@ -14,7 +14,7 @@
 // The shared values and the labels are JSON. The name of the stream has the format's number: see
 // `keys.checkIns`.
 
-import { isDeviceClient } from '../../contract/device-client.ts';
+import { isDeviceClient } from '../../contract/resource.ts';
 import type { Labels } from '../decision/targeting.ts';
 import type { CheckIn, CheckInSource } from './check-in.ts';
 import {

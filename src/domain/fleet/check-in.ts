@@ -1,7 +1,7 @@
 // A check-in: what the ledger records of one update check, or of one device in a fleet report. Check-ins of
 // one device merge: the newest wins, but an unknown version never replaces a known one.
 
-import type { DeviceClient } from '../../contract/device-client.ts';
+import type { DeviceClient } from '../../contract/resource.ts';
 import type { Labels } from '../decision/targeting.ts';
 import { mergeLabels } from './labels.ts';
 

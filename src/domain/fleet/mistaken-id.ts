@@ -2,7 +2,7 @@
 // that it lacks, a template that was never filled in, and ids that makers of machines give to all of them.
 // Many devices would share such an id, and be one device with one cohort and one limit.
 
-import type { MistakenId } from '../../contract/mistaken-id.ts';
+import type { MistakenId } from '../../contract/ref.ts';
 import { utf8WordsOf } from '../decision/hashes.ts';
 
 /** Mistaken ids in lower case. */

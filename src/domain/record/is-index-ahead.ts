@@ -1,7 +1,7 @@
 // Compares the index that an edge holds with the state of the service, which once sent that index. If the
 // service is behind it, the ledger went back to an earlier state, or is another copy of the record.
 
-import type { EdgeIndexAnswer } from '../../contract/edge-answer.ts';
+import type { EdgeIndexAnswer } from '../../contract/edge.ts';
 import { type RecordKinship, recordKinship } from './record-kinship.ts';
 
 export type HeldIndex = Pick<EdgeIndexAnswer, 'record' | 'epoch' | 'line' | 'channels'>;

@@ -1,8 +1,8 @@
 // Counts the effect of a change on a fleet, from its effect on single devices: all of them or a sample.
 
 import type { Effect, EffectMove, PlatformEffect, RunnerEffect } from '../../contract/dry-run.ts';
+import type { Reason } from '../../contract/explanation.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import type { Reason } from '../../contract/reason.ts';
 
 /** Effect of a change on one device. */
 export type DeviceEffect = {

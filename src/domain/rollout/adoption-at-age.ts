@@ -1,6 +1,6 @@
 // Adoption of a release by its age, so that releases can be compared.
 
-import type { AdoptionAtAge } from '../../contract/failure-breakdown.ts';
+import type { AdoptionAtAge } from '../../contract/rollout-plan.ts';
 
 const HOUR_MS = 3_600_000;
 /** Maximum number of ages in an answer, at equal distances. */

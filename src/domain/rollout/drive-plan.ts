@@ -1,9 +1,8 @@
 // One step in the life of a plan: what it does now. The caller stores the state and performs the act in one
 // transaction, so that every node then finds both or neither.
 
-import type { SignalBreakdown } from '../../contract/failure-breakdown.ts';
-import { isoTime } from '../../contract/iso-time.ts';
-import type { PlanWait, Signal } from '../../contract/rollout-plan.ts';
+import type { PlanWait, Signal, SignalBreakdown } from '../../contract/rollout-plan.ts';
+import { isoTime } from '../../contract/text.ts';
 import { followRelease } from './follow-release.ts';
 import { type GuardWatch, watchGuards } from './guard-watch.ts';
 import { type GuardFinding, type JudgedHealth, judgeHealth } from './judge-health.ts';

@@ -1,8 +1,7 @@
 // The platforms and versions with the most devices that show a signal.
 
-import type { SignalBreakdown, SignalPlaces } from '../../contract/failure-breakdown.ts';
 import type { GuardPlatform } from '../../contract/notification.ts';
-import type { Signal } from '../../contract/rollout-plan.ts';
+import type { Signal, SignalBreakdown, SignalPlaces } from '../../contract/rollout-plan.ts';
 import { percentOf, wilsonInterval } from './wilson-interval.ts';
 
 const NAMED_MAX = 5;

@@ -1,6 +1,6 @@
 // Steps that the rollout reached without the plan: before it, or because somebody raised by hand.
 
-import { isoTime } from '../../contract/iso-time.ts';
+import { isoTime } from '../../contract/text.ts';
 import { type PlanState, type PlanTime, waitless } from './plan-state.ts';
 
 const MINUTE_MS = 60_000;

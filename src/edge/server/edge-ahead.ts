@@ -3,7 +3,7 @@
 // went back or the edge followed another copy of the record meanwhile, its epoch is raised, and its states
 // are newer than the edge's from then on.
 
-import type { EdgeAheadAnswer, EdgeIndexAnswer } from '../../contract/edge-answer.ts';
+import type { EdgeAheadAnswer, EdgeIndexAnswer } from '../../contract/edge.ts';
 import { fail, invalidField, type Outcome } from '../../contract/failure.ts';
 import { indexKinship, isIndexAhead } from '../../domain/record/is-index-ahead.ts';
 import type { Ledger } from '../../store/ledger.ts';

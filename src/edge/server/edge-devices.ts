@@ -8,11 +8,10 @@ import type {
   EdgeLabels,
   EdgeLabelsAnswer,
   EdgeRecordedAnswer,
-} from '../../contract/edge-answer.ts';
+} from '../../contract/edge.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import { isFoldedAway } from '../../contract/path-segment.ts';
-import { isStorable } from '../../contract/text.ts';
-import { Unavailable } from '../../contract/unavailable.ts';
+import { Unavailable } from '../../contract/store-fault.ts';
+import { isFoldedAway, isStorable } from '../../contract/text.ts';
 import { devicePart } from '../../domain/decision/hashes.ts';
 import { type CheckIn, deviceKey } from '../../domain/fleet/check-in.ts';
 import { type CheckInPack, CheckInPacker } from '../../domain/fleet/check-in-pack.ts';

@@ -3,8 +3,8 @@
 // here for the next one.
 
 import { createHash } from 'node:crypto';
-import type { EdgeIndexAnswer, EdgeIndexEntry } from '../../contract/edge-answer.ts';
-import { Overloaded, Unavailable } from '../../contract/unavailable.ts';
+import type { EdgeIndexAnswer, EdgeIndexEntry } from '../../contract/edge.ts';
+import { Overloaded, Unavailable } from '../../contract/store-fault.ts';
 import { compareServing, type ServingOrder } from '../../domain/decision/serving-snapshot.ts';
 import type { PresentStates } from '../../domain/record/is-index-ahead.ts';
 import { SharedCall } from '../../flow/shared-call.ts';

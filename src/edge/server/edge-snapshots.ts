@@ -5,9 +5,9 @@ import type {
   EdgeOfferAnswer,
   EdgeReleasesAnswer,
   EdgeSnapshotAnswer,
-} from '../../contract/edge-answer.ts';
+} from '../../contract/edge.ts';
 import { type Failure, fail, isFailure, type Outcome } from '../../contract/failure.ts';
-import { Unavailable } from '../../contract/unavailable.ts';
+import { Unavailable } from '../../contract/store-fault.ts';
 import type { Catalog } from '../../domain/decision/catalog.ts';
 import {
   compareServing,

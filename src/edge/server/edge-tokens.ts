@@ -8,14 +8,15 @@ import {
   hashSecret,
   prefixOfSecret,
 } from '../../access/api-keys.ts';
-import { SIGNATURES_MAX, signedHead } from '../../contract/edge-signature.ts';
-import type {
-  IssuedEdgeToken,
-  ListedEdgeToken,
-  RevokedEdgeToken,
-} from '../../contract/edge-token.ts';
+import {
+  type IssuedEdgeToken,
+  type ListedEdgeToken,
+  type RevokedEdgeToken,
+  SIGNATURES_MAX,
+  signedHead,
+} from '../../contract/edge.ts';
 import { fail, isFailure, type LostRight, type Outcome } from '../../contract/failure.ts';
-import { Unavailable } from '../../contract/unavailable.ts';
+import { Unavailable } from '../../contract/store-fault.ts';
 import { ConcurrencyLimit } from '../../flow/concurrency-limit.ts';
 import type { EdgeScope, StoredEdgeToken } from '../../store/console-ledger.ts';
 import type { Ledger } from '../../store/ledger.ts';

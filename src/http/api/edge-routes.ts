@@ -1,13 +1,13 @@
 // Routes for edges (docs/contract.md 29). The guard checks the token and signs each answer.
 
 import { z } from 'zod';
-import type { EdgeAnswer } from '../../contract/edge-answer.ts';
 import {
   EDGE_NONCE_HEADER,
   EDGE_RECORD_HEADER,
   EDGE_SIGNATURE_HEADER,
+  type EdgeAnswer,
   NONCE,
-} from '../../contract/edge-signature.ts';
+} from '../../contract/edge.ts';
 import {
   type Failure,
   type FailureKind,

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { actorOf } from '../../access/access.ts';
 import type { Members } from '../../access/members.ts';
 import type { PasskeyRecoveries } from '../../access/passkey-recoveries.ts';
-import { AUDIT_DEEDS } from '../../contract/audit-deed.ts';
+import { AUDIT_DEEDS } from '../../contract/audit-words.ts';
 import type { IssuedReset } from '../../contract/console.ts';
 import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';

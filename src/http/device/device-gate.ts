@@ -4,8 +4,7 @@
 
 import { type Failure, isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import { isFoldedAway } from '../../contract/path-segment.ts';
-import { isLongerThan } from '../../contract/text.ts';
+import { isFoldedAway, isLongerThan } from '../../contract/text.ts';
 import { hashText } from '../../domain/decision/cohort.ts';
 import { secondHash } from '../../domain/decision/hashes.ts';
 import { mistakenIdIn } from '../../domain/fleet/mistaken-id.ts';

@@ -4,8 +4,8 @@
 
 import { type Failure, type FailureKind, isFailure, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import type { MistakenId } from '../../contract/mistaken-id.ts';
-import { isFoldedAway } from '../../contract/path-segment.ts';
+import type { MistakenId } from '../../contract/ref.ts';
+import { isFoldedAway } from '../../contract/text.ts';
 import type { Candidate } from '../../domain/decision/catalog.ts';
 import { hashText } from '../../domain/decision/cohort.ts';
 import { utf8WordsOf } from '../../domain/decision/hashes.ts';

@@ -2,7 +2,7 @@
 // nothing but words and links, so that no text of a publisher or a stranger can do anything.
 
 import type { Failure } from '../../contract/failure.ts';
-import { platformName } from '../../contract/platform-name.ts';
+import { platformName } from '../../contract/text.ts';
 import type { Download } from '../../domain/decision/download.ts';
 import { escapeHtml } from '../notes/escape-html.ts';
 import { failureReply, type HeaderPair, type Reply } from '../transport/reply.ts';

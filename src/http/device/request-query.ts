@@ -3,9 +3,8 @@
 
 import { type Failure, invalidField, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import type { MistakenId } from '../../contract/mistaken-id.ts';
-import { isFoldedAway } from '../../contract/path-segment.ts';
-import { isLongerThan, isStorable } from '../../contract/text.ts';
+import type { MistakenId } from '../../contract/ref.ts';
+import { isFoldedAway, isLongerThan, isStorable } from '../../contract/text.ts';
 import type { Labels } from '../../domain/decision/targeting.ts';
 import { refuseLabel, tagLabels } from '../../domain/fleet/labels.ts';
 import { mistakenIdIn } from '../../domain/fleet/mistaken-id.ts';

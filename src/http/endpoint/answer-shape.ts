@@ -24,7 +24,9 @@ import {
   type ListedChannel,
   RELEASE_STATUSES,
   type Release,
+  type ResumedStop,
   type ServingState,
+  type Stop,
   TARGET_OPERATORS,
   type TargetExpression,
   type Targeting,
@@ -48,7 +50,6 @@ import {
   WEEK_DAYS,
 } from '../../contract/rollout-plan.ts';
 import { type ReleaseStanding, STANDING_STATES } from '../../contract/standing.ts';
-import type { ResumedStop, Stop } from '../../contract/stop.ts';
 import type { OwnedRelease } from '../../store/ledger-terms.ts';
 
 const time = z.iso.datetime();

@@ -1,10 +1,9 @@
 // Shapes of fields that several bodies and queries share.
 
 import { z } from 'zod';
+import { parseUrl } from '../../contract/address.ts';
 import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import { parseUrl } from '../../contract/parse-url.ts';
-import { isFoldedAway } from '../../contract/path-segment.ts';
 import {
   RELEASE_STATUSES,
   TARGET_OPERATORS,
@@ -14,6 +13,7 @@ import {
 import {
   HAS_CONTROLS,
   hasControls,
+  isFoldedAway,
   isLongerThan,
   isStorable,
   NOT_STORABLE,

@@ -5,9 +5,8 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { type AuthenticateKey, type Caller, limitManagement } from '../../access/api-keys.ts';
-import { failUntil, isFailure, type Outcome } from '../../contract/failure.ts';
+import { failUntil, isFailure, type Outcome, refuseRight } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import { refuseRight } from '../../contract/refuse-right.ts';
 import type { KeyRight } from '../../contract/resource.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import type { CountedRequest, Engine } from '../../store/engine.ts';

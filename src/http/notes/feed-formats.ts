@@ -2,10 +2,9 @@
 // appcast, in forms in which validators find neither errors nor warnings.
 
 import { create, fragment } from 'xmlbuilder2';
+import { parseUrl, wireAddress } from '../../contract/address.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import { parseUrl } from '../../contract/parse-url.ts';
 import type { Artifact, Release } from '../../contract/resource.ts';
-import { wireAddress } from '../../contract/wire-address.ts';
 import { extensionOf } from '../../domain/decision/artifact/artifact.ts';
 import { isDelta } from '../../domain/decision/artifact/artifact-format.ts';
 import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';

@@ -4,7 +4,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { isFailure } from '../../contract/failure.ts';
-import { Unavailable } from '../../contract/unavailable.ts';
+import { Unavailable } from '../../contract/store-fault.ts';
 import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
 import { ConcurrencyLimit } from '../../flow/concurrency-limit.ts';
 import { withinTime } from '../../flow/within-time.ts';

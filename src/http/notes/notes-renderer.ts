@@ -7,7 +7,7 @@ import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
 import type { Release } from '../../contract/resource.ts';
-import { Overloaded } from '../../contract/unavailable.ts';
+import { Overloaded } from '../../contract/store-fault.ts';
 import { ConcurrencyLimit } from '../../flow/concurrency-limit.ts';
 import type { Appcast } from '../../updater/sparkle.ts';
 import type { TaggedBody } from '../transport/reply.ts';

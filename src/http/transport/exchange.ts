@@ -10,7 +10,7 @@ import {
   type Outcome,
 } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import { Unavailable } from '../../contract/unavailable.ts';
+import { Unavailable } from '../../contract/store-fault.ts';
 import { writeEventStream } from './event-stream.ts';
 import type { HttpRequest, HttpResponse } from './http-app.ts';
 import { isBodyAmbiguous } from './is-body-ambiguous.ts';

@@ -9,9 +9,9 @@ import {
   isFailure,
   type LostRight,
   type Outcome,
+  refuseSignature,
 } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import { refuseSignature } from '../../contract/refuse-signature.ts';
 import {
   SIGNATURE_HEADERS,
   WEBHOOK_PROVIDERS,

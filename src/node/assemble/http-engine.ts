@@ -1,7 +1,7 @@
 // The HTTP engine of a node: chosen once, by the process that an operator starts, which says which one it is.
 // The processes that this one starts are told its name, so that all of a node serve with the same.
 
-import { type Check, faulty, sound } from '../../contract/diagnosis.ts';
+import { type Check, faulty, sound } from '../../contract/store-fault.ts';
 import { type HttpEngine, loadEngine } from '../../http/transport/engine.ts';
 import type { Log } from '../../observe/log.ts';
 import { type Config, ConfigError } from '../../settings/settings.ts';

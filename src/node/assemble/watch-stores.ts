@@ -1,7 +1,7 @@
 // Watches the stores: every call shows whether the store answers, a probe asks a store without calls, and a
 // trial write shows whether it takes writes, also where nobody writes.
 
-import { LockedTooLong, Overloaded, Unavailable } from '../../contract/unavailable.ts';
+import { LockedTooLong, Overloaded, Unavailable } from '../../contract/store-fault.ts';
 import { StoreHealth, type StoreName } from '../../observe/store-health.ts';
 import type { Tracing } from '../../observe/tracing.ts';
 import { openStores, type Stores, type StoresOptions } from './stores.ts';

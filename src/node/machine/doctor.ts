@@ -5,8 +5,8 @@ import { accessSync, constants, readdirSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { OidcProvider } from '../../access/oidc-provider.ts';
 import { RefusedAnswer } from '../../access/refused-answer.ts';
-import { type Check, type Diagnosis, faulty, sound } from '../../contract/diagnosis.ts';
-import { parseUrl } from '../../contract/parse-url.ts';
+import { parseUrl } from '../../contract/address.ts';
+import { type Check, type Diagnosis, faulty, sound } from '../../contract/store-fault.ts';
 import {
   describeFailure,
   readCredential,

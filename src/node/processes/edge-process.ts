@@ -2,7 +2,7 @@
 // devices with the same parts as every node.
 
 import { join } from 'node:path';
-import { Unavailable } from '../../contract/unavailable.ts';
+import { Unavailable } from '../../contract/store-fault.ts';
 import { joinBatches, packCheckInPayload } from '../../domain/fleet/check-in-payload.ts';
 import {
   FollowedFile,

@@ -2,7 +2,7 @@
 
 import { LRUCache } from 'lru-cache';
 import { LIMIT } from '../../contract/limit.ts';
-import { Unavailable } from '../../contract/unavailable.ts';
+import { Unavailable } from '../../contract/store-fault.ts';
 import {
   compareSnapshots,
   countOffered,

@@ -1,6 +1,6 @@
 // The label cache of a single process. `LabelCache` states the obligations.
 
-import { Overloaded } from '../../contract/unavailable.ts';
+import { Overloaded } from '../../contract/store-fault.ts';
 import { deviceKey } from '../../domain/fleet/check-in.ts';
 import { latestTimes, type TimedLabels } from '../../domain/fleet/labels.ts';
 import {

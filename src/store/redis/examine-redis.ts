@@ -2,7 +2,7 @@
 // Connects as the service does, and changes nothing.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Check, faulty, sound, unusable } from '../../contract/diagnosis.ts';
+import { type Check, faulty, sound, unusable } from '../../contract/store-fault.ts';
 import { faultOf, openConnection, type RedisConnection } from './connection.ts';
 import { createKeys, type Keys } from './keys.ts';
 import { measureQueue } from './redis-check-ins.ts';

@@ -4,7 +4,7 @@
 //
 // Until this node knows its own record, from its database or its disk, it uses any Redis.
 
-import { OfAnotherRecord, Unavailable } from '../../contract/unavailable.ts';
+import { OfAnotherRecord, Unavailable } from '../../contract/store-fault.ts';
 import type { ChannelNameStore } from '../engine.ts';
 import { SCRIPTS } from './commands.ts';
 import type { RedisConnection } from './connection.ts';

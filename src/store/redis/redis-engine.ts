@@ -1,7 +1,7 @@
 // The engine on Redis, which several nodes share. Implements `Engine`.
 
 import { LIMIT } from '../../contract/limit.ts';
-import type { OfAnotherRecord } from '../../contract/unavailable.ts';
+import type { OfAnotherRecord } from '../../contract/store-fault.ts';
 import type { DeviceDebt } from '../../domain/fleet/shared-window.ts';
 import type { DeviceRates, Engine, RateDecision } from '../engine.ts';
 import { SCRIPTS } from './commands.ts';

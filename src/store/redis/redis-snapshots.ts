@@ -2,7 +2,7 @@
 // sends and reads only the index and the changed releases.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Unavailable } from '../../contract/unavailable.ts';
+import { Unavailable } from '../../contract/store-fault.ts';
 import { EditionFinder } from '../../domain/decision/artifact/edition-finder.ts';
 import type { ServingSnapshot, SnapshotRelease } from '../../domain/decision/serving-snapshot.ts';
 import { parseJson } from '../../domain/fleet/check-in-payload.ts';

@@ -2,7 +2,7 @@
 // every call for ever. It then repeats the failed command, which is safe for a script that such a value
 // ended.
 
-import { Unavailable } from '../../contract/unavailable.ts';
+import { Unavailable } from '../../contract/store-fault.ts';
 import { type KeyType, SCRIPTS, type Script } from './commands.ts';
 import type { MovableConnection } from './connection.ts';
 

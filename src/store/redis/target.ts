@@ -1,7 +1,6 @@
 // Parser of the Redis URL: servers and credentials.
 
-import { parseUrl } from '../../contract/parse-url.ts';
-import { splitHosts } from '../../contract/split-hosts.ts';
+import { parseUrl, splitHosts } from '../../contract/address.ts';
 
 type RedisNode = { readonly host: string; readonly port: number };
 

@@ -3,8 +3,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import type { DeviceClient } from '../../../src/contract/device-client.ts';
-import type { Artifact } from '../../../src/contract/resource.ts';
+import type { Artifact, DeviceClient } from '../../../src/contract/resource.ts';
 import type { Catalog } from '../../../src/domain/decision/catalog.ts';
 import { choose } from '../../../src/domain/decision/decide.ts';
 import { planUpdate } from '../../../src/domain/decision/plan.ts';

@@ -3,7 +3,7 @@
 
 import { randomBytes, randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { MISTAKEN_IDS } from '../../../src/contract/mistaken-id.ts';
+import { MISTAKEN_IDS } from '../../../src/contract/ref.ts';
 import { mistakenIdIn } from '../../../src/domain/fleet/mistaken-id.ts';
 
 const ZERO = '00000000-0000-0000-0000-000000000000';

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { isFailure, type Outcome } from '../../../src/contract/failure.ts';
-import { isoTime } from '../../../src/contract/iso-time.ts';
+import { isoTime } from '../../../src/contract/text.ts';
 import { drivePlan, type PlanEvidence } from '../../../src/domain/rollout/drive-plan.ts';
 import {
   firstRollout,

@@ -3,8 +3,8 @@
 
 import { describe, expect, it } from 'vitest';
 import { isFailure, type Outcome } from '../../../src/contract/failure.ts';
-import { isoTime } from '../../../src/contract/iso-time.ts';
 import type { RaiseHours } from '../../../src/contract/rollout-plan.ts';
+import { isoTime } from '../../../src/contract/text.ts';
 import { drivePlan } from '../../../src/domain/rollout/drive-plan.ts';
 import { judgeHealth } from '../../../src/domain/rollout/judge-health.ts';
 import { nextAtMs, type PlanState } from '../../../src/domain/rollout/plan-state.ts';

@@ -6,7 +6,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
-import { Unavailable } from '../../../src/contract/unavailable.ts';
+import { Unavailable } from '../../../src/contract/store-fault.ts';
 import type {
   ServingSnapshot,
   SnapshotRelease,

@@ -2,7 +2,7 @@
 // and it is used once it is another one (docs/operating/backup.md).
 
 import { describe, expect, it } from 'vitest';
-import { OfAnotherRecord, Unavailable } from '../../../src/contract/unavailable.ts';
+import { OfAnotherRecord, Unavailable } from '../../../src/contract/store-fault.ts';
 import { createRedisEngine, type RedisEngine } from '../../../src/store/redis/redis-engine.ts';
 import { eventually } from '../../support/eventually.ts';
 import { packCheckIns } from '../../support/pack-check-ins.ts';

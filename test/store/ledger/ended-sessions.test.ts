@@ -3,7 +3,7 @@
 
 import { type AddressInfo, createServer } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
-import { Unavailable } from '../../../src/contract/unavailable.ts';
+import { Unavailable } from '../../../src/contract/store-fault.ts';
 import { openPgDatabase } from '../../../src/store/ledger/database/pg-database.ts';
 
 const ends: (() => unknown)[] = [];

@@ -2,8 +2,7 @@
 // waits for no more than a commit.
 
 import { beforeEach, expect, test } from 'vitest';
-import { fail, isFailure, type LostRight } from '../../../src/contract/failure.ts';
-import { refuseSignature } from '../../../src/contract/refuse-signature.ts';
+import { fail, isFailure, type LostRight, refuseSignature } from '../../../src/contract/failure.ts';
 import type { Role } from '../../../src/contract/resource.ts';
 import type { Actor } from '../../../src/store/ledger-terms.ts';
 import { checkIn, iso, START } from './fleet-fixture.ts';

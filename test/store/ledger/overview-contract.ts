@@ -1,7 +1,7 @@
 // Rules of the overview in the ledger: facts of channels, and what needs a person.
 
 import { expect, test } from 'vitest';
-import type { MistakenId } from '../../../src/contract/mistaken-id.ts';
+import type { MistakenId } from '../../../src/contract/ref.ts';
 import { USUAL_GUARDS } from '../../../src/domain/rollout/judge-health.ts';
 import { definition } from '../../domain/rollout/plan-fixture.ts';
 import { checkIn, iso, START } from './fleet-fixture.ts';

@@ -3,7 +3,7 @@
 
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { Unavailable } from '../../../src/contract/unavailable.ts';
+import { Unavailable } from '../../../src/contract/store-fault.ts';
 import { openEmptyPostgres, type TestDatabase } from './test-database.ts';
 
 const postgresUrl = inject('postgresUrl');

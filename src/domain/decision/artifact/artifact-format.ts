@@ -3,9 +3,9 @@
 // package was installed. The publisher sets an artifact's format, or it is read from the URL; a device may
 // report the kind it was installed from.
 
+import { parseUrl } from '../../../contract/address.ts';
 import { type Failure, invalidField } from '../../../contract/failure.ts';
 import { LIMIT } from '../../../contract/limit.ts';
-import { parseUrl } from '../../../contract/parse-url.ts';
 import type { Artifact } from '../../../contract/resource.ts';
 import { isLongerThan } from '../../../contract/text.ts';
 

@@ -2,11 +2,11 @@
 // device must be able to install it. Then the order is: the most specific arch, signed before unsigned, the
 // format that best replaces a running app, the order of publishing.
 
+import { wireAddress } from '../../../contract/address.ts';
 import { type Failure, invalidField } from '../../../contract/failure.ts';
 import { LIMIT } from '../../../contract/limit.ts';
 import type { Artifact } from '../../../contract/resource.ts';
 import { isLongerThan, isStorable, NOT_STORABLE } from '../../../contract/text.ts';
-import { wireAddress } from '../../../contract/wire-address.ts';
 import {
   ANY_KIND,
   artifactFormat,

@@ -1,7 +1,7 @@
 // The form of a decision rule. A rule compiles a release into conditions once per catalog. Plans, decisions,
 // the labels that a check fetches and the sentences of an explanation all follow from those conditions.
 
-import type { RuleReason } from '../../../contract/reason.ts';
+import type { RuleReason } from '../../../contract/explanation.ts';
 import type { SnapshotRelease } from '../serving-snapshot.ts';
 import type { Labels, RequestFields } from '../targeting.ts';
 import type { Version } from '../version.ts';

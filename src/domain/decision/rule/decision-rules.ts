@@ -1,6 +1,6 @@
 // The list of decision rules.
 
-import type { RuleReason } from '../../../contract/reason.ts';
+import type { RuleReason } from '../../../contract/explanation.ts';
 import { COHORT_RULE } from './cohort-rule.ts';
 import type { DecisionRule } from './decision-rule.ts';
 import { TARGETING_RULE } from './targeting-rule.ts';

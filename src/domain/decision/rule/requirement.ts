@@ -1,7 +1,7 @@
 // Conditions of all rules for one release, and what follows from them: for one device, for all devices with
 // the same fields, and for the labels that a decision needs.
 
-import type { RuleReason } from '../../../contract/reason.ts';
+import type { RuleReason } from '../../../contract/explanation.ts';
 import type { SnapshotRelease } from '../serving-snapshot.ts';
 import type { RequestFields } from '../targeting.ts';
 import type {

@@ -1,8 +1,8 @@
 // Findings in files of another version that are published under a new one. A device that installs such a
 // file runs the other version afterwards, and is offered the new one at every check, for ever.
 
+import { parseUrl } from '../../../contract/address.ts';
 import type { Finding } from '../../../contract/dry-run.ts';
-import { parseUrl } from '../../../contract/parse-url.ts';
 import type { Artifact } from '../../../contract/resource.ts';
 import { decodedFileName } from '../../decision/artifact/artifact-format.ts';
 import type { Version } from '../../decision/version.ts';

@@ -2,7 +2,7 @@
 // and its open plan. Counts are sums of cells, never a scan of devices.
 
 import type { ChannelFacts, ChannelPlan } from '../../../contract/console.ts';
-import { isoTime } from '../../../contract/iso-time.ts';
+import { isoTime } from '../../../contract/text.ts';
 import { byVersion } from '../../../domain/decision/by-version.ts';
 import { parseVersion } from '../../../domain/decision/version.ts';
 import { nextAtMs, type PlanState, type PlanTime } from '../../../domain/rollout/plan-state.ts';

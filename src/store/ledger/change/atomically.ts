@@ -6,9 +6,9 @@ import {
   isFailure,
   type LostRight,
   type Outcome,
+  refuseRight,
 } from '../../../contract/failure.ts';
 import type { Told } from '../../../contract/notification.ts';
-import { refuseRight } from '../../../contract/refuse-right.ts';
 import type { Actor } from '../../ledger-terms.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { type EventAbout, Outbox } from './outbox.ts';

@@ -2,7 +2,6 @@
 
 import type { NextStep } from '../../../contract/console.ts';
 import { type Failure, fail, isFailure, type UnknownRelease } from '../../../contract/failure.ts';
-import { isoTime } from '../../../contract/iso-time.ts';
 import type { Told } from '../../../contract/notification.ts';
 import type { Targeting } from '../../../contract/resource.ts';
 import {
@@ -10,7 +9,7 @@ import {
   type RolloutPlan,
   type UnstoredPlan,
 } from '../../../contract/rollout-plan.ts';
-import { isStorable } from '../../../contract/text.ts';
+import { isoTime, isStorable } from '../../../contract/text.ts';
 import {
   firstRollout,
   followRelease,

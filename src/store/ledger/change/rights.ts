@@ -1,7 +1,12 @@
 // SQL that reads whether an actor still has the right that admitted its call.
 
-import { type Failure, fail, type LostRight, type Outcome } from '../../../contract/failure.ts';
-import { refuseSignature } from '../../../contract/refuse-signature.ts';
+import {
+  type Failure,
+  fail,
+  type LostRight,
+  type Outcome,
+  refuseSignature,
+} from '../../../contract/failure.ts';
 import { ROLES, type Role } from '../../../contract/resource.ts';
 import { isStorable } from '../../../contract/text.ts';
 import type {

@@ -2,7 +2,7 @@
 // point-in-time recovery begins a new time line; a restore into a new database has another object id.
 // Identities have no order and can only be compared for equality.
 
-import { Unavailable } from '../../../contract/unavailable.ts';
+import { Unavailable } from '../../../contract/store-fault.ts';
 import { isRefusedRight, type Sql } from './database.ts';
 
 /** Parts of the identity as SQL; some accounts and services refuse some of them. */

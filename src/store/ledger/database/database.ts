@@ -4,7 +4,7 @@
 // Both reject with `Unavailable` when the database cannot be reached or does not answer in time. For a faulty
 // statement, which is a bug, they reject with the database's own error (`code`, `constraint`).
 
-import { Unavailable } from '../../../contract/unavailable.ts';
+import { Unavailable } from '../../../contract/store-fault.ts';
 
 export interface Database extends Sql {
   /**

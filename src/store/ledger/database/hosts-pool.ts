@@ -2,7 +2,7 @@
 // fails or leads to a standby, the pool tries the next server of the address.
 
 import pg from 'pg';
-import { splitHosts } from '../../../contract/split-hosts.ts';
+import { splitHosts } from '../../../contract/address.ts';
 
 export type HostsPoolSettings = Omit<pg.PoolConfig, 'connectionString' | 'Client' | 'onConnect'> & {
   /** Maximum milliseconds for a connection, and for the wait for a free one. */

@@ -5,8 +5,7 @@
 // (decision 0061).
 
 import { readdir, readFile } from 'node:fs/promises';
-import type { ToldFault } from '../../../contract/store-fault.ts';
-import { Unavailable } from '../../../contract/unavailable.ts';
+import { type ToldFault, Unavailable } from '../../../contract/store-fault.ts';
 import { type Database, isMissingObject, type Sql } from './database.ts';
 
 /**

@@ -9,7 +9,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { LockedTooLong, Unavailable } from '../../../contract/unavailable.ts';
+import { LockedTooLong, Unavailable } from '../../../contract/store-fault.ts';
 import {
   ConnectedDatabase,
   type Connection,

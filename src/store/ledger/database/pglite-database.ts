@@ -5,7 +5,7 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Unavailable } from '../../../contract/unavailable.ts';
+import { Unavailable } from '../../../contract/store-fault.ts';
 import { ConcurrencyLimit } from '../../../flow/concurrency-limit.ts';
 import {
   type ChildEnd,

@@ -2,8 +2,7 @@
 // first call, when a connection leads to another database than before, and when tables are missing. Until an
 // examination succeeds, every call rejects with `Unavailable`, and callers serve what they know.
 
-import type { ToldFault } from '../../../contract/store-fault.ts';
-import { Unavailable, Unexamined } from '../../../contract/unavailable.ts';
+import { type ToldFault, Unavailable, Unexamined } from '../../../contract/store-fault.ts';
 import { judgeDatabase } from '../../../domain/record/judge-database.ts';
 import { type Holding, recordKinship } from '../../../domain/record/record-kinship.ts';
 import { type BackOff, backOffMs } from '../../../flow/back-off.ts';

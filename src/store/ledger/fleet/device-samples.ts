@@ -1,6 +1,6 @@
 // SQL that samples devices: those of channels for dry runs, and those of an app for counts without an index.
 
-import { isDeviceClient } from '../../../contract/device-client.ts';
+import { isDeviceClient } from '../../../contract/resource.ts';
 import { storableText } from '../../../contract/text.ts';
 import type { DeviceSample, SampledDevice, SampleScope } from '../../fleet-ledger.ts';
 import { jsonObject } from '../database/columns.ts';

@@ -8,9 +8,9 @@ import type {
   DeviceRecord,
   VersionChange,
 } from '../../../contract/console-fleet.ts';
-import { isDeviceClient } from '../../../contract/device-client.ts';
 import { fail, isFailure, type LostRight, type Outcome } from '../../../contract/failure.ts';
 import { LIMIT } from '../../../contract/limit.ts';
+import { isDeviceClient } from '../../../contract/resource.ts';
 import { storableText } from '../../../contract/text.ts';
 import { compareVersions, parseVersion } from '../../../domain/decision/version.ts';
 import type { CheckInSource } from '../../../domain/fleet/check-in.ts';

@@ -7,9 +7,8 @@ import type {
   FleetCell,
 } from '../../../contract/console-fleet.ts';
 import { isFailure, type Outcome } from '../../../contract/failure.ts';
-import { isoTime } from '../../../contract/iso-time.ts';
 import type { AdoptionStep } from '../../../contract/resource.ts';
-import { storableText } from '../../../contract/text.ts';
+import { isoTime, storableText } from '../../../contract/text.ts';
 import type { SeenCounts } from '../../console-ledger.ts';
 import { findApp } from '../change/lookups.ts';
 import { columns, isoText, textOrNull } from '../database/columns.ts';

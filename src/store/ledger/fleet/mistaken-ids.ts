@@ -1,7 +1,7 @@
 // SQL of ids that many devices share by mistake: how often each app's devices sent which kind.
 
 import { LIMIT } from '../../../contract/limit.ts';
-import type { MistakenId } from '../../../contract/mistaken-id.ts';
+import type { MistakenId } from '../../../contract/ref.ts';
 import type { MistakenIdCount } from '../../fleet-ledger.ts';
 import { isoText } from '../database/columns.ts';
 import type { Sql } from '../database/database.ts';

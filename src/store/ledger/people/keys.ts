@@ -1,7 +1,7 @@
 // SQL of API keys and edge tokens. The ledger stores only hashes of their secrets; the audit gets neither.
 
 import type { RevokedKey } from '../../../contract/console.ts';
-import type { ListedEdgeToken, RevokedEdgeToken } from '../../../contract/edge-token.ts';
+import type { ListedEdgeToken, RevokedEdgeToken } from '../../../contract/edge.ts';
 import {
   type Failure,
   fail,

@@ -3,14 +3,20 @@
 
 import type { ReleaseDetail, Unjudged } from '../../../contract/console.ts';
 import { fail, isFailure, type Outcome, type UnknownRelease } from '../../../contract/failure.ts';
-import type { AdoptionCurve, ReleaseAdoption } from '../../../contract/failure-breakdown.ts';
 import { LIMIT } from '../../../contract/limit.ts';
 import type { AuditEntry, Release } from '../../../contract/resource.ts';
+import type { AdoptionCurve, ReleaseAdoption } from '../../../contract/rollout-plan.ts';
 import { isStorable } from '../../../contract/text.ts';
 import { compareVersions, parseVersion, type Version } from '../../../domain/decision/version.ts';
 import { adoptionAtAges, type SpreadInHour } from '../../../domain/rollout/adoption-at-age.ts';
-import type { OwnedRelease, ReleaseFilter, ReleasePage } from '../../ledger-terms.ts';
-import { type ReleaseName, scopeValues, type TenantScope } from '../../ledger-terms.ts';
+import {
+  type OwnedRelease,
+  type ReleaseFilter,
+  type ReleaseName,
+  type ReleasePage,
+  scopeValues,
+  type TenantScope,
+} from '../../ledger-terms.ts';
 import { type FoundApp, findChannel } from '../change/lookups.ts';
 import { findReleaseByName } from '../change/plan-rows.ts';
 import {

@@ -1,8 +1,11 @@
 // SQL of devices that failed to install a release: records them, and reads the failure breakdown.
 
 import { isFailure, type Outcome, type UnknownRelease } from '../../../contract/failure.ts';
-import type { FailureBreakdown, FailureReason } from '../../../contract/failure-breakdown.ts';
-import type { PlanGuards } from '../../../contract/rollout-plan.ts';
+import type {
+  FailureBreakdown,
+  FailureReason,
+  PlanGuards,
+} from '../../../contract/rollout-plan.ts';
 import { failurePlaces, type PlaceCounts } from '../../../domain/rollout/failure-places.ts';
 import type { ReportedFailure } from '../../fleet-ledger.ts';
 import type { ReleaseName, TenantScope } from '../../ledger-terms.ts';

@@ -3,13 +3,21 @@
 
 import { fail, isFailure, type Outcome } from '../../../contract/failure.ts';
 import { LIMIT } from '../../../contract/limit.ts';
-import type { ReleaseStatus, ServingState, Targeting } from '../../../contract/resource.ts';
-import type { ResumedStop, Stop, StoppedRelease, StopReach } from '../../../contract/stop.ts';
+import type {
+  ReleaseStatus,
+  ResumedStop,
+  ServingState,
+  Stop,
+  StoppedRelease,
+  StopReach,
+  Targeting,
+} from '../../../contract/resource.ts';
 import { isStorable } from '../../../contract/text.ts';
-import type { EndedStop, NewStop } from '../../ledger-terms.ts';
 import {
   type ChannelRevision,
+  type EndedStop,
   type KnownStates,
+  type NewStop,
   scopeValues,
   type TenantScope,
 } from '../../ledger-terms.ts';

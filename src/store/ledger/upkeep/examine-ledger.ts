@@ -3,11 +3,17 @@
 
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Check, faulty, sound, unusable } from '../../../contract/diagnosis.ts';
+import { splitHosts } from '../../../contract/address.ts';
 import { LIMIT } from '../../../contract/limit.ts';
-import { MISTAKEN_ID_WORDS } from '../../../contract/mistaken-id.ts';
-import { splitHosts } from '../../../contract/split-hosts.ts';
-import { describeStoreFault, remedyOf } from '../../../contract/store-fault.ts';
+import { MISTAKEN_ID_WORDS } from '../../../contract/ref.ts';
+import {
+  type Check,
+  describeStoreFault,
+  faulty,
+  remedyOf,
+  sound,
+  unusable,
+} from '../../../contract/store-fault.ts';
 import { isHolderAlive, isOfThisHost, readHolder } from '../../../process/directory-lock.ts';
 import type { LedgerMemory } from '../../ledger-identity.ts';
 import type { Database, Sql } from '../database/database.ts';

@@ -12,7 +12,7 @@ import {
   SignInGate,
 } from '../../../../src/access/sign-in-limits.ts';
 import type { FailureKind, Outcome } from '../../../../src/contract/failure.ts';
-import { isoTime } from '../../../../src/contract/iso-time.ts';
+import { isoTime } from '../../../../src/contract/text.ts';
 import { createLog } from '../../../../src/observe/log.ts';
 import { Metrics } from '../../../../src/observe/metrics.ts';
 import { RareLog } from '../../../../src/observe/rare-log.ts';

@@ -1,7 +1,7 @@
-// Words for an actor of the audit log.
+// Words of the audit log: for an actor, and for a change of a release.
 
+import { wordFor } from './text.ts';
 import { PROVIDER_NAMES } from './webhook-provider.ts';
-import { wordFor } from './word-for.ts';
 
 /** Names an actor as people do: `key ci`, `its plan`, `the operator`. */
 export function actorWords(actor: string): string {
@@ -22,3 +22,14 @@ export function actorWords(actor: string): string {
       return actor;
   }
 }
+
+export const AUDIT_DEEDS = [
+  'published',
+  'paused',
+  'rolled_back',
+  'deprecated',
+  'raised',
+  'lowered',
+  'retargeted',
+] as const;
+export type AuditDeed = (typeof AUDIT_DEEDS)[number];

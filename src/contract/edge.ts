@@ -1,3 +1,5 @@
+// Edges: their tokens, and the answers that a service signs for them (docs/contract.md 29).
+
 // Answers of the service to an edge that follows it (docs/contract.md 29). Each is signed as a whole and has
 // a kind, so that none can replace another.
 
@@ -122,4 +124,59 @@ export type EdgeRecordedAnswer = {
   readonly kind: 'recorded';
   readonly labels: readonly EdgeLabels[];
   readonly unadmitted: readonly (readonly [appId: string, deviceId: string])[];
+};
+
+/** Header with the signatures of an answer, separated by commas: Ed25519, in base64url. */
+export const EDGE_SIGNATURE_HEADER = 'sluice-signature';
+/** Maximum number of signatures of an answer that are tried: as many as SECRET_KEY may have values. */
+export const SIGNATURES_MAX = 8;
+
+/** Header with a nonce that makes each call of an edge unique. */
+export const EDGE_NONCE_HEADER = 'sluice-nonce';
+
+/** Header with the name of the record that an edge follows, in each of its calls once it knows one. */
+export const EDGE_RECORD_HEADER = 'sluice-record';
+
+/** Form of a nonce. */
+export const NONCE = /^[\w-]{16,64}$/;
+
+/** Prefix of the signed bytes: no signature by this key for another purpose passes as an answer. */
+const SIGNED_PREFIX = 'sluice edge v1\n';
+
+/**
+ * Returns what is signed before the body of an answer, so that an answer passes for no other answer and for
+ * no other call, such as that nothing changed, or that check-ins were accepted.
+ */
+export function signedHead(nonce: string, status: number): string {
+  return `${SIGNED_PREFIX}${nonce}\n${status}\n`;
+}
+
+/** Length of a public key in base64url: 32 bytes. */
+export const PUBLIC_KEY_LENGTH = 43;
+
+/** Token without its secret. */
+export type ListedEdgeToken = {
+  readonly id: string;
+  readonly name: string;
+  /** Organization whose apps the token is for; null for all. */
+  readonly org: string | null;
+  /** Public beginning of the secret. */
+  readonly prefix: string;
+  readonly createdAt: string;
+  /** Author, as in the audit log. */
+  readonly createdBy: string;
+  /** RFC 3339; null while it is valid. */
+  readonly revokedAt: string | null;
+};
+
+/**
+ * New token. `secret`, shown only once, is the edge's `EDGE_TOKEN`: its credential, a dot, and the public key
+ * with which it verifies the service's signatures.
+ */
+export type IssuedEdgeToken = ListedEdgeToken & { readonly secret: string };
+
+export type RevokedEdgeToken = {
+  readonly id: string;
+  /** RFC 3339. */
+  readonly revokedAt: string;
 };
