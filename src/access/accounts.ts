@@ -20,9 +20,13 @@ import type {
 } from '../contract/resource.ts';
 import { isoTime } from '../contract/text.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
-import type { ShownPasskey, StoredAccount, StoredSession } from '../store/account-ledger.ts';
+import type {
+  Entered,
+  ShownPasskey,
+  StoredAccount,
+  StoredSession,
+} from '../store/account-ledger.ts';
 import type { NewMail } from '../store/delivery-ledger.ts';
-import type { Entered } from '../store/identity-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { AccountActor, NeededRole } from '../store/ledger-terms.ts';
 import { equalSecrets, hashSecret } from './api-keys.ts';

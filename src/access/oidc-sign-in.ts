@@ -15,7 +15,7 @@ import { type OidcRefusal, readConsolePath } from '../contract/oidc.ts';
 import { hasControls, isLongerThan, isoTime, isStorable, turnsText } from '../contract/text.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { RareLog } from '../observe/rare-log.ts';
-import type { AccountProof, Arrival, Entered, GroupRole } from '../store/identity-ledger.ts';
+import type { AccountProof, Arrival, Entered, GroupRole } from '../store/account-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
 import {
   type Accounts,

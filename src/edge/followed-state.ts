@@ -5,13 +5,13 @@
 import { mkdir, open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { EdgeIndexAnswer, EdgeIndexEntry } from '../contract/edge.ts';
+import { indexKinship, isIndexAhead } from '../domain/decision/ledger-record.ts';
 import {
   compareServing,
   orderOf,
   type ServingOrder,
   type ServingSnapshot,
 } from '../domain/decision/serving-snapshot.ts';
-import { indexKinship, isIndexAhead } from '../domain/record/is-index-ahead.ts';
 import type { DiskSnapshots } from '../store/disk-snapshots.ts';
 import type { Announcement, ChannelName } from '../store/engine.ts';
 

@@ -3,8 +3,7 @@
 
 import type { EdgeIndexAnswer } from '../contract/edge.ts';
 import { Unavailable } from '../contract/store-fault.ts';
-import { type BackOff, backOffMs } from '../flow/back-off.ts';
-import { pause } from '../flow/pause.ts';
+import { type BackOff, backOffMs, pause } from '../flow/pause.ts';
 import { demandWithin } from '../flow/within-time.ts';
 import type { Announcement } from '../store/engine.ts';
 import {

@@ -2,8 +2,7 @@
 // does no harm.
 
 import { Unavailable } from '../contract/store-fault.ts';
-import { type BackOff, backOffMs } from '../flow/back-off.ts';
-import { pause } from '../flow/pause.ts';
+import { type BackOff, backOffMs, pause } from '../flow/pause.ts';
 import { demandWithin } from '../flow/within-time.ts';
 import type { CheckInJournal } from '../store/check-in-queue.ts';
 import type { ReportedFailure } from '../store/fleet-ledger.ts';

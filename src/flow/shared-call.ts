@@ -1,6 +1,8 @@
 // A call that many callers share, one at a time. Callers that ask during a call share the next one, so that
 // no answer is older than its question.
 
+import { withinTime } from './within-time.ts';
+
 export class SharedCall<Value> {
   private readonly make: () => Promise<Value>;
   private running: Promise<Value> | undefined;
@@ -26,5 +28,29 @@ export class SharedCall<Value> {
       this.running = undefined;
     });
     return this.running;
+  }
+}
+
+// A call that is skipped while an earlier one is unanswered, so that calls to a hung process do not pile up.
+
+export class SoleCall<Value> {
+  private readonly make: () => Promise<Value>;
+  private isUnanswered = false;
+
+  constructor(make: () => Promise<Value>) {
+    this.make = make;
+  }
+
+  /**
+   * Makes a call and returns its answer; undefined if that takes longer than `waitMsMax`, or if an earlier
+   * call is still unanswered.
+   */
+  async ask(waitMsMax: number): Promise<Value | undefined> {
+    if (this.isUnanswered) return undefined;
+    this.isUnanswered = true;
+    const answer = this.make().finally(() => {
+      this.isUnanswered = false;
+    });
+    return withinTime(answer, waitMsMax);
   }
 }

@@ -6,8 +6,7 @@
 // The child ends by itself when its parent is gone, because its end of the channel closes then.
 
 import { type ChildProcess, type ForkOptions, fork } from 'node:child_process';
-import { type BackOff, backOffMs } from '../flow/back-off.ts';
-import { pause } from '../flow/pause.ts';
+import { type BackOff, backOffMs, pause } from '../flow/pause.ts';
 
 const BACK_OFF: BackOff = { minMs: 100, maxMs: 5000 };
 /** Working time after which the end of a child counts as a first failure. */

@@ -4,9 +4,8 @@ import type { Principal } from '../access/api-keys.ts';
 import type { Approval, ApprovalPage, StoredApproval } from '../contract/approval.ts';
 import type { Effect } from '../contract/dry-run.ts';
 import { type Failure, fail, isFailure, type Outcome } from '../contract/failure.ts';
-import type { ApprovalFilter } from '../store/approval-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
-import type { ApprovingCall } from '../store/ledger-terms.ts';
+import type { ApprovalFilter, ApprovingCall } from '../store/ledger-terms.ts';
 
 export class Approvals {
   private readonly ledger: Ledger;

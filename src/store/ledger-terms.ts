@@ -1,7 +1,12 @@
 // Terms that all parts of the ledger share: the author of a change, what a change moved, and the result of a
 // dry run; and those of releases and channels.
 
-import type { AskedOperation } from '../contract/approval.ts';
+import type {
+  ApprovalPage,
+  ApprovalStatus,
+  AskedOperation,
+  StoredApproval,
+} from '../contract/approval.ts';
 import type { Failure, Outcome, UnknownPlace } from '../contract/failure.ts';
 import type {
   ApprovalMode,
@@ -377,3 +382,20 @@ export type PresentRevisions = {
 export type RaisedEpoch = { readonly epoch: number; readonly isRaised: boolean };
 
 export type SnapshotLookup = ServingSnapshot | 'unknown-app' | 'unknown-channel';
+
+// Terms of the ledger's calls for approvals. A change that widens exposure on a channel which asks for
+// approvals is stored as a request, and is refused with it (`awaitsApproval`). One that approves a request is
+// made in one transaction with the decision.
+
+/** Approvals to list; undefined matches all. */
+export type ApprovalFilter = {
+  /** Ref or id. */
+  readonly app?: string | undefined;
+  readonly status?: ApprovalStatus | undefined;
+  /** Cursor: `next` of the previous page. */
+  readonly before?: string | undefined;
+};
+
+export type StoredPage = Omit<ApprovalPage, 'approvals'> & {
+  readonly approvals: readonly StoredApproval[];
+};

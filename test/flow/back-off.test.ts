@@ -3,7 +3,7 @@
 
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { backOffMs } from '../../src/flow/back-off.ts';
+import { backOffMs } from '../../src/flow/pause.ts';
 
 it('begins with the shortest delay and doubles up to the longest', () => {
   const delays = [1, 2, 3, 4, 5, 6, 7, 8].map((failures) =>

@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { SoleCall } from '../../src/flow/sole-call.ts';
+import { SoleCall } from '../../src/flow/shared-call.ts';
 
 it('is answered in time, or not at all', async () => {
   expect(await new SoleCall(async () => 1).ask(10_000)).toBe(1);

@@ -1,7 +1,7 @@
 // Devices of a played fleet, each with what a real one remembers. Decides when a device asks next and what it
 // runs then, and does no I/O. All times are virtual milliseconds.
 
-import { type BackOff, backOffMs } from '../../../src/flow/back-off.ts';
+import { type BackOff, backOffMs } from '../../../src/flow/pause.ts';
 import type { DeviceDay } from './device-hours.ts';
 
 const MINUTE_MS = 60_000;

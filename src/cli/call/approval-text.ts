@@ -2,10 +2,8 @@
 
 import { type Approval, type ApprovalPage, ASKED_DEEDS } from '../../contract/approval.ts';
 import { effectText } from '../print/findings-text.ts';
-import { type Column, printTable, takesColours } from '../print/print-table.ts';
-import { printableText } from '../print/printable-text.ts';
-import { withNextPage } from './next-page.ts';
-import type { Options } from './options.ts';
+import { type Column, printableText, printTable, takesColours } from '../print/print-answer.ts';
+import { type Options, withNextPage } from './options.ts';
 
 /** Says that a call waits, and for whom. */
 export function waitingText(approval: Approval): string {

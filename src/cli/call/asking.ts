@@ -1,13 +1,12 @@
 // What a command does: asks the service, and prints the answer.
 
 import type { Command } from 'commander';
-import { printAnswer } from '../print/print-answer.ts';
-import { printableText } from '../print/printable-text.ts';
+import { printAnswer, printableText } from '../print/print-answer.ts';
 import { waitingText } from './approval-text.ts';
 import { withKnownNames } from './known-names.ts';
-import { NotWell } from './not-well.ts';
 import type { Options } from './options.ts';
 import { type ServiceClient, ServiceError, Waits } from './service-client.ts';
+import { NotWell } from './usage-error.ts';
 
 /** Connects with the credential of the commands; called only when a command runs. */
 export type Connect = () => ServiceClient;

@@ -1,4 +1,4 @@
-// Wrong usage that only the command itself can find.
+// Failures of the command: wrong usage that only it finds, and a failure that an answer tells.
 
 export const USAGE_HINT = ' (run with --help for the usage)';
 
@@ -11,3 +11,6 @@ export class UsageError extends Error {
     this.hint = hint;
   }
 }
+
+/** Error of an answer that is printed already, and tells of a failure. */
+export class NotWell extends Error {}

@@ -4,10 +4,8 @@ import type { Command } from 'commander';
 import type { AuditPage } from '../../contract/console.ts';
 import type { AuditEntry } from '../../contract/resource.ts';
 import { asking, type Connect } from '../call/asking.ts';
-import { withNextPage } from '../call/next-page.ts';
-import { type Options, query, wholeNumber } from '../call/options.ts';
-import { valueText } from '../print/print-answer.ts';
-import { type Column, printTable, takesColours } from '../print/print-table.ts';
+import { type Options, query, wholeNumber, withNextPage } from '../call/options.ts';
+import { type Column, printTable, takesColours, valueText } from '../print/print-answer.ts';
 
 const COLUMNS: readonly Column<AuditEntry>[] = [
   { label: 'at', value: ({ at }) => at },

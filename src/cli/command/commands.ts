@@ -8,14 +8,12 @@ import { APPROVAL_MODES, KEY_RIGHTS, UPDATE_MODES } from '../../contract/resourc
 import { WEBHOOK_PROVIDERS } from '../../contract/webhook-provider.ts';
 import { answering, asking, type Connect } from '../call/asking.ts';
 import { backupFile } from '../call/backup-file.ts';
-import { callInParts } from '../call/call-in-parts.ts';
 import { names, type Options, query, wholeNumber } from '../call/options.ts';
-import type { ServiceClient } from '../call/service-client.ts';
+import { callInParts, type ServiceClient } from '../call/service-client.ts';
 import { findingsText } from '../print/findings-text.ts';
-import { printAnswer } from '../print/print-answer.ts';
-import { printTable, takesColours } from '../print/print-table.ts';
+import { printAnswer, printTable, takesColours } from '../print/print-answer.ts';
 import { addAuditCommand } from './audit-command.ts';
-import { addDeviceRecordCommands } from './device-record-commands.ts';
+import { addDeviceRecordCommands } from './device-commands.ts';
 import { addEdgeCommands } from './edge-commands.ts';
 import { addListCommands } from './list-commands.ts';
 import { addNotifyCommands } from './notify-commands.ts';

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import type { ConsoleAnswers } from '../../contract/console.ts';
 import type { ListedEdgeToken } from '../../contract/edge.ts';
 import { asking, type Connect } from '../call/asking.ts';
-import type { Column } from '../print/print-table.ts';
+import type { Column } from '../print/print-answer.ts';
 import { listing } from './list-commands.ts';
 
 const COLUMNS: readonly Column<ListedEdgeToken>[] = [

@@ -15,8 +15,7 @@ import { type ServiceClient, ServiceError, Waits } from '../call/service-client.
 import { readUpdateFile, refuseStaged } from '../call/update-file.ts';
 import { UsageError } from '../call/usage-error.ts';
 import { errorsText, findingsText, isError } from '../print/findings-text.ts';
-import { printTable, takesColours } from '../print/print-table.ts';
-import { printableText } from '../print/printable-text.ts';
+import { printableText, printTable, takesColours } from '../print/print-answer.ts';
 
 /** Release to be brought, and the names of its files that devices cannot install. */
 type Brought = {

@@ -5,7 +5,7 @@ import type { ConsoleAnswers, SessionState } from '../../contract/console.ts';
 import type { ListedChannel, ListedKey } from '../../contract/resource.ts';
 import { asking, type Connect } from '../call/asking.ts';
 import { type Options, query } from '../call/options.ts';
-import { type Column, printTable, takesColours } from '../print/print-table.ts';
+import { type Column, printTable, takesColours } from '../print/print-answer.ts';
 
 /** Groups of commands that get one which lists. */
 type Groups = Readonly<Record<'org' | 'app' | 'channel' | 'key', Command>>;

@@ -3,9 +3,8 @@
 
 import type { Command } from 'commander';
 import type { Diagnosis } from '../../contract/store-fault.ts';
-import { NotWell } from '../call/not-well.ts';
-import { printAnswer } from '../print/print-answer.ts';
-import { printableText } from '../print/printable-text.ts';
+import { NotWell } from '../call/usage-error.ts';
+import { printAnswer, printableText } from '../print/print-answer.ts';
 import { addMoveCommand, type Move } from './move-command.ts';
 
 /** What the commands do; each is loaded when its command runs. */

@@ -2,8 +2,7 @@
 
 import { type Command, Option } from 'commander';
 import { UsageError } from '../call/usage-error.ts';
-import { printAnswer } from '../print/print-answer.ts';
-import { printableText } from '../print/printable-text.ts';
+import { printAnswer, printableText } from '../print/print-answer.ts';
 
 type Moved = {
   readonly tables: number;

@@ -11,7 +11,7 @@ import {
 import { answering, asking, type Connect } from '../call/asking.ts';
 import { names, type Options, query } from '../call/options.ts';
 import { ServiceError } from '../call/service-client.ts';
-import type { Column } from '../print/print-table.ts';
+import type { Column } from '../print/print-answer.ts';
 import { listing } from './list-commands.ts';
 
 const COLUMNS: readonly Column<Destination>[] = [

@@ -8,7 +8,7 @@ import { type Options, wholeNumber } from '../call/options.ts';
 import type { ServiceClient } from '../call/service-client.ts';
 import { publishedFilesText } from '../print/files-table.ts';
 import { effectText, errorsText, findingsText, isError } from '../print/findings-text.ts';
-import { printableText } from '../print/printable-text.ts';
+import { printableText } from '../print/print-answer.ts';
 import { presetOption } from './plan-set-command.ts';
 
 /** What came of promoting. */

@@ -22,7 +22,7 @@ import { UsageError } from '../call/usage-error.ts';
 import { differenceOf } from '../print/difference.ts';
 import { type FileRow, fileRow, filesText } from '../print/files-table.ts';
 import { effectText, errorsText, findingsText, isError } from '../print/findings-text.ts';
-import { printableText } from '../print/printable-text.ts';
+import { printableText } from '../print/print-answer.ts';
 import { ProgressLine } from '../print/progress-line.ts';
 import { presetOption } from './plan-set-command.ts';
 

@@ -13,12 +13,10 @@ import {
 import type { Health } from '../../contract/rollout-plan.ts';
 import type { ReleaseStanding, StandingState } from '../../contract/standing.ts';
 import { answering, asking, type Connect } from '../call/asking.ts';
-import { withNextPage } from '../call/next-page.ts';
-import { type Options, query, wholeNumber } from '../call/options.ts';
+import { type Options, query, wholeNumber, withNextPage } from '../call/options.ts';
 import { type ServiceClient, ServiceError } from '../call/service-client.ts';
 import { effectText, findingsText } from '../print/findings-text.ts';
-import { printAnswer } from '../print/print-answer.ts';
-import { type Colour, printTable, takesColours } from '../print/print-table.ts';
+import { type Colour, printAnswer, printTable, takesColours } from '../print/print-answer.ts';
 import { releaseText, type ShownRelease, stateText, targetsText } from '../print/release-text.ts';
 import { addApprovalCommands } from './approval-commands.ts';
 import { addDeviceCommand } from './device-commands.ts';

@@ -3,7 +3,7 @@
 import { basename } from 'node:path';
 import type { Artifact } from '../../contract/resource.ts';
 import { artifactFormat, decodedFileName } from '../../domain/decision/artifact/artifact-format.ts';
-import { type Column, printTable, takesColours } from './print-table.ts';
+import { type Column, printTable, takesColours } from './print-answer.ts';
 
 /** Row of the table: the fields of an artifact that people look at. */
 export type FileRow = Pick<Artifact, 'url' | 'platform' | 'arch' | 'format' | 'size'> & {

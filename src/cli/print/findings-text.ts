@@ -3,7 +3,7 @@
 import { type Effect, type Finding, reachedBy } from '../../contract/dry-run.ts';
 import type { Artifact } from '../../contract/resource.ts';
 import { findingText } from '../../domain/release/finding/finding-text.ts';
-import { printableText } from './printable-text.ts';
+import { printableText } from './print-answer.ts';
 
 /** Returns a line for each finding about a release with these artifacts. */
 export function findingsText(

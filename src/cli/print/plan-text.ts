@@ -7,8 +7,7 @@ import {
   SIGNALS,
   type UnstoredPlan,
 } from '../../contract/rollout-plan.ts';
-import { printAnswer } from './print-answer.ts';
-import { printTable, takesColours } from './print-table.ts';
+import { printAnswer, printTable, takesColours } from './print-answer.ts';
 
 type ShownPlan = { readonly plan: RolloutPlan | UnstoredPlan; readonly health?: Health };
 

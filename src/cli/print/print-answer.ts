@@ -1,6 +1,15 @@
-// Text of a service's answer for the terminal, where it is no table.
+// Text of a service's answer for the terminal: values, lines and tables.
 
-import { printableText } from './printable-text.ts';
+import { showSteering } from '../../contract/text.ts';
+
+/**
+ * Returns a value as text on one line. Values such as device ids and labels come from strangers, so
+ * characters that a terminal would obey, or that turn the text around them, are shown escaped. JSON stays the
+ * same document.
+ */
+export function printableText(value: unknown): string {
+  return showSteering((typeof value === 'string' ? value : JSON.stringify(value)) ?? '');
+}
 
 /** Returns one `name: value` line for each field. */
 export function printAnswer(answer: unknown): string {
@@ -32,4 +41,67 @@ function nested(value: unknown): string {
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Column of a table; `paint` names the colour of a value, on terminals only. */
+export type Column<Row> = {
+  readonly label: string;
+  readonly value: (row: Row) => string | number | null | undefined;
+  readonly paint?: (row: Row) => Colour | undefined;
+  /** Length from which on a value is cut; `--json` has it whole. */
+  readonly lengthMax?: number;
+};
+
+export type Colour = keyof typeof CODES;
+
+const CODES = { green: 32, yellow: 33, red: 31 } as const;
+const GAP = '  ';
+
+/**
+ * Returns rows under their labels, each column as wide as its widest value. `isColoured` is for terminals;
+ * `nothing` stands where there is no row.
+ */
+export function printTable<Row>(
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  nothing: string,
+  isColoured: boolean,
+): string {
+  if (rows.length === 0) return nothing;
+  const texts = rows.map((row) => columns.map((column) => cellOf(column, row)));
+  const widths = columns.map(({ label }, place) =>
+    Math.max(label.length, ...texts.map((cells) => cells[place]?.length ?? 0)),
+  );
+  const lineOf = (cells: readonly string[], paint: (place: number) => Colour | undefined) =>
+    cells
+      .map((cell, place) => {
+        const padding = ' '.repeat((widths[place] ?? 0) - cell.length);
+        return painted(cell, isColoured ? paint(place) : undefined) + padding;
+      })
+      .join(GAP)
+      .trimEnd();
+  const head = columns.map(({ label }) => label.toUpperCase());
+  return [
+    lineOf(head, () => undefined),
+    ...rows.map((row, index) =>
+      lineOf(texts[index] ?? [], (place) => columns[place]?.paint?.(row)),
+    ),
+  ].join('\n');
+}
+
+function cellOf<Row>({ value, lengthMax }: Column<Row>, row: Row): string {
+  const text = printableText(value(row) ?? '-');
+  return lengthMax === undefined || text.length <= lengthMax
+    ? text
+    : `${text.slice(0, lengthMax - 1).trimEnd()}…`;
+}
+
+/** Whether a stream is a terminal whose user takes colours (https://no-color.org). */
+export function takesColours(stream: { readonly isTTY?: boolean }): boolean {
+  // biome-ignore lint/style/noProcessEnv: a convention of terminals, and no setting of the service.
+  return stream.isTTY === true && !process.env.NO_COLOR;
+}
+
+function painted(text: string, colour: Colour | undefined): string {
+  return colour === undefined ? text : `\u001b[${CODES[colour]}m${text}\u001b[0m`;
 }

@@ -1,7 +1,7 @@
 // Progress of what takes long: on a terminal one line that is written again and again, elsewhere a line from
 // time to time.
 
-import { printableText } from './printable-text.ts';
+import { printableText } from './print-answer.ts';
 
 type Stream = { readonly isTTY?: boolean; write(text: string): unknown };
 

@@ -5,8 +5,7 @@ import type { Health } from '../../contract/rollout-plan.ts';
 import type { ReleaseStanding } from '../../contract/standing.ts';
 import { publishedFilesText } from './files-table.ts';
 import { healthText } from './plan-text.ts';
-import { printAnswer } from './print-answer.ts';
-import { printableText } from './printable-text.ts';
+import { printAnswer, printableText } from './print-answer.ts';
 
 /** Maximum number of lines of the notes that are shown; `--json` has all. */
 const NOTES_LINES_MAX = 20;

@@ -17,8 +17,7 @@ import {
   STEP_SPAN_MS,
 } from '../format/adoption-series.ts';
 import { queryText } from '../format/console-path.ts';
-import { numberText, shareText } from '../format/figure-text.ts';
-import { READER_HOURS } from '../format/hours.ts';
+import { numberText, READER_HOURS, shareText } from '../format/figure-text.ts';
 import { versionColors } from '../format/version-colors.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Card, Empty } from '../part/card.tsx';

@@ -1,6 +1,6 @@
 // Labels of a device, as `key = value`.
 
-import { None } from '../part/none.tsx';
+import { None } from '../part/name.tsx';
 
 /** List of labels; a dash if there are none. */
 export function LabelList({ labels }: { labels: Readonly<Record<string, string>> }) {

@@ -9,8 +9,7 @@ import type {
 } from '../../contract/console-fleet.ts';
 import { API, noteSignedOut, presentSession, statusOf } from '../api/call.ts';
 import { consolePath, queryText } from '../format/console-path.ts';
-import { numberText } from '../format/figure-text.ts';
-import { READER_HOURS } from '../format/hours.ts';
+import { numberText, READER_HOURS } from '../format/figure-text.ts';
 import { Badge } from '../part/badge.tsx';
 import { Card } from '../part/card.tsx';
 import { Name } from '../part/name.tsx';

@@ -4,7 +4,7 @@
 import type { Adoption, AdoptionStepPoint } from '../../contract/console-fleet.ts';
 import type { AdoptionStep } from '../../contract/resource.ts';
 import type { AdoptionAtAge, AdoptionCurve, ReleaseAdoption } from '../../contract/rollout-plan.ts';
-import { byVersion } from '../../domain/decision/by-version.ts';
+import { byVersion } from '../../domain/decision/version.ts';
 
 export type AdoptionSeries = {
   /** Times of the columns in seconds since 1970, ascending. */

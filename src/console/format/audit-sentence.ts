@@ -3,7 +3,7 @@
 import type { AuditEntry, ReleaseStatus, Targeting } from '../../contract/resource.ts';
 import { BARE_REASON } from '../../contract/rollout-plan.ts';
 import { wordFor } from '../../contract/text.ts';
-import { isTargeted } from '../../domain/decision/is-targeted.ts';
+import { isTargeted } from '../../domain/decision/targeting.ts';
 import { consolePath } from './console-path.ts';
 import { capitalized } from './figure-text.ts';
 

@@ -1,7 +1,14 @@
 // Formats numbers, times and words in the console's language and the reader's zone: recent times relative,
 // older ones as dates.
 
-import { READER_HOURS } from './hours.ts';
+// Hours as the reader's own clock shows them: texts are English, but not everybody has AM and PM.
+
+const { hourCycle = 'h23' } = new Intl.DateTimeFormat(undefined, {
+  hour: 'numeric',
+}).resolvedOptions();
+
+/** Options of every format that shows a time of day. */
+export const READER_HOURS: Pick<Intl.DateTimeFormatOptions, 'hourCycle'> = { hourCycle };
 
 const WHOLE = new Intl.NumberFormat('en');
 const SHARE = new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 2 });

@@ -1,6 +1,6 @@
 // Colors of versions in charts: a version keeps its color on every channel, from one day to the next.
 
-import { byVersion } from '../../domain/decision/by-version.ts';
+import { byVersion } from '../../domain/decision/version.ts';
 import { keepText, recallText } from '../hook/storage.ts';
 import { isVersion } from './adoption-series.ts';
 

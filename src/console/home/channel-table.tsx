@@ -9,8 +9,7 @@ import { channelOrder } from '../format/serving.ts';
 import { Badge, StandingBadge } from '../part/badge.tsx';
 import { ShareBar } from '../part/card.tsx';
 import { type Column, DataTable } from '../part/data-table.tsx';
-import { Name } from '../part/name.tsx';
-import { None } from '../part/none.tsx';
+import { Name, None } from '../part/name.tsx';
 import { Time } from '../part/time.tsx';
 
 /** Maximum number of channels in a card; a link to the app leads to the others. */

@@ -9,8 +9,7 @@ import {
   ageText,
   stackedRows,
 } from '../format/adoption-series.ts';
-import { percentText } from '../format/figure-text.ts';
-import { READER_HOURS } from '../format/hours.ts';
+import { percentText, READER_HOURS } from '../format/figure-text.ts';
 import 'uplot/dist/uPlot.min.css';
 
 export type PlotOptions = {

@@ -1,10 +1,9 @@
 // Times: relative as text, exact in the tooltip, by one clock for the page; and the age of a page's data.
 
 import { useEffect, useState } from 'preact/hooks';
-import { exactTimeText, timeText, zonedTimeText } from '../format/figure-text.ts';
-import { READER_HOURS } from '../format/hours.ts';
+import { exactTimeText, READER_HOURS, timeText, zonedTimeText } from '../format/figure-text.ts';
 import type { Loaded } from '../hook/use-load.ts';
-import { None } from './none.tsx';
+import { None } from './name.tsx';
 
 /**
  * Shows `at` (RFC 3339), or `never`, else a dash, if there is no time; `isZoned` adds the time of day and its

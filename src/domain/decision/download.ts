@@ -6,7 +6,7 @@ import { foldPlatform } from './artifact/artifact.ts';
 import { artifactFormat, isDelta } from './artifact/artifact-format.ts';
 import { foldArch, NO_ARCH, UNIVERSAL } from './artifact/fold-arch.ts';
 import type { Catalog, CompiledRelease } from './catalog.ts';
-import { isTargeted } from './is-targeted.ts';
+import { isTargeted } from './targeting.ts';
 
 export type DownloadQuery = {
   /** Folded platform. */

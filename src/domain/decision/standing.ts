@@ -13,9 +13,9 @@ import { ANY_KIND } from './artifact/artifact-format.ts';
 import { foldArch, NO_ARCH, UNIVERSAL } from './artifact/fold-arch.ts';
 import { type Catalog, type CompiledRelease, candidatesFor } from './catalog.ts';
 import { reachedBy } from './decide.ts';
-import { isTargeted } from './is-targeted.ts';
 import { planUpdate } from './plan.ts';
 import { audienceOf } from './rule/requirement.ts';
+import { isTargeted } from './targeting.ts';
 import { compareVersions, parseVersion, type Version } from './version.ts';
 
 /** Devices that the catalog cannot tell apart but for their versions. */

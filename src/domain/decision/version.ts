@@ -172,3 +172,19 @@ function compareBuild(left: Version['build'], right: Version['build']): number {
   }
   return left.length - right.length;
 }
+
+/** Returns the items, highest version first. An item whose version does not parse comes last. */
+export function byVersion<Item>(
+  items: readonly Item[],
+  versionOf: (item: Item) => string,
+): readonly Item[] {
+  return items
+    .map((item): [Item, Version | undefined] => [item, parseVersion(versionOf(item))])
+    .sort(([, left], [, right]) => {
+      if (left === undefined || right === undefined) {
+        return Number(left === undefined) - Number(right === undefined);
+      }
+      return compareVersions(right, left);
+    })
+    .map(([item]) => item);
+}

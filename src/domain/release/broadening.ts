@@ -2,7 +2,7 @@
 // more devices, and expressions not at all (docs/contract.md 3.6).
 
 import type { TargetExpression, Targeting } from '../../contract/resource.ts';
-import { NO_CONDITIONS } from '../decision/is-targeted.ts';
+import { NO_CONDITIONS } from '../decision/targeting.ts';
 
 /** Returns the part that a change of targeting narrows; undefined if it broadens or changes nothing. */
 export function obstacleToBroadening(

@@ -5,7 +5,7 @@
 
 import type { EdgeAheadAnswer, EdgeIndexAnswer } from '../../contract/edge.ts';
 import { fail, invalidField, type Outcome } from '../../contract/failure.ts';
-import { indexKinship, isIndexAhead } from '../../domain/record/is-index-ahead.ts';
+import { indexKinship, isIndexAhead } from '../../domain/decision/ledger-record.ts';
 import type { Ledger } from '../../store/ledger.ts';
 import type { LedgerReport } from '../../store/ledger-identity.ts';
 import type { EdgeIndex } from './edge-index.ts';

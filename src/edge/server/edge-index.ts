@@ -5,8 +5,8 @@
 import { createHash } from 'node:crypto';
 import type { EdgeIndexAnswer, EdgeIndexEntry } from '../../contract/edge.ts';
 import { Overloaded, Unavailable } from '../../contract/store-fault.ts';
+import type { PresentStates } from '../../domain/decision/ledger-record.ts';
 import { compareServing, type ServingOrder } from '../../domain/decision/serving-snapshot.ts';
-import type { PresentStates } from '../../domain/record/is-index-ahead.ts';
 import { SharedCall } from '../../flow/shared-call.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import type { RareLog } from '../../observe/rare-log.ts';

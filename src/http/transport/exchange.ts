@@ -13,7 +13,6 @@ import { LIMIT } from '../../contract/limit.ts';
 import { Unavailable } from '../../contract/store-fault.ts';
 import { writeEventStream } from './event-stream.ts';
 import type { HttpRequest, HttpResponse } from './http-app.ts';
-import { isBodyAmbiguous } from './is-body-ambiguous.ts';
 import { FAILURE_STATUS, failureReply, type Reply, sendable } from './reply.ts';
 import {
   RequestNotes,
@@ -310,4 +309,19 @@ const BODY_BUDGETS = {
 /** Returns the token; undefined when the header is absent or has another scheme. */
 export function bearerToken(exchange: Pick<Exchange, 'headers'>): string | undefined {
   return /^bearer +(\S+) *$/i.exec(exchange.headers.get('authorization') ?? '')?.[1];
+}
+
+// Requests whose body two readers could see end at different places. uWebSockets.js reads the first length,
+// and any coding as `chunked`; a proxy in front may read another one, and take for a body what is a request
+// here.
+
+const LENGTH = /^\d+$/;
+
+/** Returns whether the headers leave open where the body ends (RFC 9112, section 6). */
+function isBodyAmbiguous(headers: ReadonlyMap<string, string>): boolean {
+  const length = headers.get('content-length');
+  const coding = headers.get('transfer-encoding');
+  if (coding === undefined) return length !== undefined && !LENGTH.test(length);
+  // uWebSockets.js reads trailers as the next request.
+  return coding.toLowerCase() !== 'chunked' || length !== undefined || headers.has('trailer');
 }

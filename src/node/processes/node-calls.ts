@@ -3,8 +3,7 @@
 
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { SharedCall } from '../../flow/shared-call.ts';
-import { SoleCall } from '../../flow/sole-call.ts';
+import { SharedCall, SoleCall } from '../../flow/shared-call.ts';
 import { withinTime } from '../../flow/within-time.ts';
 import type { EngineName } from '../../http/transport/engine.ts';
 import { portFault } from '../../http/transport/port-fault.ts';

@@ -2,7 +2,7 @@
 // it when it hangs.
 
 import { fileURLToPath } from 'node:url';
-import { SoleCall } from '../../flow/sole-call.ts';
+import { SoleCall } from '../../flow/shared-call.ts';
 import { withinTime } from '../../flow/within-time.ts';
 import type { ProcessMetrics } from '../../observe/join-metrics.ts';
 import type { Log } from '../../observe/log.ts';

@@ -33,8 +33,7 @@ import {
 import { findApp } from './change/lookups.ts';
 import { findAccessRight, findAppAccessRight, findLostRight } from './change/rights.ts';
 import { readSnapshot } from './change/snapshots.ts';
-import type { Database, Sql } from './database/database.ts';
-import { withoutCompiling } from './database/without-compiling.ts';
+import { type Database, type Sql, withoutCompiling } from './database/database.ts';
 import {
   type DeviceKeeping,
   forgetAdmissions,

@@ -7,7 +7,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { Unavailable } from '../../contract/store-fault.ts';
-import { type BackOff, backOffMs } from '../../flow/back-off.ts';
+import { type BackOff, backOffMs } from '../../flow/pause.ts';
 import { BufferedCommand, CommandBuffer, restoreStringSpeed, type Script } from './commands.ts';
 import type { RedisTarget } from './target.ts';
 

@@ -2,7 +2,7 @@
 // escaped.
 
 import { expect, it } from 'vitest';
-import { printableText } from '../../../src/cli/print/printable-text.ts';
+import { printableText } from '../../../src/cli/print/print-answer.ts';
 
 it.each([
   ['plain text', 'Größe & Söhne 日本 \u{1f680}', 'Größe & Söhne 日本 \u{1f680}'],

@@ -1,7 +1,7 @@
 // Tests the order in which lists show versions.
 
 import { expect, it } from 'vitest';
-import { byVersion } from '../../../src/domain/decision/by-version.ts';
+import { byVersion } from '../../../src/domain/decision/version.ts';
 
 it('counts numbers as numbers, and puts a prerelease below its release', () => {
   const versions = ['1.10.0', '1.9.0', '1.10.0-rc.1', '1.10.0-rc.10', '1.10.0-rc.2'];

@@ -7,8 +7,11 @@ import type {
   Targeting,
   TargetOperator,
 } from '../../../src/contract/resource.ts';
-import { isTargeted } from '../../../src/domain/decision/is-targeted.ts';
-import { compileTargeting, type RequestFields } from '../../../src/domain/decision/targeting.ts';
+import {
+  compileTargeting,
+  isTargeted,
+  type RequestFields,
+} from '../../../src/domain/decision/targeting.ts';
 import { anyLabels, anyTargeting, fields, matchesBoth, ownRecord, targeting } from '../sample.ts';
 
 const REQUEST: RequestFields = fields('1.5.0', 'macOS', 'x64');

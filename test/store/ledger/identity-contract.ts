@@ -3,8 +3,7 @@
 import { expect, test } from 'vitest';
 import { fail } from '../../../src/contract/failure.ts';
 import type { Role } from '../../../src/contract/resource.ts';
-import type { Identity } from '../../../src/store/account-ledger.ts';
-import type { Arrival, Entered } from '../../../src/store/identity-ledger.ts';
+import type { Arrival, Entered, Identity } from '../../../src/store/account-ledger.ts';
 import type { Database } from '../../../src/store/ledger/database/database.ts';
 import { createSqlLedger } from '../../../src/store/ledger/sql-ledger.ts';
 import { iso, START } from './fleet-fixture.ts';

@@ -6,8 +6,8 @@ import {
   matchesFields,
   matchesLabels,
   type RequestFields,
+  unmetConditions,
 } from '../targeting.ts';
-import { unmetConditions } from '../unmet-conditions.ts';
 import type { Version } from '../version.ts';
 import type {
   Condition,

@@ -4,14 +4,13 @@ import type { Finding } from '../../../contract/dry-run.ts';
 import type { Artifact } from '../../../contract/resource.ts';
 import { foldPlatform } from '../../decision/artifact/artifact.ts';
 import { decodedFileName } from '../../decision/artifact/artifact-format.ts';
+import { parseVersion, type Version } from '../../decision/version.ts';
 import {
   type ExaminedArtifact,
   type ExaminedRelease,
   type FindingRule,
   isForPeople,
 } from './examined-release.ts';
-import { nearestPlatform } from './nearest-platform.ts';
-import { fileNamesAgree, isSameVersion, readTrustedComment } from './trusted-comment.ts';
 
 const HEX_SHA512 = /^[0-9a-fA-F]{128}$/;
 /** 64 bytes are 86 characters, of which the last holds two bits. */
@@ -138,4 +137,92 @@ function repeated(
   const url = artifacts[first]?.artifact.url;
   const name = url === undefined ? `artifacts.${first}` : decodedFileName(url);
   return `Has the platform, architecture and format of ${name}: devices get one of the two`;
+}
+
+// Known names of platforms, and the nearest one to a misspelt name.
+
+/** Platforms that files are built for, with their aliases. */
+const KNOWN: readonly string[] = [
+  ...['darwin', 'windows', 'linux', 'android', 'ios'],
+  ...['freebsd', 'openbsd', 'netbsd', 'dragonfly', 'solaris', 'illumos', 'aix'],
+  ...['macos', 'mac', 'osx', 'win32', 'win'],
+];
+const FOLDED: ReadonlySet<string> = new Set(KNOWN.map(foldPlatform));
+
+/** Returns the known name with the fewest edits; undefined if the platform is known. */
+export function nearestPlatform(platform: string): string | undefined {
+  if (FOLDED.has(foldPlatform(platform))) return undefined;
+  const name = platform.toLowerCase();
+  let nearest: string | undefined;
+  let fewest = Number.POSITIVE_INFINITY;
+  for (const known of KNOWN) {
+    const edits = editsBetween(name, known);
+    if (edits >= fewest) continue;
+    nearest = known;
+    fewest = edits;
+  }
+  return nearest;
+}
+
+/** Counts the letters to insert, delete or replace to turn one text into the other (Levenshtein distance). */
+function editsBetween(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (let index = 0; index < from.length; index++) {
+    const next = [index + 1];
+    for (let other = 0; other < to.length; other++) {
+      const replaced = (row[other] ?? 0) + (from[index] === to[other] ? 0 : 1);
+      next.push(Math.min(replaced, (row[other + 1] ?? 0) + 1, (next[other] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[to.length] ?? 0;
+}
+
+// Trusted comments of minisign signatures, which name the signed file, and sometimes its version. Tauri's
+// signatures are such files in base64.
+
+export type TrustedComment = { readonly file?: string; readonly version?: string };
+
+const COMMENT = /^trusted comment: ?(.*)$/m;
+const BASE64 = /^[0-9A-Za-z+/=\s]+$/;
+/** Tabs separate the fields; some tools use spaces, which also occur in file names. */
+const BETWEEN_FIELDS = /\t|\s(?=(?:timestamp|file|version|prehashed|hashed)(?::|\s|$))/;
+
+/** Reads the trusted comment of a signature; undefined if it has none. */
+export function readTrustedComment(signature: string): TrustedComment | undefined {
+  const [, text] = COMMENT.exec(plainText(signature)) ?? [];
+  if (text === undefined) return undefined;
+  const fields = text.trim().split(BETWEEN_FIELDS);
+  const read = (name: string) =>
+    fields
+      .find((field) => field.startsWith(`${name}:`))
+      ?.slice(name.length + 1)
+      .trim() || undefined;
+  const [file, version] = [read('file'), read('version')];
+  return {
+    ...(file === undefined ? {} : { file }),
+    ...(version === undefined ? {} : { version }),
+  };
+}
+
+/**
+ * Returns whether two names are of the same file. On upload, code hosts replace characters other than
+ * letters, digits and `.-_`.
+ */
+function fileNamesAgree(left: string, right: string): boolean {
+  return plainName(left) === plainName(right);
+}
+
+/** Returns whether a text is this version, in any spelling. */
+function isSameVersion(text: string, version: Version): boolean {
+  return parseVersion(text)?.canonical === version.canonical;
+}
+
+function plainName(name: string): string {
+  return name.replace(/[^0-9A-Za-z._-]+/g, '.');
+}
+
+function plainText(signature: string): string {
+  if (!BASE64.test(signature)) return signature;
+  return Buffer.from(signature, 'base64').toString('utf8');
 }

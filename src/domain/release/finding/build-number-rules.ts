@@ -3,14 +3,13 @@
 
 import type { Finding } from '../../../contract/dry-run.ts';
 import { NO_ARCH, UNIVERSAL } from '../../decision/artifact/fold-arch.ts';
-import { compareBuildNumbers } from './build-number.ts';
 import {
   type ExaminedArtifact,
   type ExaminedRelease,
   examineArtifact,
   type FindingRule,
 } from './examined-release.ts';
-import { isSparkleFormat } from './sparkle-format.ts';
+import { compareBuildNumbers, isSparkleFormat } from './sparkle-format.ts';
 
 export const BUILD_NUMBER_RULES: readonly FindingRule[] = [notAbove];
 

@@ -9,14 +9,13 @@ import type {
 import { LIMIT } from '../../../contract/limit.ts';
 import type { AppState, Artifact, ReleaseStatus, Targeting } from '../../../contract/resource.ts';
 import type { ReleaseStanding } from '../../../contract/standing.ts';
-import { byVersion } from '../../../domain/decision/by-version.ts';
 import { compileCatalog } from '../../../domain/decision/catalog.ts';
 import type {
   ServingSnapshot,
   SnapshotRelease,
 } from '../../../domain/decision/serving-snapshot.ts';
 import { type Standings, standingsIn } from '../../../domain/decision/standing.ts';
-import { parseVersion } from '../../../domain/decision/version.ts';
+import { byVersion, parseVersion } from '../../../domain/decision/version.ts';
 import { conditionsText, isoText, jsonObject } from '../database/columns.ts';
 import type { Sql } from '../database/database.ts';
 import { type AppTotal, countSeenByApp } from '../fleet/fleet-counts.ts';

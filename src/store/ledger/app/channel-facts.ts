@@ -3,8 +3,7 @@
 
 import type { ChannelFacts, ChannelPlan } from '../../../contract/console.ts';
 import { isoTime } from '../../../contract/text.ts';
-import { byVersion } from '../../../domain/decision/by-version.ts';
-import { parseVersion } from '../../../domain/decision/version.ts';
+import { byVersion, parseVersion } from '../../../domain/decision/version.ts';
 import { nextAtMs, type PlanState, type PlanTime } from '../../../domain/rollout/plan-state.ts';
 import { readPlanTime } from '../change/plan-rows.ts';
 import type { Sql } from '../database/database.ts';

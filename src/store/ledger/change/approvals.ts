@@ -5,8 +5,14 @@ import type { Effect } from '../../../contract/dry-run.ts';
 import { type Failure, fail, isFailure, type Outcome } from '../../../contract/failure.ts';
 import { LIMIT } from '../../../contract/limit.ts';
 import { isStorable } from '../../../contract/text.ts';
-import type { ApprovalFilter, StoredPage } from '../../approval-ledger.ts';
-import { type Actor, type AskedCall, scopeValues, type TenantScope } from '../../ledger-terms.ts';
+import {
+  type Actor,
+  type ApprovalFilter,
+  type AskedCall,
+  type StoredPage,
+  scopeValues,
+  type TenantScope,
+} from '../../ledger-terms.ts';
 import { columns, isoText, jsonObject, jsonOrNull, newId } from '../database/columns.ts';
 import type { Sql } from '../database/database.ts';
 import { actorText } from './actor-text.ts';

@@ -15,7 +15,7 @@ import type {
   Webhook,
 } from '../../../contract/resource.ts';
 import { storableText } from '../../../contract/text.ts';
-import { NO_CONDITIONS } from '../../../domain/decision/is-targeted.ts';
+import { NO_CONDITIONS } from '../../../domain/decision/targeting.ts';
 import type { StoredAccount } from '../../account-ledger.ts';
 import type { NewArtifact } from '../../ledger-terms.ts';
 

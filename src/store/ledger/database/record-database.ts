@@ -3,10 +3,12 @@
 // examination succeeds, every call rejects with `Unavailable`, and callers serve what they know.
 
 import { type ToldFault, Unavailable, Unexamined } from '../../../contract/store-fault.ts';
-import { judgeDatabase } from '../../../domain/record/judge-database.ts';
-import { type Holding, recordKinship } from '../../../domain/record/record-kinship.ts';
-import { type BackOff, backOffMs } from '../../../flow/back-off.ts';
-import { pause } from '../../../flow/pause.ts';
+import {
+  type Holding,
+  judgeDatabase,
+  recordKinship,
+} from '../../../domain/decision/ledger-record.ts';
+import { type BackOff, backOffMs, pause } from '../../../flow/pause.ts';
 import { withinTime } from '../../../flow/within-time.ts';
 import type {
   ForeignFault,

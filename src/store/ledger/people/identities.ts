@@ -5,8 +5,14 @@ import { fail, isFailure, type LostRight, type Outcome } from '../../../contract
 import { LIMIT } from '../../../contract/limit.ts';
 import { type Account, ROLES, type Role } from '../../../contract/resource.ts';
 import { isStorable } from '../../../contract/text.ts';
-import type { Identity, StoredAccount } from '../../account-ledger.ts';
-import type { AccountProof, Arrival, Entered, GroupRole } from '../../identity-ledger.ts';
+import type {
+  AccountProof,
+  Arrival,
+  Entered,
+  GroupRole,
+  Identity,
+  StoredAccount,
+} from '../../account-ledger.ts';
 import { type ActorSql, atomically } from '../change/atomically.ts';
 import { insertAccountAudit, insertAudit } from '../change/audit.ts';
 import { ACCOUNT_COLUMNS, IS_OPEN } from '../database/columns.ts';

@@ -2,7 +2,7 @@
 
 import type { ListedRelease } from '../../../contract/console.ts';
 import { isFailure, type Outcome } from '../../../contract/failure.ts';
-import { byVersion } from '../../../domain/decision/by-version.ts';
+import { byVersion } from '../../../domain/decision/version.ts';
 import type { ReleaseFilter, UnjudgedReleases } from '../../console-ledger.ts';
 import { type FoundApp, findChannel } from '../change/lookups.ts';
 import { columns, RELEASE_HEAD, textOrNull } from '../database/columns.ts';

@@ -11,8 +11,7 @@ import {
   findReleaseByName,
   type PlanRow,
 } from '../change/plan-rows.ts';
-import type { Sql } from '../database/database.ts';
-import { compileNothing } from '../database/without-compiling.ts';
+import { compileNothing, type Sql } from '../database/database.ts';
 import { readSignals } from './rollout-signals.ts';
 
 /** Fields of a release that its health depends on. */

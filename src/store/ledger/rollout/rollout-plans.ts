@@ -65,8 +65,7 @@ import {
   storePlan,
 } from '../change/plan-rows.ts';
 import { isoText } from '../database/columns.ts';
-import type { Database, Sql } from '../database/database.ts';
-import { compileNothing, withoutCompiling } from '../database/without-compiling.ts';
+import { compileNothing, type Database, type Sql, withoutCompiling } from '../database/database.ts';
 import { countKnown } from './count-known.ts';
 import { readPlaces } from './release-failures.ts';
 import { healthOf, type JudgedRelease } from './release-health.ts';

@@ -4,9 +4,11 @@
 import { describe, expect, it } from 'vitest';
 import type { Artifact } from '../../../../src/contract/resource.ts';
 import type { SnapshotRelease } from '../../../../src/domain/decision/serving-snapshot.ts';
+import {
+  nearestPlatform,
+  readTrustedComment,
+} from '../../../../src/domain/release/finding/artifact-rules.ts';
 import { findingsOf, servedFindings } from '../../../../src/domain/release/finding/findings.ts';
-import { nearestPlatform } from '../../../../src/domain/release/finding/nearest-platform.ts';
-import { readTrustedComment } from '../../../../src/domain/release/finding/trusted-comment.ts';
 import { release, snapshot, version } from '../../sample.ts';
 
 const GOOD: Artifact = {

@@ -1,8 +1,11 @@
 // Tests which database is the record, by what a node itself holds and what the engine keeps.
 
 import { describe, expect, it } from 'vitest';
-import { type DatabaseVerdict, judgeDatabase } from '../../../src/domain/record/judge-database.ts';
-import type { Holding } from '../../../src/domain/record/record-kinship.ts';
+import {
+  type DatabaseVerdict,
+  type Holding,
+  judgeDatabase,
+} from '../../../src/domain/decision/ledger-record.ts';
 
 /** Holding of a record with channels, of which the database knows so many. */
 function of(record: string | undefined, channelCount = 0, knownCount = 0): Holding {
