@@ -1,4 +1,4 @@
-// The labels part of a ledger, by the rule of `merge_label_write` in src/store/ledger/database/function/labels.sql.
+// The labels of a ledger, by the rule of `merge_label_write` in the function/labels.sql of store/ledger.
 
 import { LIMIT } from '../../src/contract/limit.ts';
 import { Unavailable } from '../../src/contract/store-fault.ts';

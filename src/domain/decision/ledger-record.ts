@@ -1,4 +1,4 @@
-// Records: whether a database, or what an edge holds, is the record that a node belongs to, and is not behind it.
+// Records: whether a database, or what an edge holds, is the record a node belongs to, and not behind it.
 
 import type { EdgeIndexAnswer } from '../../contract/edge.ts';
 
