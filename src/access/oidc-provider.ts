@@ -5,8 +5,8 @@
 import * as openid from 'openid-client';
 import { Unavailable } from '../contract/store-fault.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
+import { callOut } from '../flow/outgoing-call.ts';
 import { demandWithin } from '../flow/within-time.ts';
-import { callOut } from '../outgoing/outgoing-call.ts';
 import type { Identity } from '../store/account-ledger.ts';
 import {
   type Claims,

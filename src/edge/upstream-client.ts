@@ -15,7 +15,7 @@ import {
   signedHead,
 } from '../contract/edge.ts';
 import { Unavailable } from '../contract/store-fault.ts';
-import { callOut } from '../outgoing/outgoing-call.ts';
+import { callOut } from '../flow/outgoing-call.ts';
 
 /**
  * Why an answer of the upstream was refused. `unsigned`: without a signature. `tampered`: changed in transit,

@@ -4,10 +4,9 @@
 
 import type { LookupAddress } from 'node:dns';
 import { lookup, Resolver } from 'node:dns/promises';
-import type { LookupFunction } from 'node:net';
-import { isIP } from 'node:net';
+import { isIP, type LookupFunction } from 'node:net';
+import { callOut, LateAnswer, type OutgoingAnswer } from '../flow/outgoing-call.ts';
 import { withinTime } from '../flow/within-time.ts';
-import { callOut, LateAnswer, type OutgoingAnswer } from '../outgoing/outgoing-call.ts';
 import { type AddressJudge, literalOf } from './address-judgement.ts';
 
 /** Longest time for a request in all, in milliseconds: name, connection, TLS, answer. */

@@ -1,6 +1,6 @@
 // Sends one message in the form of its destination, and says what came of it. It neither stores nor repeats.
 
-import { retryAfterMs } from '../outgoing/retry-after.ts';
+import { retryAfterMs } from '../flow/outgoing-call.ts';
 import type { DueDelivery, DueMail } from '../store/delivery-ledger.ts';
 import type { TryOutcome } from './delivery-state.ts';
 import type { Answer, Dialer } from './dialer.ts';

@@ -8,9 +8,8 @@ import { ExportResultCode } from '@opentelemetry/core';
 import { convertLegacyHttpOptions } from '@opentelemetry/otlp-exporter-base/node-http';
 import { JsonTraceSerializer, ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer';
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace-base';
+import { callOut, type OutgoingCall, retryAfterMs } from '../flow/outgoing-call.ts';
 import { backOffMs, pause } from '../flow/pause.ts';
-import { callOut, type OutgoingCall } from '../outgoing/outgoing-call.ts';
-import { retryAfterMs } from '../outgoing/retry-after.ts';
 import type { TracingSettings } from '../settings/tracing-settings.ts';
 
 const FORMATS = {

@@ -2,7 +2,7 @@
 // key.
 
 import type { Approval } from '../../contract/approval.ts';
-import { callOut, type OutgoingAnswer } from '../../outgoing/outgoing-call.ts';
+import { callOut, type OutgoingAnswer } from '../../flow/outgoing-call.ts';
 
 const TIMEOUT_MS = 30_000;
 /** Far more than any answer has. */

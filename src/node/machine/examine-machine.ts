@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { resolve } from 'node:path';
 import { type Check, faulty, sound } from '../../contract/store-fault.ts';
+import { callOut } from '../../flow/outgoing-call.ts';
 import { portFault } from '../../http/transport/port-fault.ts';
-import { callOut } from '../../outgoing/outgoing-call.ts';
 import { type ListenAddress, reachableHost } from '../../settings/settings.ts';
 import { readDiskSpace } from '../assemble/data-directory.ts';
 

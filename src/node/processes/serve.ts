@@ -3,9 +3,9 @@
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SessionState } from '../../contract/console.ts';
+import { callOut } from '../../flow/outgoing-call.ts';
 import type { HttpEngine } from '../../http/transport/engine.ts';
 import type { Log } from '../../observe/log.ts';
-import { callOut } from '../../outgoing/outgoing-call.ts';
 import {
   type Config,
   ConfigError,

@@ -1,7 +1,7 @@
 // Tests what is read of `Retry-After`.
 
 import { expect, it } from 'vitest';
-import { retryAfterMs } from '../../src/outgoing/retry-after.ts';
+import { retryAfterMs } from '../../src/flow/outgoing-call.ts';
 
 it.each([
   [undefined, undefined],
