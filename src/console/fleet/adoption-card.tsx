@@ -18,13 +18,13 @@ import {
 } from '../format/adoption-series.ts';
 import { queryText } from '../format/console-path.ts';
 import { numberText, READER_HOURS, shareText } from '../format/figure-text.ts';
-import { versionColors } from '../format/version-colors.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Card, Empty } from '../part/card.tsx';
 import { type Column, DataTable } from '../part/data-table.tsx';
 import { ReloadNotice } from '../part/lazy.tsx';
 import { useTheme } from '../part/theme.tsx';
 import { useNow } from '../part/time.tsx';
+import { versionColors } from '../part/version-colors.ts';
 
 const STEPS: readonly AdoptionStep[] = ['hour', 'day', 'month'];
 const REFRESH_MS = 10_000;

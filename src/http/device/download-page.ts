@@ -4,7 +4,7 @@
 import type { Failure } from '../../contract/failure.ts';
 import { platformName } from '../../contract/text.ts';
 import type { Download } from '../../domain/decision/download.ts';
-import { escapeHtml } from '../notes/escape-html.ts';
+import { escapeHtml } from '../transport/escape-html.ts';
 import { failureReply, type HeaderPair, type Reply } from '../transport/reply.ts';
 
 const TYPE = 'text/html; charset=utf-8';

@@ -10,7 +10,7 @@ import { isDelta } from '../../domain/decision/artifact/artifact-format.ts';
 import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
 import { type Appcast, type AppcastItem, needsAppleSilicon } from '../../updater/sparkle.ts';
 import { winSparkleVersion } from '../../updater/system-version.ts';
-import { escapeHtml } from './escape-html.ts';
+import { escapeHtml } from '../transport/escape-html.ts';
 
 const MINUTES_TO_LIVE = '1';
 const END = '</channel></rss>';

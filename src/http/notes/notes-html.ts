@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import createMarkdownIt, { type MarkdownIt, type RendererRule } from 'markdown-it';
 import sanitizeHtml from 'sanitize-html';
-import { escapeHtml } from './escape-html.ts';
+import { escapeHtml } from '../transport/escape-html.ts';
 import { hideComments, withoutHeadComments } from './hide-comments.ts';
 
 /** Maximum length in characters of notes that are rendered; longer ones are shown as plain text. */

@@ -1,8 +1,8 @@
 // Colors of versions in charts: a version keeps its color on every channel, from one day to the next.
 
 import { byVersion } from '../../domain/decision/version.ts';
+import { isVersion } from '../format/adoption-series.ts';
 import { keepText, recallText } from '../hook/storage.ts';
-import { isVersion } from './adoption-series.ts';
 
 /** Colors that are distinguishable with common color blindness, on light and dark. */
 const PALETTE: readonly string[] = [
