@@ -1,14 +1,9 @@
 // Access rights of callers of the console API. Every request reads roles from the ledger, so that the removal
 // of a role takes effect at once.
 
-import { type FailureKind, fail, isFailure, type Outcome } from '../contract/failure.ts';
+import { fail, isFailure, type Outcome } from '../contract/failure.ts';
 import { ROLES, type Role } from '../contract/resource.ts';
-import type {
-  AccessRight,
-  AccessTarget,
-  AppAccessRight,
-  UnknownTarget,
-} from '../store/account-ledger.ts';
+import type { AccessRight, AccessTarget, AppAccessRight } from '../store/account-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { Actor, NeededRole } from '../store/ledger-terms.ts';
 import { type Accounts, type Session, sessionActor } from './accounts.ts';
@@ -42,30 +37,19 @@ export class Access {
    * Returns the visitor's right. For a visitor who is no member, the target is unknown. A session without the
    * second factor that the organization asks for has none.
    */
-  async to(
-    visitor: Visitor,
-    target: AccessTarget,
-    role: Role,
-  ): Promise<Outcome<AccessRight, UnknownTarget | 'secondFactorNeeded' | 'forbidden'>> {
+  async to(visitor: Visitor, target: AccessTarget, role: Role): Promise<Outcome<AccessRight>> {
     const { account, isStrong } = visitor.session ?? {};
     return atLeast(role, await this.ledger.findAccessRight(account?.id, target, isStrong));
   }
 
   /** Returns the visitor's right to an app, given by ref or id, like `to`. */
-  async toApp(
-    visitor: Visitor,
-    app: string,
-    role: Role,
-  ): Promise<Outcome<AppAccessRight, 'unknownApp' | 'secondFactorNeeded' | 'forbidden'>> {
+  async toApp(visitor: Visitor, app: string, role: Role): Promise<Outcome<AppAccessRight>> {
     const { account, isStrong } = visitor.session ?? {};
     return atLeast(role, await this.ledger.findAppAccessRight(account?.id, app, isStrong));
   }
 }
 
-function atLeast<Found extends AccessRight, Kind extends FailureKind>(
-  role: Role,
-  right: Outcome<Found, Kind>,
-): Outcome<Found, Kind | 'forbidden'> {
+function atLeast<Found extends AccessRight>(role: Role, right: Outcome<Found>): Outcome<Found> {
   if (isFailure(right)) return right;
   return ROLES.indexOf(right.role) <= ROLES.indexOf(role) ? right : fail('forbidden');
 }

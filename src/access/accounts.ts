@@ -3,13 +3,7 @@
 
 import { randomBytes } from 'node:crypto';
 import type { NoContent } from '../contract/console.ts';
-import {
-  fail,
-  invalidField,
-  isFailure,
-  type LostRight,
-  type Outcome,
-} from '../contract/failure.ts';
+import { fail, invalidField, isFailure, type Outcome } from '../contract/failure.ts';
 import { LIMIT } from '../contract/limit.ts';
 import type {
   Account,
@@ -127,15 +121,7 @@ export class Accounts {
   }
 
   /** Creates the first account for the holder of the admin token, and signs it in. */
-  async setUp(
-    request: SetUpRequest,
-    client: Client,
-  ): Promise<
-    Outcome<
-      SignedIn | AwaitsPasskey,
-      'rateLimited' | 'adminUnauthorized' | 'alreadySetUp' | 'wrongLogin'
-    >
-  > {
+  async setUp(request: SetUpRequest, client: Client): Promise<Outcome<SignedIn | AwaitsPasskey>> {
     const { ledger, passwords, throttle } = this.dependencies;
     const refusal = await throttle.admitAddress(client.address);
     if (refusal !== undefined) return refusal;
@@ -155,7 +141,7 @@ export class Accounts {
     session: Session,
     { token, organization }: Pick<SetUpRequest, 'token' | 'organization'>,
     { address }: Client,
-  ): Promise<Outcome<Organization, 'rateLimited' | 'invalid' | 'alreadySetUp' | LostRight>> {
+  ): Promise<Outcome<Organization>> {
     const { ledger, throttle } = this.dependencies;
     const refusal = await throttle.admitAddress(address);
     if (refusal !== undefined) return refusal;
@@ -170,7 +156,7 @@ export class Accounts {
     { email, password }: Credentials,
     client: Client,
     presented: string | undefined,
-  ): Promise<Outcome<SignedIn | AwaitsPasskey, 'rateLimited' | 'wrongLogin' | 'passwordsOff'>> {
+  ): Promise<Outcome<SignedIn | AwaitsPasskey>> {
     const { ledger, gate, arePasswordsOn } = this.dependencies;
     if (!arePasswordsOn) return fail('passwordsOff');
     const tried = await gate.try(email, password, client);
@@ -199,9 +185,7 @@ export class Accounts {
     session: Session,
     current: string,
     next: string,
-  ): Promise<
-    Outcome<Pick<SignedIn, 'browser'>, 'rateLimited' | 'invalid' | 'passwordsOff' | LostRight>
-  > {
+  ): Promise<Outcome<Pick<SignedIn, 'browser'>>> {
     const { ledger, passwords, throttle, browsers, arePasswordsOn } = this.dependencies;
     if (!arePasswordsOn) return fail('passwordsOff');
     const { account, passwordHash } = session;
@@ -226,7 +210,7 @@ export class Accounts {
     account: Account & { readonly passwordHash: string },
     client: Client,
     isNew = false,
-  ): Promise<Outcome<SignedIn | AwaitsPasskey, 'wrongLogin'>> {
+  ): Promise<Outcome<SignedIn | AwaitsPasskey>> {
     const { id, passwordHash } = account;
     const how = { openedBy: 'password', secondFactor: false, isNew } as const;
     const begun = await this.newSession(account, client, how);
@@ -242,7 +226,7 @@ export class Accounts {
   async beginByProvider(
     { account, identity, isNew }: Pick<Entered, 'account' | 'identity' | 'isNew'>,
     client: Client,
-  ): Promise<Outcome<SignedIn, 'wrongLogin'>> {
+  ): Promise<Outcome<SignedIn>> {
     const { id, email } = account;
     const how = { openedBy: 'oidc', secondFactor: false, isNew } as const;
     const begun = await this.newSession(account, client, how);
@@ -258,7 +242,7 @@ export class Accounts {
     shown: ShownPasskey,
     client: Client,
     openedBy: SessionOpener,
-  ): Promise<Outcome<SignedIn, 'wrongLogin' | 'wrongPasskey' | 'staleChallenge'>> {
+  ): Promise<Outcome<SignedIn>> {
     const { ledger } = this.dependencies;
     const how = { openedBy, secondFactor: true, isNew: false };
     const begun = await this.newSession(account, client, how);
@@ -311,16 +295,12 @@ export class Accounts {
   }
 
   /** Ends a session of the session's account by its id. */
-  endSession(
-    session: Session,
-    id: string,
-    requestId?: string,
-  ): Promise<Outcome<NoContent, 'unknownSession' | LostRight>> {
+  endSession(session: Session, id: string, requestId?: string): Promise<Outcome<NoContent>> {
     return this.dependencies.ledger.endSessionById(id, { ...sessionActor(session), requestId });
   }
 
   /** Ends the sessions of the session's account, except itself. */
-  endOthers(session: Session, requestId?: string): Promise<Outcome<NoContent, LostRight>> {
+  endOthers(session: Session, requestId?: string): Promise<Outcome<NoContent>> {
     return this.dependencies.ledger.endOtherSessions({ ...sessionActor(session), requestId });
   }
 

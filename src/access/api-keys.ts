@@ -52,7 +52,7 @@ export class AuthenticateKey {
     secret: string | undefined,
     address: string,
     requestId?: string,
-  ): Promise<Outcome<Caller, 'unauthorized'>> {
+  ): Promise<Outcome<Caller>> {
     const prefix = secret === undefined ? undefined : prefixOfSecret('sluice', secret);
     if (secret === undefined || prefix === undefined) return fail('unauthorized');
     const key = await this.gate.pass(() => this.ledger.findKey(prefix));

@@ -40,7 +40,7 @@ export class LinkLookup<Found extends object, Kind extends FailureKind> {
   async read(
     token: string | undefined,
     address: string,
-  ): Promise<Outcome<Found & { readonly hash: string }, 'rateLimited' | Kind>> {
+  ): Promise<Outcome<Found & { readonly hash: string }>> {
     const { throttle, now } = this.dependencies;
     const hash = tokenHash(token);
     const found =

@@ -6,13 +6,7 @@ import type {
   OpenInvitation,
   RevokedInvitation,
 } from '../contract/console.ts';
-import {
-  fail,
-  invalidField,
-  isFailure,
-  type LostRight,
-  type Outcome,
-} from '../contract/failure.ts';
+import { fail, invalidField, isFailure, type Outcome } from '../contract/failure.ts';
 import { LIMIT } from '../contract/limit.ts';
 import type { Invitation, Member, Organization, Role } from '../contract/resource.ts';
 import { isoTime } from '../contract/text.ts';
@@ -69,7 +63,7 @@ export class Members {
     accountId: string,
     role: Role | undefined,
     actor: Actor,
-  ): Promise<Outcome<Member, 'unknownMember' | 'lastOwner' | LostRight>> {
+  ): Promise<Outcome<Member>> {
     return this.dependencies.ledger.changeMember(organizationId, accountId, role, actor);
   }
 
@@ -78,7 +72,7 @@ export class Members {
     organizationId: string,
     change: OrganizationChange,
     actor: Actor,
-  ): Promise<Outcome<Organization, 'secondFactorFirst' | LostRight>> {
+  ): Promise<Outcome<Organization>> {
     return this.dependencies.ledger.updateOrganization(organizationId, change, actor);
   }
 
@@ -89,12 +83,7 @@ export class Members {
     role: Role,
     actor: Actor,
     linkMail: LinkMail,
-  ): Promise<
-    Outcome<
-      Invitation & { readonly token: string },
-      'rateLimited' | 'alreadyMember' | 'tooManyInvitations' | LostRight
-    >
-  > {
+  ): Promise<Outcome<Invitation & { readonly token: string }>> {
     const limited = await this.dependencies.throttle.admitLink(organizationId);
     if (limited !== undefined) return limited;
     const { token, hash } = createSessionToken();
@@ -116,7 +105,7 @@ export class Members {
   }
 
   /** Ends an invitation. */
-  revoke(id: string, actor: Actor): Promise<Outcome<RevokedInvitation, LostRight>> {
+  revoke(id: string, actor: Actor): Promise<Outcome<RevokedInvitation>> {
     return this.dependencies.ledger.revokeInvitation(id, isoTime(this.dependencies.now()), actor);
   }
 
@@ -124,9 +113,7 @@ export class Members {
   readInvitation(
     token: string,
     address: string,
-  ): Promise<
-    Outcome<OpenInvitation & { readonly hash: string }, 'rateLimited' | 'unknownInvitation'>
-  > {
+  ): Promise<Outcome<OpenInvitation & { readonly hash: string }>> {
     return this.lookup.read(token, address);
   }
 
@@ -138,12 +125,7 @@ export class Members {
   async accept(
     request: { readonly token: string; readonly name: string; readonly password: string },
     client: Client,
-  ): Promise<
-    Outcome<
-      SignedIn | AwaitsPasskey,
-      'rateLimited' | 'unknownInvitation' | 'invalid' | 'wrongLogin' | 'passwordsOff'
-    >
-  > {
+  ): Promise<Outcome<SignedIn | AwaitsPasskey>> {
     const { ledger, accounts, arePasswordsOn, now } = this.dependencies;
     if (!arePasswordsOn) return fail('passwordsOff');
     const invitation = await this.readInvitation(request.token, client.address);
@@ -161,7 +143,7 @@ export class Members {
     { account, passwordHash }: Session,
     token: string,
     address: string,
-  ): Promise<Outcome<NoContent, 'rateLimited' | 'unknownInvitation' | 'invalid'>> {
+  ): Promise<Outcome<NoContent>> {
     const { ledger, now } = this.dependencies;
     const invitation = await this.readInvitation(token, address);
     if (isFailure(invitation)) return invitation;
@@ -179,7 +161,7 @@ export class Members {
     { email }: OpenInvitation,
     { name, password }: { readonly name: string; readonly password: string },
     client: Client,
-  ): Promise<Outcome<Joining & { readonly passwordHash: string }, 'rateLimited' | 'invalid'>> {
+  ): Promise<Outcome<Joining & { readonly passwordHash: string }>> {
     const { ledger, passwords, gate } = this.dependencies;
     const stored = await ledger.findAccount(email);
     if (stored === undefined) {

@@ -3,13 +3,7 @@
 // subject; a person whose address is that of an account proves once that it is theirs.
 
 import { randomBytes } from 'node:crypto';
-import {
-  fail,
-  invalidField,
-  isFailure,
-  type LostRight,
-  type Outcome,
-} from '../contract/failure.ts';
+import { fail, invalidField, isFailure, type Outcome } from '../contract/failure.ts';
 import { LIMIT } from '../contract/limit.ts';
 import { type OidcRefusal, readConsolePath } from '../contract/oidc.ts';
 import { hasControls, isLongerThan, isoTime, isStorable, turnsText } from '../contract/text.ts';
@@ -93,12 +87,7 @@ export class OidcSignIn {
     base: string,
     to: string | undefined,
     { address, browser }: Client,
-  ): Promise<
-    Outcome<
-      { readonly url: string; readonly cookie: string },
-      'rateLimited' | 'providerAway' | 'otherProvider' | 'noProvider'
-    >
-  > {
+  ): Promise<Outcome<{ readonly url: string; readonly cookie: string }>> {
     const { provider, throttle, metrics, now } = this.dependencies;
     const refusal = await throttle.admitAddress(address);
     if (refusal !== undefined) {
@@ -145,9 +134,7 @@ export class OidcSignIn {
   readArrival(
     token: string | undefined,
     address: string,
-  ): Promise<
-    Outcome<{ readonly email: string; readonly hash: string }, 'rateLimited' | 'unknownArrival'>
-  > {
+  ): Promise<Outcome<{ readonly email: string; readonly hash: string }>> {
     return this.lookup.read(token, address);
   }
 
@@ -156,12 +143,7 @@ export class OidcSignIn {
     token: string | undefined,
     shown: { readonly password: string | undefined; readonly session: Session | undefined },
     client: Client,
-  ): Promise<
-    Outcome<
-      SignedIn,
-      'rateLimited' | 'unknownArrival' | 'identityTaken' | 'wrongLogin' | 'invalid' | LostRight
-    >
-  > {
+  ): Promise<Outcome<SignedIn>> {
     const { ledger, accounts, now } = this.dependencies;
     const arrival = await this.readArrival(token, client.address);
     if (isFailure(arrival)) return arrival;
@@ -178,7 +160,7 @@ export class OidcSignIn {
     email: string,
     { password, session }: Parameters<OidcSignIn['join']>[1],
     client: Client,
-  ): Promise<Outcome<AccountProof, 'rateLimited' | 'wrongLogin' | 'invalid'>> {
+  ): Promise<Outcome<AccountProof>> {
     if (password === undefined) {
       if (session?.account.email !== email) {
         return invalidField('password', 'Must be that of the account');
@@ -228,7 +210,7 @@ export class OidcSignIn {
     return { as: 'arrived', to, token };
   }
 
-  private async letIn(entered: Entered, client: Client): Promise<Outcome<SignedIn, 'wrongLogin'>> {
+  private async letIn(entered: Entered, client: Client): Promise<Outcome<SignedIn>> {
     const { accounts, metrics, log } = this.dependencies;
     for (const organizationId of entered.ownerless) {
       const details = { organizationId, account: entered.account.id };

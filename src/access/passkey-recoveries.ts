@@ -2,13 +2,7 @@
 // organizations, or by the operator; valid once and for a day. A link opens nothing by itself: its holder
 // shows the account's password, too.
 
-import {
-  fail,
-  invalidField,
-  isFailure,
-  type LostRight,
-  type Outcome,
-} from '../contract/failure.ts';
+import { fail, invalidField, isFailure, type Outcome } from '../contract/failure.ts';
 import { LIMIT } from '../contract/limit.ts';
 import { isoTime } from '../contract/text.ts';
 import type { RecoveredAccount } from '../store/account-ledger.ts';
@@ -57,12 +51,7 @@ export class PasskeyRecoveries {
   async create(
     of: RecoveredAccount,
     actor: Actor,
-  ): Promise<
-    Outcome<
-      { readonly token: string; readonly expiresAt: string },
-      'rateLimited' | 'unknownAccount' | 'unknownMember' | LostRight
-    >
-  > {
+  ): Promise<Outcome<{ readonly token: string; readonly expiresAt: string }>> {
     const { ledger, throttle, mail, now } = this.dependencies;
     const limited = 'email' in of ? undefined : await throttle.admitLink(of.organizationId);
     if (limited !== undefined) return limited;
@@ -82,9 +71,7 @@ export class PasskeyRecoveries {
   read(
     token: string,
     address: string,
-  ): Promise<
-    Outcome<{ readonly email: string; readonly hash: string }, 'rateLimited' | 'unknownReset'>
-  > {
+  ): Promise<Outcome<{ readonly email: string; readonly hash: string }>> {
     return this.lookup.read(token, address);
   }
 
@@ -92,12 +79,7 @@ export class PasskeyRecoveries {
   async use(
     request: { readonly token: string; readonly password: string },
     client: Client,
-  ): Promise<
-    Outcome<
-      SignedIn | AwaitsPasskey,
-      'rateLimited' | 'unknownReset' | 'invalid' | 'wrongLogin' | 'passwordsOff'
-    >
-  > {
+  ): Promise<Outcome<SignedIn | AwaitsPasskey>> {
     const { ledger, accounts, gate, arePasswordsOn, mail, now } = this.dependencies;
     if (!arePasswordsOn) return fail('passwordsOff');
     const link = await this.read(request.token, client.address);

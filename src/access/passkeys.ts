@@ -3,13 +3,7 @@
 
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
 import type { NoContent } from '../contract/console.ts';
-import {
-  fail,
-  invalidField,
-  isFailure,
-  type LostRight,
-  type Outcome,
-} from '../contract/failure.ts';
+import { fail, invalidField, isFailure, type Outcome } from '../contract/failure.ts';
 import { LIMIT } from '../contract/limit.ts';
 import type { Passkey } from '../contract/resource.ts';
 import { isoTime } from '../contract/text.ts';
@@ -74,12 +68,7 @@ export class Passkeys {
   }
 
   /** Asks the browser to make a passkey for the session's account. */
-  async askForNew({
-    account,
-    isStrong,
-  }: Session): Promise<
-    Outcome<PasskeyQuestion, 'passkeysUnavailable' | 'tooManyPasskeys' | 'secondFactorFirst'>
-  > {
+  async askForNew({ account, isStrong }: Session): Promise<Outcome<PasskeyQuestion>> {
     const party = this.party();
     if (isFailure(party)) return party;
     const there = await this.dependencies.ledger.listPasskeys(account.id);
@@ -107,18 +96,7 @@ export class Passkeys {
     { name, credential }: { readonly name: string; readonly credential: RegistrationResponseJSON },
     cookie: string | undefined,
     requestId?: string,
-  ): Promise<
-    Outcome<
-      Passkey,
-      | 'passkeysUnavailable'
-      | 'invalid'
-      | 'staleChallenge'
-      | 'passkeyTaken'
-      | 'tooManyPasskeys'
-      | 'secondFactorFirst'
-      | LostRight
-    >
-  > {
+  ): Promise<Outcome<Passkey>> {
     const { ledger, challenges, mail, now } = this.dependencies;
     const party = this.party();
     if (isFailure(party)) return party;
@@ -139,23 +117,19 @@ export class Passkeys {
     id: string,
     name: string,
     requestId?: string,
-  ): Promise<Outcome<Passkey, 'unknownPasskey' | LostRight>> {
+  ): Promise<Outcome<Passkey>> {
     return this.dependencies.ledger.renamePasskey(id, name, actorOf(session, requestId));
   }
 
   /** Removes a passkey, and ends the account's other sessions. */
-  remove(
-    session: Session,
-    id: string,
-    requestId?: string,
-  ): Promise<Outcome<NoContent, 'unknownPasskey' | 'secondFactorFirst' | LostRight>> {
+  remove(session: Session, id: string, requestId?: string): Promise<Outcome<NoContent>> {
     const { ledger, mail, now } = this.dependencies;
     const told = mail(session.account.email, 'removed', now());
     return ledger.removePasskey(id, actorOf(session, requestId), told);
   }
 
   /** Asks the browser for a passkey of any account, to sign in with it alone. */
-  async askAlone(): Promise<Outcome<PasskeyQuestion, 'passkeysUnavailable'>> {
+  async askAlone(): Promise<Outcome<PasskeyQuestion>> {
     const party = this.party();
     return isFailure(party) ? party : this.askFor({ for: 'alone' }, party, []);
   }
@@ -163,7 +137,7 @@ export class Passkeys {
   /** Asks for a passkey of the account whose password was right. */
   async askSecond({
     awaits: { id, passwordHash },
-  }: AwaitsPasskey): Promise<Outcome<PasskeyQuestion, 'passkeysUnavailable'>> {
+  }: AwaitsPasskey): Promise<Outcome<PasskeyQuestion>> {
     const party = this.party();
     if (isFailure(party)) return party;
     const passkeys = await this.dependencies.ledger.listPasskeys(id);
@@ -184,12 +158,7 @@ export class Passkeys {
     cookie: string | undefined,
     client: Client,
     presented: string | undefined,
-  ): Promise<
-    Outcome<
-      SignedIn,
-      'passkeysUnavailable' | 'rateLimited' | 'staleChallenge' | 'wrongPasskey' | 'wrongLogin'
-    >
-  > {
+  ): Promise<Outcome<SignedIn>> {
     const { ledger, accounts, challenges, throttle, gate } = this.dependencies;
     const party = this.party();
     if (isFailure(party)) return party;

@@ -1,7 +1,7 @@
 // Links that set a new password of an account: created by the operator for a person who forgot the old one,
 // valid once and for an hour.
 
-import { fail, isFailure, type LostRight, type Outcome } from '../contract/failure.ts';
+import { fail, isFailure, type Outcome } from '../contract/failure.ts';
 import { LIMIT } from '../contract/limit.ts';
 import { isoTime } from '../contract/text.ts';
 import type { Ledger } from '../store/ledger.ts';
@@ -44,9 +44,7 @@ export class PasswordResets {
     email: string,
     actor: Actor,
     linkMail: LinkMail,
-  ): Promise<
-    Outcome<{ readonly token: string; readonly expiresAt: string }, 'unknownAccount' | LostRight>
-  > {
+  ): Promise<Outcome<{ readonly token: string; readonly expiresAt: string }>> {
     const { ledger, now } = this.dependencies;
     if (actor.kind !== 'admin-token') return fail('forbidden');
     const { token, hash } = createSessionToken();
@@ -65,9 +63,7 @@ export class PasswordResets {
   read(
     token: string,
     address: string,
-  ): Promise<
-    Outcome<{ readonly email: string; readonly hash: string }, 'rateLimited' | 'unknownReset'>
-  > {
+  ): Promise<Outcome<{ readonly email: string; readonly hash: string }>> {
     return this.lookup.read(token, address);
   }
 
@@ -75,7 +71,7 @@ export class PasswordResets {
   async use(
     request: { readonly token: string; readonly password: string },
     client: Client,
-  ): Promise<Outcome<SignedIn | AwaitsPasskey, 'rateLimited' | 'unknownReset' | 'wrongLogin'>> {
+  ): Promise<Outcome<SignedIn | AwaitsPasskey>> {
     const { ledger, accounts, passwords, now } = this.dependencies;
     const reset = await this.read(request.token, client.address);
     if (isFailure(reset)) return reset;

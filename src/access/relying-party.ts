@@ -16,9 +16,7 @@ const IP_ADDRESS = /^(?:\[.*\]|\d+(?:\.\d+){3})$/;
  * Returns the relying party of the console at this base URL. Browsers make passkeys only for a name that is
  * reached by https, or on `localhost`; the refusal says which setting is missing.
  */
-export function relyingPartyOf(
-  consoleUrl: string | undefined,
-): RelyingParty | Failure<'passkeysUnavailable'> {
+export function relyingPartyOf(consoleUrl: string | undefined): RelyingParty | Failure {
   if (consoleUrl === undefined) return fail('passkeysUnavailable');
   const { hostname, protocol, origin } = new URL(consoleUrl);
   if (IP_ADDRESS.test(hostname)) {

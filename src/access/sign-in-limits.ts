@@ -37,7 +37,7 @@ export class LoginThrottle {
   }
 
   /** Counts an attempt before it is made; returns the refusal above a limit. */
-  async admit(email: string, address: string): Promise<Failure<'rateLimited'> | undefined> {
+  async admit(email: string, address: string): Promise<Failure | undefined> {
     const account = digest(email);
     const pair = pairKey(account, address);
     return (
@@ -48,17 +48,17 @@ export class LoginThrottle {
   }
 
   /** Counts an attempt that names no account. */
-  admitAddress(address: string): Promise<Failure<'rateLimited'> | undefined> {
+  admitAddress(address: string): Promise<Failure | undefined> {
     return this.count(`login-address:${address}`, LIMIT.loginsPerAddressMax, LIMIT.loginWindowMs);
   }
 
   /** Counts an invitation, or a link for lost passkeys, of an organization: each sends a mail. */
-  admitLink(organizationId: string): Promise<Failure<'rateLimited'> | undefined> {
+  admitLink(organizationId: string): Promise<Failure | undefined> {
     return this.count(`links:${organizationId}`, LIMIT.linksMax, LIMIT.linksWindowMs);
   }
 
   /** Counts a link that is mailed to an address which has not asked for it. */
-  admitRecipient(email: string): Promise<Failure<'rateLimited'> | undefined> {
+  admitRecipient(email: string): Promise<Failure | undefined> {
     const { linksPerRecipientMax, linksWindowMs } = LIMIT;
     return this.count(`links-to:${digest(email)}`, linksPerRecipientMax, linksWindowMs);
   }
@@ -69,7 +69,7 @@ export class LoginThrottle {
   }
 
   /** Counts an attempt of a known browser or an open session, identified by `id`. */
-  admitKnown(id: string): Promise<Failure<'rateLimited'> | undefined> {
+  admitKnown(id: string): Promise<Failure | undefined> {
     return this.count(`login-known:${id}`, LIMIT.loginsPerBrowserMax, LIMIT.loginWindowMs);
   }
 
@@ -85,18 +85,14 @@ export class LoginThrottle {
     await this.ask((counter) => counter.forgetRequests(`login-pair:${pair}`));
   }
 
-  private async takeTurn(account: string): Promise<Failure<'rateLimited'> | undefined> {
+  private async takeTurn(account: string): Promise<Failure | undefined> {
     const max = LIMIT.loginsPerAccountMax;
     const refusal = await this.count(`login-account:${account}`, max, LIMIT.loginWindowMs);
     if (refusal === undefined) return undefined;
     return this.count(`login-turn:${account}`, 1, LIMIT.loginTurnMs);
   }
 
-  private async count(
-    key: string,
-    limit: number,
-    windowMs: number,
-  ): Promise<Failure<'rateLimited'> | undefined> {
+  private async count(key: string, limit: number, windowMs: number): Promise<Failure | undefined> {
     const decision = await this.ask(
       (counter): Promise<RateDecision> => counter.countRequest(key, limit, windowMs),
     );
@@ -178,11 +174,7 @@ export class SignInGate {
   }
 
   /** Tries a password. An email address without an account takes as long as a wrong password. */
-  async try(
-    email: string,
-    password: string,
-    client: Client,
-  ): Promise<Outcome<Tried, 'rateLimited'>> {
+  async try(email: string, password: string, client: Client): Promise<Outcome<Tried>> {
     const admitted = await this.admit(email, client);
     if (isFailure(admitted)) return admitted;
     const account = await this.lookUp(email);
@@ -197,7 +189,7 @@ export class SignInGate {
   }
 
   /** Counts a try of this client for an account, before it is made. */
-  async admit(email: string, client: Client): Promise<Outcome<Admitted, 'rateLimited'>> {
+  async admit(email: string, client: Client): Promise<Outcome<Admitted>> {
     const { throttle, metrics } = this.dependencies;
     const known = client.hasLink ? `link:${digest(email)}` : await this.recognise(email, client);
     const refusal = await (known === undefined

@@ -101,9 +101,6 @@ export const FAILURES = {
 
 export type FailureKind = keyof typeof FAILURES;
 
-/** Kinds of refusal of an operation on a release. */
-export type UnknownRelease = 'unknownApp' | 'unknownChannel' | 'unknownRelease';
-
 /** Kinds of refusal of a resource that does not exist, or that the caller must not know of. */
 export type UnknownPlace =
   | 'unknownApp'
@@ -112,16 +109,6 @@ export type UnknownPlace =
   | 'unknownInvitation'
   | 'unknownDestination'
   | 'unknownApproval';
-
-/** Kinds of refusal of a write whose author has lost the right since the call began. */
-export type LostRight =
-  | 'unauthorized'
-  | 'signedOut'
-  | 'badSignature'
-  | 'forbidden'
-  | 'secondFactorNeeded'
-  | 'keyMayNot'
-  | UnknownPlace;
 
 export type Failure<Kind extends FailureKind = FailureKind> = {
   readonly failure: Kind;

@@ -120,7 +120,7 @@ export class LimitDevices {
   }
 
   /** Decides a request for callers that may wait: the refusal, or undefined when it is allowed. */
-  async limit(hash: number, tag: number): Promise<Failure<'rateLimited'> | undefined> {
+  async limit(hash: number, tag: number): Promise<Failure | undefined> {
     const first = this.now(hash, tag);
     const seconds = first === MUST_SETTLE ? await this.later(hash, tag) : first;
     return seconds === ADMITTED ? undefined : refusalOf(seconds);
@@ -152,6 +152,6 @@ export class LimitDevices {
 }
 
 /** Builds the refusal of a device that must wait this many seconds. */
-export function refusalOf(retryAfterSeconds: number): Failure<'rateLimited'> {
+export function refusalOf(retryAfterSeconds: number): Failure {
   return failUntil('rateLimited', retryAfterSeconds * 1000);
 }

@@ -2,7 +2,7 @@
 // is a new device when it asks again.
 
 import type { Principal } from '../access/api-keys.ts';
-import { isFailure, type LostRight, type Outcome } from '../contract/failure.ts';
+import { isFailure, type Outcome } from '../contract/failure.ts';
 import { pause } from '../flow/pause.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { DeviceLabels } from './device-labels.ts';
@@ -28,7 +28,7 @@ export async function eraseDevice(
   { scope, actor }: Principal,
   appName: string,
   deviceId: string,
-): Promise<Outcome<undefined, 'unknownApp' | 'unknownDevice' | LostRight>> {
+): Promise<Outcome<undefined>> {
   const app = await ledger.findApp(scope, appName);
   if (isFailure(app)) return app;
   const erased = await ledger.eraseDevice(scope, app.id, deviceId, SLACK_MS, actor);

@@ -12,13 +12,7 @@ import type {
   LiveEvents,
   ShownDevice,
 } from '../contract/console-fleet.ts';
-import {
-  invalidField,
-  isFailure,
-  type LostRight,
-  type Outcome,
-  type UnknownRelease,
-} from '../contract/failure.ts';
+import { invalidField, isFailure, type Outcome } from '../contract/failure.ts';
 import type { AdoptionStep } from '../contract/resource.ts';
 import type { Signal } from '../contract/rollout-plan.ts';
 import { isoTime } from '../contract/text.ts';
@@ -75,7 +69,7 @@ export class ViewFleet {
   }
 
   /** Returns a page of the app's devices. */
-  listDevices(app: string, filter: DeviceFilter): Promise<Outcome<DevicePage, 'unknownApp'>> {
+  listDevices(app: string, filter: DeviceFilter): Promise<Outcome<DevicePage>> {
     return this.ledger.listDevices(app, filter);
   }
 
@@ -85,20 +79,17 @@ export class ViewFleet {
     name: ReleaseName,
     signal: Signal,
     filter: SignalDeviceFilter,
-  ): Promise<Outcome<DevicePage, UnknownRelease>> {
+  ): Promise<Outcome<DevicePage>> {
     return this.ledger.listSignalDevices(scope, name, signal, filter);
   }
 
   /** Counts the app's devices that a filter matches. */
-  countDevices(app: string, filter: DeviceFilter): Promise<Outcome<DeviceCount, 'unknownApp'>> {
+  countDevices(app: string, filter: DeviceFilter): Promise<Outcome<DeviceCount>> {
     return this.ledger.countDevices(app, filter);
   }
 
   /** Returns a device with its version changes, and what releases have done with it. */
-  async readDevice(
-    appId: string,
-    deviceId: string,
-  ): Promise<Outcome<ShownDevice, 'unknownApp' | 'unknownDevice'>> {
+  async readDevice(appId: string, deviceId: string): Promise<Outcome<ShownDevice>> {
     const device = await this.ledger.readDevice(appId, deviceId);
     if (isFailure(device)) return device;
     return { ...device, releases: await this.ledger.listDeviceReleases(appId, deviceId) };
@@ -112,7 +103,7 @@ export class ViewFleet {
     appId: string,
     channel: string | undefined,
     nowMs: number,
-  ): Promise<Outcome<FleetNow, 'unknownApp'>> {
+  ): Promise<Outcome<FleetNow>> {
     const cells = await this.ledger.readFleet(appId);
     if (isFailure(cells)) return cells;
     const since = [NOW_MS, DAY_MS, WEEK_MS].map((ms) => isoTime(nowMs - ms));
@@ -131,7 +122,7 @@ export class ViewFleet {
       readonly channel: string | undefined;
     },
     nowMs: number,
-  ): Promise<Outcome<{ readonly points: readonly AdoptionStepPoint[] }, 'invalid'>> {
+  ): Promise<Outcome<{ readonly points: readonly AdoptionStepPoint[] }>> {
     const since = wanted.since ?? isoTime(nowMs - ADOPTION_DEFAULT_MS);
     if (wanted.step === 'hour' && Date.parse(since) < nowMs - HOURLY_MAX_MS) {
       return invalidField('since', 'Must be at most 31 days ago for hours');
@@ -144,14 +135,14 @@ export class ViewFleet {
     app: string,
     since: string | undefined,
     nowMs: number,
-  ): Promise<Outcome<{ readonly points: readonly AdoptionPoint[] }, 'unknownApp'>> {
+  ): Promise<Outcome<{ readonly points: readonly AdoptionPoint[] }>> {
     const from = since ?? isoTime(nowMs - ADOPTION_DEFAULT_MS);
     const points = await this.ledger.readAdoption(app, from);
     return isFailure(points) ? points : { points };
   }
 
   /** Returns the live events of an app's check-ins; a refusal when too many watch. */
-  watch(appId: string, viewer: LiveViewer): Outcome<LiveSource, 'tooManyFeeds' | 'unavailable'> {
+  watch(appId: string, viewer: LiveViewer): Outcome<LiveSource> {
     const refusal = this.places.refusal(viewer);
     if (refusal !== undefined) return refusal;
     return (sink) => {
@@ -205,7 +196,7 @@ export async function reportFleet(
   caller: Caller,
   report: FleetReport,
   nowMs: number,
-): Promise<Outcome<{ app: string; received: number }, LostRight>> {
+): Promise<Outcome<{ app: string; received: number }>> {
   const app = await ledger.findApp(caller.scope, report.app);
   if (isFailure(app)) return app;
   const devices = report.devices.filter(({ deviceId }) => mistakenIdIn(deviceId) === undefined);
@@ -293,7 +284,7 @@ export class PurgeDevices {
    * Deletes devices, or counts them. Rejects with `Unavailable` when a store does not answer; what was
    * deleted by then stays deleted, and the same call again goes on.
    */
-  async purge(call: PurgeCall, actor: Actor): Promise<Outcome<PurgeResult, LostRight>> {
+  async purge(call: PurgeCall, actor: Actor): Promise<Outcome<PurgeResult>> {
     const end = this.now() + WORK_MS_MAX;
     let place: PurgePlace = { after: call.after, auditEntryId: undefined, devices: 0 };
     do {
@@ -308,7 +299,7 @@ export class PurgeDevices {
     { purge, isDryRun }: PurgeCall,
     place: PurgePlace,
     actor: Actor,
-  ): Promise<Outcome<PurgePlace, LostRight>> {
+  ): Promise<Outcome<PurgePlace>> {
     const { ledger, labels } = this.dependencies;
     if (isDryRun) {
       const { after, devices } = await ledger.countPurgeable(purge, place.after);

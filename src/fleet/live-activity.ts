@@ -167,10 +167,7 @@ export class LivePlaces {
   private taken = 0;
 
   /** Returns why the viewer gets no place at present; undefined when there is one. */
-  refusal({
-    accountId,
-    organizationId,
-  }: LiveViewer): Failure<'tooManyFeeds' | 'unavailable'> | undefined {
+  refusal({ accountId, organizationId }: LiveViewer): Failure | undefined {
     const ofAccount = accountId === undefined ? 0 : (this.byAccount.get(accountId) ?? 0);
     const ofOrganization = this.byOrganization.get(organizationId) ?? 0;
     const isAtLimit =

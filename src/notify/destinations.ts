@@ -9,7 +9,6 @@ import {
   failUntil,
   invalidField,
   isFailure,
-  type LostRight,
   type Outcome,
 } from '../contract/failure.ts';
 import { LIMIT } from '../contract/limit.ts';
@@ -58,8 +57,6 @@ export type AskedDestination = Omit<NewDestination, 'organizationId' | 'url' | '
   readonly to?: string | undefined;
 };
 
-type Refusal = 'unknownDestination' | LostRight;
-
 export class Destinations {
   private readonly dependencies: DestinationsDependencies;
 
@@ -71,7 +68,7 @@ export class Destinations {
     return { destinations: await this.dependencies.ledger.listDestinations(organizationId) };
   }
 
-  async show(id: string): Promise<Outcome<Destination, 'unknownDestination'>> {
+  async show(id: string): Promise<Outcome<Destination>> {
     return (await this.dependencies.ledger.findDestination(id)) ?? fail('unknownDestination');
   }
 
@@ -84,17 +81,7 @@ export class Destinations {
     asked: AskedDestination,
     actor: Actor,
     mailLink: MailLink,
-  ): Promise<
-    Outcome<
-      IssuedDestination,
-      | 'invalid'
-      | 'secretKeyMissing'
-      | 'mailMissing'
-      | 'tooManyDestinations'
-      | 'rateLimited'
-      | LostRight
-    >
-  > {
+  ): Promise<Outcome<IssuedDestination>> {
     const { kind, url = null, to = null, ...settings } = asked;
     const refused = this.refuseAddress(kind, { url, to }) ?? this.refuseKind(kind);
     if (refused !== undefined) return refused;
@@ -112,7 +99,7 @@ export class Destinations {
     change: Omit<DestinationChange, 'link'>,
     { organizationId, actor }: { readonly organizationId: string; readonly actor: Actor },
     mailLink: MailLink,
-  ): Promise<Outcome<IssuedDestination, 'invalid' | 'secretKeyMissing' | 'rateLimited' | Refusal>> {
+  ): Promise<Outcome<IssuedDestination>> {
     const words = change.url === undefined ? undefined : this.dependencies.refuseUrl(change.url);
     if (words !== undefined) return invalidField('url', words);
     if (change.url !== undefined && this.dependencies.box === undefined) {
@@ -132,7 +119,7 @@ export class Destinations {
     to: string | undefined,
     organizationId: string,
     mailLink: MailLink,
-  ): Promise<RecipientLink | undefined | Failure<'rateLimited'>> {
+  ): Promise<RecipientLink | undefined | Failure> {
     if (to === undefined) return undefined;
     const before = await this.dependencies.ledger.findDestination(id);
     if (before?.kind !== 'mail' || before.to === to) return undefined;
@@ -144,7 +131,7 @@ export class Destinations {
     organizationId: string,
     to: string,
     mailLink: MailLink,
-  ): Promise<RecipientLink | undefined | Failure<'rateLimited'>> {
+  ): Promise<RecipientLink | undefined | Failure> {
     const { ledger, recipients } = this.dependencies;
     if (await ledger.isMemberEmail(organizationId, to)) return undefined;
     return recipients.makeLink(organizationId, to, mailLink(to));
@@ -155,9 +142,7 @@ export class Destinations {
     id: string,
     { organizationId, actor }: { readonly organizationId: string; readonly actor: Actor },
     mailLink: MailLink,
-  ): Promise<
-    Outcome<Destination, 'recipientKnown' | 'mailMissing' | 'rateLimited' | 'invalid' | Refusal>
-  > {
+  ): Promise<Outcome<Destination>> {
     const { ledger, recipients } = this.dependencies;
     const found = await ledger.findDestination(id);
     if (found === undefined) return fail('unknownDestination');
@@ -171,10 +156,7 @@ export class Destinations {
   }
 
   /** Gives a webhook a new secret; the one before signs as well for a day. */
-  async rotate(
-    id: string,
-    actor: Actor,
-  ): Promise<Outcome<{ readonly secret: string }, 'noSecret' | 'secretKeyMissing' | Refusal>> {
+  async rotate(id: string, actor: Actor): Promise<Outcome<{ readonly secret: string }>> {
     if (this.dependencies.box === undefined) return fail('secretKeyMissing');
     const issued = this.issue();
     const rotated = await this.dependencies.ledger.rotateDestination(id, issued.seal, actor);
@@ -184,7 +166,7 @@ export class Destinations {
     return { secret };
   }
 
-  remove(id: string, actor: Actor): Promise<Outcome<{ readonly id: string }, Refusal>> {
+  remove(id: string, actor: Actor): Promise<Outcome<{ readonly id: string }>> {
     return this.dependencies.ledger.removeDestination(id, actor);
   }
 
@@ -192,9 +174,7 @@ export class Destinations {
   async test(
     id: string,
     actor: Actor,
-  ): Promise<
-    Outcome<{ readonly delivery: NotificationDelivery }, 'rateLimited' | 'destinationOff' | Refusal>
-  > {
+  ): Promise<Outcome<{ readonly delivery: NotificationDelivery }>> {
     const limited = await this.count(id);
     if (limited !== undefined) return limited;
     const delivery = await this.dependencies.ledger.testDestination(id, actor);
@@ -210,12 +190,7 @@ export class Destinations {
     id: string,
     deliveryId: string,
     actor: Actor,
-  ): Promise<
-    Outcome<
-      { readonly delivery: NotificationDelivery },
-      'rateLimited' | 'unknownDelivery' | 'destinationOff' | Refusal
-    >
-  > {
+  ): Promise<Outcome<{ readonly delivery: NotificationDelivery }>> {
     const limited = await this.count(id);
     if (limited !== undefined) return limited;
     const delivery = await this.dependencies.ledger.sendAgain(id, deliveryId, actor);
@@ -239,7 +214,7 @@ export class Destinations {
   private refuseAddress(
     kind: DestinationKind,
     { url, to }: Pick<Destination, 'url' | 'to'>,
-  ): Failure<'invalid'> | undefined {
+  ): Failure | undefined {
     const isMail = kind === 'mail';
     if (isMail && url !== null) return invalidField('url', 'Mail has no url');
     if (!isMail && to !== null) return invalidField('to', 'Only mail has a recipient');
@@ -249,15 +224,13 @@ export class Destinations {
     return words === undefined ? undefined : invalidField('url', words);
   }
 
-  private refuseKind(
-    kind: DestinationKind,
-  ): Failure<'secretKeyMissing' | 'mailMissing'> | undefined {
+  private refuseKind(kind: DestinationKind): Failure | undefined {
     const { box, hasMail } = this.dependencies;
     if (kind === 'webhook' && box === undefined) return fail('secretKeyMissing');
     return kind === 'mail' && !hasMail ? fail('mailMissing') : undefined;
   }
 
-  private async count(id: string): Promise<Failure<'rateLimited'> | undefined> {
+  private async count(id: string): Promise<Failure | undefined> {
     const { engine, alone } = this.dependencies;
     const ask = (counter: Counter) =>
       counter.countRequest(

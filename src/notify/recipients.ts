@@ -40,7 +40,7 @@ export class Recipients {
     organizationId: string,
     to: string,
     linkMail: LinkMail,
-  ): Promise<RecipientLink | undefined | Failure<'rateLimited'>> {
+  ): Promise<RecipientLink | undefined | Failure> {
     const { throttle, now } = this.dependencies;
     const { token, hash } = createSessionToken();
     const expiresAt = isoTime(now() + LIMIT.recipientLinkLifetimeMs);
@@ -52,10 +52,7 @@ export class Recipients {
   }
 
   /** Returns what a link is for while it can be used. Only invalid tokens count as tries. */
-  async read(
-    token: string,
-    address: string,
-  ): Promise<Outcome<OfferedMail, 'rateLimited' | 'unknownLink'>> {
+  async read(token: string, address: string): Promise<Outcome<OfferedMail>> {
     const found = await this.lookup.read(token, address);
     if (isFailure(found)) return found;
     const { organization, to, isConfirmed } = found;
@@ -63,11 +60,7 @@ export class Recipients {
   }
 
   /** Confirms the address of a link, or stops the mails to it; the link cannot confirm it again then. */
-  async answer(
-    token: string,
-    wanted: boolean,
-    address: string,
-  ): Promise<Outcome<NoContent, 'rateLimited' | 'unknownLink'>> {
+  async answer(token: string, wanted: boolean, address: string): Promise<Outcome<NoContent>> {
     const found = await this.lookup.read(token, address);
     if (isFailure(found)) return found;
     const { ledger, now } = this.dependencies;

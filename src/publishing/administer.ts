@@ -14,14 +14,7 @@ import type {
   ReleaseDetail,
   RevokedKey,
 } from '../contract/console.ts';
-import {
-  type FailureKind,
-  fail,
-  isFailure,
-  type LostRight,
-  type Outcome,
-  type UnknownRelease,
-} from '../contract/failure.ts';
+import { fail, isFailure, type Outcome } from '../contract/failure.ts';
 import type {
   App,
   AppState,
@@ -58,7 +51,7 @@ export class Administer {
   }
 
   /** Creates an organization; the account that creates it becomes its owner. */
-  async createOrganization(name: string, actor: Actor): Promise<Outcome<Organization, LostRight>> {
+  async createOrganization(name: string, actor: Actor): Promise<Outcome<Organization>> {
     if (!this.areOrganizationsOpen && actor.kind !== 'admin-token') {
       return fail('forbidden', 'Only the operator may create organizations');
     }
@@ -66,25 +59,17 @@ export class Administer {
   }
 
   /** Creates an app with its channels. */
-  async createApp(app: NewApp, actor: Actor): Promise<Outcome<App, 'refTaken' | LostRight>> {
+  async createApp(app: NewApp, actor: Actor): Promise<Outcome<App>> {
     return this.propagating(await this.ledger.createApp(app, actor), actor);
   }
 
   /** Renames, archives or restores an app, given by ref or id. */
-  updateApp(
-    app: string,
-    change: AppChange,
-    actor: Actor,
-  ): Promise<Outcome<AppState, 'unknownApp' | LostRight>> {
+  updateApp(app: string, change: AppChange, actor: Actor): Promise<Outcome<AppState>> {
     return this.ledger.updateApp(app, change, actor);
   }
 
   /** Adds a channel to an app, given by ref or id. */
-  async createChannel(
-    app: string,
-    name: string,
-    actor: Actor,
-  ): Promise<Outcome<Channel, 'channelExists' | 'appArchived' | LostRight>> {
+  async createChannel(app: string, name: string, actor: Actor): Promise<Outcome<Channel>> {
     return this.propagating(await this.ledger.createChannel(app, name, actor), actor);
   }
 
@@ -94,7 +79,7 @@ export class Administer {
     name: string,
     limits: KeyLimits,
     actor: Actor,
-  ): Promise<Outcome<IssuedKey, 'invalid' | LostRight>> {
+  ): Promise<Outcome<IssuedKey>> {
     const { secret, prefix, hash } = createBearerSecret('sluice');
     const key = await this.ledger.createKey(
       { ...limits, organizationId, name, prefix, secretHash: hash },
@@ -104,23 +89,23 @@ export class Administer {
   }
 
   /** Revokes a key with immediate effect. */
-  revokeKey(id: string, actor: Actor): Promise<Outcome<RevokedKey, LostRight>> {
+  revokeKey(id: string, actor: Actor): Promise<Outcome<RevokedKey>> {
     return this.ledger.revokeKey(id, actor);
   }
 
-  private propagating<Value, Kind extends FailureKind>(
-    outcome: Outcome<Changed<Value>, Kind>,
+  private propagating<Value>(
+    outcome: Outcome<Changed<Value>>,
     actor: Actor,
-  ): Promise<Outcome<Value, Kind>> {
+  ): Promise<Outcome<Value>> {
     return propagated(outcome, this.propagate, actor);
   }
 }
 
-async function propagated<Value, Kind extends FailureKind>(
-  outcome: Outcome<Changed<Value>, Kind>,
+async function propagated<Value>(
+  outcome: Outcome<Changed<Value>>,
   propagate: PropagateChange,
   { requestId }: Actor,
-): Promise<Outcome<Value, Kind>> {
+): Promise<Outcome<Value>> {
   if (isFailure(outcome)) return outcome;
   await propagate(outcome.changed, requestId);
   return outcome.value;
@@ -143,10 +128,7 @@ export class ViewConsole {
   }
 
   /** Returns a page of the organization's audit log, newest first. */
-  listAudit(
-    organizationId: string,
-    filter: AuditFilter,
-  ): Promise<Outcome<AuditPage, 'unknownOrganization'>> {
+  listAudit(organizationId: string, filter: AuditFilter): Promise<Outcome<AuditPage>> {
     return this.ledger.listAudit(organizationId, filter);
   }
 
@@ -172,17 +154,13 @@ export class ViewConsole {
   async listChannels(
     organizationId: string,
     app: Pick<OwnedApp, 'id'>,
-  ): Promise<Outcome<{ readonly channels: readonly ListedChannel[] }, 'unknownApp'>> {
+  ): Promise<Outcome<{ readonly channels: readonly ListedChannel[] }>> {
     const channels = await this.ledger.listChannels(organizationId, app.id);
     return isFailure(channels) ? channels : { channels };
   }
 
   /** Returns the channel's policy with its numbers of devices. */
-  async readChannel(
-    app: OwnedApp,
-    name: string,
-    nowMs: number,
-  ): Promise<Outcome<ChannelDetail, 'unknownApp' | 'unknownChannel'>> {
+  async readChannel(app: OwnedApp, name: string, nowMs: number): Promise<Outcome<ChannelDetail>> {
     const channel = await this.ledger.readChannel(app, name);
     if (isFailure(channel)) return channel;
     const standings = await this.standings.read(app, name);
@@ -198,7 +176,7 @@ export class ViewConsole {
     app: OwnedApp,
     channel: string,
     wanted: ReleaseFilter,
-  ): Promise<Outcome<ChannelReleases, 'unknownApp' | 'unknownChannel'>> {
+  ): Promise<Outcome<ChannelReleases>> {
     const found = await this.ledger.listChannelReleases(app, channel, wanted);
     if (isFailure(found)) return found;
     const standings = await this.standings.read(app, channel, found.releases);
@@ -217,7 +195,7 @@ export class ViewConsole {
     app: OwnedApp,
     channel: string,
     canonicalVersion: string,
-  ): Promise<Outcome<ReleaseDetail, UnknownRelease>> {
+  ): Promise<Outcome<ReleaseDetail>> {
     const found = await this.ledger.readReleaseDetail(app, channel, canonicalVersion);
     if (isFailure(found)) return found;
     const { change, ...detail } = found;
@@ -227,10 +205,7 @@ export class ViewConsole {
   }
 
   /** Counts what a stop of the app, or of one channel of it, would reach. */
-  measureStop(
-    appId: string,
-    channel: string | undefined,
-  ): Promise<Outcome<StopReach, 'unknownChannel'>> {
+  measureStop(appId: string, channel: string | undefined): Promise<Outcome<StopReach>> {
     return this.ledger.measureStop(appId, channel);
   }
 

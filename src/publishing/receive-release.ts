@@ -1,7 +1,7 @@
 // Receives releases that a code host announces. A release is published once, however many events announce it:
 // GitHub sends up to three for one click, concurrently and in any order.
 
-import { isFailure, type LostRight, type Outcome } from '../contract/failure.ts';
+import { isFailure, type Outcome } from '../contract/failure.ts';
 import { LIMIT } from '../contract/limit.ts';
 import type { Artifact, Release } from '../contract/resource.ts';
 import { storableText } from '../contract/text.ts';
@@ -76,7 +76,7 @@ export async function receiveRelease(
   dependencies: ReceiveDependencies,
   webhook: OpenWebhook,
   event: ReleaseEvent,
-): Promise<Outcome<Received, 'channelFull' | LostRight>> {
+): Promise<Outcome<Received>> {
   const isEdit = event.action === EDITING;
   const way = wayOf(event);
   const isRetracted = isWithdrawal(way);
@@ -187,7 +187,7 @@ async function findingTexts(
 async function retractRenamed(
   receiving: Receiving,
   event: ReleaseEvent,
-): Promise<Outcome<Received, LostRight> | undefined> {
+): Promise<Outcome<Received> | undefined> {
   const { webhook } = receiving;
   if (event.formerTag === undefined) return undefined;
   const former = tagVersion(event.formerTag, webhook.appRef, webhook.tagPrefix ?? undefined);
@@ -262,7 +262,7 @@ export function isTarget(text: string): boolean {
 async function announce(
   { ledger, propagate, webhook }: Receiving,
   announcement: Omit<NewAnnouncement, 'holdOf' | 'isComplete'>,
-): Promise<Outcome<Received, 'channelFull' | LostRight>> {
+): Promise<Outcome<Received>> {
   const { name, isEdit } = announcement;
   const notes = cutNotes(announcement.notes);
   const announced = await ledger.announceRelease(
@@ -411,7 +411,7 @@ type VersionRetraction = Retraction & {
 async function retract(
   { ledger, propagate, webhook }: Receiving,
   { canonicalVersion, channels, ...call }: VersionRetraction,
-): Promise<Outcome<Received, LostRight> | undefined> {
+): Promise<Outcome<Received> | undefined> {
   const reasons: string[] = [];
   for (const channel of channels) {
     const name = { app: webhook.appId, channel, canonicalVersion };

@@ -1,17 +1,14 @@
 // What speaks against a release that stands: the same as a dry run would have found before it was published.
 
 import type { Finding } from '../contract/dry-run.ts';
-import { type FailureKind, isFailure, type Outcome } from '../contract/failure.ts';
+import { isFailure, type Outcome } from '../contract/failure.ts';
 import type { Release } from '../contract/resource.ts';
 import { servedFindings } from '../domain/release/finding/findings.ts';
 import type { CatalogSlot } from '../serving/catalog-slot.ts';
 
 /** Finds the channel of an app, and loads it where this node does not serve it yet. */
 export type LoadedChannels = {
-  findForCaller(
-    app: string,
-    channel: string,
-  ): Promise<Outcome<Pick<CatalogSlot, 'catalog'>, FailureKind>>;
+  findForCaller(app: string, channel: string): Promise<Outcome<Pick<CatalogSlot, 'catalog'>>>;
 };
 
 /**

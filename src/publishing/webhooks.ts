@@ -10,7 +10,7 @@ import type {
   ResealedSecrets,
   WebhookDetail,
 } from '../contract/console.ts';
-import { fail, isFailure, type LostRight, type Outcome } from '../contract/failure.ts';
+import { fail, isFailure, type Outcome } from '../contract/failure.ts';
 import { isRef } from '../contract/ref.ts';
 import type { Webhook } from '../contract/resource.ts';
 import { WEBHOOK_PROVIDERS, type WebhookProvider } from '../contract/webhook-provider.ts';
@@ -66,7 +66,7 @@ export class Webhooks {
     provider: WebhookProvider,
     settings: WebhookChange,
     actor: Actor,
-  ): Promise<Outcome<IssuedWebhookSecret, 'secretKeyMissing' | 'invalid' | LostRight>> {
+  ): Promise<Outcome<IssuedWebhookSecret>> {
     const { ledger, box } = this.dependencies;
     const found = await ledger.findAnyApp(app);
     if (isFailure(found)) return found;
@@ -84,7 +84,7 @@ export class Webhooks {
     provider: WebhookProvider,
     change: WebhookChange,
     actor: Actor,
-  ): Promise<Outcome<AppWebhook, 'unknownWebhook' | 'invalid' | LostRight>> {
+  ): Promise<Outcome<AppWebhook>> {
     const { ledger } = this.dependencies;
     const found = await ledger.findAnyApp(app);
     if (isFailure(found)) return found;
@@ -100,7 +100,7 @@ export class Webhooks {
     app: string,
     provider: WebhookProvider | undefined,
     actor: Actor,
-  ): Promise<Outcome<DisabledWebhook, LostRight>> {
+  ): Promise<Outcome<DisabledWebhook>> {
     const { ledger } = this.dependencies;
     const found = await ledger.findAnyApp(app);
     if (isFailure(found)) return found;
@@ -109,7 +109,7 @@ export class Webhooks {
   }
 
   /** Returns the app's webhooks without their secrets, and the last deliveries, newest first. */
-  async show(app: string): Promise<Outcome<WebhookDetail, 'unknownApp'>> {
+  async show(app: string): Promise<Outcome<WebhookDetail>> {
     const { ledger } = this.dependencies;
     const found = await ledger.findAnyApp(app);
     if (isFailure(found)) return found;
@@ -148,7 +148,7 @@ export class Webhooks {
     app: string,
     provider: WebhookProvider,
     requestId?: string,
-  ): Promise<Outcome<OpenWebhook, 'unknownApp' | 'webhookUnreadable'>> {
+  ): Promise<Outcome<OpenWebhook>> {
     if (!isRef(app)) return fail('unknownApp');
     const { ledger, box, log } = this.dependencies;
     const found = await this.gate.pass(() => ledger.findEnabledWebhook(app, provider));
@@ -246,7 +246,7 @@ export class ResealSecrets {
    * Secrets that no key opens are counted and stay. Rejects with `Unavailable` if the ledger does not answer;
    * repeating the call then continues.
    */
-  async reseal(after: string | undefined): Promise<Outcome<ResealedSecrets, 'secretKeyMissing'>> {
+  async reseal(after: string | undefined): Promise<Outcome<ResealedSecrets>> {
     const { box } = this.dependencies;
     if (box === undefined) return fail('secretKeyMissing');
     const end = this.now() + WORK_MS_MAX;

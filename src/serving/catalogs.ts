@@ -23,7 +23,7 @@ import type { Announcement } from '../store/engine.ts';
 import type { ServingLedger } from '../store/ledger.ts';
 import type { KnownState } from '../store/ledger-terms.ts';
 import { CatalogSlot, PlanBudget } from './catalog-slot.ts';
-import type { ChannelDirectory, NoCatalog } from './channel-directory.ts';
+import type { ChannelDirectory } from './channel-directory.ts';
 import { ColdLoads, compileInSlices, type SharedSnapshots } from './cold-loads.ts';
 import { CopyComparison, type LedgerRecovery, type RememberedChannels } from './ledger-recovery.ts';
 
@@ -65,7 +65,7 @@ export class Catalogs {
     },
   });
   private readonly names = new LRUCache<string, CatalogSlot>({ max: NAMES_MAX });
-  private readonly refusals = new LRUCache<string, Failure<NoCatalog>>({
+  private readonly refusals = new LRUCache<string, Failure>({
     max: REFUSALS_MAX,
     ttl: REFUSAL_TTL_MS,
   });
@@ -111,7 +111,7 @@ export class Catalogs {
   }
 
   /** Returns the refusal of a channel if it is known without waiting. */
-  refused(app: string, channel: string): Failure<NoCatalog> | undefined {
+  refused(app: string, channel: string): Failure | undefined {
     const refusal = this.refusals.get(channelNameOf(app, channel));
     if (refusal !== undefined) return refusal;
     const { known } = this.dependencies;
@@ -120,7 +120,7 @@ export class Catalogs {
   }
 
   /** Returns the slot of a channel, loaded if necessary. Refuses an unknown name without a store. */
-  async find(app: string, channel: string): Promise<Outcome<CatalogSlot, NoCatalog>> {
+  async find(app: string, channel: string): Promise<Outcome<CatalogSlot>> {
     const loaded = this.peek(app, channel) ?? this.refusals.get(channelNameOf(app, channel));
     if (loaded !== undefined) return loaded;
     const { known } = this.dependencies;
@@ -138,7 +138,7 @@ export class Catalogs {
    * Returns the slot like `find`, for an authorized caller: asks the ledger for a name that this node does
    * not know, because the caller may know of the channel before this node does.
    */
-  async findForCaller(app: string, channel: string): Promise<Outcome<CatalogSlot, NoCatalog>> {
+  async findForCaller(app: string, channel: string): Promise<Outcome<CatalogSlot>> {
     if (!isRef(app)) return fail('unknownApp');
     if (!isRef(channel)) return fail('unknownChannel');
     const loaded = this.peek(app, channel) ?? this.refusals.get(channelNameOf(app, channel));
@@ -297,7 +297,7 @@ export class Catalogs {
   private async load(
     app: string,
     name: { readonly appRef: string; readonly channel: string },
-  ): Promise<Outcome<CatalogSlot, NoCatalog>> {
+  ): Promise<Outcome<CatalogSlot>> {
     const slot = await this.cold.load(name);
     if (!isFailure(slot)) this.names.set(channelNameOf(app, name.channel), slot);
     else if (slot.failure === 'unavailable') {
@@ -325,7 +325,7 @@ export class Catalogs {
     }
   }
 
-  private async readLedger(app: string, channel: string): Promise<Outcome<CatalogSlot, NoCatalog>> {
+  private async readLedger(app: string, channel: string): Promise<Outcome<CatalogSlot>> {
     const { ledger, metrics } = this.dependencies;
     const snapshot = await ledger.readSnapshot(app, channel);
     if (snapshot === 'unknown-app') return fail('unknownApp');

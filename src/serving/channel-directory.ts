@@ -25,9 +25,6 @@ import type {
 } from '../store/engine.ts';
 import type { Ledger } from '../store/ledger.ts';
 
-/** Kinds of refusal of a channel that does not exist, or that no store can confirm. */
-export type NoCatalog = UnknownName | 'unavailable';
-
 type ChannelDirectoryDependencies = {
   readonly ledger: Pick<Ledger, 'listChannelNames'>;
   readonly engine: ChannelNameStore;
@@ -98,7 +95,7 @@ export class ChannelDirectory {
    * Finds a channel without waiting; `app` is a ref or an id. Undefined while a list is read that may have
    * the name: the caller waits for `settled` and asks again.
    */
-  find(app: string, channel: string): Outcome<ChannelName, NoCatalog> | undefined {
+  find(app: string, channel: string): Outcome<ChannelName> | undefined {
     const found = this.table.find(app, channel);
     if (!isFailure(found)) return found;
     if (!isRef(app)) return fail('unknownApp');
@@ -294,9 +291,6 @@ const CANNOT_TELL = failUntil('unavailable', RETRY_MS);
 
 // Look-up of channels by the names in requests: the ref or the id of the app, and the channel's name.
 
-/** Kinds of refusal of a name that does not exist. */
-type UnknownName = 'unknownApp' | 'unknownChannel';
-
 class ChannelNameTable {
   /** Channels by name, under both the ref and the id of the app. */
   private readonly apps = new Map<string, Map<string, ChannelName>>();
@@ -321,7 +315,7 @@ class ChannelNameTable {
   }
 
   /** Finds a channel; `app` is a ref or an id. */
-  find(app: string, channel: string): Outcome<ChannelName, UnknownName> {
+  find(app: string, channel: string): Outcome<ChannelName> {
     const channels = this.apps.get(app);
     if (channels === undefined) return UNKNOWN_APP;
     return channels.get(channel) ?? UNKNOWN_CHANNEL;

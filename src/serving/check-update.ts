@@ -19,7 +19,6 @@ import type { Metrics } from '../observe/metrics.ts';
 import type { LabelNote } from '../store/label-store.ts';
 import type { CatalogSlot, CheckQuery, PlanDecision, PreparedPlan } from './catalog-slot.ts';
 import type { Catalogs } from './catalogs.ts';
-import type { NoCatalog } from './channel-directory.ts';
 import type { FirstOffers } from './first-offers.ts';
 
 /** Device that asks. Without an id it has no cohort and no stored labels, and no check-in is recorded. */
@@ -87,7 +86,7 @@ export class CheckUpdate {
   }
 
   /** Returns a refusal known without waiting: a name unknown a moment ago counts as unknown. */
-  refused({ scope }: CheckQuery): Failure<NoCatalog> | undefined {
+  refused({ scope }: CheckQuery): Failure | undefined {
     return this.dependencies.catalogs.refused(scope.app, scope.channel);
   }
 
@@ -128,7 +127,7 @@ export class CheckUpdate {
     query: CheckQuery<Item>,
     device: CheckDevice,
     isNoted?: boolean,
-  ): Promise<Outcome<PlanDecision<Item>, NoCatalog>> {
+  ): Promise<Outcome<PlanDecision<Item>>> {
     const { scope } = query;
     const slot = await this.dependencies.catalogs.find(scope.app, scope.channel);
     if (isFailure(slot)) return slot;
@@ -158,7 +157,7 @@ export class CheckUpdate {
     slot: CatalogSlot,
     labelKeys: readonly string[],
     device: Device,
-  ): Promise<Outcome<PlanDecision<Item>, 'unavailable'> | undefined> {
+  ): Promise<Outcome<PlanDecision<Item>> | undefined> {
     const excluded = new Set<string>();
     for (let stale = 0; ; ) {
       const prepared = slot.planFor(query);

@@ -16,9 +16,8 @@ import type { Metrics } from '../observe/metrics.ts';
 import type { RareLog } from '../observe/rare-log.ts';
 import type { Engine, SnapshotHead } from '../store/engine.ts';
 import type { CatalogSlot } from './catalog-slot.ts';
-import type { NoCatalog } from './channel-directory.ts';
 
-type Loaded = Outcome<CatalogSlot, NoCatalog>;
+type Loaded = Outcome<CatalogSlot>;
 
 type Named = { readonly appRef: string; readonly channel: string };
 
@@ -169,7 +168,7 @@ function keyOf({ appRef, channel }: Named): string {
   return `${appRef}/${channel}`;
 }
 
-function unavailable(): Failure<'unavailable'> {
+function unavailable(): Failure {
   return failUntil('unavailable', RETRY_MS);
 }
 

@@ -65,7 +65,7 @@ export class MeasureEffect {
   }
 
   /** Measures the effect of a change that is not made. One runs at a time; refuses if too many wait. */
-  async measure(change: MeasuredChange): Promise<Outcome<MeasuredEffect, 'unavailable'>> {
+  async measure(change: MeasuredChange): Promise<Outcome<MeasuredEffect>> {
     if (this.pending > WAITING_MAX) return failUntil('unavailable', RETRY_MS);
     this.pending += 1;
     try {

@@ -27,7 +27,6 @@ import type { Ledger } from '../store/ledger.ts';
 import { installableBy, type RecordedClient } from '../updater/installable-by.ts';
 import { manifestOf } from '../updater/manifest.ts';
 import type { Catalogs } from './catalogs.ts';
-import type { NoCatalog } from './channel-directory.ts';
 import type { FirstOffers } from './first-offers.ts';
 
 type ExplainDependencies = {
@@ -78,7 +77,7 @@ export class ExplainDecision {
     app: App,
     deviceId: string,
     channel: string | undefined,
-  ): Promise<Outcome<ExplainedDecision, NoCatalog | 'unknownDevice'>> {
+  ): Promise<Outcome<ExplainedDecision>> {
     const { firstOffers } = this.dependencies;
     const found = await this.dependencies.ledger.readDevice(app.id, deviceId);
     if (isFailure(found)) return found;
@@ -107,9 +106,7 @@ export class ExplainDecision {
   async explainAll(
     app: App,
     deviceIds: readonly string[],
-  ): Promise<
-    Outcome<{ readonly decisions: readonly BriefDecision[] }, NoCatalog | 'unknownDevice'>
-  > {
+  ): Promise<Outcome<{ readonly decisions: readonly BriefDecision[] }>> {
     const decisions: BriefDecision[] = [];
     for (const deviceId of new Set(deviceIds)) {
       const found = await this.explain(app, deviceId, undefined);
@@ -123,10 +120,7 @@ export class ExplainDecision {
    * Explains to a program the decision for a recorded device, or for one that the caller describes. `invalid`
    * if neither the record nor the caller gives the channel or the platform.
    */
-  async explainTold(
-    app: App,
-    told: ToldDevice,
-  ): Promise<Outcome<Explanation, NoCatalog | 'unknownDevice' | 'invalid'>> {
+  async explainTold(app: App, told: ToldDevice): Promise<Outcome<Explanation>> {
     const { deviceId } = told;
     const found =
       deviceId === undefined
@@ -155,7 +149,7 @@ export class ExplainDecision {
     });
   }
 
-  private async catalogOf(app: App, channel: string): Promise<Outcome<Catalog, NoCatalog>> {
+  private async catalogOf(app: App, channel: string): Promise<Outcome<Catalog>> {
     const slot = await this.dependencies.catalogs.findForCaller(app.ref, channel);
     if (isFailure(slot)) return slot;
     return slot.catalog ?? fail('unavailable');

@@ -1,13 +1,7 @@
 // Plans an update wave: one decision per device, with the code and the barrier of the update check.
 
 import type { Caller } from '../access/api-keys.ts';
-import {
-  type Failure,
-  isFailure,
-  type LostRight,
-  type Outcome,
-  refuseRight,
-} from '../contract/failure.ts';
+import { type Failure, isFailure, type Outcome, refuseRight } from '../contract/failure.ts';
 import { Unavailable } from '../contract/store-fault.ts';
 import { foldPlatform } from '../domain/decision/artifact/artifact.ts';
 import { ANY_KIND } from '../domain/decision/artifact/artifact-format.ts';
@@ -31,7 +25,6 @@ import {
   type PlanDecision,
 } from './catalog-slot.ts';
 import type { Catalogs } from './catalogs.ts';
-import type { NoCatalog } from './channel-directory.ts';
 import type { CheckUpdate } from './check-update.ts';
 
 type WaveDevice = {
@@ -71,7 +64,7 @@ export type PlanWaveDependencies = {
   readonly mistakenIds: Pick<MistakenIds, 'note'>;
 };
 
-type Decided<Answer> = Outcome<Answer, 'unavailable'>;
+type Decided<Answer> = Outcome<Answer>;
 
 type Named = { readonly id: string; readonly ref: string };
 
@@ -87,11 +80,7 @@ export class PlanWave {
    * writes nothing. Refuses the whole wave if a device can be offered nothing but a release whose first offer
    * could not be recorded; first offers recorded before stay.
    */
-  async plan(
-    caller: Caller,
-    request: WaveRequest,
-    nowMs: number,
-  ): Promise<Outcome<Wave, NoCatalog | LostRight>> {
+  async plan(caller: Caller, request: WaveRequest, nowMs: number): Promise<Outcome<Wave>> {
     const { ledger } = this.dependencies;
     // Checked again, because the body arrived after the key was checked: a dry run writes nothing that would
     // check it, and the other kind offers before it records.
@@ -176,10 +165,7 @@ export class PlanWave {
     });
   }
 
-  private async record(
-    checkIns: readonly CheckIn[],
-    caller: Caller,
-  ): Promise<Failure<LostRight> | undefined> {
+  private async record(checkIns: readonly CheckIn[], caller: Caller): Promise<Failure | undefined> {
     const { ledger, live } = this.dependencies;
     const recorded = await ledger.recordReport(checkIns, caller.actor);
     if (isFailure(recorded)) return recorded;

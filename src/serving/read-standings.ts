@@ -1,7 +1,7 @@
 // Reads the standing of a channel and of its releases: what the ledger has of the channel now, decided over
 // as the checks of its devices are.
 
-import { fail, isFailure, type Outcome, type UnknownRelease } from '../contract/failure.ts';
+import { fail, isFailure, type Outcome } from '../contract/failure.ts';
 import type { Release } from '../contract/resource.ts';
 import type { ReleaseStanding, StatusChange } from '../contract/standing.ts';
 import { type Standings, standingSteps } from '../domain/decision/standing.ts';
@@ -30,7 +30,7 @@ export class ReadStandings {
     app: { readonly ref: string },
     channel: string,
     releases: readonly ChangedRelease[] = [],
-  ): Promise<Outcome<Standings, 'unknownApp' | 'unknownChannel'>> {
+  ): Promise<Outcome<Standings>> {
     const held = this.catalogs.peek(app.ref, channel)?.catalog;
     const snapshot = await this.ledger.readSnapshot(app.ref, channel, held?.snapshot);
     if (snapshot === 'unknown-app') return fail('unknownApp');
@@ -45,7 +45,7 @@ export class ReadStandings {
     app: { readonly ref: string },
     channel: string,
     release: ChangedRelease,
-  ): Promise<Outcome<ReleaseStanding, UnknownRelease>> {
+  ): Promise<Outcome<ReleaseStanding>> {
     const standings = await this.read(app, channel, [release]);
     if (isFailure(standings)) return standings;
     // It is gone if it was withdrawn meanwhile.

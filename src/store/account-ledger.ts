@@ -137,14 +137,6 @@ export type AccessTarget = {
   readonly id: string;
 };
 
-/** Refusals of a target that does not exist, or that the account may not see. */
-export type UnknownTarget =
-  | 'unknownOrganization'
-  | 'unknownKey'
-  | 'unknownInvitation'
-  | 'unknownDestination'
-  | 'unknownApproval';
-
 export type NewInvitation = {
   readonly organizationId: string;
   readonly tokenHash: string;

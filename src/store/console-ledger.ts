@@ -164,13 +164,6 @@ export type Announced =
   /** No release: it was deleted or retracted (`over`), or the ledger keeps an edit (`remembered`). */
   | { readonly outcome: 'over' | 'remembered' };
 
-export type AnnouncementObstacle =
-  | 'unknownApp'
-  | 'unknownChannel'
-  | 'versionWithdrawn'
-  | 'appArchived'
-  | 'channelFull';
-
 export type NewRetraction = Retraction & { readonly reason: string };
 
 export type NewDelivery = Omit<WebhookDelivery, 'id' | 'at' | 'provider'>;

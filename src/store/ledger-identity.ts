@@ -76,5 +76,5 @@ export interface LedgerCopies {
    * account may enter; resolves with its absolute path. The caller removes it. Calls of the ledger wait
    * during the copy.
    */
-  make(): Promise<Outcome<{ readonly directory: string }, 'notEmbedded' | 'backupRunning'>>;
+  make(): Promise<Outcome<{ readonly directory: string }>>;
 }

@@ -4,8 +4,8 @@
 // not answer in time, or is not the record; a rejected write may or may not have happened. A write that
 // resolved is durable. Every change of what a channel serves increments the channel's revision and writes an
 // audit entry, in the same transaction. A write for an actor reads the actor's right in its own transaction
-// and holds it until the commit; if the right has ended, nothing is stored and the write is refused
-// (`LostRight`). Tenant checks are part of the queries: an app outside the caller's scope is an unknown app.
+// and holds it until the commit; if the right has ended, nothing is stored and the write is refused.
+// Tenant checks are part of the queries: an app outside the caller's scope is an unknown app.
 
 import type { createSqlLedger } from './ledger/sql-ledger.ts';
 

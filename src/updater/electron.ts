@@ -81,7 +81,7 @@ function questionOf(
   channel: string,
   name: string,
   told: string | undefined,
-): Outcome<Question<ElectronCandidate>, 'unknownFile'> {
+): Outcome<Question<ElectronCandidate>> {
   const file = fileNamed(name, channel);
   if (file === undefined) return fail('unknownFile');
   const { platform, isForArch } = FILES[file];

@@ -24,7 +24,7 @@ const SEPARATOR = '-';
 const COMMON_ARCH = 'x86_64';
 
 /** Reads `{platform}-{arch}`; 400 if it has another form, or a part is too long. */
-function readMachine(text: string): Machine | Failure<'invalid'> {
+function readMachine(text: string): Machine | Failure {
   const end = text.indexOf(SEPARATOR);
   const [platform, arch] = [text.slice(0, end), text.slice(end + SEPARATOR.length)];
   if (end === -1 || platform === '' || arch === '') {
@@ -48,7 +48,7 @@ export function machineQuestion(
   bundle: string,
   text: string,
   candidates: (catalog: Catalog, machine: Machine) => readonly ArtifactCandidate[],
-): Outcome<Question<ArtifactCandidate>, 'invalid'> {
+): Outcome<Question<ArtifactCandidate>> {
   const machine = readMachine(text);
   if (isFailure(machine)) return machine;
   const { platform, arch } = machine;

@@ -112,10 +112,7 @@ function hasNoIntel(catalog: Catalog): boolean {
   return answer;
 }
 
-function questionOf(
-  name: string,
-  archText: string,
-): Outcome<Question<ArtifactCandidate>, 'invalid' | 'unknownFile'> {
+function questionOf(name: string, archText: string): Outcome<Question<ArtifactCandidate>> {
   const file = FILE_NAMES.find((each) => each === name);
   if (file === undefined) return fail('unknownFile');
   const refusal = refuseArtifactName('arch', archText);

@@ -7,9 +7,6 @@ import type { Candidate, Catalog } from '../domain/decision/catalog.ts';
 import type { Plan } from '../domain/decision/plan.ts';
 import type { Version } from '../domain/decision/version.ts';
 
-/** Kinds of refusal of segments that have no answer. */
-export type UpdaterFailureKind = 'invalid' | 'unknownFile';
-
 /**
  * Description of one protocol. `Item` is what it offers, `Name` the names of the segments between the channel
  * and the version.
@@ -35,7 +32,7 @@ export type Updater<Item extends Candidate, Name extends string> = {
   readonly ask: (
     segments: Readonly<Record<Name | 'channel', string>>,
     client: AskingClient,
-  ) => Outcome<Question<Item>, UpdaterFailureKind>;
+  ) => Outcome<Question<Item>>;
   readonly mediaType: string;
   /** Whether clients may keep a document and ask by its entity tag whether it is still valid. */
   readonly isConditional: boolean;

@@ -48,7 +48,7 @@ const PACKAGE_ID_LENGTH_MAX = 128;
 function questionOf(
   name: string,
   { parameters }: AskingClient,
-): Outcome<Question<VelopackCandidate>, 'invalid' | 'unknownFile'> {
+): Outcome<Question<VelopackCandidate>> {
   const machine = machineOf(name, parameters);
   if (isFailure(machine)) return machine;
   const version = versionOf(parameters.get('localVersion'));
@@ -77,10 +77,7 @@ function questionOf(
  * Returns the machine of a feed: from the client's runtime identifier or system, else from the feed's name.
  * Without an arch, it is `NO_ARCH` on macOS, where universal artifacts are preferred.
  */
-function machineOf(
-  name: string,
-  parameters: ReadonlyMap<string, string>,
-): Machine | Failure<'invalid' | 'unknownFile'> {
+function machineOf(name: string, parameters: ReadonlyMap<string, string>): Machine | Failure {
   const [, named, namedArch] = NAMED_MACHINE.exec(name) ?? [];
   const rid = parameters.get('rid') || undefined;
   const [, ridSystem, ridArch] = RUNTIME.exec(rid ?? '') ?? [];
@@ -99,12 +96,12 @@ function machineOf(
   return { platform, arch: platform === MAC ? NO_ARCH : DEFAULT_ARCH };
 }
 
-function versionOf(text: string | undefined): Version | undefined | Failure<'invalid'> {
+function versionOf(text: string | undefined): Version | undefined | Failure {
   if (text === undefined || text === '') return undefined;
   return parseVersion(text) ?? invalidField('localVersion', 'Invalid version');
 }
 
-function refusePackageId(text: string): Failure<'invalid'> | undefined {
+function refusePackageId(text: string): Failure | undefined {
   if (isLongerThan(text, PACKAGE_ID_LENGTH_MAX)) {
     return invalidField('id', `Must have at most ${PACKAGE_ID_LENGTH_MAX} characters`);
   }

@@ -12,7 +12,7 @@ import type { ChannelRevision } from '../../src/store/ledger-terms.ts';
 import { eventually } from '../support/eventually.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';
 
-type Driven = Outcome<DrivenRollout, 'unknownPlan'>;
+type Driven = Outcome<DrivenRollout>;
 
 const COUNTED_MS = 1_000_000;
 /** Milliseconds for which a check-in may lie in its node, as docs/architecture.md has them. */

@@ -10,11 +10,7 @@ import type { Labels } from '../decision/targeting.ts';
  * Refuses an invalid label; returns undefined for a valid one. `path` names the label in the message. Lengths
  * are in characters, not UTF-16 units. Keys with `$` first are reserved fields, which a device must not set.
  */
-export function refuseLabel(
-  path: string,
-  key: string,
-  value: string,
-): Failure<'invalid'> | undefined {
+export function refuseLabel(path: string, key: string, value: string): Failure | undefined {
   if (key === '') return invalidField(path, 'Label key must not be empty');
   if (key.startsWith('$')) return invalidField(path, 'Label key must not begin with $');
   if (isLongerThan(key, LIMIT.labelKeyLengthMax)) {

@@ -32,10 +32,7 @@ export type Served = Serving & {
 };
 
 /** Returns the serving state after the call, or the first refusal. */
-export function applyServingChange(
-  serving: Serving,
-  change: ServingChange,
-): Outcome<Serving, 'narrowing' | 'rolledBack'> {
+export function applyServingChange(serving: Serving, change: ServingChange): Outcome<Serving> {
   const targeted = change.targets === undefined ? serving : applyTargets(serving, change.targets);
   if (isFailure(targeted)) return targeted;
   const rolled = change.rollout === undefined ? targeted : applyRollout(targeted, change.rollout);
@@ -53,7 +50,7 @@ type SeenServing = Pick<Serving, 'status' | 'rolloutPct'>;
 export function transitionBy(
   change: ServingChange,
   seen?: SeenServing,
-): (serving: Serving) => Outcome<Served, 'narrowing' | 'rolledBack' | 'changedMeanwhile'> {
+): (serving: Serving) => Outcome<Served> {
   const isStop = change.status !== undefined && change.status !== 'published';
   return (serving) => {
     const moved = seen && !isStop ? refuseMoved(serving, seen) : undefined;
@@ -63,10 +60,7 @@ export function transitionBy(
   };
 }
 
-function refuseMoved(
-  { status, rolloutPct }: Serving,
-  seen: SeenServing,
-): Failure<'changedMeanwhile'> | undefined {
+function refuseMoved({ status, rolloutPct }: Serving, seen: SeenServing): Failure | undefined {
   if (status === seen.status && rolloutPct === seen.rolloutPct) return undefined;
   const now = `${status.replace('_', ' ')}, at ${rolloutPct} %`;
   return fail('changedMeanwhile', `Somebody changed this release meanwhile: it is ${now}`);
@@ -80,7 +74,7 @@ export function obstacleToTargets(
   return serving.offered ? obstacleToBroadening(serving.targets, targets) : undefined;
 }
 
-function applyTargets(serving: Serving, targets: Targeting | null): Outcome<Serving, 'narrowing'> {
+function applyTargets(serving: Serving, targets: Targeting | null): Outcome<Serving> {
   const reason = obstacleToTargets(serving, targets);
   if (reason === 'expressions') {
     return narrowing(serving, 'matchExpressions are frozen: cut a new release to change them.');
@@ -89,19 +83,19 @@ function applyTargets(serving: Serving, targets: Targeting | null): Outcome<Serv
   return { ...serving, targets };
 }
 
-function applyRollout(serving: Serving, rollout: number): Outcome<Serving, 'narrowing'> {
+function applyRollout(serving: Serving, rollout: number): Outcome<Serving> {
   if (serving.offered && rollout < serving.rolloutPct) {
     return narrowing(serving, `The call would lower it to ${rollout}%.`);
   }
   return { ...serving, rolloutPct: rollout };
 }
 
-function applyStatus(serving: Serving, status: ReleaseStatus): Outcome<Serving, 'rolledBack'> {
+function applyStatus(serving: Serving, status: ReleaseStatus): Outcome<Serving> {
   if (serving.status === 'rolled_back' && status !== 'rolled_back') return fail('rolledBack');
   return { ...serving, status };
 }
 
-function narrowing(serving: Serving, cause: string): Failure<'narrowing'> {
+function narrowing(serving: Serving, cause: string): Failure {
   return fail(
     'narrowing',
     `This release was already offered at ${serving.rolloutPct}%: the rollout can only increase and ` +

@@ -4,15 +4,13 @@
 import { type Failure, fail } from '../../contract/failure.ts';
 import type { ReleaseStatus } from '../../contract/resource.ts';
 
-export type WithdrawalObstacle = 'alreadyOffered' | 'alreadyRunning' | 'rolledBack';
-
 /** Returns what prevents the withdrawal of a release; undefined if nothing does. */
 export function obstacleToWithdrawal(release: {
   readonly status: ReleaseStatus;
   readonly offered: boolean;
   /** Number of recorded devices that run it. */
   readonly devices: number;
-}): Failure<WithdrawalObstacle> | undefined {
+}): Failure | undefined {
   const { status, offered, devices } = release;
   if (status === 'rolled_back') {
     return fail('rolledBack', 'A rolled-back release cannot be withdrawn: its version stays taken');

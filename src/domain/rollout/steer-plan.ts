@@ -27,7 +27,7 @@ export function steerPlan(
   release: PlannedRelease,
   time: PlanTime,
   judged?: JudgedHealth,
-): Outcome<PlanState, 'planRefused'> {
+): Outcome<PlanState> {
   if (!isOpen(state)) return refused(`The plan is ${state.status}`);
   switch (action) {
     case 'hold':
@@ -51,7 +51,7 @@ export function newPlan(
   { steps, startAtMs, onBlind = 'hold', ...definition }: PlanDefinition,
   release: PlannedRelease,
   time: PlanTime,
-): Outcome<PlanState, 'planRefused'> {
+): Outcome<PlanState> {
   const refusal = refuseRelease(release);
   if (refusal !== undefined) return refusal;
   const isLater = startAtMs !== undefined && startAtMs > time.nowMs;
@@ -70,11 +70,7 @@ export function newPlan(
   return reachSteps(running(scheduled, time.countedMs), release.rolloutPct, time);
 }
 
-function resumed(
-  state: PlanState,
-  release: PlannedRelease,
-  time: PlanTime,
-): Outcome<PlanState, 'planRefused'> {
+function resumed(state: PlanState, release: PlannedRelease, time: PlanTime): Outcome<PlanState> {
   if (state.status !== 'held') return refused(`The plan is ${state.status}, not held`);
   if (release.status !== 'published') {
     return refused('The release is paused: publish it before its plan goes on');
@@ -95,7 +91,7 @@ function advanced(
   release: PlannedRelease,
   time: PlanTime,
   judged: JudgedHealth | undefined,
-): Outcome<PlanState, 'planRefused'> {
+): Outcome<PlanState> {
   if (state.status === 'held') return refused('The plan is held: resume it first');
   if (!release.wasPublished) return refused('The release is not published yet');
   const [exceeded] = judged?.exceeded ?? [];
@@ -112,12 +108,12 @@ export function running(state: PlanState, dueMs: number): PlanState {
   return { ...state, status: 'running', reason: null, startAtMs: null, dueMs };
 }
 
-function refuseRelease({ status }: PlannedRelease): Failure<'planRefused'> | undefined {
+function refuseRelease({ status }: PlannedRelease): Failure | undefined {
   if (status === 'rolled_back') return refused('A rolled-back release can have no plan');
   if (status === 'deprecated') return refused('A deprecated release can have no plan');
   return undefined;
 }
 
-function refused(message: string): Failure<'planRefused'> {
+function refused(message: string): Failure {
   return fail('planRefused', message);
 }

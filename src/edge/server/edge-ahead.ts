@@ -43,7 +43,7 @@ export class EdgeAhead {
   async settle(
     tokenId: string,
     { proof, index: text }: ShownIndex,
-  ): Promise<Outcome<EdgeAheadAnswer, 'invalid' | 'otherRecord'>> {
+  ): Promise<Outcome<EdgeAheadAnswer>> {
     const { index, signer, ledger, report } = this.dependencies;
     const [nonce = '', signatures = ''] = proof.split(' ');
     if (signer?.isSigned(nonce, OK, Buffer.from(text), signatures) !== true) {

@@ -16,7 +16,6 @@ import {
   type SnapshotRelease,
 } from '../../domain/decision/serving-snapshot.ts';
 import type { Catalogs } from '../../serving/catalogs.ts';
-import type { NoCatalog } from '../../serving/channel-directory.ts';
 import type { FirstOffers } from '../../serving/first-offers.ts';
 import type { EdgeScope } from '../../store/console-ledger.ts';
 import { indexText, releaseText, writeIndex } from '../../store/snapshot/snapshot-index.ts';
@@ -56,7 +55,7 @@ export class EdgeSnapshots {
     scope: EdgeScope,
     wanted: WantedChannel,
     knownEditions: readonly string[],
-  ): Promise<Outcome<EdgeSnapshotAnswer, NoCatalog>> {
+  ): Promise<Outcome<EdgeSnapshotAnswer>> {
     const catalog = await this.find(scope, wanted);
     if (isFailure(catalog)) return catalog;
     const known = new Set(knownEditions);
@@ -70,7 +69,7 @@ export class EdgeSnapshots {
     scope: EdgeScope,
     wanted: WantedChannel,
     editions: readonly string[],
-  ): Promise<Outcome<EdgeReleasesAnswer, NoCatalog>> {
+  ): Promise<Outcome<EdgeReleasesAnswer>> {
     const catalog = await this.find(scope, wanted);
     if (isFailure(catalog)) return catalog;
     const asked = new Set(editions);
@@ -86,7 +85,7 @@ export class EdgeSnapshots {
     scope: EdgeScope,
     wanted: WantedChannel & { readonly atLeast: ServingOrder },
     releaseId: string,
-  ): Promise<Outcome<EdgeOfferAnswer, NoCatalog>> {
+  ): Promise<Outcome<EdgeOfferAnswer>> {
     const catalog = await this.find(scope, wanted);
     if (isFailure(catalog)) return catalog;
     const answer = { kind: 'offer', releaseId } as const;
@@ -110,7 +109,7 @@ export class EdgeSnapshots {
   private async find(
     scope: EdgeScope,
     { app, channel, atLeast }: WantedChannel,
-  ): Promise<Outcome<Catalog, NoCatalog>> {
+  ): Promise<Outcome<Catalog>> {
     const { catalogs, index } = this.dependencies;
     const slot = await catalogs.findForCaller(app, channel);
     if (isFailure(slot)) return toldTo(scope, slot);
@@ -128,7 +127,7 @@ export class EdgeSnapshots {
 }
 
 /** Hides from an edge of one organization that an app exists: it may belong to another. */
-function toldTo(scope: EdgeScope, refusal: Failure<NoCatalog>): Failure<NoCatalog> {
+function toldTo(scope: EdgeScope, refusal: Failure): Failure {
   return scope !== null && refusal.failure === 'unknownChannel' ? fail('unknownApp') : refusal;
 }
 

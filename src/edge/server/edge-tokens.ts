@@ -15,7 +15,7 @@ import {
   SIGNATURES_MAX,
   signedHead,
 } from '../../contract/edge.ts';
-import { fail, isFailure, type LostRight, type Outcome } from '../../contract/failure.ts';
+import { fail, isFailure, type Outcome } from '../../contract/failure.ts';
 import { Unavailable } from '../../contract/store-fault.ts';
 import { ConcurrencyLimit } from '../../flow/concurrency-limit.ts';
 import type { EdgeScope, StoredEdgeToken } from '../../store/console-ledger.ts';
@@ -39,7 +39,7 @@ export class EdgeTokens {
     name: string,
     organizationId: EdgeScope,
     actor: Actor,
-  ): Promise<Outcome<IssuedEdgeToken, 'edgesNeedSecretKey' | LostRight>> {
+  ): Promise<Outcome<IssuedEdgeToken>> {
     if (this.signer === undefined) return fail('edgesNeedSecretKey');
     const { secret, prefix, hash } = createBearerSecret('sluice-edge');
     const token = await this.ledger.createEdgeToken(
@@ -56,10 +56,7 @@ export class EdgeTokens {
   }
 
   /** Revokes a token: its edges are refused within 5 seconds. */
-  revoke(
-    id: string,
-    actor: Actor,
-  ): Promise<Outcome<RevokedEdgeToken, 'unknownEdgeToken' | LostRight>> {
+  revoke(id: string, actor: Actor): Promise<Outcome<RevokedEdgeToken>> {
     return this.ledger.revokeEdgeToken(id, actor);
   }
 }
@@ -106,7 +103,7 @@ export class AuthenticateEdge {
    * Returns the edge of a secret; a missing, invalid or revoked one gets the same refusal. Rejects with
    * `Unavailable` if the ledger does not answer and the token was not read within an hour.
    */
-  async authenticate(secret: string | undefined): Promise<Outcome<Edge, 'edgeUnauthorized'>> {
+  async authenticate(secret: string | undefined): Promise<Outcome<Edge>> {
     const prefix = secret === undefined ? undefined : prefixOfSecret('sluice-edge', secret);
     if (secret === undefined || prefix === undefined) return fail('edgeUnauthorized');
     const token = await this.find(prefix);

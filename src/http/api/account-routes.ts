@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Session } from '../../access/accounts.ts';
 import type { PasskeyQuestion } from '../../access/passkeys.ts';
 import type { ConsoleAnswer } from '../../contract/console.ts';
-import { type FailureKind, fail, isFailure, type Outcome } from '../../contract/failure.ts';
+import { fail, isFailure, type Outcome } from '../../contract/failure.ts';
 import { challengeCookie, routeOf, unstored } from '../endpoint/console-route.ts';
 import { titleField } from '../endpoint/field.ts';
 import { parseBody } from '../endpoint/parse-shape.ts';
@@ -74,7 +74,7 @@ function passkeyRoutes(dependencies: SessionDependencies): readonly Route[] {
   ];
 }
 
-type Work<Answer> = (session: Session, exchange: Exchange) => Promise<Outcome<Answer, FailureKind>>;
+type Work<Answer> = (session: Session, exchange: Exchange) => Promise<Outcome<Answer>>;
 
 /** Returns a function that builds routes for people with a session, with the answers of the contract. */
 function createRouteOfPerson(dependencies: Pick<SessionDependencies, 'admit'>) {

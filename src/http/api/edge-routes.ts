@@ -10,7 +10,6 @@ import {
 } from '../../contract/edge.ts';
 import {
   type Failure,
-  type FailureKind,
   fail,
   invalidField,
   isFailure,
@@ -26,12 +25,7 @@ import type { EdgeSnapshots } from '../../edge/server/edge-snapshots.ts';
 import type { AuthenticateEdge, Edge, EdgeSigner } from '../../edge/server/edge-tokens.ts';
 import { nameField, textField, wholeField } from '../endpoint/field.ts';
 import { parseBody, parseQuery } from '../endpoint/parse-shape.ts';
-import {
-  type BodyFailureKind,
-  bearerToken,
-  type Exchange,
-  type Handler,
-} from '../transport/exchange.ts';
+import { bearerToken, type Exchange, type Handler } from '../transport/exchange.ts';
 import { failureReply, type HeaderPair, NO_STORE, type Reply } from '../transport/reply.ts';
 import type { Route } from '../transport/router.ts';
 
@@ -189,9 +183,7 @@ function postCheckIns(
 }
 
 /** Reads the check-ins of a body. */
-async function readCheckIns(
-  exchange: Exchange,
-): Promise<Outcome<readonly CheckIn[], 'invalid' | BodyFailureKind>> {
+async function readCheckIns(exchange: Exchange): Promise<Outcome<readonly CheckIn[]>> {
   const body = await exchange.body;
   if (isFailure(body)) return body;
   const checkIns: CheckIn[] = [];
@@ -217,10 +209,7 @@ type EdgeGuardDependencies = {
 };
 
 /** Answer to an edge; undefined is 304. */
-type EdgeWork = (
-  edge: Edge,
-  exchange: Exchange,
-) => Promise<Outcome<EdgeAnswer | undefined, FailureKind>>;
+type EdgeWork = (edge: Edge, exchange: Exchange) => Promise<Outcome<EdgeAnswer | undefined>>;
 
 type EdgeGuard = (work: EdgeWork) => Handler;
 
@@ -248,7 +237,7 @@ export function createEdgeGuard({ edges, signer, record }: EdgeGuardDependencies
   };
 }
 
-function strangerReply(refusal: Failure<'edgeUnauthorized'>, { notes }: Exchange): Reply {
+function strangerReply(refusal: Failure, { notes }: Exchange): Reply {
   notes.add(['WWW-Authenticate', 'Bearer']);
   return failureReply(refusal);
 }
@@ -259,7 +248,7 @@ function nonceOf({ headers }: Exchange): string {
   return NONCE.test(nonce) ? nonce : '';
 }
 
-function replyOf(answer: Outcome<EdgeAnswer | undefined, FailureKind>): Reply {
+function replyOf(answer: Outcome<EdgeAnswer | undefined>): Reply {
   if (isFailure(answer)) return failureReply(answer);
   if (answer === undefined) return { status: 304, headers: NO_STORE };
   const tag: readonly HeaderPair[] = answer.kind === 'index' ? [['ETag', `"${answer.tag}"`]] : [];

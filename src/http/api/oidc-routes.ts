@@ -3,7 +3,7 @@
 
 import { z } from 'zod';
 import type { OidcSignIn } from '../../access/oidc-sign-in.ts';
-import { type FailureKind, fail, isFailure, type Outcome } from '../../contract/failure.ts';
+import { fail, isFailure, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { readConsolePath } from '../../contract/oidc.ts';
 import {
@@ -117,7 +117,7 @@ function write(
   return { ...route, bodyBytesMax: BODY_BYTES_MAX };
 }
 
-function replyOf(outcome: Outcome<object, FailureKind>): Reply {
+function replyOf(outcome: Outcome<object>): Reply {
   return isFailure(outcome) ? failureReply(outcome) : jsonReply(200, outcome);
 }
 

@@ -15,7 +15,7 @@ import type {
   PasskeyOptions,
   SessionState,
 } from '../../contract/console.ts';
-import { type FailureKind, fail, isFailure, type Outcome } from '../../contract/failure.ts';
+import { fail, isFailure, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import type { SignInWays } from '../../contract/oidc.ts';
 import {
@@ -117,26 +117,20 @@ export function sessionRoutes(dependencies: SessionDependencies): readonly Route
     open('recovery', 200, recoveryBody, (body, exchange) =>
       recoveries.use(body, clientOf(exchange)),
     ),
-    readToken('recovery', async (token, exchange): Promise<Outcome<OpenReset, FailureKind>> => {
+    readToken('recovery', async (token, exchange): Promise<Outcome<OpenReset>> => {
       const found = await recoveries.read(token, addressOf(exchange));
       return isFailure(found) ? found : { email: found.email };
     }),
-    readToken(
-      'invitation',
-      async (token, exchange): Promise<Outcome<OpenInvitation, FailureKind>> => {
-        const found = await members.readInvitation(token, addressOf(exchange));
-        if (isFailure(found)) return found;
-        const { organization, role, email } = found;
-        return { organization, role, email };
-      },
-    ),
-    readToken(
-      'password-reset',
-      async (token, exchange): Promise<Outcome<OpenReset, FailureKind>> => {
-        const found = await resets.read(token, addressOf(exchange));
-        return isFailure(found) ? found : { email: found.email };
-      },
-    ),
+    readToken('invitation', async (token, exchange): Promise<Outcome<OpenInvitation>> => {
+      const found = await members.readInvitation(token, addressOf(exchange));
+      if (isFailure(found)) return found;
+      const { organization, role, email } = found;
+      return { organization, role, email };
+    }),
+    readToken('password-reset', async (token, exchange): Promise<Outcome<OpenReset>> => {
+      const found = await resets.read(token, addressOf(exchange));
+      return isFailure(found) ? found : { email: found.email };
+    }),
     setUpOrganization(dependencies),
     acceptInvitation(dependencies),
     ...endRoutes(dependencies),
@@ -147,7 +141,7 @@ export function sessionRoutes(dependencies: SessionDependencies): readonly Route
 /** Builds a GET route that tells the holder of a token that works once what it is for. */
 function readToken<Answer>(
   path: string,
-  read: (token: string, exchange: Exchange) => Promise<Outcome<Answer, FailureKind>>,
+  read: (token: string, exchange: Exchange) => Promise<Outcome<Answer>>,
 ): Route {
   return routeOf(`GET ${path}`, async (exchange) => {
     const query = parseQuery(exchange, tokenQuery);
@@ -223,7 +217,7 @@ function ofSession(
   { admit }: SessionDependencies,
   work: (session: Session) => Promise<void>,
 ): Handler {
-  return admit(async (_, { session }): Promise<Outcome<NoContent, FailureKind>> => {
+  return admit(async (_, { session }): Promise<Outcome<NoContent>> => {
     if (session === undefined) return fail('signedOut');
     await work(session);
     return {};
@@ -241,10 +235,7 @@ function createOpen(dependencies: SessionDependencies) {
     path: string,
     status: number,
     shape: Shape,
-    work: (
-      body: z.output<Shape>,
-      exchange: Exchange,
-    ) => Promise<Outcome<SignedIn | AwaitsPasskey, FailureKind>>,
+    work: (body: z.output<Shape>, exchange: Exchange) => Promise<Outcome<SignedIn | AwaitsPasskey>>,
   ): Route => ({
     bodyBytesMax: BODY_BYTES_MAX,
     ...routeOf(`POST ${path}`, async (exchange): Promise<Reply> => {

@@ -87,11 +87,7 @@ export class DeviceGate {
   /**
    * Counts a request that may wait for its answer; resolves with the 429, or undefined when it is admitted.
    */
-  limitExchange({
-    headers,
-    queryText,
-    remoteAddress,
-  }: Exchange): Promise<Failure<'rateLimited'> | undefined> {
+  limitExchange({ headers, queryText, remoteAddress }: Exchange): Promise<Failure | undefined> {
     const query = readRequestQuery(queryText);
     const named = isFailure(query) ? undefined : query.deviceId;
     const id = readDeviceIdentity(headers.get('x-service-device') ?? '') ?? named;

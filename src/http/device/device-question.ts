@@ -1,6 +1,6 @@
 // What a handler of checks is asked: how a request is read, how its decision is written, and the request.
 
-import type { FailureKind, Outcome } from '../../contract/failure.ts';
+import type { Outcome } from '../../contract/failure.ts';
 import type { Candidate } from '../../domain/decision/catalog.ts';
 import type { CheckQuery, PlanDecision } from '../../serving/catalog-slot.ts';
 import type { AskingClient } from '../../updater/updater.ts';
@@ -14,7 +14,7 @@ export type DeviceQuestion<Item extends Candidate> = {
   /** Path pattern of the addresses, for the figures. */
   readonly route: string;
   /** Returns the query of a path; 404 when it has another form, 400 naming the part at fault. */
-  readonly parse: (path: string, client: AskingClient) => Outcome<CheckQuery<Item>, FailureKind>;
+  readonly parse: (path: string, client: AskingClient) => Outcome<CheckQuery<Item>>;
   /** Header that names the device, before the query's `device`. */
   readonly deviceHeader: string;
   /** Parameter that names the device where neither the header nor `device` does. */

@@ -2,7 +2,7 @@
 // answered before its handler returns: without a promise, without I/O, and without parsing a path or query
 // string that was parsed before.
 
-import { type Failure, type FailureKind, isFailure, type Outcome } from '../../contract/failure.ts';
+import { type Failure, isFailure, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import type { MistakenId } from '../../contract/ref.ts';
 import { isFoldedAway } from '../../contract/text.ts';
@@ -253,17 +253,13 @@ export class DeviceRoute<Item extends Candidate> extends DecisionRoute {
     });
   }
 
-  private newQuery(
-    path: string,
-    key: string,
-    client: AskingClient,
-  ): Outcome<CheckQuery<Item>, FailureKind> {
+  private newQuery(path: string, key: string, client: AskingClient): Outcome<CheckQuery<Item>> {
     const query = this.question.parse(path, client);
     if (!isFailure(query)) this.queries.keep(key, query);
     return query;
   }
 
-  private readQuery(queryText: string): Outcome<RequestQuery, 'invalid'> {
+  private readQuery(queryText: string): Outcome<RequestQuery> {
     const known = this.asked.get(queryText);
     if (known !== undefined) return known;
     const read = readRequestQuery(queryText, this.question);

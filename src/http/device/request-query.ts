@@ -66,7 +66,7 @@ const NONE_KNOWN: KnownParameters = { parameters: [] };
 export function readRequestQuery(
   query: string | undefined,
   known: KnownParameters = NONE_KNOWN,
-): Outcome<RequestQuery, 'invalid'> {
+): Outcome<RequestQuery> {
   if (query === undefined || query === '') return EMPTY_QUERY;
   const reader = new QueryReader(known);
   for (let from = 0; from <= query.length; ) {
@@ -94,7 +94,7 @@ class QueryReader {
    * Reads the parameter between two indexes; returns the refusal of a label that is not allowed. The `&`
    * keeps `URLSearchParams` from removing a leading `?`.
    */
-  read(query: string, from: number, to: number): Failure<'invalid'> | undefined {
+  read(query: string, from: number, to: number): Failure | undefined {
     const equals = query.indexOf('=', from);
     const end = equals === -1 || equals > to ? to : equals;
     if (!this.mayCount(query, from, end)) return undefined;
@@ -148,7 +148,7 @@ class QueryReader {
       : nameIn(device, otherDevice);
   }
 
-  private add(name: string, value: string): Failure<'invalid'> | undefined {
+  private add(name: string, value: string): Failure | undefined {
     if (name === DEVICE) this.device = value;
     else if (name === this.known.deviceParameter) this.otherDevice = value;
     else if (this.known.parameters.includes(name)) this.addParameter(name, value);
@@ -162,18 +162,14 @@ function endOfParameter(query: string, from: number): number {
   return end === -1 ? query.length : end;
 }
 
-function addLabel(
-  name: string,
-  value: string,
-  labels: Map<string, string>,
-): Failure<'invalid'> | undefined {
+function addLabel(name: string, value: string, labels: Map<string, string>): Failure | undefined {
   const key = name.slice(LABEL_PREFIX.length);
   const refusal = refuseLabel(name, key, value) ?? refuseCount(labels, key);
   if (refusal === undefined) labels.set(key, value);
   return refusal;
 }
 
-function refuseCount(labels: Labels, key: string): Failure<'invalid'> | undefined {
+function refuseCount(labels: Labels, key: string): Failure | undefined {
   if (labels.has(key) || labels.size < LIMIT.labelCountMax) return undefined;
   return invalidField('l', `At most ${LIMIT.labelCountMax} labels`);
 }

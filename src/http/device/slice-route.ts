@@ -12,7 +12,6 @@ import { NETWORK_WORDS } from '../../domain/fleet/network-words.ts';
 import type { CheckQuery, PlanDecision } from '../../serving/catalog-slot.ts';
 import type { CheckDevice } from '../../serving/check-update.ts';
 import { MANIFEST, manifestOf } from '../../updater/manifest.ts';
-import type { UpdaterFailureKind } from '../../updater/updater.ts';
 import type { HttpRequest } from '../transport/http-app.ts';
 import { failureReply, type Reply, replyHead, tagBody } from '../transport/reply.ts';
 import type { DeviceRequest } from './device-question.ts';
@@ -142,10 +141,7 @@ class SliceRoute extends DecisionRoute {
   }
 
   /** Returns what an address and a query ask; 404 when the address has another form, else 400. */
-  private questionOf(
-    path: string,
-    queryText: string,
-  ): Outcome<SliceQuestion, 'notFound' | UpdaterFailureKind> {
+  private questionOf(path: string, queryText: string): Outcome<SliceQuestion> {
     const key = queryText === '' ? path : `${path} ${queryText}`;
     const known = this.questions.get(key);
     if (known !== undefined) return known;
@@ -172,7 +168,7 @@ function readSlice(segment: string): number {
 }
 
 /** Reads the query, which may hold `bundle` and nothing else: all that it holds makes another cache entry. */
-function readParameters(queryText: string): Outcome<ReadonlyMap<string, string>, 'invalid'> {
+function readParameters(queryText: string): Outcome<ReadonlyMap<string, string>> {
   if (queryText === '') return NO_PARAMETERS;
   const entries = [...new URLSearchParams(`&${keepPlus(queryText)}`)];
   const [first] = entries;

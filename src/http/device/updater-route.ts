@@ -12,7 +12,7 @@ import {
   checkScope,
   type PlanDecision,
 } from '../../serving/catalog-slot.ts';
-import type { AskingClient, Updater, UpdaterFailureKind } from '../../updater/updater.ts';
+import type { AskingClient, Updater } from '../../updater/updater.ts';
 import type { RequestHandler } from '../transport/http-app.ts';
 import {
   conditionalReply,
@@ -144,9 +144,6 @@ export function writeConditional(mediaType: string, headers: readonly HeaderPair
 // platforms and arches, so that the part of an address before the version is read once, and cached as a
 // scope.
 
-/** Kinds of refusal of an address. */
-type AddressFailureKind = 'notFound' | UpdaterFailureKind;
-
 /** Maximum number of cached scopes. Clients choose what they ask for, hence a bound. */
 const SCOPES_MAX = 10_000;
 const VERSION = 'version';
@@ -167,7 +164,7 @@ export class UpdaterAddresses<Item extends Candidate, Name extends string> {
   }
 
   /** Returns the query of an address; 404 when it has another form, 400 naming the part at fault. */
-  read(path: string, client: AskingClient): Outcome<CheckQuery<Item>, AddressFailureKind> {
+  read(path: string, client: AskingClient): Outcome<CheckQuery<Item>> {
     const parts = this.pattern.split(path);
     return parts === undefined ? fail('notFound') : this.query(parts, client);
   }
@@ -175,7 +172,7 @@ export class UpdaterAddresses<Item extends Candidate, Name extends string> {
   private query(
     { stem, version: text }: AddressParts,
     client: AskingClient,
-  ): Outcome<CheckQuery<Item>, AddressFailureKind> {
+  ): Outcome<CheckQuery<Item>> {
     const key = keyOf(stem, client);
     const scope = this.scopes.get(key) ?? this.newScope(stem, key, client);
     if (isFailure(scope)) return scope;
@@ -183,11 +180,7 @@ export class UpdaterAddresses<Item extends Candidate, Name extends string> {
     return isFailure(version) ? version : checkQuery(scope, version);
   }
 
-  private newScope(
-    stem: string,
-    key: string,
-    client: AskingClient,
-  ): Outcome<CheckScope<Item>, AddressFailureKind> {
+  private newScope(stem: string, key: string, client: AskingClient): Outcome<CheckScope<Item>> {
     const segments = this.pattern.read(stem);
     if (isFailure(segments)) return segments;
     const { appRef = '', channel = '' } = segments;
@@ -207,7 +200,7 @@ function keyOf(stem: string, { parameters, hasAgent }: AskingClient): string {
   return `${stem} ${hasAgent ? ' ' : ''}${JSON.stringify([...parameters].sort())}`;
 }
 
-function readVersion(segment: string): Outcome<Version, 'invalid'> {
+function readVersion(segment: string): Outcome<Version> {
   const text = decodeSegment(segment);
   if (text === undefined) return invalidField(VERSION, 'Malformed percent-encoding');
   return parseVersion(text) ?? invalidField(VERSION, 'Invalid version');
@@ -279,7 +272,7 @@ class AddressPattern {
    * Returns the decoded parameters of a stem by name; 404 when it has not the form of the pattern or an empty
    * parameter, 400 naming the one whose percent-encoding is malformed.
    */
-  read(stem: string): Outcome<Record<string, string>, 'notFound' | 'invalid'> {
+  read(stem: string): Outcome<Record<string, string>> {
     const texts = textsOf(stem);
     if (texts.length !== this.segments.length || texts.includes('')) return fail('notFound');
     if (!this.segments.every(hasForm(texts))) return fail('notFound');

@@ -7,7 +7,7 @@ import { type Access, actorOf, operatorBy, type Visitor } from '../../access/acc
 import type { Accounts } from '../../access/accounts.ts';
 import type { Principal } from '../../access/api-keys.ts';
 import type { ConsoleAnswers, ConsoleEvents } from '../../contract/console.ts';
-import { type FailureKind, fail, isFailure, type Outcome } from '../../contract/failure.ts';
+import { fail, isFailure, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import type { Role } from '../../contract/resource.ts';
 import type { AccessRight, AppAccessRight } from '../../store/account-ledger.ts';
@@ -42,7 +42,7 @@ type Declared<E extends string, Shape extends z.ZodType> = {
 };
 
 /** Answer that the contract names for an endpoint, or a refusal. */
-type Answering<E extends Endpoint> = Promise<Outcome<ConsoleAnswers[E], FailureKind>>;
+type Answering<E extends Endpoint> = Promise<Outcome<ConsoleAnswers[E]>>;
 
 /** Declaration of a route by what is not its role; a bare one takes no input. */
 type Bare<Route> = Omit<Route, 'role'> & { readonly isBare?: boolean };
@@ -103,7 +103,7 @@ export class ConsoleRoutes {
   /** Builds a GET route about an app, named by `app`, that answers with a stream of events. */
   onAppEvents<Path extends keyof ConsoleEvents, Shape extends NamesApp>(
     { path, role, shape }: Pick<Declared<never, Shape>, 'role' | 'shape'> & { readonly path: Path },
-    work: (context: AppContext) => Promise<Outcome<EventSource<ConsoleEvents[Path]>, FailureKind>>,
+    work: (context: AppContext) => Promise<Outcome<EventSource<ConsoleEvents[Path]>>>,
   ): Route {
     const handler = this.admit(
       async (exchange, visitor) => {
@@ -194,7 +194,7 @@ export class ConsoleRoutes {
       input: z.output<Shape>,
       visitor: Visitor,
       exchange: Exchange,
-    ) => Promise<Outcome<unknown, FailureKind>>,
+    ) => Promise<Outcome<unknown>>,
   ): Route {
     const handler = this.admit(
       async (exchange, visitor) => {
@@ -208,11 +208,7 @@ export class ConsoleRoutes {
     return routeOf(endpoint, handler);
   }
 
-  private async enterApp(
-    visitor: Visitor,
-    app: string,
-    role: Role,
-  ): Promise<Outcome<AppContext, 'unknownApp' | 'secondFactorNeeded' | 'forbidden'>> {
+  private async enterApp(visitor: Visitor, app: string, role: Role): Promise<Outcome<AppContext>> {
     const right = await this.access.toApp(visitor, app, role);
     if (isFailure(right)) return right;
     return { ...contextOf(visitor, needed(right, role, 'unknownApp')), app: right.app };
@@ -247,7 +243,7 @@ function needed(
  * reply that `reply` makes of its answer: by default 200 and the answer as JSON.
  */
 export type Authorize = <Answer>(
-  work: (exchange: Exchange, visitor: Visitor) => Promise<Outcome<Answer, FailureKind>>,
+  work: (exchange: Exchange, visitor: Visitor) => Promise<Outcome<Answer>>,
   reply?: (answer: Answer) => Reply,
 ) => Handler;
 
@@ -282,7 +278,7 @@ async function identify(
   accounts: Pick<Accounts, 'find' | 'isAdminToken'>,
   consoleUrl: string | undefined,
   exchange: Exchange,
-): Promise<Outcome<Visitor, 'adminUnauthorized' | 'signedOut' | 'originNotAllowed'>> {
+): Promise<Outcome<Visitor>> {
   if (exchange.headers.has('authorization')) {
     const token = bearerToken(exchange);
     const operator = token === undefined ? undefined : operatorBy(token, accounts);

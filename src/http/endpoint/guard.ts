@@ -12,12 +12,7 @@ import type { Metrics } from '../../observe/metrics.ts';
 import type { CountedRequest, Engine } from '../../store/engine.ts';
 import type { RepeatableCall } from '../../store/ledger-terms.ts';
 import { clientAddress } from '../transport/client-address.ts';
-import {
-  type BodyFailureKind,
-  bearerToken,
-  type Exchange,
-  type Handler,
-} from '../transport/exchange.ts';
+import { bearerToken, type Exchange, type Handler } from '../transport/exchange.ts';
 import { failureReply, type HeaderPair, type Reply } from '../transport/reply.ts';
 import { textField } from './field.ts';
 import { parseShape } from './parse-shape.ts';
@@ -92,7 +87,7 @@ const headersShape = z.object({ [HEADER]: textField(LIMIT.idempotencyKeyLengthMa
 export async function readRepeatableCall(
   { keyId }: Caller,
   { method, path, headers, body }: Exchange,
-): Promise<Outcome<RepeatableCall | undefined, 'invalid' | BodyFailureKind>> {
+): Promise<Outcome<RepeatableCall | undefined>> {
   const given = headers.get(HEADER.toLowerCase());
   if (given === undefined) return undefined;
   const read = parseShape(headersShape, { [HEADER]: given });

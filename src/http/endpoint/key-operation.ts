@@ -7,7 +7,7 @@ import type { Caller, Principal } from '../../access/api-keys.ts';
 import type { AskedOperation } from '../../contract/approval.ts';
 import type { ConsoleAnswers } from '../../contract/console.ts';
 import type { Effect, Finding } from '../../contract/dry-run.ts';
-import { type FailureKind, isFailure, type Outcome } from '../../contract/failure.ts';
+import { isFailure, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import type { KeyRight, Release } from '../../contract/resource.ts';
 import type { ReportFleetDependencies } from '../../fleet/fleet-views.ts';
@@ -54,7 +54,7 @@ export type KeyOperation = Operation & {
     services: Services,
     caller: Caller,
     exchange: Exchange,
-  ) => Promise<Outcome<Reply, FailureKind>>;
+  ) => Promise<Outcome<Reply>>;
   /** Routes of the console API by which people do the same. */
   readonly sessionRoutes?: readonly SessionRoute[];
 };
@@ -115,7 +115,7 @@ export function read<Shape extends z.ZodObject, Answer extends z.ZodType<object>
       caller: Caller,
       input: z.output<Shape>,
       exchange: Exchange,
-    ) => Promise<Outcome<Answered<z.output<Answer>>, FailureKind>>;
+    ) => Promise<Outcome<Answered<z.output<Answer>>>>;
   },
 ): KeyOperation {
   const { answer: told, input, gather = lastOfEach, run, ...described } = declared;
@@ -147,11 +147,7 @@ export function call<Body>(
     readonly limits?: KeyOperation['limits'];
     /** Shape of the body. */
     readonly input: z.ZodType<Body>;
-    readonly run: (
-      services: Services,
-      caller: Caller,
-      body: Body,
-    ) => Promise<Outcome<Reply, FailureKind>>;
+    readonly run: (services: Services, caller: Caller, body: Body) => Promise<Outcome<Reply>>;
   },
 ): KeyOperation {
   const { input, run, ...described } = declared;

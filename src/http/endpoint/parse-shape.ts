@@ -3,7 +3,7 @@
 
 import type { z } from 'zod';
 import { fail, invalidField, isFailure, type Outcome } from '../../contract/failure.ts';
-import type { BodyFailureKind, Exchange } from '../transport/exchange.ts';
+import type { Exchange } from '../transport/exchange.ts';
 
 /** Maximum length of a noted app, above that of every ref and id. */
 const APP_LENGTH_MAX = 100;
@@ -16,7 +16,7 @@ type RawIssue = z.core.$ZodRawIssue;
 export function parseShape<Shape extends z.ZodType>(
   shape: Shape,
   value: unknown,
-): Outcome<z.output<Shape>, 'invalid'> {
+): Outcome<z.output<Shape>> {
   const parsed = shape.safeParse(value, { error: describe });
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
@@ -32,7 +32,7 @@ export function parseShape<Shape extends z.ZodType>(
 export async function parseBody<Shape extends z.ZodType>(
   exchange: Exchange,
   shape: Shape,
-): Promise<Outcome<z.output<Shape>, 'invalid' | BodyFailureKind>> {
+): Promise<Outcome<z.output<Shape>>> {
   const body = await exchange.body;
   if (isFailure(body)) return body;
   const value = readJson(body);
@@ -45,7 +45,7 @@ export async function parseBody<Shape extends z.ZodType>(
 export function parseQuery<Shape extends z.ZodType>(
   exchange: Pick<Exchange, 'queryText' | 'notes'>,
   shape: Shape,
-): Outcome<z.output<Shape>, 'invalid'> {
+): Outcome<z.output<Shape>> {
   const query = Object.fromEntries(new URLSearchParams(exchange.queryText));
   noteApp(exchange, query);
   return parseShape(shape, query);

@@ -179,7 +179,7 @@ export function definitionOf(
   freshnessSeconds: number,
   nowMs: number,
   path = '',
-): Outcome<PlanDefinition, 'invalid'> {
+): Outcome<PlanDefinition> {
   const { startAt, preset, onTrip, onBlind, patienceMinutes, raiseBetween } = plan;
   const { steps, guards } = preset === undefined ? ownParts(plan) : PLAN_PRESETS[preset];
   const startAtMs = startAt === undefined ? undefined : Date.parse(startAt);
@@ -285,7 +285,7 @@ export const withdrawReleaseBody = z.strictObject({
 export function newReleaseOf(
   body: z.output<typeof publishReleaseBody>,
   freshnessSeconds: number,
-): Outcome<NewRelease, 'invalid'> {
+): Outcome<NewRelease> {
   const { rollout, plan: given, ...release } = body;
   const plan = given && definitionOf(given, freshnessSeconds, Date.now(), 'plan.');
   if (isFailure(plan)) return plan;
@@ -296,7 +296,7 @@ export function newReleaseOf(
 export function promotionOf(
   body: z.output<typeof promoteReleaseBody>,
   freshnessSeconds: number,
-): Outcome<NewPromotion, 'invalid'> {
+): Outcome<NewPromotion> {
   const { rollout, version, reason: _, plan: given, ...promotion } = body;
   const plan = given && definitionOf(given, freshnessSeconds, Date.now(), 'plan.');
   if (isFailure(plan)) return plan;

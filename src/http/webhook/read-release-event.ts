@@ -53,7 +53,7 @@ const releaseEventShape = z.object({
 export function readReleaseEvent(
   body: Buffer,
   contentType: string | undefined,
-): Outcome<ReleaseEvent, 'invalid'> {
+): Outcome<ReleaseEvent> {
   const payload = readJsonPayload(body, contentType);
   if (isFailure(payload)) return payload;
   const parsed = parseShape(releaseEventShape, payload.json);
@@ -117,7 +117,7 @@ export function readPayload(body: Buffer, contentType: string | undefined): Buff
 function readJsonPayload(
   body: Buffer,
   contentType: string | undefined,
-): Outcome<{ readonly json: unknown }, 'invalid'> {
+): Outcome<{ readonly json: unknown }> {
   const payload = readPayload(body, contentType);
   if (payload === undefined) return fail('invalid', 'payload: Required');
   const json = readJson(payload);

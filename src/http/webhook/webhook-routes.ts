@@ -4,10 +4,8 @@
 
 import {
   type Failure,
-  type FailureKind,
   invalidField,
   isFailure,
-  type LostRight,
   type Outcome,
   refuseSignature,
 } from '../../contract/failure.ts';
@@ -47,7 +45,7 @@ export type WebhookDependencies = ReceiveDependencies & {
 
 /** Result of a verified delivery, with its release event where it has one. */
 type Understood = {
-  readonly result: Outcome<Received, FailureKind>;
+  readonly result: Outcome<Received>;
   readonly event?: ReleaseEvent;
 };
 
@@ -163,7 +161,7 @@ async function record(
   { ledger, metrics, log }: WebhookDependencies,
   webhook: OpenWebhook,
   delivery: NewDelivery,
-): Promise<Failure<LostRight> | undefined> {
+): Promise<Failure | undefined> {
   try {
     return await ledger.recordDelivery(delivery, integrationOf(webhook));
   } catch (error) {

@@ -348,7 +348,7 @@ export class EmbeddedCopies implements LedgerCopies {
     this.copyLedger = copyLedger;
   }
 
-  async make(): Promise<{ readonly directory: string } | Failure<'notEmbedded' | 'backupRunning'>> {
+  async make(): Promise<{ readonly directory: string } | Failure> {
     if (this.copyLedger === undefined) return fail('notEmbedded');
     const directory = join(this.dataDir, 'backup');
     const madeAt = statSync(directory, { throwIfNoEntry: false })?.mtimeMs;

@@ -36,7 +36,7 @@ function drive(state: PlanState, release: PlannedRelease, time = at(0), evidence
   return drivePlan(state, release, time, evidence);
 }
 
-function accepted(outcome: Outcome<PlanState, 'planRefused'>): PlanState {
+function accepted(outcome: Outcome<PlanState>): PlanState {
   if (isFailure(outcome)) throw new Error(outcome.message);
   return outcome;
 }

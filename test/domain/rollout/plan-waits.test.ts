@@ -25,7 +25,7 @@ function begun(text: string, parts: Parts = LIMITS) {
   return { state, release: { ...LIVE, rolloutPct: act.rollout } };
 }
 
-function accepted(outcome: Outcome<PlanState, 'planRefused'>): PlanState {
+function accepted(outcome: Outcome<PlanState>): PlanState {
   if (isFailure(outcome)) throw new Error(outcome.message);
   return outcome;
 }

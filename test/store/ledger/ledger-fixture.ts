@@ -1,7 +1,7 @@
 // Helpers that the ledger's tests share: an actor, a tenant with an app, releases, and reading an outcome.
 
 import { beforeEach } from 'vitest';
-import { type FailureKind, isFailure, type Outcome } from '../../../src/contract/failure.ts';
+import { isFailure, type Outcome } from '../../../src/contract/failure.ts';
 import type { Release } from '../../../src/contract/resource.ts';
 import type { ServingSnapshot } from '../../../src/domain/decision/serving-snapshot.ts';
 import {
@@ -119,7 +119,7 @@ export async function readStable(ledger: Ledger, tenant: TestTenant): Promise<Se
 }
 
 /** Returns the value; throws an error that shows the refusal. */
-export function expectValue<Value, Kind extends FailureKind>(outcome: Outcome<Value, Kind>): Value {
+export function expectValue<Value>(outcome: Outcome<Value>): Value {
   if (isFailure(outcome)) throw new Error(`Refused: ${JSON.stringify(outcome)}`);
   return outcome;
 }

@@ -2,7 +2,12 @@
 // waits for no more than a commit.
 
 import { beforeEach, expect, test } from 'vitest';
-import { fail, isFailure, type LostRight, refuseSignature } from '../../../src/contract/failure.ts';
+import {
+  type FailureKind,
+  fail,
+  isFailure,
+  refuseSignature,
+} from '../../../src/contract/failure.ts';
 import type { Role } from '../../../src/contract/resource.ts';
 import type { Actor } from '../../../src/store/ledger-terms.ts';
 import { checkIn, iso, START } from './fleet-fixture.ts';
@@ -101,7 +106,7 @@ export function describeLostRights({ database, ledger }: LedgerUnderTest): void 
   async function expectLost(
     actor: Actor,
     lose: () => Promise<unknown>,
-    kind: LostRight,
+    kind: FailureKind,
   ): Promise<void> {
     expectValue(await publish(actor, '1.0.0'));
     expect(await ledger.findLostRight(actor)).toBeUndefined();

@@ -96,7 +96,7 @@ export function kindOf(format: string): string {
  * Reads the kind that a device reports. Returns `ANY_KIND` for an empty text, `unknown` and a text that is no
  * format name, such as a variable that the client did not replace; a 400 if the text is too long.
  */
-export function readKind(path: string, text: string): string | Failure<'invalid'> {
+export function readKind(path: string, text: string): string | Failure {
   if (isLongerThan(text, LIMIT.artifactFormatLengthMax)) {
     return invalidField(path, `Must have at most ${LIMIT.artifactFormatLengthMax} characters`);
   }

@@ -160,7 +160,7 @@ export function extensionOf(url: string): string {
 }
 
 /** Refuses a platform or arch that is too long or that PostgreSQL cannot store; `path` names the field. */
-export function refuseArtifactName(path: string, name: string): Failure<'invalid'> | undefined {
+export function refuseArtifactName(path: string, name: string): Failure | undefined {
   if (isLongerThan(name, LIMIT.artifactNameLengthMax)) {
     return invalidField(path, `Must have at most ${LIMIT.artifactNameLengthMax} characters`);
   }

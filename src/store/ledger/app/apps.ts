@@ -1,7 +1,7 @@
 // SQL of apps: creation, changes, lists and search.
 
 import type { Found } from '../../../contract/console.ts';
-import { fail, isFailure, type LostRight, type Outcome } from '../../../contract/failure.ts';
+import { fail, isFailure, type Outcome } from '../../../contract/failure.ts';
 import { LIMIT } from '../../../contract/limit.ts';
 import type { App, AppState, Channel } from '../../../contract/resource.ts';
 import { isStorable, storableText } from '../../../contract/text.ts';
@@ -36,7 +36,7 @@ export function createApp(
   database: Database,
   app: NewApp,
   actor: Actor,
-): Promise<Outcome<Changed<App>, 'unknownOrganization' | 'refTaken' | LostRight>> {
+): Promise<Outcome<Changed<App>>> {
   return atomically(database, actor, async (sql) => {
     if (!(await organizationExists(sql, app.organizationId))) return fail('unknownOrganization');
     const id = await insertApp(sql, app);
@@ -99,7 +99,7 @@ export function updateApp(
   appName: string,
   { name, archived }: AppChange,
   actor: Actor,
-): Promise<Outcome<AppState, 'unknownApp' | LostRight>> {
+): Promise<Outcome<AppState>> {
   return atomically(database, actor, async (sql) => {
     const app = await findApp(sql, undefined, appName);
     if (isFailure(app)) return app;
@@ -237,7 +237,7 @@ export async function readChannel(
   sql: Sql,
   app: { readonly id: string; readonly ref: string },
   name: string,
-): Promise<Outcome<Channel, 'unknownChannel'>> {
+): Promise<Outcome<Channel>> {
   const channel = await findChannel(sql, app.id, name);
   if (isFailure(channel)) return channel;
   const { id: _, ...policy } = channel;

@@ -1,14 +1,7 @@
 // Decisions about requests that wait for an approval: who may decide, what ends a request, and its audit.
 
 import type { StoredApproval } from '../../../contract/approval.ts';
-import {
-  type Failure,
-  type FailureKind,
-  fail,
-  isFailure,
-  type LostRight,
-  type Outcome,
-} from '../../../contract/failure.ts';
+import { type Failure, fail, isFailure, type Outcome } from '../../../contract/failure.ts';
 import { LIMIT } from '../../../contract/limit.ts';
 import type { Role } from '../../../contract/resource.ts';
 import { isStorable } from '../../../contract/text.ts';
@@ -36,10 +29,7 @@ const LOCKED_COLUMNS = `${APPROVAL_COLUMNS}, approvals.organization_id AS "organ
   approvals.needed_role AS "neededRole", approvals.asked_on AS "askedOn"`;
 
 /** Locks a request of the actor's organization. A second decision waits, and finds it decided. */
-export async function lockApproval(
-  sql: ActorSql,
-  id: string,
-): Promise<LockedApproval | Failure<'unknownApproval'>> {
+export async function lockApproval(sql: ActorSql, id: string): Promise<LockedApproval | Failure> {
   const { actor } = sql;
   const organizationId = actor.kind === 'account' ? actor.needs?.organizationId : undefined;
   if (organizationId === undefined || !isStorable(id)) return fail('unknownApproval');
@@ -57,9 +47,7 @@ export async function lockApproval(
 }
 
 /** Returns the refusal of a request that is no longer pending. */
-export function refuseDecided({
-  status,
-}: Pick<StoredApproval, 'status'>): Failure<'approvalDecided'> {
+export function refuseDecided({ status }: Pick<StoredApproval, 'status'>): Failure {
   const words = status === 'expired' ? 'This request has expired' : `This request is ${status}`;
   return fail('approvalDecided', words);
 }
@@ -74,7 +62,7 @@ type Approver = { readonly role: Role; readonly email: string; readonly isKnown:
 async function refuseApprover(
   sql: ActorSql,
   { organizationId, keyId, accountId }: LockedApproval,
-): Promise<Failure<LostRight> | undefined> {
+): Promise<Failure | undefined> {
   const { actor } = sql;
   if (actor.kind !== 'account') return fail('forbidden');
   const [approver] = await sql.query<Approver>(
@@ -272,18 +260,14 @@ async function decide(
   { id, reason }: ApprovingCall,
   settlement: Omit<Settlement, 'reason'>,
 ): Promise<Failure | undefined> {
-  const kept = await atomically<{ readonly refusal: Failure | undefined }, FailureKind>(
-    database,
-    actor,
-    async (sql) => {
-      const request = await lockApproval(sql, id);
-      if (isFailure(request)) return request;
-      const refusal = await refuseDecision(sql, request);
-      if (refusal !== undefined) return refusal;
-      await settleApproval(sql, request, { ...settlement, reason });
-      return { refusal: undefined };
-    },
-  );
+  const kept = await atomically(database, actor, async (sql) => {
+    const request = await lockApproval(sql, id);
+    if (isFailure(request)) return request;
+    const refusal = await refuseDecision(sql, request);
+    if (refusal !== undefined) return refusal;
+    await settleApproval(sql, request, { ...settlement, reason });
+    return { refusal: undefined };
+  });
   return isFailure(kept) ? kept : kept.refusal;
 }
 
@@ -291,10 +275,8 @@ async function decide(
  * Expires requests that are over, and deletes old ones, at most `rowsMax` of each; returns the larger number.
  */
 export async function sweepApprovals(database: Database, rowsMax: number): Promise<number> {
-  const expired = await atomically<number, never, { readonly kind: 'service' }>(
-    database,
-    { kind: 'service' },
-    (sql) => expireApprovals(sql, rowsMax),
+  const expired = await atomically(database, { kind: 'service' }, (sql) =>
+    expireApprovals(sql, rowsMax),
   );
   if (isFailure(expired)) throw new Error(expired.message);
   return Math.max(expired, await forgetApprovals(database, rowsMax));

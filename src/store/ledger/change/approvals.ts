@@ -82,7 +82,7 @@ export async function findApproval(
   sql: Sql,
   scope: TenantScope,
   id: string,
-): Promise<StoredApproval | Failure<'unknownApproval'>> {
+): Promise<StoredApproval | Failure> {
   const [organizationId, appIds] = scopeValues(scope);
   if (!isStorable(id)) return fail('unknownApproval');
   const rows = await sql.query<StoredApproval>(
@@ -99,7 +99,7 @@ export async function listApprovals(
   sql: Sql,
   scope: TenantScope,
   { app: appName, status, before }: ApprovalFilter,
-): Promise<Outcome<StoredPage, 'unknownApp'>> {
+): Promise<Outcome<StoredPage>> {
   const [organizationId, appIds] = scopeValues(scope);
   const app = appName === undefined ? undefined : await findApp(sql, scope, appName);
   if (isFailure(app)) return app;
@@ -136,7 +136,7 @@ export async function insertApproval(
   locked: readonly LockedChannel[],
   noted: readonly NotedExposure[],
   asks: AskedCall,
-): Promise<Outcome<StoredApproval, 'tooManyApprovals'>> {
+): Promise<Outcome<StoredApproval>> {
   const { actor } = sql;
   const [first] = locked;
   if (first === undefined) throw new Error('A change that has to wait has locked no channel');
@@ -212,7 +212,7 @@ async function refuseFull(
   sql: Sql,
   appId: string,
   channelId: string | null,
-): Promise<Failure<'tooManyApprovals'> | undefined> {
+): Promise<Failure | undefined> {
   const [row] = await sql.query<{ pending: number }>(
     `SELECT count(*)::int AS pending FROM approvals
      WHERE app_id = $1 AND channel_id IS NOT DISTINCT FROM $2 AND status = 'pending'

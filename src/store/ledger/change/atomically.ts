@@ -1,13 +1,6 @@
 // Transactions that write for an actor or end in a refusal, and dry runs of them.
 
-import {
-  type Failure,
-  type FailureKind,
-  isFailure,
-  type LostRight,
-  type Outcome,
-  refuseRight,
-} from '../../../contract/failure.ts';
+import { type Failure, isFailure, type Outcome, refuseRight } from '../../../contract/failure.ts';
 import type { Told } from '../../../contract/notification.ts';
 import type { Actor } from '../../ledger-terms.ts';
 import type { Database, Sql } from '../database/database.ts';
@@ -55,13 +48,6 @@ export type NotedExposure = {
   readonly isWider: boolean;
 };
 
-/** Refusals of an actor that lost its right; never for actors that only the work itself can check. */
-type LostRightOf<Author extends Actor> = Author extends {
-  readonly kind: 'token' | 'stranger' | 'plan' | 'service';
-}
-  ? never
-  : LostRight;
-
 /**
  * Runs `work` in a transaction for an actor. A refusal that it returns rolls back, as an error does, and is
  * returned. The actor's right is read last and held until the commit: a revocation that committed before
@@ -69,15 +55,11 @@ type LostRightOf<Author extends Actor> = Author extends {
  * calls of a key cannot delay its revocation, and puts it after all other locks but that of the outbox, which
  * is always the last one, so that transactions cannot deadlock.
  */
-export async function atomically<
-  Value,
-  Kind extends FailureKind = never,
-  Author extends Actor = Actor,
->(
+export async function atomically<Value>(
   database: Database,
-  actor: Author,
-  work: (sql: ActorSql) => Promise<Outcome<Value, Kind>>,
-): Promise<Outcome<Value, Kind | LostRightOf<Author>>> {
+  actor: Actor,
+  work: (sql: ActorSql) => Promise<Outcome<Value>>,
+): Promise<Outcome<Value>> {
   try {
     return await database.transaction(async (connection) => {
       const outbox = new Outbox(actor);
@@ -91,20 +73,19 @@ export async function atomically<
       return outcome;
     });
   } catch (error) {
-    // Only `work` and `confirmRight` throw it, with refusals of these kinds.
-    if (error instanceof Refused) return error.failure as Failure<Kind | LostRightOf<Author>>;
+    if (error instanceof Refused) return error.failure;
     throw error;
   }
 }
 
 /** Runs `work` as `atomically` does, with the same refusals, and always rolls back. */
-export async function dryRun<Value, Kind extends FailureKind = never, Author extends Actor = Actor>(
+export async function dryRun<Value>(
   database: Database,
-  actor: Author,
-  work: (sql: ActorSql) => Promise<Outcome<Value, Kind>>,
-): Promise<Outcome<Value, Kind | LostRightOf<Author>>> {
+  actor: Actor,
+  work: (sql: ActorSql) => Promise<Outcome<Value>>,
+): Promise<Outcome<Value>> {
   try {
-    return await atomically<Value, Kind, Author>(database, actor, async (sql) => {
+    return await atomically<Value>(database, actor, async (sql) => {
       const outcome = await work(sql);
       await sql.confirmRight();
       refuseFirst(outcome, actor);

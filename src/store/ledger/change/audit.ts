@@ -74,7 +74,7 @@ export async function listAudit(
   sql: Sql,
   organizationId: string,
   filter: AuditFilter,
-): Promise<Outcome<AuditPage, 'unknownOrganization'>> {
+): Promise<Outcome<AuditPage>> {
   if (!(await organizationExists(sql, organizationId))) return fail('unknownOrganization');
   const [, time, id] = CURSOR.exec(filter.before ?? '') ?? [];
   const rows = await sql.query<AuditEntry & { cursor: string }>(

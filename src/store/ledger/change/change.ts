@@ -8,13 +8,7 @@
 // stored. An approval runs the same change again, in one transaction with the decision, and keeps it only if
 // it meets the same state. So no rule of a change has a second implementation.
 
-import {
-  type Failure,
-  type FailureKind,
-  fail,
-  isFailure,
-  type Outcome,
-} from '../../../contract/failure.ts';
+import { type Failure, fail, isFailure, type Outcome } from '../../../contract/failure.ts';
 import type { ServingSnapshot } from '../../../domain/decision/serving-snapshot.ts';
 import type {
   Actor,
@@ -111,7 +105,7 @@ export async function run<Input, Value, Place extends Locked>(
 ): Promise<Outcome<Ran<Value>>> {
   const { mode, actor } = call;
   const transact = mode === 'try' ? dryRun : atomically;
-  const kept = await transact<Kept<Value>, FailureKind>(database, actor, (sql) =>
+  const kept = await transact<Kept<Value>>(database, actor, (sql) =>
     typeof mode === 'object' && 'approves' in mode
       ? approve(sql, change, call, mode.approves)
       : make(sql, change, call),

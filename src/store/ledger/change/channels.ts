@@ -1,13 +1,7 @@
 // SQL of channels: creation, lists, locks and revisions. Changes of their settings are in
 // `channel-settings.ts`.
 
-import {
-  type Failure,
-  fail,
-  isFailure,
-  type LostRight,
-  type Outcome,
-} from '../../../contract/failure.ts';
+import { type Failure, fail, isFailure, type Outcome } from '../../../contract/failure.ts';
 import type { Channel, ListedChannel } from '../../../contract/resource.ts';
 import { isStorable } from '../../../contract/text.ts';
 import { compareServing, type ServingOrder } from '../../../domain/decision/serving-snapshot.ts';
@@ -55,7 +49,7 @@ export async function lockChannel(
   name: string,
   known?: KnownStates,
   beside?: string,
-): Promise<LockedChannel | Failure<'unknownApp' | 'unknownChannel'>> {
+): Promise<LockedChannel | Failure> {
   const app = await findApp(sql, scope, appName);
   if (isFailure(app)) return app;
   if (!isStorable(name)) return fail('unknownChannel');
@@ -188,7 +182,7 @@ export function createChannel(
   appName: string,
   name: string,
   actor: Actor,
-): Promise<Outcome<Changed<Channel>, 'unknownApp' | 'channelExists' | 'appArchived' | LostRight>> {
+): Promise<Outcome<Changed<Channel>>> {
   return atomically(database, actor, async (sql) => {
     const app = await findApp(sql, undefined, appName);
     if (isFailure(app)) return app;
@@ -247,7 +241,7 @@ export async function listChannels(
   sql: Sql,
   scope: TenantScope,
   appName: string,
-): Promise<Outcome<readonly ListedChannel[], 'unknownApp'>> {
+): Promise<Outcome<readonly ListedChannel[]>> {
   const app = await findApp(sql, scope, appName);
   if (isFailure(app)) return app;
   return sql.query<ListedChannel>(

@@ -21,7 +21,7 @@ export async function findApp(
   sql: Sql,
   scope: TenantScope | undefined,
   app: string,
-): Promise<FoundApp | Failure<'unknownApp'>> {
+): Promise<FoundApp | Failure> {
   const [organizationId, appIds] = scope === undefined ? [null, null] : scopeValues(scope);
   if (!isStorable(app, organizationId ?? '')) return fail('unknownApp');
   const rows = await sql.query<FoundApp>(
@@ -41,7 +41,7 @@ export async function findChannel(
   sql: Sql,
   appId: string,
   name: string,
-): Promise<FoundChannel | Failure<'unknownChannel'>> {
+): Promise<FoundChannel | Failure> {
   if (!isStorable(name)) return fail('unknownChannel');
   const rows = await sql.query<FoundChannel>(
     `SELECT id, name, ${POLICY_COLUMNS} FROM channels
@@ -55,10 +55,7 @@ export async function findChannel(
  * Refuses an archived app. Holds a shared lock on the app until the transaction ends, so that archiving waits
  * and the app gets nothing afterwards. KEY SHARE, so that a change of the app's webhooks delays no release.
  */
-export async function refuseArchived(
-  sql: Sql,
-  appId: string,
-): Promise<Failure<'appArchived'> | undefined> {
+export async function refuseArchived(sql: Sql, appId: string): Promise<Failure | undefined> {
   const rows = await sql.query<{ isArchived: boolean }>(
     'SELECT archived_at IS NOT NULL AS "isArchived" FROM apps WHERE id = $1 FOR KEY SHARE',
     [appId],

@@ -1,7 +1,7 @@
 // Rows of rollout plans: reads, inserts and updates them, always with an audit entry for what changed.
 
 import type { NextStep } from '../../../contract/console.ts';
-import { type Failure, fail, isFailure, type UnknownRelease } from '../../../contract/failure.ts';
+import { type Failure, fail, isFailure } from '../../../contract/failure.ts';
 import type { Told } from '../../../contract/notification.ts';
 import type { Targeting } from '../../../contract/resource.ts';
 import {
@@ -302,7 +302,7 @@ export async function findPlannedRelease(
   channelId: string,
   canonicalVersion: string,
   isLocked: boolean,
-): Promise<FoundPlannedRelease | Failure<'unknownRelease'>> {
+): Promise<FoundPlannedRelease | Failure> {
   if (!isStorable(canonicalVersion)) return fail('unknownRelease');
   const rows = await sql.query<FoundPlannedRelease>(
     `SELECT id, version, status, rollout_pct AS "rolloutPct", targets,
@@ -324,7 +324,7 @@ export async function findReleaseByName(
       readonly channel: string;
       readonly release: FoundPlannedRelease;
     }
-  | Failure<UnknownRelease>
+  | Failure
 > {
   const app = await findApp(sql, scope, name.app);
   if (isFailure(app)) return app;

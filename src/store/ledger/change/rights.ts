@@ -3,18 +3,13 @@
 import {
   type Failure,
   fail,
-  type LostRight,
   type Outcome,
   refuseSignature,
+  type UnknownPlace,
 } from '../../../contract/failure.ts';
 import { ROLES, type Role } from '../../../contract/resource.ts';
 import { isStorable } from '../../../contract/text.ts';
-import type {
-  AccessRight,
-  AccessTarget,
-  AppAccessRight,
-  UnknownTarget,
-} from '../../account-ledger.ts';
+import type { AccessRight, AccessTarget, AppAccessRight } from '../../account-ledger.ts';
 import type { Actor } from '../../ledger-terms.ts';
 import { IS_STRONG, ROLE_OF } from '../database/columns.ts';
 import type { Sql } from '../database/database.ts';
@@ -34,7 +29,7 @@ export async function findLostRight(
   sql: Sql,
   actor: Actor,
   hold: Hold,
-): Promise<Failure<LostRight> | undefined> {
+): Promise<Failure | undefined> {
   switch (actor.kind) {
     case 'admin-token':
     case 'token':
@@ -56,7 +51,7 @@ async function findLostKey(
   sql: Sql,
   { id, organizationId }: Extract<Actor, { kind: 'key' }>,
   hold: Hold,
-): Promise<Failure<'unauthorized'> | undefined> {
+): Promise<Failure | undefined> {
   const rows = await sql.query(
     `SELECT FROM api_keys WHERE id = $1 AND organization_id = $2 AND revoked_at IS NULL
        AND (expires_at IS NULL OR expires_at > clock_timestamp()) ${lock(hold)}`,
@@ -70,7 +65,7 @@ async function findLostAccount(
   sql: Sql,
   { accountId, tokenHash, needs }: Extract<Actor, { kind: 'account' }>,
   hold: Hold,
-): Promise<Failure<LostRight> | undefined> {
+): Promise<Failure | undefined> {
   const [session] = await sql.query<{ isStrong: boolean }>(
     `SELECT ${IS_STRONG} AS "isStrong" FROM sessions
      WHERE token_hash = $1 AND account_id = $2 ${lock(hold)}`,
@@ -106,7 +101,7 @@ async function findLostWebhook(
   sql: Sql,
   { appId, provider, enabledAt }: Extract<Actor, { kind: 'integration' }>,
   hold: Hold,
-): Promise<Failure<'unknownApp' | 'badSignature'> | undefined> {
+): Promise<Failure | undefined> {
   const [webhook] = await sql.query<{ isSame: boolean }>(
     `SELECT enabled_at = $2::timestamptz AS "isSame" FROM webhooks
      WHERE app_id = $1 AND provider = $3 AND disabled_at IS NULL ${lock(hold)}`,
@@ -121,7 +116,7 @@ function lock(hold: Hold): string {
 }
 
 /** Tables from a target to its organization, the target's id column, and the refusal of an unknown one. */
-type TargetTable = { readonly from: string; readonly id: string; readonly unknown: UnknownTarget };
+type TargetTable = { readonly from: string; readonly id: string; readonly unknown: UnknownPlace };
 
 const TARGET_TABLES: Readonly<Record<AccessTarget['type'], TargetTable>> = {
   organization: { from: 'organizations', id: 'organizations.id', unknown: 'unknownOrganization' },
@@ -157,7 +152,7 @@ type Demand = { readonly isDemanded: boolean };
 function unlessDemanded<Right extends AccessRight>({
   isDemanded,
   ...right
-}: Right & Demand): Outcome<Omit<Right & Demand, 'isDemanded'>, 'secondFactorNeeded'> {
+}: Right & Demand): Outcome<Omit<Right & Demand, 'isDemanded'>> {
   return isDemanded ? fail('secondFactorNeeded') : right;
 }
 
@@ -171,7 +166,7 @@ export async function findAccessRight(
   accountId: string | undefined,
   { type, id }: AccessTarget,
   isStrong = false,
-): Promise<Outcome<AccessRight, UnknownTarget | 'secondFactorNeeded'>> {
+): Promise<Outcome<AccessRight>> {
   const table = TARGET_TABLES[type];
   if (!isStorable(id)) return fail(table.unknown);
   const rows = await sql.query<AccessRight & Demand>(
@@ -192,7 +187,7 @@ export async function findAppAccessRight(
   accountId: string | undefined,
   app: string,
   isStrong = false,
-): Promise<Outcome<AppAccessRight, 'unknownApp' | 'secondFactorNeeded'>> {
+): Promise<Outcome<AppAccessRight>> {
   if (!isStorable(app)) return fail('unknownApp');
   const rows = await sql.query<AppAccessRight & Demand>(
     `SELECT organizations.id AS "organizationId", ${ROLE_OF.role} AS role, ${DEMAND},

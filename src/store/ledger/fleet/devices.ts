@@ -8,7 +8,7 @@ import type {
   DeviceRecord,
   VersionChange,
 } from '../../../contract/console-fleet.ts';
-import { fail, isFailure, type LostRight, type Outcome } from '../../../contract/failure.ts';
+import { fail, isFailure, type Outcome } from '../../../contract/failure.ts';
 import { LIMIT } from '../../../contract/limit.ts';
 import { isDeviceClient } from '../../../contract/resource.ts';
 import { storableText } from '../../../contract/text.ts';
@@ -242,7 +242,7 @@ export async function listDevices(
   sql: Sql,
   appName: string,
   filter: DeviceFilter,
-): Promise<Outcome<DevicePage, 'unknownApp'>> {
+): Promise<Outcome<DevicePage>> {
   const app = await findApp(sql, undefined, appName);
   if (isFailure(app)) return app;
   const { limit } = filter;
@@ -267,7 +267,7 @@ export async function countDevices(
   sql: Sql,
   appName: string,
   filter: DeviceFilter,
-): Promise<Outcome<DeviceCount, 'unknownApp'>> {
+): Promise<Outcome<DeviceCount>> {
   const app = await findApp(sql, undefined, appName);
   if (isFailure(app)) return app;
   const sample = await fleetSample(sql, app.id);
@@ -319,7 +319,7 @@ export async function readDevice(
   appName: string,
   deviceId: string,
   history: number,
-): Promise<Outcome<DeviceDetail, 'unknownApp' | 'unknownDevice'>> {
+): Promise<Outcome<DeviceDetail>> {
   const app = await findApp(sql, undefined, appName);
   if (isFailure(app)) return app;
   const [row] = await sql.query<DetailRow>(DEVICE, [app.id, storableText(deviceId), history]);
@@ -357,7 +357,7 @@ export function purgeDevices(
   purge: DevicePurge,
   { after, auditEntryId, devices }: PurgePlace,
   actor: Actor,
-): Promise<Outcome<PurgedDevices, LostRight>> {
+): Promise<Outcome<PurgedDevices>> {
   return atomically(database, actor, async (sql) => {
     await sql.confirmRight();
     const { purged, next } = await callPurge(sql, purge, after, false);

@@ -1,7 +1,7 @@
 // SQL of devices that are erased on request: see function/erasing.sql.
 
 import { randomBytes } from 'node:crypto';
-import { fail, isFailure, type LostRight, type Outcome } from '../../../contract/failure.ts';
+import { fail, isFailure, type Outcome } from '../../../contract/failure.ts';
 import { storableText } from '../../../contract/text.ts';
 import type { Actor, TenantScope } from '../../ledger-terms.ts';
 import { atomically } from '../change/atomically.ts';
@@ -26,8 +26,8 @@ export function eraseDevice(
   deviceId: string,
   slackMs: number,
   actor: Actor,
-): Promise<Outcome<undefined, 'unknownApp' | 'unknownDevice' | LostRight>> {
-  return atomically<undefined, 'unknownApp' | 'unknownDevice'>(database, actor, async (sql) => {
+): Promise<Outcome<undefined>> {
+  return atomically(database, actor, async (sql) => {
     const app = await findApp(sql, scope, appName);
     if (isFailure(app)) return app;
     await sql.confirmRight();

@@ -140,10 +140,7 @@ const CELL_COLUMNS = columns<FleetCell>({
  * Reads the present number of the app's devices per channel, version and platform. An empty version is an
  * unknown one.
  */
-export async function readFleet(
-  sql: Sql,
-  appName: string,
-): Promise<Outcome<readonly FleetCell[], 'unknownApp'>> {
+export async function readFleet(sql: Sql, appName: string): Promise<Outcome<readonly FleetCell[]>> {
   const app = await findApp(sql, undefined, appName);
   if (isFailure(app)) return app;
   return sql.query<FleetCell>(
@@ -265,7 +262,7 @@ export async function readAdoption(
   sql: Sql,
   appName: string,
   since: string,
-): Promise<Outcome<readonly AdoptionPoint[], 'unknownApp'>> {
+): Promise<Outcome<readonly AdoptionPoint[]>> {
   const app = await findApp(sql, undefined, appName);
   if (isFailure(app)) return app;
   return sql.query<AdoptionPoint>(

@@ -1,6 +1,6 @@
 // SQL of accounts: passwords, password resets, failed sign-ins, and the keys that nodes sign with.
 
-import { fail, type LostRight, type Outcome } from '../../../contract/failure.ts';
+import { fail, type Outcome } from '../../../contract/failure.ts';
 import type { Account } from '../../../contract/resource.ts';
 import { isStorable } from '../../../contract/text.ts';
 import type {
@@ -67,7 +67,7 @@ export function changePassword(
   before: string,
   after: string,
   actor: Extract<Actor, { kind: 'account' }>,
-): Promise<Outcome<number | undefined, LostRight>> {
+): Promise<Outcome<number | undefined>> {
   return atomically(database, actor, async (sql) => {
     const { accountId, tokenHash, email } = actor;
     const rows = await sql.query(
@@ -113,7 +113,7 @@ export function createPasswordReset(
   database: Database,
   { email, tokenHash, at, expiresAt, mail }: NewPasswordReset,
   actor: Actor,
-): Promise<Outcome<{ readonly email: string }, 'unknownAccount' | LostRight>> {
+): Promise<Outcome<{ readonly email: string }>> {
   return atomically(database, actor, async (sql) => {
     const account = await findAccount(sql, email);
     if (account === undefined) return fail('unknownAccount');
@@ -168,7 +168,7 @@ export async function usePasswordReset(
   tokenHash: string,
   passwordHash: string,
   now: string,
-): Promise<Outcome<StoredAccount, 'unknownReset'>> {
+): Promise<Outcome<StoredAccount>> {
   const found = await findPasswordReset(database, tokenHash, now);
   if (found === undefined) return fail('unknownReset');
   return atomically(database, { kind: 'token', email: found.email }, async (sql) => {

@@ -9,11 +9,7 @@ import type { Actor } from '../../ledger-terms.ts';
 import { type ActorSql, atomically } from '../change/atomically.ts';
 import { columns, isoText } from '../database/columns.ts';
 import type { Database, Sql } from '../database/database.ts';
-import {
-  type DestinationRefusal,
-  type LockedDestination,
-  lockDestination,
-} from './destinations.ts';
+import { type LockedDestination, lockDestination } from './destinations.ts';
 
 const DELIVERY_COLUMNS = columns<NotificationDelivery>({
   id: 'delivery.id',
@@ -38,19 +34,15 @@ export async function testDestination(
   database: Database,
   id: string,
   actor: Actor,
-): Promise<Outcome<NotificationDelivery, 'destinationOff' | DestinationRefusal>> {
-  const told = await atomically<true, 'destinationOff' | 'unknownDestination'>(
-    database,
-    actor,
-    async (sql) => {
-      const found = await findEnabled(sql, id);
-      if (isFailure(found)) return found;
-      const { organizationId, kind, name } = found;
-      const facts = { destination: { id, kind, name } };
-      sql.tell({ organizationId, only: id }, [{ type: 'test', facts }]);
-      return true as const;
-    },
-  );
+): Promise<Outcome<NotificationDelivery>> {
+  const told = await atomically(database, actor, async (sql) => {
+    const found = await findEnabled(sql, id);
+    if (isFailure(found)) return found;
+    const { organizationId, kind, name } = found;
+    const facts = { destination: { id, kind, name } };
+    sql.tell({ organizationId, only: id }, [{ type: 'test', facts }]);
+    return true as const;
+  });
   if (isFailure(told)) return told;
   const [delivery] = await database.query<NotificationDelivery>(
     `SELECT ${DELIVERY_COLUMNS} FROM ${DELIVERIES}
@@ -69,10 +61,7 @@ const UNREACHED: Readonly<Partial<Record<MailRecipient, string>>> = {
   stranger: 'Its recipient is no longer a member',
 };
 
-async function findEnabled(
-  sql: ActorSql,
-  id: string,
-): Promise<LockedDestination | Failure<'unknownDestination' | 'destinationOff'>> {
+async function findEnabled(sql: ActorSql, id: string): Promise<LockedDestination | Failure> {
   const found = await lockDestination(sql, id);
   if (isFailure(found)) return found;
   if (!found.enabled) return fail('destinationOff');
@@ -108,13 +97,8 @@ export function sendAgain(
   id: string,
   deliveryId: string,
   actor: Actor,
-): Promise<
-  Outcome<NotificationDelivery, 'unknownDelivery' | 'destinationOff' | DestinationRefusal>
-> {
-  return atomically<
-    NotificationDelivery,
-    'unknownDelivery' | 'destinationOff' | 'unknownDestination'
-  >(database, actor, async (sql) => {
+): Promise<Outcome<NotificationDelivery>> {
+  return atomically(database, actor, async (sql) => {
     const found = await findEnabled(sql, id);
     if (isFailure(found)) return found;
     if (!isStorable(deliveryId)) return fail('unknownDelivery');

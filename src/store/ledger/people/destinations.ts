@@ -5,7 +5,6 @@ import {
   fail,
   invalidField,
   isFailure,
-  type LostRight,
   type Outcome,
 } from '../../../contract/failure.ts';
 import { LIMIT } from '../../../contract/limit.ts';
@@ -53,8 +52,6 @@ const COLUMNS = columns<Destination>({
   createdBy: 'created_by',
 });
 
-export type DestinationRefusal = 'unknownDestination' | LostRight;
-
 /**
  * Stores a destination and its audit entry, which never has the secret, in one transaction; calls `seal` for
  * a webhook. Mail goes only to members, and to those who confirm its link, which it stores and mails. Refuses
@@ -65,47 +62,43 @@ export function createDestination(
   destination: NewDestination,
   seal: SealSecret,
   actor: Actor,
-): Promise<Outcome<Destination, 'invalid' | 'tooManyDestinations' | LostRight>> {
-  return atomically<Destination, 'invalid' | 'tooManyDestinations' | 'unknownApp'>(
-    database,
-    actor,
-    async (sql) => {
-      const { organizationId, name, kind, url, to, events, enabled } = destination;
-      const apps = await readApps(sql, organizationId, destination.apps);
-      if (isFailure(apps)) return apps;
-      const stranger = await refuseStranger(sql, organizationId, to, destination.link);
-      if (stranger !== undefined) return stranger;
-      // So that those that are added at once count each other.
-      await lockOrganization(sql, organizationId);
-      if (await isFull(sql, organizationId)) return fail('tooManyDestinations');
-      const id = newId('dst');
-      const rows = await sql.query<Destination>(
-        `INSERT INTO notification_destinations
+): Promise<Outcome<Destination>> {
+  return atomically(database, actor, async (sql) => {
+    const { organizationId, name, kind, url, to, events, enabled } = destination;
+    const apps = await readApps(sql, organizationId, destination.apps);
+    if (isFailure(apps)) return apps;
+    const stranger = await refuseStranger(sql, organizationId, to, destination.link);
+    if (stranger !== undefined) return stranger;
+    // So that those that are added at once count each other.
+    await lockOrganization(sql, organizationId);
+    if (await isFull(sql, organizationId)) return fail('tooManyDestinations');
+    const id = newId('dst');
+    const rows = await sql.query<Destination>(
+      `INSERT INTO notification_destinations
            (id, organization_id, name, kind, url, mail_to, events, apps, is_enabled, secret_sealed,
             created_by)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING ${COLUMNS}`,
-        [
-          ...[id, organizationId, name, kind, url, to, events, apps, enabled],
-          ...[kind === 'webhook' ? seal(id) : null, actorText(actor)],
-        ],
-      );
-      if (rows.length === 0) throw new Error(`New destination ${id} has no row`);
-      const stored = await offer(sql, id, destination.link);
-      const after = auditState(stored);
-      await insertAudit(sql, {
-        ...{ organizationId, action: 'destination.create', subject: id },
-        ...{ before: null, after },
-      });
-      return stored;
-    },
-  );
+      [
+        ...[id, organizationId, name, kind, url, to, events, apps, enabled],
+        ...[kind === 'webhook' ? seal(id) : null, actorText(actor)],
+      ],
+    );
+    if (rows.length === 0) throw new Error(`New destination ${id} has no row`);
+    const stored = await offer(sql, id, destination.link);
+    const after = auditState(stored);
+    await insertAudit(sql, {
+      ...{ organizationId, action: 'destination.create', subject: id },
+      ...{ before: null, after },
+    });
+    return stored;
+  });
 }
 
 function readApps(
   sql: Sql,
   organizationId: string,
   apps: readonly string[] | null,
-): Promise<readonly string[] | null | Failure<'unknownApp'>> {
+): Promise<readonly string[] | null | Failure> {
   return apps === null ? Promise.resolve(null) : findApps(sql, organizationId, apps);
 }
 
@@ -115,7 +108,7 @@ async function refuseStranger(
   organizationId: string,
   to: string | null,
   link: RecipientLink | undefined,
-): Promise<Failure<'invalid'> | undefined> {
+): Promise<Failure | undefined> {
   if (to === null || link?.to === to) return undefined;
   return (await isMemberEmail(sql, organizationId, to))
     ? undefined
@@ -183,10 +176,7 @@ export async function demandDestination(sql: Sql, id: string): Promise<Destinati
 export type LockedDestination = Destination & { readonly organizationId: string };
 
 /** Locks a destination against changes until the transaction ends, but not against messages to it. */
-export async function lockDestination(
-  sql: Sql,
-  id: string,
-): Promise<LockedDestination | Failure<'unknownDestination'>> {
+export async function lockDestination(sql: Sql, id: string): Promise<LockedDestination | Failure> {
   if (!isStorable(id)) return fail('unknownDestination');
   const rows = await sql.query<LockedDestination>(
     `SELECT organization_id AS "organizationId", ${COLUMNS}
@@ -207,43 +197,36 @@ export function updateDestination(
   change: DestinationChange,
   seal: SealSecret,
   actor: Actor,
-): Promise<Outcome<Destination, 'invalid' | DestinationRefusal>> {
-  return atomically<Destination, 'invalid' | 'unknownDestination' | 'unknownApp'>(
-    database,
-    actor,
-    async (sql) => {
-      const before = await lockDestination(sql, id);
-      if (isFailure(before)) return before;
-      const { organizationId } = before;
-      const misfit = refuseMisfit(before.kind, change);
-      if (misfit !== undefined) return misfit;
-      const apps = await readApps(sql, organizationId, change.apps ?? null);
-      if (isFailure(apps)) return apps;
-      const to = change.to ?? before.to;
-      const isSame = to === before.to;
-      const { link } = change;
-      const stranger = isSame ? undefined : await refuseStranger(sql, organizationId, to, link);
-      if (stranger !== undefined) return stranger;
-      await store(sql, before, change, apps, seal);
-      const after = await offer(sql, id, isSame ? undefined : link);
-      const { organizationId: _, ...unchanged } = before;
-      if (JSON.stringify(after) === JSON.stringify(unchanged)) return after;
-      const isNewUrl = before.url !== after.url;
-      await insertAudit(sql, {
-        ...{ organizationId, action: 'destination.update', subject: id },
-        before: auditState(before),
-        after: { ...auditState(after), ...(isNewUrl ? { newUrl: true } : {}) },
-      });
-      return after;
-    },
-  );
+): Promise<Outcome<Destination>> {
+  return atomically(database, actor, async (sql) => {
+    const before = await lockDestination(sql, id);
+    if (isFailure(before)) return before;
+    const { organizationId } = before;
+    const misfit = refuseMisfit(before.kind, change);
+    if (misfit !== undefined) return misfit;
+    const apps = await readApps(sql, organizationId, change.apps ?? null);
+    if (isFailure(apps)) return apps;
+    const to = change.to ?? before.to;
+    const isSame = to === before.to;
+    const { link } = change;
+    const stranger = isSame ? undefined : await refuseStranger(sql, organizationId, to, link);
+    if (stranger !== undefined) return stranger;
+    await store(sql, before, change, apps, seal);
+    const after = await offer(sql, id, isSame ? undefined : link);
+    const { organizationId: _, ...unchanged } = before;
+    if (JSON.stringify(after) === JSON.stringify(unchanged)) return after;
+    const isNewUrl = before.url !== after.url;
+    await insertAudit(sql, {
+      ...{ organizationId, action: 'destination.update', subject: id },
+      before: auditState(before),
+      after: { ...auditState(after), ...(isNewUrl ? { newUrl: true } : {}) },
+    });
+    return after;
+  });
 }
 
 /** Refuses an address of the wrong kind. */
-function refuseMisfit(
-  kind: DestinationKind,
-  { url, to }: DestinationChange,
-): Failure<'invalid'> | undefined {
+function refuseMisfit(kind: DestinationKind, { url, to }: DestinationChange): Failure | undefined {
   if (kind === 'mail' && url !== undefined) return invalidField('url', 'Mail has no url');
   if (kind !== 'mail' && to !== undefined) return invalidField('to', 'Only mail has a recipient');
   return undefined;
@@ -296,30 +279,26 @@ export function rotateDestination(
   id: string,
   seal: SealSecret,
   actor: Actor,
-): Promise<Outcome<Destination, 'noSecret' | DestinationRefusal>> {
-  return atomically<Destination, 'noSecret' | 'unknownDestination'>(
-    database,
-    actor,
-    async (sql) => {
-      const found = await lockDestination(sql, id);
-      if (isFailure(found)) return found;
-      const { organizationId, ...destination } = found;
-      if (destination.kind !== 'webhook') return fail('noSecret');
-      await sql.query(
-        `UPDATE notification_destinations SET former_secret_sealed = secret_sealed,
+): Promise<Outcome<Destination>> {
+  return atomically(database, actor, async (sql) => {
+    const found = await lockDestination(sql, id);
+    if (isFailure(found)) return found;
+    const { organizationId, ...destination } = found;
+    if (destination.kind !== 'webhook') return fail('noSecret');
+    await sql.query(
+      `UPDATE notification_destinations SET former_secret_sealed = secret_sealed,
            former_secret_until = clock_timestamp() + $3 * interval '1 millisecond',
            secret_sealed = $2
          WHERE id = $1`,
-        [id, seal(id), LIMIT.formerSecretMs],
-      );
-      const { name } = destination;
-      await insertAudit(sql, {
-        ...{ organizationId, action: 'destination.rotate', subject: id },
-        ...{ before: { name }, after: { name, newSecret: true } },
-      });
-      return destination;
-    },
-  );
+      [id, seal(id), LIMIT.formerSecretMs],
+    );
+    const { name } = destination;
+    await insertAudit(sql, {
+      ...{ organizationId, action: 'destination.rotate', subject: id },
+      ...{ before: { name }, after: { name, newSecret: true } },
+    });
+    return destination;
+  });
 }
 
 /** Removes a destination and what became of its messages. */
@@ -327,7 +306,7 @@ export function removeDestination(
   database: Database,
   id: string,
   actor: Actor,
-): Promise<Outcome<{ readonly id: string }, DestinationRefusal>> {
+): Promise<Outcome<{ readonly id: string }>> {
   return atomically(database, actor, async (sql) => {
     const found = await lockDestination(sql, id);
     if (isFailure(found)) return found;
@@ -349,28 +328,24 @@ export async function disableDestination(
   id: string,
   why: string,
 ): Promise<boolean> {
-  const disabled = await atomically<boolean, never, { readonly kind: 'service' }>(
-    database,
-    { kind: 'service' },
-    async (sql) => {
-      const found = await lockDestination(sql, id);
-      if (isFailure(found) || !found.enabled) return false;
-      await dropWaiting(sql, id);
-      await sql.query(
-        `UPDATE notification_destinations SET is_enabled = false, disabled_why = $2 WHERE id = $1`,
-        [id, storableText(why)],
-      );
-      await insertAudit(sql, {
-        organizationId: found.organizationId,
-        action: 'destination.disable',
-        subject: id,
-        before: auditState(found),
-        after: auditState({ ...found, enabled: false }),
-        reason: storableText(why),
-      });
-      return true;
-    },
-  );
+  const disabled = await atomically(database, { kind: 'service' }, async (sql) => {
+    const found = await lockDestination(sql, id);
+    if (isFailure(found) || !found.enabled) return false;
+    await dropWaiting(sql, id);
+    await sql.query(
+      `UPDATE notification_destinations SET is_enabled = false, disabled_why = $2 WHERE id = $1`,
+      [id, storableText(why)],
+    );
+    await insertAudit(sql, {
+      organizationId: found.organizationId,
+      action: 'destination.disable',
+      subject: id,
+      before: auditState(found),
+      after: auditState({ ...found, enabled: false }),
+      reason: storableText(why),
+    });
+    return true;
+  });
   return disabled === true;
 }
 

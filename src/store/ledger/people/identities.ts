@@ -1,7 +1,7 @@
 // SQL of identities: people as an OpenID Connect provider knows them, and the roles that their groups give.
 // Organizations are locked first, by id, then the account, as everywhere.
 
-import { fail, isFailure, type LostRight, type Outcome } from '../../../contract/failure.ts';
+import { fail, isFailure, type Outcome } from '../../../contract/failure.ts';
 import { LIMIT } from '../../../contract/limit.ts';
 import { type Account, ROLES, type Role } from '../../../contract/resource.ts';
 import { isStorable } from '../../../contract/text.ts';
@@ -41,7 +41,7 @@ export async function enterByIdentity(
   database: Database,
   arrival: Arrival,
   now: string,
-): Promise<Outcome<Entered, 'accountKnown' | 'unknownAccount'>> {
+): Promise<Outcome<Entered>> {
   const known = await enterKnown(database, arrival);
   if (known !== undefined) return known;
   const { email } = arrival;
@@ -59,7 +59,7 @@ export async function enterByIdentity(
 async function enterKnown(
   database: Database,
   arrival: Arrival,
-): Promise<Outcome<Entered | undefined, never>> {
+): Promise<Outcome<Entered | undefined>> {
   const found = await findByIdentity(database, arrival);
   if (found === undefined) return undefined;
   return atomically(database, { kind: 'token', email: found.email }, async (sql) => {
@@ -87,7 +87,7 @@ function createByIdentity(
   database: Database,
   arrival: AddressedArrival,
   now: string,
-): Promise<Outcome<Entered, 'accountKnown' | 'unknownAccount'>> {
+): Promise<Outcome<Entered>> {
   const { email, isEmailVerified } = arrival;
   return atomically(database, { kind: 'token', email }, async (sql) => {
     const invitedTo = await listInvited(sql, email, now);
@@ -380,7 +380,7 @@ export function joinIdentity(
   tokenHash: string,
   { accountId, passwordHash, actor }: AccountProof,
   now: string,
-): Promise<Outcome<Entered, 'unknownArrival' | 'identityTaken' | LostRight>> {
+): Promise<Outcome<Entered>> {
   return atomically(database, actor, async (sql) => {
     const [arrival] = await sql.query<UsedArrival>(
       `DELETE FROM oidc_arrivals WHERE token_hash = $1 AND expires_at > $2::timestamptz

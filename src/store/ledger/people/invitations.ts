@@ -1,7 +1,7 @@
 // SQL of invitations: they are made, listed, revoked and accepted.
 
 import type { OpenInvitation, RevokedInvitation } from '../../../contract/console.ts';
-import { type Failure, fail, type LostRight, type Outcome } from '../../../contract/failure.ts';
+import { type Failure, fail, type Outcome } from '../../../contract/failure.ts';
 import { LIMIT } from '../../../contract/limit.ts';
 import type { Account, Invitation, Role } from '../../../contract/resource.ts';
 import { isStorable } from '../../../contract/text.ts';
@@ -47,7 +47,7 @@ export function acceptInvitation(
   tokenHash: string,
   account: Joining,
   now: string,
-): Promise<Outcome<Account, 'unknownInvitation'>> {
+): Promise<Outcome<Account>> {
   return atomically(database, { kind: 'token', email: account.email }, async (sql) => {
     await lockOrganizationOf(sql, tokenHash);
     const [used] = await sql.query<Used>(
@@ -123,9 +123,7 @@ export function createInvitation(
   database: Database,
   invitation: NewInvitation,
   actor: Actor,
-): Promise<
-  Outcome<Invitation, 'unknownOrganization' | 'alreadyMember' | 'tooManyInvitations' | LostRight>
-> {
+): Promise<Outcome<Invitation>> {
   return atomically(database, actor, async (sql) => {
     const { organizationId, email, role, at } = invitation;
     const organization = await lockOrganization(sql, organizationId);
@@ -153,7 +151,7 @@ export function createInvitation(
 async function findObstacle(
   sql: Sql,
   { organizationId, email, at }: NewInvitation,
-): Promise<Failure<'alreadyMember' | 'tooManyInvitations'> | undefined> {
+): Promise<Failure | undefined> {
   const rows = await sql.query<{ isMember: boolean; open: number }>(
     `SELECT EXISTS (
        SELECT FROM memberships JOIN accounts ON accounts.id = memberships.account_id
@@ -225,7 +223,7 @@ export function revokeInvitation(
   id: string,
   now: string,
   actor: Actor,
-): Promise<Outcome<RevokedInvitation, 'unknownInvitation' | LostRight>> {
+): Promise<Outcome<RevokedInvitation>> {
   return atomically(database, actor, async (sql) => {
     if (!isStorable(id)) return fail('unknownInvitation');
     const [found] = await sql.query<Row>(

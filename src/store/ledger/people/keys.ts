@@ -7,7 +7,6 @@ import {
   fail,
   invalidField,
   isFailure,
-  type LostRight,
   type Outcome,
 } from '../../../contract/failure.ts';
 import { LIMIT } from '../../../contract/limit.ts';
@@ -31,11 +30,7 @@ import { columns, isoText, jsonOrNull, newId } from '../database/columns.ts';
 import type { Database, Sql } from '../database/database.ts';
 
 /** Stores the key and the audit entry in one transaction. A duplicate of the random prefix is an error. */
-export function createKey(
-  database: Database,
-  key: NewKey,
-  actor: Actor,
-): Promise<Outcome<ApiKey, 'invalid' | LostRight>> {
+export function createKey(database: Database, key: NewKey, actor: Actor): Promise<Outcome<ApiKey>> {
   return atomically(database, actor, async (sql) => {
     const { organizationId, name, prefix, secretHash, apps, may, expiresAt } = key;
     if (!(await organizationExists(sql, organizationId))) return fail('unknownOrganization');
@@ -70,7 +65,7 @@ export async function findApps(
   sql: Sql,
   organizationId: string,
   names: readonly string[],
-): Promise<readonly string[] | Failure<'unknownApp'>> {
+): Promise<readonly string[] | Failure> {
   const ids = new Set<string>();
   for (const name of names) {
     const app = await findApp(sql, organizationId, name);
@@ -150,7 +145,7 @@ export function revokeKey(
   database: Database,
   id: string,
   actor: Actor,
-): Promise<Outcome<RevokedKey, 'unknownKey' | LostRight>> {
+): Promise<Outcome<RevokedKey>> {
   return atomically(database, actor, async (sql) => {
     const key = await lockSecret<string>(sql, 'api_keys', id);
     if (key === undefined) return fail('unknownKey');
@@ -177,7 +172,7 @@ export function createEdgeToken(
   database: Database,
   { organizationId, name, prefix, secretHash }: NewEdgeToken,
   actor: Actor,
-): Promise<Outcome<ListedEdgeToken, 'unknownOrganization' | LostRight>> {
+): Promise<Outcome<ListedEdgeToken>> {
   return atomically(database, actor, async (sql) => {
     if (organizationId !== null && !(await organizationExists(sql, organizationId))) {
       return fail('unknownOrganization');
@@ -270,7 +265,7 @@ export function revokeEdgeToken(
   database: Database,
   id: string,
   actor: Actor,
-): Promise<Outcome<RevokedEdgeToken, 'unknownEdgeToken' | LostRight>> {
+): Promise<Outcome<RevokedEdgeToken>> {
   return atomically(database, actor, async (sql) => {
     const token = await lockSecret<EdgeScope>(sql, 'edge_tokens', id);
     if (token === undefined) return fail('unknownEdgeToken');
@@ -297,7 +292,7 @@ type RefusedEdge = { readonly org: EdgeScope; readonly name: string; readonly pr
  */
 export async function tellRefusedEdge(database: Database, id: string): Promise<void> {
   const service = { kind: 'service' } as const;
-  await atomically<undefined, never, typeof service>(database, service, async (sql) => {
+  await atomically(database, service, async (sql) => {
     const [edge] = await sql.query<RefusedEdge>(
       `UPDATE edge_tokens SET refusal_told_at = clock_timestamp()
        WHERE id = $1 AND revoked_at IS NOT NULL AND refusal_told_at IS NULL

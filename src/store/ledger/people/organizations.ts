@@ -1,6 +1,6 @@
 // SQL of organizations: their settings, their members, and the first account.
 
-import { fail, isFailure, type LostRight, type Outcome } from '../../../contract/failure.ts';
+import { fail, isFailure, type Outcome } from '../../../contract/failure.ts';
 import { LIMIT } from '../../../contract/limit.ts';
 import type {
   Account,
@@ -30,7 +30,7 @@ export function createFirstAccount(
   database: Database,
   newAccount: NewAccount,
   organizationName: string,
-): Promise<Outcome<Account, 'alreadySetUp'>> {
+): Promise<Outcome<Account>> {
   return atomically(database, { kind: 'token', email: newAccount.email }, async (sql) => {
     const existing = await beginSetUp(sql);
     if (isFailure(existing)) return existing;
@@ -50,7 +50,7 @@ export function createFirstOrganization(
   database: Database,
   name: string,
   actor: Extract<Actor, { kind: 'account' }>,
-): Promise<Outcome<Organization, 'alreadySetUp' | LostRight>> {
+): Promise<Outcome<Organization>> {
   return atomically(database, actor, async (sql) => {
     const existing = await beginSetUp(sql);
     if (isFailure(existing)) return existing;
@@ -64,7 +64,7 @@ export function createFirstOrganization(
  * Lists the ids of the organizations that are there before the first account; refused once the service is set
  * up (`isSetUp`). Locks the accounts table against writers, so that only one of several transactions goes on.
  */
-async function beginSetUp(sql: Sql): Promise<Outcome<readonly string[], 'alreadySetUp'>> {
+async function beginSetUp(sql: Sql): Promise<Outcome<readonly string[]>> {
   await sql.query('LOCK TABLE accounts IN SHARE ROW EXCLUSIVE MODE');
   const existing = await sql.query<{ id: string }>('SELECT id FROM organizations');
   if (existing.length > 0 && (await hasAccounts(sql))) return fail('alreadySetUp');
@@ -76,7 +76,7 @@ export function createOrganization(
   database: Database,
   name: string,
   actor: Actor,
-): Promise<Outcome<Organization, LostRight>> {
+): Promise<Outcome<Organization>> {
   return atomically(database, actor, async (sql) => {
     const organization = await insertOrganization(sql, name);
     if (actor.kind === 'account') await insertOwner(sql, organization.id, actor);
@@ -121,7 +121,7 @@ export function updateOrganization(
   id: string,
   change: OrganizationChange,
   actor: Actor,
-): Promise<Outcome<Organization, 'unknownOrganization' | 'secondFactorFirst' | LostRight>> {
+): Promise<Outcome<Organization>> {
   return atomically(database, actor, async (sql) => {
     const found = await lockOrganization(sql, id);
     if (found === undefined) return fail('unknownOrganization');
@@ -214,7 +214,7 @@ export function changeMember(
   accountId: string,
   role: Role | undefined,
   actor: Actor,
-): Promise<Outcome<Member, 'unknownOrganization' | 'unknownMember' | 'lastOwner' | LostRight>> {
+): Promise<Outcome<Member>> {
   return atomically(database, actor, async (sql) => {
     const organization = await lockOrganization(sql, organizationId);
     if (organization === undefined) return fail('unknownOrganization');

@@ -1,13 +1,7 @@
 // SQL of passkeys: adding, naming and removing them, sessions that they open, and links that remove them.
 
 import type { NoContent } from '../../../contract/console.ts';
-import {
-  type Failure,
-  fail,
-  isFailure,
-  type LostRight,
-  type Outcome,
-} from '../../../contract/failure.ts';
+import { type Failure, fail, isFailure, type Outcome } from '../../../contract/failure.ts';
 import { LIMIT } from '../../../contract/limit.ts';
 import type { Passkey } from '../../../contract/resource.ts';
 import { isStorable } from '../../../contract/text.ts';
@@ -77,12 +71,7 @@ export function addPasskey(
   passkey: NewPasskey,
   challenge: AnsweredChallenge,
   actor: AccountActor,
-): Promise<
-  Outcome<
-    Passkey,
-    'staleChallenge' | 'passkeyTaken' | 'tooManyPasskeys' | 'secondFactorFirst' | LostRight
-  >
-> {
+): Promise<Outcome<Passkey>> {
   return atomically(database, actor, async (sql) => {
     const { accountId, tokenHash } = actor;
     await lockAccountRow(sql, accountId);
@@ -148,7 +137,7 @@ export function renamePasskey(
   id: string,
   name: string,
   actor: AccountActor,
-): Promise<Outcome<Passkey, 'unknownPasskey' | LostRight>> {
+): Promise<Outcome<Passkey>> {
   return atomically(database, actor, async (sql) => {
     if (!isStorable(id)) return fail('unknownPasskey');
     const [renamed] = await sql.query<Passkey>(
@@ -168,7 +157,7 @@ export function removePasskey(
   id: string,
   actor: AccountActor,
   mail?: NewMail,
-): Promise<Outcome<NoContent, 'unknownPasskey' | 'secondFactorFirst' | LostRight>> {
+): Promise<Outcome<NoContent>> {
   return atomically(database, actor, async (sql) => {
     if (!isStorable(id)) return fail('unknownPasskey');
     await lockAccountRow(sql, actor.accountId);
@@ -198,7 +187,7 @@ export async function openSessionByPasskey(
   { id: accountId, email, passwordHash }: Opening,
   { id, counter, challenge }: ShownPasskey,
   session: NewSession,
-): Promise<Outcome<number, 'wrongLogin' | 'wrongPasskey' | 'staleChallenge'>> {
+): Promise<Outcome<number>> {
   const account = { id: accountId, email };
   let cloned: { readonly name: string } | undefined;
   const opened = await atomically(database, { kind: 'token', email }, async (sql) => {
@@ -229,7 +218,7 @@ async function riseCounter(
   id: string,
   counter: number,
   at: string,
-): Promise<{ name: string; hasRisen: boolean } | Failure<'wrongPasskey'>> {
+): Promise<{ name: string; hasRisen: boolean } | Failure> {
   const [passkey] = await sql.query<{ name: string; hasRisen: boolean }>(
     `SELECT name, counter < $3 OR counter = 0 AND $3 = 0 AS "hasRisen" FROM passkeys
      WHERE id = $1 AND account_id = $2 FOR UPDATE`,
@@ -273,7 +262,7 @@ export function createRecovery(
   of: RecoveredAccount,
   { tokenHash, at, expiresAt, mailTo }: NewRecovery,
   actor: Actor,
-): Promise<Outcome<{ readonly email: string }, 'unknownAccount' | 'unknownMember' | LostRight>> {
+): Promise<Outcome<{ readonly email: string }>> {
   return atomically(database, actor, async (sql) => {
     const account = await findRecovered(sql, of);
     if (isFailure(account)) return account;
@@ -293,7 +282,7 @@ export function createRecovery(
 async function findRecovered(
   sql: ActorSql,
   of: RecoveredAccount,
-): Promise<Outcome<{ id: string; email: string }, 'unknownAccount' | 'unknownMember'>> {
+): Promise<Outcome<{ id: string; email: string }>> {
   if ('email' in of) return (await findAccount(sql, of.email)) ?? fail('unknownAccount');
   if (!isStorable(of.accountId)) return fail('unknownMember');
   const [member] = await sql.query<{ id: string; email: string }>(
@@ -328,7 +317,7 @@ export function useRecovery(
   tokenHash: string,
   now: string,
   mail?: NewMail,
-): Promise<Outcome<{ readonly removed: number }, 'unknownReset'>> {
+): Promise<Outcome<{ readonly removed: number }>> {
   return atomically(database, { kind: 'token', email: account.email }, async (sql) => {
     await lockAccountRow(sql, account.id);
     const used = await sql.query(

@@ -1,12 +1,6 @@
 // SQL of what becomes of links to recipients of mail who are no members: another one is sent, and answered.
 
-import {
-  fail,
-  invalidField,
-  isFailure,
-  type LostRight,
-  type Outcome,
-} from '../../../contract/failure.ts';
+import { fail, invalidField, isFailure, type Outcome } from '../../../contract/failure.ts';
 import type { Destination } from '../../../contract/notification.ts';
 import type { RecipientLink } from '../../destination-ledger.ts';
 import type { Actor } from '../../ledger-terms.ts';
@@ -28,26 +22,22 @@ export function renewRecipientLink(
   id: string,
   link: RecipientLink,
   actor: Actor,
-): Promise<Outcome<Destination, 'recipientKnown' | 'invalid' | 'unknownDestination' | LostRight>> {
-  return atomically<Destination, 'recipientKnown' | 'invalid' | 'unknownDestination'>(
-    database,
-    actor,
-    async (sql) => {
-      const found = await lockDestination(sql, id);
-      if (isFailure(found)) return found;
-      // Another link is on its way to the address that the destination had.
-      if (found.to !== link.to) return invalidField('to', 'Was changed meanwhile');
-      if (found.recipient === 'member' || found.recipient === 'confirmed') {
-        return fail('recipientKnown');
-      }
-      await storeLink(sql, id, link);
-      await insertAudit(sql, {
-        ...{ organizationId: found.organizationId, action: 'destination.link', subject: id },
-        ...{ before: null, after: { to: link.to, expiresAt: link.expiresAt } },
-      });
-      return demandDestination(sql, id);
-    },
-  );
+): Promise<Outcome<Destination>> {
+  return atomically(database, actor, async (sql) => {
+    const found = await lockDestination(sql, id);
+    if (isFailure(found)) return found;
+    // Another link is on its way to the address that the destination had.
+    if (found.to !== link.to) return invalidField('to', 'Was changed meanwhile');
+    if (found.recipient === 'member' || found.recipient === 'confirmed') {
+      return fail('recipientKnown');
+    }
+    await storeLink(sql, id, link);
+    await insertAudit(sql, {
+      ...{ organizationId: found.organizationId, action: 'destination.link', subject: id },
+      ...{ before: null, after: { to: link.to, expiresAt: link.expiresAt } },
+    });
+    return demandDestination(sql, id);
+  });
 }
 
 /** Stores whether the holder of a link wants the mails; drops what waits for one who does not. */
@@ -56,22 +46,18 @@ export function answerRecipientLink(
   hash: string,
   wanted: boolean,
   at: string,
-): Promise<Outcome<true, 'unknownLink'>> {
-  return atomically<true, 'unknownLink', { readonly kind: 'stranger' }>(
-    database,
-    { kind: 'stranger' },
-    async (sql) => {
-      const [linked] = await sql.query<{ id: string }>(
-        `SELECT id FROM notification_destinations WHERE ${IS_USABLE} FOR NO KEY UPDATE`,
-        [hash, at],
-      );
-      const found = linked && (await lockDestination(sql, linked.id));
-      if (found === undefined || isFailure(found)) return fail('unknownLink');
-      if (wanted && found.recipient === 'confirmed') return true as const;
-      await answer(sql, found, wanted);
-      return true as const;
-    },
-  );
+): Promise<Outcome<true>> {
+  return atomically(database, { kind: 'stranger' }, async (sql) => {
+    const [linked] = await sql.query<{ id: string }>(
+      `SELECT id FROM notification_destinations WHERE ${IS_USABLE} FOR NO KEY UPDATE`,
+      [hash, at],
+    );
+    const found = linked && (await lockDestination(sql, linked.id));
+    if (found === undefined || isFailure(found)) return fail('unknownLink');
+    if (wanted && found.recipient === 'confirmed') return true as const;
+    await answer(sql, found, wanted);
+    return true as const;
+  });
 }
 
 async function answer(sql: ActorSql, found: LockedDestination, wanted: boolean): Promise<void> {

@@ -1,7 +1,7 @@
 // SQL of sessions: opening, finding, listing and ending them.
 
 import type { NoContent } from '../../../contract/console.ts';
-import { fail, type LostRight, type Outcome } from '../../../contract/failure.ts';
+import { fail, type Outcome } from '../../../contract/failure.ts';
 import { LIMIT } from '../../../contract/limit.ts';
 import type { ListedSession } from '../../../contract/resource.ts';
 import { isStorable } from '../../../contract/text.ts';
@@ -28,7 +28,7 @@ export function openSession(
   database: Database,
   { id, email, passwordHash, identity }: Opening,
   session: NewSession,
-): Promise<Outcome<number, 'wrongLogin' | 'secondFactorFirst'>> {
+): Promise<Outcome<number>> {
   return atomically(database, { kind: 'token', email }, async (sql) => {
     const [account] = await sql.query<{ passwordNumber: number }>(
       `SELECT password_number AS "passwordNumber" FROM accounts
@@ -168,7 +168,7 @@ export function endSessionById(
   database: Database,
   id: string,
   actor: AccountActor,
-): Promise<Outcome<NoContent, 'unknownSession' | LostRight>> {
+): Promise<Outcome<NoContent>> {
   return atomically(database, actor, async (sql) => {
     if (!isStorable(id)) return fail('unknownSession');
     await lockAccountRow(sql, actor.accountId);
@@ -188,7 +188,7 @@ export function endSessionById(
 export function endOtherSessions(
   database: Database,
   actor: AccountActor,
-): Promise<Outcome<NoContent, LostRight>> {
+): Promise<Outcome<NoContent>> {
   return atomically(database, actor, async (sql) => {
     await lockAccountRow(sql, actor.accountId);
     const sessions = await deleteSessions(sql, actor.accountId, actor.tokenHash);

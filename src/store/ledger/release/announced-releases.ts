@@ -1,12 +1,7 @@
 // SQL of releases that a code host announces, changes or retracts, and of events about releases that the
 // ledger does not have.
 
-import {
-  type Failure,
-  isFailure,
-  type LostRight,
-  type Outcome,
-} from '../../../contract/failure.ts';
+import { isFailure, type Outcome } from '../../../contract/failure.ts';
 import { LIMIT } from '../../../contract/limit.ts';
 import {
   type ChangedRelease,
@@ -27,12 +22,7 @@ import {
   type RetractionOutcome,
   rememberRetraction,
 } from '../../../domain/release/host/retraction.ts';
-import type {
-  Announced,
-  AnnouncementObstacle,
-  NewAnnouncement,
-  NewRetraction,
-} from '../../console-ledger.ts';
+import type { Announced, NewAnnouncement, NewRetraction } from '../../console-ledger.ts';
 import type { Actor, Changed, KnownStates, NewArtifact, ReleaseName } from '../../ledger-terms.ts';
 import { type ActorSql, atomically } from '../change/atomically.ts';
 import { type LockedChannel, lockChannel, recordChannelChange } from '../change/channels.ts';
@@ -46,7 +36,7 @@ import { endStopOf } from '../rollout/stops.ts';
 import { readRelease } from './release-reads.ts';
 import { insertArtifacts, publishOn, refuseFullChannel } from './releases.ts';
 
-type Answer = Outcome<Changed<Announced>, AnnouncementObstacle>;
+type Answer = Outcome<Changed<Announced>>;
 type Step = FirstStep<NewArtifact> | NextStep<NewArtifact>;
 type StepOf<Name extends Step['step']> = Extract<Step, { readonly step: Name }>;
 
@@ -62,8 +52,8 @@ export function announceRelease(
   announced: NewAnnouncement,
   actor: Actor,
   known?: KnownStates,
-): Promise<Outcome<Changed<Announced>, AnnouncementObstacle | LostRight>> {
-  return atomically<Changed<Announced>, AnnouncementObstacle>(database, actor, async (sql) => {
+): Promise<Outcome<Changed<Announced>>> {
+  return atomically(database, actor, async (sql) => {
     const { name, host, isEdit } = announced;
     const channel = await lockChannel(sql, organizationId, name.app, name.channel, known);
     if (isFailure(channel)) return channel;
@@ -113,7 +103,7 @@ async function create(
   const serving = { status, rolloutPct: undefined, targets: null, hold } as const;
   const content = { ...name, version, notes, artifacts, ...serving };
   const published = await publishOn(sql, channel, content);
-  if (isFailure(published)) return published as Failure<AnnouncementObstacle>;
+  if (isFailure(published)) return published;
   const { value: release, changed } = published;
   await storeHost(sql, release.id, host);
   return { value: { outcome: 'created', release }, changed };
@@ -282,39 +272,35 @@ export function retractRelease(
   call: NewRetraction,
   actor: Actor,
   known?: KnownStates,
-): Promise<Outcome<RetractReleaseAnswer, 'unknownApp' | 'unknownChannel' | LostRight>> {
-  return atomically<RetractReleaseAnswer, 'unknownApp' | 'unknownChannel'>(
-    database,
-    actor,
-    async (sql) => {
-      const channel = await lockChannel(sql, organizationId, name.app, name.channel, known);
-      if (isFailure(channel)) return channel;
-      const { canonicalVersion } = name;
-      await rememberRetractedRelease(
-        sql,
-        { channelId: channel.id, canonicalVersion, host: call.host },
-        call,
-      );
-      const release = await announcedRelease(sql, channel.id, canonicalVersion);
-      const value = release && judgeRetraction(release, call);
-      if (release === undefined || (value !== 'paused' && value !== 'unserved')) {
-        return { value, changed: [] };
-      }
-      await keepBack(sql, release, call, value === 'paused');
-      if (value === 'unserved') return { value, changed: [] };
-      const { version, status, rolloutPct } = release;
-      const published = { status, rolloutPct, wasPublished: true };
-      await followPlan(sql, channel, release, published, { ...published, status: 'paused' });
-      const changed = await recordChannelChange(sql, channel, {
-        action: 'release.serve',
-        version,
-        before: { status },
-        after: { status: 'paused' },
-        reason: call.reason,
-      });
-      return { value, changed };
-    },
-  );
+): Promise<Outcome<RetractReleaseAnswer>> {
+  return atomically(database, actor, async (sql) => {
+    const channel = await lockChannel(sql, organizationId, name.app, name.channel, known);
+    if (isFailure(channel)) return channel;
+    const { canonicalVersion } = name;
+    await rememberRetractedRelease(
+      sql,
+      { channelId: channel.id, canonicalVersion, host: call.host },
+      call,
+    );
+    const release = await announcedRelease(sql, channel.id, canonicalVersion);
+    const value = release && judgeRetraction(release, call);
+    if (release === undefined || (value !== 'paused' && value !== 'unserved')) {
+      return { value, changed: [] };
+    }
+    await keepBack(sql, release, call, value === 'paused');
+    if (value === 'unserved') return { value, changed: [] };
+    const { version, status, rolloutPct } = release;
+    const published = { status, rolloutPct, wasPublished: true };
+    await followPlan(sql, channel, release, published, { ...published, status: 'paused' });
+    const changed = await recordChannelChange(sql, channel, {
+      action: 'release.serve',
+      version,
+      before: { status },
+      after: { status: 'paused' },
+      reason: call.reason,
+    });
+    return { value, changed };
+  });
 }
 
 async function rememberRetractedRelease(

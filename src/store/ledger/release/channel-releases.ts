@@ -32,7 +32,7 @@ export async function listChannelReleases(
   app: FoundApp,
   channelName: string,
   { page, perPage, version, status }: ReleaseFilter,
-): Promise<Outcome<UnjudgedReleases, 'unknownChannel'>> {
+): Promise<Outcome<UnjudgedReleases>> {
   const channel = await findChannel(sql, app.id, channelName);
   if (isFailure(channel)) return channel;
   const all = await sql.query<{ id: string; version: string }>(

@@ -28,7 +28,7 @@ async function useIdempotencyKey(
   sql: Sql,
   call: RepeatableCall,
   made: Made,
-): Promise<Failure<'idempotencyKeyUsed'> | undefined> {
+): Promise<Failure | undefined> {
   const release = 'release' in made ? made.release : undefined;
   const approvalId = 'approvalId' in made ? made.approvalId : null;
   const rows = await sql.query(
@@ -77,7 +77,7 @@ type UsedKey = { readonly request: string } & (
 async function findRepeated(
   sql: Sql,
   call: RepeatableCall,
-): Promise<Release | Failure<'idempotencyKeyUsed' | 'awaitsApproval'> | undefined> {
+): Promise<Release | Failure | undefined> {
   const [used] = await sql.query<UsedKey>(
     `SELECT request, release_id AS "releaseId", status, rollout_pct AS "rolloutPct",
        approval_id AS "approvalId"

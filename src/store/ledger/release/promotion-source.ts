@@ -22,7 +22,7 @@ type Stored = JudgedRelease & {
 /** What a promotion copies, its refusal, and its warnings. */
 export type PromotionSource = {
   readonly content: Pick<Stored, 'version' | 'notes' | 'artifacts'>;
-  readonly refusal: Failure<'notPromotable'> | undefined;
+  readonly refusal: Failure | undefined;
   /** Sentences about the source: it is paused or unhealthy, or its plan is held. */
   readonly concerns: readonly string[];
   /** Returns the state that the promotion meets, with a hash of what it copies. */
@@ -39,7 +39,7 @@ export async function readPromotionSource(
   sql: Sql,
   appId: string,
   promotion: Omit<NewPromotion, 'app' | 'to'>,
-): Promise<PromotionSource | Failure<'unknownChannel' | 'unknownRelease'>> {
+): Promise<PromotionSource | Failure> {
   const { from, canonicalVersion } = promotion;
   const stored = await readStored(sql, appId, from, canonicalVersion);
   if (isFailure(stored)) return stored;
@@ -90,7 +90,7 @@ async function readStored(
   appId: string,
   channelName: string,
   canonicalVersion: string,
-): Promise<Stored | Failure<'unknownChannel' | 'unknownRelease'>> {
+): Promise<Stored | Failure> {
   const channel = await findChannel(sql, appId, channelName);
   if (isFailure(channel)) return channel;
   if (!isStorable(canonicalVersion)) return fail('unknownRelease');

@@ -2,7 +2,7 @@
 // adoption.
 
 import type { ReleaseDetail, Unjudged } from '../../../contract/console.ts';
-import { fail, isFailure, type Outcome, type UnknownRelease } from '../../../contract/failure.ts';
+import { fail, isFailure, type Outcome } from '../../../contract/failure.ts';
 import { LIMIT } from '../../../contract/limit.ts';
 import type { AuditEntry, Release } from '../../../contract/resource.ts';
 import type { AdoptionCurve, ReleaseAdoption } from '../../../contract/rollout-plan.ts';
@@ -59,7 +59,7 @@ export async function readReleaseDetail(
   app: FoundApp,
   channelName: string,
   canonicalVersion: string,
-): Promise<Outcome<Unjudged<ReleaseDetail>, 'unknownChannel' | 'unknownRelease'>> {
+): Promise<Outcome<Unjudged<ReleaseDetail>>> {
   const channel = await findChannel(sql, app.id, channelName);
   if (isFailure(channel)) return channel;
   const release = await readRow(sql, channel.id, canonicalVersion);
@@ -256,7 +256,7 @@ export async function readOwnedRelease(
   sql: Sql,
   scope: TenantScope,
   id: string,
-): Promise<Outcome<OwnedRelease, 'unknownRelease'>> {
+): Promise<Outcome<OwnedRelease>> {
   if (!isStorable(id)) return fail('unknownRelease');
   const [organizationId, appIds] = scopeValues(scope);
   const values = [organizationId, appIds, id];
@@ -314,7 +314,7 @@ export async function readReleaseAdoption(
   sql: Sql,
   scope: TenantScope,
   name: ReleaseName,
-): Promise<Outcome<ReleaseAdoption | null, UnknownRelease>> {
+): Promise<Outcome<ReleaseAdoption | null>> {
   const found = await findReleaseByName(sql, scope, name);
   if (isFailure(found)) return found;
   const releaseId = found.release.id;

@@ -130,7 +130,7 @@ async function settleWithdrawal(
   sql: ActorSql,
   channelId: string,
   canonicalVersion: string,
-): Promise<Failure<'versionWithdrawn'> | undefined> {
+): Promise<Failure | undefined> {
   const ofVersion = 'withdrawn_versions WHERE channel_id = $1 AND canonical_version = $2';
   const values = [channelId, canonicalVersion];
   if (sql.actor.kind === 'integration') {
@@ -264,7 +264,7 @@ async function lockRelease(
   sql: Sql,
   channelId: string,
   canonicalVersion: string,
-): Promise<(FoundRelease & { readonly offered: boolean }) | Failure<'unknownRelease'>> {
+): Promise<(FoundRelease & { readonly offered: boolean }) | Failure> {
   if (!isStorable(canonicalVersion)) return fail('unknownRelease');
   const rows = await sql.query<FoundRelease & { offered: boolean }>(RELEASE, [
     channelId,
@@ -333,10 +333,7 @@ const BYTES_PER_MIB = 1024 * 1024;
  * Refuses a change after which a channel exceeds its limits (§8), so that serving it stays cheap for the
  * others. Call it under `lockChannel`, after the change; the refusal rolls back.
  */
-export async function refuseFullChannel(
-  sql: Sql,
-  channelId: string,
-): Promise<Failure<'channelFull'> | undefined> {
+export async function refuseFullChannel(sql: Sql, channelId: string): Promise<Failure | undefined> {
   const rows = await sql.query<{ releases: number; bytes: number }>(
     `SELECT release_count AS releases, content_bytes::float8 AS bytes FROM channels WHERE id = $1`,
     [channelId],

@@ -5,7 +5,6 @@ import {
   fail,
   invalidField,
   isFailure,
-  type LostRight,
   type Outcome,
 } from '../../../contract/failure.ts';
 import { LIMIT } from '../../../contract/limit.ts';
@@ -49,8 +48,8 @@ export function enableWebhook(
   appId: string,
   webhook: Pick<SealedSecret, 'provider' | 'sealedSecret'> & WebhookChange,
   actor: Actor,
-): Promise<Outcome<Webhook, 'unknownApp' | 'invalid' | LostRight>> {
-  return atomically<Webhook, 'unknownApp' | 'invalid'>(database, actor, async (sql) => {
+): Promise<Outcome<Webhook>> {
+  return atomically(database, actor, async (sql) => {
     const held = await lockWebhooks(sql, appId);
     if (isFailure(held)) return held;
     const { provider, sealedSecret } = webhook;
@@ -83,7 +82,7 @@ export function disableWebhooks(
   appId: string,
   provider: WebhookProvider | undefined,
   actor: Actor,
-): Promise<Outcome<readonly Webhook[], 'unknownApp' | LostRight>> {
+): Promise<Outcome<readonly Webhook[]>> {
   return atomically(database, actor, async (sql) => {
     const held = await lockWebhooks(sql, appId);
     if (isFailure(held)) return held;
@@ -174,10 +173,7 @@ type LockedWebhooks = {
  * Locks the app's row until the transaction ends, because that row exists before the app's first webhook. So
  * changes of an app's webhooks run one after another. NO KEY UPDATE, so that publishing does not wait for it.
  */
-export async function lockWebhooks(
-  sql: Sql,
-  appId: string,
-): Promise<LockedWebhooks | Failure<'unknownApp'>> {
+export async function lockWebhooks(sql: Sql, appId: string): Promise<LockedWebhooks | Failure> {
   if (!isStorable(appId)) return fail('unknownApp');
   const [app] = await sql.query<Omit<LockedWebhooks, 'webhooks'>>(
     `SELECT organization_id AS "organizationId", ref AS "appRef"
@@ -271,8 +267,6 @@ const DELIVERY_COLUMNS = columns<WebhookDelivery>({
   version: 'version',
 });
 
-type Refusal = 'unknownApp' | 'unknownWebhook' | 'invalid';
-
 /**
  * Changes the settings of an enabled webhook, with an audit entry, in one transaction. Its secret and
  * `enabled_at` stay, so that pending deliveries are still accepted; they follow the new settings. A change
@@ -283,8 +277,8 @@ export function updateWebhook(
   { appId, provider }: WebhookName,
   change: WebhookChange,
   actor: Actor,
-): Promise<Outcome<Webhook, Refusal | LostRight>> {
-  return atomically<Webhook, Refusal>(database, actor, async (sql) => {
+): Promise<Outcome<Webhook>> {
+  return atomically(database, actor, async (sql) => {
     const held = await lockWebhooks(sql, appId);
     if (isFailure(held)) return held;
     const before = held.webhooks.find((each) => each.provider === provider && each.enabled);
@@ -322,10 +316,7 @@ const NO_SETTINGS: WebhookSettings = { tagPrefix: null, hold: false, expect: nul
  * Returns the settings after a change. Without `hold` nothing is expected: ending it clears `expect`, and
  * setting `expect` without it is refused.
  */
-function changeSettings(
-  before: WebhookSettings,
-  change: WebhookChange,
-): Outcome<WebhookSettings, 'invalid'> {
+function changeSettings(before: WebhookSettings, change: WebhookChange): Outcome<WebhookSettings> {
   const hold = change.hold ?? before.hold;
   const kept = hold ? before.expect : null;
   const expect = change.expect === undefined ? kept : change.expect;
@@ -361,7 +352,7 @@ export function recordDelivery(
   database: Database,
   delivery: NewDelivery,
   actor: Extract<Actor, { kind: 'integration' }>,
-): Promise<Failure<LostRight> | undefined> {
+): Promise<Failure | undefined> {
   const { event, action, guid, outcome, reason, version } = delivery;
   const texts = [event, action, guid].map(cut);
   return atomically(database, actor, async (sql) => {

@@ -1,6 +1,6 @@
 // SQL of devices that failed to install a release: records them, and reads the failure breakdown.
 
-import { isFailure, type Outcome, type UnknownRelease } from '../../../contract/failure.ts';
+import { isFailure, type Outcome } from '../../../contract/failure.ts';
 import type {
   FailureBreakdown,
   FailureReason,
@@ -94,7 +94,7 @@ export async function readFailureBreakdown(
   sql: Sql,
   scope: TenantScope,
   name: ReleaseName,
-): Promise<Outcome<FailureBreakdown, UnknownRelease>> {
+): Promise<Outcome<FailureBreakdown>> {
   const found = await findReleaseByName(sql, scope, name);
   if (isFailure(found)) return found;
   const releaseId = found.release.id;

@@ -1,6 +1,6 @@
 // Health of releases, with or without a plan, by the signals of their devices.
 
-import { isFailure, type Outcome, type UnknownRelease } from '../../../contract/failure.ts';
+import { isFailure, type Outcome } from '../../../contract/failure.ts';
 import { type Health, SIGNALS } from '../../../contract/rollout-plan.ts';
 import { judgeHealth } from '../../../domain/rollout/judge-health.ts';
 import { isOpen } from '../../../domain/rollout/plan-state.ts';
@@ -26,7 +26,7 @@ export async function readHealth(
   scope: TenantScope,
   name: ReleaseName,
   knownForMinutes?: number,
-): Promise<Outcome<Health, UnknownRelease>> {
+): Promise<Outcome<Health>> {
   const found = await findReleaseByName(sql, scope, name);
   if (isFailure(found)) return found;
   const { release } = found;

@@ -1,14 +1,7 @@
 // SQL of rollout plans: creates, steers, drives and lists them.
 
 import type { ListedPlan } from '../../../contract/console.ts';
-import {
-  type Failure,
-  type FailureKind,
-  fail,
-  isFailure,
-  type Outcome,
-  type UnknownRelease,
-} from '../../../contract/failure.ts';
+import { type Failure, fail, isFailure, type Outcome } from '../../../contract/failure.ts';
 import { LIMIT } from '../../../contract/limit.ts';
 import type { Health, RolloutPlan } from '../../../contract/rollout-plan.ts';
 import type { Serving } from '../../../domain/release/serving-change.ts';
@@ -149,7 +142,7 @@ export async function plan(
   planned: PlannedRelease,
   definition: PlanDefinition,
   reason?: string,
-): Promise<Outcome<PlanRow, 'planRefused'>> {
+): Promise<Outcome<PlanRow>> {
   const decided = await decideOnBlind(sql, release.id, definition);
   const state = newPlan(decided, planned, await readPlanTime(sql));
   if (isFailure(state)) return state;
@@ -189,7 +182,7 @@ export async function drivePlan(
   known?: KnownStates,
 ): Promise<Outcome<DrivenRollout>> {
   const evidence = await readEvidence(database, id, recorded);
-  return atomically<DrivenRollout, FailureKind>(database, { kind: 'plan', id }, async (sql) => {
+  return atomically(database, { kind: 'plan', id }, async (sql) => {
     await compileNothing(sql);
     const channel = await lockChannel(sql, undefined, name.app, name.channel, known);
     if (isFailure(channel)) return channel;
@@ -435,9 +428,7 @@ export async function readPlan(
   sql: Sql,
   scope: TenantScope,
   name: ReleaseName,
-): Promise<
-  Outcome<{ readonly plan: RolloutPlan; readonly health: Health }, UnknownRelease | 'unknownPlan'>
-> {
+): Promise<Outcome<{ readonly plan: RolloutPlan; readonly health: Health }>> {
   const found = await findReleaseByName(sql, scope, name);
   if (isFailure(found)) return found;
   const { release, ...place } = found;

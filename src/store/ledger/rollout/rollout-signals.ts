@@ -2,7 +2,7 @@
 // silent.
 
 import type { DevicePage } from '../../../contract/console-fleet.ts';
-import { isFailure, type Outcome, type UnknownRelease } from '../../../contract/failure.ts';
+import { isFailure, type Outcome } from '../../../contract/failure.ts';
 import type { PlanGuards, Signal } from '../../../contract/rollout-plan.ts';
 import { storableText } from '../../../contract/text.ts';
 import { USUAL_GUARDS } from '../../../domain/rollout/judge-health.ts';
@@ -169,7 +169,7 @@ export async function listSignalDevices(
   name: ReleaseName,
   signal: Signal,
   filter: SignalDeviceFilter,
-): Promise<Outcome<DevicePage, UnknownRelease>> {
+): Promise<Outcome<DevicePage>> {
   const found = await findReleaseByName(sql, scope, name);
   if (isFailure(found)) return found;
   const { app, release } = found;

@@ -99,7 +99,7 @@ async function lockRelease(
   sql: Sql,
   channelId: string,
   canonicalVersion: string,
-): Promise<LockedRelease | Failure<'unknownRelease'>> {
+): Promise<LockedRelease | Failure> {
   if (!isStorable(canonicalVersion)) return fail('unknownRelease');
   const rows = await sql.query<LockedRelease>(
     `SELECT id, version, rollout_pct AS "rolloutPct", status, targets,

@@ -328,7 +328,7 @@ export async function measureStop(
   sql: Sql,
   appId: string,
   name: string | undefined,
-): Promise<Outcome<StopReach, 'unknownChannel'>> {
+): Promise<Outcome<StopReach>> {
   const channel = name === undefined ? undefined : await findChannel(sql, appId, name);
   if (isFailure(channel)) return channel;
   const [reach] = await sql.query<StopReach>(

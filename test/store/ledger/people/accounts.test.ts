@@ -11,7 +11,7 @@ import {
   LoginThrottle,
   SignInGate,
 } from '../../../../src/access/sign-in-limits.ts';
-import type { FailureKind, Outcome } from '../../../../src/contract/failure.ts';
+import type { Outcome } from '../../../../src/contract/failure.ts';
 import { isoTime } from '../../../../src/contract/text.ts';
 import { createLog } from '../../../../src/observe/log.ts';
 import { Metrics } from '../../../../src/observe/metrics.ts';
@@ -80,9 +80,7 @@ beforeAll(async () => {
 afterAll(() => opened?.dispose());
 
 /** Returns the session that was opened: no account here has a passkey. */
-function signedIn<Kind extends FailureKind>(
-  outcome: Outcome<SignedIn | AwaitsPasskey, Kind>,
-): SignedIn {
+function signedIn(outcome: Outcome<SignedIn | AwaitsPasskey>): SignedIn {
   const opened = expectValue(outcome);
   if ('awaits' in opened) throw new Error('a passkey is awaited');
   return opened;
