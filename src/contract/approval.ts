@@ -18,17 +18,6 @@ export const ASKED_OPERATIONS = [
 ] as const;
 export type AskedOperation = (typeof ASKED_OPERATIONS)[number];
 
-/** What a call does, before the name of what it is about: `change the serving of notes stable 1.0.0`. */
-export const ASKED_DEEDS: Readonly<Record<AskedOperation, string>> = {
-  publishRelease: 'publish',
-  promoteRelease: 'promote',
-  controlServing: 'change the serving of',
-  planRollout: 'plan the rollout of',
-  steerPlan: 'let the plan go on of',
-  resumeStop: 'end the stop of',
-  updateChannel: 'change the settings of',
-};
-
 /** A call that waits. */
 export type ApprovalRequest = {
   readonly operation: AskedOperation;

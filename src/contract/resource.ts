@@ -220,6 +220,10 @@ export type KeyRight = (typeof KEY_RIGHTS)[number];
 /** API key without its secret, which is shown only when the key is created. */
 export type ApiKey = { readonly id: string; readonly name: string; readonly prefix: string };
 
+/** What a change of a release's serving did, as the audit is searched for it. */
+export const AUDIT_DEEDS = [...RELEASE_STATUSES, 'raised', 'lowered', 'retargeted'] as const;
+export type AuditDeed = (typeof AUDIT_DEEDS)[number];
+
 export type AuditEntry = {
   readonly id: string;
   readonly at: string;

@@ -2,7 +2,7 @@
 // the subject and text of a mail. All have the address of the page that shows more.
 
 import { eventPath, type NotificationEvent } from '../contract/notification.ts';
-import { eventSentence } from './event-sentence.ts';
+import { eventSentence } from '../words/event-sentence.ts';
 
 /** Longest subject of a mail, in characters. */
 const SUBJECT_LENGTH_MAX = 200;

@@ -8,7 +8,6 @@ import { storableText } from '../contract/text.ts';
 import { foldPlatform } from '../domain/decision/artifact/artifact.ts';
 import { foldArch } from '../domain/decision/artifact/fold-arch.ts';
 import { runsOnEveryArch } from '../domain/release/asset/runs-on-every-arch.ts';
-import { findingText } from '../domain/release/finding/finding-text.ts';
 import type { LeftAlone, ReleaseHold } from '../domain/release/host/announcement.ts';
 import type { HostRelease } from '../domain/release/host/host-release.ts';
 import {
@@ -20,6 +19,8 @@ import { tagVersion } from '../domain/release/host/tag-version.ts';
 import type { Announced, HostRepository, NewAnnouncement } from '../store/console-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { NewArtifact } from '../store/ledger-terms.ts';
+import { findingText } from '../words/finding.ts';
+import { countWords } from '../words/name.ts';
 import { type AnnouncedAsset, announcedArtifacts } from './announced-artifacts.ts';
 import type { PropagateChange } from './propagate-change.ts';
 import { type LoadedChannels, standingFindings } from './standing-findings.ts';
@@ -341,7 +342,7 @@ function changeText(
   notes: string,
 ): string {
   const { release, before, hasNewFiles, hasNewNotes, isMadeAnew, isRetracted } = changed;
-  const artifacts = artifactsText(release.artifacts.length);
+  const artifacts = countWords(release.artifacts.length, 'artifact');
   if (!isMadeAnew) {
     const isMore = release.artifacts.length > before.artifacts;
     const taken = isMore ? 'Completed with' : 'Files were replaced: it has';
@@ -360,10 +361,6 @@ function changeText(
     isPublished ? ', and it is published again' : isPaused ? ', and it stays paused' : '',
     release.notes === notes ? '' : '. The notes stay as they were',
   ].join('');
-}
-
-function artifactsText(count: number): string {
-  return count === 1 ? '1 artifact' : `${count} artifacts`;
 }
 
 /** Returns what a new release waits for; undefined if it is not held, or has all its files. */

@@ -1,9 +1,9 @@
 // Terms of the ledger's calls for the console and for edges: keys, apps, channels and releases with device
 // counts, webhooks, and edge tokens. None of these calls scans all devices.
 
-import type { AuditDeed } from '../contract/audit-words.ts';
 import type { ChannelReleases, ListedRelease, Unjudged } from '../contract/console.ts';
 import type {
+  AuditDeed,
   KeyRight,
   Release,
   ReleaseStatus,

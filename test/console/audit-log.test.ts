@@ -5,6 +5,7 @@ import {
   auditCsv,
   auditDifference,
   auditFilter,
+  auditLink,
   DEED_WORDS,
   deedOf,
   fieldText,
@@ -125,3 +126,21 @@ it.each(['=1+1', '+1', '-1', '@sum', '\tx', '\rx'])(
     expect(auditCsv([{ ...ENTRY, reason }])).toContain(`"'${reason}"`);
   },
 );
+
+describe('the link of an entry', () => {
+  it.each<[action: string, subject: string, after: unknown, link: string | undefined]>([
+    ['release.serve', 'notes/stable@1.1.0', {}, '/console/apps/notes/stable/1.1.0'],
+    [
+      'release.serve',
+      'notes/stable@1.1.0+b/7@x',
+      {},
+      '/console/apps/notes/stable/1.1.0%2Bb%2F7%40x',
+    ],
+    ['release.withdraw', 'notes/stable@1.1.0', null, '/console/apps/notes/stable'],
+    ['channel.update', 'notes/stable', {}, '/console/apps/notes/stable'],
+    ['key.create', 'key_1', {}, undefined],
+    ['account.sign-in', 'a/b@example.com', {}, undefined],
+  ])('%s of %s leads to %s', (action, subject, after, link) => {
+    expect(auditLink({ ...ENTRY, action, after, subject })).toBe(link);
+  });
+});

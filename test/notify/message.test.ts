@@ -3,8 +3,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { EVENT_TYPES } from '../../src/contract/notification.ts';
-import { eventSentence } from '../../src/notify/event-sentence.ts';
 import { eventMail, slackBody, webhookBody } from '../../src/notify/message.ts';
+import { eventSentence } from '../../src/words/event-sentence.ts';
 import { EVENTS, eventWith } from './events.ts';
 
 const CONSOLE = 'https://updates.example.com';

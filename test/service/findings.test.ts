@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import type { Finding } from '../../src/contract/dry-run.ts';
 import type { Artifact } from '../../src/contract/resource.ts';
 import { classifyAssets } from '../../src/domain/release/asset/classify-assets.ts';
-import { findingText } from '../../src/domain/release/finding/finding-text.ts';
+import { findingText } from '../../src/words/finding.ts';
 import { expectError } from '../support/expect-error.ts';
 import { asset, deliver, enableWebhook, releaseEvent } from '../support/github.ts';
 import type { Json } from '../support/published.ts';

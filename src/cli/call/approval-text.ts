@@ -1,6 +1,7 @@
 // Text of approvals for the terminal.
 
-import { type Approval, type ApprovalPage, ASKED_DEEDS } from '../../contract/approval.ts';
+import type { Approval, ApprovalPage } from '../../contract/approval.ts';
+import { CALL_DEEDS, placeWords } from '../../words/name.ts';
 import { effectText } from '../print/findings-text.ts';
 import { type Column, printableText, printTable, takesColours } from '../print/print-answer.ts';
 import { type Options, withNextPage } from './options.ts';
@@ -19,9 +20,7 @@ export function waitingText(approval: Approval): string {
 
 /** Returns what a call would do, with the name of what it is about. */
 function deedOf({ request }: Approval): string {
-  const { operation, app, channel, version } = request;
-  const place = [app, channel, version].filter((part) => part !== null).join(' ');
-  return `${ASKED_DEEDS[operation]} ${printableText(place)}`;
+  return `${CALL_DEEDS[request.operation]} ${printableText(placeWords(request))}`;
 }
 
 const COLUMNS: readonly Column<Approval>[] = [

@@ -3,6 +3,7 @@
 import type { Command } from 'commander';
 import type { DevicePage, DeviceRecord, PurgedDevices } from '../../contract/console-fleet.ts';
 import { isFoldedAway } from '../../contract/text.ts';
+import { countWords } from '../../words/name.ts';
 import { answering, asking, type Connect } from '../call/asking.ts';
 import { type Options, query, wholeNumber, withNextPage } from '../call/options.ts';
 import { callInParts, type ServiceClient } from '../call/service-client.ts';
@@ -76,8 +77,7 @@ async function purge(client: ServiceClient, options: Options): Promise<{ devices
 }
 
 function purgedText({ devices }: { readonly devices: number }, { dryRun }: Options): string {
-  const counted = devices === 1 ? '1 device' : `${devices} devices`;
-  return dryRun === true ? `would delete: ${counted}` : `deleted: ${counted}`;
+  return `${dryRun === true ? 'would delete' : 'deleted'}: ${countWords(devices, 'device')}`;
 }
 
 /** Adds the command, which calls the management API. */

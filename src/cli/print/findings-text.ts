@@ -2,7 +2,8 @@
 
 import { type Effect, type Finding, reachedBy } from '../../contract/dry-run.ts';
 import type { Artifact } from '../../contract/resource.ts';
-import { findingText } from '../../domain/release/finding/finding-text.ts';
+import { findingText } from '../../words/finding.ts';
+import { countWords } from '../../words/name.ts';
 import { printableText } from './print-answer.ts';
 
 /** Returns a line for each finding about a release with these artifacts. */
@@ -23,8 +24,7 @@ export function isError({ severity }: Finding): boolean {
 
 /** Returns how many errors there are, and how to publish all the same. */
 export function errorsText(findings: readonly Finding[]): string {
-  const errors = findings.filter(isError).length;
-  return `${errors} ${errors === 1 ? 'error' : 'errors'}: --force publishes all the same`;
+  return `${countWords(findings.filter(isError).length, 'error')}: --force publishes all the same`;
 }
 
 /** Returns the effect on a release of this version in a few lines. */

@@ -3,6 +3,7 @@
 import type { Release, Targeting } from '../../contract/resource.ts';
 import type { Health } from '../../contract/rollout-plan.ts';
 import type { ReleaseStanding } from '../../contract/standing.ts';
+import { countWords } from '../../words/name.ts';
 import { publishedFilesText } from './files-table.ts';
 import { healthText } from './plan-text.ts';
 import { printAnswer, printableText } from './print-answer.ts';
@@ -30,7 +31,7 @@ export function releaseText(shown: ShownRelease): string {
     ...{ id, status, state: `${stateText(standing)}${sinceText(standing)}` },
     ...{ rollout: `${rolloutPct} %`, targets: targetsText(targets) },
     ...{ published: createdAt, offered: offered ? `since ${offeredAt}` : 'to no device' },
-    'runs on': devices === 1 ? '1 device' : `${devices} devices`,
+    'runs on': countWords(devices, 'device'),
   });
   const parts = [head, publishedFilesText(artifacts), notesText(notes), healthText(health)];
   return parts.join('\n\n');

@@ -1,15 +1,16 @@
 // The audit as a log: its filters and their query, the differences of a change with words for the fields, and
 // the CSV table.
 
-import { ASKED_DEEDS } from '../../contract/approval.ts';
-import { type AuditDeed, actorWords } from '../../contract/audit-words.ts';
 import {
+  type AuditDeed,
   type AuditEntry,
   TARGET_OPERATORS,
   type TargetExpression,
 } from '../../contract/resource.ts';
 import { wordFor } from '../../contract/text.ts';
-import { auditSentence } from './audit-sentence.ts';
+import { auditSentence } from '../../words/audit-sentence.ts';
+import { actorWords, CALL_DEEDS } from '../../words/name.ts';
+import { consolePath } from './console-path.ts';
 import { csvText } from './csv.ts';
 import { momentText } from './figure-text.ts';
 import { expressionText } from './targeting.ts';
@@ -164,7 +165,7 @@ const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z$/;
 const WORDS_OF: Readonly<Record<string, (text: string) => string>> = {
   requestedBy: actorWords,
   decidedBy: actorWords,
-  operation: (text) => wordFor(ASKED_DEEDS, text),
+  operation: (text) => wordFor(CALL_DEEDS, text),
 };
 
 function spell(value: unknown): string | undefined {
@@ -206,6 +207,21 @@ export function fieldText(path: string): string {
     .split(' › ')
     .map((name) => wordFor(FIELD_WORDS, name))
     .join(' › ');
+}
+
+/** Refs and channel names contain neither a slash nor an `@`. */
+const PLACE = /^([^/]+)\/([^/@]+)(?:@(.+))?$/;
+
+/** Returns the page of an entry's subject; undefined if there is none, or no longer. */
+export function auditLink({ action, subject, after }: AuditEntry): string | undefined {
+  const [, app, channel, version] = PLACE.exec(subject) ?? [];
+  if (app === undefined || channel === undefined) return undefined;
+  if (action.startsWith('channel.')) return consolePath.channel(app, channel);
+  const isAboutRelease = action.startsWith('release.') || action.startsWith('plan.');
+  if (!isAboutRelease || version === undefined) return undefined;
+  return after === null
+    ? consolePath.channel(app, channel)
+    : consolePath.release(app, channel, version);
 }
 
 // The audit as CSV (RFC 4180).

@@ -1,6 +1,5 @@
 // Words for rollout plans: their state, their next step, and their signals.
 
-import { actorWords } from '../../contract/audit-words.ts';
 import type { PlanAndHealth } from '../../contract/console.ts';
 import type { AuditEntry } from '../../contract/resource.ts';
 import {
@@ -18,6 +17,7 @@ import {
 } from '../../contract/rollout-plan.ts';
 import { compareVersions, parseVersion } from '../../domain/decision/version.ts';
 import { WATCHED_MINUTES_MIN } from '../../domain/rollout/reach-steps.ts';
+import { actorWords } from '../../words/name.ts';
 import { countText, minutesText, numberText, percentText } from './figure-text.ts';
 
 /** Says by whom or why a plan is held, without a full stop; `history` of its release, newest first. */

@@ -1,6 +1,5 @@
 // The verdict on a release: its state in one sentence, the cause, since when, and what comes next by itself.
 
-import { actorWords } from '../../contract/audit-words.ts';
 import type { PlanAndHealth, ReleaseDetail } from '../../contract/console.ts';
 import {
   type Health,
@@ -9,6 +8,7 @@ import {
   SIGNALS,
 } from '../../contract/rollout-plan.ts';
 import type { ReleaseStanding } from '../../contract/standing.ts';
+import { actorWords } from '../../words/name.ts';
 import { percentText } from './figure-text.ts';
 import { heldText, isOpenPlan, nextStep } from './plan-words.ts';
 import { standingText } from './serving.ts';

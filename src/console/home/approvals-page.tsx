@@ -2,7 +2,8 @@
 
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import { type Approval, type ApprovalStatus, ASKED_DEEDS } from '../../contract/approval.ts';
+import type { Approval, ApprovalStatus } from '../../contract/approval.ts';
+import { CALL_DEEDS, placeWords } from '../../words/name.ts';
 import { ApiError, call } from '../api/call.ts';
 import { ReasonField } from '../form/field.tsx';
 import { Form } from '../form/form.tsx';
@@ -73,10 +74,8 @@ export function ApprovalPage({ id }: { id: string }) {
 function ApprovalCard(props: { approval: Approval; onDecided: () => Promise<void> }) {
   const { approval, onDecided } = props;
   const { status, request, requestedBy, reason, effect, decidedBy, result } = approval;
-  const { app, channel, version } = request;
-  const place = [app, channel, version].filter((part) => part !== null).join(' ');
-  const deed = ASKED_DEEDS[request.operation];
-  const title = `${capitalized(deed)} ${place}`;
+  const { app, channel } = request;
+  const title = `${capitalized(CALL_DEEDS[request.operation])} ${placeWords(request)}`;
   const why = result?.error ?? result?.reason;
   return (
     <Card title={title} aside={<Badge tone={TONES[status]}>{status}</Badge>}>

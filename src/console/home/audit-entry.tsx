@@ -1,8 +1,8 @@
 // One audit entry: its sentence, actor and time, and the values that the sentence leaves out.
 
 import type { AuditEntry } from '../../contract/resource.ts';
-import { auditDifference, type Difference, fieldText } from '../format/audit-log.ts';
-import { auditLink, auditSentence, auditSubject, isAboutActor } from '../format/audit-sentence.ts';
+import { auditSentence, auditSubject, isAboutActor } from '../../words/audit-sentence.ts';
+import { auditDifference, auditLink, type Difference, fieldText } from '../format/audit-log.ts';
 import { Actor, Name } from '../part/name.tsx';
 import { Time } from '../part/time.tsx';
 

@@ -1,7 +1,7 @@
 // Text from a person or a device: an app's name, a label, a device id, an actor. Its direction and length do
 // not affect the text around it.
 
-import { actorWords } from '../../contract/audit-words.ts';
+import { actorWords } from '../../words/name.ts';
 import { consolePath } from '../format/console-path.ts';
 import { capitalized } from '../format/figure-text.ts';
 

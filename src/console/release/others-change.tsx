@@ -1,11 +1,11 @@
 // Says what somebody else has changed while the page was open: who did what, and when.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { actorWords } from '../../contract/audit-words.ts';
 import type { AuditEntry } from '../../contract/resource.ts';
+import { auditSentence } from '../../words/audit-sentence.ts';
+import { actorWords } from '../../words/name.ts';
 import { announce } from '../form/announcer.tsx';
 import { Notice } from '../form/notice.tsx';
-import { auditSentence } from '../format/audit-sentence.ts';
 import { Actor } from '../part/name.tsx';
 import { Time } from '../part/time.tsx';
 import { useSession } from '../session/use-session.ts';

@@ -2,9 +2,9 @@
 // subjects of mails are made of it.
 
 import type { AskedOperation } from '../contract/approval.ts';
-import { actorWords } from '../contract/audit-words.ts';
 import type { EventType, NotificationEvent } from '../contract/notification.ts';
 import { platformName } from '../contract/text.ts';
+import { actorWords, countWords, placeWords } from './name.ts';
 
 type EventOf<Type extends EventType> = Extract<NotificationEvent, { readonly type: Type }>;
 type DataOf<Type extends EventType> = EventOf<Type>['data'];
@@ -45,7 +45,8 @@ const SENTENCES: Sentences = {
   'release.retargeted': (data) => said(data, 'offered to other devices'),
   'release.withdrawn': (data) => said(data, 'withdrawn'),
   'release.promoted': (data) => said(data, `promoted from ${data.from}${rolloutOf(data)}`),
-  'plan.started': (data) => said(data, `goes out by a plan of ${count(data.plan.steps, 'step')}`),
+  'plan.started': (data) =>
+    said(data, `goes out by a plan of ${countWords(data.plan.steps, 'step')}`),
   'plan.step': (data) => {
     const { step, steps, rollout } = data.plan;
     return `${placeOf(data)} is at ${rollout} %: step ${step} of ${steps} of its plan began`;
@@ -61,15 +62,11 @@ const SENTENCES: Sentences = {
   'key.revoked': (data) => `Key ${data.key.name} (${data.key.prefix}…) revoked${author(data)}`,
   'member.changed': (data) => `${memberChange(data)}${author(data)}`,
   'approval.requested': (data) =>
-    `${callOf(data)} waits for an approval, asked for by ${actorWords(data.approval.requestedBy)}` +
-    because(data.reason),
-  'approval.approved': (data) =>
-    `${callOf(data)} was approved${decider(data)}${because(data.reason)}`,
-  'approval.declined': (data) =>
-    `${callOf(data)} was declined${decider(data)}${because(data.reason)}`,
-  'approval.expired': (data) => `${callOf(data)} was not approved in time${because(data.reason)}`,
-  'approval.failed': (data) =>
-    `${callOf(data)} was approved and could not be done${because(data.reason)}`,
+    asked(data, `waits for an approval, asked for by ${actorWords(data.approval.requestedBy)}`),
+  'approval.approved': (data) => asked(data, `was approved${decider(data)}`),
+  'approval.declined': (data) => asked(data, `was declined${decider(data)}`),
+  'approval.expired': (data) => asked(data, 'was not approved in time'),
+  'approval.failed': (data) => asked(data, 'was approved and could not be done'),
   'destination.disabled': ({ destination, reason }) =>
     `Notifications to ${destination.name} (${destination.kind}) are switched off${because(reason)}`,
   test: (data) => `This is a test of ${data.destination.name}, sent${author(data)}`,
@@ -82,9 +79,8 @@ function said(data: Place, deed: string): string {
 }
 
 /** Names what an event is about, such as `desktop beta 2.5.0-beta.1`; else the organization. */
-function placeOf({ app, channel, version, organization }: Place): string {
-  const parts = [app, channel, version].filter((part) => part !== null);
-  return parts.length === 0 ? organization.name : parts.join(' ');
+function placeOf(place: Place): string {
+  return placeWords(place) || place.organization.name;
 }
 
 function author({ actor }: Place): string {
@@ -101,7 +97,7 @@ function rolloutOf({ rollout, status }: Served): string {
 
 /** Says how many releases a stop, or its end, set, where one event tells of all of them; else `alone`. */
 function ofMany({ releases }: Served, alone: string): string {
-  return releases === undefined ? alone : `, ${count(releases, 'release')}`;
+  return releases === undefined ? alone : `, ${countWords(releases, 'release')}`;
 }
 
 function raiseOf({ rollout, rolloutBefore }: Served): string {
@@ -114,7 +110,7 @@ function trippedGuards({ guards }: Tripped): string {
   return guards
     .filter(({ tripped }) => tripped)
     .map(({ guard, percent, base, limit, platform }) => {
-      const rate = `${guard} ${percent} % of ${count(base, 'device')} (limit ${limit} %)`;
+      const rate = `${guard} ${percent} % of ${countWords(base, 'device')} (limit ${limit} %)`;
       // An older node may have told it without.
       if (platform === null || platform === undefined) return rate;
       return `${rate}, ${platformName(platform.name)} ${platform.percent} %`;
@@ -140,15 +136,11 @@ const CALLS: Readonly<Record<AskedOperation, string>> = {
   updateChannel: 'change of its settings',
 };
 
-/** Names the call that waits, such as `desktop beta 2.5.0: publish`. */
-function callOf(data: Approval): string {
-  return `${placeOf(data)}: ${CALLS[data.approval.operation]}`;
+/** Says what became of a call that waits: `desktop beta 2.5.0: publish was approved`. */
+function asked(data: Approval, fate: string): string {
+  return `${placeOf(data)}: ${CALLS[data.approval.operation]} ${fate}${because(data.reason)}`;
 }
 
 function decider({ approval }: Approval): string {
   return approval.decidedBy === null ? '' : ` by ${actorWords(approval.decidedBy)}`;
-}
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }

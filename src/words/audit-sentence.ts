@@ -1,11 +1,9 @@
-// Sentences for audit entries, in the words of the page.
+// Sentences for audit entries, in the words of the console.
 
-import type { AuditEntry, ReleaseStatus, Targeting } from '../../contract/resource.ts';
-import { BARE_REASON } from '../../contract/rollout-plan.ts';
-import { wordFor } from '../../contract/text.ts';
-import { isTargeted } from '../../domain/decision/targeting.ts';
-import { consolePath } from './console-path.ts';
-import { capitalized } from './figure-text.ts';
+import type { AuditEntry, ReleaseStatus, Targeting } from '../contract/resource.ts';
+import { BARE_REASON } from '../contract/rollout-plan.ts';
+import { wordFor } from '../contract/text.ts';
+import { isTargeted } from '../domain/decision/targeting.ts';
 
 export type AuditSentence = {
   /** Sentence on the page of the subject, such as `Raised the rollout from 25 % to 50 %`. */
@@ -20,72 +18,46 @@ export type AuditSentence = {
 
 type Fields = Readonly<Record<string, unknown>>;
 
+/** Sentence whose subject stands at `{}`, else at its end, and whether it says everything that changed. */
+type Deed = readonly [template: string, isWhole: boolean];
+
 /** Place of the subject in a sentence. */
 const SUBJECT = '{}';
+
+/** Actions whose sentence depends on what changed. */
+const CHANGES = new Map<string, (was: Fields, is: Fields) => Deed>([
+  ['release.serve', steered],
+  ['release.publish', (_, is) => published('Published {}', is)],
+  ['release.promote', (_, is) => published(`Promoted {} from ${String(is.from)}`, is)],
+  ['release.withdraw', () => ['Withdrew {}', false]],
+  ['release.complete', completed],
+  ['plan.create', (_, is) => planned(is)],
+  ['app.update', appChanged],
+  ['channel.update', channelChanged],
+]);
 
 /** Returns the sentence of an entry, without the actor and a full stop. */
 export function auditSentence({ action, actor, before, after }: AuditEntry): AuditSentence {
   const [was, is] = [fieldsOf(before), fieldsOf(after)];
-  switch (action) {
-    case 'release.serve':
-      return steered(was, is);
-    case 'release.publish':
-    case 'release.promote':
-      return said(published(action, is), targetsOf(is) === null);
-    case 'release.withdraw':
-      return said('Withdrew {}', false);
-    case 'release.complete':
-      return said(completed(was, is));
-    case 'plan.create':
-      return said(planned(is));
-    case 'plan.start':
-    case 'plan.hold':
-    case 'plan.resume':
-    case 'plan.advance':
-    case 'plan.complete':
-    case 'plan.cancel':
-      return { ...named(planDeed(action, actor), true), why: whyOf(is) };
-    case 'app.update':
-      return appChanged(was, is);
-    case 'channel.update':
-      return channelChanged(was, is);
-    default:
-      return named(actionText(action), action === 'key.revoke');
-  }
-}
-
-/** Returns a sentence whose subject stands at the first `{}`. */
-function said(template: string, isWhole = true): AuditSentence {
-  return { text: onItsPage(template), around: splitAtSubject(template), why: null, isWhole };
-}
-
-/** Returns a sentence that ends with its subject. */
-function named(deed: string, isWhole: boolean): AuditSentence {
-  const text = deed.replace(/ (?:of|on|as)$/, '');
-  return { text, around: [`${deed} `, ''], why: null, isWhole };
+  const isSaid = Object.hasOwn(ACTIONS, action) && /^(?:plan\.|key\.revoke$)/.test(action);
+  const words = actor.startsWith('plan:') ? OF_PLANS : ACTIONS;
+  const [template, isWhole] = CHANGES.get(action)?.(was, is) ?? [wordFor(words, action), isSaid];
+  const why = isSaid ? whyOf(is) : null;
+  return { text: onItsPage(template), around: splitAtSubject(template), why, isWhole };
 }
 
 /** On the page of the subject it is "it", or goes without saying. */
 function onItsPage(template: string): string {
+  if (!template.includes(SUBJECT)) return template.replace(/ (?:of|on|as)$/, '');
   const [before, after] = splitAtSubject(template);
   return before.endsWith(' of ') ? `${before.slice(0, -4)}${after}` : `${before}it${after}`;
 }
 
 function splitAtSubject(template: string): readonly [before: string, after: string] {
   const at = template.indexOf(SUBJECT);
-  return [template.slice(0, at), template.slice(at + SUBJECT.length)];
-}
-
-/** Returns the page of an entry's subject; undefined if there is none, or no longer. */
-export function auditLink({ action, subject, after }: AuditEntry): string | undefined {
-  const [, app, channel, version] = PLACE.exec(subject) ?? [];
-  if (app === undefined || channel === undefined) return undefined;
-  if (action.startsWith('channel.')) return consolePath.channel(app, channel);
-  const isAboutRelease = action.startsWith('release.') || action.startsWith('plan.');
-  if (!isAboutRelease || version === undefined) return undefined;
-  return after === null
-    ? consolePath.channel(app, channel)
-    : consolePath.release(app, channel, version);
+  return at < 0
+    ? [`${template} `, '']
+    : [template.slice(0, at), template.slice(at + SUBJECT.length)];
 }
 
 /** Returns the name of an entry's subject, in the place of an id where the values have it. */
@@ -101,17 +73,14 @@ export function isAboutActor({ actor, subject }: AuditEntry): boolean {
 
 const ID = /^[a-z]{3}_[0-9a-z]{26}$/;
 
-/** Refs and channel names contain neither a slash nor an `@`. */
-const PLACE = /^([^/]+)\/([^/@]+)(?:@(.+))?$/;
+const STATUS_VERBS: ReadonlyMap<unknown, string> = new Map<ReleaseStatus, string>([
+  ['published', 'resumed {}'],
+  ['paused', 'paused {}'],
+  ['rolled_back', 'rolled {} back'],
+  ['deprecated', 'deprecated {}'],
+]);
 
-const STATUS_VERBS: Readonly<Record<ReleaseStatus, string>> = {
-  published: 'resumed {}',
-  paused: 'paused {}',
-  rolled_back: 'rolled {} back',
-  deprecated: 'deprecated {}',
-};
-
-function steered(was: Fields, is: Fields): AuditSentence {
+function steered(was: Fields, is: Fields): Deed {
   const parts: string[] = [];
   if (was.status !== is.status) parts.push(statusVerb(was.status, is.status));
   if (was.rolloutPct !== is.rolloutPct) {
@@ -121,54 +90,41 @@ function steered(was: Fields, is: Fields): AuditSentence {
   }
   const isRetargeted = JSON.stringify(targetsOf(was)) !== JSON.stringify(targetsOf(is));
   if (isRetargeted) parts.push('changed whom {} is for');
-  const template = sentence(parts, 'Changed how {} is served');
-  return said(template, parts.length > 0 && !isRetargeted);
+  return [sentence(parts, 'Changed how {} is served'), parts.length > 0 && !isRetargeted];
 }
 
 function statusVerb(was: unknown, is: unknown): string {
   if (was === 'deprecated' && is === 'published') return 'published {} again';
-  return isStatus(is) ? STATUS_VERBS[is] : 'changed how {} is served';
+  return STATUS_VERBS.get(is) ?? 'changed how {} is served';
 }
 
-function isStatus(value: unknown): value is ReleaseStatus {
-  return typeof value === 'string' && Object.hasOwn(STATUS_VERBS, value);
-}
-
-function published(action: string, { rolloutPct, artifacts, status, from }: Fields): string {
-  const verb = action === 'release.promote' ? `Promoted {} from ${String(from)}` : 'Published {}';
+function published(deed: string, is: Fields): Deed {
+  const { rolloutPct, artifacts, status } = is;
   const held = status === 'paused' ? ', paused,' : '';
   const files = Number(artifacts) === 1 ? 'one artifact' : `${Number(artifacts)} artifacts`;
-  return `${verb}${held} at ${Number(rolloutPct)} % with ${files}`;
+  return [`${deed}${held} at ${Number(rolloutPct)} % with ${files}`, targetsOf(is) === null];
 }
 
-function completed(was: Fields, is: Fields): string {
+function completed(was: Fields, is: Fields): Deed {
   const end = is.status === 'published' ? ', and published it' : '';
   const isNotesAlone = is.notes !== undefined && is.artifacts === was.artifacts;
-  if (isNotesAlone) return `Changed the notes of {}${end}`;
-  return `Completed {} to ${Number(is.artifacts)} artifacts${end}`;
+  if (isNotesAlone) return [`Changed the notes of {}${end}`, true];
+  return [`Completed {} to ${Number(is.artifacts)} artifacts${end}`, true];
 }
 
-function planned({ steps, guards, onTrip }: Fields): string {
+function planned({ steps, guards, onTrip }: Fields): Deed {
   const list: readonly unknown[] = Array.isArray(steps) ? steps : [];
   const count = list.length === 1 ? 'one step' : `${list.length} steps`;
   const to = list.map((step) => `${Number(fieldsOf(step).rollout)} %`).join(', ');
   const trip = onTrip === 'pause' ? 'guards that pause it' : 'guards that hold the plan';
-  return `Planned the rollout of {} in ${count} (${to}), with ${isEmpty(guards) ? 'no guards' : trip}`;
+  const guarded = isEmpty(guards) ? 'no guards' : trip;
+  return [`Planned the rollout of {} in ${count} (${to}), with ${guarded}`, true];
 }
 
-/** What a plan does by itself is done to it. */
-function planDeed(action: string, actor: string): string {
-  if (!actor.startsWith('plan:')) return actionText(action);
-  if (action === 'plan.hold') return 'Was held on';
-  if (action === 'plan.complete') return 'Was completed on';
-  return action === 'plan.start' ? 'Began on' : actionText(action);
-}
-
-/** Reasons that only repeat the action. */
-const BARE_WHYS: ReadonlySet<unknown> = new Set(Object.values(BARE_REASON));
-
+/** Returns why a plan changed, unless that only repeats the action. */
 function whyOf({ why }: Fields): string | null {
-  return typeof why !== 'string' || BARE_WHYS.has(why) ? null : why;
+  const isBare = Object.values<unknown>(BARE_REASON).includes(why);
+  return typeof why !== 'string' || isBare ? null : why;
 }
 
 /** Words for a channel's settings. */
@@ -185,26 +141,27 @@ const SETTINGS: Readonly<Record<string, (value: unknown) => string>> = {
   approvalDays: (value) => `let requests for approvals on {} expire after ${value} days`,
 };
 
-function appChanged(was: Fields, is: Fields): AuditSentence {
+function appChanged(was: Fields, is: Fields): Deed {
   const parts: string[] = [];
   if (is.name !== undefined) parts.push(`renamed {} from “${was.name}” to “${is.name}”`);
   if (is.archived === true) parts.push('archived {}');
   if (is.archived === false) parts.push('brought {} back');
-  return said(sentence(parts, 'Changed the settings of {}'), parts.length > 0);
+  return [sentence(parts, 'Changed the settings of {}'), parts.length > 0];
 }
 
-function channelChanged(was: Fields, is: Fields): AuditSentence {
+function channelChanged(was: Fields, is: Fields): Deed {
   const changed = Object.keys(is).filter((name) => was[name] !== is[name]);
   const parts = changed.flatMap((name) => SETTINGS[name]?.(is[name]) ?? []);
   const isWhole = parts.length > 0 && parts.length === changed.length;
-  return said(sentence(parts, 'Changed the settings of {}'), isWhole);
+  return [sentence(parts, 'Changed the settings of {}'), isWhole];
 }
 
 /** Joins parts, of which the first one names the subject. */
 function sentence(parts: readonly string[], fallback: string): string {
   const [first, ...rest] = parts;
   if (first === undefined) return fallback;
-  return [capitalized(first), ...rest.map(onItsPage)].join(', ');
+  const begun = first.charAt(0).toUpperCase() + first.slice(1);
+  return [begun, ...rest.map(onItsPage)].join(', ');
 }
 
 function fieldsOf(state: unknown): Fields {
@@ -274,7 +231,8 @@ const ACTIONS: Readonly<Record<string, string>> = {
   'webhook.update': 'Changed webhook',
 };
 
-/** Returns the text for an action; an unknown one is shown by its name. */
-function actionText(action: string): string {
-  return wordFor(ACTIONS, action);
-}
+/** What a plan does by itself is done to it. */
+const OF_PLANS: typeof ACTIONS = {
+  ...ACTIONS,
+  ...{ 'plan.hold': 'Was held on', 'plan.complete': 'Was completed on', 'plan.start': 'Began on' },
+};

@@ -1,8 +1,8 @@
 // What a finding says to people: the same words on the command line and in the answer to a webhook.
 
-import type { Finding } from '../../../contract/dry-run.ts';
-import type { Artifact } from '../../../contract/resource.ts';
-import { decodedFileName } from '../../decision/artifact/artifact-format.ts';
+import type { Finding } from '../contract/dry-run.ts';
+import type { Artifact } from '../contract/resource.ts';
+import { decodedFileName } from '../domain/decision/artifact/artifact-format.ts';
 
 /** Returns the text of a finding, with the name of the file that it is about in place of its number. */
 export function findingText(

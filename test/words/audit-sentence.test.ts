@@ -1,13 +1,8 @@
-// Tests what the console says of audit entries, and where it leads.
+// Tests what is said of audit entries.
 
 import { describe, expect, it } from 'vitest';
-import {
-  auditLink,
-  auditSentence,
-  auditSubject,
-  isAboutActor,
-} from '../../src/console/format/audit-sentence.ts';
 import type { AuditEntry } from '../../src/contract/resource.ts';
+import { auditSentence, auditSubject, isAboutActor } from '../../src/words/audit-sentence.ts';
 
 function entry(action: string, before: unknown, after: unknown): AuditEntry {
   return {
@@ -171,23 +166,5 @@ describe('the subject of an entry', () => {
     ['notes', { name: 'Acme' }, { name: 'Acme Notes' }, 'notes'],
   ])('%s from %j to %j is %s', (subject, before, after, shown) => {
     expect(auditSubject({ ...entry('any', before, after), subject })).toBe(shown);
-  });
-});
-
-describe('the link of an entry', () => {
-  it.each<[action: string, subject: string, after: unknown, link: string | undefined]>([
-    ['release.serve', 'notes/stable@1.1.0', {}, '/console/apps/notes/stable/1.1.0'],
-    [
-      'release.serve',
-      'notes/stable@1.1.0+b/7@x',
-      {},
-      '/console/apps/notes/stable/1.1.0%2Bb%2F7%40x',
-    ],
-    ['release.withdraw', 'notes/stable@1.1.0', null, '/console/apps/notes/stable'],
-    ['channel.update', 'notes/stable', {}, '/console/apps/notes/stable'],
-    ['key.create', 'key_1', {}, undefined],
-    ['account.sign-in', 'a/b@example.com', {}, undefined],
-  ])('%s of %s leads to %s', (action, subject, after, link) => {
-    expect(auditLink({ ...entry(action, null, after), subject })).toBe(link);
   });
 });
