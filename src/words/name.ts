@@ -31,7 +31,7 @@ export function placeWords({ app, channel, version }: Place): string {
   return [app, channel, version].filter((part) => part !== null).join(' ');
 }
 
-/** What a call that may wait does, before the name of what it is about: `plan the rollout of notes stable`. */
+/** What a call that may wait does, before the name of what it is about: `publish notes stable 1.0.0`. */
 export const CALL_DEEDS: Readonly<Record<AskedOperation, string>> = {
   publishRelease: 'publish',
   promoteRelease: 'promote',
