@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { KEY_RIGHTS, type KeyRight } from '../../src/contract/resource.ts';
+import { KEY_OPERATIONS } from '../../src/http/api/key-routes.ts';
 import { eventually } from '../support/eventually.ts';
 import { expectError } from '../support/expect-error.ts';
 import { auditOf, type Json, releaseOf } from '../support/published.ts';
@@ -21,9 +22,9 @@ type Call = {
   readonly what: string;
   readonly needs: readonly KeyRight[];
   /** Makes the call about an app; on a key that has the right it succeeds. */
-  readonly make: (key: Tenant, app: string, id: string) => Promise<Answer>;
+  readonly make: (key: Tenant, app: string, id: string, made: Json) => Promise<Answer>;
   /** Makes, with a key that may do everything, what the call is about beside the release. */
-  readonly prepare?: (owner: Tenant, app: string) => Promise<unknown>;
+  readonly prepare?: (owner: Tenant, app: string) => Promise<Answer>;
   /** Calls that name no app or release have nothing that could be unknown. */
   readonly namesNothing?: true;
 };
@@ -36,6 +37,8 @@ const RIGHT_PHRASE: Readonly<Record<KeyRight, string>> = {
 };
 const STABLE = { channel: 'stable' };
 const NAME = { ...STABLE, version: '1.0.0' };
+/** Id of a release that nobody has. */
+const NOBODY = 'rel_nobody';
 const NAME_QUERY = '&channel=stable&version=1.0.0';
 const DEVICE = { deviceId: 'd1', version: '0.9.0', platform: 'linux', arch: 'x86_64' };
 
@@ -63,22 +66,35 @@ serviceSuite('narrowed keys', (node) => {
     return entries.filter(({ actor }) => !String(actor).startsWith('plan:'));
   }
 
+  /** Paths that were called, with their methods. */
+  const called = new Set<string>();
+  function call(key: Tenant, method: string, path: string, body?: Json): Promise<Answer> {
+    called.add(`${method} /api/v1/${path.replace(/\?.*/, '')}`);
+    return manage(node, key, method, path, body);
+  }
+
   /** Makes a call with a body that names the app. */
   const writes =
     (method: string, path: string, more: Json) =>
     (key: Tenant, app: string): Promise<Answer> =>
-      manage(node, key, method, path, { app, ...more });
+      call(key, method, path, { app, ...more });
   /** Makes a call that names the app in its query. */
   const reads =
     (path: string, query = '') =>
     (key: Tenant, app: string): Promise<Answer> =>
-      manage(node, key, 'GET', `${path}?app=${app}${query}`);
+      call(key, 'GET', `${path}?app=${app}${query}`);
   const steps = [{ rollout: 100, holdMinutes: 60 }];
   const plan = writes('PUT', 'releases/plan', { ...NAME, steps });
   /** Plans for a release that not all devices get yet: such a plan stays running, and can be held. */
   const prepare = async (owner: Tenant, app: string) => {
     await writes('PATCH', 'releases', { ...NAME, rollout: 10 })(owner, app);
     return plan(owner, app);
+  };
+  const reportDevice = writes('POST', 'fleet/report', { devices: [{ ...DEVICE, ...STABLE }] });
+  /** Asks for a release on a channel that asks for approvals. */
+  const ask = async (owner: Tenant, app: string) => {
+    await admin(node, 'PATCH', 'channels', { app, name: 'beta', approvals: 'one' });
+    return writes('POST', 'releases', { channel: 'beta', version: '5.0.0' })(owner, app);
   };
   const calls: readonly Call[] = [
     {
@@ -137,13 +153,41 @@ serviceSuite('narrowed keys', (node) => {
     },
     {
       ...{ what: 'list of apps', needs: ['read'], namesNothing: true },
-      make: (key) => manage(node, key, 'GET', 'apps'),
+      make: (key) => call(key, 'GET', 'apps'),
     },
     {
       ...{ what: 'one release by id', needs: ['read'] },
-      make: (key, _app, id) => manage(node, key, 'GET', `releases/${id}`),
+      make: (key, _app, id) => call(key, 'GET', `releases/${id}`),
     },
     { what: 'channels', needs: ['read'], make: reads('channels') },
+    {
+      ...{ what: 'presets of plans', needs: ['read'], namesNothing: true },
+      make: (key) => call(key, 'GET', 'releases/plan/presets'),
+    },
+    { what: 'stop', needs: ['control'], make: writes('POST', 'stop', {}) },
+    {
+      ...{ what: 'end of a stop', needs: ['control'], prepare: writes('POST', 'stop', {}) },
+      make: (key, _app, id, { stop }) =>
+        call(key, 'POST', 'resume', { stop: id !== NOBODY ? (stop as Json).id : 'stp_nobody' }),
+    },
+    {
+      ...{ what: 'list of approvals', needs: ['read'], namesNothing: true },
+      make: (key) => call(key, 'GET', 'approvals'),
+    },
+    {
+      ...{ what: 'one approval', needs: ['read'], prepare: ask },
+      make: (key, _app, id, { approval }) =>
+        call(key, 'GET', `approvals/${id !== NOBODY ? (approval as Json).id : 'apr_nobody'}`),
+    },
+    { what: 'one device', needs: ['read'], prepare: reportDevice, make: reads('devices/d1') },
+    {
+      ...{ what: 'erasure of a device', needs: ['fleet'], prepare: reportDevice },
+      make: (key, app) => call(key, 'DELETE', `devices/d1?app=${app}`),
+    },
+    {
+      ...{ what: 'erasure of a device by its query', needs: ['fleet'], prepare: reportDevice },
+      make: (key, app) => call(key, 'DELETE', `devices?app=${app}&deviceId=d1`),
+    },
     {
       ...{ what: 'explanation', needs: ['read'] },
       make: reads('explain', '&channel=stable&platform=linux'),
@@ -154,19 +198,19 @@ serviceSuite('narrowed keys', (node) => {
     it(`is allowed with ${needs.join(' or ')} alone, and 403 with every other right, after 404 (§25.3)`, async () => {
       const tenant = await createTenant(node);
       const id = await published(tenant, tenant.app);
-      await prepare?.(tenant, tenant.app);
+      const made = (await prepare?.(tenant, tenant.app))?.body ?? {};
       const others = KEY_RIGHTS.filter((right) => !needs.includes(right));
       const without = await narrowed(tenant, { may: others });
       const before = await auditedCalls(tenant);
       expect(before.length).toBeGreaterThan(0);
-      const refused = await make(without, tenant.app, id);
+      const refused = await make(without, tenant.app, id, made);
       expectError(refused, 403, `This key may not ${RIGHT_PHRASE[needs[0] as KeyRight]}`);
-      const unknown = await make(without, 'nobody', 'rel_nobody');
+      const unknown = await make(without, 'nobody', NOBODY, made);
       expect(unknown.status).toBe(namesNothing ? 403 : 404);
       expect(await auditedCalls(tenant)).toEqual(before);
       for (const right of needs) {
         const only = await narrowed(tenant, { may: [right] });
-        expect((await make(only, tenant.app, id)).status).toBeLessThan(300);
+        expect((await make(only, tenant.app, id, made)).status).toBeLessThan(300);
       }
     });
 
@@ -175,13 +219,21 @@ serviceSuite('narrowed keys', (node) => {
       const app = `${tenant.app}-other`;
       await admin(node, 'POST', 'apps', { org: tenant.org, ref: app, name: 'Other' });
       const id = await published(tenant, app);
-      await prepare?.(tenant, app);
-      const answer = await make(await narrowed(tenant, { apps: [tenant.app] }), app, id);
+      const made = (await prepare?.(tenant, app))?.body ?? {};
+      const answer = await make(await narrowed(tenant, { apps: [tenant.app] }), app, id, made);
       expect(answer.status).toBe(namesNothing ? 200 : 404);
       if (namesNothing) expect(answer.text).not.toContain(app);
       const both = await narrowed(tenant, { apps: [tenant.appId, app] });
-      expect((await make(both, app, id)).status).toBeLessThan(300);
+      expect((await make(both, app, id, made)).status).toBeLessThan(300);
     });
+  });
+
+  it('the calls above are all that there are', () => {
+    const never = KEY_OPERATIONS.filter(({ method, path }) => {
+      const pattern = new RegExp(`^${method} ${path.replace(/:\w+/, '[^/]+')}$`);
+      return ![...called].some((each) => pattern.test(each));
+    });
+    expect(never.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
   });
 
   it('a list of some releases needs read: publishing suffices only for one by its name (§25.3)', async () => {
