@@ -7,186 +7,30 @@ import type { OwnedApp, ReleaseFilter } from '../console-ledger.ts';
 import type { AdmissionBounds, CheckKind, ReportedFailure } from '../fleet-ledger.ts';
 import type { DeviceName } from '../label-store.ts';
 import type { Actor, ReleaseName, RunChange, TenantScope } from '../ledger-terms.ts';
-import { listAppOverviews } from './app/app-overviews.ts';
-import {
-  createApp,
-  findReleaseApps,
-  listApps,
-  readChannel,
-  searchOrganization,
-  updateApp,
-} from './app/apps.ts';
+import { searchOrganization } from './app/apps.ts';
 import { readAttention } from './app/attention.ts';
 import { UPDATE_CHANNEL } from './app/channel-settings.ts';
-import { declineApproval, failApproval, sweepApprovals } from './change/approval-decisions.ts';
-import { findApproval, listApprovals, storeApprovalEffect } from './change/approvals.ts';
+import * as calls from './calls.ts';
 import { atomically } from './change/atomically.ts';
-import { forgetAudit, listAudit } from './change/audit.ts';
 import { type Change, type Locked, run } from './change/change.ts';
-import {
-  createChannel,
-  listChannelNames,
-  listChannels,
-  readChannelStates,
-  readRevisions,
-} from './change/channels.ts';
 import { findApp } from './change/lookups.ts';
-import { findAccessRight, findAppAccessRight, findLostRight } from './change/rights.ts';
-import { readSnapshot } from './change/snapshots.ts';
+import { findLostRight } from './change/rights.ts';
 import { type Database, type Sql, withoutCompiling } from './database/database.ts';
 import {
   type DeviceKeeping,
-  forgetAdmissions,
-  readAwaited,
-  readTime,
-  readWriters,
   recordCheckIns,
   recordChecks,
   USUAL_KEEPING,
 } from './fleet/check-ins.ts';
-import { listDeviceReleases } from './fleet/device-releases.ts';
-import { sampleDevices } from './fleet/device-samples.ts';
-import {
-  countDevices,
-  countLabels,
-  countPurgeable,
-  listDevices,
-  purgeDevices,
-  readDevice,
-} from './fleet/devices.ts';
-import { eraseDevice, forgetErasures } from './fleet/erased-devices.ts';
-import {
-  countSeen,
-  readAdoption,
-  readAdoptionSteps,
-  readFleet,
-  sweepFleet,
-  trimHistories,
-} from './fleet/fleet-counts.ts';
-import { readLabelChanges, readLabels } from './fleet/labels.ts';
-import { recordMistakenIds } from './fleet/mistaken-ids.ts';
-import {
-  changePassword,
-  createPasswordReset,
-  findAccount,
-  findPasswordReset,
-  isSetUp,
-  readSigningKey,
-  recordFailedSignIns,
-  usePasswordReset,
-} from './people/accounts.ts';
-import {
-  countWaitingMessages,
-  dropOldMessages,
-  leaseDestinations,
-  leaseMails,
-  nextDelivery,
-  recordMail,
-  recordTry,
-  releaseDestination,
-} from './people/deliveries.ts';
-import { listDeliveries, sendAgain, testDestination } from './people/destination-messages.ts';
-import {
-  createDestination,
-  disableDestination,
-  findDestination,
-  listDestinationSecrets,
-  listDestinations,
-  removeDestination,
-  replaceDestinationSecrets,
-  rotateDestination,
-  updateDestination,
-} from './people/destinations.ts';
-import { enterByIdentity, findArrival, joinIdentity, storeArrival } from './people/identities.ts';
-import {
-  acceptInvitation,
-  createInvitation,
-  findInvitation,
-  listInvitations,
-  revokeInvitation,
-} from './people/invitations.ts';
-import {
-  createEdgeToken,
-  createKey,
-  findEdgeToken,
-  findKey,
-  listEdgeTokens,
-  listKeys,
-  recordKeyUses,
-  revokeEdgeToken,
-  revokeKey,
-  tellRefusedEdge,
-} from './people/keys.ts';
-import {
-  changeMember,
-  createFirstAccount,
-  createFirstOrganization,
-  createOrganization,
-  listMembers,
-  listMemberships,
-  updateOrganization,
-} from './people/organizations.ts';
-import {
-  addPasskey,
-  createRecovery,
-  findPasskey,
-  findRecovery,
-  listPasskeys,
-  openSessionByPasskey,
-  removePasskey,
-  renamePasskey,
-  useRecovery,
-} from './people/passkeys.ts';
-import { findRecipientLink, isMemberEmail } from './people/recipient-links.ts';
-import { answerRecipientLink, renewRecipientLink } from './people/recipients.ts';
-import {
-  endOtherSessions,
-  endSession,
-  endSessionById,
-  endSessions,
-  findSession,
-  listSessions,
-  openSession,
-} from './people/sessions.ts';
-import { announceRelease, retractRelease } from './release/announced-releases.ts';
+import { readDevice } from './fleet/devices.ts';
+import { trimHistories } from './fleet/fleet-counts.ts';
 import { listChannelReleases } from './release/channel-releases.ts';
-import { forgetIdempotencyKeys } from './release/idempotency-keys.ts';
-import {
-  listReleases,
-  readOwnedRelease,
-  readReleaseAdoption,
-  readReleaseDetail,
-} from './release/release-reads.ts';
 import { PROMOTE, PUBLISH, WITHDRAW } from './release/releases.ts';
-import { readStatusChanges } from './release/status-changes.ts';
-import {
-  bindRepository,
-  disableWebhooks,
-  enableWebhook,
-  findEnabledWebhook,
-  listSealedSecrets,
-  readEnabledWebhooks,
-  readWebhooks,
-  recordDelivery,
-  replaceSealedSecrets,
-  updateWebhook,
-} from './release/webhooks.ts';
-import { readFailureBreakdown, recordFailures } from './rollout/release-failures.ts';
+import { recordFailures } from './rollout/release-failures.ts';
 import { readHealth } from './rollout/release-health.ts';
-import {
-  beginPlanTurn,
-  CREATE_PLAN,
-  countPlans,
-  drivePlan,
-  listRegions,
-  noteRegion,
-  plansToDrive,
-  readPlan,
-  steerPlan,
-} from './rollout/rollout-plans.ts';
-import { listSignalDevices } from './rollout/rollout-signals.ts';
-import { CONTROL, raiseEpoch, recordFirstOffer, restoreOffers } from './rollout/serving-control.ts';
-import { measureStop, RESUME, STOP } from './rollout/stops.ts';
+import { CREATE_PLAN, plansToDrive, readPlan } from './rollout/rollout-plans.ts';
+import { CONTROL } from './rollout/serving-control.ts';
+import { RESUME, STOP } from './rollout/stops.ts';
 
 /**
  * Creates the ledger on a database, which must be migrated or reject calls until it is. `confirm` checks that
@@ -199,7 +43,7 @@ export function createSqlLedger(
   keeping: DeviceKeeping = USUAL_KEEPING,
 ) {
   return {
-    ...bind<Calls>(database, CALLS),
+    ...bind<Calls>(database, calls),
     ...fleetCalls(database, keeping),
     ...planCalls(database),
     ...changes(database),
@@ -219,160 +63,8 @@ export function createSqlLedger(
   };
 }
 
-/** Calls that only need the database as first argument. */
-const CALLS = {
-  createOrganization,
-  createApp,
-  updateApp,
-  createChannel,
-  createKey,
-  revokeKey,
-  findKey,
-  listAudit,
-  forgetAudit,
-  findApp,
-  listApps,
-  listReleases,
-  readOwnedRelease,
-  readStatusChanges,
-  listChannels,
-  forgetIdempotencyKeys,
-  measureStop,
-  listApprovals,
-  findApproval,
-  storeApprovalEffect,
-  declineApproval,
-  failApproval,
-  sweepApprovals,
-  recordFirstOffer,
-  listChannelNames,
-  readSnapshot,
-  readRevisions,
-  readTime,
-  readWriters,
-  readAwaited,
-  forgetAdmissions,
-  purgeDevices,
-  countPurgeable,
-  eraseDevice,
-  forgetErasures,
-  recordMistakenIds,
-  readLabels,
-  readLabelChanges,
-  sampleDevices,
-  countDevices,
-  listDeviceReleases,
-  listDevices,
-  readFleet,
-  readAdoption,
-  sweepFleet,
-  raiseEpoch,
-  restoreOffers,
-  isSetUp,
-  createFirstAccount,
-  createFirstOrganization,
-  findAccount,
-  openSession,
-  openSessionByPasskey,
-  listPasskeys,
-  findPasskey,
-  addPasskey,
-  renamePasskey,
-  removePasskey,
-  createRecovery,
-  findRecovery,
-  useRecovery,
-  recordFailedSignIns,
-  readSigningKey,
-  findSession,
-  listSessions,
-  endSession,
-  endSessionById,
-  endOtherSessions,
-  endSessions,
-  changePassword,
-  createPasswordReset,
-  findPasswordReset,
-  usePasswordReset,
-  enterByIdentity,
-  storeArrival,
-  findArrival,
-  joinIdentity,
-  listMemberships,
-  findAccessRight,
-  findAppAccessRight,
-  listMembers,
-  changeMember,
-  listInvitations,
-  createInvitation,
-  revokeInvitation,
-  findInvitation,
-  acceptInvitation,
-  updateOrganization,
-  listKeys,
-  recordKeyUses,
-  listAppOverviews,
-  readChannel,
-  countSeen,
-  readReleaseDetail,
-  countLabels,
-  readAdoptionSteps,
-  createEdgeToken,
-  listEdgeTokens,
-  revokeEdgeToken,
-  tellRefusedEdge,
-  findEdgeToken,
-  findReleaseApps,
-  readChannelStates,
-  steerPlan,
-  readFailureBreakdown,
-  readReleaseAdoption,
-  listSignalDevices,
-  beginPlanTurn,
-  countPlans,
-  drivePlan,
-  listRegions,
-  noteRegion,
-  enableWebhook,
-  updateWebhook,
-  disableWebhooks,
-  bindRepository,
-  findEnabledWebhook,
-  listSealedSecrets,
-  replaceSealedSecrets,
-  readEnabledWebhooks,
-  readWebhooks,
-  recordDelivery,
-  announceRelease,
-  retractRelease,
-  isMemberEmail,
-  renewRecipientLink,
-  findRecipientLink,
-  answerRecipientLink,
-  createDestination,
-  listDestinations,
-  findDestination,
-  updateDestination,
-  rotateDestination,
-  removeDestination,
-  disableDestination,
-  testDestination,
-  listDeliveries,
-  sendAgain,
-  listDestinationSecrets,
-  replaceDestinationSecrets,
-  leaseDestinations,
-  nextDelivery,
-  releaseDestination,
-  recordTry,
-  dropOldMessages,
-  countWaitingMessages,
-  leaseMails,
-  recordMail,
-};
-
-/** The calls above. One that is bound to a scope always has one: only `findAnyApp` looks at all apps. */
-type Calls = Omit<typeof CALLS, 'findApp'> & {
+/** Those calls. One that is bound to a scope always has one: only `findAnyApp` looks at all apps. */
+type Calls = Omit<typeof calls, 'findApp'> & {
   findApp(sql: Sql, scope: TenantScope, app: string): ReturnType<typeof findApp>;
 };
 
